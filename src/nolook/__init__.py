@@ -1,0 +1,80 @@
+"""Differentially private linear models of tables nobody may look at.
+
+Public names are loaded when they are first used, so that ``import nolook`` and
+``nolook --help`` import nothing numeric.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Budget",
+    "BudgetExceededError",
+    "Ledger",
+    "LedgerError",
+    "LinearRegression",
+    "ModelFileError",
+    "NolookError",
+    "ParameterError",
+    "PrivacyGuarantee",
+    "PrivateFitFailed",
+    "QuantileScaler",
+    "Table",
+    "TableError",
+    "__version__",
+    "load",
+    "read_table",
+    "save",
+]
+
+if TYPE_CHECKING:
+    from nolook.errors import (
+        BudgetExceededError,
+        LedgerError,
+        ModelFileError,
+        NolookError,
+        ParameterError,
+        PrivateFitFailed,
+        TableError,
+    )
+    from nolook.estimators.linear import LinearRegression
+    from nolook.estimators.scaler import QuantileScaler
+    from nolook.privacy.guarantee import Budget, PrivacyGuarantee
+    from nolook.privacy.ledger import Ledger
+    from nolook.report.model_file import load, save
+    from nolook.tables import Table, read_table
+else:
+    # Where each public name lives; the imports above say the same to type checkers.
+    _HOMES = {
+        "Budget": "nolook.privacy.guarantee",
+        "BudgetExceededError": "nolook.errors",
+        "Ledger": "nolook.privacy.ledger",
+        "LedgerError": "nolook.errors",
+        "LinearRegression": "nolook.estimators.linear",
+        "ModelFileError": "nolook.errors",
+        "NolookError": "nolook.errors",
+        "ParameterError": "nolook.errors",
+        "PrivacyGuarantee": "nolook.privacy.guarantee",
+        "PrivateFitFailed": "nolook.errors",
+        "QuantileScaler": "nolook.estimators.scaler",
+        "Table": "nolook.tables",
+        "TableError": "nolook.errors",
+        "load": "nolook.report.model_file",
+        "read_table": "nolook.tables",
+        "save": "nolook.report.model_file",
+    }
+
+    def __getattr__(name: str) -> object:
+        if name not in _HOMES:
+            raise AttributeError(f"module 'nolook' has no attribute {name!r}")
+        from importlib import import_module
+
+        value = getattr(import_module(_HOMES[name]), name)
+        globals()[name] = value  # the next look-up is an ordinary one
+        return value
+
+    def __dir__() -> list[str]:
+        return sorted(__all__)

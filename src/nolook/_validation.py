@@ -1,0 +1,262 @@
+"""Checks of parameters; a message gives the name, the value and what was expected.
+
+Standard library only. NumPy scalars are accepted where Python numbers are. A value that is
+neither a number nor a short text is named by its type, so a message never shows data.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Iterable
+from numbers import Integral, Real
+
+from nolook.errors import ParameterError
+
+__all__ = [
+    "check_choice",
+    "check_delta",
+    "check_epsilon",
+    "check_fraction",
+    "check_names",
+    "check_random_state",
+]
+
+_LONGEST_SHOWN = 60
+
+
+def check_epsilon(epsilon: object, name: str = "epsilon") -> float:
+    """Return `epsilon` as a float if it is finite and above 0.
+
+    Parameters
+    ----------
+    epsilon : real number
+        The privacy parameter.
+    name : str
+        The name to use in the message.
+
+    Returns
+    -------
+    float
+        The same number.
+
+    Raises
+    ------
+    ParameterError
+        If it is not a real number, or not finite, or not above 0.
+
+    Examples
+    --------
+    >>> check_epsilon(1)
+    1.0
+    """
+    number = _real(epsilon)
+    if number is None or not 0.0 < number < math.inf:
+        raise _refusal(name, epsilon, "a finite number above 0", f"for example {name}=1.0")
+    return number
+
+
+def check_delta(delta: object, name: str = "delta", *, allow_zero: bool = False) -> float:
+    """Return `delta` as a float if it lies strictly between 0 and 1.
+
+    Parameters
+    ----------
+    delta : real number
+        The privacy parameter.
+    name : str
+        The name to use in the message.
+    allow_zero : bool
+        Whether 0 (pure differential privacy) is accepted as well.
+
+    Returns
+    -------
+    float
+        The same number.
+
+    Raises
+    ------
+    ParameterError
+        If it is not a real number or lies outside the interval.
+
+    Examples
+    --------
+    >>> check_delta(1e-6)
+    1e-06
+    >>> check_delta(0, allow_zero=True)
+    0.0
+    """
+    number = _real(delta)
+    # A positive number too small for a double must not pass as a pure guarantee.
+    if number == 0.0 and allow_zero and delta == 0:
+        return 0.0
+    if number is None or not 0.0 < number < 1.0:
+        expected = "0 or a number between 0 and 1" if allow_zero else "a number between 0 and 1"
+        raise _refusal(name, delta, expected, f"for example {name}=1e-6")
+    return number
+
+
+def check_fraction(value: object, name: str) -> float:
+    """Return `value` as a float if it lies strictly between 0 and 1.
+
+    Parameters
+    ----------
+    value : real number
+        A share or a level, such as 0.95.
+    name : str
+        The name to use in the message.
+
+    Returns
+    -------
+    float
+        The same number.
+
+    Raises
+    ------
+    ParameterError
+        If it is not a real number or lies outside the interval.
+    """
+    number = _real(value)
+    if number is None or not 0.0 < number < 1.0:
+        raise _refusal(name, value, "a number between 0 and 1", f"for example {name}=0.5")
+    return number
+
+
+def check_choice(name: str, value: object, choices: Iterable[str]) -> str:
+    """Return `value` if it is one of `choices`.
+
+    Parameters
+    ----------
+    name : str
+        The name to use in the message.
+    value : str
+        The text to look for.
+    choices : iterable of str
+        What is accepted.
+
+    Returns
+    -------
+    str
+        The same text.
+
+    Raises
+    ------
+    ParameterError
+        If it is not one of them.
+
+    Examples
+    --------
+    >>> check_choice("missing", "zero", ("error", "drop-row", "zero"))
+    'zero'
+    """
+    accepted = tuple(choices)
+    if not isinstance(value, str) or value not in accepted:
+        listed = ", ".join(repr(choice) for choice in accepted)
+        raise _refusal(name, value, f"one of {listed}", "give one of them")
+    return value
+
+
+def check_random_state(value: object, name: str = "random_state") -> int | None:
+    """Return `value` as an int of at least 0, or None.
+
+    Parameters
+    ----------
+    value : int or None
+        None draws noise from the operating system; a seed is for experiments only.
+    name : str
+        The name to use in the message.
+
+    Returns
+    -------
+    int or None
+        The same number.
+
+    Raises
+    ------
+    ParameterError
+        If it is neither None nor an integer of at least 0.
+    """
+    if value is None:
+        return None
+    seed = _integer(value)
+    if seed is not None and seed >= 0:
+        return seed
+    raise _refusal(
+        name, value, "None or an integer of at least 0", "leave it None for a private result"
+    )
+
+
+def check_names(value: object, name: str) -> tuple[str, ...]:
+    """Return `value` as a tuple if it holds distinct, non-empty texts, at least one.
+
+    Parameters
+    ----------
+    value : iterable of str
+        Names, such as those of columns.
+    name : str
+        The name to use in the message.
+
+    Returns
+    -------
+    tuple of str
+        The same names in the same order.
+
+    Raises
+    ------
+    ParameterError
+        If it is one text, or holds none, an empty one, the same one twice or something else.
+
+    Examples
+    --------
+    >>> check_names(["age", "height"], "features")
+    ('age', 'height')
+    """
+    advice = f"for example {name}=['age', 'height']"
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise _refusal(name, value, "a list of names", advice)
+    names: list[str] = []
+    for entry in value:
+        if not isinstance(entry, str) or not entry:
+            raise _refusal(name, value, "texts that are not empty", advice)
+        names.append(entry)
+    if not names:
+        raise _refusal(name, value, "at least one name", advice)
+    repeated = next((entry for entry in names if names.count(entry) > 1), None)
+    if repeated is not None:
+        raise _refusal(name, repeated, "each name once", "leave the second one out")
+    return tuple(names)
+
+
+def _real(value: object) -> float | None:
+    """Return a real number as a float, anything else (a bool too) as None."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return None
+    try:
+        return float(value)
+    except OverflowError:
+        return -math.inf if value < 0 else math.inf
+
+
+def _integer(value: object) -> int | None:
+    """Return an integer as an int, anything else (a bool too) as None."""
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        return None
+    return operator.index(value)
+
+
+def _shown(value: object) -> str:
+    """Return a value as a short text on one line."""
+    if value is None or isinstance(value, bool):
+        return repr(value)
+    number = _real(value)
+    if number is not None:
+        integer = _integer(value)
+        # Python refuses to print integers of very many digits.
+        return repr(number) if integer is None or abs(number) >= 1e15 else repr(integer)
+    if isinstance(value, str):
+        text = repr(value)
+        return text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 4] + "...'"
+    return f"a value of type {type(value).__name__}"
+
+
+def _refusal(name: str, value: object, expected: str, advice: str) -> ParameterError:
+    return ParameterError(f"{name} is {_shown(value)}; expected {expected} ({advice})")

@@ -1,0 +1,61 @@
+"""The errors nolook raises; each carries a one-line message and an exit status."""
+
+from __future__ import annotations
+
+__all__ = [
+    "BudgetExceededError",
+    "LedgerError",
+    "ModelFileError",
+    "NolookError",
+    "ParameterError",
+    "PrivateFitFailed",
+    "TableError",
+]
+
+
+class NolookError(Exception):
+    """Base class of every error nolook raises on purpose.
+
+    Attributes
+    ----------
+    exit_status : int
+        What the command line returns when this error ends it.
+    """
+
+    exit_status: int = 1
+
+
+class ParameterError(NolookError, ValueError):
+    """A parameter has a value outside what is documented."""
+
+    exit_status = 2
+
+
+class TableError(NolookError, ValueError):
+    """A table cannot be read as asked: its format, schema or columns do not fit."""
+
+    exit_status = 2
+
+
+class ModelFileError(NolookError, ValueError):
+    """A model file is damaged, was edited by hand or has an unknown version."""
+
+    exit_status = 2
+
+
+class LedgerError(NolookError):
+    """A ledger file cannot be created, opened or charged as asked."""
+
+    exit_status = 2
+
+
+class BudgetExceededError(LedgerError):
+    """A release would cost more than its ledger has left."""
+
+    exit_status = 3
+
+
+class PrivateFitFailed(NolookError):  # noqa: N818 -- an outcome of a private test, not a misuse
+    """A private release stopped on its own privately released output."""
+
+    exit_status = 4
