@@ -1,0 +1,74 @@
+# Everything runs in one virtual environment, made from requirements.txt on first use.
+# Needs Python 3.11 or newer and make. Another place for the environment: make test VENV=elsewhere
+
+PYTHON ?= python3
+VENV ?= .venv
+# Flags for pytest, for example: make test PYTEST_FLAGS="-n 2 -x"
+PYTEST_FLAGS ?=
+
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+# Stamps: the setup runs again only when what it was made from changes.
+DEPENDENCIES := $(VENV)/.dependencies-installed
+READY := $(VENV)/.nolook-installed
+
+DEMO_TABLE := examples/data/diamonds_onehot_log.parquet
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check lint format types layers proofs docs changelog lock clean
+
+help: ## Show the targets
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST)
+
+$(DEPENDENCIES): requirements.txt
+	@echo "Setting up $(VENV); this takes a few minutes the first time."
+	@$(PYTHON) -c 'import sys; sys.exit("nolook needs Python 3.11 or newer") if sys.version_info < (3, 11) else None'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(PIP) install --require-hashes -r requirements.txt
+	@touch $@
+
+$(READY): $(DEPENDENCIES) pyproject.toml
+	@$(PIP) install --no-deps --no-build-isolation -e .
+	@touch $@
+
+setup: $(READY) ## Make the virtual environment
+
+demo: $(READY) ## Fit a private linear model of the diamonds table
+	@mkdir -p demo
+	$(BIN)/nolook fit $(DEMO_TABLE) --target target --epsilon 1 --delta 1e-6 \
+		--output demo/diamonds.model.json --report demo/diamonds.html
+
+test: $(READY) ## Run the whole test suite
+	@$(BIN)/python -m pytest $(PYTEST_FLAGS)
+
+check: lint types layers proofs ## Everything the continuous integration checks but the tests
+
+lint: $(READY) ## Check style
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+
+format: $(READY) ## Rewrite the source in the project's style
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+types: $(READY) ## Check types
+	@$(BIN)/mypy
+
+layers: $(READY) ## Check that imports go one way
+	@$(BIN)/lint-imports
+
+proofs: $(READY) ## Check that every proof is of the source beside it
+	@$(BIN)/python scripts/check_proofs.py
+
+changelog: $(READY) ## Show what the fragments add to the changelog
+	@$(BIN)/towncrier build --draft
+
+lock: $(READY) ## Renew requirements.txt
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+		--no-emit-index-url --no-emit-find-links --no-header --no-annotate \
+		--all-extras --group dev pyproject.toml --output-file requirements.txt
+
+clean: ## Remove what was made, the environment too
+	@rm -rf $(VENV) build dist demo docs/_build docs/gallery
+	@rm -rf .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	@find src tests scripts benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

@@ -1,0 +1,57 @@
+"""Fixtures for what lies outside the repository: the shared tables and a browser."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+SHARED_DATA = ROOT.parent / "shared" / "data"
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+
+
+def skip_or_fail(reason: str) -> NoReturn:
+    """Skip, but fail where everything must be there (NOLOOK_REQUIRE_ALL is set)."""
+    if os.environ.get("NOLOOK_REQUIRE_ALL", "") not in {"", "0"}:
+        pytest.fail(f"{reason}, and NOLOOK_REQUIRE_ALL is set")
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def project_root() -> Path:
+    """The root of the repository."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def demo_table(project_root: Path) -> Path:
+    """The table shipped with the repository; its label is the column `target`."""
+    return project_root / "examples" / "data" / "diamonds_onehot_log.parquet"
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Callable[[str], Path]:
+    """Give the path of a shared table by its file name; skip where it is not there."""
+
+    def path_of(name: str) -> Path:
+        path = SHARED_DATA / name
+        if not path.is_file():
+            skip_or_fail(f"needs the table {name} in ../shared/data")
+        return path
+
+    return path_of
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """The path of a Chromium executable; skip where there is none."""
+    for browser in BROWSERS:
+        found = shutil.which(browser)
+        if found:
+            return found
+    skip_or_fail("needs Chromium")
