@@ -147,11 +147,7 @@ def test_every_dependency_is_pinned(project_root):
     project = tomllib.loads((project_root / "pyproject.toml").read_text(encoding="utf-8"))
     wanted = [
         *project["project"]["dependencies"],
-        *(
-            entry
-            for extra in project["project"]["optional-dependencies"].values()
-            for entry in extra
-        ),
+        *itertools.chain.from_iterable(project["project"]["optional-dependencies"].values()),
         *project["dependency-groups"]["dev"],
         *project["build-system"]["requires"],
     ]

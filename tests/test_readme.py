@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+LONGEST_EXAMPLE = 10
+
+
+@pytest.fixture(scope="module")
+def readme(project_root) -> str:
+    return (project_root / "README.md").read_text(encoding="utf-8")
+
+
+def python_examples(text: str) -> list[str]:
+    return re.findall(r"^```python\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE)
+
+
+def shell_commands(text: str) -> list[list[str]]:
+    lines = re.findall(r"^    (nolook .*|make .*)$", text, flags=re.MULTILINE)
+    return [line.split("#")[0].split() for line in lines]
+
+
+def test_the_python_example_runs_as_printed(readme, demo_table, tmp_path):
+    (example,) = python_examples(readme)
+    lines = [line for line in example.splitlines() if line.strip()]
+    assert len(lines) <= LONGEST_EXAMPLE
+    # A folder of its own, so that what the example writes does not land in the repository.
+    place = tmp_path / demo_table.relative_to(demo_table.parents[2])
+    place.parent.mkdir(parents=True)
+    place.symlink_to(demo_table)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", example],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "row" in done.stdout.splitlines()[-1]
+    assert {"diamonds.ledger", "diamonds.model.json"} <= {path.name for path in tmp_path.iterdir()}
+
+
+def test_the_commands_exist(readme, project_root):
+    commands = shell_commands(readme)
+    targets = {words[1] for words in commands if words[0] == "make"}
+    makefile = (project_root / "Makefile").read_text(encoding="utf-8")
+    assert targets == {"demo", "test"}
+    for target in targets:
+        assert re.search(rf"^{target}:", makefile, flags=re.MULTILINE)
+    for words in (words for words in commands if words[0] == "nolook"):
+        name = [word for word in words[1:3] if word.isalpha()]
+        options = {word for word in words if word.startswith("--")}
+        done = subprocess.run(
+            [Path(sys.executable).with_name("nolook"), *name, "--help"],
+            env={**os.environ, "COLUMNS": "200"},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        for option in options:
+            assert option in done.stdout
