@@ -1,0 +1,154 @@
+"""Comparisons of many random numbers at once in float64, and the doubtful ones handed on.
+
+A float64 result decides only where it is farther from the border than a tolerance that covers
+every rounding on the way to it (`noise.md`); the others go to `_refine`. Nothing here draws at
+random by itself: the random words, and a function that draws further ones, are arguments.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolook.privacy._refine import LazyUniform, floor_exponential, gumbel_winner
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["UNIT", "below_exponentials", "floor_exponentials", "gumbel_race"]
+
+Words: TypeAlias = NDArray[np.uint64]
+Floats: TypeAlias = NDArray[np.float64]
+
+UNIT = 2.0**-64  # what the last bit of a word is worth as a digit of a uniform number
+
+_TOLERANCE = 2.0**-36
+# A smaller word tells too little of its uniform number for the logarithm in float64.
+_SMALLEST_CLEAR_WORD = 2**40
+# Larger gaps are taken for this one, which is still a bound.
+_LARGEST_GAP = 1e300
+
+
+def floor_exponentials(words: Words, scale: float, draw: Callable[[], int]) -> NDArray[np.int64]:
+    """Return floor(-scale ln U_i), U_i the uniform number that begins with word i.
+
+    Parameters
+    ----------
+    words : ndarray of uint64, shape (n,)
+        The first 64 binary digits of each U_i.
+    scale : float
+        Above 0 and below 2**10.
+    draw : callable
+        Returns a further word.
+
+    Returns
+    -------
+    ndarray of int64, shape (n,)
+        The exact integers.
+    """
+    with np.errstate(all="ignore"):
+        exponential = np.log(words * UNIT) * -scale
+        whole = np.floor(exponential)
+        fraction = exponential - whole
+        margin = scale * _TOLERANCE
+        near_integer = (fraction <= margin) | (fraction >= 1.0 - margin)
+        result = whole.astype(np.int64)
+    for i in np.flatnonzero(near_integer | (words < _SMALLEST_CLEAR_WORD)):
+        result[i] = floor_exponential(LazyUniform(int(words[i]), draw), Fraction(scale))
+    return result
+
+
+def below_exponentials(
+    words: Words,
+    exponents: Floats,
+    exact: Callable[[LazyUniform, int], bool],
+    draw: Callable[[], int],
+) -> NDArray[np.bool_]:
+    """Return whether U_i < exp(-c_i), U_i the uniform number that begins with word i.
+
+    Parameters
+    ----------
+    words : ndarray of uint64, shape (n,)
+        The first 64 binary digits of each U_i.
+    exponents : ndarray of float64, shape (n,)
+        c_i >= 0 up to rounding.
+    exact : callable
+        Takes U_i and i and decides the comparison for certain.
+    draw : callable
+        Returns a further word.
+
+    Returns
+    -------
+    ndarray of bool, shape (n,)
+        The exact answers.
+    """
+    with np.errstate(all="ignore"):
+        distance = np.exp(-exponents) - words * UNIT
+    result: NDArray[np.bool_] = distance > 0.0
+    for i in np.flatnonzero(np.abs(distance) <= _TOLERANCE):
+        result[i] = exact(LazyUniform(int(words[i]), draw), int(i))
+    return result
+
+
+def gumbel_race(
+    scores: NDArray[np.int64] | NDArray[np.float64],
+    scale: float,
+    words: Words,
+    draw: Callable[[], int],
+) -> int:
+    """Return the i with the largest scores_i / scale - ln(-ln U_i).
+
+    Parameters
+    ----------
+    scores : ndarray of int64 or float64, shape (n,)
+        Finite.
+    scale : float
+        Finite and above 0.
+    words : ndarray of uint64, shape (n,)
+        The first 64 binary digits of each U_i.
+    draw : callable
+        Returns a further word.
+
+    Returns
+    -------
+    int
+        The exact winner.
+    """
+    with np.errstate(all="ignore"):
+        low, high = _gumbel_bounds(words, _gaps(scores) / scale)
+        standing = np.flatnonzero(high >= low.max())
+    if len(standing) == 1:
+        return int(standing[0])
+    best = Fraction(scores.max().item())
+    gaps = [(best - Fraction(scores[i].item())) / Fraction(scale) for i in standing]
+    uniforms = [LazyUniform(int(words[i]), draw) for i in standing]
+    return int(standing[gumbel_winner(gaps, uniforms)])
+
+
+def _gaps(scores: NDArray[Any]) -> Floats:
+    """Return how far each score lies below the best one, to a relative 2**-52."""
+    best = scores.max()
+    if scores.dtype == np.int64:
+        # The difference of two int64 fits into uint64 and is exact there, modulo 2**64.
+        return (best.astype(np.uint64) - scores.astype(np.uint64)).astype(np.float64)
+    gaps: Floats = best - scores
+    return gaps
+
+
+def _gumbel_bounds(words: Words, gaps: Floats) -> tuple[Floats, Floats]:
+    """Enclose -gap - ln(-ln U); a word that tells too little of its U gives infinite ends."""
+    mirrored = ~words
+    smaller = np.minimum(words, mirrored)
+    distance = smaller * UNIT  # from U to the nearer one of 0 and 1: both logarithms keep digits
+    exponential = np.where(words > mirrored, -np.log1p(-distance), -np.log(distance))
+    clear = smaller >= _SMALLEST_CLEAR_WORD
+    bounded = gaps <= _LARGEST_GAP
+    gaps = np.minimum(gaps, _LARGEST_GAP)
+    key = -np.log(exponential) - gaps
+    margin = _TOLERANCE * (1.0 + gaps)
+    low = np.where(clear & bounded, key - margin, -np.inf)
+    high = np.where(clear, key + margin, np.inf)
+    return low, high

@@ -1,0 +1,86 @@
+"""What the additive mechanisms share: scales rounded towards privacy, sums that never wrap."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolook._validation import check_epsilon
+from nolook.errors import ParameterError
+
+__all__ = ["Integers", "add_exactly", "product_up", "quotient_up"]
+
+Integers: TypeAlias = NDArray[Any]  # int64, or Python ints in an array of dtype object
+
+
+def quotient_up(sensitivity: float, divisor: float, name: str) -> float:
+    """Return a float64 that is at least sensitivity / divisor.
+
+    Parameters
+    ----------
+    sensitivity : float
+        Finite and above 0, taken as the exact real number it is.
+    divisor : float
+        Finite and above 0: mu or epsilon.
+    name : str
+        What the divisor is called.
+
+    Returns
+    -------
+    float
+        The quotient, rounded up.
+
+    Raises
+    ------
+    ParameterError
+        If either is not finite and above 0.
+    """
+    top = check_epsilon(sensitivity, "sensitivity")
+    return math.nextafter(top / check_epsilon(divisor, name), math.inf)
+
+
+def product_up(scale: float, factor: float) -> float:
+    """Return a float64 that is at least scale * factor, both at least 0."""
+    return math.nextafter(scale * factor, math.inf)
+
+
+def add_exactly(values: Integers, noise: Integers) -> Integers:
+    """Return values + noise without wrapping.
+
+    Parameters
+    ----------
+    values : ndarray of int64, or of Python ints (dtype object)
+        What to add to.
+    noise : ndarray of int64, or of Python ints (dtype object), the same shape
+        What to add.
+
+    Returns
+    -------
+    ndarray
+        int64 if both are, saturating at its ends; otherwise exact Python ints.
+
+    Raises
+    ------
+    ParameterError
+        If `values` has another dtype.
+    TypeError
+        If an entry of an object array is not an integer.
+    """
+    if values.dtype == object or (values.dtype == np.int64 and noise.dtype == object):
+        out = np.empty(values.shape, dtype=object)
+        pairs = zip(values.ravel(), noise.ravel(), strict=True)
+        out.ravel()[:] = [operator.index(value) + int(extra) for value, extra in pairs]
+        return out
+    if values.dtype != np.int64:
+        raise ParameterError(
+            f"values has dtype {values.dtype}; expected int64, or Python ints in an object array"
+            " (round to a grid that does not depend on the data)"
+        )
+    total = values + noise
+    wrapped = ((values ^ total) & (noise ^ total)) < 0
+    ends = np.iinfo(np.int64)
+    return np.where(wrapped, np.where(noise < 0, ends.min, ends.max), total)

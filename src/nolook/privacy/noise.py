@@ -1,0 +1,372 @@
+"""Exact noise. The only file that draws random numbers for privacy; its proof is `noise.md`.
+
+Every sampler compares uniform numbers with probabilities in float64 (`_compare`) and trusts the
+comparison only outside a tolerance far above any rounding error. What falls inside (some draws
+in ten million) is decided with exact arithmetic (`_refine`) and, where needed, further random
+bits. So the distributions are exact: no rounding ever decides a draw.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolook._validation import check_random_state
+from nolook.errors import ParameterError
+from nolook.privacy._compare import UNIT, below_exponentials, floor_exponentials, gumbel_race
+from nolook.privacy._refine import accept_gaussian, below_exponential
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from nolook.privacy._refine import LazyUniform
+
+__all__ = [
+    "LARGEST_INT64_SCALE",
+    "LARGEST_SCALE",
+    "SMALLEST_SCALE",
+    "ByteSource",
+    "SeededSource",
+    "SystemEntropy",
+    "byte_source",
+    "discrete_laplace",
+    "geometric",
+    "report_noisy_max_gumbel",
+    "rounded_gaussian",
+    "uniform_integers",
+]
+
+Words: TypeAlias = NDArray[np.uint64]
+Integers: TypeAlias = NDArray[Any]  # int64, or Python ints where they could exceed it
+Size: TypeAlias = int | tuple[int, ...]
+
+SMALLEST_SCALE = 2.0**-10
+LARGEST_SCALE = 2.0**70
+# Up to here every result fits into int64; above, the samplers return Python ints.
+LARGEST_INT64_SCALE = 2.0**50
+
+_CHUNK = 32_768  # proposals at a time: the working arrays stay in the cache
+
+
+class ByteSource(Protocol):
+    """Where random bits come from."""
+
+    @property
+    def private(self) -> bool:
+        """Whether nobody can know the bits."""
+
+    def words(self, n: int) -> Words:
+        """Return `n` independent uniform 64-bit words."""
+
+
+class SystemEntropy:
+    """The operating system's entropy: the source of every private release.
+
+    Nothing is kept between calls, so processes never share bits after a fork.
+    """
+
+    private = True
+
+    def words(self, n: int) -> Words:
+        """Return `n` independent uniform 64-bit words, shape (n,)."""
+        return np.frombuffer(os.urandom(8 * n), dtype=np.uint64)
+
+
+class SeededSource:
+    """Repeatable bits (Philox 4x64) for experiments; what is drawn from them is NOT private.
+
+    Parameters
+    ----------
+    seed : int
+        At least 0; the same seed gives the same words in the same order.
+    """
+
+    private = False
+
+    def __init__(self, seed: int) -> None:
+        self._bits = np.random.Philox(seed)
+
+    def words(self, n: int) -> Words:
+        """Return the next `n` words, shape (n,)."""
+        return self._bits.random_raw(n)
+
+
+def byte_source(random_state: int | None) -> ByteSource:
+    """Return the source of bits that `random_state` asks for.
+
+    Parameters
+    ----------
+    random_state : int or None
+        None: the operating system's entropy. An int of at least 0: a seeded source, for
+        experiments only, with `private` False.
+
+    Returns
+    -------
+    ByteSource
+        The source.
+
+    Raises
+    ------
+    ParameterError
+        If `random_state` is anything else.
+    """
+    seed = check_random_state(random_state)
+    return SystemEntropy() if seed is None else SeededSource(seed)
+
+
+def geometric(scale: float, size: Size, source: ByteSource) -> Integers:
+    """Draw G >= 0 with P(G = g) = (1 - r) r^g, r = exp(-1/scale), exactly.
+
+    Parameters
+    ----------
+    scale : float
+        From `SMALLEST_SCALE` to `LARGEST_SCALE`, taken as the exact real number it is.
+    size : int or tuple of int
+        The shape of the result.
+    source : ByteSource
+        Where the random bits come from.
+
+    Returns
+    -------
+    ndarray of int64
+        Independent draws, of that shape; Python ints (dtype object) for scales above 2**50.
+
+    Raises
+    ------
+    ParameterError
+        If the scale is outside its range.
+    """
+    scale = _check_scale(scale, "scale")
+    # G = 2^low_bits high + low, and the two parts are independent.
+    low_bits = max(0, _tail_bits(scale))
+    tail_scale = math.ldexp(scale, -low_bits)
+    draw = _one_word_from(source)
+
+    def propose(n: int) -> Integers:
+        high = floor_exponentials(source.words(n), tail_scale, draw)
+        if not low_bits:
+            return high
+        low = source.words(n) >> np.uint64(64 - low_bits)
+
+        def exact(uniform: LazyUniform, i: int) -> bool:
+            exponent = Fraction(int(low[i])) / Fraction(scale)
+            return below_exponential(uniform, lambda: (exponent, exponent))
+
+        kept = below_exponentials(source.words(n), low / scale, exact, draw)
+        return _join(high[kept], low[kept], low_bits, scale)
+
+    return _fill(size, propose, acceptance=0.999, scale=scale)
+
+
+def discrete_laplace(scale: float, size: Size, source: ByteSource) -> Integers:
+    """Draw K with P(K = k) proportional to exp(-|k| / scale), exactly.
+
+    Parameters
+    ----------
+    scale : float
+        From `SMALLEST_SCALE` to `LARGEST_SCALE`, taken as the exact real number it is.
+    size : int or tuple of int
+        The shape of the result.
+    source : ByteSource
+        Where the random bits come from.
+
+    Returns
+    -------
+    ndarray of int64
+        Independent draws, of that shape; Python ints (dtype object) for scales above 2**50.
+
+    Raises
+    ------
+    ParameterError
+        If the scale is outside its range.
+    """
+    difference: Integers = geometric(scale, size, source) - geometric(scale, size, source)
+    return difference
+
+
+def rounded_gaussian(sigma: float, size: Size, source: ByteSource) -> Integers:
+    """Draw round(X), X normal with mean 0 and standard deviation `sigma`, exactly.
+
+    This is the continuous normal number rounded to the nearest integer, not the discrete
+    Gaussian: added to an integer it is post-processing of continuous noise.
+
+    Parameters
+    ----------
+    sigma : float
+        From `SMALLEST_SCALE` to `LARGEST_SCALE`, taken as the exact real number it is.
+    size : int or tuple of int
+        The shape of the result.
+    source : ByteSource
+        Where the random bits come from.
+
+    Returns
+    -------
+    ndarray of int64
+        Independent draws, of that shape; Python ints (dtype object) for sigma above 2**50.
+
+    Raises
+    ------
+    ParameterError
+        If sigma is outside its range.
+    """
+    sigma = _check_scale(sigma, "sigma")
+    # |X| = 2^tail_bits (whole + rest); the first fine_bits digits of rest decide round(X).
+    tail_bits = _tail_bits(sigma)
+    ratio = math.ldexp(sigma, -tail_bits)
+    fine_bits = max(0, tail_bits + 1)
+    shift = fine_bits - tail_bits
+    draw = _one_word_from(source)
+
+    def propose(n: int) -> Integers:
+        whole = floor_exponentials(source.words(n), ratio, draw)
+        rest = source.words(n)
+        fraction = rest * UNIT
+
+        def exact(uniform: LazyUniform, i: int) -> bool:
+            return accept_gaussian(uniform, int(whole[i]), int(rest[i]), Fraction(ratio), draw)
+
+        exponents = ((whole + fraction) / ratio - 1.0) ** 2 / 2.0 + fraction / ratio
+        kept = below_exponentials(source.words(n), exponents, exact, draw)
+        digits = rest[kept] >> np.uint64(64 - fine_bits) if fine_bits else np.zeros_like(rest[kept])
+        magnitude = (_join(whole[kept], digits, fine_bits, sigma) + (1 << shift - 1)) >> shift
+        return magnitude * _signs(len(magnitude), source)
+
+    return _fill(size, propose, acceptance=0.75, scale=sigma)
+
+
+def report_noisy_max_gumbel(
+    scores: NDArray[np.int64] | NDArray[np.float64], scale: float, source: ByteSource
+) -> int:
+    """Draw i with P(i) proportional to exp(scores[i] / scale), exactly.
+
+    This is the exponential mechanism as a race: i wins if score / scale + Gumbel noise is
+    largest. Ties among scores are fine. To take the best k one after the other, delete the winner
+    from `scores` and draw again.
+
+    Parameters
+    ----------
+    scores : ndarray of int64 or float64, shape (n,)
+        Finite, n >= 1; each is taken as the exact real number it is.
+    scale : float
+        Finite and above 0.
+    source : ByteSource
+        Where the random bits come from.
+
+    Returns
+    -------
+    int
+        The index of the winner.
+
+    Raises
+    ------
+    ParameterError
+        If the scale is not finite and positive, or `scores` is not such an array. Scores that are
+        not finite are a mistake of the calling code, which must exclude them for all data.
+    """
+    if not 0.0 < scale < math.inf:
+        raise ParameterError(f"scale is {scale!r}; expected a finite number above 0")
+    scores = _check_scores(scores)
+    return gumbel_race(scores, scale, source.words(len(scores)), _one_word_from(source))
+
+
+def uniform_integers(high: int, size: Size, source: ByteSource) -> NDArray[np.int64]:
+    """Draw uniform integers from 0 to `high` - 1.
+
+    Parameters
+    ----------
+    high : int
+        From 1 to 2**63.
+    size : int or tuple of int
+        The shape of the result.
+    source : ByteSource
+        Where the random bits come from.
+
+    Returns
+    -------
+    ndarray of int64
+        Independent draws, of that shape.
+
+    Raises
+    ------
+    ParameterError
+        If `high` is outside its range.
+    """
+    if not 1 <= high <= 2**63:
+        raise ParameterError(f"high is {high!r}; expected an integer from 1 to 2**63")
+    # Words above the last whole multiple of `high` are drawn again.
+    largest = np.uint64(2**64 - 2**64 % high - 1)
+
+    def propose(n: int) -> Integers:
+        words = source.words(n)
+        return (words[words <= largest] % np.uint64(high)).astype(np.int64)
+
+    return _fill(size, propose, acceptance=(int(largest) + 1) * UNIT, scale=1.0)
+
+
+def _check_scale(scale: float, name: str) -> float:
+    if not SMALLEST_SCALE <= scale <= LARGEST_SCALE:
+        raise ParameterError(
+            f"{name} is {scale!r}; expected a number from {SMALLEST_SCALE} to 2**70"
+            " grid units (choose another grid)"
+        )
+    return float(scale)
+
+
+def _check_scores(scores: NDArray[Any]) -> NDArray[Any]:
+    array = np.asarray(scores)
+    if array.ndim != 1 or array.size == 0 or array.dtype not in (np.int64, np.float64):
+        raise ParameterError(
+            f"scores has dtype {array.dtype} and shape {array.shape};"
+            " expected a one-dimensional int64 or float64 array that is not empty"
+        )
+    if array.dtype == np.float64 and not np.isfinite(array).all():
+        raise ParameterError("scores is not finite; expected finite numbers for every data set")
+    return array
+
+
+def _tail_bits(scale: float) -> int:
+    """Return the b for which scale / 2**b lies in [512, 1024)."""
+    return math.frexp(scale)[1] - 10
+
+
+def _one_word_from(source: ByteSource) -> Callable[[], int]:
+    return lambda: int(source.words(1)[0])
+
+
+def _signs(n: int, source: ByteSource) -> NDArray[np.int64]:
+    """Return n independent fair signs, one random bit each."""
+    bits = np.unpackbits(source.words(-(-n // 64)).view(np.uint8))[:n]
+    return 1 - 2 * bits.astype(np.int64)
+
+
+def _fill(
+    size: Size, propose: Callable[[int], Integers], acceptance: float, scale: float
+) -> Integers:
+    """Return the first accepted proposals, in order, as an array of the given shape.
+
+    `acceptance` is roughly the share of proposals accepted; it decides nothing but the speed.
+    """
+    out: Integers = np.empty(size, dtype=object if scale > LARGEST_INT64_SCALE else np.int64)
+    flat = out.reshape(-1)
+    filled = 0
+    while filled < flat.size:
+        wanted = flat.size - filled
+        drawn = propose(min(_CHUNK, int(wanted / acceptance) + 16))[:wanted]
+        flat[filled : filled + len(drawn)] = drawn
+        filled += len(drawn)
+    return out
+
+
+def _join(high: Integers, low: Integers, low_bits: int, scale: float) -> Integers:
+    """Return high 2^low_bits + low, in Python ints where int64 would not do."""
+    if scale > LARGEST_INT64_SCALE:
+        high, low = high.astype(object), low.astype(object)
+    else:
+        low = low.astype(np.int64)
+    joined: Integers = (high << low_bits) + low
+    return joined
