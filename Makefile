@@ -15,7 +15,7 @@ READY := $(VENV)/.nolook-installed
 DEMO_TABLE := examples/data/diamonds_onehot_log.parquet
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check lint format types layers proofs docs changelog lock clean
+.PHONY: help setup demo test check lint format types layers proofs changelog lock clean
 
 help: ## Show the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST)
