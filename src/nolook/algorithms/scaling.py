@@ -1,0 +1,263 @@
+"""Centre and scale of every column, found privately and without bounds.
+
+Three histograms of every column are released, each with noise on *every* bin: by sign and power of
+two over the whole range of doubles, then by equal bins over the range the first one found, then
+by equal bins over what the second one left. Everything else here is post-processing of the noisy
+counts. The proof is ``scaling.md``.
+
+=============  ==========================================================================
+name here      meaning
+=============  ==========================================================================
+``mu``         mu-GDP parameter of all rounds together; each round has ``mu / sqrt(3)``
+``sigma``      standard deviation of the noise of one bin, ``sqrt(columns) / mu_round``
+``counts``     noisy counts, shape (columns, bins)
+=============  ==========================================================================
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import norm
+
+from nolook.kernels.histogram import (
+    MAGNITUDE_BINS,
+    linear_counts,
+    magnitude_counts,
+    magnitude_edges,
+)
+from nolook.privacy.guarantee import GaussianEvent
+from nolook.privacy.mechanisms.gaussian import gaussian_release
+from nolook.privacy.noise import ByteSource
+from nolook.statistics.histograms import Histograms, histograms_sensitivity
+from nolook.tables import Table
+
+__all__ = ["LIMIT", "ROUNDS", "Scaling", "find_scaling", "scaling_events"]
+
+#: Standardised values are clipped to this many scales on either side of the centre.
+LIMIT = 5.0
+ROUNDS = 3
+
+_BINS = 48
+_TAIL = 0.005  # share of the rows left outside the range at either end, if the noise allows it
+_FALSE_ALARM = 1e-4  # probability that noise alone makes any empty bin of any column look occupied
+_NEIGHBOUR = 3.0  # sigmas that make a bin beside an occupied one occupied: few candidates
+_VISIBLE = 2.0  # sigmas below which a bin does not count for centre and scale
+
+Counts = NDArray[np.float64]
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Scaling:
+    """Private centre and scale of every column.
+
+    Parameters
+    ----------
+    names : tuple of str
+        The columns' names.
+    center, scale : ndarray of shape (columns,)
+        In the columns' own units; scales are positive and all values finite, below ``2**1002``.
+    """
+
+    names: tuple[str, ...]
+    center: Vector
+    scale: Vector
+
+    @property
+    def low(self) -> Vector:
+        """Smallest value a column is clipped to, shape (columns,)."""
+        return self.center - LIMIT * self.scale
+
+    @property
+    def high(self) -> Vector:
+        """Largest value a column is clipped to, shape (columns,)."""
+        return self.center + LIMIT * self.scale
+
+
+def scaling_events(mu: float) -> tuple[GaussianEvent, ...]:
+    """State what :func:`find_scaling` releases with `mu`, before any data are read."""
+    share = mu / math.sqrt(ROUNDS)
+    return (
+        GaussianEvent("column histograms by magnitude", share),
+        GaussianEvent("column histograms over the range found", share),
+        GaussianEvent("column histograms over the range kept", share),
+    )
+
+
+def find_scaling(
+    table: Table,
+    mu: float,
+    source: ByteSource,
+    step: Callable[[str], None],
+) -> tuple[Scaling, float]:
+    """Find centre and scale of every column of a table.
+
+    Guarantee: the three releases are together ``mu``-GDP when a record is added or removed. No
+    table raises; a constant or empty column gets a usable scale from the noise alone.
+
+    Parameters
+    ----------
+    table : Table
+        Read three times.
+    mu : float
+        Gaussian differential privacy parameter of the whole.
+    source : ByteSource
+        Where the noise comes from.
+    step : callable
+        Called with the name of each pass before it starts.
+
+    Returns
+    -------
+    scaling : Scaling
+        Of all columns, the target last if there is one.
+    rows : float
+        A private estimate of the number of rows, at least 1.
+    """
+    share = mu / math.sqrt(ROUNDS)
+    columns = table.n_columns
+    sigma = histograms_sensitivity(columns, "add-remove") / share
+    release = partial(_release, table, share, source)
+
+    step("magnitudes")
+    low, high = occupied_range(release(magnitude_counts), sigma)
+    step("ranges")
+    low, width = _with_margins(low, high)
+    counts = release(partial(linear_counts, low=low, width=width, bins=_BINS))
+    low, high = trimmed_range(counts, sigma, low, width)
+    step("scales")
+    low, width = _with_margins(low, high)
+    counts = release(partial(linear_counts, low=low, width=width, bins=_BINS))
+    center, scale = center_and_scale(counts, sigma, low, width)
+    rows = max(1.0, float(counts.sum(axis=1).mean()))
+    return Scaling(table.column_names, center, scale), rows
+
+
+def _release(
+    table: Table,
+    mu: float,
+    source: ByteSource,
+    count: Callable[[NDArray[np.float64]], NDArray[np.int64]],
+) -> Counts:
+    histograms = Histograms(count)
+    for batch in table.batches():
+        histograms.update(batch)
+    exact = histograms.value(table.n_columns)
+    sensitivity = histograms_sensitivity(table.n_columns, "add-remove")
+    return gaussian_release(exact, sensitivity, mu, source).astype(np.float64)
+
+
+def occupied_range(counts: Counts, sigma: float) -> tuple[Vector, Vector]:
+    """Range of the powers of two that hold records, from noisy counts by magnitude.
+
+    The fullest bin is always occupied, so that every table has an answer. Any other bin must
+    pass a threshold that noise on all empty bins of all columns passes with probability 1e-4 at
+    most; the range then grows over neighbours that hold more than three sigmas.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (columns, MAGNITUDE_BINS)
+    sigma : float
+        Standard deviation of the noise of a bin.
+
+    Returns
+    -------
+    low, high : ndarray of shape (columns,)
+        ``low < high``.
+    """
+    counts = counts.copy()
+    counts[:, [0, -1]] = -np.inf  # out of range: counted, never followed
+    each = np.arange(counts.shape[0])
+    threshold = norm.isf(_FALSE_ALARM / counts.size) * sigma
+    occupied = counts > threshold
+    occupied[each, counts.argmax(axis=1)] = True
+    first = occupied.argmax(axis=1)
+    last = MAGNITUDE_BINS - 1 - occupied[:, ::-1].argmax(axis=1)
+    near = counts > _NEIGHBOUR * sigma
+    while True:
+        # The end bins are never near, so the indices stay inside.
+        down, up = near[each, first - 1], near[each, last + 1]
+        if not (down.any() or up.any()):
+            break
+        first, last = first - down, last + up
+    lower, upper = magnitude_edges()
+    low, high = lower[first], upper[last]
+    nothing_but_zero = low == high
+    return np.where(nothing_but_zero, -1.0, low), np.where(nothing_but_zero, 1.0, high)
+
+
+def _with_margins(low: Vector, high: Vector) -> tuple[Vector, Vector]:
+    """Widen a range by one of its bins at either end; return where it begins and its bin width."""
+    width = (high - low) / (_BINS - 2)
+    return low - width, width
+
+
+def trimmed_range(
+    counts: Counts, sigma: float, low: Vector, width: Vector
+) -> tuple[Vector, Vector]:
+    """Range of the bins between the lower and the upper tail, from noisy counts in equal bins.
+
+    A tail ends where its noisy count is surely above half a percent of all: by 1.5 standard
+    deviations of the noise added up so far.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (columns, bins + 2)
+    sigma : float
+    low, width : ndarray of shape (columns,)
+        Where the first inner bin begins, and the bins' width.
+
+    Returns
+    -------
+    low, high : ndarray of shape (columns,)
+    """
+    bins = counts.shape[1] - 2
+    tail = np.maximum(_TAIL * counts.sum(axis=1), 2 * sigma)[:, None]
+    level = tail + 1.5 * sigma * np.sqrt(np.arange(1, bins + 3))
+    first = _first_above(counts, level)
+    last = bins + 1 - _first_above(counts[:, ::-1], level)
+    first, last = np.minimum(first, last), np.maximum(first, last)
+    first, last = first.clip(1, bins), last.clip(1, bins)
+    return low + (first - 1) * width, low + last * width
+
+
+def _first_above(counts: Counts, level: Counts) -> NDArray[np.intp]:
+    above = counts.cumsum(axis=1) > level
+    above[:, 0] |= ~above.any(axis=1)  # too few rows to trim anything
+    return above.argmax(axis=1)
+
+
+def center_and_scale(
+    counts: Counts, sigma: float, low: Vector, width: Vector
+) -> tuple[Vector, Vector]:
+    """Mean and standard deviation from noisy counts in equal bins, the tails put at the ends.
+
+    Bins below two sigmas do not count. The scale is at least one bin, so that a column with a
+    single value never gets a vanishing one.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (columns, bins + 2)
+    sigma : float
+    low, width : ndarray of shape (columns,)
+        Where the first inner bin begins, and the bins' width.
+
+    Returns
+    -------
+    center, scale : ndarray of shape (columns,)
+    """
+    bins = counts.shape[1] - 2
+    place = np.concatenate([[0.0], np.arange(bins) + 0.5, [float(bins)]])
+    weight = np.where(counts > _VISIBLE * sigma, counts, 0.0)
+    total = weight.sum(axis=1)
+    nothing = total <= 0
+    weight[nothing] = 1.0
+    weight /= weight.sum(axis=1, keepdims=True)
+    mean = weight @ place
+    spread = np.sqrt((weight * (place - mean[:, None]) ** 2).sum(axis=1))
+    return low + mean * width, np.maximum(spread, 1.0) * width

@@ -1,0 +1,120 @@
+"""Histograms of columns whose range nobody knows.
+
+All kernels take *columns-first* arrays of shape ``(columns, rows)`` and count each row into exactly
+one bin of each column, whatever its value. The bin of a value depends on that value alone.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "MAGNITUDE_BINS",
+    "linear_counts",
+    "magnitude_counts",
+    "magnitude_edges",
+    "threshold_counts",
+]
+
+# Finite doubles below 2^-1000 in size count as zero and those of 2^1000 and more as out of range, so
+# that no later difference, quotient or refined bin width can overflow or become subnormal.
+_LARGEST = 1000
+_BIASED_ZERO = 1023 - _LARGEST - 1
+_BIASED_OUT = 1023 + _LARGEST
+_HALF = _BIASED_OUT - _BIASED_ZERO
+#: One bin a sign and power of two, one for zero, one at either end for what is out of range.
+MAGNITUDE_BINS = 2 * _HALF + 1
+
+
+def magnitude_counts(columns: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Count every value by its sign and binary exponent, in the order of the real line.
+
+    Parameters
+    ----------
+    columns : ndarray of shape (columns, rows)
+        Any doubles. Zeros of both signs and values below ``2**-1000`` in size share the middle
+        bin; infinities, NaN and values of ``2**1000`` and more share the first and last bin.
+
+    Returns
+    -------
+    ndarray of shape (columns, MAGNITUDE_BINS), int64
+    """
+    counts = np.zeros((columns.shape[0], MAGNITUDE_BINS), dtype=np.int64)
+    for row, column in zip(counts, columns, strict=True):
+        bits = np.ascontiguousarray(column).view(np.int64)
+        size = ((bits >> 52) & 0x7FF).clip(_BIASED_ZERO, _BIASED_OUT) - _BIASED_ZERO
+        np.negative(size, out=size, where=bits < 0)
+        row += np.bincount(size + _HALF, minlength=MAGNITUDE_BINS)
+    return counts
+
+
+def magnitude_edges() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Lower and upper edge of each bin of :func:`magnitude_counts`; the zero bin is [0, 0].
+
+    Returns
+    -------
+    low, high : ndarray of shape (MAGNITUDE_BINS,)
+        The first and last bin have their finite edge on both sides.
+    """
+    powers = np.concatenate([[0.0], np.ldexp(1.0, np.arange(-_LARGEST, _LARGEST + 1))])
+    inner = np.minimum(np.arange(_HALF + 1), _HALF)
+    near = powers[inner]
+    far = powers[np.minimum(inner + 1, _HALF)]
+    far[0] = 0.0
+    low = np.concatenate([-far[:0:-1], near])
+    high = np.concatenate([-near[:0:-1], far])
+    return low, high
+
+
+def linear_counts(
+    columns: NDArray[np.float64],
+    low: NDArray[np.float64],
+    width: NDArray[np.float64],
+    bins: int,
+) -> NDArray[np.int64]:
+    """Count every value into equal bins of its column's range, with one more bin at either end.
+
+    Parameters
+    ----------
+    columns : ndarray of shape (columns, rows)
+        Finite values; NaN counts in the lower end bin.
+    low, width : ndarray of shape (columns,)
+        Where the first inner bin begins, and the positive width of the bins.
+    bins : int
+        Number of inner bins.
+
+    Returns
+    -------
+    ndarray of shape (columns, bins + 2), int64
+    """
+    counts = np.zeros((columns.shape[0], bins + 2), dtype=np.int64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for row, column, start, step in zip(counts, columns, low, width, strict=True):
+            place = column - start
+            place /= step
+            place += 1.0
+            # fmax and fmin send NaN to the lower end bin; the cast then truncates, which floors
+            # because nothing below zero is left.
+            np.fmax(place, 0.0, out=place)
+            np.fmin(place, bins + 1.0, out=place)
+            row += np.bincount(place.astype(np.int64), minlength=bins + 2)
+    return counts
+
+
+def threshold_counts(
+    values: NDArray[np.float64], thresholds: NDArray[np.float64]
+) -> NDArray[np.int64]:
+    """Count values between increasing thresholds: bin ``i`` holds ``t[i-1] < value <= t[i]``.
+
+    Parameters
+    ----------
+    values : ndarray of shape (rows,)
+    thresholds : ndarray of shape (k,), increasing
+
+    Returns
+    -------
+    ndarray of shape (k + 1,), int64
+    """
+    place = np.searchsorted(thresholds, values, side="left")
+    return np.bincount(place, minlength=thresholds.size + 1).astype(np.int64)

@@ -1,0 +1,68 @@
+"""Exact histograms of every column of a table, and what one record can change in them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Histograms", "histograms_sensitivity"]
+
+
+def histograms_sensitivity(columns: int, relation: Literal["add-remove", "replace"]) -> float:
+    """L2 sensitivity of one histogram a column, taken together as one vector of counts.
+
+    A record is in exactly one bin of each column, so adding or removing it changes ``columns``
+    counts by one. Replacing it takes one from a bin and adds one to another, in each column.
+
+    Parameters
+    ----------
+    columns : int
+        Number of histograms.
+    relation : {"add-remove", "replace"}
+        Which tables are neighbours.
+
+    Returns
+    -------
+    float
+    """
+    return math.sqrt(columns if relation == "add-remove" else 2 * columns)
+
+
+class Histograms:
+    """Counts of a table's rows in fixed bins, one histogram a column.
+
+    Parameters
+    ----------
+    count : callable
+        Maps a batch of shape (columns, rows) to int64 counts of shape (columns, bins), each row in
+        exactly one bin of each column.
+    """
+
+    def __init__(self, count: Callable[[NDArray[np.float64]], NDArray[np.int64]]) -> None:
+        self._count = count
+        self._value: NDArray[np.int64] | None = None
+
+    def update(self, batch: NDArray[np.float64]) -> Self:
+        """Add the rows of a batch of shape (columns, rows)."""
+        return self._add(self._count(batch))
+
+    def merge(self, other: Histograms) -> Self:
+        """Add the rows another histogram of the same bins has seen."""
+        return self if other._value is None else self._add(other._value)
+
+    def _add(self, counts: NDArray[np.int64]) -> Self:
+        if self._value is None:
+            self._value = counts.copy()
+        else:
+            self._value += counts
+        return self
+
+    def value(self, columns: int) -> NDArray[np.int64]:
+        """Counts of shape (columns, bins); all zero before any batch."""
+        if self._value is None:
+            return self._count(np.empty((columns, 0)))
+        return self._value
