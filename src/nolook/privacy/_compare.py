@@ -28,7 +28,7 @@ UNIT = 2.0**-64  # what the last bit of a word is worth as a digit of a uniform 
 _TOLERANCE = 2.0**-36
 # A smaller word tells too little of its uniform number for the logarithm in float64.
 _SMALLEST_CLEAR_WORD = 2**40
-# Larger gaps are taken for this one, which is still a bound.
+# A larger gap in units of the scale (possibly an overflow) is taken for this one: still a bound.
 _LARGEST_GAP = 1e300
 
 
@@ -118,7 +118,7 @@ def gumbel_race(
         The exact winner.
     """
     with np.errstate(all="ignore"):
-        low, high = _gumbel_bounds(words, _gaps(scores) / scale)
+        low, high = _gumbel_bounds(words, _gaps(scores), scale)
         standing = np.flatnonzero(high >= low.max())
     if len(standing) == 1:
         return int(standing[0])
@@ -138,17 +138,21 @@ def _gaps(scores: NDArray[Any]) -> Floats:
     return gaps
 
 
-def _gumbel_bounds(words: Words, gaps: Floats) -> tuple[Floats, Floats]:
-    """Enclose -gap - ln(-ln U); a word that tells too little of its U gives infinite ends."""
+def _gumbel_bounds(words: Words, gaps: Floats, scale: float) -> tuple[Floats, Floats]:
+    """Enclose -gap / scale - ln(-ln U).
+
+    The ends are infinite where a word tells too little of its U, or the gap has overflowed.
+    """
     mirrored = ~words
     smaller = np.minimum(words, mirrored)
     distance = smaller * UNIT  # from U to the nearer one of 0 and 1: both logarithms keep digits
     exponential = np.where(words > mirrored, -np.log1p(-distance), -np.log(distance))
-    clear = smaller >= _SMALLEST_CLEAR_WORD
-    bounded = gaps <= _LARGEST_GAP
-    gaps = np.minimum(gaps, _LARGEST_GAP)
-    key = -np.log(exponential) - gaps
-    margin = _TOLERANCE * (1.0 + gaps)
+    clear = (smaller >= _SMALLEST_CLEAR_WORD) & np.isfinite(gaps)
+    scaled = gaps / scale
+    bounded = scaled <= _LARGEST_GAP
+    scaled = np.minimum(scaled, _LARGEST_GAP)
+    key = -np.log(exponential) - scaled
+    margin = _TOLERANCE * (1.0 + scaled)
     low = np.where(clear & bounded, key - margin, -np.inf)
     high = np.where(clear, key + margin, np.inf)
     return low, high

@@ -57,7 +57,7 @@ class LazyUniform:
         ------
         RuntimeError
             After 4096 digits: with random digits the probability of needing as many is
-            below 2**-4000, so the source of them is broken.
+            below 2**-1900, so the source of them is broken.
         """
         if self.bits >= _MOST_BITS:
             raise RuntimeError(
