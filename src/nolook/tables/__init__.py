@@ -1,0 +1,13 @@
+"""A table nobody may look at, as a stream of blocks of float64 columns.
+
+``read_table`` opens a file or a frame and fixes, from declared types and parameters alone, which
+numbers each row gives; ``Table.batches`` then streams those numbers as often as wanted in bounded
+memory. Nothing here computes a statistic of the data.
+"""
+
+from __future__ import annotations
+
+from nolook.tables.reading import read_table, table_from_arrays
+from nolook.tables.table import Table
+
+__all__ = ["Table", "read_table", "table_from_arrays"]

@@ -1,0 +1,318 @@
+"""Which numbers a row gives: fixed from declared types and parameters, never from cells."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, cast
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as pt
+from numpy.typing import NDArray
+
+from nolook._validation import check_choice, check_names
+from nolook.errors import ParameterError, TableError
+from nolook.tables.source import Column, Source
+
+__all__ = ["Categories", "Design", "Feature", "Missing", "check_categories", "plan"]
+
+Missing: TypeAlias = Literal["error", "drop-row", "zero"]
+Categories: TypeAlias = Mapping[str, Sequence[str | int | bool]]
+
+_LONGEST_TYPE = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """One column of the source as it enters the numbers.
+
+    Attributes
+    ----------
+    name : str
+        The source's column.
+    levels : tuple of str or None
+        The declared categories, one number each; None for a column that is a number itself.
+    """
+
+    name: str
+    levels: tuple[str, ...] | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the numbers this column gives."""
+        if self.levels is None:
+            return (self.name,)
+        return tuple(f"{self.name}={level}" for level in self.levels)
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """How a record batch becomes float64 columns; what a row gives depends on that row alone.
+
+    Attributes
+    ----------
+    features : tuple of Feature
+    target : str or None
+    missing : {"error", "drop-row", "zero"}
+    """
+
+    features: tuple[Feature, ...]
+    target: str | None
+    missing: Missing
+
+    @property
+    def source_names(self) -> tuple[str, ...]:
+        """The source's columns in use, the target last."""
+        names = tuple(feature.name for feature in self.features)
+        return names if self.target is None else (*names, self.target)
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Names of the features, after one-hot encoding."""
+        return tuple(name for feature in self.features for name in feature.names)
+
+    def fill(self, batch: Any, out: NDArray[np.float64]) -> NDArray[np.bool_] | None:  # noqa: ANN401
+        """Write the numbers of a record batch; every one of them is finite.
+
+        Parameters
+        ----------
+        batch : pyarrow.RecordBatch
+        out : ndarray of shape (columns, rows)
+            Is overwritten; 0 stands where a value is missing.
+
+        Returns
+        -------
+        ndarray of bool of shape (rows,) or None
+            Which rows lack nothing they need; None if all of them.
+        """
+        lacking: list[NDArray[np.bool_]] = []
+        row = 0
+        for feature in self.features:
+            column = batch.column(feature.name)
+            if feature.levels is not None:
+                row += _one_hot(column, feature.levels, out[row:])
+                continue
+            absent = _numbers(column, out[row])
+            row += 1
+            if absent is not None and self.missing != "zero":
+                lacking.append(absent)
+        if self.target is not None:
+            absent = _numbers(batch.column(self.target), out[row])
+            if absent is not None:
+                lacking.append(absent)
+        return ~np.logical_or.reduce(lacking) if lacking else None
+
+
+def plan(
+    source: Source,
+    target: str | None,
+    features: Sequence[str] | None,
+    categories: Mapping[str, tuple[str, ...]],
+    missing: str,
+) -> Design:
+    """Fix the design from declared columns and parameters.
+
+    Parameters
+    ----------
+    source : Source
+    target, features, missing
+        As given to :func:`nolook.read_table`.
+    categories : mapping
+        As :func:`check_categories` returns it.
+
+    Returns
+    -------
+    Design
+
+    Raises
+    ------
+    ParameterError
+        If the parameters contradict each other.
+    TableError
+        If they do not fit the declared columns.
+    """
+    schema = _Schema(source)
+    policy = cast("Missing", check_choice("missing", missing, ("error", "drop-row", "zero")))
+    if target is not None:
+        (target,) = check_names((target,), "target")
+        _check_number(schema.find(target, "target"), schema, "target")
+    if features is None:
+        names = [
+            column.name
+            for column in source.columns
+            if column.name != target and (column.name in categories or _is_number(column.type))
+        ]
+    else:
+        names = list(check_names(features, "features"))
+        if target in names:
+            raise ParameterError(f"features names the target {target!r}; leave it out of features")
+    for name in categories:
+        schema.find(name, "categories")
+        if name not in names:
+            reason = "is the target" if name == target else "is not among features"
+            raise ParameterError(f"categories names {name!r}, which {reason}; leave it out")
+    chosen = tuple(
+        _feature(schema.find(name, "features"), schema, categories.get(name)) for name in names
+    )
+    if not chosen:
+        raise TableError(
+            f"{source.label} has no number or boolean column besides the target; expected at least "
+            "one feature (declare the categories of a text column)"
+        )
+    design = Design(chosen, target, policy)
+    check_names(design.feature_names + (() if target is None else (target,)), "features")
+    return design
+
+
+def check_categories(categories: object) -> dict[str, tuple[str, ...]]:
+    """Return declared categories with every level as text: 3 as "3", True as "true".
+
+    Parameters
+    ----------
+    categories : mapping or None
+        From a column's name to its levels.
+
+    Returns
+    -------
+    dict
+        Empty for None.
+
+    Raises
+    ------
+    ParameterError
+        If it is no mapping, or a column has no level, a level twice or one that is no text,
+        integer or boolean.
+    """
+    if categories is None:
+        return {}
+    if not isinstance(categories, Mapping):
+        raise ParameterError(
+            f"categories is a value of type {type(categories).__name__}; expected a mapping from "
+            "columns to levels (for example categories={'city': ['A', 'B']})"
+        )
+    names = check_names(list(categories), "categories") if categories else ()
+    return {name: _check_levels(categories[name], name) for name in names}
+
+
+def _check_levels(levels: object, name: str) -> tuple[str, ...]:
+    if isinstance(levels, Sequence | np.ndarray) and not isinstance(levels, str):
+        texts = [
+            str(level).lower() if isinstance(level, bool | np.bool_) else str(level)
+            for level in levels
+            if isinstance(level, str | int | np.integer | np.bool_)
+        ]
+        if len(texts) == len(levels):
+            return check_names(texts, f"categories of {name!r}")
+    raise ParameterError(
+        f"categories of {name!r} is a value of type {type(levels).__name__}; expected a list of "
+        "texts or integers (for example ['A', 'B'])"
+    )
+
+
+class _Schema:
+    """The declared columns by name."""
+
+    def __init__(self, source: Source) -> None:
+        self.label = source.label
+        self._columns: dict[str, list[Column]] = {}
+        for column in source.columns:
+            self._columns.setdefault(column.name, []).append(column)
+
+    def find(self, name: str, parameter: str) -> Column:
+        """Return the one column of this name."""
+        found = self._columns.get(name, [])
+        if not found:
+            raise TableError(
+                f"{parameter} names {name!r}, but {self.label} has no such column (check the name)"
+            )
+        if len(found) > 1:
+            raise TableError(f"{self.label} has {len(found)} columns {name!r}; rename them")
+        return found[0]
+
+
+def _feature(column: Column, schema: _Schema, levels: tuple[str, ...] | None) -> Feature:
+    if levels is None:
+        _check_number(column, schema, "features")
+        return Feature(column.name)
+    if not _has_levels(column.type):
+        raise TableError(
+            f"categories names {column.name!r}, which in {schema.label} has type "
+            f"{_shown(column)}; expected text, integers or booleans (leave it out of categories)"
+        )
+    if pt.is_integer(column.type):
+        levels = tuple(_integer_level(level, column) for level in levels)
+    return Feature(column.name, levels)
+
+
+def _integer_level(level: str, column: Column) -> str:
+    try:
+        return str(int(level))
+    except ValueError:
+        raise ParameterError(
+            f"categories of {column.name!r} is {level!r}; expected an integer, as the column has "
+            f"type {_shown(column)}"
+        ) from None
+
+
+def _check_number(column: Column, schema: _Schema, parameter: str) -> None:
+    if _is_number(column.type):
+        return
+    advice = "turn it into a number first or use another column"
+    if parameter == "features" and _has_levels(column.type):
+        advice = f"declare its levels, for example categories={{{column.name!r}: ['A', 'B']}}"
+    raise TableError(
+        f"{parameter} names {column.name!r}, which in {schema.label} has type {_shown(column)}; "
+        f"expected a number or a boolean ({advice})"
+    )
+
+
+def _is_number(kind: Any) -> bool:  # noqa: ANN401
+    if kind is None:
+        return False
+    tests = (pt.is_integer, pt.is_floating, pt.is_decimal, pt.is_boolean)
+    return any(test(kind) for test in tests)
+
+
+def _has_levels(kind: Any) -> bool:  # noqa: ANN401
+    if kind is None:
+        return False
+    if pt.is_dictionary(kind):
+        kind = kind.value_type
+    tests = (pt.is_string, pt.is_large_string, pt.is_string_view, pt.is_integer, pt.is_boolean)
+    return any(test(kind) for test in tests)
+
+
+def _shown(column: Column) -> str:
+    text = column.declared
+    return text if len(text) <= _LONGEST_TYPE else text[: _LONGEST_TYPE - 3] + "..."
+
+
+def _numbers(column: Any, out: NDArray[np.float64]) -> NDArray[np.bool_] | None:  # noqa: ANN401
+    """Write a column's numbers, rounded to float64; return where there is none, if anywhere."""
+    if pt.is_boolean(column.type):
+        column = column.cast(pa.uint8())
+    elif pt.is_decimal(column.type):
+        column = column.cast(pa.float64(), safe=False)
+    with np.errstate(all="ignore"):
+        out[:] = column.to_numpy(zero_copy_only=False)
+    finite = np.isfinite(out)
+    if finite.all():
+        return None
+    absent: NDArray[np.bool_] = ~finite
+    out[absent] = 0.0
+    return absent
+
+
+def _one_hot(column: Any, levels: tuple[str, ...], out: NDArray[np.float64]) -> int:  # noqa: ANN401
+    """Write 1 in the row of each cell's level; null and undeclared cells get 0 everywhere."""
+    wanted = pa.array(levels, pa.large_string())
+    cells = column.dictionary if pt.is_dictionary(column.type) else column
+    codes = pc.index_in(cells.cast(pa.large_string()), value_set=wanted)
+    if pt.is_dictionary(column.type):
+        codes = codes.take(column.indices)
+    found = codes.fill_null(-1).to_numpy(zero_copy_only=False)
+    for level in range(len(levels)):
+        np.equal(found, level, out=out[level], casting="unsafe")
+    return len(levels)

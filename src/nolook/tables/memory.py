@@ -1,0 +1,212 @@
+"""Tables that are in memory already: pandas, Polars, Arrow, NumPy."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from nolook.errors import TableError
+from nolook.tables.source import Column, MemorySource, Slicer, attempt
+
+__all__ = ["from_array", "from_frame", "from_label", "join"]
+
+_LABEL = "the table"
+_EXPECTED = "expected one number a row (shape (rows,))"
+
+
+def from_frame(source: object) -> MemorySource | None:
+    """Take over a frame, or return None if `source` is none.
+
+    Parameters
+    ----------
+    source : object
+        A pandas or Polars frame, an Arrow table, or anything else that gives an Arrow stream. A
+        stream is read once and kept.
+
+    Returns
+    -------
+    MemorySource or None
+
+    Raises
+    ------
+    TableError
+        If it is a lazy frame, or its stream cannot be read.
+    """
+    if _is_pandas(source, "DataFrame"):
+        return _from_pandas(source)
+    if type(source).__module__.startswith("polars") and type(source).__name__ == "LazyFrame":
+        raise TableError("source is a lazy frame; expected its rows (call collect() first)")
+    if isinstance(source, pa.RecordBatch):
+        source = pa.Table.from_batches([source])
+    if isinstance(source, pa.Table):
+        return _from_arrow(source)
+    if hasattr(source, "__arrow_c_stream__"):
+        message = f"source of type {type(source).__name__} gives no readable Arrow stream of rows"
+        return _from_arrow(attempt(message, pa.table, source))
+    return None
+
+
+def from_array(array: NDArray[Any], name: str) -> MemorySource:
+    """Take over a two-dimensional array of numbers or booleans; columns are named x0, x1, ...
+
+    Parameters
+    ----------
+    array : ndarray of shape (rows, columns)
+    name : str
+        What messages call it.
+
+    Returns
+    -------
+    MemorySource
+
+    Raises
+    ------
+    TableError
+        If it has another shape or type.
+    """
+    if isinstance(array, np.ma.MaskedArray):
+        raise TableError(f"{name} is a masked array; expected a plain one (fill the mask with NaN)")
+    if array.ndim != 2:
+        raise TableError(
+            f"{name} has {array.ndim} dimension{'s' * (array.ndim != 1)}: Expected 2D array. "
+            f"Reshape your data with {name}.reshape(-1, 1) if it has a single feature"
+        )
+    dtype = _native(array.dtype, name)
+    return MemorySource(
+        _LABEL,
+        [_array_column(array[:, i], f"x{i}", dtype) for i in range(array.shape[1])],
+        array.shape[0],
+    )
+
+
+def from_label(label: object) -> MemorySource:
+    """Take over a label: a one-dimensional array, a series, or a frame of one column.
+
+    Parameters
+    ----------
+    label : array-like of shape (rows,) or (rows, 1)
+
+    Returns
+    -------
+    MemorySource
+        Of one column.
+
+    Raises
+    ------
+    TableError
+        If it has another shape, or is neither numbers nor booleans.
+    """
+    if _is_pandas(label, "Series") or type(label).__module__.startswith("polars.series"):
+        label = label.to_frame()  # type: ignore[attr-defined]
+    elif isinstance(label, pa.Array | pa.ChunkedArray):
+        label = pa.table({"y": label})
+    frame = from_frame(label)
+    if frame is None:
+        array: Any = attempt(f"y is no array of numbers; {_EXPECTED}", np.asanyarray, label)
+        if array.ndim not in {1, 2}:
+            raise TableError(f"y has {array.ndim} dimensions; {_EXPECTED}")
+        frame = from_array(array.reshape(len(array), -1), "y")
+    if len(frame.columns) != 1:
+        raise TableError(f"y has {len(frame.columns)} columns; {_EXPECTED}")
+    return frame
+
+
+def join(left: MemorySource, label: MemorySource, name: str) -> MemorySource:
+    """Put a label beside the features under a name; the same number of rows is required."""
+    if left.rows != label.rows:
+        raise TableError("X and y have different numbers of rows; expected one label for each row")
+    (column,), (slicer,) = label.columns, label.slicers
+    renamed = Column(name, column.type, column.declared, column.nullable)
+    columns = [*zip(left.columns, left.slicers, strict=True), (renamed, slicer)]
+    return MemorySource(left.label, columns, left.rows)
+
+
+def _is_pandas(source: object, kind: str) -> bool:
+    # A pandas object exists only where pandas was imported already.
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and isinstance(source, getattr(pandas, kind))
+
+
+def _native(dtype: np.dtype[Any], name: str) -> np.dtype[Any]:
+    """Return the dtype to read an array as, in this machine's byte order."""
+    if dtype.kind not in "biuf":
+        reason = "Complex data not supported" if dtype.kind == "c" else "not numbers"
+        raise TableError(f"{name} has dtype {dtype}: {reason}; expected floats, ints or booleans")
+    if dtype.itemsize > 8:
+        return np.dtype(np.float64)
+    return dtype.newbyteorder("=")
+
+
+def _array_column(values: NDArray[Any], name: str, dtype: np.dtype[Any]) -> tuple[Column, Slicer]:
+    kind = pa.from_numpy_dtype(dtype)
+    column = Column(name, kind, str(values.dtype), nullable=False)
+    return column, lambda start, stop: pa.array(values[start:stop].astype(dtype), kind)
+
+
+def _from_arrow(table: Any) -> MemorySource:  # noqa: ANN401 -- pyarrow has no types
+    def slicer(position: int) -> Slicer:
+        column = table.column(position)
+        return lambda start, stop: _whole(column.slice(start, stop - start))
+
+    columns = [(Column.from_field(field), slicer(i)) for i, field in enumerate(table.schema)]
+    return MemorySource(_LABEL, columns, table.num_rows)
+
+
+def _from_pandas(frame: Any) -> MemorySource:  # noqa: ANN401
+    columns = [_series_column(frame.iloc[:, i], str(name)) for i, name in enumerate(frame.columns)]
+    return MemorySource(_LABEL, columns, len(frame))
+
+
+def _series_column(series: Any, name: str) -> tuple[Column, Slicer]:  # noqa: ANN401
+    dtype = series.dtype
+    if isinstance(dtype, np.dtype) and dtype.kind in "biuf":
+        return _array_column(series.to_numpy(), name, _native(dtype, name))
+    declared = str(dtype)
+    pandas = sys.modules["pandas"]
+    if isinstance(dtype, pandas.CategoricalDtype):
+        codes = series.cat.codes.to_numpy()
+        words = _texts(dtype.categories)
+        kind = pa.dictionary(pa.int32(), pa.large_string())
+
+        def coded(start: int, stop: int) -> Any:  # noqa: ANN401
+            part = codes[start:stop].astype(np.int32)
+            return pa.DictionaryArray.from_arrays(pa.array(part, mask=part < 0), words)
+
+        return Column(name, kind, declared), coded
+    if isinstance(dtype, pandas.StringDtype) or dtype is np.dtype(object):
+        kind = pa.large_string()
+        return Column(name, kind, declared), lambda start, stop: _texts(series.iloc[start:stop])
+
+    def converted(start: int, stop: int) -> Any:  # noqa: ANN401
+        return _whole(pa.array(series.iloc[start:stop]))
+
+    # Other types convert themselves, if they can; an empty part tells what that gives.
+    kind = None
+    with suppress(Exception):
+        kind = converted(0, 0).type
+    return Column(name, kind, declared), converted
+
+
+def _texts(cells: Any) -> Any:  # noqa: ANN401
+    """Return each cell as text, or null if it is no text, integer or boolean. Never raises."""
+    return pa.array([_text(cell) for cell in cells], pa.large_string())
+
+
+def _text(cell: object) -> str | None:
+    if isinstance(cell, str):
+        return cell.encode("utf-8", "replace").decode()
+    if isinstance(cell, bool | np.bool_):
+        return str(cell).lower()
+    # No declared level needs more, and Python refuses to print integers of very many digits.
+    if isinstance(cell, int | np.integer) and -(2**63) <= int(cell) < 2**64:
+        return str(cell)
+    return None
+
+
+def _whole(column: Any) -> Any:  # noqa: ANN401
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column

@@ -1,0 +1,125 @@
+"""What a table is read from: declared columns, and Arrow record batches as often as wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, ParamSpec, Protocol, TypeAlias, TypeVar
+
+import pyarrow as pa
+
+from nolook.errors import TableError
+
+__all__ = ["Column", "MemorySource", "Slicer", "Source", "attempt", "guarded"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+#: Gives the rows [start, stop) of one column as an Arrow array.
+Slicer: TypeAlias = Callable[[int, int], Any]
+
+# Rows an in-memory source hands over at a time; long enough that calls cost nothing.
+_ROWS = 32_768
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column as its source declares it.
+
+    Attributes
+    ----------
+    name : str
+    type : pyarrow.DataType or None
+        None for a type that can become neither numbers nor categories.
+    declared : str
+        The type in the source's own words, for messages.
+    nullable : bool
+        Whether a cell may be null.
+    """
+
+    name: str
+    type: Any
+    declared: str
+    nullable: bool = True
+
+    @property
+    def may_be_missing(self) -> bool:
+        """Whether a number may be absent: null, NaN or infinite."""
+        return self.nullable or pa.types.is_floating(self.type)
+
+    @classmethod
+    def from_field(cls, field: Any) -> Column:  # noqa: ANN401 -- pyarrow has no types
+        """Take over an Arrow field."""
+        return cls(field.name, field.type, str(field.type), field.nullable)
+
+
+class Source(Protocol):
+    """Anything rows are read from.
+
+    Attributes
+    ----------
+    label : str
+        What messages call it.
+    """
+
+    label: str
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The declared columns, in the source's order."""
+
+    def batches(self, names: Sequence[str]) -> Iterator[Any]:
+        """Yield record batches holding at least the named columns: always the same rows in order.
+
+        Each name occurs once among `columns`.
+        """
+
+
+class MemorySource:
+    """Columns of equal length that are in memory already.
+
+    Parameters
+    ----------
+    label : str
+        What messages call it.
+    columns : sequence of (Column, Slicer)
+    rows : int
+        Length of every column.
+    """
+
+    def __init__(self, label: str, columns: Iterable[tuple[Column, Slicer]], rows: int) -> None:
+        pairs = tuple(columns)
+        self.label = label
+        self.columns = tuple(column for column, _ in pairs)
+        self.slicers = tuple(slicer for _, slicer in pairs)
+        self.rows = rows
+
+    def batches(self, names: Sequence[str]) -> Iterator[Any]:
+        """Yield record batches of the named columns."""
+        pairs = zip(self.columns, self.slicers, strict=True)
+        wanted = {column.name: slicer for column, slicer in pairs}
+        for start in range(0, self.rows, _ROWS):
+            stop = min(start + _ROWS, self.rows)
+            arrays = [attempt(self._unreadable(name), wanted[name], start, stop) for name in names]
+            yield pa.RecordBatch.from_arrays(arrays, names=list(names))
+
+    def _unreadable(self, name: str) -> str:
+        return f"column {name!r} of {self.label} cannot be read as its declared type"
+
+
+def attempt(message: str, action: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Call a library; if it refuses, raise `TableError` with our message alone.
+
+    A library's own message may quote a cell, so it is neither repeated nor chained.
+    """
+    with suppress(Exception):
+        return action(*args, **kwargs)
+    raise TableError(message)
+
+
+def guarded(batches: Iterable[T], message: str) -> Iterator[T]:
+    """Yield from `batches`, with whatever goes wrong on the way turned into our message."""
+    iterator = iter(batches)
+    while (batch := attempt(message, next, iterator, None)) is not None:
+        yield batch

@@ -1,0 +1,167 @@
+"""A table as blocks of finite float64 columns, the same on every pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolook.errors import TableError
+from nolook.tables.design import Design
+from nolook.tables.source import Source
+
+__all__ = ["Table"]
+
+_MAX_ROWS = 65_536
+# Numbers in a batch: 8 MB, so that a table of many columns needs no more memory than one of few.
+_MAX_NUMBERS = 1 << 20
+
+
+class Table:
+    """Rows of finite numbers, read in as many passes as wanted, in bounded memory.
+
+    Made by :func:`nolook.read_table`. What a row gives depends on that row alone, and neither the
+    number of rows nor any other statistic is shown.
+
+    Attributes
+    ----------
+    feature_names : tuple of str
+        The features; a category gives one for each declared level, such as "city=A".
+    target_name : str or None
+    """
+
+    def __init__(self, source: Source, design: Design) -> None:
+        self._source = source
+        self._design = design
+        self.feature_names = design.feature_names
+        self.target_name = design.target
+
+    def __repr__(self) -> str:
+        types = {column.name: column.declared for column in self._source.columns}
+        features = ", ".join(f"{f.name}: {types[f.name]}" for f in self._design.features)
+        target = self.target_name
+        return f"Table({features}" + (f"; target {target}: {types[target]})" if target else ")")
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        """The features and, last, the target if there is one."""
+        if self.target_name is None:
+            return self.feature_names
+        return (*self.feature_names, self.target_name)
+
+    @property
+    def n_columns(self) -> int:
+        """How many numbers a row has."""
+        return len(self.column_names)
+
+    def batches(self) -> Iterator[NDArray[np.float64]]:
+        """Yield the rows, columns first.
+
+        Rows with missing values are left out or filled as the table's policy says, so every
+        number is finite. Where a batch ends depends on the number of columns only, so a table
+        gives the same batches whatever it is stored in.
+
+        Yields
+        ------
+        ndarray of shape (n_columns, rows)
+            C-contiguous, at most 65,536 rows, the target last if there is one.
+
+        Raises
+        ------
+        TableError
+            If the file is damaged or was changed since it was opened.
+        """
+        for numbers, _ in self._read(drop=True):
+            yield numbers
+
+    def batches_in_place(self) -> Iterator[tuple[NDArray[np.float64], NDArray[np.bool_]]]:
+        """Yield every row, complete or not, so that an answer can be put beside each.
+
+        Yields
+        ------
+        numbers : ndarray of shape (n_columns, rows)
+            As from :meth:`batches`, with 0 where a value is missing.
+        complete : ndarray of bool of shape (rows,)
+            False where a row lacks a value it needs; under ``missing="zero"`` it needs only its
+            target.
+
+        Raises
+        ------
+        TableError
+            If the file is damaged or was changed since it was opened.
+        """
+        yield from self._read(drop=False)
+
+    def check_complete(self) -> None:
+        """Refuse a table with missing or infinite values if its policy is "error".
+
+        This is one pass over the table, and none if the declared types leave no room for a missing
+        value. Whether it raises is one bit about the data that no noise protects, and all
+        it reveals; the other policies reveal nothing.
+
+        Raises
+        ------
+        TableError
+            If any value in use is missing or infinite; the message says neither where nor how many.
+        """
+        if self._design.missing != "error" or self._always_complete():
+            return
+        complete = True
+        for _, present in self._read(drop=False):  # to the end: time must not tell where
+            complete &= bool(present.all())
+        if not complete:
+            raise TableError(
+                f"{self._source.label} has a missing or infinite value in a column in use (NaN, "
+                "inf or null); expected none (choose missing='drop-row' or 'zero')"
+            )
+
+    def recipe(self) -> dict[str, Any]:
+        """Return how to read another table in the same way.
+
+        Returns
+        -------
+        dict
+            Keyword arguments of :func:`nolook.read_table` without the target; fit for JSON.
+        """
+        features = self._design.features
+        return {
+            "features": [feature.name for feature in features],
+            "categories": {f.name: list(f.levels) for f in features if f.levels is not None},
+            "missing": self._design.missing,
+        }
+
+    def _always_complete(self) -> bool:
+        categorical = {f.name for f in self._design.features if f.levels is not None}
+        numeric = set(self._design.source_names) - categorical
+        return not any(c.may_be_missing for c in self._source.columns if c.name in numeric)
+
+    def _read(self, *, drop: bool) -> Iterator[tuple[NDArray[np.float64], NDArray[np.bool_]]]:
+        """Fill blocks of fixed size from the source's batches, whatever their sizes."""
+        room = max(1, min(_MAX_ROWS, _MAX_NUMBERS // self.n_columns))
+        numbers, complete = _block(self.n_columns, room)
+        filled = 0
+        for batch in self._source.batches(self._design.source_names):
+            start = 0
+            while start < batch.num_rows:
+                part = batch.slice(start, room - filled)
+                start += part.num_rows
+                end = filled + part.num_rows
+                present = self._design.fill(part, numbers[:, filled:end])
+                complete[filled:end] = True if present is None else present
+                if present is not None and drop:
+                    end = filled + int(present.sum())
+                    numbers[:, filled:end] = numbers[:, filled : filled + part.num_rows][:, present]
+                    complete[filled:end] = True
+                filled = end
+                if filled == room:
+                    yield numbers, complete
+                    numbers, complete = _block(self.n_columns, room)
+                    filled = 0
+        if filled:
+            yield np.ascontiguousarray(numbers[:, :filled]), complete[:filled]
+
+
+def _block(columns: int, rows: int) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    return np.empty((columns, rows)), np.empty(rows, dtype=bool)
