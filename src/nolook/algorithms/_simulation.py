@@ -6,11 +6,69 @@ leads to the same model and the same intervals. Noise for privacy comes from ``p
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["simulation_generator"]
+__all__ = ["Generator", "simulated_moments", "simulation_generator", "symmetric_noise"]
+
+Generator: TypeAlias = np.random.Generator  # noqa: TID251 -- see above
+Matrix = NDArray[np.float64]
 
 
-def simulation_generator() -> np.random.Generator:
+def simulation_generator() -> Generator:
     """Return a generator that always starts from the same state."""
-    return np.random.Generator(np.random.PCG64(20_240_229))
+    return np.random.Generator(np.random.PCG64(20_240_229))  # noqa: TID251
+
+
+def symmetric_noise(size: int, sigma: float, generator: Generator) -> Matrix:
+    """Draw the noise of a released moment matrix again.
+
+    Parameters
+    ----------
+    size : int
+        Number of rows.
+    sigma : float
+        Standard deviation on the diagonal; it is ``sigma / sqrt(2)`` elsewhere.
+    generator : Generator
+
+    Returns
+    -------
+    ndarray of shape (size, size), symmetric
+    """
+    draw = generator.normal(scale=sigma / 2, size=(size, size))
+    noise: Matrix = draw + draw.T
+    return noise
+
+
+def simulated_moments(matrix: Matrix, generator: Generator) -> Matrix:
+    """Draw the moment matrix of another sample of normal rows with the same moments.
+
+    The rows' mean is normal and their covariance Wishart (by Bartlett's decomposition), so the
+    cost does not grow with the number of rows.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (p, p)
+        Positive semidefinite sum of ``z z'`` over rows ``z = (1, u)``.
+    generator : Generator
+
+    Returns
+    -------
+    ndarray of shape (p, p)
+    """
+    size = len(matrix) - 1
+    rows = max(matrix[0, 0], size + 2.0)
+    mean = matrix[0, 1:] / rows
+    values, vectors = np.linalg.eigh(matrix[1:, 1:] / rows - np.outer(mean, mean))
+    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    bartlett = np.tril(generator.normal(size=(size, size)), -1)
+    np.fill_diagonal(bartlett, np.sqrt(generator.chisquare(rows - 1 - np.arange(size))))
+    factor = root @ bartlett
+    center = mean + root @ generator.normal(size=size) / np.sqrt(rows)
+    moments = np.empty_like(matrix)
+    moments[0, 0] = rows
+    moments[0, 1:] = moments[1:, 0] = rows * center
+    moments[1:, 1:] = factor @ factor.T + rows * np.outer(center, center)
+    return moments

@@ -42,7 +42,7 @@ SHARES = {"scales": 0.35, "norms": 0.04, "moments": 0.61}
 #: How often the table is read.
 PASSES = ROUNDS + 2
 
-# Candidate bounds on the squared norm, a quarter of a power of two apart, below the largest possible.
+# Candidate bounds on the squared norm, a quarter of a power of two apart, down from the largest.
 _RADII = 49
 
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from nolook.algorithms._simulation import simulation_generator
+from nolook.algorithms._simulation import simulation_generator, symmetric_noise
 
-__all__ = ["choose_ridge", "nearest_moments", "ridge_path", "symmetric_noise"]
+__all__ = ["choose_ridge", "nearest_moments", "ridge_path"]
 
 Matrix = NDArray[np.float64]
 
@@ -38,18 +38,6 @@ def nearest_moments(matrix: Matrix) -> Matrix:
     roots = vectors * np.sqrt(np.maximum(values, 0.0))
     nearest: Matrix = roots @ roots.T
     return nearest
-
-
-def symmetric_noise(size: int, sigma: float, generator: np.random.Generator) -> Matrix:
-    """Draw symmetric noise again: sd sigma on the diagonal, ``sigma / sqrt(2)`` elsewhere.
-
-    Returns
-    -------
-    ndarray of shape (size, size)
-    """
-    draw = generator.normal(scale=sigma / 2, size=(size, size))
-    noise: Matrix = draw + draw.T
-    return noise
 
 
 def ridge_path(matrix: Matrix, ridges: NDArray[np.float64]) -> Matrix:

@@ -45,7 +45,7 @@ ROUNDS = 3
 
 _BINS = 48
 _TAIL = 0.005  # share of the rows left outside the range at either end, if the noise allows it
-_FALSE_ALARM = 1e-4  # probability that noise alone makes any empty bin of any column look occupied
+_FALSE_ALARM = 1e-4  # probability that noise makes any empty bin of any column look occupied
 _NEIGHBOUR = 3.0  # sigmas that make a bin beside an occupied one occupied: few candidates
 _VISIBLE = 2.0  # sigmas below which a bin does not count for centre and scale
 
@@ -63,11 +63,15 @@ class Scaling:
         The columns' names.
     center, scale : ndarray of shape (columns,)
         In the columns' own units; scales are positive and all values finite, below ``2**1002``.
+    visible : ndarray of bool, shape (columns,)
+        Whether the column's values stood out from the noise. If not, there are too few rows for
+        this budget, and centre and scale are guesses.
     """
 
     names: tuple[str, ...]
     center: Vector
     scale: Vector
+    visible: NDArray[np.bool_]
 
     @property
     def low(self) -> Vector:
@@ -125,7 +129,7 @@ def find_scaling(
     release = partial(_release, table, share, source)
 
     step("magnitudes")
-    low, high = occupied_range(release(magnitude_counts), sigma)
+    low, high, visible = occupied_range(release(magnitude_counts), sigma)
     step("ranges")
     low, width = _with_margins(low, high)
     counts = release(partial(linear_counts, low=low, width=width, bins=_BINS))
@@ -135,7 +139,7 @@ def find_scaling(
     counts = release(partial(linear_counts, low=low, width=width, bins=_BINS))
     center, scale = center_and_scale(counts, sigma, low, width)
     rows = max(1.0, float(counts.sum(axis=1).mean()))
-    return Scaling(table.column_names, center, scale), rows
+    return Scaling(table.column_names, center, scale, visible), rows
 
 
 def _release(
@@ -152,12 +156,12 @@ def _release(
     return gaussian_release(exact, sensitivity, mu, source).astype(np.float64)
 
 
-def occupied_range(counts: Counts, sigma: float) -> tuple[Vector, Vector]:
+def occupied_range(counts: Counts, sigma: float) -> tuple[Vector, Vector, NDArray[np.bool_]]:
     """Range of the powers of two that hold records, from noisy counts by magnitude.
 
-    The fullest bin is always occupied, so that every table has an answer. Any other bin must
-    pass a threshold that noise on all empty bins of all columns passes with probability 1e-4 at
-    most; the range then grows over neighbours that hold more than three sigmas.
+    A bin is occupied when it passes its threshold (:func:`_thresholds`). The bin that comes
+    closest to its own always is, so that every table has an answer. The range then grows over
+    neighbours that hold more than three sigmas.
 
     Parameters
     ----------
@@ -169,13 +173,16 @@ def occupied_range(counts: Counts, sigma: float) -> tuple[Vector, Vector]:
     -------
     low, high : ndarray of shape (columns,)
         ``low < high``.
+    visible : ndarray of bool, shape (columns,)
+        Whether any bin passed its threshold.
     """
     counts = counts.copy()
     counts[:, [0, -1]] = -np.inf  # out of range: counted, never followed
     each = np.arange(counts.shape[0])
-    threshold = norm.isf(_FALSE_ALARM / counts.size) * sigma
-    occupied = counts > threshold
-    occupied[each, counts.argmax(axis=1)] = True
+    excess = counts - _thresholds(counts.shape[0]) * sigma
+    occupied = excess > 0.0
+    visible = occupied.any(axis=1)
+    occupied[each, excess.argmax(axis=1)] = True
     first = occupied.argmax(axis=1)
     last = MAGNITUDE_BINS - 1 - occupied[:, ::-1].argmax(axis=1)
     near = counts > _NEIGHBOUR * sigma
@@ -188,7 +195,22 @@ def occupied_range(counts: Counts, sigma: float) -> tuple[Vector, Vector]:
     lower, upper = magnitude_edges()
     low, high = lower[first], upper[last]
     nothing_but_zero = low == high
-    return np.where(nothing_but_zero, -1.0, low), np.where(nothing_but_zero, 1.0, high)
+    return np.where(nothing_but_zero, -1.0, low), np.where(nothing_but_zero, 1.0, high), visible
+
+
+def _thresholds(columns: int) -> Vector:
+    """Number of sigmas that make each bin occupied.
+
+    Noise on all empty bins of all columns passes with probability 1e-4 at most. That
+    probability is dealt out in favour of moderate sizes (falling by e for every 16 powers of two
+    away from 1): a value of 1e300 needs more evidence than one of 1e3.
+    """
+    lower, upper = magnitude_edges()
+    sizes = np.maximum(np.abs(lower), np.abs(upper))
+    distance = np.abs(np.log2(np.where(sizes > 0.0, sizes, 1.0)))
+    share = np.exp(-distance / 16.0)
+    thresholds: Vector = norm.isf(_FALSE_ALARM / columns * share / share.sum())
+    return thresholds
 
 
 def _with_margins(low: Vector, high: Vector) -> tuple[Vector, Vector]:
@@ -254,9 +276,7 @@ def center_and_scale(
     bins = counts.shape[1] - 2
     place = np.concatenate([[0.0], np.arange(bins) + 0.5, [float(bins)]])
     weight = np.where(counts > _VISIBLE * sigma, counts, 0.0)
-    total = weight.sum(axis=1)
-    nothing = total <= 0
-    weight[nothing] = 1.0
+    weight[~weight.any(axis=1)] = 1.0  # nothing stands out: the middle of the range
     weight /= weight.sum(axis=1, keepdims=True)
     mean = weight @ place
     spread = np.sqrt((weight * (place - mean[:, None]) ** 2).sum(axis=1))

@@ -17,8 +17,8 @@ __all__ = [
     "threshold_counts",
 ]
 
-# Finite doubles below 2^-1000 in size count as zero and those of 2^1000 and more as out of range, so
-# that no later difference, quotient or refined bin width can overflow or become subnormal.
+# Finite doubles below 2^-1000 in size count as zero and those of 2^1000 and more as out of range,
+# so that no later difference, quotient or refined bin width can overflow or become subnormal.
 _LARGEST = 1000
 _BIASED_ZERO = 1023 - _LARGEST - 1
 _BIASED_OUT = 1023 + _LARGEST
@@ -40,12 +40,12 @@ def magnitude_counts(columns: NDArray[np.float64]) -> NDArray[np.int64]:
     -------
     ndarray of shape (columns, MAGNITUDE_BINS), int64
     """
-    counts = np.zeros((columns.shape[0], MAGNITUDE_BINS), dtype=np.int64)
-    for row, column in zip(counts, columns, strict=True):
+    counts = np.empty((columns.shape[0], MAGNITUDE_BINS), dtype=np.int64)
+    for index, column in enumerate(columns):
         bits = np.ascontiguousarray(column).view(np.int64)
         size = ((bits >> 52) & 0x7FF).clip(_BIASED_ZERO, _BIASED_OUT) - _BIASED_ZERO
         np.negative(size, out=size, where=bits < 0)
-        row += np.bincount(size + _HALF, minlength=MAGNITUDE_BINS)
+        counts[index] = np.bincount(size + _HALF, minlength=MAGNITUDE_BINS)
     return counts
 
 
@@ -88,17 +88,17 @@ def linear_counts(
     -------
     ndarray of shape (columns, bins + 2), int64
     """
-    counts = np.zeros((columns.shape[0], bins + 2), dtype=np.int64)
+    counts = np.empty((columns.shape[0], bins + 2), dtype=np.int64)
     with np.errstate(over="ignore", invalid="ignore"):
-        for row, column, start, step in zip(counts, columns, low, width, strict=True):
-            place = column - start
-            place /= step
+        for index, column in enumerate(columns):
+            place = column - low[index]
+            place /= width[index]
             place += 1.0
             # fmax and fmin send NaN to the lower end bin; the cast then truncates, which floors
             # because nothing below zero is left.
             np.fmax(place, 0.0, out=place)
             np.fmin(place, bins + 1.0, out=place)
-            row += np.bincount(place.astype(np.int64), minlength=bins + 2)
+            counts[index] = np.bincount(place.astype(np.int64), minlength=bins + 2)
     return counts
 
 

@@ -62,7 +62,7 @@ class Histograms:
         return self
 
     def value(self, columns: int) -> NDArray[np.int64]:
-        """Counts of shape (columns, bins); all zero before any batch."""
+        """Return the counts, of shape (columns, bins); all zero before any batch."""
         if self._value is None:
             return self._count(np.empty((columns, 0)))
         return self._value

@@ -1,0 +1,130 @@
+"""Time and memory of the default regression from Parquet, beside scikit-learn on the same table.
+
+Tables of 1,000,000 and 10,000,000 rows with 30 features and a label, all doubles, written to a
+temporary folder, in one row group and in many. Every figure is of a whole process of its own; the
+two programs take turns, and the ratio is taken pair by pair. The baseline reads the file into
+memory and fits scikit-learn's LinearRegression.
+
+    python benchmarks/fit.py [--output benchmarks/results/fit.md] [--repeats 3]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+FEATURES = 30
+CHUNK = 250_000
+MILLION = 1_000_000
+
+BASELINE = """
+import numpy as np, pyarrow.parquet as pq
+from sklearn.linear_model import LinearRegression
+def work(path):
+    table = pq.read_table(path)
+    X = np.column_stack([table[f"x{j}"].to_numpy() for j in range({features})])
+    LinearRegression().fit(X, table["y"].to_numpy())
+"""
+
+OURS = """
+import nolook
+from nolook.estimators.linear import LinearRegression
+def work(path):
+    LinearRegression(1.0, 1e-6).fit(nolook.read_table(path, "y"))
+"""
+
+# Imports stay outside the time; the peak is the whole process's.
+HARNESS = """
+import json, resource, sys, time
+{program}
+start = time.perf_counter()
+work(sys.argv[1])
+seconds = time.perf_counter() - start
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+print(json.dumps([seconds, peak]))
+"""
+
+
+def write_table(path, rows, row_group):
+    """Write a table of correlated doubles piece by piece."""
+    generator = np.random.default_rng(0)
+    mixing = np.eye(FEATURES) + 0.1 * generator.normal(size=(FEATURES, FEATURES))
+    slopes = generator.normal(size=FEATURES)
+    names = [f"x{j}" for j in range(FEATURES)] + ["y"]
+    schema = pa.schema([(name, pa.float64()) for name in names])
+    pieces = []
+    with pq.ParquetWriter(path, schema, use_dictionary=False) as writer:
+        for start in range(0, rows, CHUNK):
+            X = generator.normal(size=(CHUNK, FEATURES)) @ mixing * 3 + 10
+            y = X @ slopes + generator.normal(size=CHUNK)
+            piece = pa.table([*X.T, y], schema=schema)
+            if row_group == "many":
+                writer.write_table(piece, row_group_size=CHUNK)
+            else:
+                pieces.append(piece)
+        if pieces:
+            writer.write_table(pa.concat_tables(pieces), row_group_size=rows)
+
+
+def run(program, path):
+    """Return seconds and peak memory in MB of a process of its own."""
+    code = HARNESS.format(program=program.replace("{features}", str(FEATURES)))
+    out = subprocess.run(
+        [sys.executable, "-c", code, str(path)], check=True, capture_output=True, text=True
+    )
+    return json.loads(out.stdout)
+
+
+def measure(folder, repeats):
+    """Yield the report's lines."""
+    yield "# Time and memory of a fit"
+    yield ""
+    yield f"{FEATURES} features and a label, doubles in Parquet, {platform.python_version()}, "
+    yield f"medians of {repeats} pairs of runs. scikit-learn: reading into memory, then fitting."
+    yield "Printed by `python benchmarks/fit.py`."
+    yield ""
+    yield "| rows | row groups | scikit-learn, s | nolook, s | ratio | nolook's peak, MB |"
+    yield "|---:|---|---:|---:|---:|---:|"
+    seconds = {}
+    for rows, groups in ((MILLION, "one"), (MILLION, "many"), (10 * MILLION, "many")):
+        path = folder / "table.parquet"
+        write_table(path, rows, groups)
+        pairs = [(run(BASELINE, path), run(OURS, path)) for _ in range(repeats)]
+        theirs = statistics.median(pair[0][0] for pair in pairs)
+        ours = seconds[rows, groups] = statistics.median(pair[1][0] for pair in pairs)
+        ratio = statistics.median(pair[1][0] / pair[0][0] for pair in pairs)
+        peak = max(pair[1][1] for pair in pairs)
+        yield f"| {rows:,} | {groups} | {theirs:.2f} | {ours:.2f} | {ratio:.2f} | {peak:.0f} |"
+    growth = seconds[10 * MILLION, "many"] / seconds[MILLION, "many"]
+    yield ""
+    yield "- wanted: ratio at most 4 and peak at most 600 MB at 1,000,000 rows"
+    yield f"- ten times the rows take {growth:.1f} times the time (wanted: at most 11)"
+
+
+def main():
+    """Print the report, and keep it if asked to."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--output", type=Path)
+    parser.add_argument("--repeats", type=int, default=3)
+    arguments = parser.parse_args()
+    lines = []
+    with tempfile.TemporaryDirectory() as folder:
+        for line in measure(Path(folder), arguments.repeats):
+            print(line, flush=True)
+            lines.append(line)
+    if arguments.output:
+        arguments.output.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

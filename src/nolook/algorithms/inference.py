@@ -1,0 +1,154 @@
+"""The linear model of a noisy moment matrix, its fit and its intervals, in the original units.
+
+Post-processing throughout. Intervals come from a parametric bootstrap: the released matrix, made
+positive semidefinite, plays the population; a sample of it is drawn, the known noise is added, and
+the same estimate is made again. What varies is both sampling and noise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import norm
+
+from nolook.algorithms._simulation import (
+    simulated_moments,
+    simulation_generator,
+    symmetric_noise,
+)
+from nolook.algorithms.moment_regression import NoisyMoments
+from nolook.algorithms.noisy_ridge import choose_ridge, nearest_moments, ridge_path
+
+__all__ = ["LEVEL", "LinearModel", "linear_model"]
+
+#: Level of all intervals.
+LEVEL = 0.95
+
+_REPEATS = 100
+# Directions of the population with eigenvalues below this many noise deviations cannot be told
+# from noise; without a floor their simulated truth, and with it the intervals, would be arbitrary.
+_FLOOR = 2.0
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class LinearModel:
+    """A released linear model in the table's units, d features.
+
+    Parameters
+    ----------
+    coef : ndarray of shape (d,)
+    intercept : float
+    coef_interval : ndarray of shape (d, 2)
+    intercept_interval : ndarray of shape (2,)
+    r2, rmse : float
+        Of the model on the table's rows as they were clipped for training; r2 is cut to
+        [-1, 1], rmse is in units of the label.
+    r2_interval, rmse_interval : ndarray of shape (2,)
+    """
+
+    coef: Vector
+    intercept: float
+    coef_interval: Matrix
+    intercept_interval: Vector
+    r2: float
+    r2_interval: Vector
+    rmse: float
+    rmse_interval: Vector
+
+
+def linear_model(moments: NoisyMoments) -> LinearModel:
+    """Estimate the model and its intervals from what was released.
+
+    Parameters
+    ----------
+    moments : NoisyMoments
+
+    Returns
+    -------
+    LinearModel
+        All values finite, whatever the moments.
+    """
+    matrix = nearest_moments(moments.matrix)
+    ridge = choose_ridge(matrix, moments.sigma)
+    theta = ridge_path(matrix, np.array([ridge]))[0]
+    units = _units(moments)
+    center, spread = _simulate(matrix, moments.sigma, ridge, units)
+    fit = _fit(matrix, theta)
+    point = np.concatenate([units @ _refined(matrix, ridge), fit])
+    margin = norm.isf((1 - LEVEL) / 2) * spread
+    interval = _finite(np.stack([point - center - margin, point - center + margin], axis=1))
+    coefficients = _finite(units @ theta)
+    coefficients[0] += moments.scaling.center[-1]
+    interval[0] += moments.scaling.center[-1]
+    # The two measures of fit carry the optimism of a fit to the noise: the simulation shows it.
+    r2 = np.clip(fit[0] - center[-2], -1.0, 1.0)
+    scale = moments.scaling.scale[-1]
+    rmse = scale * max(0.0, fit[1] - center[-1])
+    return LinearModel(
+        coef=coefficients[1:],
+        intercept=float(coefficients[0]),
+        coef_interval=interval[1:-2],
+        intercept_interval=interval[0],
+        r2=float(r2),
+        r2_interval=np.clip(interval[-2], -1.0, 1.0),
+        rmse=float(rmse),
+        rmse_interval=np.maximum(scale * interval[-1], 0.0),
+    )
+
+
+def _units(moments: NoisyMoments) -> Matrix:
+    """Map (constant, standardised slopes) to (intercept without the label's centre, slopes)."""
+    scaling = moments.scaling
+    label = scaling.scale[-1]
+    slopes = _finite(label / scaling.scale[:-1])
+    units = np.diag(np.concatenate([[label], slopes]))
+    units[0, 1:] = -_finite(label * (scaling.center[:-1] / scaling.scale[:-1]))
+    return units
+
+
+def _simulate(matrix: Matrix, sigma: float, ridge: float, units: Matrix) -> tuple[Vector, Vector]:
+    """Bias and standard deviation of (coefficients, r2, standardised rmse) when drawn again."""
+    generator = simulation_generator()
+    truth = units @ _floored(matrix, _FLOOR * sigma)
+    errors = np.empty((_REPEATS, len(truth) + 2))
+    for error in errors:
+        noise = symmetric_noise(len(matrix), sigma, generator)
+        again = nearest_moments(simulated_moments(matrix, generator) + noise)
+        theta = ridge_path(again, np.array([ridge]))[0]
+        error[:-2] = units @ _refined(again, ridge) - truth
+        error[-2:] = _fit(again, theta) - _fit(matrix, theta)
+    return errors.mean(axis=0), errors.std(axis=0)
+
+
+def _refined(matrix: Matrix, ridge: float) -> Vector:
+    """Ridge estimate with one step of iterated refinement, which removes most of its bias."""
+    values, vectors = np.linalg.eigh(matrix[:-1, :-1])
+    kept = np.maximum(values, 0.0) / (np.maximum(values, 0.0) + ridge)
+    rotated = (vectors.T @ matrix[:-1, -1]) / (np.maximum(values, 0.0) + ridge)
+    refined: Vector = vectors @ (rotated * (2.0 - kept))
+    return refined
+
+
+def _floored(matrix: Matrix, floor: float) -> Vector:
+    values, vectors = np.linalg.eigh(matrix[:-1, :-1])
+    solution: Vector = vectors @ ((vectors.T @ matrix[:-1, -1]) / np.maximum(values, floor))
+    return solution
+
+
+def _fit(matrix: Matrix, theta: Vector) -> Vector:
+    """R2 and root mean squared error of `theta`, in standardised units, under `matrix`."""
+    rows = max(matrix[0, 0], 1.0)
+    design, target = matrix[:-1, :-1], matrix[:-1, -1]
+    residual = max(0.0, float(matrix[-1, -1] + theta @ (design @ theta - 2 * target)))
+    total = max(float(matrix[-1, -1] - matrix[0, -1] ** 2 / rows), 1e-6 * rows)
+    return np.array([1.0 - residual / total, np.sqrt(residual / rows)])
+
+
+def _finite(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Replace what exceeds the range of doubles by the largest of them."""
+    return np.nan_to_num(values, nan=0.0)

@@ -1,0 +1,76 @@
+"""From what scikit-learn's users hand over to tables, and back to arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import _check_feature_names, _check_n_features
+
+from nolook.errors import ParameterError
+from nolook.tables import Table, table_from_arrays
+
+__all__ = ["prediction_rows", "training_table"]
+
+
+def training_table(estimator: Any, X: object, y: object, *, target: bool = True) -> Table:  # noqa: ANN401
+    """Return the table to fit, and store its features' number and names on the estimator.
+
+    Parameters
+    ----------
+    estimator : estimator
+    X : Table, array or frame
+    y : array or None
+    target : bool
+        Whether the table needs a label.
+
+    Returns
+    -------
+    Table
+    """
+    if isinstance(X, Table):
+        if y is not None:
+            raise ParameterError("y is given beside a Table; expected None (read_table has target)")
+        if (X.target_name is not None) != target:
+            found = "no target" if target else f"the target {X.target_name!r}"
+            expected = "one (read_table(..., target=NAME))" if target else "none"
+            raise ParameterError(f"X is a Table with {found}; expected {expected}")
+        estimator.feature_names_in_ = np.array(X.feature_names, dtype=object)
+        estimator.n_features_in_ = len(X.feature_names)
+        return X
+    if target and y is None:
+        # scikit-learn's own wording, which its conventions ask for.
+        raise ParameterError("requires y to be passed, but the target y is None")
+    table = table_from_arrays(X, y if target else None)
+    _check_feature_names(estimator, X, reset=True)
+    estimator.n_features_in_ = len(table.feature_names)
+    return table
+
+
+def prediction_rows(estimator: Any, X: object) -> NDArray[np.float64]:  # noqa: ANN401
+    """Return the rows to predict or transform, checked against those of the fit.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Fitted.
+    X : array or frame of shape (rows, features)
+
+    Returns
+    -------
+    ndarray of shape (rows, features)
+
+    Raises
+    ------
+    TableError
+        If X is no table of numbers or has a missing or infinite value.
+    """
+    _check_feature_names(estimator, X, reset=False)
+    table = table_from_arrays(X)
+    _check_n_features(estimator, np.empty((1, table.n_columns)), reset=False)
+    table.check_complete()
+    batches = list(table.batches())
+    if not batches:
+        return np.empty((0, table.n_columns))
+    return np.concatenate(batches, axis=1).T

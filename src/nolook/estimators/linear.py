@@ -1,0 +1,181 @@
+"""Private linear regression with nothing to set but the budget."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from nolook.algorithms.inference import linear_model
+from nolook.algorithms.moment_regression import PASSES, regression_events, release_moments
+from nolook.estimators._private import (
+    Progress,
+    check_budget,
+    gaussian_guarantee,
+    progress_steps,
+)
+from nolook.estimators._tables import prediction_rows, training_table
+from nolook.privacy.ledger import Ledger, charge
+from nolook.privacy.noise import byte_source
+
+if TYPE_CHECKING:
+    from nolook.tables import Table
+
+__all__ = ["LinearRegression"]
+
+
+class LinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """Linear regression under differential privacy, without bounds, norms or tuning.
+
+    Centre and scale of every column are found privately; rows are standardised and clipped; the
+    matrix of their products is released once with Gaussian noise; a ridge of the noise's size
+    gives the model. See ``algorithms/moment_regression.md`` for the proof.
+
+    Guarantee
+    ---------
+    Everything `fit` stores is (`epsilon`, `delta`)-differentially private when one row is added
+    or removed; the number of rows is private too. This holds for every table without missing
+    values, also an empty one or one with constant columns: those get an ordinary answer. That a
+    table has a missing or infinite value is not protected: it is an error, raised before anything
+    is spent.
+
+    Parameters
+    ----------
+    epsilon : float, default=1.0
+        Privacy loss, above 0. Smaller protects more.
+    delta : float, default=1e-6
+        Probability left for a larger loss, in (0, 1). Well below one over the number of rows.
+    random_state : int or None, default=None
+        For experiments only: any value but None makes the noise repeatable and the result NOT
+        private, which `privacy_` then says.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features_in_,)
+        Coefficients, in the columns' units.
+    intercept_ : float
+    coef_interval_ : ndarray of shape (n_features_in_, 2)
+        95 % intervals for the population's coefficients, for sampling and noise together. For a
+        column that is clipped often they speak of the clipped column.
+    intercept_interval_ : ndarray of shape (2,)
+    r2_, rmse_ : float
+        Estimates of the model's fit to the training rows as they were clipped.
+    r2_interval_, rmse_interval_ : ndarray of shape (2,)
+    scaling_ : Scaling
+        Private centre, scale, low and high of each column, the label last.
+    label_range_ : tuple of float
+        Predictions are clipped to it.
+    privacy_ : PrivacyGuarantee
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Only for tables whose columns have names.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.arange(40_000.0).reshape(-1, 2) % 977
+    >>> y = x @ [2.0, -1.0] + 5
+    >>> model = LinearRegression(epsilon=1.0, delta=1e-6).fit(x, y)
+    >>> model.coef_.shape
+    (2,)
+    >>> model.privacy_.epsilon
+    1.0
+    """
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        random_state: int | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.random_state = random_state
+
+    def fit(
+        self,
+        X: Table | ArrayLike,
+        y: ArrayLike | None = None,
+        *,
+        ledger: Ledger | None = None,
+        progress: Progress | None = None,
+    ) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : Table with a target, array or frame of shape (n_samples, n_features)
+            A `Table` from :func:`nolook.read_table` is read in several passes in bounded memory.
+        y : array of shape (n_samples,), optional
+            The label; left out when X is a `Table`.
+        ledger : Ledger, optional
+            Is charged before the data are read.
+        progress : callable, optional
+            Called with a step's name, the steps done and their number.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ParameterError
+            If a parameter is out of range. Nothing is spent.
+        TableError
+            If X and y are no table of numbers. Nothing is spent.
+        BudgetExceededError
+            If the ledger has too little left. The data are not read.
+        """
+        budget = check_budget(self.epsilon, self.delta)
+        mu, guarantee = gaussian_guarantee(budget, regression_events, self.random_state)
+        table = training_table(self, X, y)
+        step = progress_steps(progress, PASSES + 2)
+        step("missing values")
+        table.check_complete()
+        with charge(ledger, guarantee, "linear regression"):
+            moments = release_moments(table, mu, byte_source(self.random_state), step)
+        step("intervals")
+        model = linear_model(moments)
+
+        self.privacy_ = guarantee
+        self.scaling_ = moments.scaling
+        self.label_range_ = (
+            float(moments.scaling.low[-1]),
+            float(moments.scaling.high[-1]),
+        )
+        self.coef_ = model.coef
+        self.intercept_ = model.intercept
+        self.coef_interval_ = model.coef_interval
+        self.intercept_interval_ = model.intercept_interval
+        self.r2_ = model.r2
+        self.r2_interval_ = model.r2_interval
+        self.rmse_ = model.rmse
+        self.rmse_interval_ = model.rmse_interval
+        return self
+
+    def predict(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Predict labels; inputs are clipped as in training and labels to their private range.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        rows = prediction_rows(self, X)
+        scaling = self.scaling_
+        clipped = rows.clip(scaling.low[:-1], scaling.high[:-1])
+        labels: NDArray[np.float64] = self.intercept_ + clipped @ self.coef_
+        return labels.clip(*self.label_range_)
+
+    def __sklearn_tags__(self) -> Any:  # noqa: ANN401 -- scikit-learn's own untyped class
+        """Say what scikit-learn may expect: noise makes two fits differ."""
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = self.random_state is None
+        return tags

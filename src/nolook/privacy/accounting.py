@@ -1,0 +1,214 @@
+"""From the costs of single releases to one guarantee; the proof is ``accounting.md``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from scipy.special import erfcx, ndtr
+
+from nolook.errors import ParameterError
+from nolook.privacy.guarantee import (
+    ApproximateEvent,
+    Budget,
+    Event,
+    GaussianEvent,
+    PrivacyGuarantee,
+    PureEvent,
+    Relation,
+)
+
+__all__ = ["gaussian_delta", "gaussian_mu", "guarantee", "total_delta"]
+
+# Far above the relative error of erfcx and ndtr, which are accurate to some units in the last place.
+_SLACK = 2.0**-46
+
+
+def gaussian_delta(mu: float, epsilon: float) -> float:
+    """Return the smallest delta of a mu-GDP release at an epsilon, rounded up.
+
+    Theory: ``delta = Phi(-epsilon/mu + mu/2) - exp(epsilon) Phi(-epsilon/mu - mu/2)``.
+
+    Parameters
+    ----------
+    mu : float
+        Above 0.
+    epsilon : float
+        At least 0.
+
+    Returns
+    -------
+    float
+        In (0, 1].
+    """
+    near, far = epsilon / mu - mu / 2, epsilon / mu + mu / 2
+    if near > 1e8:
+        return math.ulp(0.0)  # far below the smallest double
+    # Both terms in units of the normal density at `near`: exp(epsilon) times the one at `far`.
+    density = math.exp(-near * near / 2)
+    second = float(erfcx(far / math.sqrt(2))) / 2
+    if near <= 0:
+        exact = float(ndtr(-near)) - density * second
+        return min(1.0, exact + _SLACK)
+    first = float(erfcx(near / math.sqrt(2))) / 2
+    # `near * near` and the quotients before it are off by some units in the last place.
+    slack = _SLACK * (1.0 + near * near)
+    rounded_up = density * (first - second + _SLACK * first) * (1.0 + slack)
+    return min(1.0, math.nextafter(rounded_up, math.inf))
+
+
+def gaussian_mu(budget: Budget) -> float:
+    """Return the largest mu whose release keeps a budget, rounded down.
+
+    Parameters
+    ----------
+    budget : Budget
+        With a delta above 0.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    ParameterError
+        If delta is 0: no Gaussian noise is enough for that.
+    """
+    if budget.delta == 0.0:
+        raise ParameterError(
+            "delta is 0; expected a number between 0 and 1, which Gaussian noise needs (such as "
+            "1e-6)"
+        )
+    low, high = 0.0, 1.0
+    while gaussian_delta(high, budget.epsilon) <= budget.delta:
+        low, high = high, 2 * high
+    while True:
+        middle = (low + high) / 2
+        if middle in (low, high):
+            break
+        if gaussian_delta(middle, budget.epsilon) <= budget.delta:
+            low = middle
+        else:
+            high = middle
+    if low == 0.0:
+        raise ParameterError(
+            f"delta is {budget.delta!r} and epsilon {budget.epsilon!r}; expected larger ones"
+        )
+    return low
+
+
+def total_delta(events: Sequence[Event], epsilon: float) -> float:
+    """Return a delta at which all releases together keep an epsilon, rounded up.
+
+    The smaller of basic composition (the Gaussian parts together as one) and, where different
+    mechanisms meet, the composition of privacy-loss distributions. Later releases may depend on
+    the answers of earlier ones.
+
+    Parameters
+    ----------
+    events : sequence of Event
+    epsilon : float
+        Above 0.
+
+    Returns
+    -------
+    float
+        In [0, 1]; 1 if no smaller one can be shown.
+
+    Raises
+    ------
+    TypeError
+        If an event is of no known kind.
+    """
+    for event in events:
+        if not isinstance(event, GaussianEvent | PureEvent | ApproximateEvent):
+            raise TypeError(f"unknown event of type {type(event).__name__}")
+    if not events:
+        return 0.0
+    basic = _basic_delta(events, epsilon)
+    if len({type(event) for event in events}) == 1 and isinstance(events[0], GaussianEvent):
+        return basic
+    if len(events) == 1 or basic == 0.0:
+        return basic
+    return min(basic, _distribution_delta(events, epsilon))
+
+
+def guarantee(
+    events: Sequence[Event], budget: Budget, *, relation: Relation, private: bool
+) -> PrivacyGuarantee:
+    """Add releases up and promise their budget, if they keep it.
+
+    Parameters
+    ----------
+    events : sequence of Event
+        All that will be released.
+    budget : Budget
+    relation : {"add-remove", "replace"}
+    private : bool
+        False when nothing is promised.
+
+    Returns
+    -------
+    PrivacyGuarantee
+
+    Raises
+    ------
+    ParameterError
+        If the releases together exceed the budget.
+    """
+    delta = total_delta(events, budget.epsilon)
+    if delta > budget.delta:
+        raise ParameterError(
+            f"the releases cost delta = {delta:.6g} at epsilon = {budget.epsilon:.6g}; expected at "
+            f"most {budget.delta:.6g} (use a larger budget)"
+        )
+    return PrivacyGuarantee(budget.epsilon, budget.delta, relation, tuple(events), private)
+
+
+def _mu(events: Sequence[Event]) -> float:
+    """Compose the Gaussian parts into one, rounded up."""
+    squares = math.fsum(event.mu**2 for event in events if isinstance(event, GaussianEvent))
+    return math.sqrt(squares) * (1.0 + 2.0**-51)
+
+
+def _basic_delta(events: Sequence[Event], epsilon: float) -> float:
+    """Epsilons and deltas added; the Gaussian parts take what epsilon is left."""
+    others = [event for event in events if not isinstance(event, GaussianEvent)]
+    # fsum is correctly rounded, so budgets that were split by halves still add up.
+    spent = math.fsum(event.epsilon for event in others)
+    deltas = [event.delta for event in others if isinstance(event, ApproximateEvent)]
+    if spent > epsilon:
+        return 1.0
+    mu = _mu(events)
+    if mu > 0.0:
+        deltas.append(gaussian_delta(mu, max(0.0, math.nextafter(epsilon - spent, -math.inf))))
+    return min(1.0, math.fsum(deltas))
+
+
+def _distribution_delta(events: Sequence[Event], epsilon: float) -> float:
+    """Compose pessimistic privacy-loss distributions (dp-accounting)."""
+    from dp_accounting.pld import common
+    from dp_accounting.pld import privacy_loss_distribution as pld
+
+    interval = 1e-4
+    parts = [
+        pld.from_privacy_parameters(
+            common.DifferentialPrivacyParameters(
+                event.epsilon, event.delta if isinstance(event, ApproximateEvent) else 0.0
+            ),
+            value_discretization_interval=interval,
+        )
+        for event in events
+        if not isinstance(event, GaussianEvent)
+    ]
+    mu = _mu(events)
+    if mu > 0.0:
+        parts.append(
+            pld.from_gaussian_mechanism(
+                1.0 / mu, pessimistic_estimate=True, value_discretization_interval=interval
+            )
+        )
+    whole = parts[0]
+    for part in parts[1:]:
+        whole = whole.compose(part)
+    return float(whole.get_delta_for_epsilon(epsilon))

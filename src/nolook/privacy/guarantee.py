@@ -1,0 +1,265 @@
+"""What a release costs and what it promises, as frozen data. Standard library only."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Literal, Self, TypeAlias, get_args
+
+from nolook._validation import check_choice, check_delta, check_epsilon
+from nolook.errors import ParameterError
+
+__all__ = [
+    "ApproximateEvent",
+    "Budget",
+    "Event",
+    "GaussianEvent",
+    "PrivacyGuarantee",
+    "PureEvent",
+    "Relation",
+]
+
+#: Which tables are neighbours: one record added or removed, or one replaced by another.
+Relation: TypeAlias = Literal["add-remove", "replace"]
+
+_UNIT = "record"
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """An amount of privacy loss.
+
+    Parameters
+    ----------
+    epsilon : float
+        Finite and above 0.
+    delta : float, default=0.0
+        0, or between 0 and 1.
+
+    Raises
+    ------
+    ParameterError
+        If either is outside its range.
+
+    Examples
+    --------
+    >>> Budget(1, 1e-6)
+    Budget(epsilon=1.0, delta=1e-06)
+    """
+
+    epsilon: float
+    delta: float = 0.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
+        object.__setattr__(self, "delta", check_delta(self.delta, allow_zero=True))
+
+    def to_dict(self) -> dict[str, float]:
+        """Return the two numbers by name."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: object) -> Self:
+        """Read what :meth:`to_dict` wrote.
+
+        Raises
+        ------
+        ParameterError
+            If the names or values are others.
+        """
+        return cls(**_exact_fields(data, {"epsilon", "delta"}, "budget"))
+
+
+@dataclass(frozen=True, slots=True)
+class GaussianEvent:
+    """A release with Gaussian noise: `mu`-GDP, standard deviation = L2 sensitivity / `mu`.
+
+    Parameters
+    ----------
+    name : str
+        What was released.
+    mu : float
+        Finite and above 0.
+    """
+
+    name: str
+    mu: float
+
+    def __post_init__(self) -> None:
+        _check_name(self.name)
+        object.__setattr__(self, "mu", check_epsilon(self.mu, "mu"))
+
+
+@dataclass(frozen=True, slots=True)
+class PureEvent:
+    """A release that is `epsilon`-differentially private: Laplace, exponential.
+
+    Parameters
+    ----------
+    name : str
+        What was released.
+    epsilon : float
+        Finite and above 0.
+    """
+
+    name: str
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        _check_name(self.name)
+        object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
+
+
+@dataclass(frozen=True, slots=True)
+class ApproximateEvent:
+    """A release that is (`epsilon`, `delta`)-differentially private.
+
+    Parameters
+    ----------
+    name : str
+        What was released.
+    epsilon : float
+        Finite and above 0.
+    delta : float
+        Between 0 and 1.
+    """
+
+    name: str
+    epsilon: float
+    delta: float
+
+    def __post_init__(self) -> None:
+        _check_name(self.name)
+        object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
+        object.__setattr__(self, "delta", check_delta(self.delta))
+
+
+Event: TypeAlias = GaussianEvent | PureEvent | ApproximateEvent
+
+# Names in files. A kind that is not here is refused, never guessed.
+_KINDS: dict[str, type[GaussianEvent | PureEvent | ApproximateEvent]] = {
+    "gaussian": GaussianEvent,
+    "pure": PureEvent,
+    "approximate": ApproximateEvent,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PrivacyGuarantee:
+    """What holds for a result, and what it was spent on.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        The promise for the whole result.
+    relation : {"add-remove", "replace"}
+        Which tables are neighbours.
+    mechanisms : tuple of Event
+        Everything that was released, with its cost.
+    private : bool
+        False when nothing is promised, for example when the noise came from a known seed.
+    unit : {"record"}
+        What is protected: one row.
+
+    Raises
+    ------
+    ParameterError
+        If a value is outside its range.
+    """
+
+    epsilon: float
+    delta: float
+    relation: Relation
+    mechanisms: tuple[Event, ...]
+    private: bool
+    unit: str = _UNIT
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
+        object.__setattr__(self, "delta", check_delta(self.delta, allow_zero=True))
+        check_choice("relation", self.relation, get_args(Relation))
+        check_choice("unit", self.unit, (_UNIT,))
+        known = tuple(_KINDS.values())
+        if not isinstance(self.mechanisms, tuple) or not all(
+            isinstance(event, known) for event in self.mechanisms
+        ):
+            raise ParameterError("mechanisms holds something else; expected a tuple of events")
+        if not isinstance(self.private, bool):
+            raise ParameterError("private is not True or False; expected one of them")
+
+    @property
+    def budget(self) -> Budget:
+        """The promised epsilon and delta."""
+        return Budget(self.epsilon, self.delta)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the guarantee as plain data, fit for JSON."""
+        kinds = {kind: name for name, kind in _KINDS.items()}
+        plain = {field.name: getattr(self, field.name) for field in fields(self)}
+        plain["mechanisms"] = [
+            {"mechanism": kinds[type(event)], **asdict(event)} for event in self.mechanisms
+        ]
+        return plain
+
+    @classmethod
+    def from_dict(cls, data: object) -> Self:
+        """Read what :meth:`to_dict` wrote.
+
+        Raises
+        ------
+        ParameterError
+            If a name is missing or unknown, or a value outside its range.
+        """
+        plain = _exact_fields(data, {field.name for field in fields(cls)}, "guarantee")
+        if not isinstance(plain["mechanisms"], list):
+            raise ParameterError("mechanisms is not a list; expected a list of events")
+        plain["mechanisms"] = tuple(_event(entry) for entry in plain["mechanisms"])
+        return cls(**plain)
+
+    def in_words(self) -> str:
+        """Say what the guarantee means, for readers who know no privacy theory.
+
+        Returns
+        -------
+        str
+            A few plain sentences on one line.
+        """
+        if not self.private:
+            return (
+                "NOT PRIVATE: the noise came from a known seed, so anyone can take it off again. "
+                "For experiments on public data only."
+            )
+        change = {
+            "add-remove": "whether any one row is in the table",
+            "replace": "what any one row of the table says",
+        }[self.relation]
+        factor = math.exp(min(self.epsilon, 700.0))
+        exception = (
+            f", except with a probability of at most {self.delta:g}" if self.delta > 0.0 else ""
+        )
+        return (
+            f"Whoever sees this result can hardly tell {change}: no outcome is more than "
+            f"{factor:.4g} times as likely with it as without it{exception} "
+            f"(differential privacy with epsilon = {self.epsilon:.6g}, delta = {self.delta:g}). "
+            "This protects a row; if a person has several rows, their protection is weaker."
+        )
+
+
+def _check_name(name: object) -> None:
+    if not isinstance(name, str) or not name:
+        raise ParameterError("name is empty or no text; expected what was released")
+
+
+def _exact_fields(data: object, names: set[str], what: str) -> dict[str, Any]:
+    if not isinstance(data, Mapping) or set(data) != names:
+        raise ParameterError(f"{what} has other entries; expected {', '.join(sorted(names))}")
+    return dict(data)
+
+
+def _event(entry: object) -> Event:
+    if not isinstance(entry, Mapping) or entry.get("mechanism") not in _KINDS:
+        raise ParameterError(f"mechanism is unknown; expected one of {', '.join(_KINDS)}")
+    kind = _KINDS[entry["mechanism"]]
+    rest = {name: value for name, value in entry.items() if name != "mechanism"}
+    return kind(**_exact_fields(rest, {field.name for field in fields(kind)}, "mechanism"))

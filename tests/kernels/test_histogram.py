@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from nolook.kernels.histogram import (
+    MAGNITUDE_BINS,
+    linear_counts,
+    magnitude_counts,
+    magnitude_edges,
+    threshold_counts,
+)
+
+ANY_DOUBLE = hnp.arrays(
+    np.float64,
+    st.tuples(st.integers(1, 3), st.integers(0, 30)),
+    elements=st.floats(allow_nan=True, allow_infinity=True, width=64),
+)
+SPECIAL = [0.0, -0.0, np.nan, -np.nan, np.inf, -np.inf, 5e-324, -5e-324, 1e-300, 1e300, 1.7e308]
+
+
+def the_bin(value: float) -> int:
+    counts = magnitude_counts(np.array([[value]]))
+    assert counts.shape == (1, MAGNITUDE_BINS)
+    return int(counts[0].argmax())
+
+
+@given(ANY_DOUBLE)
+def test_every_value_is_in_exactly_one_bin_of_its_column(columns):
+    rows = columns.shape[1]
+    assert (magnitude_counts(columns).sum(axis=1) == rows).all()
+    low, width = np.full(len(columns), -1.0), np.full(len(columns), 0.5)
+    assert (linear_counts(columns, low, width, 4).sum(axis=1) == rows).all()
+
+
+@pytest.mark.parametrize("value", SPECIAL)
+def test_special_values_have_a_bin(value):
+    assert 0 <= the_bin(value) < MAGNITUDE_BINS
+
+
+def test_zeros_of_both_signs_and_tiny_values_share_the_middle_bin():
+    middle = MAGNITUDE_BINS // 2
+    assert [the_bin(v) for v in (0.0, -0.0, 5e-324, -5e-324, 1e-305)] == [middle] * 5
+
+
+@given(st.floats(2.0**-999, 2.0**999), st.sampled_from([1.0, -1.0]))
+def test_a_value_lies_within_the_edges_of_its_bin(size, sign):
+    low, high = magnitude_edges()
+    place = the_bin(sign * size)
+    assert low[place] <= sign * size <= high[place]
+    assert high[place] - low[place] <= abs(sign * size)
+
+
+@given(st.lists(st.floats(-1e300, 1e300), min_size=2, max_size=20))
+def test_the_bins_are_in_the_order_of_the_real_line(values):
+    values.sort()
+    bins = [the_bin(v) for v in values]
+    assert bins == sorted(bins)
+
+
+def test_the_edges_are_increasing_and_touch():
+    low, high = magnitude_edges()
+    assert low.shape == high.shape == (MAGNITUDE_BINS,)
+    assert (np.diff(low) >= 0).all()
+    inner = slice(1, MAGNITUDE_BINS // 2 - 1)
+    np.testing.assert_array_equal(high[inner], low[2 : MAGNITUDE_BINS // 2])
+    np.testing.assert_array_equal(low, -high[::-1])
+
+
+def test_linear_bins_agree_with_counting_by_hand():
+    values = np.array([-9.0, -1.0, -0.6, -0.5, 0.0, 0.2, 0.49, 0.5, 0.99, 1.0, 7.0, np.inf, np.nan])
+    counts = linear_counts(values[None, :], np.array([-1.0]), np.array([0.5]), 4)
+    # below -1 with NaN | [-1, -.5) | [-.5, 0) | [0, .5) | [.5, 1) | from 1 on
+    assert counts.tolist() == [[2, 2, 1, 3, 2, 3]]
+
+
+def test_a_range_of_one_column_does_not_touch_another():
+    columns = np.array([[0.1, 0.9], [10.0, 30.0]])
+    counts = linear_counts(columns, np.array([0.0, 0.0]), np.array([0.5, 20.0]), 2)
+    assert counts.tolist() == [[0, 1, 1, 0], [0, 1, 1, 0]]
+
+
+def test_threshold_bins_include_their_upper_end():
+    counts = threshold_counts(np.array([0.0, 1.0, 1.5, 2.0, 9.0]), np.array([1.0, 2.0]))
+    assert counts.tolist() == [2, 2, 1]
