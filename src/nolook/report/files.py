@@ -1,0 +1,155 @@
+"""Output files: checked before anything is spent, written whole or not at all.
+
+A file is written under a temporary name in its own folder, flushed to disk and then renamed, so
+that an interruption never leaves half of it under the name the user gave. Standard library only.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import uuid
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from nolook.errors import NolookError, ParameterError
+
+__all__ = ["check_outputs", "one_line", "replacing", "write_text"]
+
+
+def one_line(text: object) -> str:
+    r"""Return a text on one line, control characters written as escapes.
+
+    Column and file names may hold anything; shown raw they could move a terminal's cursor.
+
+    Parameters
+    ----------
+    text : object
+        What to show.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> one_line("income\n\x1b[31m")
+    'income\\n\\x1b[31m'
+    """
+    return "".join(
+        letter if letter.isprintable() else letter.encode("unicode_escape").decode("ascii")
+        for letter in str(text)
+    )
+
+
+def check_outputs(outputs: Iterable[tuple[str, Path]], inputs: Iterable[Path] = ()) -> None:
+    """Check that files can be written, before anything is spent on what goes into them.
+
+    Parameters
+    ----------
+    outputs : iterable of (str, Path)
+        The option that names each file, and the file.
+    inputs : iterable of Path
+        Files that are read: no output may replace one of them.
+
+    Raises
+    ------
+    ParameterError
+        If a folder is missing or not writable, a path is not an ordinary file, or two are the same.
+    """
+    taken = {_identity(path) for path in inputs}
+    for option, path in outputs:
+        shown = f"{option} is {one_line(path)}"
+        if _identity(path) in taken:
+            raise ParameterError(f"{shown}, which is used for something else; give another name")
+        taken.add(_identity(path))
+        try:
+            _check_writable(path)
+        except OSError as error:
+            reason = error.strerror or type(error).__name__
+            raise ParameterError(
+                f"{shown}, which cannot be written ({reason}); "
+                "expected a file name in an existing folder you may write to"
+            ) from None
+
+
+def _identity(path: Path) -> str:
+    # Not Path.resolve: it raises on links that point at each other.
+    return os.path.realpath(path)
+
+
+def _check_writable(path: Path) -> None:
+    if path.exists() and not path.is_file():
+        kind = "it is a folder" if path.is_dir() else "it is not an ordinary file"
+        raise OSError(0, kind)
+    if path.exists() and not os.access(path, os.W_OK):
+        raise OSError(0, "it is read-only")
+    trial = _beside(path)
+    with trial.open("xb"):
+        pass
+    trial.unlink()
+
+
+def _beside(path: Path) -> Path:
+    return path.parent / f".nolook-{uuid.uuid4().hex}.part"
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Give a temporary path in the same folder, renamed to `path` if the block ends well.
+
+    Parameters
+    ----------
+    path : Path
+        What the file is called in the end; an older file of this name is replaced.
+
+    Yields
+    ------
+    Path
+        Where to write.
+
+    Raises
+    ------
+    NolookError
+        If writing or renaming fails; `path` is then as it was.
+    """
+    part = _beside(path)
+    try:
+        yield part
+        with part.open("r+b") as stream:
+            os.fsync(stream.fileno())
+        part.replace(path)
+        _flush_folder(path.parent)
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise NolookError(f"cannot write {one_line(path)}: {one_line(reason)}") from None
+    finally:
+        with contextlib.suppress(OSError):
+            part.unlink(missing_ok=True)
+
+
+def _flush_folder(folder: Path) -> None:
+    """Make a rename durable; where a folder cannot be opened (Windows) it is already."""
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a whole text file in UTF-8, or nothing.
+
+    Parameters
+    ----------
+    path : Path
+    text : str
+
+    Raises
+    ------
+    NolookError
+        If it cannot be written.
+    """
+    with replacing(path) as part:
+        part.write_bytes(text.encode("utf-8", errors="backslashreplace"))

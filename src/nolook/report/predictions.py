@@ -1,0 +1,54 @@
+"""Predictions for a table of any length, written as they are made."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from nolook.report.files import replacing
+from nolook.report.methods import FittedModel
+from nolook.tables import Table
+
+__all__ = ["write_predictions"]
+
+_SCHEMA = pa.schema([pa.field("prediction", pa.float64())])
+
+
+def write_predictions(model: FittedModel, table: Table, path: Path) -> None:
+    """Predict each row of a table in order; memory does not grow with their number.
+
+    A row that lacks a value it needs gets a null, so that row i of the file belongs to row i of
+    the table. The file appears whole or not at all.
+
+    Parameters
+    ----------
+    model : fitted estimator
+    table : Table
+        Read by the model's recipe, without a target.
+    path : Path
+        A Parquet file with the column ``prediction``.
+
+    Raises
+    ------
+    TableError
+        If the table cannot be read to its end.
+    NolookError
+        If the file cannot be written.
+    """
+    # A plain OSError while reading would be blamed on the output; tables raise their own errors.
+    with replacing(path) as part, pq.ParquetWriter(part, _SCHEMA) as writer:
+        for numbers, complete in table.batches_in_place():
+            labels = np.asarray(model.predict(_frame(model, numbers)), dtype=np.float64)
+            column = pa.array(labels, mask=~complete)
+            writer.write_batch(pa.record_batch([column], schema=_SCHEMA))
+
+
+def _frame(model: FittedModel, numbers: NDArray[np.float64]) -> object:
+    """Give the columns their names if the model knows some: scikit-learn compares them."""
+    if not hasattr(model, "feature_names_in_"):
+        return numbers.T
+    return pa.table(dict(zip(model.feature_names_in_, map(pa.array, numbers), strict=True)))

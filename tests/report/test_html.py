@@ -1,0 +1,202 @@
+from __future__ import annotations
+
+import math
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.report.hand_made import fitted
+from tests.report.pages import Page
+
+import nolook
+from nolook.privacy.guarantee import ApproximateEvent, PureEvent
+from nolook.report.html import render, write_report
+
+NASTY = (
+    "<script>alert('x')</script>",
+    '"><img src=x onerror=alert(1)>',
+    "a&amp;b 'quoted' \"twice\"",
+    "</style></title></svg>",
+    "a" * 60,
+    "年収の分布 Größe 😀",
+    "\u202eright to left\n\x00\x1b[31m",
+    "{braces} %s",
+)
+
+
+def page(model, table="people.parquet"):
+    return Page(render(model, table=table))
+
+
+def test_the_page_shows_what_was_released():
+    model = fitted()
+    text = page(model).text
+    assert "Private linear model of income" in text
+    assert "people.parquet" in text
+    assert model.privacy_.in_words() in text
+    assert "R² 0.8125" in text
+    assert "0.75 to 0.875" in text
+    assert "RMSE 2.25" in text
+    assert nolook.__version__ in text
+    for value in (*model.coef_, *model.scaling_.scale, *model.scaling_.center):
+        assert f"{value:.4g}" in text
+    for event in model.privacy_.mechanisms:
+        assert event.name in text
+    assert "NOT PRIVATE" not in text
+
+
+def test_the_page_says_loudly_when_a_result_is_not_private():
+    shown = page(fitted(private=False))
+    assert "NOT PRIVATE" in shown.text
+    assert [at for at in shown.all("div") if at.get("role") == "alert"]
+
+
+def test_the_page_says_when_a_scale_is_a_guess():
+    model = fitted()
+    assert "stand out" not in page(model).text
+    model.scaling_.visible[1] = False
+    text = page(model).text
+    assert "stand out" in text
+    assert "height *" in text
+
+
+def test_the_page_is_well_formed_and_accessible():
+    shown = page(fitted())
+    assert shown.unbalanced == []
+    assert shown.all("html") == [{"lang": "en"}]
+    assert len(shown.all("title")) >= 1
+    assert len(shown.all("h1")) == 1
+    assert len(shown.all("caption")) == len(shown.all("table")) > 0
+    assert all("scope" in attributes for attributes in shown.all("th"))
+    identifiers = [at["id"] for _, at in shown.elements if "id" in at]
+    assert len(set(identifiers)) == len(identifiers)
+    for _, attributes in shown.elements:
+        named = attributes.get("aria-labelledby", "").split()
+        assert set(named) <= set(identifiers)
+    (picture,) = [at for at in shown.all("svg") if at.get("role") == "img"]
+    assert picture["aria-labelledby"]
+
+
+def test_the_page_loads_and_runs_nothing():
+    for model in (fitted(), fitted((*NASTY, "label"), private=False)):
+        shown = page(model)
+        assert shown.outside == []
+    policy = [at["content"] for at in shown.all("meta") if "http-equiv" in at]
+    assert policy == ["default-src 'none'; style-src 'unsafe-inline'"]
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        '<img src="http://example.org/x.png">',
+        "<script>1</script>",
+        "<style>@import 'x'</style>",
+        '<p style="background: url(x)">',
+        "<svg><image xlink:href='x'/></svg>",
+        '<p onclick="x">',
+    ],
+)
+def test_the_check_of_pages_notices(bad):
+    assert Page(bad).outside
+
+
+@pytest.mark.parametrize("name", NASTY)
+def test_names_are_shown_as_they_are_and_never_read_as_html(name):
+    plain = page(fitted(("age", "label"), seed=1))
+    for names in ((name, "label"), ("age", name)):
+        shown = page(fitted(names, seed=1), table=name)
+        assert [tag for tag, _ in shown.elements] == [tag for tag, _ in plain.elements]
+        assert shown.outside == []
+        assert shown.unbalanced == []
+    if name.isprintable():
+        assert " ".join(name.split()) in shown.text
+
+
+@given(st.text(min_size=1, max_size=80), st.text(min_size=1, max_size=80))
+def test_no_name_changes_the_page(first, second):
+    shown = page(fitted((first, "height", second), seed=1), table=first)
+    plain = page(fitted(("age", "height", "income"), seed=1))
+    assert [tag for tag, _ in shown.elements] == [tag for tag, _ in plain.elements]
+
+
+def test_the_picture_is_in_comparable_units_and_ordered_by_size():
+    model = fitted(("small", "large", "label"))
+    model.coef_ = np.array([1e6, 1e-6])
+    model.scaling_.scale[:] = [1e-9, 1e9, 1.0]
+    model.coef_interval_ = np.stack([model.coef_ * 0.5, model.coef_ * 2], axis=1)
+    text = render(model, table="t")
+    drawn = re.findall(r'<g class="(\w+)"><title>(\w+): (\S+) \((\S+) to (\S+)\)', text)
+    assert drawn == [
+        ("clear", "large", "1000", "500", "2000"),
+        ("clear", "small", "0.001", "0.0005", "0.002"),
+    ]
+
+
+def positions(text):
+    return [float(x) for x in re.findall(r'(?:x1|x2|cx|x)="(-?[0-9.e+]+)%"', text)]
+
+
+@pytest.mark.parametrize("factor", [0.0, 5e-324, 1e-300, 1.0, 1e300, 1.7e308])
+def test_any_size_of_coefficient_stays_in_the_picture(factor):
+    model = fitted()
+    model.coef_ = np.array([1.0, -1.0]) * factor
+    model.coef_interval_ = np.array([[-1.0, 1.0], [-0.5, 0.5]]) * factor
+    model.scaling_.scale[:] = 10.0
+    shown = positions(render(model, table="t"))
+    assert shown
+    assert all(math.isfinite(x) and 0 <= x <= 100 for x in shown)
+
+
+def test_one_wild_interval_gets_an_arrow_and_squeezes_nobody():
+    names = [f"x{i}" for i in range(6)]
+    model = fitted((*names, "y"))
+    model.coef_interval_[0] = [-1e6, 1e6] / model.scaling_.scale[0]
+    text = render(model, table="t")
+    assert text.count('class="arrow"') == 2
+    points = [float(x) for x in re.findall(r'cx="([0-9.]+)%"', text)]
+    assert max(points) - min(points) > 10
+
+
+def test_many_columns_are_all_in_the_table_and_the_largest_in_the_picture():
+    names = [f"column_{i}" for i in range(150)]
+    text = render(fitted((*names, "y")), table="t")
+    assert text.count("<circle") == 100
+    assert "The 100 largest are drawn" in text
+    assert all(f"<bdi>{name}</bdi></th>" in text for name in names)
+
+
+def test_shares_of_the_budget_add_up_where_mechanisms_are_alike():
+    text = page(fitted()).text
+    shares = [int(share) for share in re.findall(r"mu = \S+ (\d+) %", text)]
+    assert shares == [36, 64]  # 0.09^2 and 0.12^2 of their sum
+    pure = (PureEvent("a", 0.25), PureEvent("b", 0.75))
+    assert re.findall(r"epsilon = \S+ (\d+) %", page(fitted(events=pure)).text) == ["25", "75"]
+    mixed = (PureEvent("a", 0.25), ApproximateEvent("b", 0.5, 1e-7))
+    text = page(fitted(events=mixed)).text
+    assert "epsilon = 0.5, delta = 1e-07" in text
+    assert not re.findall(r"epsilon = \S+ (\d+) %", text)
+
+
+def test_the_budget_is_explained_by_an_example():
+    text = page(fitted(epsilon=math.log(3), delta=1e-6)).text
+    assert "whether one row was in the table can be at most 75.0 % sure" in text
+    assert "a chance of 1 in 1,000,000" in text
+    text = page(fitted(epsilon=50.0, relation="replace")).text
+    assert "which of two versions of a row was in the table can be at most nearly certain" in text
+
+
+def test_the_report_is_written_whole(tmp_path):
+    model = fitted()
+    write_report(model, tmp_path / "report.html", table="people.parquet")
+    assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
+    written = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert written == render(model, table="people.parquet")
+
+
+def test_a_model_file_gives_the_same_report(tmp_path):
+    model = fitted()
+    nolook.save(model, tmp_path / "model.json")
+    again = nolook.load(tmp_path / "model.json")
+    assert render(again, table="t") == render(model, table="t")
