@@ -87,7 +87,11 @@ class ParquetFile:
     def _open(self) -> Any:  # noqa: ANN401 -- pyarrow has no types
         # Mapped pages would count as this process's memory, and so would a whole row group.
         return pq.ParquetFile(
-            self._file.path, memory_map=False, pre_buffer=False, buffer_size=_BUFFER
+            self._file.path,
+            memory_map=False,
+            pre_buffer=False,
+            buffer_size=_BUFFER,
+            page_checksum_verification=True,
         )
 
     def _declared(self) -> tuple[Column, ...]:

@@ -1,0 +1,280 @@
+"""Columns are taken by declared type; what a row gives depends on that row alone."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from nolook.errors import ParameterError, TableError
+from nolook.tables import read_table
+
+Y = pa.array([1.0, 2.0, 3.0])
+
+
+def one_column(cells, **options):
+    return read_table(pa.table({"c": cells, "y": Y}), "y", missing="zero", **options)
+
+
+@pytest.mark.parametrize(
+    ("cells", "numbers"),
+    [
+        (pa.array([-128, 127, None], pa.int8()), [-128, 127, 0]),
+        (pa.array([0, 2**16 - 1, None], pa.uint16()), [0, 65_535, 0]),
+        (pa.array([2**63 - 1, -(2**53) - 1, None], pa.int64()), [2.0**63, -(2.0**53), 0]),
+        (pa.array([2**63 - 1, 2**53 + 3, 0], pa.int64()), [2.0**63, 2.0**53 + 4, 0]),
+        (pa.array([2**64 - 1, None, 1], pa.uint64()), [2.0**64, 0, 1]),
+        (pa.array([0.5, None, -2.0], pa.float16()), [0.5, 0, -2]),
+        (pa.array([0.1, float("nan"), float("-inf")], pa.float32()), [np.float32(0.1), 0, 0]),
+        (pa.array([1e-300, 1e300, -0.0]), [1e-300, 1e300, 0]),
+        (pa.array([True, False, None]), [1, 0, 0]),
+        (pa.array([Decimal("0.25"), Decimal("-123.50"), None], pa.decimal128(9, 2)),
+         [0.25, -123.5, 0]),
+        (pa.array([Decimal(7), None, Decimal(10) ** 60], pa.decimal256(70, 0)), [7, 0, 1e60]),
+    ],
+    ids=lambda value: str(getattr(value, "type", "")),
+)  # fmt: skip
+def test_number_types_become_float64(cells, numbers, numbers_of):
+    opened = one_column(cells)
+    assert opened.feature_names == ("c",)
+    np.testing.assert_allclose(numbers_of(opened)[0], numbers, rtol=1e-15)
+
+
+OTHER_TYPES = [
+    pa.array([dt.date(2020, 1, 1)] * 3),
+    pa.array([0] * 3, pa.timestamp("us")),
+    pa.array([dt.timedelta(1)] * 3),
+    pa.array([dt.time(1)] * 3),
+    pa.array([[1.0]] * 3),
+    pa.array([{"a": 1}] * 3),
+    pa.array([b"x"] * 3),
+    pa.nulls(3),
+    pa.array(["x"] * 3),
+    pa.array(["x"] * 3, pa.string_view()),
+    pa.array(["x"] * 3).dictionary_encode(),
+    pa.array([1, 2, 3]).dictionary_encode(),
+]
+
+
+@pytest.mark.parametrize("cells", OTHER_TYPES, ids=lambda cells: str(cells.type))
+def test_other_types_are_skipped_or_refused_by_name(cells):
+    stored = pa.table({"c": cells, "n": Y, "y": Y})
+    assert read_table(stored, "y").feature_names == ("n",)
+    for names, parameter in (({"features": ["c"], "target": "y"}, "features"),
+                             ({"target": "c"}, "target")):  # fmt: skip
+        with pytest.raises(TableError) as caught:
+            read_table(stored, **names)
+        message = str(caught.value)
+        assert f"{parameter} names 'c'" in message
+        assert str(cells.type)[:40] in message
+    has_levels = str(cells.type).startswith(("string", "dictionary"))
+    with pytest.raises(TableError) as caught:
+        read_table(stored, "y", features=["c"])
+    assert ("categories={'c': ['A', 'B']}" in str(caught.value)) == has_levels
+
+
+@pytest.mark.parametrize(
+    ("cells", "levels", "rows"),
+    [
+        (pa.array(["B", None, "other"]), ["A", "B"], [[0, 0, 0], [1, 0, 0]]),
+        (pa.array(["B", "A", ""], pa.large_string()), ["A", "B"], [[0, 1, 0], [1, 0, 0]]),
+        (pa.array(["B", None, "A"], pa.string_view()), ["A", "B"], [[0, 0, 1], [1, 0, 0]]),
+        (pa.array(["B", None, "A"]).dictionary_encode(), ["A"], [[0, 0, 1]]),
+        (pa.array([3, None, 1], pa.int8()), [1, "03", 300], [[0, 0, 1], [1, 0, 0], [0, 0, 0]]),
+        (pa.array([2**64 - 1, 5, 1], pa.uint64()), [-1, 2**64 - 1], [[0, 0, 0], [1, 0, 0]]),
+        (pa.array([3, None, 1]).dictionary_encode(), [1, 3], [[0, 0, 1], [1, 0, 0]]),
+        (pa.array([True, None, False]), [True, False], [[1, 0, 0], [0, 0, 1]]),
+        (pl.Series(["B", None, "A"], dtype=pl.Categorical), ["A", "B"], [[0, 0, 1], [1, 0, 0]]),
+        (pl.Series(["B", None, "A"], dtype=pl.Enum(["A", "B"])), ["B"], [[1, 0, 0]]),
+    ],
+)
+def test_declared_levels_become_ones_and_zeros(cells, levels, rows, numbers_of):
+    if isinstance(cells, pl.Series):
+        stored = pl.DataFrame({"c": cells, "y": Y.to_pylist()})
+    else:
+        stored = pa.table({"c": cells, "y": Y})
+    # An undeclared or absent level is never a missing value, under any policy.
+    for missing in ("error", "drop-row", "zero"):
+        opened = read_table(stored, "y", categories={"c": levels}, missing=missing)
+        opened.check_complete()
+        np.testing.assert_array_equal(numbers_of(opened)[:-1], rows)
+
+
+@pytest.mark.parametrize(
+    ("cells", "levels", "rows"),
+    [
+        (pd.Series(["1", 1, None, True, 1.0, np.int8(1)]), [1, True],
+         [[1, 1, 0, 0, 0, 1], [0, 0, 0, 1, 0, 0]]),
+        (pd.Series(["\ud800", 10**5000, [1], object(), "é", b"e"]), ["é"], [[0, 0, 0, 0, 1, 0]]),
+        (pd.Series(pd.Categorical(["u", None, "v", "u", "w", "w"])), ["u"], [[1, 0, 0, 1, 0, 0]]),
+        (pd.Series(pd.Categorical([1, 2, None, 1, 3, 3])), [3, 1],
+         [[0, 0, 0, 0, 1, 1], [1, 0, 0, 1, 0, 0]]),
+        (pd.Series(["x", None, "y", "x", "x", ""], dtype="string"), ["y"], [[0, 0, 1, 0, 0, 0]]),
+    ],
+    ids=["mixed", "odd", "category", "numbers", "string"],
+)  # fmt: skip
+def test_levels_in_pandas_columns(cells, levels, rows, numbers_of):
+    cells.index = [9, 9, 3, 2, 1, 0]
+    opened = read_table(pd.DataFrame({"c": cells}), categories={"c": levels})
+    np.testing.assert_array_equal(numbers_of(opened), rows)
+
+
+def test_pandas_columns_are_taken_by_dtype(numbers_of):
+    frame = pd.DataFrame(
+        {
+            "object": pd.Series([1.0, 2.0], dtype=object),
+            "date": pd.to_datetime(["2020-01-01"] * 2),
+            "complex": [1j, 2j],
+            "period": pd.period_range("2020", periods=2, freq="D"),
+            "half": np.array([0.5, np.inf], dtype=np.float16),
+            "Int": pd.array([2**53 + 1, None], "Int64"),
+            "Bool": pd.array([True, None], "boolean"),
+            "bool": [True, False],
+            "y": [1, 2],
+        }
+    )
+    opened = read_table(frame, "y", missing="zero")
+    assert opened.feature_names == ("half", "Int", "Bool", "bool")
+    assert (
+        repr(opened)
+        == "Table(half: float16, Int: Int64, Bool: boolean, bool: bool; target y: int64)"
+    )
+    np.testing.assert_array_equal(
+        numbers_of(opened), [[0.5, 0], [2.0**53, 0], [1, 0], [1, 0], [1, 2]]
+    )
+    for name in ("object", "date", "complex", "period"):
+        with pytest.raises(TableError, match=f"features names '{name}'"):
+            read_table(frame, "y", features=[name])
+
+
+class TestMissing:
+    STORED = pa.table(
+        {
+            "a": [1.0, None, 3.0, float("inf"), 5.0],
+            "b": pa.array([1, 2, None, 4, 5]),
+            "whole": pa.array([1, 2, 3, 4, 5]),
+            "y": [1.0, 2.0, float("nan"), 4.0, 5.0],
+        },
+        schema=pa.schema(
+            [
+                ("a", pa.float64()),
+                ("b", pa.int64()),
+                pa.field("whole", pa.int64(), nullable=False),
+                ("y", pa.float64()),
+            ]
+        ),
+    )
+
+    def test_rows_are_dropped(self, numbers_of):
+        opened = read_table(self.STORED, "y", features=["a", "b"], missing="drop-row")
+        opened.check_complete()
+        np.testing.assert_array_equal(numbers_of(opened), [[1, 5], [1, 5], [1, 5]])
+
+    def test_features_become_zero_and_rows_without_target_are_dropped(self, numbers_of):
+        opened = read_table(self.STORED, "y", features=["a", "b"], missing="zero")
+        opened.check_complete()
+        rows = [[1, 0, 0, 5], [1, 2, 4, 5], [1, 2, 4, 5]]
+        np.testing.assert_array_equal(numbers_of(opened), rows)
+
+    @pytest.mark.parametrize(
+        ("missing", "complete"),
+        [("error", [1, 0, 0, 0, 1]), ("drop-row", [1, 0, 0, 0, 1]), ("zero", [1, 1, 1, 1, 1])],
+    )
+    def test_rows_keep_their_place_for_predictions(self, missing, complete):
+        opened = read_table(self.STORED, features=["a", "b"], missing=missing)
+        ((numbers, present),) = opened.batches_in_place()
+        np.testing.assert_array_equal(numbers, [[1, 0, 3, 0, 5], [1, 2, 0, 4, 5]])
+        np.testing.assert_array_equal(present, np.array(complete, dtype=bool))
+
+    @pytest.mark.parametrize("column", ["a", "b", "y"])
+    def test_the_default_is_one_error(self, column):
+        opened = read_table(self.STORED, None if column != "y" else "y", features=[
+            "whole" if column == "y" else column
+        ])  # fmt: skip
+        with pytest.raises(TableError) as caught:
+            opened.check_complete()
+        message = str(caught.value)
+        assert "missing='drop-row'" in message
+        assert not any(word in message for word in ("'a'", "'b'", "row 1", "5"))
+
+    def test_columns_out_of_use_may_miss_values(self):
+        read_table(self.STORED, features=["whole"]).check_complete()
+
+    def test_no_pass_where_nothing_can_be_missing(self, monkeypatch):
+        opened = read_table(self.STORED, features=["whole"])
+        monkeypatch.setattr(type(opened), "_read", None)
+        opened.check_complete()
+        with pytest.raises(TypeError):
+            read_table(self.STORED, features=["b"]).check_complete()
+
+    def test_batches_stay_finite_without_the_check(self, numbers_of):
+        opened = read_table(self.STORED, "y", features=["a"])
+        np.testing.assert_array_equal(numbers_of(opened), [[1, 5], [1, 5]])
+
+
+def test_another_table_is_read_in_the_same_way(tmp_path, numbers_of):
+    train = pa.table({"n": [1, 2, 3], "city": ["A", "B", "C"], "flag": [True] * 3, "y": Y})
+    opened = read_table(train, "y", categories={"city": ["A", "C"]}, missing="zero")
+    recipe = json.loads(json.dumps(opened.recipe()))
+    new = pa.table({"flag": [False], "extra": ["?"], "city": ["C"], "n": [7.5]})
+    pq.write_table(new, tmp_path / "new.parquet")
+    read = read_table(tmp_path / "new.parquet", **recipe)
+    assert read.feature_names == opened.feature_names == ("n", "city=A", "city=C", "flag")
+    assert read.target_name is None
+    np.testing.assert_array_equal(numbers_of(read), [[7.5], [0], [1], [0]])
+    assert read.recipe() == opened.recipe()
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"target": "z"}, TableError, "target names 'z'"),
+        ({"target": 3}, ParameterError, "target"),
+        ({"target": ""}, ParameterError, "target"),
+        ({"target": "y", "features": ["y"]}, ParameterError, "features names the target 'y'"),
+        ({"features": ["z"]}, TableError, "features names 'z'"),
+        ({"features": []}, ParameterError, "at least one name"),
+        ({"features": "n"}, ParameterError, "a list of names"),
+        ({"features": ["n", "n"]}, ParameterError, "each name once"),
+        ({"features": ["twice"]}, TableError, "2 columns 'twice'"),
+        ({"target": "twice"}, TableError, "2 columns 'twice'"),
+        ({}, TableError, "2 columns 'twice'"),
+        ({"missing": "mean"}, ParameterError, "missing is 'mean'"),
+        ({"missing": None}, ParameterError, "missing is None"),
+        ({"categories": ["city"]}, ParameterError, "expected a mapping"),
+        ({"categories": {"z": ["A"]}}, TableError, "categories names 'z'"),
+        ({"categories": {"city": "AB"}}, ParameterError, "a list of texts"),
+        ({"categories": {"city": []}}, ParameterError, "at least one name"),
+        ({"categories": {"city": ["A", "A"]}}, ParameterError, "each name once"),
+        ({"categories": {"city": [1.5]}}, ParameterError, "a list of texts"),
+        ({"categories": {"n": ["A"]}}, ParameterError, "expected an integer"),
+        ({"features": ["y"], "categories": {"y": [1]}}, TableError, "has type double"),
+        ({"features": ["n"], "categories": {"city": ["A"]}}, ParameterError, "not among features"),
+        ({"target": "n", "categories": {"n": [1]}}, ParameterError, "is the target"),
+        (
+            {"features": ["city", "city=A"], "categories": {"city": ["A"]}},
+            ParameterError,
+            "'city=A'; expected each name once",
+        ),
+    ],
+)
+def test_parameters_that_do_not_fit(options, error, words):
+    names = ["n", "city", "city=A", "twice", "twice", "y"]
+    stored = pa.Table.from_arrays([pa.array([1]), pa.array(["A"])] + [pa.array([1.0])] * 4, names)
+    with pytest.raises(error) as caught:
+        read_table(stored, **options)
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_table_without_a_feature():
+    for stored in (pa.table({"s": ["x"], "y": [1]}), pa.table({"y": [1]})):
+        with pytest.raises(TableError, match="expected at least one feature"):
+            read_table(stored, "y")

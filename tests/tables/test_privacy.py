@@ -1,0 +1,194 @@
+"""No error quotes a cell, wherever one sits; damaged files give one plain line."""
+
+from __future__ import annotations
+
+import traceback
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.ipc
+import pyarrow.parquet as pq
+import pytest
+
+from nolook.errors import NolookError, TableError
+from nolook.tables import read_table, table_from_arrays
+
+SECRET = "SECRET-1234"
+STORED = pa.table({"a": ["1", SECRET, "2"], "b": [1.0, None, 2.0], "y": [1.0, 2.0, 3.0]})
+
+
+class Refusing:
+    """A stream whose producer quotes a cell when it fails."""
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        raise pa.ArrowInvalid(f"cannot parse {SECRET}")
+
+
+def failing_reader(_=None):
+    def batches():
+        yield STORED.to_batches()[0]
+        raise ValueError(f"cannot parse {SECRET}")
+
+    return pa.RecordBatchReader.from_batches(STORED.schema, batches())
+
+
+class Ticket(pd.api.extensions.ExtensionArray):
+    """A pandas column whose conversion quotes a cell when it fails."""
+
+    class dtype(pd.api.extensions.ExtensionDtype):  # noqa: N801
+        name = "ticket"
+        type = float
+
+    dtype = dtype()
+
+    def __init__(self, length):
+        self._length = length
+
+    def __len__(self):
+        return self._length
+
+    def __getitem__(self, item):
+        return Ticket(len(range(*item.indices(self._length)))) if isinstance(item, slice) else 0.0
+
+    def __arrow_array__(self, type=None):  # noqa: A002
+        if self._length:
+            raise ValueError(f"cannot convert {SECRET}")
+        return pa.array([], pa.float64())
+
+    def copy(self):
+        return self
+
+
+def csv_file(folder, content):
+    (folder / "t.csv").write_text(content)
+    return folder / "t.csv"
+
+
+ATTEMPTS = {
+    "text as feature": lambda _: read_table(STORED, "y", features=["a"]),
+    "text as target": lambda _: read_table(STORED, "a"),
+    "missing": lambda _: read_table(STORED, "y", features=["b"]).check_complete(),
+    "integer levels": lambda _: read_table(
+        pa.table({"a": pa.array([SECRET])}), categories={"b": ["1"]}
+    ),
+    "object column": lambda _: read_table(pd.DataFrame({"a": [1.0, SECRET]}, dtype=object)),
+    "object as feature": lambda _: read_table(
+        pd.DataFrame({"a": [1.0, SECRET]}, dtype=object), features=["a"]
+    ),
+    "odd pandas column": lambda _: list(
+        read_table(pd.DataFrame({"a": Ticket(3)}), features=["a"]).batches()
+    ),
+    "producer": lambda _: read_table(Refusing()),
+    "reader": lambda _: read_table(failing_reader()),
+    "array of objects": lambda _: read_table(np.array([[SECRET, 1]], dtype=object)),
+    "list": lambda _: table_from_arrays([[1.0], [SECRET]], [1.0, 2.0]),
+    "ragged list": lambda _: table_from_arrays([[1.0], [2.0, SECRET]], [1.0, 2.0]),
+    "label": lambda _: table_from_arrays([[1.0], [2.0]], ["1", SECRET]),
+    "label series": lambda _: table_from_arrays([[1.0]], pd.Series([SECRET])),
+    "csv cell": lambda folder: read_table(
+        csv_file(folder, f"a,y\n{SECRET},1\n"), "y", features=["a"]
+    ).check_complete(),
+    "csv malformed": lambda folder: read_table(
+        csv_file(folder, f'a,y\n"{SECRET}",1,2,3\n'), "y", features=["a"]
+    ).check_complete(),
+    "csv without a header": lambda folder: read_table(
+        csv_file(folder, f"{SECRET},1\n{SECRET},2\n"), "y", features=["a"]
+    ),
+    "csv without names": lambda folder: read_table(csv_file(folder, f"{SECRET},y\n"), "y"),
+}
+
+
+@pytest.mark.parametrize("name", ATTEMPTS)
+def test_no_error_quotes_a_cell(name, tmp_path):
+    with pytest.raises(NolookError) as caught:
+        ATTEMPTS[name](tmp_path)
+    assert caught.value.exit_status == 2
+    assert "\n" not in str(caught.value)
+    assert SECRET not in str(caught.value)
+    # Loggers print what an error was raised from as well.
+    raised: BaseException | None = caught.value
+    while raised is not None:
+        assert SECRET not in "".join(traceback.format_exception_only(raised))
+        raised = raised.__cause__ or raised.__context__
+
+
+def stored_as(kind, path):
+    # Noise does not compress, so damage in the middle always meets a page of it.
+    numbers = np.random.default_rng(0).normal(size=5_000)
+    table = pa.table({"a": numbers, "secret": [SECRET] * len(numbers), "y": numbers})
+    if kind == "Parquet":
+        pq.write_table(table, path, use_dictionary=False, write_page_checksum=True)
+    else:
+        opening = pa.ipc.new_file if path.suffix == ".arrow" else pa.ipc.new_stream
+        with opening(path, table.schema) as writer:
+            writer.write_table(table, max_chunksize=500)
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"), [("Parquet", "t.parquet"), ("Arrow", "t.arrow"), ("Arrow", "t.ipc")]
+)
+@pytest.mark.parametrize("share", [0.0, 0.0001, 0.01, 0.5, 0.9999])
+def test_a_file_cut_short_is_one_plain_line(kind, name, share, tmp_path):
+    path = tmp_path / name
+    content = stored_as(kind, path)
+    path.write_bytes(content[: int(share * len(content))])
+    with pytest.raises(TableError) as caught:
+        list(read_table(path, "y", features=["a"]).batches())
+    assert str(caught.value) == (
+        f"{str(path)!r} is not a readable {kind} file (damaged or cut short?)"
+    )
+    assert caught.value.__context__ is None
+
+
+@pytest.mark.parametrize("share", [0.1, 0.3])
+def test_a_damaged_page_is_one_plain_line(share, tmp_path):
+    path = tmp_path / "t.parquet"
+    content = bytearray(stored_as("Parquet", path))
+    at = int(share * len(content))
+    content[at : at + 16] = b"\xff" * 16
+    path.write_bytes(content)
+    opened = read_table(path, "y", features=["a"])
+    with pytest.raises(TableError, match="is not a readable Parquet file"):
+        opened.check_complete()
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("none.parquet", "does not exist or cannot be opened; expected a Parquet file"),
+        ("none.csv", "does not exist or cannot be opened; expected a CSV file"),
+        ("nul\0.csv", "does not exist or cannot be opened"),
+        ("folder.parquet", "is a directory; expected one Parquet file"),
+        ("folder", "has no known extension; expected one of .parquet"),
+        ("t.xlsx", "has no known extension"),
+        ("", "has no known extension"),
+    ],
+)
+@pytest.mark.parametrize("kind", [str, "path"])
+def test_paths_that_lead_nowhere(name, words, kind, tmp_path):
+    (tmp_path / "folder.parquet").mkdir()
+    path = tmp_path / name
+    with pytest.raises(TableError) as caught:
+        read_table(str(path) if kind is str else path, "y", features=["a"])
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_nothing_public_counts_the_rows():
+    opened = read_table(np.arange(24.0).reshape(8, 3))
+    assert "8" not in repr(opened)
+    with pytest.raises(TypeError):
+        len(opened)
+    public = {name for name in dir(opened) if not name.startswith("_")}
+    assert public == {
+        "batches",
+        "batches_in_place",
+        "check_complete",
+        "column_names",
+        "feature_names",
+        "n_columns",
+        "recipe",
+        "target_name",
+    }

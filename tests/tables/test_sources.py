@@ -1,0 +1,224 @@
+"""One table gives the same numbers wherever it is stored, on every pass."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from nolook.errors import ParameterError, TableError
+from nolook.tables import files, read_table, source, table, table_from_arrays, text
+
+ROWS = st.lists(
+    st.tuples(
+        st.none() | st.floats(),
+        st.none() | st.integers(-(2**63), 2**63 - 1),
+        st.booleans(),
+        st.sampled_from(["A", "B", "other", "Ä b", None]),
+        st.floats(allow_nan=False, allow_infinity=False),
+    ),
+    max_size=40,
+)
+SCHEMA = pa.schema(
+    [
+        ("real", pa.float64()),
+        ("whole", pa.int64()),
+        ("flag", pa.bool_()),
+        ("city", pa.string()),
+        ("label", pa.float64()),
+    ]
+)
+FEATURES = ["whole", "city", "real", "flag"]
+LEVELS = {"city": ["A", "Ä b"]}
+
+
+def arrow_table(rows):
+    columns = list(zip(*rows, strict=True)) or [()] * len(SCHEMA)
+    arrays = [pa.array(c, f.type) for c, f in zip(columns, SCHEMA, strict=True)]
+    return pa.Table.from_arrays(arrays, schema=SCHEMA)
+
+
+def expected(rows, missing):
+    """The same numbers by brute force, a row at a time."""
+    kept = []
+    for real, whole, flag, city, label in rows:
+        numbers = [whole, real]
+        present = [x is not None and np.isfinite(x) for x in numbers]
+        if missing == "drop-row" and not all(present):
+            continue
+        a, b = (float(x) if p else 0.0 for x, p in zip(numbers, present, strict=True))
+        kept.append([a, city == "A", city == "Ä b", b, flag, label])
+    return np.array(kept, dtype=float).reshape(-1, 6).T
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(rows=ROWS, missing=st.sampled_from(["drop-row", "zero"]))
+def test_every_store_gives_the_same_numbers(store, tmp_path, numbers_of, rows, missing):
+    stored = store(arrow_table(rows), tmp_path)
+    opened = read_table(stored, "label", features=FEATURES, categories=LEVELS, missing=missing)
+    assert opened.column_names == ("whole", "city=A", "city=Ä b", "real", "flag", "label")
+    for _ in range(2):
+        np.testing.assert_array_equal(numbers_of(opened), expected(rows, missing))
+
+
+@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(rows=ROWS, size=st.integers(1, 9))
+def test_where_batches_end_does_not_matter(store, tmp_path, numbers_of, rows, size):
+    stored = store(arrow_table(rows), tmp_path)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(table, "_MAX_ROWS", size)
+        patch.setattr(files, "_ROWS", 3)
+        patch.setattr(source, "_ROWS", 4)
+        patch.setattr(text, "_BLOCK", 11)
+        opened = read_table(
+            stored, "label", features=FEATURES, categories=LEVELS, missing="drop-row"
+        )
+        lengths = [batch.shape[1] for batch in opened.batches()]
+        np.testing.assert_array_equal(numbers_of(opened), expected(rows, "drop-row"))
+    assert all(length == size for length in lengths[:-1])
+    assert all(0 < length <= size for length in lengths)
+
+
+def test_a_batch_is_contiguous_and_bounded(numbers_of):
+    rows = np.arange(3 * 70_000.0).reshape(-1, 3)
+    batches = list(read_table(rows, "x2").batches())
+    assert [batch.shape for batch in batches] == [(3, 65_536), (3, 4_464)]
+    assert all(batch.flags.c_contiguous and batch.dtype == np.float64 for batch in batches)
+    np.testing.assert_array_equal(np.concatenate(batches, axis=1), rows.T)
+    wide = read_table(np.ones((1_000, 2_000)))
+    assert max(batch.size for batch in wide.batches()) <= 1 << 20
+
+
+@pytest.mark.parametrize("dtype", [">f8", "<f4", "f2", "i1", "u8", ">i2", "?", np.longdouble])
+def test_arrays_of_any_number_type(dtype, numbers_of):
+    rows = np.array([[0, 1], [1, 0], [1, 1]], dtype=dtype)
+    np.testing.assert_array_equal(numbers_of(read_table(rows)), rows.T.astype(float))
+    np.testing.assert_array_equal(
+        numbers_of(read_table(np.asfortranarray(rows)[::-1])), rows[::-1].T.astype(float)
+    )
+
+
+def test_an_empty_table_gives_no_batch(store, tmp_path):
+    opened = read_table(store(arrow_table([]), tmp_path), "label", features=["real"])
+    opened.check_complete()
+    assert list(opened.batches()) == []
+    assert list(opened.batches_in_place()) == []
+
+
+def test_a_column_of_a_dotted_name_is_not_a_nested_one(tmp_path, numbers_of):
+    nested = pa.array([{"b": 1.0}, {"b": 2.0}])
+    stored = pa.table({"a": nested, "a.b": [3.0, 4.0], "y": [5.0, 6.0]})
+    pq.write_table(stored, tmp_path / "t.parquet")
+    opened = read_table(tmp_path / "t.parquet", "y")
+    assert opened.feature_names == ("a.b",)
+    np.testing.assert_array_equal(numbers_of(opened), [[3, 4], [5, 6]])
+
+
+def test_a_file_that_changes_is_refused(file_store, tmp_path):
+    one = arrow_table([(1.0, 1, True, "A", 1.0)])
+    path = file_store(one, tmp_path)
+    opened = read_table(path, "label", features=["real"])
+    next(opened.batches())
+    file_store(pa.concat_tables([one, one]), tmp_path)
+    with pytest.raises(TableError, match="was changed or removed while it was in use"):
+        next(opened.batches())
+    path.unlink()
+    with pytest.raises(TableError, match="was changed or removed"):
+        opened.check_complete()
+
+
+class TestEstimatorInput:
+    X = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    Y = np.array([7.0, 8.0, 9.0])
+
+    @pytest.mark.parametrize(
+        "features",
+        [
+            X,
+            X.tolist(),
+            pd.DataFrame(X, columns=["x0", "x1"]),
+            pl.DataFrame(X, schema=["x0", "x1"]),
+            pa.table({"x0": X[:, 0], "x1": X[:, 1]}),
+        ],
+        ids=["array", "list", "pandas", "polars", "arrow"],
+    )
+    @pytest.mark.parametrize(
+        "label",
+        [
+            Y,
+            Y.tolist(),
+            Y[:, None],
+            pd.Series(Y, name="income", index=[5, 6, 7]),
+            pl.Series("income", Y),
+            pa.chunked_array([Y[:1], Y[1:]]),
+            pd.DataFrame({"income": Y}),
+        ],
+        ids=["array", "list", "column", "pandas", "polars", "arrow", "frame"],
+    )
+    def test_features_and_label_of_any_kind(self, features, label, numbers_of):
+        made = table_from_arrays(features, label)
+        assert made.feature_names == ("x0", "x1")
+        assert made.target_name == getattr(label, "name", "y")
+        np.testing.assert_array_equal(numbers_of(made), np.column_stack([self.X, self.Y]).T)
+
+    def test_features_alone(self, numbers_of):
+        made = table_from_arrays(self.X)
+        assert made.target_name is None
+        np.testing.assert_array_equal(numbers_of(made), self.X.T)
+
+    def test_a_label_is_never_named_as_a_feature(self):
+        frame = pd.DataFrame(self.X, columns=["y", "income"])
+        assert table_from_arrays(frame, pd.Series(self.Y, name="income")).target_name == "y_"
+
+    def test_columns_with_numbers_for_names(self):
+        assert table_from_arrays(pd.DataFrame(self.X), self.Y).feature_names == ("0", "1")
+
+    @pytest.mark.parametrize(
+        ("features", "label", "words"),
+        [
+            (X[0], Y, "Expected 2D array. Reshape your data"),
+            (X[None], Y, "Expected 2D array"),
+            (X[:, :0], Y, "expected at least one feature"),
+            (X * 1j, Y, "Complex data not supported"),
+            (X.astype(object), Y, "dtype object"),
+            (X.astype(str), Y, "not numbers"),
+            ([[1.0], [1.0, 2.0]], Y, "no array of numbers"),
+            (X, Y[:2], "different numbers of rows"),
+            (X, np.ones((3, 2)), "y has 2 columns"),
+            (X, 3.0, "y has 0 dimensions"),
+            (X, list("abc"), "y has dtype <U1"),
+            (X, pd.Series(list("abc")), "target names 'y'"),
+            (pd.DataFrame({"a": ["x", "y", "z"]}), Y, "features names 'a'"),
+        ],
+    )
+    def test_what_is_no_table_of_numbers(self, features, label, words):
+        with pytest.raises(TableError) as caught:
+            table_from_arrays(features, label)
+        assert words in str(caught.value)
+        assert "\n" not in str(caught.value)
+
+    def test_sparse_features(self):
+        sparse = pytest.importorskip("scipy.sparse")
+        with pytest.raises(TableError, match="X is sparse"):
+            table_from_arrays(sparse.csr_array(self.X), self.Y)
+
+
+@pytest.mark.parametrize("thing", [None, 3, [[1.0]], {"a": [1]}, object()])
+def test_what_is_no_source(thing):
+    with pytest.raises(ParameterError, match="source is a value of type"):
+        read_table(thing)
+
+
+def test_a_lazy_frame_is_to_be_collected_first():
+    with pytest.raises(TableError, match=r"call collect\(\) first"):
+        read_table(pl.LazyFrame({"a": [1]}))
+
+
+def test_a_masked_array_is_refused():
+    with pytest.raises(TableError, match="masked"):
+        read_table(np.ma.masked_array([[1.0]], mask=[[True]]))

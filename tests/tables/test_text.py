@@ -1,0 +1,187 @@
+"""CSV: a row gives the same numbers whatever its neighbours hold, and nothing is an error."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import tracemalloc
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from nolook.errors import ParameterError, TableError
+from nolook.tables import read_table, text
+
+ANY_BYTES = st.text('01.5,,\n\n\r"" eENA-+\x00éÿ\t', max_size=60).map(
+    lambda body: body.encode("latin-1")
+)
+in_one_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def write(tmp_path, body, header=b"a,b,c\n"):
+    path = tmp_path / "t.csv"
+    path.write_bytes(header + body)
+    return path
+
+
+def rows_of(path, **options):
+    """Every row of numbers, NaN where one is missing."""
+    opened = read_table(path, features=options.pop("features", ["a", "b", "c"]), **options)
+    found = [
+        np.where(complete, numbers, math.nan) for numbers, complete in opened.batches_in_place()
+    ]
+    return np.concatenate(found, axis=1).T if found else np.empty((0, opened.n_columns))
+
+
+def by_brute_force(body):
+    """The same rows with the standard library, one cell at a time."""
+    lines = io.StringIO(
+        body.decode("latin-1").replace("\r\n", "\n").replace("\r", "\n"), newline="\n"
+    )
+    rows = []
+    for record in csv.reader(lines, skipinitialspace=True):
+        if not record:
+            continue
+        row = [math.nan] * 3
+        if len(record) == 3:
+            cells = [text._number(cell.encode("latin-1").strip()) for cell in record]
+            row = cells if None not in cells and np.isfinite(cells).all() else row
+        rows.append(row)
+    return np.array(rows, dtype=float).reshape(-1, 3)
+
+
+@in_one_folder
+@given(body=ANY_BYTES, block=st.integers(1, 20))
+def test_any_bytes_are_read_as_the_standard_library_reads_them(tmp_path, body, block):
+    path = write(tmp_path, body)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(text, "_BLOCK", block)
+        np.testing.assert_array_equal(rows_of(path), by_brute_force(body))
+    np.testing.assert_array_equal(rows_of(path), by_brute_force(body))
+
+
+@in_one_folder
+@given(
+    lines=st.lists(st.lists(st.text('15.,NA"é', max_size=5), min_size=1, max_size=4), max_size=8),
+    data=st.data(),
+)
+def test_a_record_does_not_depend_on_its_neighbours(tmp_path, lines, data):
+    def written(records):
+        stream = io.StringIO()
+        csv.writer(stream, lineterminator="\n").writerows(records)
+        return write(tmp_path, stream.getvalue().encode())
+
+    lines = [[*cells, "1"] for cells in lines]
+    left_out = data.draw(st.integers(0, len(lines)))
+    all_rows = rows_of(written(lines))
+    neighbour = rows_of(written(lines[:left_out] + lines[left_out + 1 :]))
+    np.testing.assert_array_equal(np.delete(all_rows, slice(left_out, left_out + 1), 0), neighbour)
+
+
+@given(cell=st.text("0123456789+-.eExXinfNa_ ()'", max_size=12) | st.floats().map(repr))
+def test_numbers_are_those_pyarrow_reads(cell):
+    try:
+        read = pa.array([cell]).cast(pa.float64())[0].as_py()
+    except pa.ArrowInvalid:
+        read = math.nan
+    mine = text._number(cell.encode())
+    assert (mine is not None and math.isfinite(mine)) == math.isfinite(read)
+    if math.isfinite(read):
+        assert mine == read
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [["1", "x", "3"], ["1", "NA", "3"], ["", "", "2"], ["1", "2", "3"], ["nan", "inf", "-1e999"]],
+)
+def test_cells_that_are_no_numbers_are_null(cells):
+    found = text._numbers(pa.array(cells)).to_pylist()
+    assert [None if x is None or not math.isfinite(x) else x for x in found] == [
+        float(c) if c.isdigit() else None for c in cells
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "rows"),
+    [
+        (b"\xef\xbb\xbfa,b,c\n1,2,3\n", [[1, 2, 3]]),
+        (b"a,b,c\r\n1,2,3\r\n\r\n4,5,6", [[1, 2, 3], [4, 5, 6]]),
+        (b"a,b,c\r1,2,3\r4,5,6\r", [[1, 2, 3], [4, 5, 6]]),
+        (b"\n\na , b,c\n 1,\t2 ,3\n", [[1, 2, 3]]),
+        (b'"a","b","c"\n"1","2","3"\n', [[1, 2, 3]]),
+        (b'a,b,c,note\n1,2,3,"two\nlines, ""quoted"""\n4,5,6,x\n', [[1, 2, 3], [4, 5, 6]]),
+        (b"a,b,c\n", np.empty((0, 3))),
+        (b"a,b,c", np.empty((0, 3))),
+        (b"c,x,b,a\n3,?,2,1\n", [[1, 2, 3]]),
+    ],
+)
+def test_ways_to_write_a_file(tmp_path, content, rows):
+    np.testing.assert_array_equal(rows_of(write(tmp_path, content, header=b"")), rows)
+
+
+def test_malformed_lines_are_rows_of_missing_values(tmp_path, numbers_of):
+    path = write(tmp_path, b"1,2,3\n1,2\n1,2,3,4\n\xff,5,6\n7,8,9\n")
+    missing = [math.nan] * 3
+    np.testing.assert_array_equal(rows_of(path), [[1, 2, 3], missing, missing, missing, [7, 8, 9]])
+    names = ["a", "b"]
+    dropped = read_table(path, "c", features=names, missing="drop-row")
+    np.testing.assert_array_equal(numbers_of(dropped), [[1, 7], [2, 8], [3, 9]])
+    zero = read_table(path, "c", features=names, missing="zero")
+    np.testing.assert_array_equal(numbers_of(zero), [[1, 0, 7], [2, 5, 8], [3, 6, 9]])
+
+
+def test_declared_categories_in_any_bytes(tmp_path, numbers_of):
+    body = 'x,Ä\n1,"say ""hi"""\n2, Ä \n3,Z\n4,\n'.encode() + b"5,\xff\xfe\n"
+    path = write(tmp_path, body, header=b"n,word\n")
+    opened = read_table(path, categories={"word": ["Ä", 'say "hi"']}, missing="zero")
+    np.testing.assert_array_equal(numbers_of(opened), [[1, 0, 1, 0, 0, 0], [0, 1, 0, 0, 0, 0]])
+    assert opened.feature_names == ("word=Ä", 'word=say "hi"')
+
+
+def test_a_quote_that_is_never_closed_spoils_no_more_than_a_long_cell(tmp_path):
+    lines = b"1,2,3\n" * 60_000
+    path = write(tmp_path, b'"1,2,3\n' + lines)
+    rows = rows_of(path)
+    assert np.isnan(rows[0]).all()
+    assert len(rows) > 60_000 - csv.field_size_limit() // len("1,2,3\n") - 3
+    assert (rows[1:] == [1, 2, 3]).all()
+
+
+def test_a_cell_too_long_for_the_reader_spoils_its_row_alone(tmp_path):
+    long = b"1,2,3\n" + b"4,5," + b"x" * (csv.field_size_limit() + 1) + b"\n"
+    for tail in (b"7,8,9\n", b'7,8,"9"\n'):
+        rows = rows_of(write(tmp_path, long + tail))
+        np.testing.assert_array_equal(rows, [[1, 2, 3], [math.nan] * 3, [7, 8, 9]])
+    rows = rows_of(write(tmp_path, long), features=["a", "b"], missing="zero")
+    np.testing.assert_array_equal(rows, [[1, 2], [0, 0]])
+
+
+def test_columns_must_be_named(tmp_path):
+    with pytest.raises(ParameterError, match="a CSV file declares no types"):
+        read_table(write(tmp_path, b"1,2,3\n"), "a")
+
+
+@pytest.mark.parametrize("content", [b"", b"\n\n", b"\xff\xfe\x00a", b"\xef\xbb\xbf"])
+def test_a_file_without_a_header(tmp_path, content):
+    path = write(tmp_path, content, header=b"")
+    with pytest.raises(TableError, match="is not a readable CSV file"):
+        read_table(path, "a", features=["b"])
+
+
+def test_memory_does_not_grow_with_the_file(tmp_path):
+    def peak(lines):
+        path = write(tmp_path, b"0.123456789,12345.6789,-1\n" * lines)
+        opened = read_table(path, "c", features=["a", "b"])
+        tracemalloc.start()
+        for _ in opened.batches():
+            pass
+        found = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return found
+
+    peak(10)
+    assert peak(600_000) < 1.2 * peak(200_000)
