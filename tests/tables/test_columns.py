@@ -37,7 +37,7 @@ def one_column(cells, **options):
         (pa.array([True, False, None]), [1, 0, 0]),
         (pa.array([Decimal("0.25"), Decimal("-123.50"), None], pa.decimal128(9, 2)),
          [0.25, -123.5, 0]),
-        (pa.array([Decimal(7), None, Decimal(10) ** 60], pa.decimal256(70, 0)), [7, 0, 1e60]),
+        (pa.array([Decimal(7), None, Decimal(10**60 + 1)], pa.decimal256(70, 0)), [7, 0, 1e60]),
     ],
     ids=lambda value: str(getattr(value, "type", "")),
 )  # fmt: skip

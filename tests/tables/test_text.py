@@ -114,6 +114,7 @@ def test_cells_that_are_no_numbers_are_null(cells):
         (b"\n\na , b,c\n 1,\t2 ,3\n", [[1, 2, 3]]),
         (b'"a","b","c"\n"1","2","3"\n', [[1, 2, 3]]),
         (b'a,b,c,note\n1,2,3,"two\nlines, ""quoted"""\n4,5,6,x\n', [[1, 2, 3], [4, 5, 6]]),
+        (b'a,b,c\n1, "2",\t3\n', [[1, 2, 3]]),
         (b"a,b,c\n", np.empty((0, 3))),
         (b"a,b,c", np.empty((0, 3))),
         (b"c,x,b,a\n3,?,2,1\n", [[1, 2, 3]]),
@@ -140,6 +141,14 @@ def test_declared_categories_in_any_bytes(tmp_path, numbers_of):
     opened = read_table(path, categories={"word": ["Ä", 'say "hi"']}, missing="zero")
     np.testing.assert_array_equal(numbers_of(opened), [[1, 0, 1, 0, 0, 0], [0, 1, 0, 0, 0, 0]])
     assert opened.feature_names == ("word=Ä", 'word=say "hi"')
+
+
+@pytest.mark.parametrize("block", range(1, 12))
+def test_a_line_end_in_a_cell_cut_by_a_block(tmp_path, block, monkeypatch, numbers_of):
+    monkeypatch.setattr(text, "_BLOCK", block)
+    path = write(tmp_path, b'1,"two\r\nlines"\r\n', header=b"n,word\r\n")
+    opened = read_table(path, features=["n", "word"], categories={"word": ["two\nlines"]})
+    np.testing.assert_array_equal(numbers_of(opened), [[1], [1]])
 
 
 def test_a_quote_that_is_never_closed_spoils_no_more_than_a_long_cell(tmp_path):

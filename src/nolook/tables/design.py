@@ -294,7 +294,7 @@ def _numbers(column: Any, out: NDArray[np.float64]) -> NDArray[np.bool_] | None:
     if pt.is_boolean(column.type):
         column = column.cast(pa.uint8())
     elif pt.is_decimal(column.type):
-        column = column.cast(pa.float64(), safe=False)
+        column = column.cast(pa.float64())
     with np.errstate(all="ignore"):
         out[:] = column.to_numpy(zero_copy_only=False)
     finite = np.isfinite(out)

@@ -121,7 +121,7 @@ class ArrowFile:
         """Yield record batches of the named columns."""
         self._file.check_unchanged()
         declared = [column.name for column in self.columns]
-        fields = sorted(declared.index(name) for name in names)
+        fields = [declared.index(name) for name in names]
         yield from guarded(self._stream(fields), self._file.unreadable)
         self._file.check_unchanged()
 

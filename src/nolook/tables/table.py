@@ -153,7 +153,6 @@ class Table:
                 if present is not None and drop:
                     end = filled + int(present.sum())
                     numbers[:, filled:end] = numbers[:, filled : filled + part.num_rows][:, present]
-                    complete[filled:end] = True
                 filled = end
                 if filled == room:
                     yield numbers, complete
