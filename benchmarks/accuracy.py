@@ -79,8 +79,7 @@ def report():
     yield ""
     yield f"- median gap over {count} tables: {np.median(gaps):.4f} (wanted: at most 0.01)"
     yield (
-        f"- gap at most 0.10: {np.sum(np.array(gaps) <= 0.10)} of {count} tables"
-        " (wanted: 17 of 20)"
+        f"- gap at most 0.10: {np.sum(np.array(gaps) <= 0.10)} of {count} tables (wanted: 17 of 20)"
     )
     yield f"- R2 above 0: {np.sum(np.array(typical) > 0)} of {count} tables (wanted: all)"
     yield f"- worst single run: {min(worst):.3f} (wanted: no run below -0.5)"

@@ -64,7 +64,7 @@ def write_table(path, rows, row_group):
     schema = pa.schema([(name, pa.float64()) for name in names])
     pieces = []
     with pq.ParquetWriter(path, schema, use_dictionary=False) as writer:
-        for start in range(0, rows, CHUNK):
+        for _ in range(0, rows, CHUNK):
             X = generator.normal(size=(CHUNK, FEATURES)) @ mixing * 3 + 10
             y = X @ slopes + generator.normal(size=CHUNK)
             piece = pa.table([*X.T, y], schema=schema)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.contracts.columns import COLUMNS, column
 
 from nolook.algorithms.scaling import (
     LIMIT,
@@ -22,36 +23,10 @@ def scaling_of(columns, mu=0.3, seed=0):
     return find_scaling(table_from_arrays(columns), mu, SeededSource(seed), lambda _: None)
 
 
-def degenerate(name, rows=ROWS):
-    generator = np.random.default_rng(1)
-    normal = generator.normal(size=rows)
-    return {
-        "constant": np.full(rows, 7.25),
-        "zero": np.zeros(rows),
-        "minus zero": np.full(rows, -0.0),
-        "mostly zero": np.where(generator.random(rows) < 0.01, 1000.0, 0.0),
-        "mostly one value": np.where(generator.random(rows) < 0.2, normal, 3.0),
-        "tiny": normal * 1e-300,
-        "huge": normal * 1e300,
-        "largest": np.full(rows, 1.7e308),
-        "subnormal": np.full(rows, 5e-324),
-        "symmetric": np.where(generator.random(rows) < 0.5, -1.0, 1.0),
-        "near 2^53": 2.0**53 - generator.integers(0, 10, rows),
-        "years": generator.integers(2001, 2021, rows).astype(float),
-        "one outlier": np.append(normal[:-1], 1e200),
-    }[name]
-
-
-DEGENERATE = [
-    "constant", "zero", "minus zero", "mostly zero", "mostly one value", "tiny", "huge", "largest",
-    "subnormal", "symmetric", "near 2^53", "years", "one outlier",
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("name", DEGENERATE)
+@pytest.mark.parametrize("name", COLUMNS)
 def test_a_degenerate_column_gets_a_usable_scale(name):
-    column = degenerate(name)
-    scaling, _ = scaling_of(column[:, None])
+    values = column(name, ROWS)
+    scaling, _ = scaling_of(values[:, None])
     assert np.isfinite(scaling.center).all()
     assert np.isfinite([scaling.low, scaling.high]).all()
     assert (scaling.scale > 0).all()
@@ -60,9 +35,9 @@ def test_a_degenerate_column_gets_a_usable_scale(name):
 
 @pytest.mark.parametrize("name", ["tiny", "huge", "symmetric", "years", "one outlier"])
 def test_the_scale_is_near_that_of_the_bulk(name):
-    column = degenerate(name)
-    scaling, _ = scaling_of(column[:, None])
-    low, high = np.quantile(column, [0.16, 0.84])
+    values = column(name, ROWS)
+    scaling, _ = scaling_of(values[:, None])
+    low, high = np.quantile(values, [0.16, 0.84])
     assert (high - low) / 4 < scaling.scale[0] < (high - low)
     assert low < scaling.center[0] < high
     assert scaling.visible.all()
@@ -82,9 +57,9 @@ def test_normal_columns_get_their_mean_and_standard_deviation():
 @pytest.mark.parametrize("factor", [2.0**-30, 2.0**7, -1.0])
 def test_powers_of_two_and_signs_change_units_only(factor):
     # The bins move with the values, so apart from the noise's place everything else is the same.
-    column = np.random.default_rng(3).gamma(2.0, size=(ROWS, 1))
-    plain, _ = scaling_of(column, mu=5.0)
-    scaled, _ = scaling_of(factor * column, mu=5.0)
+    values = np.random.default_rng(3).gamma(2.0, size=(ROWS, 1))
+    plain, _ = scaling_of(values, mu=5.0)
+    scaled, _ = scaling_of(factor * values, mu=5.0)
     np.testing.assert_allclose(scaled.scale, abs(factor) * plain.scale, rtol=0.1)
 
 
@@ -109,14 +84,15 @@ def test_events_compose_to_mu():
 
 def test_noise_alone_is_hardly_ever_taken_for_data():
     generator = np.random.default_rng(0)
-    column = generator.normal(size=(1, 100_000)) + 10
-    exact = magnitude_counts(column).astype(float)
+    exact = magnitude_counts(generator.normal(size=(1, 100_000)) + 10).astype(float)
     sigma = 60.0
     expected = occupied_range(exact, sigma)
     runs = 400  # false alarms have probability 1e-4 a run: more than 5 have less than 1e-11
     wrong = 0
     for _ in range(runs):
-        low, high, _ = occupied_range(exact + generator.normal(scale=sigma, size=exact.shape), sigma)
+        low, high, _ = occupied_range(
+            exact + generator.normal(scale=sigma, size=exact.shape), sigma
+        )
         wrong += not (expected[0][0] / 4 <= low[0] and high[0] <= expected[1][0] * 2)
     assert wrong <= 5
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from nolook.algorithms._simulation import (
     simulated_moments,
@@ -80,7 +80,7 @@ def linear_model(moments: NoisyMoments) -> LinearModel:
     center, spread = _simulate(matrix, moments.sigma, ridge, units)
     fit = _fit(matrix, theta)
     point = np.concatenate([units @ _refined(matrix, ridge), fit])
-    margin = norm.isf((1 - LEVEL) / 2) * spread
+    margin = ndtri((1 + LEVEL) / 2) * spread
     interval = _finite(np.stack([point - center - margin, point - center + margin], axis=1))
     coefficients = _finite(units @ theta)
     coefficients[0] += moments.scaling.center[-1]

@@ -23,7 +23,7 @@ from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from nolook.kernels.histogram import (
     MAGNITUDE_BINS,
@@ -181,7 +181,7 @@ def occupied_range(counts: Counts, sigma: float) -> tuple[Vector, Vector, NDArra
     each = np.arange(counts.shape[0])
     excess = counts - _thresholds(counts.shape[0]) * sigma
     occupied = excess > 0.0
-    visible = occupied.any(axis=1)
+    visible: NDArray[np.bool_] = np.asarray(occupied.any(axis=1))
     occupied[each, excess.argmax(axis=1)] = True
     first = occupied.argmax(axis=1)
     last = MAGNITUDE_BINS - 1 - occupied[:, ::-1].argmax(axis=1)
@@ -199,7 +199,7 @@ def occupied_range(counts: Counts, sigma: float) -> tuple[Vector, Vector, NDArra
 
 
 def _thresholds(columns: int) -> Vector:
-    """Number of sigmas that make each bin occupied.
+    """Return the number of sigmas that make each bin occupied.
 
     Noise on all empty bins of all columns passes with probability 1e-4 at most. That
     probability is dealt out in favour of moderate sizes (falling by e for every 16 powers of two
@@ -209,7 +209,7 @@ def _thresholds(columns: int) -> Vector:
     sizes = np.maximum(np.abs(lower), np.abs(upper))
     distance = np.abs(np.log2(np.where(sizes > 0.0, sizes, 1.0)))
     share = np.exp(-distance / 16.0)
-    thresholds: Vector = norm.isf(_FALSE_ALARM / columns * share / share.sum())
+    thresholds: Vector = -ndtri(_FALSE_ALARM / columns * share / share.sum())
     return thresholds
 
 
@@ -251,7 +251,8 @@ def trimmed_range(
 def _first_above(counts: Counts, level: Counts) -> NDArray[np.intp]:
     above = counts.cumsum(axis=1) > level
     above[:, 0] |= ~above.any(axis=1)  # too few rows to trim anything
-    return above.argmax(axis=1)
+    first: NDArray[np.intp] = above.argmax(axis=1)
+    return first
 
 
 def center_and_scale(

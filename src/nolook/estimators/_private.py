@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TypeAlias
 
 from nolook._validation import check_delta, check_epsilon, check_random_state
+from nolook.errors import ParameterError
 from nolook.privacy import accounting
 from nolook.privacy.guarantee import Budget, Event, PrivacyGuarantee
+from nolook.privacy.ledger import Ledger, charge, require
+from nolook.tables import Table
 
-__all__ = ["Progress", "check_budget", "gaussian_guarantee", "progress_steps"]
+__all__ = ["Progress", "check_budget", "gaussian_guarantee", "progress_steps", "spending"]
+
+# Below, the noise of a moment matrix could leave the range of the exact samplers.
+_SMALLEST_MU = 2.0**-20
 
 #: Called with a step's name, how many steps are done and how many there are.
 Progress: TypeAlias = Callable[[str, int, int], None]
@@ -40,14 +47,54 @@ def gaussian_guarantee(
     mu : float
     guarantee : PrivacyGuarantee
         Computed from the events.
+
+    Raises
+    ------
+    ParameterError
+        If the budget is too small for any noise.
     """
     private = check_random_state(random_state) is None
     # A hair less, as room for the rounding of its split into several releases.
     mu = accounting.gaussian_mu(budget) * (1.0 - 2.0**-40)
+    if mu < _SMALLEST_MU:
+        raise ParameterError(
+            f"epsilon is {budget.epsilon!r} with delta {budget.delta!r}; expected a larger budget "
+            "(its noise would exceed any table)"
+        )
     guarantee = accounting.guarantee(
         tuple(events(mu)), budget, relation="add-remove", private=private
     )
     return mu, guarantee
+
+
+@contextmanager
+def spending(
+    ledger: Ledger | None,
+    guarantee: PrivacyGuarantee,
+    description: str,
+    table: Table,
+    step: Callable[[str], None],
+) -> Iterator[None]:
+    """Charge a release before the block makes it.
+
+    Too little budget is refused before the data are read; missing values, which are an error
+    outside the guarantee, are found before anything is spent.
+
+    Parameters
+    ----------
+    ledger : Ledger or None
+    guarantee : PrivacyGuarantee
+    description : str
+        For the ledger.
+    table : Table
+    step : callable
+        Is told of the pass that looks for missing values.
+    """
+    require(ledger, guarantee)
+    step("missing values")
+    table.check_complete()
+    with charge(ledger, guarantee, description):
+        yield
 
 
 def progress_steps(progress: Progress | None, total: int) -> Callable[[str], None]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.validation import _check_feature_names, _check_n_features
 
 from nolook.errors import ParameterError
@@ -42,6 +44,8 @@ def training_table(estimator: Any, X: object, y: object, *, target: bool = True)
     if target and y is None:
         # scikit-learn's own wording, which its conventions ask for.
         raise ParameterError("requires y to be passed, but the target y is None")
+    if getattr(y, "ndim", 1) == 2:
+        warnings.warn("y is a column vector; expected a 1d array", DataConversionWarning, 3)
     table = table_from_arrays(X, y if target else None)
     _check_feature_names(estimator, X, reset=True)
     estimator.n_features_in_ = len(table.feature_names)

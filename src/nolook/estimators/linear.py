@@ -16,9 +16,10 @@ from nolook.estimators._private import (
     check_budget,
     gaussian_guarantee,
     progress_steps,
+    spending,
 )
 from nolook.estimators._tables import prediction_rows, training_table
-from nolook.privacy.ledger import Ledger, charge
+from nolook.privacy.ledger import Ledger
 from nolook.privacy.noise import byte_source
 
 if TYPE_CHECKING:
@@ -133,9 +134,7 @@ class LinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         mu, guarantee = gaussian_guarantee(budget, regression_events, self.random_state)
         table = training_table(self, X, y)
         step = progress_steps(progress, PASSES + 2)
-        step("missing values")
-        table.check_complete()
-        with charge(ledger, guarantee, "linear regression"):
+        with spending(ledger, guarantee, "linear regression", table, step):
             moments = release_moments(table, mu, byte_source(self.random_state), step)
         step("intervals")
         model = linear_model(moments)

@@ -15,9 +15,10 @@ from nolook.estimators._private import (
     check_budget,
     gaussian_guarantee,
     progress_steps,
+    spending,
 )
 from nolook.estimators._tables import prediction_rows, training_table
-from nolook.privacy.ledger import Ledger, charge
+from nolook.privacy.ledger import Ledger
 from nolook.privacy.noise import byte_source
 
 if TYPE_CHECKING:
@@ -103,9 +104,7 @@ class QuantileScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
         mu, guarantee = gaussian_guarantee(budget, scaling_events, self.random_state)
         table = training_table(self, X, None, target=False)
         step = progress_steps(progress, ROUNDS + 1)
-        step("missing values")
-        table.check_complete()
-        with charge(ledger, guarantee, "column scales"):
+        with spending(ledger, guarantee, "column scales", table, step):
             scaling, _ = find_scaling(table, mu, byte_source(self.random_state), step)
         self.privacy_ = guarantee
         self.center_, self.scale_ = scaling.center, scaling.scale
@@ -126,7 +125,7 @@ class QuantileScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
         """
         check_is_fitted(self)
         rows = prediction_rows(self, X)
-        standard: NDArray[np.float64] = (rows.clip(self.low_, self.high_) - self.center_)
+        standard: NDArray[np.float64] = rows.clip(self.low_, self.high_) - self.center_
         standard /= self.scale_
         return standard
 

@@ -20,7 +20,7 @@ from nolook.privacy.guarantee import (
 
 __all__ = ["gaussian_delta", "gaussian_mu", "guarantee", "total_delta"]
 
-# Far above the relative error of erfcx and ndtr, which are accurate to some units in the last place.
+# Far above the relative error of erfcx and ndtr, some units in the last place.
 _SLACK = 2.0**-46
 
 

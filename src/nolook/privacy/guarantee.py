@@ -181,11 +181,11 @@ class PrivacyGuarantee:
         check_choice("relation", self.relation, get_args(Relation))
         check_choice("unit", self.unit, (_UNIT,))
         known = tuple(_KINDS.values())
-        if not isinstance(self.mechanisms, tuple) or not all(
-            isinstance(event, known) for event in self.mechanisms
-        ):
+        events: object = self.mechanisms
+        if not isinstance(events, tuple) or not all(isinstance(event, known) for event in events):
             raise ParameterError("mechanisms holds something else; expected a tuple of events")
-        if not isinstance(self.private, bool):
+        private: object = self.private
+        if not isinstance(private, bool):
             raise ParameterError("private is not True or False; expected one of them")
 
     @property

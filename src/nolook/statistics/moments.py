@@ -84,4 +84,5 @@ class MomentMatrix:
     @property
     def value(self) -> NDArray[np.object_]:
         """The symmetric matrix of shape (columns + 1, columns + 1), of Python integers."""
-        return self._total + self._recent.astype(object)
+        total: NDArray[np.object_] = self._total + self._recent.astype(object)
+        return total

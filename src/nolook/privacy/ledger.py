@@ -1,0 +1,496 @@
+"""A file that keeps the releases of one data set within a total budget. Standard library only.
+
+What is promised and why is in ``ledger.md``.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from fractions import Fraction
+from pathlib import Path
+from types import TracebackType
+from typing import Self, get_args
+
+from nolook._validation import check_choice
+from nolook.errors import BudgetExceededError, LedgerError, ParameterError
+from nolook.privacy.guarantee import Budget, PrivacyGuarantee, Relation
+
+__all__ = ["Amount", "Ledger", "LedgerEntry", "Reservation", "charge", "require"]
+
+_APPLICATION = 0x6E6C6B31  # marks the file as a ledger
+_VERSION = 1
+_PATIENCE = 30.0  # seconds to wait for another process that is writing
+
+# Amounts are hexadecimal doubles: exact, and readable back bit for bit.
+_SCHEMA = """
+CREATE TABLE ledger (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    name TEXT NOT NULL,
+    epsilon TEXT NOT NULL,
+    delta TEXT NOT NULL,
+    relation TEXT NOT NULL,
+    created TEXT NOT NULL
+) STRICT;
+CREATE TABLE release (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    time TEXT NOT NULL,
+    description TEXT NOT NULL,
+    epsilon TEXT NOT NULL,
+    delta TEXT NOT NULL,
+    relation TEXT NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('reserved', 'complete', 'refunded')),
+    reason TEXT
+) STRICT;
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """A sum of costs, or what is left; unlike a budget it may be zero."""
+
+    epsilon: float
+    delta: float
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerEntry:
+    """One release in a ledger.
+
+    Parameters
+    ----------
+    id : int
+        In the order of reservation, from 1.
+    time : str
+        When it was reserved, in UTC, ISO 8601.
+    description : str
+    cost : Budget
+        What was charged, under the ledger's relation.
+    relation : {"add-remove", "replace"}
+        That of the release itself.
+    state : {"reserved", "complete", "refunded"}
+        Reserved entries are charged; one that stays so belongs to a process that failed or died.
+    """
+
+    id: int
+    time: str
+    description: str
+    cost: Budget
+    relation: str
+    state: str
+
+
+class Reservation:
+    """A cost that is charged already; made by :meth:`Ledger.reserve`."""
+
+    def __init__(self, ledger: Ledger, entry: int) -> None:
+        self._ledger = ledger
+        self._entry = entry
+
+    def complete(self) -> None:
+        """Mark the release as made. It stays charged."""
+        self._ledger._settle(self._entry, "complete", None)
+
+    def refund(self, reason: str) -> None:
+        """Give the cost back.
+
+        ONLY for a release that stops on its own released output, whose privacy proof says that
+        stopping there costs nothing. A failure that depends on the data in any other way must
+        stay charged.
+
+        Parameters
+        ----------
+        reason : str
+            Kept in the file.
+        """
+        self._ledger._settle(self._entry, "refunded", reason)
+
+
+class Ledger:
+    """The budget of one data set and all releases charged to it.
+
+    Parameters
+    ----------
+    path : path-like
+        A file made by :meth:`create`.
+
+    Attributes
+    ----------
+    path : Path
+    name : str
+        Of the data set.
+    budget : Budget
+        The total.
+    relation : {"add-remove", "replace"}
+        Which tables are neighbours.
+
+    Raises
+    ------
+    LedgerError
+        If there is no such file or it is no ledger.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        if not self.path.is_file():
+            raise LedgerError(
+                f"{str(self.path)!r} is not a file; expected a ledger (make one with "
+                "'nolook ledger create FILE' or Ledger.create)"
+            )
+        with _plainly(self.path):
+            self._database = sqlite3.connect(
+                f"{self.path.resolve().as_uri()}?mode=rw",
+                uri=True,
+                timeout=_PATIENCE,
+                isolation_level=None,
+            )
+        try:
+            with _plainly(self.path):
+                self._open()
+        except BaseException:
+            self.close()
+            raise
+
+    def _open(self) -> None:
+        application = self._database.execute("PRAGMA application_id").fetchone()[0]
+        version = self._database.execute("PRAGMA user_version").fetchone()[0]
+        if application != _APPLICATION:
+            raise LedgerError(f"{str(self.path)!r} is not a ledger; expected one made by nolook")
+        if version != _VERSION:
+            raise LedgerError(
+                f"{str(self.path)!r} has ledger version {version}; expected {_VERSION} (another "
+                "nolook made it)"
+            )
+        self._database.execute("PRAGMA synchronous = FULL")
+        row = self._database.execute("SELECT name, epsilon, delta, relation FROM ledger").fetchone()
+        self.name = str(row[0])
+        self.budget = Budget(float.fromhex(row[1]), float.fromhex(row[2]))
+        self.relation: Relation = row[3]
+        check_choice("relation", self.relation, get_args(Relation))
+        self._sums()
+
+    @classmethod
+    def create(
+        cls,
+        path: str | os.PathLike[str],
+        budget: Budget,
+        *,
+        name: str,
+        relation: Relation = "add-remove",
+    ) -> Self:
+        """Create a ledger; an existing file is never touched.
+
+        Parameters
+        ----------
+        path : path-like
+            Where; its folder must exist.
+        budget : Budget
+            The total for all releases together.
+        name : str
+            Of the data set.
+        relation : {"add-remove", "replace"}
+            Which tables are neighbours.
+
+        Returns
+        -------
+        Ledger
+
+        Raises
+        ------
+        LedgerError
+            If the file exists or cannot be written.
+        """
+        check_choice("relation", relation, get_args(Relation))
+        place = Path(path)
+        if os.path.lexists(place):
+            raise LedgerError(f"{str(place)!r} exists; expected a new file (choose another name)")
+        with (
+            _plainly(place),
+            tempfile.TemporaryDirectory(prefix=".ledger-", dir=place.parent) as folder,
+        ):
+            draft = Path(folder) / "draft"
+            with closing(sqlite3.connect(draft, isolation_level=None)) as database:
+                database.executescript(_SCHEMA)
+                database.execute(
+                    "INSERT INTO ledger VALUES (1, ?, ?, ?, ?, ?)",
+                    (name, budget.epsilon.hex(), budget.delta.hex(), relation, _now()),
+                )
+                database.execute(f"PRAGMA application_id = {_APPLICATION}")
+                database.execute(f"PRAGMA user_version = {_VERSION}")
+                database.execute("PRAGMA journal_mode = WAL")
+            _flush(draft)
+            # A link appears whole or not at all, and never replaces a file.
+            os.link(draft, place)
+            _flush(place.parent)
+        return cls(place)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file. Nothing is pending: every change was durable when it was made."""
+        with suppress(sqlite3.Error):
+            self._database.close()
+
+    @property
+    def spent(self) -> Amount:
+        """What is charged so far, rounded up."""
+        with _plainly(self.path):
+            epsilon, delta = self._sums()
+        return Amount(_rounded(epsilon, math.inf), _rounded(delta, math.inf))
+
+    @property
+    def remaining(self) -> Amount:
+        """What is left, rounded down."""
+        with _plainly(self.path):
+            return self._left()
+
+    def history(self) -> tuple[LedgerEntry, ...]:
+        """List all releases in the order of their reservation."""
+        with _plainly(self.path):
+            rows = self._database.execute(
+                "SELECT id, time, description, epsilon, delta, relation, state "
+                "FROM release ORDER BY id"
+            ).fetchall()
+            return tuple(
+                LedgerEntry(
+                    entry, time, text, Budget(float.fromhex(e), float.fromhex(d)), relation, state
+                )
+                for entry, time, text, e, d, relation, state in rows
+            )
+
+    def require(self, cost: Budget, *, relation: Relation) -> None:
+        """Refuse a release that could not be reserved now; nothing is charged.
+
+        Parameters
+        ----------
+        cost : Budget
+        relation : {"add-remove", "replace"}
+
+        Raises
+        ------
+        BudgetExceededError
+            If too little is left.
+        LedgerError
+            If the release's relation has no proved conversion to the ledger's.
+        """
+        with _plainly(self.path):
+            self._affordable(self._converted(cost, relation))
+
+    def reserve(self, cost: Budget, *, relation: Relation, description: str) -> Reservation:
+        """Charge a release before it is made.
+
+        The charge is on disk when this returns, and stays if the process dies.
+
+        Parameters
+        ----------
+        cost : Budget
+            Of the release.
+        relation : {"add-remove", "replace"}
+            Under which it was proved.
+        description : str
+            Kept in the file.
+
+        Returns
+        -------
+        Reservation
+
+        Raises
+        ------
+        BudgetExceededError
+            If too little is left. Nothing is charged.
+        LedgerError
+            If the release's relation has no proved conversion to the ledger's, or the file cannot
+            be written. Nothing is charged.
+        """
+        charged = self._converted(cost, relation)
+        with _plainly(self.path), self._transaction():
+            # No other process can write between these two statements.
+            self._affordable(charged)
+            entry = self._database.execute(
+                "INSERT INTO release (time, description, epsilon, delta, relation, state) "
+                "VALUES (?, ?, ?, ?, ?, 'reserved')",
+                (_now(), description, charged.epsilon.hex(), charged.delta.hex(), relation),
+            ).lastrowid
+        assert entry is not None  # noqa: S101 -- an INSERT has a row
+        return Reservation(self, entry)
+
+    def _settle(self, entry: int, state: str, reason: str | None) -> None:
+        with _plainly(self.path), self._transaction():
+            changed = self._database.execute(
+                "UPDATE release SET state = ?, reason = ? WHERE id = ? AND state = 'reserved'",
+                (state, reason, entry),
+            ).rowcount
+            if changed != 1:
+                raise LedgerError(f"release {entry} is settled already; expected a reserved one")
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._database.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self._database.execute("COMMIT")
+        except BaseException:
+            with suppress(sqlite3.Error):
+                self._database.execute("ROLLBACK")
+            raise
+
+    def _sums(self) -> tuple[Fraction, Fraction]:
+        rows = self._database.execute(
+            "SELECT epsilon, delta FROM release WHERE state <> 'refunded'"
+        ).fetchall()
+        epsilon = sum((_exact(row[0]) for row in rows), Fraction(0))
+        return epsilon, sum((_exact(row[1]) for row in rows), Fraction(0))
+
+    def _left(self) -> Amount:
+        epsilon, delta = self._sums()
+        return Amount(
+            _rounded(Fraction(self.budget.epsilon) - epsilon, -math.inf),
+            _rounded(Fraction(self.budget.delta) - delta, -math.inf),
+        )
+
+    def _affordable(self, cost: Budget) -> None:
+        epsilon, delta = self._sums()
+        if epsilon + Fraction(cost.epsilon) > Fraction(self.budget.epsilon) or delta + Fraction(
+            cost.delta
+        ) > Fraction(self.budget.delta):
+            left = self._left()
+            raise BudgetExceededError(
+                f"the release costs epsilon {cost.epsilon:.6g} and delta {cost.delta:.6g}; the "
+                f"ledger {str(self.path)!r} has epsilon {left.epsilon:.6g} and delta "
+                f"{left.delta:.6g} left"
+            )
+
+    def _converted(self, cost: Budget, relation: Relation) -> Budget:
+        check_choice("relation", relation, get_args(Relation))
+        if relation == self.relation:
+            return cost
+        if relation == "replace":
+            raise LedgerError(
+                f"the release is proved for the relation 'replace', the ledger {str(self.path)!r} "
+                "is for 'add-remove'; expected a release for 'add-remove'"
+            )
+        # Replacing a record removes one and adds one (the proof is in ledger.md).
+        factor = 1.0 + math.exp(cost.epsilon) if cost.epsilon < 700.0 else math.inf
+        delta = cost.delta * factor * (1.0 + 2.0**-50) if cost.delta else 0.0
+        if not delta < 1.0:
+            raise LedgerError(
+                f"the release has no useful guarantee under 'replace', the relation of the ledger "
+                f"{str(self.path)!r}; expected a smaller delta than {cost.delta!r}"
+            )
+        return Budget(2.0 * cost.epsilon, delta)
+
+
+def require(ledger: Ledger | None, guarantee: PrivacyGuarantee) -> None:
+    """Refuse at once what :func:`charge` would refuse; without a ledger do nothing.
+
+    Parameters
+    ----------
+    ledger : Ledger or None
+    guarantee : PrivacyGuarantee
+    """
+    if ledger is None:
+        return
+    if not guarantee.private:
+        raise ParameterError(
+            "random_state makes the result not private; a ledger takes only private releases "
+            "(leave random_state out)"
+        )
+    ledger.require(guarantee.budget, relation=guarantee.relation)
+
+
+@contextmanager
+def charge(ledger: Ledger | None, guarantee: PrivacyGuarantee, description: str) -> Iterator[None]:
+    """Charge a release before the block runs; without a ledger do nothing.
+
+    If the block fails the charge stays: a failure may depend on the data.
+
+    Parameters
+    ----------
+    ledger : Ledger or None
+    guarantee : PrivacyGuarantee
+        Of the release.
+    description : str
+
+    Raises
+    ------
+    ParameterError
+        If the release is not private.
+    BudgetExceededError
+        If the ledger has too little left.
+    """
+    require(ledger, guarantee)
+    if ledger is None:
+        yield
+        return
+    reservation = ledger.reserve(
+        guarantee.budget, relation=guarantee.relation, description=description
+    )
+    yield
+    reservation.complete()
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _exact(text: str) -> Fraction:
+    return Fraction(float.fromhex(text))
+
+
+def _rounded(amount: Fraction, toward: float) -> float:
+    """Return the nearest double that is not on the wrong side."""
+    rounded = float(amount)
+    wrong = Fraction(rounded) < amount if toward > 0 else Fraction(rounded) > amount
+    return math.nextafter(rounded, toward) if wrong else rounded
+
+
+def _flush(path: Path) -> None:
+    """Bring a file or folder to the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def _plainly(path: Path) -> Iterator[None]:
+    """Turn what SQLite and the file system complain of into one line."""
+    try:
+        yield
+    except FileExistsError:
+        raise LedgerError(
+            f"{str(path)!r} exists; expected a new file (choose another name)"
+        ) from None
+    except OSError as error:
+        raise LedgerError(f"{str(path)!r} cannot be written ({error.strerror})") from None
+    except (sqlite3.Error, TypeError, ValueError) as error:
+        if isinstance(error, ParameterError):
+            raise LedgerError(f"{str(path)!r} is damaged; expected a ledger") from None
+        raise LedgerError(f"{str(path)!r} {_reason(error)}") from None
+
+
+def _reason(error: Exception) -> str:
+    text = str(error)
+    if "locked" in text or "busy" in text:
+        return f"is in use by another process; gave up after {_PATIENCE:.0f} s (try again)"
+    if "readonly" in text or "unable to open" in text:
+        return "cannot be written; expected a ledger in a folder you may write to"
+    if "full" in text or "I/O" in text:
+        return "cannot be written: the disk is full or failing"
+    return "is not a ledger or is damaged"

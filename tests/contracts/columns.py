@@ -1,0 +1,37 @@
+"""Columns that break careless code; every estimator gives each its ordinary answer."""
+
+from __future__ import annotations
+
+import numpy as np
+
+__all__ = ["COLUMNS", "column"]
+
+COLUMNS = (
+    "constant", "zero", "minus zero", "mostly zero", "mostly one value", "tiny", "huge", "largest",
+    "subnormal", "symmetric", "near 2^53", "years", "one outlier", "heavy tail",
+)  # fmt: skip
+
+
+def column(name: str, rows: int, seed: int = 1) -> np.ndarray:
+    """Return a degenerate column, shape (rows,)."""
+    generator = np.random.default_rng(seed)
+    normal = generator.normal(size=rows)
+    uniform = generator.random(rows)
+    outlier = normal.copy()
+    outlier[-1:] = 1e200
+    return {
+        "constant": np.full(rows, 7.25),
+        "zero": np.zeros(rows),
+        "minus zero": np.full(rows, -0.0),
+        "mostly zero": np.where(uniform < 0.01, 1000.0, 0.0),
+        "mostly one value": np.where(uniform < 0.2, normal, 3.0),
+        "tiny": normal * 1e-300,
+        "huge": normal * 1e300,
+        "largest": np.full(rows, 1.7e308),
+        "subnormal": np.full(rows, 5e-324),
+        "symmetric": np.where(uniform < 0.5, -1.0, 1.0),
+        "near 2^53": 2.0**53 - np.floor(10 * uniform),
+        "years": 2001.0 + np.floor(20 * uniform),
+        "one outlier": outlier,
+        "heavy tail": normal / np.maximum(uniform, 1e-9) ** 2,
+    }[name]

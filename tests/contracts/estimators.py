@@ -1,0 +1,67 @@
+"""Every estimator and what it promises: a new one adds a row, and all contracts run on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import nolook
+
+# Why a scikit-learn check cannot hold for a private estimator.
+OBJECT_CELLS = "cells of an object array would have to be looked at: only declared types are taken"
+NO_ROWS = "a table without rows gets the ordinary private answer, since its size is private"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One estimator.
+
+    Parameters
+    ----------
+    make : callable
+        Takes the estimator's parameters.
+    results : tuple of str
+        Attributes that `fit` stores and that may be published.
+    regressor : bool
+    expected_failures : mapping
+        From the name of a scikit-learn check to the reason why it fails.
+    """
+
+    make: Callable[..., Any]
+    results: tuple[str, ...]
+    regressor: bool
+    expected_failures: Mapping[str, str] = field(default_factory=dict)
+
+
+ESTIMATORS = {
+    "LinearRegression": Row(
+        make=nolook.LinearRegression,
+        results=(
+            "coef_",
+            "coef_interval_",
+            "intercept_",
+            "intercept_interval_",
+            "label_range_",
+            "r2_",
+            "r2_interval_",
+            "rmse_",
+            "rmse_interval_",
+        ),
+        regressor=True,
+        expected_failures={
+            "check_dtype_object": OBJECT_CELLS,
+            "check_estimators_empty_data_messages": NO_ROWS,
+        },
+    ),
+    "QuantileScaler": Row(
+        make=nolook.QuantileScaler,
+        results=("center_", "scale_", "low_", "high_"),
+        regressor=False,
+        expected_failures={
+            "check_dtype_object": OBJECT_CELLS,
+            "check_estimators_empty_data_messages": NO_ROWS,
+        },
+    ),
+}
+REGRESSORS = {name: row for name, row in ESTIMATORS.items() if row.regressor}

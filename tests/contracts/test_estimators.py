@@ -1,0 +1,237 @@
+from __future__ import annotations
+
+import math
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import check_estimator
+from tests.contracts.columns import COLUMNS, column
+from tests.contracts.estimators import ESTIMATORS, REGRESSORS
+
+import nolook
+
+ROWS = 8000
+every_estimator = pytest.mark.parametrize("row", ESTIMATORS.values(), ids=ESTIMATORS)
+every_regressor = pytest.mark.parametrize("row", REGRESSORS.values(), ids=REGRESSORS)
+
+
+def data(rows=ROWS, features=3, seed=0):
+    generator = np.random.default_rng(seed)
+    X = generator.normal(size=(rows, features)) * [1.0, 20.0, 1e-3][:features] + 5
+    return X, X @ np.array([1.0, -0.2, 300.0])[:features] + generator.normal(size=rows)
+
+
+def published(row, fitted):
+    return np.concatenate([np.ravel(getattr(fitted, name)) for name in row.results])
+
+
+@every_estimator
+def test_scikit_learn_conventions(row):
+    # A large budget: its checks ask for a good fit on a few rows.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        results = check_estimator(row.make(epsilon=1e4, delta=0.1), on_fail=None)
+    failed = {result["check_name"] for result in results if result["status"] == "failed"}
+    assert failed == set(row.expected_failures)
+    assert sum(result["status"] == "passed" for result in results) > 30
+
+
+@every_estimator
+def test_the_guarantee_is_the_budget_and_lists_what_was_spent(row):
+    fitted = row.make(epsilon=0.7, delta=1e-7).fit(*data())
+    guarantee = fitted.privacy_
+    assert (guarantee.epsilon, guarantee.delta) == (0.7, 1e-7)
+    assert guarantee.relation == "add-remove"
+    assert guarantee.private
+    assert guarantee.mechanisms
+
+
+@every_estimator
+def test_a_seed_makes_results_repeatable_and_not_private(row):
+    X, y = data()
+    first, second = (row.make(random_state=3).fit(X, y) for _ in range(2))
+    np.testing.assert_array_equal(published(row, first), published(row, second))
+    assert not first.privacy_.private
+    assert "NOT PRIVATE" in first.privacy_.in_words()
+
+
+@every_estimator
+def test_without_a_seed_every_result_is_noisy(row):
+    X, y = data()
+    first, second = (row.make().fit(X, y) for _ in range(2))
+    for name in row.results:
+        assert np.any(np.asarray(getattr(first, name)) != np.asarray(getattr(second, name))), name
+
+
+@every_estimator
+@pytest.mark.parametrize("rows", [0, 1, 2])
+def test_hardly_any_rows_get_an_ordinary_answer(row, rows):
+    X, y = data(rows)
+    fitted = row.make(random_state=0).fit(X, y)
+    assert np.isfinite(published(row, fitted)).all()
+
+
+@every_estimator
+@pytest.mark.parametrize("name", COLUMNS)
+def test_a_degenerate_feature_gets_an_ordinary_answer(row, name):
+    X, y = data()
+    X[:, 1] = column(name, ROWS)
+    fitted = row.make(random_state=0).fit(X, y)
+    assert np.isfinite(published(row, fitted)).all()
+
+
+@every_regressor
+@pytest.mark.parametrize("name", COLUMNS)
+def test_a_degenerate_feature_does_not_spoil_the_fit(row, name):
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(2 * ROWS, 3))
+    y = X[:, 0] - X[:, 2] + generator.normal(size=2 * ROWS)
+    X[:, 1] = column(name, 2 * ROWS)
+    for seed in range(3):
+        fitted = row.make(1.1, 1e-5, random_state=seed).fit(X, y)
+        assert fitted.score(X, y) > 0.4
+
+
+@every_regressor
+@pytest.mark.parametrize("name", COLUMNS)
+def test_a_degenerate_label_gets_an_ordinary_answer(row, name):
+    X, _ = data()
+    fitted = row.make(random_state=0).fit(X, column(name, ROWS))
+    assert np.isfinite(published(row, fitted)).all()
+    predicted = fitted.predict(X)
+    assert np.isfinite(predicted).all()
+    low, high = fitted.label_range_
+    assert ((low <= predicted) & (predicted <= high)).all()
+
+
+@every_regressor
+def test_duplicate_columns_share_their_coefficient(row):
+    X, _ = data(features=1)
+    y = 2 * X[:, 0]
+    fitted = row.make(random_state=0).fit(np.column_stack([X, X]), y)
+    assert fitted.coef_.sum() == pytest.approx(2.0, rel=0.1)
+    assert fitted.coef_[0] == pytest.approx(fitted.coef_[1], rel=0.3)
+
+
+@every_regressor
+@pytest.mark.parametrize("factor", [1000.0, 2.0**-40])
+def test_units_change_predictions_only_as_in_least_squares(row, factor):
+    X, y = data(20_000)
+    scores = []
+    for unit_x, unit_y in ((1.0, 1.0), (factor, 1.0), (1.0, factor), (factor, factor)):
+        fitted = row.make(random_state=0).fit(unit_x * X, unit_y * y)
+        scores.append(fitted.score(unit_x * X, unit_y * y))
+    assert max(scores) - min(scores) < 0.02
+
+
+@every_regressor
+def test_predictions_on_far_inputs_stay_in_the_private_range(row):
+    fitted = row.make(random_state=0).fit(*data())
+    low, high = fitted.label_range_
+    predicted = fitted.predict(np.array([[1e300] * 3, [-1e300] * 3]))
+    assert ((low <= predicted) & (predicted <= high)).all()
+
+
+@every_regressor
+def test_in_a_pipeline_and_a_grid_search(row):
+    X, y = data()
+    pipeline = make_pipeline(nolook.QuantileScaler(), row.make())
+    pipeline.fit(X, y)
+    assert pipeline.predict(X).shape == (ROWS,)
+    search = GridSearchCV(row.make(), {"epsilon": [0.5, 2.0]}, cv=2).fit(X, y)
+    assert search.best_params_["epsilon"] in (0.5, 2.0)
+
+
+@every_estimator
+def test_frames_keep_their_names(row):
+    X, y = data()
+    frame = pd.DataFrame(X, columns=["age", "weight", "dose"])
+    fitted = row.make(random_state=0).fit(frame, y)
+    assert fitted.feature_names_in_.tolist() == ["age", "weight", "dose"]
+    array = row.make(random_state=0).fit(X, y)
+    np.testing.assert_array_equal(published(row, fitted), published(row, array))
+    assert not hasattr(array, "feature_names_in_")
+
+
+@every_estimator
+def test_clone_keeps_parameters_only(row):
+    fitted = row.make(epsilon=2.0, random_state=5).fit(*data())
+    again = clone(fitted)
+    assert again.get_params() == fitted.get_params()
+    assert not hasattr(again, "privacy_")
+
+
+@every_estimator
+@pytest.mark.parametrize(
+    ("parameter", "value"),
+    [
+        ("epsilon", 0.0), ("epsilon", -1.0), ("epsilon", math.inf), ("epsilon", math.nan),
+        ("epsilon", "1"), ("delta", 0.0), ("delta", 1.0), ("delta", 2.0), ("delta", math.nan),
+        ("random_state", -1), ("random_state", 0.5),
+    ],
+)  # fmt: skip
+def test_bad_parameters_cost_nothing(row, parameter, value, tmp_path):
+    with nolook.Ledger.create(tmp_path / "a.ledger", nolook.Budget(1.0, 1e-6), name="a") as ledger:
+        with pytest.raises(nolook.ParameterError, match=parameter) as caught:
+            row.make(**{parameter: value}).fit(*data(20), ledger=ledger)
+        assert "\n" not in str(caught.value)
+        assert ledger.history() == ()
+
+
+@every_estimator
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_missing_values_are_an_error_before_anything_is_spent(row, bad, tmp_path):
+    X, y = data()
+    X[17, 1] = bad
+    with nolook.Ledger.create(tmp_path / "a.ledger", nolook.Budget(1.0, 1e-6), name="a") as ledger:
+        with pytest.raises(nolook.TableError, match="missing or infinite") as caught:
+            row.make().fit(X, y, ledger=ledger)
+        assert "17" not in str(caught.value)
+        assert ledger.history() == ()
+
+
+@every_estimator
+def test_a_ledger_is_charged_before_the_data_are_read(row, tmp_path):
+    X, y = data()
+    budget = nolook.Budget(1.0, 1e-6)
+    with nolook.Ledger.create(tmp_path / "a.ledger", budget, name="a") as ledger:
+        row.make(epsilon=0.8, delta=1e-7).fit(X, y, ledger=ledger)
+        (entry,) = ledger.history()
+        assert entry.cost == nolook.Budget(0.8, 1e-7)
+        assert entry.state == "complete"
+        steps = []
+        with pytest.raises(nolook.BudgetExceededError):
+            row.make(epsilon=0.8, delta=1e-7).fit(
+                X, y, ledger=ledger, progress=lambda *step: steps.append(step)
+            )
+        assert steps == []
+        assert len(ledger.history()) == 1
+
+
+@every_estimator
+def test_a_ledger_takes_no_seeded_release(row, tmp_path):
+    with nolook.Ledger.create(tmp_path / "a.ledger", nolook.Budget(1.0, 1e-6), name="a") as ledger:
+        with pytest.raises(nolook.ParameterError, match="random_state"):
+            row.make(random_state=0).fit(*data(), ledger=ledger)
+        assert ledger.history() == ()
+
+
+@every_estimator
+def test_progress_tells_steps_and_never_rows(row):
+    seen = []
+    row.make().fit(*data(), progress=lambda *step: seen.append(step))
+    totals = {total for _, _, total in seen}
+    assert totals == {len(seen)}
+    assert [done for _, done, _ in seen] == list(range(len(seen)))
+
+
+@every_regressor
+def test_an_unfitted_model_does_not_predict(row):
+    with pytest.raises(NotFittedError):
+        row.make().predict(data(5)[0])
