@@ -63,8 +63,6 @@ class Nothing(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         self.send_error(404)
 
-    do_CONNECT = do_POST = do_HEAD = do_GET
-
     def log_message(self, *_):
         pass
 

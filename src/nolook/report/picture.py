@@ -107,7 +107,7 @@ def _limit(coefficients: Sequence[Coefficient]) -> float:
     ends = [max(abs(one.effect_low), abs(one.effect_high)) for one in coefficients]
     typical = statistics.median_high(ends)
     largest = max(ends)
-    room = max(1.25 * points, 2 * min(typical, 1e307))
+    room = max(1.5 * points, 3 * min(typical, 1e307))
     limit = min(largest, room)
     # Below the smallest normal double the ratios of the picture would lose their digits.
     return 1.05 * min(limit, 1e307) if limit > 1e-300 else 1.0

@@ -54,7 +54,7 @@ def print_model(
         ends = interval((one.low, one.high))
         table.add_row(Text(one_line(one.name)), number(one.value), ends)
     if len(shown) < len(found):
-        left = f"... and {len(found) - len(shown)} with smaller effects, in the model file"
+        left = f"... {len(found) - len(shown)} smaller effects"
         table.add_row(Text(left, style="dim"), "", "")
     intercept = (number(model.intercept_), interval(model.intercept_interval_))
     table.add_row(Text("intercept", style="dim"), *intercept)
@@ -75,9 +75,9 @@ def print_model(
     if not model.privacy_.private:
         _say(console, NOT_PRIVATE, style="bold red")
     _say(console, model.privacy_.in_words())
-    _say(console, f"model: {one_line(model_file)}")
+    _say(console, f"model: {one_line(model_file)}", whole=True)
     if report_file is not None:
-        _say(console, f"report: {one_line(report_file)}")
+        _say(console, f"report: {one_line(report_file)}", whole=True)
 
 
 def print_ledger(console: Console, ledger: Ledger) -> None:
@@ -125,6 +125,6 @@ def _table(title: str, heads: Sequence[str]) -> Table:
     return table
 
 
-def _say(console: Console, text: str, style: str = "") -> None:
-    # soft_wrap: a path or sentence in a pipe stays one line.
-    console.print(Text(text, style=style), soft_wrap=True)
+def _say(console: Console, text: str, style: str = "", *, whole: bool = False) -> None:
+    # A path stays whole, so that it can be copied; sentences are wrapped between words.
+    console.print(Text(text, style=style), soft_wrap=whole)

@@ -1,0 +1,68 @@
+"""Run the command line in this process or another, and make small tables for it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+BUDGET = ("--epsilon", "1", "--delta", "1e-6")
+
+
+class Result(NamedTuple):
+    """How a command ended."""
+
+    status: int
+    out: str
+    err: str
+
+
+def run(*words: object, cwd: Path, env: dict | None = None) -> Result:
+    """Run `nolook` in a process of its own."""
+    command = Path(sys.executable).with_name("nolook")
+    return run_python_script([str(command), *map(str, words)], cwd=cwd, env=env)
+
+
+def run_patched(program: str, *words: object, cwd: Path, env: dict | None = None) -> Result:
+    """Run the command line in a process of its own after a few lines of Python."""
+    script = f"import sys\n{program}\nsys.argv = {['nolook', *map(str, words)]!r}\n"
+    script += "from nolook.cli import main\nmain()\n"
+    return run_python_script([sys.executable, "-c", script], cwd=cwd, env=env)
+
+
+def run_python_script(command: list[str], *, cwd: Path, env: dict | None) -> Result:
+    done = subprocess.run(
+        command,
+        cwd=cwd,
+        env={**os.environ, "COLUMNS": "100", **(env or {})},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    return Result(done.returncode, done.stdout, done.stderr)
+
+
+def columns(rows: int = 4000, seed: int = 0) -> dict:
+    """A small table: income depends on age and height; city is text, member a boolean."""
+    generator = np.random.default_rng(seed)
+    age = generator.uniform(20, 60, rows)
+    height = generator.normal(170, 10, rows)
+    return {
+        "age": age,
+        "height": height,
+        "member": generator.random(rows) < 0.5,
+        "city": generator.choice(["Bern", "Basel", "Chur"], rows),
+        "income": 1000 * age + 50 * height + generator.normal(0, 3000, rows),
+    }
+
+
+def write_table(path: Path, data: dict) -> Path:
+    pq.write_table(pa.table(data), path)
+    return path
