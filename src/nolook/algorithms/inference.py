@@ -76,19 +76,21 @@ def linear_model(moments: NoisyMoments) -> LinearModel:
     matrix = nearest_moments(moments.matrix)
     ridge = choose_ridge(matrix, moments.sigma)
     theta = ridge_path(matrix, np.array([ridge]))[0]
-    units = _units(moments)
-    center, spread = _simulate(matrix, moments.sigma, ridge, units)
+    origin = _origin(moments)
+    bias, spread = _simulate(matrix, moments.sigma, ridge, origin)
     fit = _fit(matrix, theta)
-    point = np.concatenate([units @ _refined(matrix, ridge), fit])
+    point = np.concatenate([origin @ _refined(matrix, ridge), fit]) - bias
     margin = ndtri((1 + LEVEL) / 2) * spread
-    interval = _finite(np.stack([point - center - margin, point - center + margin], axis=1))
-    coefficients = _finite(units @ theta)
-    coefficients[0] += moments.scaling.center[-1]
-    interval[0] += moments.scaling.center[-1]
+    interval = np.stack([point - margin, point + margin], axis=1)
     # The two measures of fit carry the optimism of a fit to the noise: the simulation shows it.
-    r2 = np.clip(fit[0] - center[-2], -1.0, 1.0)
-    scale = moments.scaling.scale[-1]
-    rmse = scale * max(0.0, fit[1] - center[-1])
+    r2 = np.clip(point[-2], -1.0, 1.0)
+    scale, center = moments.scaling.scale[-1], moments.scaling.center[-1]
+    rmse = scale * max(0.0, point[-1])
+    units = np.concatenate([[scale], _finite(scale / moments.scaling.scale[:-1])])
+    coefficients = _finite(units * (origin @ theta))
+    coefficients[0] += center
+    interval[:-2] = _finite(units[:, None] * interval[:-2])
+    interval[0] += center
     return LinearModel(
         coef=coefficients[1:],
         intercept=float(coefficients[0]),
@@ -101,26 +103,29 @@ def linear_model(moments: NoisyMoments) -> LinearModel:
     )
 
 
-def _units(moments: NoisyMoments) -> Matrix:
-    """Map (constant, standardised slopes) to (intercept without the label's centre, slopes)."""
+def _origin(moments: NoisyMoments) -> Matrix:
+    """Map (value at the centre, slopes) to (value at the columns' origin, slopes), standardised.
+
+    A centre is some thousand scales from zero at most, so nothing is large here.
+    """
     scaling = moments.scaling
-    label = scaling.scale[-1]
-    slopes = _finite(label / scaling.scale[:-1])
-    units = np.diag(np.concatenate([[label], slopes]))
-    units[0, 1:] = -_finite(label * (scaling.center[:-1] / scaling.scale[:-1]))
-    return units
+    origin = np.eye(len(scaling.names))
+    origin[0, 1:] = -scaling.center[:-1] / scaling.scale[:-1]
+    return origin
 
 
-def _simulate(matrix: Matrix, sigma: float, ridge: float, units: Matrix) -> tuple[Vector, Vector]:
-    """Bias and standard deviation of (coefficients, r2, standardised rmse) when drawn again."""
+def _simulate(
+    matrix: Matrix, sigma: float, ridge: float, origin: Matrix
+) -> tuple[Vector, Vector]:
+    """Bias and standard deviation of (coefficients, r2, rmse), standardised, when drawn again."""
     generator = simulation_generator()
-    truth = units @ _floored(matrix, _FLOOR * sigma)
+    truth = origin @ _floored(matrix, _FLOOR * sigma)
     errors = np.empty((_REPEATS, len(truth) + 2))
     for error in errors:
         noise = symmetric_noise(len(matrix), sigma, generator)
         again = nearest_moments(simulated_moments(matrix, generator) + noise)
         theta = ridge_path(again, np.array([ridge]))[0]
-        error[:-2] = units @ _refined(again, ridge) - truth
+        error[:-2] = origin @ _refined(again, ridge) - truth
         error[-2:] = _fit(again, theta) - _fit(matrix, theta)
     return errors.mean(axis=0), errors.std(axis=0)
 

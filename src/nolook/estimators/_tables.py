@@ -45,7 +45,8 @@ def training_table(estimator: Any, X: object, y: object, *, target: bool = True)
         # scikit-learn's own wording, which its conventions ask for.
         raise ParameterError("requires y to be passed, but the target y is None")
     if getattr(y, "ndim", 1) == 2:
-        warnings.warn("y is a column vector; expected a 1d array", DataConversionWarning, 3)
+        message = "A column-vector y was passed when a 1d array was expected (use y.ravel())"
+        warnings.warn(message, DataConversionWarning, stacklevel=3)
     table = table_from_arrays(X, y if target else None)
     _check_feature_names(estimator, X, reset=True)
     estimator.n_features_in_ = len(table.feature_names)

@@ -110,7 +110,7 @@ def from_label(label: object) -> MemorySource:
         array: Any = attempt(f"y is no array of numbers; {_EXPECTED}", np.asanyarray, label)
         if array.ndim not in {1, 2}:
             raise TableError(f"y has {array.ndim} dimensions; {_EXPECTED}")
-        frame = from_array(array.reshape(len(array), -1), "y")
+        frame = from_array(array[:, np.newaxis] if array.ndim == 1 else array, "y")
     if len(frame.columns) != 1:
         raise TableError(f"y has {len(frame.columns)} columns; {_EXPECTED}")
     return frame
