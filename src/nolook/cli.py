@@ -14,7 +14,7 @@ import threading
 import warnings
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 from typer.main import get_command
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from nolook.privacy.guarantee import Relation
     from nolook.privacy.ledger import Ledger
     from nolook.report.methods import Progress
 
@@ -80,7 +81,7 @@ def _run(arguments: Sequence[str]) -> int:
     except NolookError as error:
         return _complain(str(error), error.exit_status)
     except typer.TyperException as error:
-        return _complain(error.format_message(), error.exit_code)
+        return _complain(_usage(error), error.exit_code)
     except (KeyboardInterrupt, typer.Abort):
         return _INTERRUPTED
     except Exception as error:
@@ -97,6 +98,13 @@ def _run(arguments: Sequence[str]) -> int:
 def _invoke(arguments: Sequence[str]) -> int:
     status = get_command(app).main(list(arguments), prog_name="nolook", standalone_mode=False)
     return status if isinstance(status, int) else 0
+
+
+def _usage(error: typer.TyperException) -> str:
+    """Say what is wrong with the words given, and where to read what was expected."""
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context is not None else "nolook"
+    return f"{error.format_message().rstrip('.')} (see {command} --help)"
 
 
 def _silence_libraries() -> None:
@@ -204,7 +212,7 @@ def fit(  # noqa: PLR0917 -- Typer gives every option by name
     outputs = [("--output", model_file)]
     if report is not None:
         outputs.append(("--report", report))
-    check_outputs(outputs, inputs=[path for path in (table, ledger) if path is not None])
+    check_outputs(outputs, inputs=(table, *_ledger_files(ledger)))
 
     estimator = estimator_class(chosen)(epsilon=epsilon, delta=delta, random_state=random_state)
     with _open_ledger(ledger) as opened:
@@ -252,6 +260,13 @@ def _table_options(
 def _names(text: str, option: str) -> tuple[str, ...]:
     """Split at commas; a name with a comma may be put in double quotes."""
     return check_names(next(csv.reader([text]), []), option)
+
+
+def _ledger_files(path: Path | None) -> tuple[Path, ...]:
+    """Return all files a ledger consists of: no output may replace any of them."""
+    if path is None:
+        return ()
+    return (path, *(Path(f"{path}{end}") for end in ("-wal", "-shm")))
 
 
 @contextmanager
@@ -313,8 +328,8 @@ def ledger_create(
     budget = nolook.Budget(
         check_epsilon(epsilon, "--epsilon"), check_delta(delta, "--delta", allow_zero=True)
     )
-    check_choice("--relation", relation, _RELATIONS)
-    with nolook.Ledger.create(file, budget, name=name or file.stem, relation=relation):
+    neighbours = cast("Relation", check_choice("--relation", relation, _RELATIONS))
+    with nolook.Ledger.create(file, budget, name=name or file.stem, relation=neighbours):
         pass
 
 
