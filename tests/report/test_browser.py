@@ -12,10 +12,10 @@ from pathlib import Path
 import matplotlib.image
 import numpy as np
 import pytest
-from tests.report.hand_made import fitted
-from tests.report.test_html import NASTY
 
 from nolook.report.html import render
+from tests.report.hand_made import fitted
+from tests.report.test_html import NASTY
 
 LONG = [f"{'a_rather_long_column_name_' * 2}=category_{i:02d}"[-60:] for i in range(60)]
 MODELS = {

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.report.hand_made import fitted
-from tests.report.pages import Page
 
 import nolook
 from nolook.privacy.guarantee import ApproximateEvent, PureEvent
 from nolook.report.html import render, write_report
+from tests.report.hand_made import fitted
+from tests.report.pages import Page
 
 NASTY = (
     "<script>alert('x')</script>",

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.report.hand_made import fitted
 
 import nolook
 from nolook import LinearRegression, ModelFileError, ParameterError
 from nolook.algorithms.scaling import Scaling
+from tests.report.hand_made import fitted
 
 RECIPE = {
     "features": ["city", "age"],
