@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from tests.report.command import BUDGET, Result, columns, run, run_patched, write_table
 
 import nolook
 import nolook.cli
+from tests.report.command import BUDGET, Result, columns, run, run_patched, write_table
 
 HEAVY = {"dp_accounting", "numba", "numpy", "pandas", "polars", "pyarrow", "scipy", "sklearn"}
 

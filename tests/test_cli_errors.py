@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.report.command import BUDGET, Result, columns, run, write_table
 
 import nolook
 import nolook.cli
+from tests.report.command import BUDGET, Result, columns, run, write_table
 
 LEFT_ALONE = {"people.parquet", "a.ledger"}
 

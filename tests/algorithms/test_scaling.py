@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.contracts.columns import COLUMNS, column
 
 from nolook.algorithms.scaling import (
     LIMIT,
@@ -15,6 +14,7 @@ from nolook.algorithms.scaling import (
 from nolook.kernels.histogram import MAGNITUDE_BINS, magnitude_counts
 from nolook.privacy.noise import SeededSource
 from nolook.tables import table_from_arrays
+from tests.contracts.columns import COLUMNS, column
 
 ROWS = 20_000
 

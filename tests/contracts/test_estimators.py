@@ -11,10 +11,10 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
-from tests.contracts.columns import COLUMNS, column
-from tests.contracts.estimators import ESTIMATORS, REGRESSORS
 
 import nolook
+from tests.contracts.columns import COLUMNS, column
+from tests.contracts.estimators import ESTIMATORS, REGRESSORS
 
 ROWS = 8000
 every_estimator = pytest.mark.parametrize("row", ESTIMATORS.values(), ids=ESTIMATORS)

@@ -7,7 +7,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy import stats
-from tests.privacy.exact_distributions import chi_square, gaussian_tail, laplace_tail, p_value
 
 from nolook.errors import ParameterError
 from nolook.privacy.mechanisms._exact import add_exactly, product_up, quotient_up
@@ -19,6 +18,7 @@ from nolook.privacy.mechanisms.gaussian import (
 )
 from nolook.privacy.mechanisms.laplace import laplace_release
 from nolook.privacy.noise import SeededSource, SystemEntropy
+from tests.privacy.exact_distributions import chi_square, gaussian_tail, laplace_tail, p_value
 
 N = 60_000
 

@@ -6,13 +6,6 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from tests.privacy.exact_distributions import (
-    chi_square,
-    gaussian_tail,
-    geometric_tail,
-    laplace_tail,
-    p_value,
-)
 
 from nolook.errors import ParameterError
 from nolook.privacy.noise import (
@@ -26,6 +19,13 @@ from nolook.privacy.noise import (
     report_noisy_max_gumbel,
     rounded_gaussian,
     uniform_integers,
+)
+from tests.privacy.exact_distributions import (
+    chi_square,
+    gaussian_tail,
+    geometric_tail,
+    laplace_tail,
+    p_value,
 )
 
 SAMPLERS = {

@@ -10,13 +10,6 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
-from tests.privacy.exact_distributions import (
-    chi_square,
-    gaussian_tail,
-    geometric_tail,
-    laplace_tail,
-    p_value,
-)
 
 from nolook.privacy import _compare, _refine
 from nolook.privacy._refine import (
@@ -33,6 +26,13 @@ from nolook.privacy.noise import (
     geometric,
     report_noisy_max_gumbel,
     rounded_gaussian,
+)
+from tests.privacy.exact_distributions import (
+    chi_square,
+    gaussian_tail,
+    geometric_tail,
+    laplace_tail,
+    p_value,
 )
 
 ALL_ONES = 2**64 - 1
