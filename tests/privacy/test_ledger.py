@@ -1,0 +1,312 @@
+from __future__ import annotations
+
+import multiprocessing
+import signal
+import sqlite3
+import subprocess
+import sys
+import textwrap
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nolook.errors import BudgetExceededError, LedgerError, ParameterError
+from nolook.privacy.guarantee import Budget, GaussianEvent, PrivacyGuarantee
+from nolook.privacy.ledger import Amount, Ledger, charge
+
+ADD_REMOVE = {"relation": "add-remove", "description": "test"}
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "people.ledger"
+
+
+def make(path, epsilon=1.0, delta=1e-6, **options):
+    return Ledger.create(path, Budget(epsilon, delta), name="people", **options)
+
+
+def guarantee(epsilon=0.4, delta=1e-7, *, private=True):
+    return PrivacyGuarantee(
+        epsilon, delta, "add-remove", (GaussianEvent("x", 0.1),), private=private
+    )
+
+
+def test_a_new_ledger_has_its_whole_budget(path):
+    with make(path) as ledger:
+        assert ledger.name == "people"
+        assert ledger.budget == Budget(1.0, 1e-6)
+        assert ledger.relation == "add-remove"
+        assert ledger.spent == Amount(0.0, 0.0)
+        assert ledger.remaining == Amount(1.0, 1e-6)
+        assert ledger.history() == ()
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_charge_is_there_for_the_next_process(path):
+    with make(path) as ledger, charge(ledger, guarantee(), "a model"):
+        pass
+    with Ledger(path) as ledger:
+        (entry,) = ledger.history()
+        assert (entry.id, entry.description, entry.state) == (1, "a model", "complete")
+        assert entry.cost == Budget(0.4, 1e-7)
+        assert ledger.spent == Amount(0.4, 1e-7)
+
+
+def test_the_cost_is_reserved_before_the_release(path):
+    with make(path) as ledger, charge(ledger, guarantee(), "x"), Ledger(path) as other:
+        assert other.history()[0].state == "reserved"
+        assert other.spent.epsilon == 0.4
+
+
+def test_a_failed_release_stays_charged(path):
+    with make(path) as ledger:
+        with pytest.raises(ZeroDivisionError), charge(ledger, guarantee(), "x"):
+            raise ZeroDivisionError
+        assert ledger.history()[0].state == "reserved"
+        assert ledger.spent.epsilon == 0.4
+
+
+def test_only_a_refund_gives_cost_back(path):
+    with make(path) as ledger:
+        reservation = ledger.reserve(Budget(0.9), **ADD_REMOVE)
+        reservation.refund("the test for stability failed")
+        assert ledger.spent == Amount(0.0, 0.0)
+        with pytest.raises(LedgerError, match="settled"):
+            reservation.complete()
+        assert ledger.history()[0].state == "refunded"
+
+
+def test_too_little_is_refused_in_one_line_with_what_is_left(path):
+    with make(path) as ledger:
+        ledger.reserve(Budget(0.75, 1e-7), **ADD_REMOVE)
+        for cost in (Budget(0.5), Budget(0.1, 1e-6)):
+            with pytest.raises(
+                BudgetExceededError, match=r"epsilon 0\.25 and delta 9e-07"
+            ) as caught:
+                ledger.reserve(cost, **ADD_REMOVE)
+            assert "\n" not in str(caught.value)
+            assert caught.value.exit_status == 3
+        assert len(ledger.history()) == 1
+        ledger.reserve(Budget(0.25, 9e-7), **ADD_REMOVE)
+
+
+def test_sums_are_exact(path):
+    # In doubles 0.1 + 0.2 exceeds 0.3; as the exact numbers they are, the same holds.
+    with make(path, epsilon=0.3, delta=0.0) as ledger:
+        ledger.reserve(Budget(0.1), **ADD_REMOVE)
+        with pytest.raises(BudgetExceededError):
+            ledger.reserve(Budget(0.2), **ADD_REMOVE)
+        ledger.reserve(Budget(ledger.remaining.epsilon), **ADD_REMOVE)
+        assert ledger.remaining.epsilon < 1e-16
+
+
+@settings(max_examples=30)
+@given(costs=st.lists(st.floats(1e-6, 0.6), max_size=8))
+def test_what_is_left_is_never_overstated(costs, tmp_path_factory):
+    path = tmp_path_factory.mktemp("ledger") / "a.ledger"
+    with make(path) as ledger:
+        total = Fraction(0)
+        for cost in costs:
+            fits = total + Fraction(cost) <= 1
+            try:
+                ledger.reserve(Budget(cost), **ADD_REMOVE)
+            except BudgetExceededError:
+                assert not fits
+            else:
+                assert fits
+                total += Fraction(cost)
+        assert Fraction(ledger.remaining.epsilon) <= 1 - total
+        assert Fraction(ledger.spent.epsilon) >= total
+
+
+def grab(path, cost, times, results):
+    granted = 0
+    with Ledger(path) as ledger:
+        for _ in range(times):
+            try:
+                ledger.reserve(Budget(cost), relation="add-remove", description="race").complete()
+                granted += 1
+            except BudgetExceededError:
+                pass
+    results.put(granted)
+
+
+@pytest.mark.parametrize("processes", [2, 4])
+def test_racing_processes_never_overspend_and_waste_nothing(path, processes):
+    make(path, epsilon=20.0).close()
+    context = multiprocessing.get_context("spawn")
+    results = context.Queue()
+    racers = [context.Process(target=grab, args=(path, 1.0, 15, results)) for _ in range(processes)]
+    for racer in racers:
+        racer.start()
+    granted = [results.get(timeout=120) for _ in racers]
+    for racer in racers:
+        racer.join()
+    assert sum(granted) == 20
+    with Ledger(path) as ledger:
+        assert ledger.spent.epsilon == 20.0
+        assert len(ledger.history()) == 20
+
+
+def kill_at(path, place):
+    code = f"""
+        import os, signal
+        from nolook.privacy.guarantee import Budget
+        from nolook.privacy.ledger import Ledger
+        def die():
+            os.kill(os.getpid(), signal.SIGKILL)
+        ledger = Ledger({str(path)!r})
+        if {place!r} == "inside":
+            ledger._database.create_function("die", 0, die)
+            ledger._database.execute("BEGIN IMMEDIATE")
+            ledger._database.execute(
+                "INSERT INTO release (time, description, epsilon, delta, relation, state)"
+                " VALUES ('', '', '0x1p-1', '0x0p+0', 'add-remove', 'reserved')")
+            die()
+        ledger.reserve(Budget(0.5), relation="add-remove", description="x")
+        die()
+    """
+    run = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=False)
+    assert run.returncode == -signal.SIGKILL
+
+
+def test_a_process_killed_after_reserving_stays_charged(path):
+    make(path).close()
+    kill_at(path, "after")
+    with Ledger(path) as ledger:
+        assert ledger.history()[0].state == "reserved"
+        assert ledger.remaining.epsilon == 0.5
+        with pytest.raises(BudgetExceededError):
+            ledger.reserve(Budget(0.6), **ADD_REMOVE)
+
+
+def test_a_process_killed_before_the_commit_has_charged_and_released_nothing(path):
+    make(path).close()
+    kill_at(path, "inside")
+    with Ledger(path) as ledger:
+        assert ledger.history() == ()
+        assert ledger.remaining.epsilon == 1.0
+
+
+def test_every_commit_is_flushed(path):
+    make(path).close()
+    with Ledger(path) as ledger:
+        assert ledger._database.execute("PRAGMA synchronous").fetchone() == (2,)
+        assert ledger._database.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+
+
+def test_an_existing_file_is_never_touched(path):
+    path.write_text("precious")
+    with pytest.raises(LedgerError, match="exists"):
+        make(path)
+    assert path.read_text() == "precious"
+
+
+def damaged(path):
+    make(path).close()
+    content = bytearray(path.read_bytes())
+    content[200:] = b"\x55" * (len(content) - 200)
+    path.write_bytes(content)
+
+
+def of_another_version(path):
+    make(path).close()
+    database = sqlite3.connect(path)
+    database.execute("PRAGMA user_version = 99")
+    database.close()
+
+
+def foreign(path):
+    database = sqlite3.connect(path)
+    database.execute("CREATE TABLE ledger (id)")
+    database.close()
+
+
+def cut_short(path):
+    make(path).close()
+    path.write_bytes(path.read_bytes()[:1000])
+
+
+@pytest.mark.parametrize(
+    "prepare",
+    [
+        lambda _: None,
+        Path.mkdir,
+        Path.touch,
+        lambda path: path.write_text("name,epsilon\n" * 100),
+        foreign,
+        damaged,
+        of_another_version,
+        cut_short,
+    ],
+    ids=["missing", "folder", "empty", "text", "foreign", "damaged", "version", "cut short"],
+)
+def test_what_is_no_ledger_is_refused_in_one_line(path, prepare):
+    prepare(path)
+    with pytest.raises(LedgerError) as caught:
+        Ledger(path)
+    message = str(caught.value)
+    assert "\n" not in message
+    assert "people.ledger" in message
+    assert caught.value.exit_status == 2
+
+
+def test_a_missing_folder_is_one_line(tmp_path):
+    with pytest.raises(LedgerError, match="cannot be written"):
+        make(tmp_path / "nowhere" / "a.ledger")
+
+
+def test_a_busy_ledger_is_refused_after_a_while(path, monkeypatch):
+    monkeypatch.setattr("nolook.privacy.ledger._PATIENCE", 0.1)
+    with make(path) as ledger, Ledger(path) as other:
+        other._database.execute("BEGIN IMMEDIATE")
+        with pytest.raises(LedgerError, match="in use"):
+            ledger.reserve(Budget(0.1), **ADD_REMOVE)
+        other._database.execute("ROLLBACK")
+        assert ledger.history() == ()
+
+
+def test_a_full_disk_grants_nothing(path):
+    with make(path) as ledger:
+        pages = ledger._database.execute("PRAGMA page_count").fetchone()[0]
+        ledger._database.execute(f"PRAGMA max_page_count = {pages}")
+        granted = []
+
+        with pytest.raises(LedgerError, match="full"):
+            granted.extend(ledger.reserve(Budget(1e-6), **ADD_REMOVE) for _ in range(10_000))
+        assert len(ledger.history()) == len(granted)
+
+
+def test_an_add_remove_release_is_converted_for_a_replacement_ledger(path):
+    with make(path, delta=1e-5, relation="replace") as ledger:
+        with charge(ledger, guarantee(0.3, 1e-6), "x"):
+            pass
+        cost = ledger.history()[0].cost
+        assert cost.epsilon == 0.6
+        assert cost.delta == pytest.approx(1e-6 * (1 + 2.718281828459045**0.3), rel=1e-12)
+        with pytest.raises(LedgerError, match="smaller delta"):
+            ledger.reserve(Budget(1.0, 0.5), **ADD_REMOVE)
+
+
+def test_a_replacement_release_is_refused_by_an_add_remove_ledger(path):
+    with make(path) as ledger, pytest.raises(LedgerError, match="replace"):
+        ledger.reserve(Budget(0.1), relation="replace", description="x")
+
+
+def test_a_seeded_release_is_refused(path):
+    with make(path) as ledger:
+        with (
+            pytest.raises(ParameterError, match="random_state"),
+            charge(ledger, guarantee(private=False), "x"),
+        ):
+            pytest.fail("the release was made")
+        assert ledger.history() == ()
+
+
+def test_without_a_ledger_nothing_is_charged():
+    with charge(None, guarantee(private=False), "x"):
+        pass
