@@ -30,20 +30,21 @@ def digest(path: Path) -> str:
 
 
 def must_be_proved(package: Path) -> set[Path]:
-    """Return the sources that need a proof: the noise and the mechanisms."""
-    privacy = package / "privacy"
-    mechanisms = set((privacy / "mechanisms").glob("*.py"))
-    noise = {privacy / name for name in ("noise.py", "_compare.py", "_refine.py")}
-    return {path for path in mechanisms | noise if path.name != "__init__.py"}
+    """Return the sources that need a proof: privacy, statistics, and whatever releases one."""
+    rooms = {path for room in ("privacy", "statistics") for path in (package / room).rglob("*.py")}
+    release = "from nolook.privacy.mechanisms."
+    releasing = {p for p in package.rglob("*.py") if release in p.read_text(encoding="utf-8")}
+    return {path for path in rooms | releasing if path.name != "__init__.py"}
 
 
 def problems(package: Path) -> list[str]:
     """Return what is wrong, one line each."""
     found = []
     proved = set()
+    package = package.resolve()
     for proof in sorted(package.rglob("*.md")):
         for row in ROW.finditer(proof.read_text(encoding="utf-8")):
-            source = proof.parent / row["source"]
+            source = (proof.parent / row["source"]).resolve()
             name = proof.relative_to(package)
             if not source.is_file():
                 found.append(f"{name}: there is no {row['source']}")
@@ -52,8 +53,7 @@ def problems(package: Path) -> list[str]:
             if digest(source) != row["digest"]:
                 found.append(f"{name}: {row['source']} has changed since this proof was read")
     for source in sorted(must_be_proved(package)):
-        beside = source.with_suffix(".md")
-        if source not in proved or not (source.name.startswith("_") or beside.is_file()):
+        if source not in proved:
             found.append(f"{source.relative_to(package)}: has no proof; write one beside it")
     return found
 

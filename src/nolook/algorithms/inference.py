@@ -114,9 +114,7 @@ def _origin(moments: NoisyMoments) -> Matrix:
     return origin
 
 
-def _simulate(
-    matrix: Matrix, sigma: float, ridge: float, origin: Matrix
-) -> tuple[Vector, Vector]:
+def _simulate(matrix: Matrix, sigma: float, ridge: float, origin: Matrix) -> tuple[Vector, Vector]:
     """Bias and standard deviation of (coefficients, r2, rmse), standardised, when drawn again."""
     generator = simulation_generator()
     truth = origin @ _floored(matrix, _FLOOR * sigma)

@@ -55,7 +55,7 @@ def floor_exponentials(words: Words, scale: float, draw: Callable[[], int]) -> N
         fraction = exponential - whole
         margin = scale * _TOLERANCE
         near_integer = (fraction <= margin) | (fraction >= 1.0 - margin)
-        result = whole.astype(np.int64)
+        result: NDArray[np.int64] = whole.astype(np.int64)
     for i in np.flatnonzero(near_integer | (words < _SMALLEST_CLEAR_WORD)):
         result[i] = floor_exponential(LazyUniform(int(words[i]), draw), Fraction(scale))
     return result
@@ -133,7 +133,8 @@ def _gaps(scores: NDArray[Any]) -> Floats:
     best = scores.max()
     if scores.dtype == np.int64:
         # The difference of two int64 fits into uint64 and is exact there, modulo 2**64.
-        return (best.astype(np.uint64) - scores.astype(np.uint64)).astype(np.float64)
+        exact: Floats = (best.astype(np.uint64) - scores.astype(np.uint64)).astype(np.float64)
+        return exact
     gaps: Floats = best - scores
     return gaps
 
