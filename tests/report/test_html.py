@@ -50,6 +50,8 @@ def test_the_page_shows_what_was_released():
 def test_the_page_says_loudly_when_a_result_is_not_private():
     shown = page(fitted(private=False))
     assert "NOT PRIVATE" in shown.text
+    assert "Privacy none" in " ".join(shown.text.split())
+    assert "Private linear model" not in shown.text
     assert [at for at in shown.all("div") if at.get("role") == "alert"]
 
 

@@ -66,10 +66,11 @@ def render(model: FittedModel, *, table: str) -> str:
     """
     found = coefficients(model)
     label = model.scaling_.names[-1]
-    title = f"Private linear model of {one_line(label)}"
+    kind = "Private linear model" if model.privacy_.private else "Linear model, not private,"
+    title = f"{kind} of {one_line(label)}"
     body = [
         '<p class="kicker">nolook report</p>',
-        f"<h1>Private linear model of {_name(label)}</h1>",
+        f"<h1>{kind} of {_name(label)}</h1>",
         _lead(table, label, len(found)),
         "" if model.privacy_.private else _banner(),
         _figures(model),
@@ -159,12 +160,9 @@ def _banner() -> str:
 
 def _figures(model: FittedModel) -> str:
     guarantee = model.privacy_
+    budget = f"epsilon {number(guarantee.epsilon)}", f"delta {number(guarantee.delta)}"
     shown = [
-        (
-            "Privacy loss",
-            f"epsilon {number(guarantee.epsilon)}",
-            f"delta {number(guarantee.delta)}",
-        ),
+        ("Privacy loss", *budget) if guarantee.private else ("Privacy", "none", "a known seed"),
         ("Variance explained", f"R² {number(model.r2_)}", interval(model.r2_interval_)),
         ("Typical error", f"RMSE {number(model.rmse_)}", interval(model.rmse_interval_)),
     ]
