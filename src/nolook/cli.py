@@ -219,7 +219,6 @@ def fit(  # noqa: PLR0917 -- Typer gives every option by name
         read = nolook.read_table(table, target, **options)
         with _progress(quiet=quiet) as progress:
             estimator.fit(read, ledger=opened, progress=progress)
-    estimator.recipe_ = read.recipe()
     nolook.save(estimator, model_file)
     if report is not None:
         from nolook.report.html import write_report

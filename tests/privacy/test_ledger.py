@@ -261,7 +261,7 @@ def test_a_missing_folder_is_one_line(tmp_path):
 
 
 def test_a_busy_ledger_is_refused_after_a_while(path, monkeypatch):
-    monkeypatch.setattr("nolook.privacy.ledger._PATIENCE", 0.1)
+    monkeypatch.setattr("nolook.privacy._ledger_file._PATIENCE", 0.1)
     with make(path) as ledger, Ledger(path) as other:
         other._database.execute("BEGIN IMMEDIATE")
         with pytest.raises(LedgerError, match="in use"):

@@ -39,7 +39,7 @@ def training_table(estimator: Any, X: object, y: object, *, target: bool = True)
             expected = "one (read_table(..., target=NAME))" if target else "none"
             raise ParameterError(f"X is a Table with {found}; expected {expected}")
         estimator.feature_names_in_ = np.array(X.feature_names, dtype=object)
-        estimator.n_features_in_ = len(X.feature_names)
+        _remember(estimator, X)
         return X
     if target and y is None:
         # scikit-learn's own wording, which its conventions ask for.
@@ -49,8 +49,13 @@ def training_table(estimator: Any, X: object, y: object, *, target: bool = True)
         warnings.warn(message, DataConversionWarning, stacklevel=3)
     table = table_from_arrays(X, y if target else None)
     _check_feature_names(estimator, X, reset=True)
-    estimator.n_features_in_ = len(table.feature_names)
+    _remember(estimator, table)
     return table
+
+
+def _remember(estimator: Any, table: Table) -> None:  # noqa: ANN401
+    estimator.n_features_in_ = len(table.feature_names)
+    estimator.recipe_ = table.recipe()
 
 
 def prediction_rows(estimator: Any, X: object) -> NDArray[np.float64]:  # noqa: ANN401

@@ -70,6 +70,8 @@ class LinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     label_range_ : tuple of float
         Predictions are clipped to it.
     privacy_ : PrivacyGuarantee
+    recipe_ : dict
+        How the columns were read: arguments for :func:`nolook.read_table` on another table.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only for tables whose columns have names.

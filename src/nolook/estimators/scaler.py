@@ -55,6 +55,8 @@ class QuantileScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
     low_, high_ : ndarray of shape (n_features_in_,)
         Values are clipped to them: five scales on either side of the centre.
     privacy_ : PrivacyGuarantee
+    recipe_ : dict
+        How the columns were read: arguments for :func:`nolook.read_table` on another table.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only for tables whose columns have names.

@@ -258,7 +258,7 @@ def _exact_fields(data: object, names: set[str], what: str) -> dict[str, Any]:
 
 
 def _event(entry: object) -> Event:
-    if not isinstance(entry, Mapping) or entry.get("mechanism") not in _KINDS:
+    if not isinstance(entry, Mapping) or entry.get("mechanism") not in list(_KINDS):
         raise ParameterError(f"mechanism is unknown; expected one of {', '.join(_KINDS)}")
     kind = _KINDS[entry["mechanism"]]
     rest = {name: value for name, value in entry.items() if name != "mechanism"}

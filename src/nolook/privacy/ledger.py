@@ -8,11 +8,9 @@ from __future__ import annotations
 import math
 import os
 import sqlite3
-import tempfile
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
@@ -20,35 +18,10 @@ from typing import Self, get_args
 
 from nolook._validation import check_choice
 from nolook.errors import BudgetExceededError, LedgerError, ParameterError
+from nolook.privacy._ledger_file import create_file, now, open_file, plainly, transaction
 from nolook.privacy.guarantee import Budget, PrivacyGuarantee, Relation
 
 __all__ = ["Amount", "Ledger", "LedgerEntry", "Reservation", "charge", "require"]
-
-_APPLICATION = 0x6E6C6B31  # marks the file as a ledger
-_VERSION = 1
-_PATIENCE = 30.0  # seconds to wait for another process that is writing
-
-# Amounts are hexadecimal doubles: exact, and readable back bit for bit.
-_SCHEMA = """
-CREATE TABLE ledger (
-    id INTEGER PRIMARY KEY CHECK (id = 1),
-    name TEXT NOT NULL,
-    epsilon TEXT NOT NULL,
-    delta TEXT NOT NULL,
-    relation TEXT NOT NULL,
-    created TEXT NOT NULL
-) STRICT;
-CREATE TABLE release (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
-    time TEXT NOT NULL,
-    description TEXT NOT NULL,
-    epsilon TEXT NOT NULL,
-    delta TEXT NOT NULL,
-    relation TEXT NOT NULL,
-    state TEXT NOT NULL CHECK (state IN ('reserved', 'complete', 'refunded')),
-    reason TEXT
-) STRICT;
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,31 +116,15 @@ class Ledger:
                 f"{str(self.path)!r} is not a file; expected a ledger (make one with "
                 "'nolook ledger create FILE' or Ledger.create)"
             )
-        with _plainly(self.path):
-            self._database = sqlite3.connect(
-                f"{self.path.resolve().as_uri()}?mode=rw",
-                uri=True,
-                timeout=_PATIENCE,
-                isolation_level=None,
-            )
-        try:
-            with _plainly(self.path):
-                self._open()
-        except BaseException:
-            self.close()
-            raise
+        with plainly(self.path):
+            self._database = open_file(self.path)
+            try:
+                self._read_terms()
+            except BaseException:
+                self.close()
+                raise
 
-    def _open(self) -> None:
-        application = self._database.execute("PRAGMA application_id").fetchone()[0]
-        version = self._database.execute("PRAGMA user_version").fetchone()[0]
-        if application != _APPLICATION:
-            raise LedgerError(f"{str(self.path)!r} is not a ledger; expected one made by nolook")
-        if version != _VERSION:
-            raise LedgerError(
-                f"{str(self.path)!r} has ledger version {version}; expected {_VERSION} (another "
-                "nolook made it)"
-            )
-        self._database.execute("PRAGMA synchronous = FULL")
+    def _read_terms(self) -> None:
         row = self._database.execute("SELECT name, epsilon, delta, relation FROM ledger").fetchone()
         self.name = str(row[0])
         self.budget = Budget(float.fromhex(row[1]), float.fromhex(row[2]))
@@ -208,26 +165,8 @@ class Ledger:
         """
         check_choice("relation", relation, get_args(Relation))
         place = Path(path)
-        if os.path.lexists(place):
-            raise LedgerError(f"{str(place)!r} exists; expected a new file (choose another name)")
-        with (
-            _plainly(place),
-            tempfile.TemporaryDirectory(prefix=".ledger-", dir=place.parent) as folder,
-        ):
-            draft = Path(folder) / "draft"
-            with closing(sqlite3.connect(draft, isolation_level=None)) as database:
-                database.executescript(_SCHEMA)
-                database.execute(
-                    "INSERT INTO ledger VALUES (1, ?, ?, ?, ?, ?)",
-                    (name, budget.epsilon.hex(), budget.delta.hex(), relation, _now()),
-                )
-                database.execute(f"PRAGMA application_id = {_APPLICATION}")
-                database.execute(f"PRAGMA user_version = {_VERSION}")
-                database.execute("PRAGMA journal_mode = WAL")
-            _flush(draft)
-            # A link appears whole or not at all, and never replaces a file.
-            os.link(draft, place)
-            _flush(place.parent)
+        with plainly(place):
+            create_file(place, budget, name, relation)
         return cls(place)
 
     def __enter__(self) -> Self:
@@ -249,19 +188,19 @@ class Ledger:
     @property
     def spent(self) -> Amount:
         """What is charged so far, rounded up."""
-        with _plainly(self.path):
+        with plainly(self.path):
             epsilon, delta = self._sums()
         return Amount(_rounded(epsilon, math.inf), _rounded(delta, math.inf))
 
     @property
     def remaining(self) -> Amount:
         """What is left, rounded down."""
-        with _plainly(self.path):
+        with plainly(self.path):
             return self._left()
 
     def history(self) -> tuple[LedgerEntry, ...]:
         """List all releases in the order of their reservation."""
-        with _plainly(self.path):
+        with plainly(self.path):
             rows = self._database.execute(
                 "SELECT id, time, description, epsilon, delta, relation, state "
                 "FROM release ORDER BY id"
@@ -288,7 +227,7 @@ class Ledger:
         LedgerError
             If the release's relation has no proved conversion to the ledger's.
         """
-        with _plainly(self.path):
+        with plainly(self.path):
             self._affordable(self._converted(cost, relation))
 
     def reserve(self, cost: Budget, *, relation: Relation, description: str) -> Reservation:
@@ -318,36 +257,25 @@ class Ledger:
             be written. Nothing is charged.
         """
         charged = self._converted(cost, relation)
-        with _plainly(self.path), self._transaction():
+        with plainly(self.path), transaction(self._database):
             # No other process can write between these two statements.
             self._affordable(charged)
             entry = self._database.execute(
                 "INSERT INTO release (time, description, epsilon, delta, relation, state) "
                 "VALUES (?, ?, ?, ?, ?, 'reserved')",
-                (_now(), description, charged.epsilon.hex(), charged.delta.hex(), relation),
+                (now(), description, charged.epsilon.hex(), charged.delta.hex(), relation),
             ).lastrowid
         assert entry is not None  # noqa: S101 -- an INSERT has a row
         return Reservation(self, entry)
 
     def _settle(self, entry: int, state: str, reason: str | None) -> None:
-        with _plainly(self.path), self._transaction():
+        with plainly(self.path), transaction(self._database):
             changed = self._database.execute(
                 "UPDATE release SET state = ?, reason = ? WHERE id = ? AND state = 'reserved'",
                 (state, reason, entry),
             ).rowcount
             if changed != 1:
                 raise LedgerError(f"release {entry} is settled already; expected a reserved one")
-
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        self._database.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-            self._database.execute("COMMIT")
-        except BaseException:
-            with suppress(sqlite3.Error):
-                self._database.execute("ROLLBACK")
-            raise
 
     def _sums(self) -> tuple[Fraction, Fraction]:
         rows = self._database.execute(
@@ -444,10 +372,6 @@ def charge(ledger: Ledger | None, guarantee: PrivacyGuarantee, description: str)
     reservation.complete()
 
 
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
-
-
 def _exact(text: str) -> Fraction:
     return Fraction(float.fromhex(text))
 
@@ -457,40 +381,3 @@ def _rounded(amount: Fraction, toward: float) -> float:
     rounded = float(amount)
     wrong = Fraction(rounded) < amount if toward > 0 else Fraction(rounded) > amount
     return math.nextafter(rounded, toward) if wrong else rounded
-
-
-def _flush(path: Path) -> None:
-    """Bring a file or folder to the disk."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-@contextmanager
-def _plainly(path: Path) -> Iterator[None]:
-    """Turn what SQLite and the file system complain of into one line."""
-    try:
-        yield
-    except FileExistsError:
-        raise LedgerError(
-            f"{str(path)!r} exists; expected a new file (choose another name)"
-        ) from None
-    except OSError as error:
-        raise LedgerError(f"{str(path)!r} cannot be written ({error.strerror})") from None
-    except (sqlite3.Error, TypeError, ValueError) as error:
-        if isinstance(error, ParameterError):
-            raise LedgerError(f"{str(path)!r} is damaged; expected a ledger") from None
-        raise LedgerError(f"{str(path)!r} {_reason(error)}") from None
-
-
-def _reason(error: Exception) -> str:
-    text = str(error)
-    if "locked" in text or "busy" in text:
-        return f"is in use by another process; gave up after {_PATIENCE:.0f} s (try again)"
-    if "readonly" in text or "unable to open" in text:
-        return "cannot be written; expected a ledger in a folder you may write to"
-    if "full" in text or "I/O" in text:
-        return "cannot be written: the disk is full or failing"
-    return "is not a ledger or is damaged"
