@@ -154,10 +154,9 @@ def choose_squared_radius(
     """Choose the bound on the rows' squared norm from noisy counts between the candidates.
 
     A smaller bound means less noise and more rows shrunk. Per unit of squared radius the noise's
-    operator norm grows by ``sqrt(2 size) / mu``, and the moments lose, summed over all ``size``
+    operator norm grows by ``sqrt(2 size) / mu``, and the moments lose, spread over ``size``
     directions, one unit for each row outside: both are alike when ``size sqrt(2 size) / mu`` rows
-    are outside. Twice as many (measured: real rows lie in few directions), and at most a quarter
-    of all, may be.
+    are outside. So many, and at most a quarter of all, may be.
 
     Parameters
     ----------
@@ -176,7 +175,7 @@ def choose_squared_radius(
     -------
     int
     """
-    allowed = min(2 * size * math.sqrt(2 * size) / mu, rows / 4)
+    allowed = min(size * math.sqrt(2 * size) / mu, rows / 4)
     outside = counts[:0:-1].cumsum()[::-1]  # outside[i]: rows beyond squares[i]
     too_many = np.flatnonzero(outside > allowed)
     chosen = int(too_many[-1]) + 1 if too_many.size else 0

@@ -1,0 +1,42 @@
+"""What are diamonds worth? A private model of prices, within a budget, and its report.
+
+    python examples/diamonds.py [FOLDER]
+
+writes a ledger, a model and an HTML report into FOLDER (default: the current one).
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import nolook
+from nolook.report.html import write_report
+
+TABLE = Path(__file__).parent / "data" / "diamonds_onehot_log.parquet"
+
+
+def main():
+    """Fit, print and save."""
+    folder = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
+    # Everything ever released of this table together: at most epsilon 3.
+    budget = nolook.Budget(epsilon=3.0, delta=1e-5)
+    # The size, the weight and two grades; the target is the logarithm of the price.
+    features = ["carat", "x", "y", "z", "color_D", "clarity_IF"]
+    table = nolook.read_table(TABLE, "target", features=features)
+    model = nolook.LinearRegression(epsilon=1.0, delta=1e-6)
+    with nolook.Ledger.create(folder / "diamonds.ledger", budget, name="diamonds") as ledger:
+        model.fit(table, ledger=ledger)
+        left = ledger.remaining
+    low, high = model.r2_interval_
+    print(f"R2 {model.r2_:.3f}, between {low:.3f} and {high:.3f}")
+    for name, slope, ends in zip(features, model.coef_, model.coef_interval_, strict=True):
+        print(f"{name:12s}{slope:10.4f}  ({ends[0]:.4f} to {ends[1]:.4f})")
+    print(model.privacy_.in_words())
+    print(f"left for later releases: epsilon {left.epsilon:g}, delta {left.delta:g}")
+    nolook.save(model, folder / "diamonds.model.json")
+    write_report(model, folder / "diamonds.html", table=TABLE.name)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,17 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import nolook
+
+
+def test_the_diamonds_example_runs(project_root, tmp_path):
+    script = project_root / "examples" / "diamonds.py"
+    done = subprocess.run(
+        [sys.executable, str(script), str(tmp_path)], check=True, capture_output=True, text=True
+    )
+    assert "left for later releases: epsilon 2," in done.stdout
+    assert nolook.load(tmp_path / "diamonds.model.json").privacy_.private
+    assert (tmp_path / "diamonds.html").stat().st_size > 10_000
+    assert (tmp_path / "diamonds.ledger").is_file()
