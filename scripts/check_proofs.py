@@ -52,9 +52,10 @@ def problems(package: Path) -> list[str]:
             proved.add(source)
             if digest(source) != row["digest"]:
                 found.append(f"{name}: {row['source']} has changed since this proof was read")
-    for source in sorted(must_be_proved(package)):
-        if source not in proved:
-            found.append(f"{source.relative_to(package)}: has no proof; write one beside it")
+    unproved = sorted(must_be_proved(package) - proved)
+    found += [
+        f"{path.relative_to(package)}: has no proof; write one beside it" for path in unproved
+    ]
     return found
 
 
