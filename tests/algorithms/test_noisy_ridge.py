@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from nolook.algorithms._simulation import (
-    simulated_moments,
+    sampled_moments,
     simulation_generator,
     symmetric_noise,
 )
@@ -64,8 +64,8 @@ def test_symmetric_noise_has_the_stated_spread():
 
 def test_simulated_moments_have_mean_and_spread_of_real_samples():
     matrix = moments_of(400, 2)
-    generator = simulation_generator()
-    draws = np.array([simulated_moments(matrix, generator) for _ in range(3000)])
+    samples = sampled_moments(matrix, simulation_generator())
+    draws = np.array([next(samples) for _ in range(3000)])
     np.testing.assert_allclose(draws.mean(axis=0), matrix, rtol=0.02, atol=4.0)
     mean = matrix[0, 1:] / 400
     root = np.linalg.cholesky(matrix[1:, 1:] / 400 - np.outer(mean, mean))

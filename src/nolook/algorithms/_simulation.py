@@ -6,12 +6,13 @@ leads to the same model and the same intervals. Noise for privacy comes from ``p
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Generator", "simulated_moments", "simulation_generator", "symmetric_noise"]
+__all__ = ["Generator", "repeats", "sampled_moments", "simulation_generator", "symmetric_noise"]
 
 Generator: TypeAlias = np.random.Generator  # noqa: TID251 -- see above
 Matrix = NDArray[np.float64]
@@ -20,6 +21,23 @@ Matrix = NDArray[np.float64]
 def simulation_generator() -> Generator:
     """Return a generator that always starts from the same state."""
     return np.random.Generator(np.random.PCG64(20_240_229))  # noqa: TID251
+
+
+def repeats(most: int, size: int) -> int:
+    """Return how often to simulate: fewer times where a matrix of `size` rows takes long.
+
+    Parameters
+    ----------
+    most : int
+        For up to some hundred rows.
+    size : int
+
+    Returns
+    -------
+    int
+        At least 8.
+    """
+    return max(8, min(most, 10**10 // size**3))
 
 
 def symmetric_noise(size: int, sigma: float, generator: Generator) -> Matrix:
@@ -42,8 +60,8 @@ def symmetric_noise(size: int, sigma: float, generator: Generator) -> Matrix:
     return noise
 
 
-def simulated_moments(matrix: Matrix, generator: Generator) -> Matrix:
-    """Draw the moment matrix of another sample of normal rows with the same moments.
+def sampled_moments(matrix: Matrix, generator: Generator) -> Iterator[Matrix]:
+    """Draw moment matrices of further samples of normal rows with the same moments, for ever.
 
     The rows' mean is normal and their covariance Wishart (by Bartlett's decomposition), so the
     cost does not grow with the number of rows.
@@ -54,8 +72,8 @@ def simulated_moments(matrix: Matrix, generator: Generator) -> Matrix:
         Positive semidefinite sum of ``z z'`` over rows ``z = (1, u)``.
     generator : Generator
 
-    Returns
-    -------
+    Yields
+    ------
     ndarray of shape (p, p)
     """
     size = len(matrix) - 1
@@ -63,12 +81,14 @@ def simulated_moments(matrix: Matrix, generator: Generator) -> Matrix:
     mean = matrix[0, 1:] / rows
     values, vectors = np.linalg.eigh(matrix[1:, 1:] / rows - np.outer(mean, mean))
     root = vectors * np.sqrt(np.maximum(values, 0.0))
-    bartlett = np.tril(generator.normal(size=(size, size)), -1)
-    np.fill_diagonal(bartlett, np.sqrt(generator.chisquare(rows - 1 - np.arange(size))))
-    factor = root @ bartlett
-    center = mean + root @ generator.normal(size=size) / np.sqrt(rows)
-    moments = np.empty_like(matrix)
-    moments[0, 0] = rows
-    moments[0, 1:] = moments[1:, 0] = rows * center
-    moments[1:, 1:] = factor @ factor.T + rows * np.outer(center, center)
-    return moments
+    freedom = rows - 1 - np.arange(size)
+    while True:
+        bartlett = np.tril(generator.normal(size=(size, size)), -1)
+        np.fill_diagonal(bartlett, np.sqrt(generator.chisquare(freedom)))
+        factor = root @ bartlett
+        center = mean + root @ generator.normal(size=size) / np.sqrt(rows)
+        moments = np.empty_like(matrix)
+        moments[0, 0] = rows
+        moments[0, 1:] = moments[1:, 0] = rows * center
+        moments[1:, 1:] = factor @ factor.T + rows * np.outer(center, center)
+        yield moments

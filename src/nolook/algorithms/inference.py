@@ -11,22 +11,23 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
+from scipy.special import stdtrit
 
 from nolook.algorithms._simulation import (
-    simulated_moments,
+    repeats,
+    sampled_moments,
     simulation_generator,
     symmetric_noise,
 )
 from nolook.algorithms.moment_regression import NoisyMoments
-from nolook.algorithms.noisy_ridge import choose_ridge, nearest_moments, ridge_path
+from nolook.algorithms.noisy_ridge import choose_ridge, nearest_moments
 
 __all__ = ["LEVEL", "LinearModel", "linear_model"]
 
 #: Level of all intervals.
 LEVEL = 0.95
 
-_REPEATS = 100
+_MOST_REPEATS = 100
 # Directions of the population with eigenvalues below this many noise deviations cannot be told
 # from noise; without a floor their simulated truth, and with it the intervals, would be arbitrary.
 _FLOOR = 2.0
@@ -75,12 +76,10 @@ def linear_model(moments: NoisyMoments) -> LinearModel:
     """
     matrix = nearest_moments(moments.matrix)
     ridge = choose_ridge(matrix, moments.sigma)
-    theta = ridge_path(matrix, np.array([ridge]))[0]
+    theta, refined = _solve(matrix, ridge)
     origin = _origin(moments)
-    bias, spread = _simulate(matrix, moments.sigma, ridge, origin)
-    fit = _fit(matrix, theta)
-    point = np.concatenate([origin @ _refined(matrix, ridge), fit]) - bias
-    margin = ndtri((1 + LEVEL) / 2) * spread
+    bias, margin = _simulate(matrix, moments.sigma, ridge, origin)
+    point = np.concatenate([origin @ refined, _fit(matrix, theta)]) - bias
     interval = np.stack([point - margin, point + margin], axis=1)
     # The two measures of fit carry the optimism of a fit to the noise: the simulation shows it.
     r2 = np.clip(point[-2], -1.0, 1.0)
@@ -115,26 +114,28 @@ def _origin(moments: NoisyMoments) -> Matrix:
 
 
 def _simulate(matrix: Matrix, sigma: float, ridge: float, origin: Matrix) -> tuple[Vector, Vector]:
-    """Bias and standard deviation of (coefficients, r2, rmse), standardised, when drawn again."""
+    """Bias and half width of the interval of (coefficients, r2, rmse), all standardised."""
     generator = simulation_generator()
+    samples = sampled_moments(matrix, generator)
     truth = origin @ _floored(matrix, _FLOOR * sigma)
-    errors = np.empty((_REPEATS, len(truth) + 2))
+    errors = np.empty((repeats(_MOST_REPEATS, len(matrix)), len(truth) + 2))
     for error in errors:
         noise = symmetric_noise(len(matrix), sigma, generator)
-        again = nearest_moments(simulated_moments(matrix, generator) + noise)
-        theta = ridge_path(again, np.array([ridge]))[0]
-        error[:-2] = origin @ _refined(again, ridge) - truth
+        again = nearest_moments(next(samples) + noise)
+        theta, refined = _solve(again, ridge)
+        error[:-2] = origin @ refined - truth
         error[-2:] = _fit(again, theta) - _fit(matrix, theta)
-    return errors.mean(axis=0), errors.std(axis=0)
+    # Student's t: the spread and the bias are themselves estimated from so many draws.
+    quantile = stdtrit(len(errors) - 1, (1 + LEVEL) / 2) * np.sqrt(1 + 1 / len(errors))
+    return errors.mean(axis=0), quantile * errors.std(axis=0, ddof=1)
 
 
-def _refined(matrix: Matrix, ridge: float) -> Vector:
-    """Ridge estimate with one step of iterated refinement, which removes most of its bias."""
+def _solve(matrix: Matrix, ridge: float) -> tuple[Vector, Vector]:
+    """Ridge estimate, and the same after one step of refinement, which removes most of its bias."""
     values, vectors = np.linalg.eigh(matrix[:-1, :-1])
-    kept = np.maximum(values, 0.0) / (np.maximum(values, 0.0) + ridge)
-    rotated = (vectors.T @ matrix[:-1, -1]) / (np.maximum(values, 0.0) + ridge)
-    refined: Vector = vectors @ (rotated * (2.0 - kept))
-    return refined
+    shrunk = 1.0 / (np.maximum(values, 0.0) + ridge)
+    rotated = shrunk * (vectors.T @ matrix[:-1, -1])
+    return vectors @ rotated, vectors @ (rotated * (1.0 + ridge * shrunk))
 
 
 def _floored(matrix: Matrix, floor: float) -> Vector:

@@ -11,13 +11,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from nolook.algorithms._simulation import simulation_generator, symmetric_noise
+from nolook.algorithms._simulation import repeats, simulation_generator, symmetric_noise
 
 __all__ = ["choose_ridge", "nearest_moments", "ridge_path"]
 
 Matrix = NDArray[np.float64]
 
-_REPEATS = 30
+_MOST_REPEATS = 30
 # In units of the noise's standard deviation. Below 1.5, a run in some hundreds goes astray on
 # small tables; nothing is lost on large ones, where the noise is small beside the eigenvalues.
 _RIDGES = np.geomspace(1.5, 30.0, 12)
@@ -79,7 +79,7 @@ def choose_ridge(matrix: Matrix, sigma: float) -> float:
     design, target = matrix[:-1, :-1], matrix[:-1, -1]
     generator = simulation_generator()
     risks = np.zeros_like(ridges)
-    for _ in range(_REPEATS):
+    for _ in range(repeats(_MOST_REPEATS, len(matrix))):
         noisy = matrix + symmetric_noise(len(matrix), sigma, generator)
         thetas = ridge_path(nearest_moments(noisy), ridges)
         risks += ((thetas @ design - 2 * target) * thetas).sum(axis=1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Literal, Self
 
 import numpy as np
@@ -28,8 +29,11 @@ def histograms_sensitivity(columns: int, relation: Literal["add-remove", "replac
     Returns
     -------
     float
+        Rounded up.
     """
-    return math.sqrt(columns if relation == "add-remove" else 2 * columns)
+    squared = columns if relation == "add-remove" else 2 * columns
+    root = math.sqrt(squared)
+    return root if Fraction(root) ** 2 >= squared else math.nextafter(root, math.inf)
 
 
 class Histograms:
