@@ -109,6 +109,17 @@ def test_words_say_who_is_protected():
     assert example(private=False).in_words().startswith("NOT PRIVATE")
 
 
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, math.log(3), 5.0])
+def test_words_never_understate_the_factor(epsilon):
+    stated = float(example(epsilon=epsilon).in_words().split("more than ")[1].split(" ")[0])
+    assert math.exp(epsilon) <= stated <= math.exp(epsilon) * 1.001
+
+
+def test_words_fit_the_relation():
+    assert "added or removed" in example().in_words()
+    assert "replaced by another" in example(relation="replace").in_words()
+
+
 def test_nothing_numeric_is_imported():
     code = (
         "import sys, nolook.privacy.guarantee, nolook.privacy.ledger;"

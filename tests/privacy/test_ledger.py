@@ -6,6 +6,7 @@ import sqlite3
 import subprocess
 import sys
 import textwrap
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 
 from nolook.errors import BudgetExceededError, LedgerError, ParameterError
 from nolook.privacy.guarantee import Budget, GaussianEvent, PrivacyGuarantee
-from nolook.privacy.ledger import Amount, Ledger, charge
+from nolook.privacy.ledger import Amount, Ledger, amount_text, charge
 
 ADD_REMOVE = {"relation": "add-remove", "description": "test"}
 
@@ -95,13 +96,22 @@ def test_too_little_is_refused_in_one_line_with_what_is_left(path):
 
 
 def test_sums_are_exact(path):
-    # In doubles 0.1 + 0.2 exceeds 0.3; as the exact numbers they are, the same holds.
+    # In doubles 0.1 + 0.2 exceeds 0.3, and ten times 0.1 stays below 1.
     with make(path, epsilon=0.3, delta=0.0) as ledger:
         ledger.reserve(Budget(0.1), **ADD_REMOVE)
+        assert ledger.remaining.epsilon == 0.2
+        ledger.reserve(Budget(0.2), **ADD_REMOVE)
+        assert ledger.remaining.epsilon == 0.0
         with pytest.raises(BudgetExceededError):
-            ledger.reserve(Budget(0.2), **ADD_REMOVE)
-        ledger.reserve(Budget(ledger.remaining.epsilon), **ADD_REMOVE)
-        assert ledger.remaining.epsilon < 1e-16
+            ledger.reserve(Budget(1e-300), **ADD_REMOVE)
+
+
+def test_ten_tenths_are_one(path):
+    with make(path) as ledger:
+        for _ in range(10):
+            ledger.reserve(Budget(0.1, 1e-7), **ADD_REMOVE)
+        assert ledger.remaining == Amount(0.0, 0.0)
+        assert ledger.spent == Amount(1.0, 1e-6)
 
 
 @settings(max_examples=30)
@@ -111,16 +121,16 @@ def test_what_is_left_is_never_overstated(costs, tmp_path_factory):
     with make(path) as ledger:
         total = Fraction(0)
         for cost in costs:
-            fits = total + Fraction(cost) <= 1
+            fits = total + Fraction(repr(cost)) <= 1
             try:
                 ledger.reserve(Budget(cost), **ADD_REMOVE)
             except BudgetExceededError:
                 assert not fits
             else:
                 assert fits
-                total += Fraction(cost)
-        assert Fraction(ledger.remaining.epsilon) <= 1 - total
-        assert Fraction(ledger.spent.epsilon) >= total
+                total += Fraction(repr(cost))
+        assert Fraction(repr(ledger.remaining.epsilon)) <= 1 - total
+        assert Fraction(repr(ledger.spent.epsilon)) >= total
 
 
 def grab(path, cost, times, results):
@@ -310,3 +320,129 @@ def test_a_seeded_release_is_refused(path):
 def test_without_a_ledger_nothing_is_charged():
     with charge(None, guarantee(private=False), "x"):
         pass
+
+
+def test_the_rest_of_a_deleted_ledger_is_not_taken_over(path):
+    make(path).close()
+    kill_at(path, "after")
+    path.unlink()
+    with pytest.raises(LedgerError, match="left from a deleted ledger"):
+        make(path)
+    assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [
+        "DELETE FROM release WHERE id = 1",
+        "DELETE FROM release WHERE id = 2",
+        "UPDATE release SET epsilon = '-0x1p-1' WHERE id = 1",
+        "UPDATE release SET epsilon = 'inf' WHERE id = 1",
+        "UPDATE release SET delta = 'nan' WHERE id = 1",
+        "UPDATE release SET epsilon = '0x0p+0' WHERE id = 1",
+        "UPDATE ledger SET epsilon = 'inf'",
+        "UPDATE ledger SET relation = 'swap'",
+        "DELETE FROM ledger",
+    ],
+)
+def test_a_ledger_whose_sum_cannot_be_trusted_is_refused(path, harm):
+    with make(path) as ledger:
+        for _ in range(2):
+            ledger.reserve(Budget(0.1), **ADD_REMOVE)
+    database = sqlite3.connect(path)
+    database.execute(harm)
+    database.commit()
+    database.close()
+    with pytest.raises(LedgerError, match="damaged") as caught:
+        Ledger(path)
+    assert "\n" not in str(caught.value)
+
+
+def test_what_is_left_is_shown_rounded_down(path):
+    with make(path) as ledger:
+        ledger.reserve(Budget(0.9 + 1e-11), **ADD_REMOVE)
+        with pytest.raises(BudgetExceededError, match=r"has epsilon 0\.0999999 "):
+            ledger.reserve(Budget(0.1), **ADD_REMOVE)
+
+
+@given(st.floats(0.0, 1e300))
+def test_shown_amounts_keep_to_their_side(amount):
+    low, high = float(amount_text(amount, up=False)), float(amount_text(amount, up=True))
+    assert low <= amount <= high
+    assert high <= low * (1 + 1.1e-5) or amount < 1e-300
+
+
+@pytest.mark.parametrize("text", ["", "  ", "a\nb", "\x1b[2J", "\udcff", "x" * 501, None, 3])
+def test_names_and_descriptions_are_one_line(path, text):
+    with pytest.raises(ParameterError, match="one line") as caught:
+        Ledger.create(path, Budget(1.0), name=text)
+    assert "\n" not in str(caught.value)
+    assert not path.exists()
+    with make(path) as ledger:
+        with pytest.raises(ParameterError, match="one line"):
+            ledger.reserve(Budget(0.1), relation="add-remove", description=text)
+        assert ledger.history() == ()
+
+
+def test_a_ledger_belongs_to_its_thread_and_its_process(path, monkeypatch):
+    with make(path) as ledger:
+        with ThreadPoolExecutor(1) as pool, pytest.raises(LedgerError, match="another thread"):
+            pool.submit(lambda: ledger.spent).result()
+        monkeypatch.setattr("os.getpid", lambda: -1)
+        with pytest.raises(LedgerError, match="each process"):
+            ledger.reserve(Budget(0.1), **ADD_REMOVE)
+    with pytest.raises(LedgerError, match="closed"):
+        ledger.history()
+
+
+def test_no_crash_leaves_a_wrong_ledger(path):
+    """Kill at every statement of creating, reserving and completing, and look at what is left."""
+    code = """
+        import os, signal, sys, sqlite3
+        from nolook.privacy import _ledger_file
+        from nolook.privacy.guarantee import Budget
+        from nolook.privacy.ledger import Ledger
+        left = int(sys.argv[2])
+        def count(statement):
+            global left
+            left -= 1
+            if left < 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+        class Traced(sqlite3.Connection):
+            def __init__(self, *arguments, **options):
+                super().__init__(*arguments, **options)
+                self.set_trace_callback(count)
+        connect = sqlite3.connect
+        sqlite3.connect = lambda *a, **o: connect(*a, factory=Traced, **o)
+        link = os.link
+        _ledger_file.os.link = lambda *a: (count(""), link(*a), count(""))
+        ledger = Ledger.create(sys.argv[1], Budget(1.0), name="people")
+        print("created", flush=True)
+        reservation = ledger.reserve(Budget(0.5), relation="add-remove", description="x")
+        print("reserved", flush=True)
+        reservation.complete()
+        print("complete", flush=True)
+    """
+    killed = 0
+    while True:
+        target = path.with_name(f"{killed}.ledger")
+        run = subprocess.run(
+            [sys.executable, "-c", textwrap.dedent(code), str(target), str(killed)],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        reached = run.stdout.split()
+        if target.exists():
+            with Ledger(target) as ledger:
+                states = [entry.state for entry in ledger.history()]
+                assert ledger.remaining.epsilon == 1.0 - 0.5 * len(states)
+        else:
+            assert not reached
+            states = []
+        assert states or "reserved" not in reached
+        assert "complete" not in reached or states == ["complete"]
+        if run.returncode == 0:
+            break
+        assert run.returncode == -signal.SIGKILL, run.stderr
+        killed += 1
+    assert killed > 20
+    assert reached == ["created", "reserved", "complete"]

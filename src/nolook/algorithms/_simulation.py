@@ -37,7 +37,7 @@ def repeats(most: int, size: int) -> int:
     int
         At least 8.
     """
-    return max(8, min(most, 10**10 // size**3))
+    return max(8, min(most, 2 * 10**9 // size**3))
 
 
 def symmetric_noise(size: int, sigma: float, generator: Generator) -> Matrix:

@@ -47,8 +47,9 @@ class LinearModel:
     coef_interval : ndarray of shape (d, 2)
     intercept_interval : ndarray of shape (2,)
     r2, rmse : float
-        Of the model on the table's rows as they were clipped for training; r2 is cut to
-        [-1, 1], rmse is in units of the label.
+        Of the model on the table's rows as they were clipped for training; rmse is in units of
+        the label. Where noise could make up most of the label's variation, r2 is 0 and its
+        interval [-1, 1].
     r2_interval, rmse_interval : ndarray of shape (2,)
     """
 
@@ -80,13 +81,20 @@ def linear_model(moments: NoisyMoments) -> LinearModel:
     origin = _origin(moments)
     bias, margin = _simulate(matrix, moments.sigma, ridge, origin)
     point = np.concatenate([origin @ refined, _fit(matrix, theta)]) - bias
-    interval = np.stack([point - margin, point + margin], axis=1)
+    # The coefficients are those of the ridge; their intervals, around a less biased estimate, are
+    # widened where they would leave them out.
+    released = np.concatenate([origin @ theta, point[-2:]])
+    interval = np.stack(
+        [np.minimum(point - margin, released), np.maximum(point + margin, released)], axis=1
+    )
     # The two measures of fit carry the optimism of a fit to the noise: the simulation shows it.
     r2 = np.clip(point[-2], -1.0, 1.0)
+    if _drowned(matrix, moments, theta):
+        r2, interval[-2] = 0.0, (-1.0, 1.0)
     scale, center = moments.scaling.scale[-1], moments.scaling.center[-1]
     rmse = scale * max(0.0, point[-1])
     units = np.concatenate([[scale], _finite(scale / moments.scaling.scale[:-1])])
-    coefficients = _finite(units * (origin @ theta))
+    coefficients = _finite(units * released[:-2])
     coefficients[0] += center
     interval[:-2] = _finite(units[:, None] * interval[:-2])
     interval[0] += center
@@ -138,6 +146,17 @@ def _solve(matrix: Matrix, ridge: float) -> tuple[Vector, Vector]:
     return vectors @ rotated, vectors @ (rotated * (1.0 + ridge * shrunk))
 
 
+def _drowned(matrix: Matrix, moments: NoisyMoments, theta: Vector) -> bool:
+    """Whether noise alone could make up most of the label's variation: then R2 says nothing.
+
+    A quadratic form of the noise is at most its largest eigenvalue, about ``sigma sqrt(2 p)``,
+    times the squared length of its vector, here (theta, -1). Beyond two thirds of the label's sum
+    of squares the simulated intervals of R2 were seen to fail.
+    """
+    largest = moments.sigma * np.sqrt(2 * len(matrix)) * float(theta @ theta + 1.0)
+    return not moments.scaling.visible[-1] or largest >= 2 / 3 * _total(matrix)
+
+
 def _floored(matrix: Matrix, floor: float) -> Vector:
     values, vectors = np.linalg.eigh(matrix[:-1, :-1])
     solution: Vector = vectors @ ((vectors.T @ matrix[:-1, -1]) / np.maximum(values, floor))
@@ -149,8 +168,13 @@ def _fit(matrix: Matrix, theta: Vector) -> Vector:
     rows = max(matrix[0, 0], 1.0)
     design, target = matrix[:-1, :-1], matrix[:-1, -1]
     residual = max(0.0, float(matrix[-1, -1] + theta @ (design @ theta - 2 * target)))
-    total = max(float(matrix[-1, -1] - matrix[0, -1] ** 2 / rows), 1e-6 * rows)
-    return np.array([1.0 - residual / total, np.sqrt(residual / rows)])
+    return np.array([1.0 - residual / _total(matrix), np.sqrt(residual / rows)])
+
+
+def _total(matrix: Matrix) -> float:
+    """Sum of squares of the label around its mean, kept above zero."""
+    rows = max(float(matrix[0, 0]), 1.0)
+    return max(float(matrix[-1, -1] - matrix[0, -1] ** 2 / rows), 1e-6 * rows)
 
 
 def _finite(values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -159,9 +159,9 @@ def _release(
 def occupied_range(counts: Counts, sigma: float) -> tuple[Vector, Vector, NDArray[np.bool_]]:
     """Range of the powers of two that hold records, from noisy counts by magnitude.
 
-    A bin is occupied when it passes its threshold (:func:`_thresholds`). The bin that comes
-    closest to its own always is, so that every table has an answer. The range then grows over
-    neighbours that hold more than three sigmas.
+    A bin is occupied when it passes its threshold (:func:`_thresholds`); where none does, the one
+    that comes within one sigma of it. The range then grows over neighbours that hold more than
+    three sigmas. A column without any such bin gets the range from -1 to 1.
 
     Parameters
     ----------
@@ -182,7 +182,9 @@ def occupied_range(counts: Counts, sigma: float) -> tuple[Vector, Vector, NDArra
     excess = counts - _thresholds(counts.shape[0]) * sigma
     occupied = excess > 0.0
     visible: NDArray[np.bool_] = np.asarray(occupied.any(axis=1))
-    occupied[each, excess.argmax(axis=1)] = True
+    best = excess.argmax(axis=1)
+    best[excess[each, best] < -sigma] = MAGNITUDE_BINS // 2  # the bin of zero
+    occupied[each, best] = True
     first = occupied.argmax(axis=1)
     last = MAGNITUDE_BINS - 1 - occupied[:, ::-1].argmax(axis=1)
     near = counts > _NEIGHBOUR * sigma

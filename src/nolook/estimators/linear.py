@@ -63,7 +63,9 @@ class LinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         column that is clipped often they speak of the clipped column.
     intercept_interval_ : ndarray of shape (2,)
     r2_, rmse_ : float
-        Estimates of the model's fit to the training rows as they were clipped.
+        Estimates of the model's fit to the training rows as they were clipped. Where the noise
+        could make up most of the label's variation nothing is known: `r2_` is then 0 and its
+        interval [-1, 1].
     r2_interval_, rmse_interval_ : ndarray of shape (2,)
     scaling_ : Scaling
         Private centre, scale, low and high of each column, the label last.

@@ -167,8 +167,10 @@ def guarantee(
 
 def _mu(events: Sequence[Event]) -> float:
     """Compose the Gaussian parts into one, rounded up."""
-    squares = math.fsum(event.mu**2 for event in events if isinstance(event, GaussianEvent))
-    return math.sqrt(squares) * (1.0 + 2.0**-51)
+    parts = [event.mu for event in events if isinstance(event, GaussianEvent)]
+    if len(parts) <= 1:
+        return sum(parts)
+    return math.sqrt(math.fsum(mu * mu for mu in parts)) * (1.0 + 2.0**-51)
 
 
 def _basic_delta(events: Sequence[Event], epsilon: float) -> float:
@@ -211,4 +213,5 @@ def _distribution_delta(events: Sequence[Event], epsilon: float) -> float:
     whole = parts[0]
     for part in parts[1:]:
         whole = whole.compose(part)
-    return float(whole.get_delta_for_epsilon(epsilon))
+    # Its rounding errs upward, its floating-point sums do not: these need room.
+    return min(1.0, float(whole.get_delta_for_epsilon(epsilon)) * (1.0 + 1e-6) + 1e-300)

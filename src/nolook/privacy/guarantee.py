@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
+from decimal import ROUND_CEILING, Context, Decimal
 from typing import Any, Literal, Self, TypeAlias, get_args
 
 from nolook._validation import check_choice, check_delta, check_epsilon
@@ -231,19 +232,23 @@ class PrivacyGuarantee:
                 "For experiments on public data only."
             )
         change = {
-            "add-remove": "whether any one row is in the table",
-            "replace": "what any one row of the table says",
+            "add-remove": "with any one row added or removed",
+            "replace": "with any one row replaced by another",
         }[self.relation]
-        factor = math.exp(min(self.epsilon, 700.0))
-        exception = (
-            f", except with a probability of at most {self.delta:g}" if self.delta > 0.0 else ""
-        )
+        lost = f", plus a chance of {self.delta:g}" if self.delta > 0.0 else ""
         return (
-            f"Whoever sees this result can hardly tell {change}: no outcome is more than "
-            f"{factor:.4g} times as likely with it as without it{exception} "
-            f"(differential privacy with epsilon = {self.epsilon:.6g}, delta = {self.delta:g}). "
-            "This protects a row; if a person has several rows, their protection is weaker."
+            "Whoever sees this result can hardly tell what any one row says: had it been computed "
+            f"{change}, no outcome would be more than {_factor(self.epsilon)} times as likely "
+            f"as it was{lost} (differential privacy with epsilon = {self.epsilon:.6g}, delta = "
+            f"{self.delta:g}). This protects a row; if a person has several rows, their protection "
+            "is weaker."
         )
+
+
+def _factor(epsilon: float) -> str:
+    """Return exp(epsilon) with four digits, rounded up: a bound must not be understated."""
+    upper = Decimal(math.exp(min(epsilon, 700.0))) * (1 + Decimal("1e-12"))
+    return f"{float(Context(prec=4, rounding=ROUND_CEILING).plus(upper)):.4g}"
 
 
 def _check_name(name: object) -> None:

@@ -18,10 +18,21 @@ from typing import Self, get_args
 
 from nolook._validation import check_choice
 from nolook.errors import BudgetExceededError, LedgerError, ParameterError
-from nolook.privacy._ledger_file import create_file, now, open_file, plainly, transaction
+from nolook.privacy._ledger_file import (
+    amount_text,
+    check_line,
+    create_file,
+    decimal,
+    now,
+    open_file,
+    plainly,
+    read_budget,
+    rounded,
+    transaction,
+)
 from nolook.privacy.guarantee import Budget, PrivacyGuarantee, Relation
 
-__all__ = ["Amount", "Ledger", "LedgerEntry", "Reservation", "charge", "require"]
+__all__ = ["Amount", "Ledger", "LedgerEntry", "Reservation", "amount_text", "charge", "require"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +129,7 @@ class Ledger:
             )
         with plainly(self.path):
             self._database = open_file(self.path)
+            self._owner = os.getpid()
             try:
                 self._read_terms()
             except BaseException:
@@ -127,7 +139,7 @@ class Ledger:
     def _read_terms(self) -> None:
         row = self._database.execute("SELECT name, epsilon, delta, relation FROM ledger").fetchone()
         self.name = str(row[0])
-        self.budget = Budget(float.fromhex(row[1]), float.fromhex(row[2]))
+        self.budget = read_budget(row[1], row[2])
         self.relation: Relation = row[3]
         check_choice("relation", self.relation, get_args(Relation))
         self._sums()
@@ -165,6 +177,7 @@ class Ledger:
         """
         check_choice("relation", relation, get_args(Relation))
         place = Path(path)
+        check_line(name, "name")
         with plainly(place):
             create_file(place, budget, name, relation)
         return cls(place)
@@ -190,7 +203,7 @@ class Ledger:
         """What is charged so far, rounded up."""
         with plainly(self.path):
             epsilon, delta = self._sums()
-        return Amount(_rounded(epsilon, math.inf), _rounded(delta, math.inf))
+        return Amount(rounded(epsilon, math.inf), rounded(delta, math.inf))
 
     @property
     def remaining(self) -> Amount:
@@ -206,9 +219,7 @@ class Ledger:
                 "FROM release ORDER BY id"
             ).fetchall()
             return tuple(
-                LedgerEntry(
-                    entry, time, text, Budget(float.fromhex(e), float.fromhex(d)), relation, state
-                )
+                LedgerEntry(entry, time, text, read_budget(e, d), relation, state)
                 for entry, time, text, e, d, relation, state in rows
             )
 
@@ -256,8 +267,9 @@ class Ledger:
             If the release's relation has no proved conversion to the ledger's, or the file cannot
             be written. Nothing is charged.
         """
+        check_line(description, "description")
         charged = self._converted(cost, relation)
-        with plainly(self.path), transaction(self._database):
+        with self._writing():
             # No other process can write between these two statements.
             self._affordable(charged)
             entry = self._database.execute(
@@ -269,7 +281,7 @@ class Ledger:
         return Reservation(self, entry)
 
     def _settle(self, entry: int, state: str, reason: str | None) -> None:
-        with plainly(self.path), transaction(self._database):
+        with self._writing():
             changed = self._database.execute(
                 "UPDATE release SET state = ?, reason = ? WHERE id = ? AND state = 'reserved'",
                 (state, reason, entry),
@@ -277,30 +289,41 @@ class Ledger:
             if changed != 1:
                 raise LedgerError(f"release {entry} is settled already; expected a reserved one")
 
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        if os.getpid() != self._owner:
+            raise LedgerError(
+                f"{str(self.path)!r} was opened by a parent process; expected one for each process"
+            )
+        with plainly(self.path), transaction(self._database):
+            yield
+
     def _sums(self) -> tuple[Fraction, Fraction]:
         rows = self._database.execute(
             "SELECT epsilon, delta FROM release WHERE state <> 'refunded'"
         ).fetchall()
-        epsilon = sum((_exact(row[0]) for row in rows), Fraction(0))
-        return epsilon, sum((_exact(row[1]) for row in rows), Fraction(0))
+        costs = [read_budget(*row) for row in rows]
+        epsilon = sum((decimal(cost.epsilon) for cost in costs), Fraction(0))
+        return epsilon, sum((decimal(cost.delta) for cost in costs), Fraction(0))
 
     def _left(self) -> Amount:
         epsilon, delta = self._sums()
         return Amount(
-            _rounded(Fraction(self.budget.epsilon) - epsilon, -math.inf),
-            _rounded(Fraction(self.budget.delta) - delta, -math.inf),
+            rounded(decimal(self.budget.epsilon) - epsilon, -math.inf),
+            rounded(decimal(self.budget.delta) - delta, -math.inf),
         )
 
     def _affordable(self, cost: Budget) -> None:
         epsilon, delta = self._sums()
-        if epsilon + Fraction(cost.epsilon) > Fraction(self.budget.epsilon) or delta + Fraction(
-            cost.delta
-        ) > Fraction(self.budget.delta):
+        epsilon += decimal(cost.epsilon)
+        delta += decimal(cost.delta)
+        if epsilon > decimal(self.budget.epsilon) or delta > decimal(self.budget.delta):
             left = self._left()
             raise BudgetExceededError(
-                f"the release costs epsilon {cost.epsilon:.6g} and delta {cost.delta:.6g}; the "
-                f"ledger {str(self.path)!r} has epsilon {left.epsilon:.6g} and delta "
-                f"{left.delta:.6g} left"
+                f"the release costs epsilon {amount_text(cost.epsilon, up=True)} and delta "
+                f"{amount_text(cost.delta, up=True)}; the ledger {str(self.path)!r} has epsilon "
+                f"{amount_text(left.epsilon, up=False)} and delta "
+                f"{amount_text(left.delta, up=False)} left"
             )
 
     def _converted(self, cost: Budget, relation: Relation) -> Budget:
@@ -370,14 +393,3 @@ def charge(ledger: Ledger | None, guarantee: PrivacyGuarantee, description: str)
     )
     yield
     reservation.complete()
-
-
-def _exact(text: str) -> Fraction:
-    return Fraction(float.fromhex(text))
-
-
-def _rounded(amount: Fraction, toward: float) -> float:
-    """Return the nearest double that is not on the wrong side."""
-    rounded = float(amount)
-    wrong = Fraction(rounded) < amount if toward > 0 else Fraction(rounded) > amount
-    return math.nextafter(rounded, toward) if wrong else rounded

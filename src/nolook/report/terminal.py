@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from nolook.privacy.ledger import amount_text
 from nolook.report.files import one_line
 
 if TYPE_CHECKING:
@@ -91,7 +92,8 @@ def print_ledger(console: Console, ledger: Ledger) -> None:
     spent, left = ledger.spent, ledger.remaining
     table = _table(f"{one_line(ledger.name)} ({ledger.relation})", ("", "epsilon", "delta"))
     for name, amount in (("budget", ledger.budget), ("spent", spent), ("left", left)):
-        table.add_row(name, f"{amount.epsilon:.6g}", f"{amount.delta:.6g}")
+        up = name == "spent"
+        table.add_row(name, amount_text(amount.epsilon, up=up), amount_text(amount.delta, up=up))
     console.print(table)
 
 
