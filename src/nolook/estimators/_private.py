@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TypeAlias
+from typing import Any, TypeAlias
+
+from sklearn.base import BaseEstimator
 
 from nolook._validation import check_delta, check_epsilon, check_random_state
 from nolook.errors import ParameterError
@@ -13,13 +15,46 @@ from nolook.privacy.guarantee import Budget, Event, PrivacyGuarantee
 from nolook.privacy.ledger import Ledger, charge, require
 from nolook.tables import Table
 
-__all__ = ["Progress", "check_budget", "gaussian_guarantee", "progress_steps", "spending"]
+__all__ = [
+    "PrivateEstimator",
+    "Progress",
+    "check_budget",
+    "gaussian_guarantee",
+    "progress_steps",
+    "spending",
+]
 
 # Below, the noise of a moment matrix could leave the range of the exact samplers.
 _SMALLEST_MU = 2.0**-20
 
 #: Called with a step's name, how many steps are done and how many there are.
 Progress: TypeAlias = Callable[[str, int, int], None]
+
+
+class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
+    """Parameters and tags of an estimator with nothing to set but its budget.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+    random_state : int or None
+    """
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        random_state: int | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Any:  # noqa: ANN401 -- scikit-learn's own untyped class
+        """Say what scikit-learn may expect: noise makes two fits differ."""
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = self.random_state is None
+        return tags
 
 
 def check_budget(epsilon: object, delta: object) -> Budget:

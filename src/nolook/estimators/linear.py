@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from nolook.algorithms.inference import linear_model
 from nolook.algorithms.moment_regression import PASSES, regression_events, release_moments
 from nolook.estimators._private import (
+    PrivateEstimator,
     Progress,
     check_budget,
     gaussian_guarantee,
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["LinearRegression"]
 
 
-class LinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
     """Linear regression under differential privacy, without bounds, norms or tuning.
 
     Centre and scale of every column are found privately; rows are standardised and clipped; the
@@ -89,16 +90,6 @@ class LinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     >>> model.privacy_.epsilon
     1.0
     """
-
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        random_state: int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.random_state = random_state
 
     def fit(
         self,
@@ -176,9 +167,3 @@ class LinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         clipped = rows.clip(scaling.low[:-1], scaling.high[:-1])
         labels: NDArray[np.float64] = self.intercept_ + clipped @ self.coef_
         return labels.clip(*self.label_range_)
-
-    def __sklearn_tags__(self) -> Any:  # noqa: ANN401 -- scikit-learn's own untyped class
-        """Say what scikit-learn may expect: noise makes two fits differ."""
-        tags = super().__sklearn_tags__()
-        tags.non_deterministic = self.random_state is None
-        return tags

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from nolook.algorithms.scaling import ROUNDS, find_scaling, scaling_events
 from nolook.estimators._private import (
+    PrivateEstimator,
     Progress,
     check_budget,
     gaussian_guarantee,
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["QuantileScaler"]
 
 
-class QuantileScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class QuantileScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator):  # type: ignore[misc]
     """Centre, scale and clip columns whose range nobody may look up.
 
     Private histograms find where each column's values lie, from the powers of two of the whole
@@ -68,16 +69,6 @@ class QuantileScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
     >>> scaler.transform([[1e9]])
     array([[5.]])
     """
-
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        random_state: int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.random_state = random_state
 
     def fit(
         self,
@@ -130,9 +121,3 @@ class QuantileScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
         standard: NDArray[np.float64] = rows.clip(self.low_, self.high_) - self.center_
         standard /= self.scale_
         return standard
-
-    def __sklearn_tags__(self) -> Any:  # noqa: ANN401 -- scikit-learn's own untyped class
-        """Say what scikit-learn may expect: noise makes two fits differ."""
-        tags = super().__sklearn_tags__()
-        tags.non_deterministic = self.random_state is None
-        return tags
