@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtrit
+from scipy.special import ndtri, stdtrit
 
 from nolook.algorithms._simulation import (
     repeats,
@@ -80,33 +80,31 @@ def linear_model(moments: NoisyMoments) -> LinearModel:
     theta, refined = _solve(matrix, ridge)
     origin = _origin(moments)
     bias, margin = _simulate(matrix, moments.sigma, ridge, origin)
+    margin[-2:] = np.maximum(margin[-2:], _fit_margin(matrix, moments.sigma, theta))
     point = np.concatenate([origin @ refined, _fit(matrix, theta)]) - bias
     # The coefficients are those of the ridge; their intervals, around a less biased estimate, are
-    # widened where they would leave them out.
+    # widened where they would leave them out. The measures of fit are freed of the optimism of a
+    # fit to the noise, which the simulation shows.
     released = np.concatenate([origin @ theta, point[-2:]])
     interval = np.stack(
         [np.minimum(point - margin, released), np.maximum(point + margin, released)], axis=1
     )
-    # The two measures of fit carry the optimism of a fit to the noise: the simulation shows it.
-    r2 = np.clip(point[-2], -1.0, 1.0)
     if _drowned(matrix, moments, theta):
-        r2, interval[-2] = 0.0, (-1.0, 1.0)
-    scale, center = moments.scaling.scale[-1], moments.scaling.center[-1]
-    rmse = scale * max(0.0, point[-1])
-    units = np.concatenate([[scale], _finite(scale / moments.scaling.scale[:-1])])
+        released[-2], interval[-2] = 0.0, (-1.0, 1.0)
+    scaling = moments.scaling
+    scale = scaling.scale[-1]
+    units = np.concatenate([[scale], _finite(scale / scaling.scale[:-1])])
     coefficients = _finite(units * released[:-2])
-    coefficients[0] += center
-    interval[:-2] = _finite(units[:, None] * interval[:-2])
-    interval[0] += center
+    coefficient_intervals = _finite(units[:, None] * interval[:-2])
     return LinearModel(
         coef=coefficients[1:],
-        intercept=float(coefficients[0]),
-        coef_interval=interval[1:-2],
-        intercept_interval=interval[0],
-        r2=float(r2),
-        r2_interval=np.clip(interval[-2], -1.0, 1.0),
-        rmse=float(rmse),
-        rmse_interval=np.maximum(scale * interval[-1], 0.0),
+        intercept=float(coefficients[0] + scaling.center[-1]),
+        coef_interval=coefficient_intervals[1:],
+        intercept_interval=coefficient_intervals[0] + scaling.center[-1],
+        r2=float(released[-2].clip(-1.0, 1.0)),
+        r2_interval=interval[-2].clip(-1.0, 1.0),
+        rmse=float(scale * np.sqrt(max(0.0, released[-1]))),
+        rmse_interval=scale * np.sqrt(np.maximum(interval[-1], 0.0)),
     )
 
 
@@ -122,7 +120,7 @@ def _origin(moments: NoisyMoments) -> Matrix:
 
 
 def _simulate(matrix: Matrix, sigma: float, ridge: float, origin: Matrix) -> tuple[Vector, Vector]:
-    """Bias and half width of the interval of (coefficients, r2, rmse), all standardised."""
+    """Bias and half width of the interval of (coefficients, r2, mse), all standardised."""
     generator = simulation_generator()
     samples = sampled_moments(matrix, generator)
     truth = origin @ _floored(matrix, _FLOOR * sigma)
@@ -164,11 +162,23 @@ def _floored(matrix: Matrix, floor: float) -> Vector:
 
 
 def _fit(matrix: Matrix, theta: Vector) -> Vector:
-    """R2 and root mean squared error of `theta`, in standardised units, under `matrix`."""
+    """R2 and mean squared error of `theta`, in standardised units, under `matrix`."""
     rows = max(matrix[0, 0], 1.0)
     design, target = matrix[:-1, :-1], matrix[:-1, -1]
     residual = max(0.0, float(matrix[-1, -1] + theta @ (design @ theta - 2 * target)))
-    return np.array([1.0 - residual / _total(matrix), np.sqrt(residual / rows)])
+    return np.array([1.0 - residual / _total(matrix), residual / rows])
+
+
+def _fit_margin(matrix: Matrix, sigma: float, theta: Vector) -> Vector:
+    """Half width of the intervals of R2 and mean squared error for a model fixed beforehand.
+
+    The sum of squared residuals is the quadratic form of (theta, -1), on which the noise has the
+    standard deviation sigma times that vector's squared length. The simulation's own spread can be
+    smaller where the matrix had to be made semidefinite.
+    """
+    spread = sigma * float(theta @ theta + 1.0)
+    margin = float(ndtri((1 + LEVEL) / 2)) * spread
+    return margin / np.array([_total(matrix), max(matrix[0, 0], 1.0)])
 
 
 def _total(matrix: Matrix) -> float:
