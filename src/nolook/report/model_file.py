@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 import nolook
 from nolook.algorithms.scaling import Scaling
 from nolook.errors import ModelFileError, ParameterError
-from nolook.privacy.guarantee import PrivacyGuarantee
+from nolook.privacy.guarantee import Budget, PrivacyGuarantee
 from nolook.report.files import one_line, write_text
 from nolook.report.methods import METHODS, FittedModel, estimator_class, method_of, recipe_of
 from nolook.tables.design import Feature
@@ -81,7 +81,7 @@ _POLICIES = ("error", "drop-row", "zero")
 _LARGEST_NUMBER = sys.float_info.max
 _KEYS = frozenset(
     {"format", "schema_version", "nolook_version", "method", "recipe", "features"}
-    | {"scaling", "metrics", "privacy"}
+    | {"scaling", "metrics", "budget", "privacy"}
     | {field.key for field in _MODEL}
 )
 
@@ -164,6 +164,7 @@ def _to_document(model: FittedModel) -> dict[str, Any]:
             "visible": [bool(seen) for seen in scaling.visible],
         },
         "metrics": {field.key: _plain(getattr(model, field.attribute)) for field in _METRICS},
+        "budget": model.privacy_.budget.to_dict(),
         "privacy": model.privacy_.to_dict(),
     }
 
@@ -225,6 +226,8 @@ def _from_document(document: dict[str, Any]) -> FittedModel:
     scaling = _scaling(document["scaling"], features)
     metrics = _keys(document["metrics"], frozenset(f.key for f in _METRICS), "metrics")
     privacy = _privacy(document["privacy"])
+    if _budget(document["budget"]) != privacy.budget:
+        raise _Broken("expected budget to be the epsilon and delta of privacy")
     recipe = None if document["recipe"] is None else _recipe(document["recipe"], features)
     model = estimator_class(method)(epsilon=privacy.epsilon, delta=privacy.delta)
     for field in _MODEL:
@@ -308,6 +311,13 @@ def _scaling(value: object, features: tuple[str, ...]) -> Scaling:
     if not isinstance(visible, list) or [type(seen) for seen in visible] != [bool] * len(names):
         raise _Broken(f"expected scaling.visible to have {len(names)} times true or false")
     return Scaling(names, center, scale, np.array(visible))
+
+
+def _budget(value: object) -> Budget:
+    try:
+        return Budget.from_dict(value)
+    except ParameterError as error:
+        raise _Broken(f"in budget, {error}") from None
 
 
 def _privacy(value: object) -> PrivacyGuarantee:
