@@ -69,10 +69,16 @@ def test_help_starts_about_as_fast_as_an_empty_typer_program(tmp_path):
         subprocess.run(command, check=True, capture_output=True, cwd=tmp_path)
         return time.perf_counter() - start
 
-    # In turns, so that a busy machine slows both; the best of each is what they need.
-    pairs = [(seconds(bare), seconds(ours)) for _ in range(5)]
-    baseline, ratio = min(b for b, _ in pairs), min(o for _, o in pairs) / min(b for b, _ in pairs)
-    assert ratio < 0.6 / 0.35, f"{ratio:.2f} times the {baseline:.2f} s of Typer alone"
+    # In turns, so that a busy machine slows both; the best of each is what they need, and how many
+    # turns that takes depends on what else the machine is doing.
+    limit = 0.6 / 0.35
+    bare_best = ours_best = math.inf
+    for turn in range(25):
+        bare_best = min(bare_best, seconds(bare))
+        ours_best = min(ours_best, seconds(ours))
+        if turn >= 3 and ours_best < limit * bare_best:
+            break
+    assert ours_best < limit * bare_best, f"{ours_best:.2f} s, Typer alone {bare_best:.2f} s"
 
 
 def test_ledger_commands_load_nothing_numeric(tmp_path):
