@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 import os
 import pty
 import subprocess

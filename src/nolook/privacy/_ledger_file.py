@@ -18,6 +18,7 @@ from nolook.privacy.guarantee import Budget, Relation
 
 __all__ = [
     "amount_text",
+    "check_cost",
     "check_line",
     "create_file",
     "decimal",
@@ -148,6 +149,31 @@ def _flush(path: Path) -> None:
         os.close(handle)
 
 
+def check_cost(value: object, name: str) -> Budget:
+    """Return a budget; a bare number is refused.
+
+    Parameters
+    ----------
+    value : Budget
+    name : str
+        The name to use in the message.
+
+    Returns
+    -------
+    Budget
+
+    Raises
+    ------
+    ParameterError
+        If it is anything else.
+    """
+    if isinstance(value, Budget):
+        return value
+    raise ParameterError(
+        f"{name} is a value of type {type(value).__name__}; expected nolook.Budget(epsilon, delta)"
+    )
+
+
 def check_line(value: object, name: str) -> str:
     """Return a text that fits on one line of a list.
 
@@ -241,7 +267,7 @@ def plainly(path: Path) -> Iterator[None]:
             f"{str(path)!r} exists; expected a new file (choose another name)"
         ) from None
     except OSError as error:
-        raise LedgerError(f"{str(path)!r} cannot be written ({error.strerror})") from None
+        raise LedgerError(f"{str(path)!r} cannot be opened or written ({error.strerror})") from None
     except (sqlite3.Error, TypeError, ValueError, OverflowError) as error:
         if isinstance(error, ParameterError):
             raise LedgerError(f"{str(path)!r} is damaged; expected a ledger") from None

@@ -23,6 +23,10 @@ __all__ = ["gaussian_delta", "gaussian_mu", "guarantee", "total_delta"]
 # Far above the relative error of erfcx and ndtr, some units in the last place.
 _SLACK = 2.0**-46
 
+# Privacy losses are counted on a grid; a longer one would take more memory than it is worth.
+_LOSS_STEP = 1e-4
+_LARGEST_LOSS = 20.0
+
 
 def gaussian_delta(mu: float, epsilon: float) -> float:
     """Return the smallest delta of a mu-GDP release at an epsilon, rounded up.
@@ -44,6 +48,9 @@ def gaussian_delta(mu: float, epsilon: float) -> float:
     near, far = epsilon / mu - mu / 2, epsilon / mu + mu / 2
     if near > 1e8:
         return math.ulp(0.0)  # far below the smallest double
+    # The difference cancels. A smaller `near` and a larger `far` can only raise the result.
+    margin = far * 2.0**-51
+    near, far = near - margin, far + margin
     # Both terms in units of the normal density at `near`: exp(epsilon) times the one at `far`.
     density = math.exp(-near * near / 2)
     second = float(erfcx(far / math.sqrt(2))) / 2
@@ -51,8 +58,7 @@ def gaussian_delta(mu: float, epsilon: float) -> float:
         exact = float(ndtr(-near)) - density * second
         return min(1.0, exact + _SLACK)
     first = float(erfcx(near / math.sqrt(2))) / 2
-    # `near * near` and the quotients before it are off by some units in the last place.
-    slack = _SLACK * (1.0 + near * near)
+    slack = _SLACK * (1.0 + near * near)  # for the rounding of the density's exponent
     rounded_up = density * (first - second + _SLACK * first) * (1.0 + slack)
     return min(1.0, math.nextafter(rounded_up, math.inf))
 
@@ -183,35 +189,39 @@ def _basic_delta(events: Sequence[Event], epsilon: float) -> float:
         return 1.0
     mu = _mu(events)
     if mu > 0.0:
-        deltas.append(gaussian_delta(mu, max(0.0, math.nextafter(epsilon - spent, -math.inf))))
+        left = math.fsum((epsilon, *(-event.epsilon for event in others)))
+        deltas.append(gaussian_delta(mu, max(0.0, math.nextafter(left, -math.inf))))
     return min(1.0, math.fsum(deltas))
 
 
 def _distribution_delta(events: Sequence[Event], epsilon: float) -> float:
-    """Compose pessimistic privacy-loss distributions (dp-accounting)."""
+    """Compose pessimistic privacy-loss distributions (dp-accounting); 1 if they reach too far."""
+    mu = _mu(events)
+    reach = mu * mu / 2 + 10.0 * mu
+    reach += sum(event.epsilon for event in events if not isinstance(event, GaussianEvent))
+    if reach > _LARGEST_LOSS:
+        return 1.0
     from dp_accounting.pld import common
     from dp_accounting.pld import privacy_loss_distribution as pld
 
-    interval = 1e-4
     parts = [
         pld.from_privacy_parameters(
             common.DifferentialPrivacyParameters(
                 event.epsilon, event.delta if isinstance(event, ApproximateEvent) else 0.0
             ),
-            value_discretization_interval=interval,
+            value_discretization_interval=_LOSS_STEP,
         )
         for event in events
         if not isinstance(event, GaussianEvent)
     ]
-    mu = _mu(events)
     if mu > 0.0:
         parts.append(
             pld.from_gaussian_mechanism(
-                1.0 / mu, pessimistic_estimate=True, value_discretization_interval=interval
+                1.0 / mu, pessimistic_estimate=True, value_discretization_interval=_LOSS_STEP
             )
         )
     whole = parts[0]
     for part in parts[1:]:
         whole = whole.compose(part)
-    # Its rounding errs upward, its floating-point sums do not: these need room.
-    return min(1.0, float(whole.get_delta_for_epsilon(epsilon)) * (1.0 + 1e-6) + 1e-300)
+    # Its rounding errs upward, its Fourier transforms need not: they get room.
+    return min(1.0, float(whole.get_delta_for_epsilon(epsilon)) * (1.0 + 1e-6) + 1e-12)

@@ -20,6 +20,7 @@ from nolook._validation import check_choice
 from nolook.errors import BudgetExceededError, LedgerError, ParameterError
 from nolook.privacy._ledger_file import (
     amount_text,
+    check_cost,
     check_line,
     create_file,
     decimal,
@@ -122,12 +123,12 @@ class Ledger:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-        if not self.path.is_file():
-            raise LedgerError(
-                f"{str(self.path)!r} is not a file; expected a ledger (make one with "
-                "'nolook ledger create FILE' or Ledger.create)"
-            )
         with plainly(self.path):
+            if not self.path.is_file():
+                raise LedgerError(
+                    f"{str(self.path)!r} is not a file; expected a ledger (make one with "
+                    "'nolook ledger create FILE' or Ledger.create)"
+                )
             self._database = open_file(self.path)
             self._owner = os.getpid()
             try:
@@ -137,10 +138,10 @@ class Ledger:
                 raise
 
     def _read_terms(self) -> None:
-        row = self._database.execute("SELECT name, epsilon, delta, relation FROM ledger").fetchone()
-        self.name = str(row[0])
-        self.budget = read_budget(row[1], row[2])
-        self.relation: Relation = row[3]
+        terms = self._database.execute("SELECT name, epsilon, delta, relation FROM ledger")
+        name, epsilon, delta, self.relation = terms.fetchone()
+        self.name = str(name)
+        self.budget = read_budget(epsilon, delta)
         check_choice("relation", self.relation, get_args(Relation))
         self._sums()
 
@@ -177,6 +178,7 @@ class Ledger:
         """
         check_choice("relation", relation, get_args(Relation))
         place = Path(path)
+        check_cost(budget, "budget")
         check_line(name, "name")
         with plainly(place):
             create_file(place, budget, name, relation)
@@ -238,8 +240,9 @@ class Ledger:
         LedgerError
             If the release's relation has no proved conversion to the ledger's.
         """
+        charged = self._converted(cost, relation)
         with plainly(self.path):
-            self._affordable(self._converted(cost, relation))
+            self._affordable(charged)
 
     def reserve(self, cost: Budget, *, relation: Relation, description: str) -> Reservation:
         """Charge a release before it is made.
@@ -328,6 +331,7 @@ class Ledger:
 
     def _converted(self, cost: Budget, relation: Relation) -> Budget:
         check_choice("relation", relation, get_args(Relation))
+        check_cost(cost, "cost")
         if relation == self.relation:
             return cost
         if relation == "replace":
@@ -337,13 +341,16 @@ class Ledger:
             )
         # Replacing a record removes one and adds one (the proof is in ledger.md).
         factor = 1.0 + math.exp(cost.epsilon) if cost.epsilon < 700.0 else math.inf
-        delta = cost.delta * factor * (1.0 + 2.0**-50) if cost.delta else 0.0
-        if not delta < 1.0:
+        epsilon = 2.0 * cost.epsilon
+        delta = 0.0
+        if cost.delta:
+            delta = math.nextafter(cost.delta * factor * (1.0 + 2.0**-50), math.inf)
+        if epsilon == math.inf or not delta < 1.0:
             raise LedgerError(
                 f"the release has no useful guarantee under 'replace', the relation of the ledger "
-                f"{str(self.path)!r}; expected a smaller delta than {cost.delta!r}"
+                f"{str(self.path)!r}; expected a smaller cost than {cost}"
             )
-        return Budget(2.0 * cost.epsilon, delta)
+        return Budget(epsilon, delta)
 
 
 def require(ledger: Ledger | None, guarantee: PrivacyGuarantee) -> None:
@@ -366,9 +373,9 @@ def require(ledger: Ledger | None, guarantee: PrivacyGuarantee) -> None:
 
 @contextmanager
 def charge(ledger: Ledger | None, guarantee: PrivacyGuarantee, description: str) -> Iterator[None]:
-    """Charge a release before the block runs; without a ledger do nothing.
+    """Charge a release before the block runs; if the block fails the charge stays.
 
-    If the block fails the charge stays: a failure may depend on the data.
+    A failure may depend on the data. Without a ledger nothing happens.
 
     Parameters
     ----------
