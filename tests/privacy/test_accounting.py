@@ -21,14 +21,30 @@ def exact_delta(mu, epsilon):
         return mpmath.ncdf(near) - mpmath.exp(e) * mpmath.ncdf(far)
 
 
-@settings(max_examples=300)
+@settings(max_examples=500)
 @given(st.floats(1e-4, 50.0), st.floats(1e-3, 50.0))
 def test_delta_is_never_below_the_truth_and_hardly_above(mu, epsilon):
     truth = exact_delta(mu, epsilon)
     delta = gaussian_delta(mu, epsilon)
     assert mpmath.mpf(delta) >= truth
     if truth > 1e-290:
-        assert delta <= truth * (1 + 1e-7)
+        assert delta <= truth * (1 + 1e-8)
+
+
+@settings(max_examples=500)
+@given(st.floats(0.0, 5.0), st.floats(0.0, 9.0), st.sampled_from([-1, 1]))
+def test_delta_is_never_below_the_truth_where_its_argument_cancels(power, closeness, side):
+    mu = 10**power
+    epsilon = mu * mu / 2 * (1 + side * 10**-closeness)
+    truth = exact_delta(mu, epsilon)
+    assert gaussian_delta(mu, epsilon) >= truth
+    if truth > 1e-10:
+        assert gaussian_delta(mu, epsilon) <= truth * (1 + 1e-8)
+
+
+@given(st.floats(1e-300, 1e300), st.floats(0.0, 1e300))
+def test_delta_is_a_probability_whatever_is_asked(mu, epsilon):
+    assert 0.0 < gaussian_delta(mu, epsilon) <= 1.0
 
 
 @pytest.mark.parametrize("mu", [0.01, 0.3, 1.0, 7.0])
@@ -101,6 +117,68 @@ def test_mixtures_agree_with_dp_accounting_and_never_exceed_basic_composition():
     # Ignoring a part can only give less.
     assert delta >= gaussian.get_delta_for_epsilon(1.0) * (1 - 1e-3)
     assert delta >= 1e-8
+
+
+def mixture_delta(mu, costs, epsilon):
+    """Exact delta of a Gaussian release beside the worst (e, d)-private ones.
+
+    The worst one loses everything with probability d and is else a randomised response of e.
+    """
+    with mpmath.workdps(60):
+        kept, terms = mpmath.mpf(1), [(mpmath.mpf(1), mpmath.mpf(epsilon))]
+        for e, d in costs:
+            kept *= 1 - mpmath.mpf(d)
+            p = 1 / (1 + mpmath.exp(-mpmath.mpf(e)))
+            terms = [
+                (weight * q, left + change)
+                for weight, left in terms
+                for q, change in ((p, -mpmath.mpf(e)), (1 - p, mpmath.mpf(e)))
+            ]
+        return 1 - kept + kept * sum(weight * exact_delta(mu, left) for weight, left in terms)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    mu=st.floats(0.02, 1.0),
+    tail=st.floats(0.0, 8.4),
+    costs=st.lists(
+        st.tuples(st.floats(0.01, 1.0), st.sampled_from([0.0, 1e-12, 1e-7])),
+        min_size=1,
+        max_size=5,
+    ),
+    share=st.floats(0.3, 1.1),
+)
+def test_mixtures_never_fall_below_the_exact_delta(mu, tail, costs, share):
+    epsilon = mu * tail + mu * mu / 2 + share * math.fsum(e for e, _ in costs)
+    events = [ApproximateEvent("a", e, d) if d else PureEvent("p", e) for e, d in costs]
+    delta = total_delta([*events, GaussianEvent("g", mu)], epsilon)
+    truth = mixture_delta(mu, costs, epsilon)
+    assert delta >= truth
+    # The losses are rounded up to a grid of 1e-4 once for each part, and its ends are cut.
+    finest = mixture_delta(mu, costs, epsilon - 1e-4 * (len(costs) + 1))
+    assert delta <= finest * (1 + 1e-5) + 2e-10
+
+
+def test_what_little_epsilon_is_left_is_not_overstated():
+    # The nearest double to the sum of the parts is below it by far more than what is left's ulp.
+    parts = [1.0 - 2.0**-30, 2.0**-31 + 2.0**-55 - 2.0**-80]
+    mu = 1e-11
+    events = [*(PureEvent("p", e) for e in parts), GaussianEvent("g", mu)]
+    with mpmath.workdps(60):
+        left = mpmath.mpf(1) - mpmath.mpf(parts[0]) - mpmath.mpf(parts[1])
+        assert total_delta(events, 1.0) >= exact_delta(mu, left)
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        [GaussianEvent("g", 1000.0), PureEvent("p", 1.0)],
+        [PureEvent("p", 1000.0), GaussianEvent("g", 0.1)],
+        [PureEvent("p", 1e6), ApproximateEvent("a", 1e6, 1e-9)],
+    ],
+)
+def test_huge_losses_need_no_memory(events):
+    assert total_delta(events, 10.0) == 1.0
 
 
 def test_nothing_costs_nothing():

@@ -1,15 +1,19 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import textwrap
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
+import mpmath
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -131,6 +135,34 @@ def test_what_is_left_is_never_overstated(costs, tmp_path_factory):
                 total += Fraction(repr(cost))
         assert Fraction(repr(ledger.remaining.epsilon)) <= 1 - total
         assert Fraction(repr(ledger.spent.epsilon)) >= total
+
+
+@settings(max_examples=30)
+@given(
+    st.lists(
+        st.tuples(
+            st.floats(5e-324, 1e300),
+            st.one_of(st.just(0.0), st.floats(5e-324, 0.1)),
+            st.text(st.characters(categories=["L", "N", "P", "S"]), min_size=1, max_size=50),
+            st.sampled_from(["reserved", "complete", "refunded"]),
+        ),
+        max_size=5,
+    )
+)
+def test_what_was_reserved_is_read_back_bit_for_bit(tmp_path_factory, releases):
+    path = tmp_path_factory.mktemp("ledger") / "a.ledger"
+    with make(path, 1e308, 0.9) as ledger:
+        for epsilon, delta, text, state in releases:
+            made = ledger.reserve(Budget(epsilon, delta), relation="add-remove", description=text)
+            if state == "complete":
+                made.complete()
+            elif state == "refunded":
+                made.refund("stopped on its own output")
+    with Ledger(path) as ledger:
+        entries = ledger.history()
+        assert ledger.budget == Budget(1e308, 0.9)
+    assert [(e.cost.epsilon, e.cost.delta, e.description, e.state) for e in entries] == releases
+    assert [e.id for e in entries] == list(range(1, len(releases) + 1))
 
 
 def grab(path, cost, times, results):
@@ -266,8 +298,64 @@ def test_what_is_no_ledger_is_refused_in_one_line(path, prepare):
 
 
 def test_a_missing_folder_is_one_line(tmp_path):
-    with pytest.raises(LedgerError, match="cannot be written"):
+    with pytest.raises(LedgerError, match="cannot be opened or written"):
         make(tmp_path / "nowhere" / "a.ledger")
+
+
+def test_a_path_that_cannot_be_looked_at_is_one_line(tmp_path):
+    long = tmp_path / ("a" * 300)
+    for use in (Ledger, make):
+        with pytest.raises(LedgerError, match="cannot be opened") as caught:
+            use(long)
+        assert "\n" not in str(caught.value)
+
+
+def test_a_ledger_that_cannot_be_written_grants_nothing_and_can_be_read(path):
+    with make(path) as ledger:
+        # As SQLite opens a file without the right to write it; root may write any file.
+        ledger._database.execute("PRAGMA query_only = ON")
+        with pytest.raises(LedgerError, match="folder you may write to") as caught:
+            ledger.reserve(Budget(0.1), **ADD_REMOVE)
+        assert "\n" not in str(caught.value)
+        assert ledger.remaining.epsilon == 1.0
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+def test_another_user_may_look_but_not_spend():
+    code = """
+        import os, sys
+        from nolook.errors import LedgerError
+        from nolook.privacy.guarantee import Budget
+        from nolook.privacy.ledger import Ledger
+        os.setuid(65534)
+        with Ledger(sys.argv[1]) as ledger:
+            try:
+                ledger.reserve(Budget(0.1), relation="add-remove", description="x")
+            except LedgerError as error:
+                print(ledger.remaining.epsilon, error)
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "people.ledger"
+        make(path).close()
+        path.chmod(0o444)
+        path.parent.chmod(0o777)
+        run = subprocess.run(
+            [sys.executable, "-c", textwrap.dedent(code), str(path)],
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+    assert run.stdout.startswith("1.0 ")
+    assert "folder you may write to" in run.stdout
+
+
+def test_a_bare_number_is_no_cost(path):
+    with pytest.raises(ParameterError, match="Budget"):
+        Ledger.create(path, 1.0, name="people")
+    assert not path.exists()
+    with make(path) as ledger:
+        for use in (ledger.require, partial(ledger.reserve, description="x")):
+            with pytest.raises(ParameterError, match="Budget"):
+                use(0.1, relation="add-remove")
+        assert ledger.history() == ()
 
 
 def test_a_busy_ledger_is_refused_after_a_while(path, monkeypatch):
@@ -298,8 +386,22 @@ def test_an_add_remove_release_is_converted_for_a_replacement_ledger(path):
         cost = ledger.history()[0].cost
         assert cost.epsilon == 0.6
         assert cost.delta == pytest.approx(1e-6 * (1 + 2.718281828459045**0.3), rel=1e-12)
-        with pytest.raises(LedgerError, match="smaller delta"):
-            ledger.reserve(Budget(1.0, 0.5), **ADD_REMOVE)
+        for cost in (Budget(1.0, 0.5), Budget(800.0, 1e-300), Budget(1e308)):
+            for use in (ledger.require, partial(ledger.reserve, description="x")):
+                with pytest.raises(LedgerError, match="smaller cost"):
+                    use(cost, relation="add-remove")
+        assert len(ledger.history()) == 1
+
+
+@given(st.floats(1e-3, 600.0), st.floats(5e-324, 1e-270))
+def test_the_converted_cost_is_never_below_the_proved_one(tmp_path_factory, epsilon, delta):
+    path = tmp_path_factory.mktemp("ledger") / "a.ledger"
+    with make(path, 2000.0, 0.9, relation="replace") as ledger:
+        ledger.reserve(Budget(epsilon, delta), **ADD_REMOVE)
+        cost = ledger.history()[0].cost
+    with mpmath.workdps(50):
+        assert cost.epsilon == 2 * epsilon
+        assert mpmath.mpf(cost.delta) >= (1 + mpmath.exp(epsilon)) * mpmath.mpf(delta)
 
 
 def test_a_replacement_release_is_refused_by_an_add_remove_ledger(path):

@@ -26,6 +26,8 @@ _SLACK = 2.0**-46
 # Privacy losses are counted on a grid; a longer one would take more memory than it is worth.
 _LOSS_STEP = 1e-4
 _LARGEST_LOSS = 20.0
+# What the Fourier transforms of one convolution can take off a delta.
+_TRANSFORM_ERROR = 2e-11
 
 
 def gaussian_delta(mu: float, epsilon: float) -> float:
@@ -223,5 +225,6 @@ def _distribution_delta(events: Sequence[Event], epsilon: float) -> float:
     whole = parts[0]
     for part in parts[1:]:
         whole = whole.compose(part)
-    # Its rounding errs upward, its Fourier transforms need not: they get room.
-    return min(1.0, float(whole.get_delta_for_epsilon(epsilon)) * (1.0 + 1e-6) + 1e-12)
+    # Its grid errs upward, the rounding of its sums and transforms need not.
+    room = _TRANSFORM_ERROR * (len(parts) - 1)
+    return min(1.0, float(whole.get_delta_for_epsilon(epsilon)) * (1.0 + 1e-6) + room)

@@ -302,10 +302,8 @@ class Ledger:
             yield
 
     def _sums(self) -> tuple[Fraction, Fraction]:
-        rows = self._database.execute(
-            "SELECT epsilon, delta FROM release WHERE state <> 'refunded'"
-        ).fetchall()
-        costs = [read_budget(*row) for row in rows]
+        charged = "SELECT epsilon, delta FROM release WHERE state <> 'refunded'"
+        costs = [read_budget(*row) for row in self._database.execute(charged)]
         epsilon = sum((decimal(cost.epsilon) for cost in costs), Fraction(0))
         return epsilon, sum((decimal(cost.delta) for cost in costs), Fraction(0))
 
@@ -342,9 +340,8 @@ class Ledger:
         # Replacing a record removes one and adds one (the proof is in ledger.md).
         factor = 1.0 + math.exp(cost.epsilon) if cost.epsilon < 700.0 else math.inf
         epsilon = 2.0 * cost.epsilon
-        delta = 0.0
-        if cost.delta:
-            delta = math.nextafter(cost.delta * factor * (1.0 + 2.0**-50), math.inf)
+        raised = cost.delta * factor * (1.0 + 2.0**-50)
+        delta = math.nextafter(raised, math.inf) if cost.delta else 0.0
         if epsilon == math.inf or not delta < 1.0:
             raise LedgerError(
                 f"the release has no useful guarantee under 'replace', the relation of the ledger "
