@@ -159,16 +159,6 @@ def test_mixtures_never_fall_below_the_exact_delta(mu, tail, costs, share):
     assert delta <= finest * (1 + 1e-5) + 2e-10
 
 
-def test_what_little_epsilon_is_left_is_not_overstated():
-    # The nearest double to the sum of the parts is below it by far more than what is left's ulp.
-    parts = [1.0 - 2.0**-30, 2.0**-31 + 2.0**-55 - 2.0**-80]
-    mu = 1e-11
-    events = [*(PureEvent("p", e) for e in parts), GaussianEvent("g", mu)]
-    with mpmath.workdps(60):
-        left = mpmath.mpf(1) - mpmath.mpf(parts[0]) - mpmath.mpf(parts[1])
-        assert total_delta(events, 1.0) >= exact_delta(mu, left)
-
-
 @pytest.mark.parametrize(
     "events",
     [
