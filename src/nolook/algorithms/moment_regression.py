@@ -25,13 +25,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from nolook.algorithms.scaling import LIMIT, ROUNDS, Scaling, find_scaling, scaling_events
+from nolook.algorithms.scaling import (
+    LIMIT,
+    ROUNDS,
+    Scaling,
+    find_scaling,
+    release_histograms,
+    scaling_events,
+)
 from nolook.kernels.histogram import threshold_counts
 from nolook.kernels.moments import UNIT, integer_rows, squared_norms
 from nolook.privacy.guarantee import GaussianEvent
-from nolook.privacy.mechanisms.gaussian import gaussian_release, symmetric_gaussian_release
+from nolook.privacy.mechanisms.gaussian import symmetric_gaussian_release
 from nolook.privacy.noise import ByteSource
-from nolook.statistics.histograms import Histograms, histograms_sensitivity
 from nolook.statistics.moments import MomentMatrix, moment_sensitivity
 from nolook.tables import Table
 
@@ -112,14 +118,12 @@ def release_moments(
 
     step("norms")
     squares = _candidate_squares(table.n_columns)
-    norms = Histograms(
-        lambda batch: threshold_counts(squared_norms(standardised(batch)), squares)[None, :]
+    counts = release_histograms(
+        table,
+        parts["norms"],
+        source,
+        lambda batch: threshold_counts(squared_norms(standardised(batch)), squares)[None, :],
     )
-    for batch in table.batches():
-        norms.update(batch)
-    sensitivity = histograms_sensitivity(1, "add-remove")
-    exact = norms.value(table.n_columns)
-    counts = gaussian_release(exact, sensitivity, parts["norms"], source).astype(np.float64)
     squared_radius = choose_squared_radius(
         counts[0], squares, rows, table.n_columns + 1, parts["moments"]
     )

@@ -37,7 +37,7 @@ from nolook.privacy.noise import ByteSource
 from nolook.statistics.histograms import Histograms, histograms_sensitivity
 from nolook.tables import Table
 
-__all__ = ["LIMIT", "ROUNDS", "Scaling", "find_scaling", "scaling_events"]
+__all__ = ["LIMIT", "ROUNDS", "Scaling", "find_scaling", "release_histograms", "scaling_events"]
 
 #: Standardised values are clipped to this many scales on either side of the centre.
 LIMIT = 5.0
@@ -126,7 +126,7 @@ def find_scaling(
     share = mu / math.sqrt(ROUNDS)
     columns = table.n_columns
     sigma = histograms_sensitivity(columns, "add-remove") / share
-    release = partial(_release, table, share, source)
+    release = partial(release_histograms, table, share, source)
 
     step("magnitudes")
     low, high, visible = occupied_range(release(magnitude_counts), sigma)
@@ -142,17 +142,31 @@ def find_scaling(
     return Scaling(table.column_names, center, scale, visible), rows
 
 
-def _release(
+def release_histograms(
     table: Table,
     mu: float,
     source: ByteSource,
     count: Callable[[NDArray[np.float64]], NDArray[np.int64]],
 ) -> Counts:
+    """Count a table's rows in one pass and release the counts; ``mu``-GDP under add-remove.
+
+    Parameters
+    ----------
+    table : Table
+    mu : float
+    source : ByteSource
+    count : callable
+        Maps a batch to counts of shape (histograms, bins), each row in one bin of each.
+
+    Returns
+    -------
+    ndarray of shape (histograms, bins)
+    """
     histograms = Histograms(count)
     for batch in table.batches():
         histograms.update(batch)
     exact = histograms.value(table.n_columns)
-    sensitivity = histograms_sensitivity(table.n_columns, "add-remove")
+    sensitivity = histograms_sensitivity(len(exact), "add-remove")
     return gaussian_release(exact, sensitivity, mu, source).astype(np.float64)
 
 
