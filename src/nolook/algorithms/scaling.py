@@ -20,6 +20,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,22 +67,41 @@ class Scaling:
     visible : ndarray of bool, shape (columns,)
         Whether the column's values stood out from the noise. If not, there are too few rows for
         this budget, and centre and scale are guesses.
+    limit : float
+        Columns are clipped to so many scales on either side of the centre; may be infinite.
     """
 
     names: tuple[str, ...]
     center: Vector
     scale: Vector
     visible: NDArray[np.bool_]
+    limit: float = LIMIT
+
+    @classmethod
+    def public(cls, names: tuple[str, ...], scale: Vector | float, limit: float) -> Self:
+        """Return a scaling that was not found in any table: centre 0, public scales.
+
+        Parameters
+        ----------
+        names : tuple of str
+        scale : ndarray of shape (columns,) or float
+            Positive.
+        limit : float
+            In scales; may be infinite.
+        """
+        scales = np.broadcast_to(np.asarray(scale, dtype=np.float64), (len(names),)).copy()
+        seen = np.ones(len(names), dtype=np.bool_)
+        return cls(names, np.zeros(len(names)), scales, seen, limit)
 
     @property
     def low(self) -> Vector:
         """Smallest value a column is clipped to, shape (columns,)."""
-        return self.center - LIMIT * self.scale
+        return self.center - self.limit * self.scale
 
     @property
     def high(self) -> Vector:
         """Largest value a column is clipped to, shape (columns,)."""
-        return self.center + LIMIT * self.scale
+        return self.center + self.limit * self.scale
 
 
 def scaling_events(mu: float) -> tuple[GaussianEvent, ...]:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeAlias
 
-from sklearn.base import BaseEstimator
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
 
 from nolook._validation import check_delta, check_epsilon, check_random_state
 from nolook.errors import ParameterError
+from nolook.estimators._tables import prediction_rows
 from nolook.privacy import accounting
 from nolook.privacy.guarantee import Budget, Event, PrivacyGuarantee
 from nolook.privacy.ledger import Ledger, charge, require
@@ -17,6 +22,7 @@ from nolook.tables import Table
 
 __all__ = [
     "PrivateEstimator",
+    "PrivateRegressor",
     "Progress",
     "check_budget",
     "gaussian_guarantee",
@@ -55,6 +61,52 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.non_deterministic = self.random_state is None
         return tags
+
+
+class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
+    """What all linear models share: how a fitted one predicts.
+
+    `fit` stores `coef_`, `intercept_`, `scaling_`, `label_range_` and, where training rows were
+    shrunk to a norm, `row_norm_`. Estimates a method does not make are None: `coef_interval_`,
+    `intercept_interval_`, `r2_`, `r2_interval_`, `rmse_`, `rmse_interval_`.
+
+    Attributes
+    ----------
+    row_norm_ : float
+        Bound on the norm of (1, x), x in standardised units, that rows are shrunk to; infinite
+        where they are not.
+    """
+
+    coef_interval_: NDArray[np.float64] | None = None
+    intercept_interval_: NDArray[np.float64] | None = None
+    r2_: float | None = None
+    r2_interval_: NDArray[np.float64] | None = None
+    rmse_: float | None = None
+    rmse_interval_: NDArray[np.float64] | None = None
+    row_norm_: float = math.inf
+
+    def predict(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Predict labels; inputs are clipped as in training and labels to their private range.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        rows = prediction_rows(self, X)
+        scaling = self.scaling_
+        clipped = rows.clip(scaling.low[:-1], scaling.high[:-1])
+        labels: NDArray[np.float64] = self.intercept_ + clipped @ self.coef_
+        if self.row_norm_ < math.inf:
+            standard = (clipped - scaling.center[:-1]) / scaling.scale[:-1]
+            norms = np.hypot(1.0, np.linalg.norm(standard, axis=1))
+            center = scaling.center[-1]
+            labels = center + np.minimum(1.0, self.row_norm_ / norms) * (labels - center)
+        return labels.clip(*self.label_range_)
 
 
 def check_budget(epsilon: object, delta: object) -> Budget:

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import RegressorMixin
-from sklearn.utils.validation import check_is_fitted
+from numpy.typing import ArrayLike
 
 from nolook.algorithms.inference import linear_model
 from nolook.algorithms.moment_regression import PASSES, regression_events, release_moments
 from nolook.estimators._private import (
-    PrivateEstimator,
+    PrivateRegressor,
     Progress,
     check_budget,
     gaussian_guarantee,
     progress_steps,
     spending,
 )
-from nolook.estimators._tables import prediction_rows, training_table
+from nolook.estimators._tables import training_table
 from nolook.privacy.ledger import Ledger
 from nolook.privacy.noise import byte_source
 
@@ -29,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["LinearRegression"]
 
 
-class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
+class LinearRegression(PrivateRegressor):
     """Linear regression under differential privacy, without bounds, norms or tuning.
 
     Centre and scale of every column are found privately; rows are standardised and clipped; the
@@ -149,21 +146,3 @@ class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         self.rmse_ = model.rmse
         self.rmse_interval_ = model.rmse_interval
         return self
-
-    def predict(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Predict labels; inputs are clipped as in training and labels to their private range.
-
-        Parameters
-        ----------
-        X : array or frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        check_is_fitted(self)
-        rows = prediction_rows(self, X)
-        scaling = self.scaling_
-        clipped = rows.clip(scaling.low[:-1], scaling.high[:-1])
-        labels: NDArray[np.float64] = self.intercept_ + clipped @ self.coef_
-        return labels.clip(*self.label_range_)
