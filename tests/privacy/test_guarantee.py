@@ -109,6 +109,12 @@ def test_words_say_who_is_protected():
     assert example(private=False).in_words().startswith("NOT PRIVATE")
 
 
+def test_words_blame_no_seed_for_what_a_setting_did():
+    words = example(private=False).in_words()
+    assert "seed" in words
+    assert "or a setting" in words
+
+
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, math.log(3), 5.0])
 def test_words_never_understate_the_factor(epsilon):
     stated = float(example(epsilon=epsilon).in_words().split("more than ")[1].split(" ")[0])

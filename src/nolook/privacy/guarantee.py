@@ -228,8 +228,9 @@ class PrivacyGuarantee:
         """
         if not self.private:
             return (
-                "NOT PRIVATE: the noise came from a known seed, so anyone can take it off again. "
-                "For experiments on public data only."
+                "NOT PRIVATE: nothing is promised. The noise came from a known seed, so anyone can "
+                "take it off again, or a setting was chosen that has no proof for rows. For "
+                "experiments on public data only."
             )
         change = {
             "add-remove": "with any one row added or removed",
