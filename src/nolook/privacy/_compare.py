@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from nolook.errors import ParameterError
 from nolook.privacy._refine import LazyUniform, floor_exponential, gumbel_winner
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["UNIT", "below_exponentials", "floor_exponentials", "gumbel_race"]
+__all__ = ["UNIT", "below_exponentials", "check_scores", "floor_exponentials", "gumbel_race"]
 
 Words: TypeAlias = NDArray[np.uint64]
 Floats: TypeAlias = NDArray[np.float64]
@@ -91,6 +92,19 @@ def below_exponentials(
     for i in np.flatnonzero(np.abs(distance) <= _TOLERANCE):
         result[i] = exact(LazyUniform(int(words[i]), draw), int(i))
     return result
+
+
+def check_scores(scores: NDArray[Any]) -> NDArray[Any]:
+    """Return finite scores as an array, shape (n,), or raise ParameterError."""
+    array = np.asarray(scores)
+    if array.ndim != 1 or array.size == 0 or array.dtype not in (np.int64, np.float64):
+        raise ParameterError(
+            f"scores has dtype {array.dtype} and shape {array.shape};"
+            " expected a one-dimensional int64 or float64 array that is not empty"
+        )
+    if array.dtype == np.float64 and not np.isfinite(array).all():
+        raise ParameterError("scores is not finite; expected finite numbers for every data set")
+    return array
 
 
 def gumbel_race(

@@ -18,13 +18,18 @@ from numpy.typing import NDArray
 
 from nolook._validation import check_random_state
 from nolook.errors import ParameterError
-from nolook.privacy._compare import UNIT, below_exponentials, floor_exponentials, gumbel_race
-from nolook.privacy._refine import accept_gaussian, below_exponential
+from nolook.privacy._compare import (
+    UNIT,
+    below_exponentials,
+    check_scores,
+    floor_exponentials,
+    gumbel_race,
+)
+from nolook.privacy._refine import LazyUniform, accept_gaussian, below_exponential
+from nolook.privacy._weights import weighted_index
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from nolook.privacy._refine import LazyUniform
+    from collections.abc import Callable, Sequence
 
 __all__ = [
     "LARGEST_INT64_SCALE",
@@ -38,6 +43,7 @@ __all__ = [
     "geometric",
     "report_noisy_max_gumbel",
     "rounded_gaussian",
+    "tilted_choice",
     "uniform_integers",
 ]
 
@@ -270,17 +276,38 @@ def report_noisy_max_gumbel(
     """
     if not 0.0 < scale < math.inf:
         raise ParameterError(f"scale is {scale!r}; expected a finite number above 0")
-    scores = _check_scores(scores)
+    scores = check_scores(scores)
     return gumbel_race(scores, scale, source.words(len(scores)), _one_word_from(source))
 
 
-def uniform_integers(high: int, size: Size, source: ByteSource) -> NDArray[np.int64]:
+def tilted_choice(counts: Sequence[int], rate: float, source: ByteSource) -> int:
+    """Draw i with P(i) proportional to counts[i] exp(rate i), exactly.
+
+    Parameters
+    ----------
+    counts : sequence of int
+        At least 0 and of any size; not all of them 0.
+    rate : float
+        Finite and at least 0, taken as the exact real number it is.
+    source : ByteSource
+        Where the random bits come from.
+
+    Returns
+    -------
+    int
+        An index of `counts`.
+    """
+    draw = _one_word_from(source)
+    return weighted_index(counts, Fraction(rate), LazyUniform(draw(), draw))
+
+
+def uniform_integers(high: int, size: Size, source: ByteSource) -> Integers:
     """Draw uniform integers from 0 to `high` - 1.
 
     Parameters
     ----------
     high : int
-        From 1 to 2**63.
+        At least 1.
     size : int or tuple of int
         The shape of the result.
     source : ByteSource
@@ -289,23 +316,35 @@ def uniform_integers(high: int, size: Size, source: ByteSource) -> NDArray[np.in
     Returns
     -------
     ndarray of int64
-        Independent draws, of that shape.
+        Independent draws, of that shape; Python ints (dtype object) for `high` above 2**63.
 
     Raises
     ------
     ParameterError
-        If `high` is outside its range.
+        If `high` is below 1.
     """
-    if not 1 <= high <= 2**63:
-        raise ParameterError(f"high is {high!r}; expected an integer from 1 to 2**63")
-    # Words above the last whole multiple of `high` are drawn again.
-    largest = np.uint64(2**64 - 2**64 % high - 1)
+    if high < 1:
+        raise ParameterError(f"high is {high!r}; expected an integer of at least 1")
+    digits = -(-(high - 1).bit_length() // 64) or 1
+    # Numbers above the last whole multiple of `high` are drawn again.
+    span = 2 ** (64 * digits)
+    limit = span - span % high
+    if digits == 1 and high <= 2**63:
 
-    def propose(n: int) -> Integers:
-        words = source.words(n)
-        return (words[words <= largest] % np.uint64(high)).astype(np.int64)
+        def propose(n: int) -> Integers:
+            words = source.words(n)
+            return (words[words <= np.uint64(limit - 1)] % np.uint64(high)).astype(np.int64)
 
-    return _fill(size, propose, acceptance=(int(largest) + 1) * UNIT, scale=1.0)
+        return _fill(size, propose, acceptance=limit / span, scale=1.0)
+
+    def propose_large(n: int) -> Integers:
+        bits = source.words(n * digits).tobytes()
+        step = 8 * digits
+        numbers = [int.from_bytes(bits[i : i + step], "little") for i in range(0, len(bits), step)]
+        kept = [number % high for number in numbers if number < limit]
+        return np.array(kept, dtype=object)
+
+    return _fill(size, propose_large, acceptance=limit / span, scale=LARGEST_SCALE)
 
 
 def _check_scale(scale: float, name: str) -> float:
@@ -315,18 +354,6 @@ def _check_scale(scale: float, name: str) -> float:
             " grid units (choose another grid)"
         )
     return float(scale)
-
-
-def _check_scores(scores: NDArray[Any]) -> NDArray[Any]:
-    array = np.asarray(scores)
-    if array.ndim != 1 or array.size == 0 or array.dtype not in (np.int64, np.float64):
-        raise ParameterError(
-            f"scores has dtype {array.dtype} and shape {array.shape};"
-            " expected a one-dimensional int64 or float64 array that is not empty"
-        )
-    if array.dtype == np.float64 and not np.isfinite(array).all():
-        raise ParameterError("scores is not finite; expected finite numbers for every data set")
-    return array
 
 
 def _tail_bits(scale: float) -> int:
