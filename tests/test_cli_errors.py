@@ -100,6 +100,15 @@ def test_the_command_that_errors_are_made_from_works(here, cli):
         ({"random_state": "x"}, ["--random-state", "integer"]),
         ({"target": None}, ["--target"]),
         ({"method": "magic"}, ["--method is 'magic'", "'auto', 'linear'"]),
+        ({"bound_x": "2", "bound_y": "1"}, ["--bound-x is 2.0, but the method is linear"]),
+        ({"bound_x": "2", "bound_y": "1", "method": "auto"}, ["--bound-x", "--method adassp"]),
+        ({"bound_x": "2"}, ["--bound-y is not given", "both or neither"]),
+        ({"bound_y": "2"}, ["--bound-x is not given", "both or neither"]),
+        ({"bound_x": "0"}, ["--bound-x is 0", "above 0"]),
+        ({"bound_y": "inf"}, ["--bound-y is inf", "finite"]),
+        ({"bound_y": "much"}, ["--bound-y", "number"]),
+        ({"on_failure": "constant"}, ["--on-failure is 'constant'", "--method tukey"]),
+        ({"on_failure": "weep"}, ["--on-failure is 'weep'", "'raise', 'constant'"]),
         ({"missing": "guess"}, ["--missing is 'guess'", "'drop-row', 'zero'"]),
         ({"unknown": "1"}, ["--unknown"]),
         ({"features": ""}, ["--features", "at least one name"]),
@@ -217,8 +226,8 @@ def test_a_ledger_that_is_none_is_refused(here, cli, ledger):
     [
         ("", "not JSON"),
         ("{}", "nolook-model"),
-        ('{"format": "nolook-model", "schema_version": 2}', "schema_version 1"),
-        ('{"format": "nolook-model", "schema_version": 1}', "missing"),
+        ('{"format": "nolook-model", "schema_version": 1}', "schema_version 2"),
+        ('{"format": "nolook-model", "schema_version": 2}', "missing"),
     ],
 )
 def test_a_bad_model_file_is_refused(here, cli, content, expected):

@@ -29,7 +29,13 @@ from nolook._validation import (
 )
 from nolook.errors import NolookError, ParameterError
 from nolook.report.files import check_outputs, one_line
-from nolook.report.methods import METHODS, check_method, estimator_class, recipe_of
+from nolook.report.methods import (
+    METHODS,
+    check_method,
+    estimator_class,
+    method_parameters,
+    recipe_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -45,6 +51,7 @@ __all__ = ["app", "main"]
 _INTERRUPTED = 130
 _MISSING = ("drop-row", "zero")
 _RELATIONS = ("add-remove", "replace")
+_ON_FAILURE = ("raise", "constant")
 _COMMANDS = ("fit", "predict", "ledger")
 
 app = typer.Typer(
@@ -186,6 +193,21 @@ def fit(  # noqa: PLR0917 -- Typer gives every option by name
     method: Annotated[
         str, typer.Option(metavar="|".join(("auto", *METHODS)), help="How to fit.")
     ] = "auto",
+    bound_x: Annotated[
+        float | None,
+        typer.Option(metavar="B", help="For adassp: a public bound on the norm of a row."),
+    ] = None,
+    bound_y: Annotated[
+        float | None,
+        typer.Option(metavar="B", help="For adassp: a public bound on the size of the label."),
+    ] = None,
+    on_failure: Annotated[
+        str | None,
+        typer.Option(
+            metavar="|".join(_ON_FAILURE),
+            help="For tukey: what a failed private test does; by default it is an error.",
+        ),
+    ] = None,
     output: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="The model file; by default TABLE.model.json here."),
@@ -207,6 +229,7 @@ def fit(  # noqa: PLR0917 -- Typer gives every option by name
     check_delta(delta, "--delta")
     check_random_state(random_state, "--random-state")
     chosen = check_method(method, "--method")
+    parameters = _method_parameters(chosen, bound_x, bound_y, on_failure)
     options = _table_options(features, categories, missing)
     model_file = output if output is not None else Path(f"{table.stem}.model.json")
     outputs = [("--output", model_file)]
@@ -214,7 +237,9 @@ def fit(  # noqa: PLR0917 -- Typer gives every option by name
         outputs.append(("--report", report))
     check_outputs(outputs, inputs=(table, *_ledger_files(ledger)))
 
-    estimator = estimator_class(chosen)(epsilon=epsilon, delta=delta, random_state=random_state)
+    estimator = estimator_class(chosen)(
+        epsilon=epsilon, delta=delta, random_state=random_state, **parameters
+    )
     with _open_ledger(ledger) as opened:
         read = nolook.read_table(table, target, **options)
         with _progress(quiet=quiet) as progress:
@@ -228,6 +253,25 @@ def fit(  # noqa: PLR0917 -- Typer gives every option by name
         from nolook.report.terminal import print_model
 
         print_model(_console(), estimator, model_file=model_file, report_file=report)
+
+
+def _method_parameters(
+    method: str, bound_x: float | None, bound_y: float | None, on_failure: str | None
+) -> dict[str, Any]:
+    """Translate the options about the method into parameters of its estimator."""
+    for option, bound in (("--bound-x", bound_x), ("--bound-y", bound_y)):
+        if bound is not None:
+            check_epsilon(bound, option)
+    if (bound_x is None) != (bound_y is None):
+        missing = "--bound-x" if bound_x is None else "--bound-y"
+        raise ParameterError(
+            f"{missing} is not given beside the other bound; expected both or neither "
+            f"(for example {missing} 10)"
+        )
+    if on_failure is not None:
+        check_choice("--on-failure", on_failure, _ON_FAILURE)
+    options = {"--bound-x": bound_x, "--bound-y": bound_y, "--on-failure": on_failure}
+    return method_parameters(method, options)
 
 
 def _table_options(

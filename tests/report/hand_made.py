@@ -5,10 +5,54 @@ from __future__ import annotations
 import numpy as np
 
 from nolook import LinearRegression, PrivacyGuarantee
-from nolook.algorithms.scaling import Scaling
+from nolook.algorithms.scaling import Scaling, scaling_events
+from nolook.errors import PrivateFitFailed
+from nolook.estimators._private import PrivateRegressor
 from nolook.privacy.guarantee import GaussianEvent
+from nolook.privacy.ledger import charge
 
-EVENTS = (GaussianEvent("column histograms", 0.09), GaussianEvent("moment matrix", 0.12))
+SCALES = scaling_events(1.0)[0].name
+EVENTS = (GaussianEvent(SCALES, 0.09), GaussianEvent("moment matrix", 0.12))
+OPTIONAL = (
+    "coef_interval_",
+    "intercept_interval_",
+    "r2_",
+    "r2_interval_",
+    "rmse_",
+    "rmse_interval_",
+)
+HOME = ("tests.report.hand_made", "Choosy")
+
+
+class Choosy(PrivateRegressor):
+    """Stands in for a method with parameters of its own; its fit spends, then fails its test."""
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        *,
+        n_models: int | str = "auto",
+        guarantee: str = "record",
+        bounds: str = "private",
+        bound: float | None = None,
+        exact: bool = True,
+        on_failure: str = "raise",
+        random_state: int | None = None,
+    ) -> None:
+        super().__init__(epsilon, delta, random_state)
+        self.n_models = n_models
+        self.guarantee = guarantee
+        self.bounds = bounds
+        self.bound = bound
+        self.exact = exact
+        self.on_failure = on_failure
+
+    def fit(self, X, y=None, *, ledger=None, progress=None):  # noqa: ARG002
+        with charge(ledger, guarantee(epsilon=self.epsilon, delta=self.delta), "choosy"):
+            if self.on_failure == "raise":
+                raise PrivateFitFailed("the private test failed; give more rows or on_failure")
+        return make_constant(fitted(X.column_names, made_by=self))
 
 
 def guarantee(events=EVENTS, *, epsilon=1.0, delta=1e-6, relation="add-remove", private=True):
@@ -17,11 +61,11 @@ def guarantee(events=EVENTS, *, epsilon=1.0, delta=1e-6, relation="add-remove", 
     )
 
 
-def fitted(names=("age", "height", "income"), *, seed=0, recipe=None, **privacy):
+def fitted(names=("age", "height", "income"), *, seed=0, recipe=None, made_by=None, **privacy):
     """A model of the last of `names` from all others; numbers are arbitrary."""
     generator = np.random.default_rng(seed)
     features = len(names) - 1
-    model = LinearRegression()
+    model = LinearRegression() if made_by is None else made_by
     scale = np.exp(generator.normal(size=features + 1))
     effect = 3 * generator.normal(size=features)
     margin = np.abs(generator.normal(size=features)) + 0.1
@@ -42,3 +86,25 @@ def fitted(names=("age", "height", "income"), *, seed=0, recipe=None, **privacy)
     if recipe is not None:
         model.recipe_ = recipe
     return model
+
+
+def without(model, *attributes):
+    """The model of a method that does not estimate these, by default nothing optional at all."""
+    for attribute in attributes or OPTIONAL:
+        setattr(model, attribute, None)
+    return model
+
+
+def unlimited(model):
+    """A model whose columns, rows and predictions have no limits, with public scales."""
+    model.scaling_ = Scaling.public(model.scaling_.names, 2.0, np.inf)
+    model.label_range_ = (-np.inf, np.inf)
+    model.privacy_ = guarantee(EVENTS[1:])
+    return model
+
+
+def make_constant(model):
+    """What is left of a model whose private test failed."""
+    model.coef_ = np.zeros_like(model.coef_)
+    model.failed_ = True
+    return without(model)

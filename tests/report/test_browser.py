@@ -14,15 +14,22 @@ import numpy as np
 import pytest
 
 from nolook.report.html import render
-from tests.report.hand_made import fitted
+from tests.report.hand_made import Choosy, fitted, make_constant, unlimited, without
 from tests.report.test_html import NASTY
 
 LONG = [f"{'a_rather_long_column_name_' * 2}=category_{i:02d}"[-60:] for i in range(60)]
+INTERVALS = ("coef_interval_", "intercept_interval_", "rmse_interval_")
 MODELS = {
     "plain": lambda: fitted(("age", "height", "weight", "income")),
     "nasty names": lambda: fitted((*NASTY, "l" * 60), private=False),
     "sixty long names": lambda: fitted((*LONG, "label")),
     "one column": lambda: fitted(("x", "y")),
+    "nothing optional": lambda: without(fitted((*LONG, "label"), made_by=Choosy())),
+    "no limits, no R2": lambda: without(unlimited(fitted(("x", "z" * 60, "y"))), "r2_"),
+    "only intervals missing": lambda: without(fitted((*NASTY, "y")), "r2_interval_", *INTERVALS),
+    "a constant": lambda: make_constant(
+        fitted((*LONG, "label"), made_by=Choosy(guarantee="paper"), private=False)
+    ),
 }
 
 # Measures the page as laid out: what is wider than its place, and what was loaded.
@@ -118,7 +125,8 @@ def measure(chromium, folder: Path, source: str, *options: str) -> dict:
 @pytest.mark.parametrize("width", [1280, 500])
 @pytest.mark.parametrize("name", MODELS)
 def test_the_page_fits_the_screen_and_asks_for_nothing(chromium, tmp_path, proxy, name, width):
-    source = render(MODELS[name](), table="people.parquet")
+    model = MODELS[name]()
+    source = render(model, table="people.parquet")
     found = measure(chromium, tmp_path, source, f"--window-size={width},900", *through(proxy))
     assert found["width"] == width
     assert found["content"] <= found["width"]
@@ -126,8 +134,9 @@ def test_the_page_fits_the_screen_and_asks_for_nothing(chromium, tmp_path, proxy
     assert found["asked"] == []
     assert found["height"] > 900
     assert found["picture"] >= 26 * len(found["points"])
-    # A model of several columns has points in several places.
-    assert len({round(x) for x in found["points"]}) >= min(2, len(found["points"]))
+    # A model of several coefficients has points in several places.
+    assert len(found["points"]) == len(model.coef_)
+    assert len({round(x) for x in found["points"]}) >= min(2, len(set(model.coef_)))
 
 
 def test_the_measurement_notices_what_is_wide_and_what_is_asked_for(chromium, tmp_path, proxy):

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import math
 import re
 
@@ -11,7 +12,9 @@ from hypothesis import strategies as st
 import nolook
 from nolook.privacy.guarantee import ApproximateEvent, PureEvent
 from nolook.report.html import render, write_report
-from tests.report.hand_made import fitted
+from nolook.report.methods import METHODS
+from nolook.report.wording import failure_in_words
+from tests.report.hand_made import HOME, Choosy, fitted, make_constant, unlimited, without
 from tests.report.pages import Page
 
 NASTY = (
@@ -53,6 +56,89 @@ def test_the_page_says_loudly_when_a_result_is_not_private():
     assert "Privacy none" in " ".join(shown.text.split())
     assert "Private linear model" not in shown.text
     assert [at for at in shown.all("div") if at.get("role") == "alert"]
+
+
+@pytest.mark.parametrize(("setting", "value"), [("guarantee", "paper"), ("bounds", "oracle")])
+def test_no_seed_is_blamed_for_what_a_setting_did(setting, value):
+    shown = page(fitted(made_by=Choosy(**{setting: value}), private=False))
+    assert "NOT PRIVATE" in shown.text
+    assert f"made with {setting}='{value}'" in shown.text
+    assert f"Not private because of {setting}='{value}'" in shown.text
+    # Once as one of two possible reasons, in the general words about such guarantees.
+    assert shown.text.count("seed") == shown.text.count("known seed, so anyone can") == 1
+
+
+def test_what_a_method_does_not_estimate_is_not_there_and_said_to_be_missing():
+    text = page(without(fitted())).text
+    assert text.count("unknownnot estimated by this method") == 2
+    assert "This method estimates no intervals" in text
+    assert "does not estimate how well the model fits" in text
+    assert "95 %" not in text
+    assert "None" not in text
+    assert "nan" not in text.lower().split()
+    source = render(without(fitted()), table="t")
+    assert source.count("<circle") == 2
+    assert 'class="interval"' not in source
+    assert source.count('<g class="alone">') == 2
+
+
+@pytest.mark.parametrize(
+    ("attribute", "gone"),
+    [
+        ("coef_interval_", 'class="interval"'),
+        ("intercept_interval_", "11 to 14"),
+        ("r2_", "0.8125"),
+        ("r2_interval_", "0.75 to 0.875"),
+        ("rmse_", "RMSE 2.25"),
+        ("rmse_interval_", "2 to 2.5"),
+    ],
+)
+def test_any_one_estimate_may_be_missing(attribute, gone):
+    assert gone in render(fitted(), table="t")
+    text = render(without(fitted(), attribute), table="t")
+    assert gone not in text
+    assert "not estimated by this method" in text
+    assert Page(text).unbalanced == []
+    assert "None" not in Page(text).text
+
+
+def test_what_has_no_limits_is_not_said_to_have_some():
+    text = page(unlimited(fitted())).text
+    assert "Predictions of income have no limits" in text
+    assert "columns are not clipped" in text
+    assert "found privately" not in text
+    assert "noisy histograms" not in text
+    assert not {"inf", "-inf"} & set(text.split())
+    assert "shrunk" not in text
+
+
+def test_the_page_tells_of_rows_that_are_shrunk():
+    model = fitted()
+    assert "shrunk" not in page(model).text
+    model.row_norm_ = 2.75
+    assert "is above 2.75, in training and in predictions" in page(model).text
+
+
+def test_the_page_says_which_method_made_the_model_and_with_which_parameters(monkeypatch):
+    text = page(fitted()).text
+    assert "Method linear" in text
+    assert "Gaussian noise once" in text
+    assert "Parameters of the method" not in text
+    monkeypatch.setitem(METHODS, "tukey", HOME)
+    text = page(fitted(made_by=Choosy(n_models=500))).text
+    assert "Method tukey" in text
+    assert "n_models=500" in text
+    assert "deep in the middle of these models" in text
+
+
+def test_a_constant_is_called_one(monkeypatch):
+    monkeypatch.setitem(METHODS, "tukey", HOME)
+    model = make_constant(fitted(made_by=Choosy()))
+    shown = page(model)
+    assert failure_in_words(model) in shown.text
+    assert [at for at in shown.all("p") if at.get("role") == "status"]
+    assert shown.unbalanced == []
+    assert not [at for at in page(fitted()).all("p") if at.get("role") == "status"]
 
 
 def test_the_page_says_when_a_scale_is_a_guess():
@@ -197,8 +283,14 @@ def test_the_report_is_written_whole(tmp_path):
     assert written == render(model, table="people.parquet")
 
 
-def test_a_model_file_gives_the_same_report(tmp_path):
-    model = fitted()
+@pytest.mark.parametrize(
+    "change", [lambda model: model, without, unlimited, make_constant], ids=range(4)
+)
+@pytest.mark.parametrize("settings", [{}, {"guarantee": "paper", "random_state": 3}], ids=str)
+def test_a_model_file_gives_the_same_report(tmp_path, monkeypatch, change, settings):
+    monkeypatch.setitem(METHODS, "tukey", HOME)
+    model = change(fitted(made_by=Choosy(**settings)))
+    model.privacy_ = dataclasses.replace(model.privacy_, private=not settings)
     nolook.save(model, tmp_path / "model.json")
     again = nolook.load(tmp_path / "model.json")
     assert render(again, table="t") == render(model, table="t")

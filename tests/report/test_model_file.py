@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 import nolook
 from nolook import LinearRegression, ModelFileError, ParameterError
 from nolook.algorithms.scaling import Scaling
-from tests.report.hand_made import fitted
+from tests.report.edited import load_text, refusal
+from tests.report.hand_made import OPTIONAL, fitted, make_constant, unlimited, without
 
 RECIPE = {
     "features": ["city", "age"],
@@ -40,22 +41,6 @@ def document(tmp_path):
     return json.loads((tmp_path / "valid.json").read_text(encoding="utf-8"))
 
 
-def load_text(tmp_path, text):
-    path = tmp_path / "edited.json"
-    path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return nolook.load(path)
-
-
-def refusal(tmp_path, text):
-    with pytest.raises(ModelFileError) as caught:
-        load_text(tmp_path, text)
-    message = str(caught.value)
-    assert "\n" not in message
-    assert "edited.json" in message
-    assert caught.value.__cause__ is None
-    return message
-
-
 def bits(value):
     return np.asarray(value, dtype=np.float64).tobytes()
 
@@ -63,9 +48,12 @@ def bits(value):
 def assert_same(loaded, model):
     for attribute in ATTRIBUTES:
         ours, theirs = getattr(loaded, attribute), getattr(model, attribute)
-        assert bits(ours) == bits(theirs), attribute
-        assert np.shape(ours) == np.shape(theirs)
-        assert type(ours) is type(theirs)
+        assert type(ours) is type(theirs), attribute
+        if theirs is not None:
+            assert bits(ours) == bits(theirs), attribute
+            assert np.shape(ours) == np.shape(theirs)
+    assert loaded.row_norm_ == model.row_norm_
+    assert loaded.scaling_.limit == model.scaling_.limit
     assert loaded.scaling_.names == model.scaling_.names
     for part in ("center", "scale"):
         assert bits(getattr(loaded.scaling_, part)) == bits(getattr(model.scaling_, part))
@@ -85,13 +73,64 @@ def test_a_model_comes_back_as_it_was(tmp_path):
     assert loaded.get_params() == {"epsilon": 0.5, "delta": 1e-7, "random_state": None}
 
 
-def test_a_loaded_model_predicts_the_same(tmp_path):
-    model = fitted(("x0", "x1", "y"))
+@pytest.mark.parametrize("row_norm", [np.inf, 2.5, 0.1])
+@pytest.mark.parametrize("change", [lambda model: model, unlimited, without, make_constant])
+def test_a_loaded_model_predicts_the_same(tmp_path, change, row_norm):
+    model = change(fitted(("x0", "x1", "y")))
+    model.row_norm_ = row_norm
     del model.feature_names_in_  # fitted to arrays
     nolook.save(model, tmp_path / "model.json")
     loaded = nolook.load(str(tmp_path / "model.json"))
     rows = np.random.default_rng(0).normal(size=(50, 2)) * 100
     assert loaded.predict(rows).tobytes() == model.predict(rows).tobytes()
+
+
+def test_what_is_not_limited_or_estimated_is_null_in_the_file(tmp_path):
+    model = without(unlimited(fitted(NAMES)))
+    nolook.save(model, tmp_path / "model.json")
+    document = json.loads((tmp_path / "model.json").read_text(encoding="utf-8"))
+    assert document["label_range"] == [None, None]
+    assert document["row_norm"] is None
+    assert document["scaling"]["limit"] is None
+    assert document["coef_interval"] is None
+    assert set(document["metrics"].values()) == {None}
+    loaded = nolook.load(tmp_path / "model.json")
+    assert_same(loaded, model)
+    assert "row_norm_" not in vars(loaded)
+
+
+@pytest.mark.parametrize("attribute", OPTIONAL)
+def test_any_one_estimate_may_be_missing(tmp_path, attribute):
+    model = without(fitted(NAMES), attribute)
+    nolook.save(model, tmp_path / "model.json")
+    loaded = nolook.load(tmp_path / "model.json")
+    assert_same(loaded, model)
+    assert getattr(loaded, attribute) is None
+
+
+@pytest.mark.parametrize("ends", [(-np.inf, 2.0), (-1.5, np.inf), (0.0, 0.0)])
+def test_either_end_of_the_label_range_may_be_infinite(tmp_path, ends):
+    model = fitted(NAMES)
+    model.label_range_ = ends
+    nolook.save(model, tmp_path / "model.json")
+    assert nolook.load(tmp_path / "model.json").label_range_ == ends
+
+
+def test_a_constant_says_so_in_the_file(tmp_path):
+    nolook.save(make_constant(fitted(NAMES)), tmp_path / "model.json")
+    assert nolook.load(tmp_path / "model.json").failed_ is True
+    document = json.loads((tmp_path / "model.json").read_text(encoding="utf-8"))
+    document["failed"] = False
+    assert load_text(tmp_path, json.dumps(document)).failed_ is False
+    for wrong in (None, 1, "true"):
+        document["failed"] = wrong
+        assert "true or false" in refusal(tmp_path, json.dumps(document))
+    document |= {"failed": True, "coef": [0.0, 1.0, 0.0]}
+    assert "zeros" in refusal(tmp_path, json.dumps(document))
+
+
+def test_a_model_that_cannot_fail_has_no_such_key(document):
+    assert "failed" not in document
 
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
@@ -125,7 +164,7 @@ def test_every_finite_model_round_trips_bit_for_bit(tmp_path_factory, data, colu
 
 def test_the_file_says_what_it_is(document):
     assert document["format"] == "nolook-model"
-    assert document["schema_version"] == 1
+    assert document["schema_version"] == 2
     assert document["nolook_version"] == nolook.__version__
     assert document["method"] == "linear"
     assert document["privacy"]["private"] is True
@@ -171,10 +210,10 @@ def test_a_file_cut_short_anywhere_is_refused(tmp_path, document):
         refusal(tmp_path, text[:length])
 
 
-@pytest.mark.parametrize("version", [0, 2, "1", 1.0, True, None])
+@pytest.mark.parametrize("version", [0, 1, 3, "2", 2.0, True, None])
 def test_an_unknown_version_is_refused(tmp_path, document, version):
     document["schema_version"] = version
-    assert "expected schema_version 1" in refusal(tmp_path, json.dumps(document))
+    assert "expected schema_version 2" in refusal(tmp_path, json.dumps(document))
 
 
 def test_a_missing_file_and_a_folder_are_refused(tmp_path):
@@ -213,6 +252,15 @@ def edited(document, path, change):
     return again
 
 
+MAY_BE_NULL = {
+    ("recipe",),
+    ("coef_interval",),
+    ("intercept_interval",),
+    ("label_range", 0),
+    ("row_norm",),
+    ("scaling", "limit"),
+    *(("metrics", key) for key in ("r2", "r2_interval", "rmse", "rmse_interval")),
+}
 WRONG = (None, True, -1.5, "", "text", [], {}, [None], [[]], {"a": 1}, 10**400, [1.0] * 7)
 
 
@@ -236,10 +284,11 @@ def test_a_file_with_any_one_value_of_another_kind_is_refused(tmp_path, document
     tried = 0
     for path in places(document):
         # Privacy: see below. Without a recipe the model is one of arrays.
-        wrongs = WRONG[1:] if path == ("recipe",) else WRONG
+        wrongs = WRONG[1:] if path in MAY_BE_NULL else WRONG
         for wrong in wrongs if path[0] != "privacy" else ():
-            same_kind = type(wrong) is type(value_at(document, path))
-            if same_kind and not isinstance(wrong, list | dict):
+            value = value_at(document, path)
+            same_kind = type(wrong) is type(value)
+            if same_kind and (wrong == value or not isinstance(wrong, list | dict)):
                 continue
 
             def put(at, key, wrong=wrong):
@@ -251,7 +300,7 @@ def test_a_file_with_any_one_value_of_another_kind_is_refused(tmp_path, document
 
 
 def test_an_unknown_key_is_refused_anywhere(tmp_path, document):
-    for path in [(), ("metrics",), ("scaling",), ("recipe",), ("privacy",)]:
+    for path in [(), ("metrics",), ("scaling",), ("recipe",), ("parameters",), ("privacy",)]:
         changed = edited(document, (*path, "added"), lambda at, key: at.update({key: 1}))
         message = refusal(tmp_path, json.dumps(changed))
         assert "'added' is unknown" in message or "in privacy, " in message
@@ -275,6 +324,9 @@ def test_privacy_is_read_strictly(tmp_path, document):
         (("coef",), [1.0], "expected coef to have 3 entries"),
         (("coef_interval", 0), [2.0, 1.0], "lower ends before upper ends"),
         (("label_range",), [2.0, 1.0], "lower ends before upper ends"),
+        (("label_range",), [None, None, None], "expected label_range to have 2 entries"),
+        (("row_norm",), 0.0, "expected row_norm to be a number above 0"),
+        (("scaling", "limit"), 0.0, "expected scaling.limit to be a number above 0"),
         (("metrics", "r2_interval"), [0.5, 0.25], "lower ends before upper ends"),
         (("scaling", "scale", 0), 0.0, "above 0"),
         (("scaling", "names"), ["a", "b", "age", "income"], "the features and the label"),

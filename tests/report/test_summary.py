@@ -7,10 +7,32 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nolook.report.methods import METHODS, check_method, estimator_class, method_of
+from nolook import ParameterError
+from nolook.report.methods import (
+    METHODS,
+    check_method,
+    estimator_class,
+    method_of,
+    method_parameters,
+)
 from nolook.report.picture import shortened
-from nolook.report.summary import certainty_in_words, coefficients, number
-from tests.report.hand_made import fitted, guarantee
+from nolook.report.summary import (
+    certainty_in_words,
+    coefficients,
+    label_range_in_words,
+    number,
+    origin_of_scales,
+)
+from nolook.report.wording import failure_in_words, method_in_words, why_not_private
+from tests.report.hand_made import (
+    HOME,
+    Choosy,
+    fitted,
+    guarantee,
+    make_constant,
+    unlimited,
+    without,
+)
 
 
 def test_effects_are_coefficients_times_scales():
@@ -18,10 +40,17 @@ def test_effects_are_coefficients_times_scales():
     for one, value, ends, scale in zip(
         coefficients(model), model.coef_, model.coef_interval_, model.scaling_.scale, strict=False
     ):
-        assert (one.value, one.low, one.high) == (value, *ends)
-        effects = (one.effect, one.effect_low, one.effect_high)
-        assert effects == (value * scale, ends[0] * scale, ends[1] * scale)
+        assert (one.value, one.ends) == (value, tuple(ends))
+        assert (one.effect, one.effect_ends) == (value * scale, tuple(ends * scale))
         assert one.clear == (ends[0] > 0 or ends[1] < 0)
+
+
+def test_without_intervals_nothing_is_clear_or_unclear():
+    model = fitted(("a", "b", "c", "y"))
+    ordinary = coefficients(model)
+    for one, before in zip(coefficients(without(model)), ordinary, strict=True):
+        assert (one.ends, one.effect_ends, one.clear) == (None, None, None)
+        assert (one.value, one.effect) == (before.value, before.effect)
 
 
 def test_effects_beyond_the_doubles_stay_finite():
@@ -68,6 +97,75 @@ def test_numbers_have_no_negative_zero():
     assert number(-1e-300) == "-1e-300"
 
 
+@pytest.mark.parametrize(
+    ("ends", "expected"),
+    [
+        ((-1.0, 2.5), "stay between -1 and 2.5"),
+        ((-math.inf, 2.5), "stay at or below 2.5"),
+        ((-1.0, math.inf), "stay at or above -1"),
+        ((-math.inf, math.inf), "have no limits"),
+    ],
+)
+def test_the_range_of_predictions_is_said_in_words(ends, expected):
+    model = fitted()
+    model.label_range_ = ends
+    assert label_range_in_words(model) == expected
+
+
+@pytest.mark.parametrize(
+    ("change", "bounds", "expected"),
+    [
+        (lambda model: model, "private", "found privately"),
+        (unlimited, "private", "set beforehand"),
+        (unlimited, "oracle", "read off the table"),
+    ],
+)
+def test_the_origin_of_the_scales_is_that_of_the_release(change, bounds, expected):
+    heading, sentence = origin_of_scales(change(fitted(made_by=Choosy(bounds=bounds))))
+    assert heading == f"Scales {expected}"
+    assert ("noisy histograms" in sentence) == (expected == "found privately")
+    assert ("without looking" in sentence) == (expected == "set beforehand")
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_each_method_is_described_in_a_sentence_or_two(method):
+    words = method_in_words(estimator_class(method)())
+    assert 1 <= words.count(". ") + 1 <= 2
+    assert words.endswith(".")
+    assert words.isascii()
+
+
+def test_a_reason_other_than_a_seed_is_named_and_no_seed_is_blamed():
+    assert why_not_private(Choosy(random_state=1))[0] == "a known seed"
+    for settings, shown in (
+        ({"guarantee": "paper"}, "guarantee='paper'"),
+        ({"bounds": "oracle"}, "bounds='oracle'"),
+        ({"bounds": "oracle", "guarantee": "paper"}, "bounds='oracle' and guarantee='paper'"),
+    ):
+        short, sentence = why_not_private(Choosy(**settings))
+        assert short == shown
+        assert shown in sentence
+        assert "seed" not in sentence
+
+
+def test_only_a_failed_fit_is_called_failed():
+    assert failure_in_words(fitted()) is None
+    model = fitted()
+    model.failed_ = False
+    assert failure_in_words(model) is None
+    words = failure_in_words(make_constant(fitted()))
+    assert "12.5" in words
+    assert words.count(".") == 2  # one of them in the number
+
+
+def test_options_of_one_method_are_refused_for_the_others():
+    options = {"--bound-x": 2.0, "--bound-y": None, "--on-failure": None}
+    assert method_parameters("adassp", options) == {"bound_X": 2.0}
+    with pytest.raises(ParameterError, match=r"--bound-x is 2\.0, but the method is linear"):
+        method_parameters("linear", options)
+    assert method_parameters("linear", dict.fromkeys(options)) == {}
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_each_method_has_an_estimator_that_knows_its_method(method):
     assert check_method(method) == method
@@ -79,4 +177,19 @@ def test_a_subclass_belongs_to_its_parents_method():
         pass
 
     assert method_of(Ours()) == "linear"
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_the_nearest_parent_names_the_method(monkeypatch, order):
+    class Nearer(Choosy):
+        __module__, __qualname__ = "elsewhere", "Nearer"
+
+    homes = {"far": HOME, "near": ("elsewhere", "Nearer")}
+    for method in list(homes)[::order]:
+        monkeypatch.setitem(METHODS, method, homes[method])
+    assert method_of(Nearer()) == "near"
+    assert method_of(Choosy()) == "far"
+
+
+def test_other_objects_have_no_method():
     assert method_of(object()) is None

@@ -2,24 +2,42 @@
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from html import escape
 from importlib.resources import files
 from pathlib import Path
 
 import nolook
+from nolook.privacy.guarantee import GaussianEvent
+from nolook.report._markup import count, meter, named, row, section, table_of
 from nolook.report.files import one_line, write_text
-from nolook.report.methods import FittedModel, method_of, recipe_of
+from nolook.report.methods import (
+    FittedModel,
+    method_of,
+    own_parameters,
+    recipe_of,
+)
 from nolook.report.picture import MOST_SHOWN, coefficient_picture, shortened
 from nolook.report.summary import (
     CONFIDENCE,
     Coefficient,
     certainty_in_words,
     coefficients,
+    estimate,
+    has_intervals,
     interval,
+    label_range_in_words,
     number,
+    origin_of_scales,
     spending,
+)
+from nolook.report.wording import (
+    NOT_ESTIMATED,
+    failure_in_words,
+    method_in_words,
+    why_not_private,
 )
 
 __all__ = ["render", "write_report"]
@@ -70,11 +88,13 @@ def render(model: FittedModel, *, table: str) -> str:
     title = f"{kind} of {one_line(label)}"
     body = [
         '<p class="kicker">nolook report</p>',
-        f"<h1>{kind} of {_name(label)}</h1>",
+        f"<h1>{kind} of {named(label)}</h1>",
         _lead(table, label, len(found)),
-        "" if model.privacy_.private else _banner(),
+        "" if model.privacy_.private else _banner(model),
+        _failure(model),
         _figures(model),
         _guarantee(model),
+        _method(model),
         _coefficients(model, found, label),
         _fit(model, label),
         _scales(model),
@@ -107,65 +127,41 @@ def render(model: FittedModel, *, table: str) -> str:
 
 def _lead(table: str, label: str, columns: int) -> str:
     return (
-        f'<p class="quiet">From the table {_name(table)}: how {_name(label)} depends on '
-        f"{_count(columns, 'column')}.</p>"
+        f'<p class="quiet">From the table {named(table)}: how {named(label)} depends on '
+        f"{count(columns, 'column')}.</p>"
     )
 
 
-def _name(text: str) -> str:
-    """Escape a name and keep its writing direction to itself."""
-    return f"<bdi>{escape(one_line(text))}</bdi>"
-
-
-def _count(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
-def _section(name: str, heading: str, *parts: str, kind: str = "") -> str:
-    styled = f' class="{kind}"' if kind else ""
-    inside = "\n".join(parts)
-    return (
-        f'<section{styled} aria-labelledby="{name}">\n<h2 id="{name}">{escape(heading)}</h2>\n'
-        f"{inside}\n</section>"
-    )
-
-
-def _table(caption: str, heads: Sequence[str], rows: Iterable[str]) -> str:
-    first, *others = heads
-    columns = f'<th scope="col">{escape(first)}</th>' + "".join(
-        f'<th scope="col" class="number">{escape(head)}</th>' for head in others
-    )
-    return (
-        f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(caption)}">\n'
-        f"<table>\n<caption>{escape(caption)}</caption>\n<thead><tr>{columns}</tr></thead>\n<tbody>\n"
-        + "\n".join(rows)
-        + "\n</tbody>\n</table>\n</div>"
-    )
-
-
-def _row(name: str, cells: Iterable[str], kind: str = "") -> str:
-    styled = f' class="{kind}"' if kind else ""
-    numbers = "".join(f'<td class="number">{cell}</td>' for cell in cells)
-    return f'<tr{styled}><th scope="row">{_name(name)}</th>{numbers}</tr>'
-
-
-def _banner() -> str:
+def _banner(model: FittedModel) -> str:
+    _, reason = why_not_private(model)
     return (
         '<div class="banner" role="alert"><strong>NOT PRIVATE</strong>'
-        "<p>The noise of this release was drawn from a known seed (random_state), so it can be "
-        "drawn again and taken away. This page is for experiments with public data; "
+        f"<p>{escape(reason)} This page is for experiments with public data; "
         "do not give it out as a private release.</p></div>"
     )
 
 
+def _failure(model: FittedModel) -> str:
+    failure = failure_in_words(model)
+    return "" if failure is None else f'<p class="notice" role="status">{escape(failure)}</p>'
+
+
 def _figures(model: FittedModel) -> str:
     guarantee = model.privacy_
-    budget = f"epsilon {number(guarantee.epsilon)}", f"delta {number(guarantee.delta)}"
-    shown = [
-        ("Privacy loss", *budget) if guarantee.private else ("Privacy", "none", "a known seed"),
-        ("Variance explained", f"R² {number(model.r2_)}", interval(model.r2_interval_)),
-        ("Typical error", f"RMSE {number(model.rmse_)}", interval(model.rmse_interval_)),
-    ]
+    if guarantee.private:
+        privacy = "Privacy loss", f"epsilon {number(guarantee.epsilon)}"
+        shown = [(*privacy, f"delta {number(guarantee.delta)}")]
+    else:
+        shown = [("Privacy", "none", escape(why_not_private(model)[0]))]
+    for head, short, value, ends in (
+        ("Variance explained", "R²", model.r2_, model.r2_interval_),
+        ("Typical error", "RMSE", model.rmse_, model.rmse_interval_),
+    ):
+        if value is None:
+            shown.append((head, "unknown", NOT_ESTIMATED))
+        else:
+            small = f"interval {NOT_ESTIMATED}" if ends is None else interval(ends)
+            shown.append((head, f"{short} {number(value)}", small))
     cards = "\n".join(
         f'<div><dt>{head}</dt><dd><span class="big">{big}</span><br>'
         f'<span class="quiet">{small}</span></dd></div>'
@@ -181,7 +177,7 @@ def _guarantee(model: FittedModel) -> str:
         "The number of rows is protected too, which is why this page does not tell it. What is "
         "true of the population can still be learned: that is what the model is for."
     )
-    return _section(
+    return section(
         "guarantee",
         "The guarantee",
         f"<p>{escape(guarantee.in_words())}</p>",
@@ -191,62 +187,83 @@ def _guarantee(model: FittedModel) -> str:
     )
 
 
+def _method(model: FittedModel) -> str:
+    words = method_in_words(model)
+    return section("method", "The method", f"<p>{escape(words)}</p>") if words else ""
+
+
 def _coefficients(model: FittedModel, found: Sequence[Coefficient], label: str) -> str:
     axis = f"change of {shortened(one_line(label), 30)} when a column grows by its scale"
     omitted = "" if len(found) <= MOST_SHOWN else f" The {MOST_SHOWN} largest are drawn."
+    known = has_intervals(model)
+    cells = [(one.name, number(one.value), one.ends, number(one.effect)) for one in found]
+    ends = model.intercept_interval_
     rows = [
-        _row(
-            one.name,
-            (number(one.value), interval((one.low, one.high)), number(one.effect)),
-        )
-        for one in found
+        row(name, (value, interval(own), effect) if known else (value, effect))
+        for name, value, own, effect in cells
     ]
-    rows.append(
-        _row(
-            "intercept",
-            (number(model.intercept_), interval(model.intercept_interval_), ""),
-            "intercept",
-        )
-    )
-    return _section(
+    constant = number(model.intercept_)
+    last = (constant, interval(ends), "") if known else (constant, "")
+    rows.append(row("intercept", last, "intercept"))
+    heads = ["Column", "Coefficient", "Times the column's scale"]
+    if known:
+        heads.insert(2, f"{CONFIDENCE} interval")
+    return section(
         "coefficients",
         "Coefficients",
         '<figure>\n<div class="scroll" tabindex="0" role="region" aria-label="Picture of the '
         f'coefficients">\n{coefficient_picture(found, axis)}\n</div>',
-        f"<figcaption>Each coefficient times the private scale of its column, so that columns in "
-        f"different units compare. Lines are {CONFIDENCE} intervals, for sampling and privacy "
-        "noise together. A filled point has an interval without 0, a hollow one may be noise; an "
-        f"arrow stands for an interval that leaves the picture.{omitted}</figcaption>\n</figure>",
-        _table(
+        "<figcaption>Each coefficient times the scale of its column, so that columns in different "
+        f"units compare. {_about_intervals(model)}{omitted}</figcaption>\n</figure>",
+        table_of(
             "Coefficients in the table's own units: change of the label for one unit of the column",
-            ("Column", "Coefficient", f"{CONFIDENCE} interval", "Times the column's scale"),
+            heads,
             rows,
         ),
     )
 
 
-def _fit(model: FittedModel, label: str) -> str:
-    low, high = model.label_range_
-    return _section(
-        "fit",
-        "How well it fits",
-        _table(
-            "Estimated from the same noisy sums as the model, at no further cost",
-            ("Measure", "Estimate", f"{CONFIDENCE} interval"),
-            (
-                _row(
-                    "R², share of the label's variance that the model explains",
-                    (number(model.r2_), interval(model.r2_interval_)),
-                ),
-                _row(
-                    "RMSE, typical error in units of the label",
-                    (number(model.rmse_), interval(model.rmse_interval_)),
-                ),
-            ),
-        ),
-        '<p class="note">Both are of the training rows as they were clipped to the ranges below. '
-        f"Predictions of {_name(label)} stay between {number(low)} and {number(high)}.</p>",
+def _about_intervals(model: FittedModel) -> str:
+    if model.coef_interval_ is None:
+        return (
+            "This method estimates no intervals: how far sampling and privacy noise may have moved "
+            "a coefficient is not known."
+        )
+    return (
+        f"Lines are {CONFIDENCE} intervals, for sampling and privacy noise together. A filled "
+        "point has an interval without 0, a hollow one may be noise; an arrow stands for an "
+        "interval that leaves the picture."
     )
+
+
+def _fit(model: FittedModel, label: str) -> str:
+    measures = (
+        (
+            "R², share of the label's variance that the model explains",
+            model.r2_,
+            model.r2_interval_,
+        ),
+        ("RMSE, typical error in units of the label", model.rmse_, model.rmse_interval_),
+    )
+    limits = f"Predictions of {named(label)} {label_range_in_words(model)}."
+    if all(value is None for _, value, _ in measures):
+        silent = (
+            "This method does not estimate how well the model fits. To measure it on the table "
+            "would be another release, with a cost of its own."
+        )
+        parts = [f"<p>{silent}</p>", f'<p class="note">{limits}</p>']
+    else:
+        clipped = math.isfinite(model.scaling_.limit)
+        rows = "the training rows as they were clipped to the ranges below"
+        parts = [
+            table_of(
+                "Estimated from the same noisy sums as the model, at no further cost",
+                ("Measure", "Estimate", f"{CONFIDENCE} interval"),
+                [row(name, (estimate(value), interval(ends))) for name, value, ends in measures],
+            ),
+            f'<p class="note">They are of {rows if clipped else "the training rows"}. {limits}</p>',
+        ]
+    return section("fit", "How well it fits", *parts)
 
 
 def _scales(model: FittedModel) -> str:
@@ -254,65 +271,85 @@ def _scales(model: FittedModel) -> str:
     values = zip(scaling.center, scaling.scale, scaling.low, scaling.high, strict=True)
     marked = zip(scaling.names, scaling.visible, values, strict=True)
     rows = [
-        _row(name if visible else f"{name} *", [number(float(value)) for value in four])
+        row(name if visible else f"{name} *", [_limit(float(value)) for value in four])
         for name, visible, four in marked
     ]
     hidden = (
         '<p class="note">* The values of this column did not stand out from the noise: the table '
         "has too few rows for this budget, and the scale is a guess.</p>"
     )
-    return _section(
+    shrunk = (
+        f'<p class="note">A row is shrunk where the norm of 1 and its scaled columns is above '
+        f"{number(model.row_norm_)}, in training and in predictions.</p>"
+    )
+    heading, source = origin_of_scales(model)
+    clipped = (
+        "values are clipped to the range"
+        if math.isfinite(scaling.limit)
+        else "columns are not clipped one by one"
+    )
+    return section(
         "scales",
-        "Scales found privately",
-        _table(
-            "Nobody gave bounds: centre and scale come from noisy histograms, values are "
-            "clipped to the range; the label is last",
+        heading,
+        table_of(
+            f"{source}, {clipped}; the label is last",
             ("Column", "Centre", "Scale", "Lower end", "Upper end"),
             rows,
         ),
+        shrunk if math.isfinite(model.row_norm_) else "",
         "" if all(scaling.visible) else hidden,
     )
 
 
+def _limit(value: float) -> str:
+    return number(value) if math.isfinite(value) else "none"
+
+
 def _spending(model: FittedModel) -> str:
     parts = spending(model.privacy_)
-    rows = (_row(part.name, (part.mechanism, part.cost, _meter(part.share))) for part in parts)
-    return _section(
+    squares = (
+        "The parts of Gaussian noise compose: the squares of their mu add up. "
+        if any(isinstance(event, GaussianEvent) for event in model.privacy_.mechanisms)
+        else ""
+    )
+    rows = (row(part.name, (part.mechanism, part.cost, meter(part.share))) for part in parts)
+    return section(
         "spending",
         "What was spent on what",
-        _table(
-            f"{_count(len(parts), 'noisy release')}, which together stay within the budget",
+        table_of(
+            f"{count(len(parts), 'noisy release')}, which together stay within the budget",
             ("Released", "Mechanism", "Cost", "Share of the budget"),
             rows,
         ),
-        '<p class="note">The parts of Gaussian noise compose: the squares of their mu add up. '
+        f'<p class="note">{squares}'
         "Everything else on this page was computed from these releases and costs nothing.</p>",
-    )
-
-
-def _meter(share: float | None) -> str:
-    if share is None:
-        return ""
-    return (
-        f'<span class="meter">{100 * share:.0f} %<svg width="80" height="10" aria-hidden="true">'
-        '<rect class="back" width="80" height="10" rx="5"/>'
-        f'<rect class="part" width="{80 * share:.1f}" height="10" rx="5"/></svg></span>'
     )
 
 
 def _settings(model: FittedModel, table: str) -> str:
     guarantee = model.privacy_
+    origin = (
+        ("Noise", "operating system's entropy")
+        if guarantee.private
+        else ("Not private because of", why_not_private(model)[0])
+    )
     settings = [
         ("Table", table),
         ("Label", model.scaling_.names[-1]),
         ("Columns", ", ".join(model.scaling_.names[:-1])),
         ("Method", method_of(model) or type(model).__name__),
+        *_parameters(model),
         ("epsilon", repr(guarantee.epsilon)),
         ("delta", repr(guarantee.delta)),
         ("Neighbouring tables", f"{guarantee.relation} of one {guarantee.unit}"),
         ("Missing values", recipe_of(model)["missing"]),
-        ("Noise", "operating system's entropy" if guarantee.private else "a seed: not private"),
+        origin,
         ("Made with", f"nolook {nolook.__version__}"),
     ]
-    entries = "\n".join(f"<dt>{head}</dt><dd>{_name(str(value))}</dd>" for head, value in settings)
-    return _section("settings", "How it was made", f'<dl class="settings">\n{entries}\n</dl>')
+    entries = "\n".join(f"<dt>{head}</dt><dd>{named(str(value))}</dd>" for head, value in settings)
+    return section("settings", "How it was made", f'<dl class="settings">\n{entries}\n</dl>')
+
+
+def _parameters(model: FittedModel) -> list[tuple[str, str]]:
+    own = ", ".join(f"{name}={value!r}" for name, value in own_parameters(model).items())
+    return [("Parameters of the method", own)] if own else []

@@ -5,11 +5,12 @@ Standard library only, so that the command line knows the names without loading 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
 from nolook._validation import check_choice
+from nolook.errors import ParameterError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,7 +27,12 @@ __all__ = [
     "FittedModel",
     "check_method",
     "estimator_class",
+    "has_failed",
     "method_of",
+    "method_parameters",
+    "own_parameters",
+    "recipe_of",
+    "unproved_settings",
 ]
 
 #: Method name -> module and class of its estimator.
@@ -34,22 +40,34 @@ METHODS = {"linear": ("nolook.estimators.linear", "LinearRegression")}
 #: What ``auto`` stands for.
 DEFAULT_METHOD = "linear"
 
+# Option of the command line that only one method has -> that method and its parameter.
+_OPTIONS = {
+    "--bound-x": ("adassp", "bound_X"),
+    "--bound-y": ("adassp", "bound_y"),
+    "--on-failure": ("tukey", "on_failure"),
+}
+# Parameters all methods have; the guarantee holds the first two, a seed is never kept.
+_COMMON = frozenset({"epsilon", "delta", "random_state"})
+# Settings that take the guarantee away.
+_UNPROVED = frozenset({("guarantee", "paper"), ("bounds", "oracle")})
+
 #: Called with a step's name, how many steps are done and how many there are.
 Progress: TypeAlias = Callable[[str, int, int], None]
 
 
 class FittedModel(Protocol):
-    """What a fitted linear model has; d is the number of features."""
+    """What a fitted linear model has; an estimate its method does not make is None."""
 
     coef_: NDArray[np.float64]
-    coef_interval_: NDArray[np.float64]
+    coef_interval_: NDArray[np.float64] | None
     intercept_: float
-    intercept_interval_: NDArray[np.float64]
-    r2_: float
-    r2_interval_: NDArray[np.float64]
-    rmse_: float
-    rmse_interval_: NDArray[np.float64]
+    intercept_interval_: NDArray[np.float64] | None
+    r2_: float | None
+    r2_interval_: NDArray[np.float64] | None
+    rmse_: float | None
+    rmse_interval_: NDArray[np.float64] | None
     label_range_: tuple[float, float]
+    row_norm_: float
     scaling_: Scaling
     privacy_: PrivacyGuarantee
     feature_names_in_: NDArray[np.object_]
@@ -63,6 +81,9 @@ class FittedModel(Protocol):
 
     def predict(self, X: object) -> NDArray[np.float64]:
         """Predict the label of each row, shape (rows,)."""
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name."""
 
 
 def check_method(value: str, name: str = "method") -> str:
@@ -121,9 +142,102 @@ def method_of(estimator: object) -> str | None:
     -------
     str or None
     """
-    # By name along the base classes, so that nothing has to be loaded to tell.
-    classes = {(kind.__module__, kind.__qualname__) for kind in type(estimator).__mro__}
-    return next((method for method, home in METHODS.items() if home in classes), None)
+    # By name along the base classes, nearest first, so that nothing has to be loaded to tell.
+    homes = {home: method for method, home in METHODS.items()}
+    classes = ((kind.__module__, kind.__qualname__) for kind in type(estimator).__mro__)
+    return next((homes[kind] for kind in classes if kind in homes), None)
+
+
+def method_parameters(method: str, options: Mapping[str, object]) -> dict[str, Any]:
+    """Translate the options of the command line that only some methods have.
+
+    Parameters
+    ----------
+    method : str
+        A key of :data:`METHODS`.
+    options : mapping
+        Values by option; None stands for an option that was not given.
+
+    Returns
+    -------
+    dict
+        Parameters of the method's estimator, for those options that were given.
+
+    Raises
+    ------
+    ParameterError
+        If an option belongs to another method.
+
+    Examples
+    --------
+    >>> method_parameters("tukey", {"--on-failure": "constant", "--bound-x": None})
+    {'on_failure': 'constant'}
+    """
+    chosen: dict[str, Any] = {}
+    for option, value in options.items():
+        if value is None:
+            continue
+        home, parameter = _OPTIONS[option]
+        if home != method:
+            raise ParameterError(
+                f"{option} is {value!r}, but the method is {method}; expected --method {home} "
+                f"(or leave {option} out)"
+            )
+        chosen[parameter] = value
+    return chosen
+
+
+def own_parameters(model: FittedModel) -> dict[str, Any]:
+    """Return the parameters of a model's method, without those that all methods have.
+
+    Parameters
+    ----------
+    model : fitted estimator
+
+    Returns
+    -------
+    dict
+    """
+    given = model.get_params(deep=False)
+    return {name: value for name, value in given.items() if name not in _COMMON}
+
+
+def unproved_settings(parameters: Mapping[str, object]) -> tuple[str, ...]:
+    """List the settings that take the guarantee away, as they would be written in Python.
+
+    Parameters
+    ----------
+    parameters : mapping
+        As :func:`own_parameters` returns them.
+
+    Returns
+    -------
+    tuple of str
+
+    Examples
+    --------
+    >>> unproved_settings({"guarantee": "paper", "n_models": 100})
+    ("guarantee='paper'",)
+    """
+    return tuple(
+        f"{name}={value!r}"
+        for name, value in parameters.items()
+        if isinstance(value, str) and (name, value) in _UNPROVED
+    )
+
+
+def has_failed(model: FittedModel) -> bool:
+    """Tell whether a private test failed and the model is a constant instead.
+
+    Parameters
+    ----------
+    model : fitted estimator
+
+    Returns
+    -------
+    bool
+    """
+    return bool(getattr(model, "failed_", False))
 
 
 def recipe_of(model: FittedModel) -> dict[str, Any]:

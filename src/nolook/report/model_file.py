@@ -7,12 +7,13 @@ they come back bit for bit.
 from __future__ import annotations
 
 import json
+import math
 import os
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from types import NoneType
+from typing import Any, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,15 +22,24 @@ import nolook
 from nolook.algorithms.scaling import Scaling
 from nolook.errors import ModelFileError, ParameterError
 from nolook.privacy.guarantee import Budget, PrivacyGuarantee
+from nolook.report._strict import Broken, array, fits, keys, limit, names, parse, read, text
 from nolook.report.files import one_line, write_text
-from nolook.report.methods import METHODS, FittedModel, estimator_class, method_of, recipe_of
+from nolook.report.methods import (
+    METHODS,
+    FittedModel,
+    estimator_class,
+    has_failed,
+    method_of,
+    own_parameters,
+    recipe_of,
+    unproved_settings,
+)
 from nolook.tables.design import Feature
 
 __all__ = ["load", "save"]
 
 _FORMAT = "nolook-model"
-_SCHEMA_VERSION = 1
-_LARGEST_FILE = 64 * 2**20  # bytes; a model of 100,000 features has about half as many
+_SCHEMA_VERSION = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +56,15 @@ class _Numbers:
         Maps the number of features to the shape of the array; ``()`` is a plain float.
     ordered : bool
         Whether the last axis holds a lower and an upper end.
+    optional : bool
+        Whether a method need not estimate it: the attribute is then None and the file has null.
     """
 
     key: str
     attribute: str
     shape: Callable[[int], tuple[int, ...]]
     ordered: bool = False
+    optional: bool = False
 
 
 def _single(_: int) -> tuple[int, ...]:
@@ -65,25 +78,30 @@ def _pair(_: int) -> tuple[int, ...]:
 # Every number of a fitted model; METRICS are those kept under the key "metrics".
 _MODEL = (
     _Numbers("coef", "coef_", lambda features: (features,)),
-    _Numbers("coef_interval", "coef_interval_", lambda features: (features, 2), ordered=True),
+    _Numbers(
+        "coef_interval",
+        "coef_interval_",
+        lambda features: (features, 2),
+        ordered=True,
+        optional=True,
+    ),
     _Numbers("intercept", "intercept_", _single),
-    _Numbers("intercept_interval", "intercept_interval_", _pair, ordered=True),
-    _Numbers("label_range", "label_range_", _pair, ordered=True),
+    _Numbers("intercept_interval", "intercept_interval_", _pair, ordered=True, optional=True),
 )
 _METRICS = (
-    _Numbers("r2", "r2_", _single),
-    _Numbers("r2_interval", "r2_interval_", _pair, ordered=True),
-    _Numbers("rmse", "rmse_", _single),
-    _Numbers("rmse_interval", "rmse_interval_", _pair, ordered=True),
+    _Numbers("r2", "r2_", _single, optional=True),
+    _Numbers("r2_interval", "r2_interval_", _pair, ordered=True, optional=True),
+    _Numbers("rmse", "rmse_", _single, optional=True),
+    _Numbers("rmse_interval", "rmse_interval_", _pair, ordered=True, optional=True),
 )
 _SCALES = ("center", "scale")
 _POLICIES = ("error", "drop-row", "zero")
-_LARGEST_NUMBER = sys.float_info.max
 _KEYS = frozenset(
-    {"format", "schema_version", "nolook_version", "method", "recipe", "features"}
-    | {"scaling", "metrics", "budget", "privacy"}
+    {"format", "schema_version", "nolook_version", "method", "parameters", "recipe", "features"}
+    | {"label_range", "row_norm", "scaling", "metrics", "budget", "privacy"}
     | {field.key for field in _MODEL}
 )
+_OPTIONAL_KEYS = frozenset({"failed"})
 
 
 def save(model: FittedModel, path: str | os.PathLike[str]) -> None:
@@ -101,13 +119,14 @@ def save(model: FittedModel, path: str | os.PathLike[str]) -> None:
     Raises
     ------
     ParameterError
-        If `model` is not an estimator of nolook that was fitted.
+        If `model` is not an estimator of nolook that was fitted, or a parameter is no plain
+        value.
     NolookError
         If the file cannot be written.
     """
     document = _to_document(model)
-    text = json.dumps(document, ensure_ascii=False, allow_nan=False, indent=1)
-    write_text(Path(path), text + "\n")
+    content = json.dumps(document, ensure_ascii=False, allow_nan=False, indent=1)
+    write_text(Path(path), content + "\n")
 
 
 def load(path: str | os.PathLike[str]) -> FittedModel:
@@ -121,7 +140,7 @@ def load(path: str | os.PathLike[str]) -> FittedModel:
     Returns
     -------
     fitted estimator
-        Of the class that was saved, with its budget; `random_state` is not kept.
+        Of the class that was saved, with its parameters; `random_state` is not kept.
 
     Raises
     ------
@@ -131,13 +150,9 @@ def load(path: str | os.PathLike[str]) -> FittedModel:
     """
     place = Path(path)
     try:
-        return _from_document(_parse(_read(place)))
-    except _Broken as broken:
+        return _from_document(parse(read(place)))
+    except Broken as broken:
         raise ModelFileError(f"{one_line(place)} is not a model file: {one_line(broken)}") from None
-
-
-class _Broken(Exception):  # noqa: N818 -- never leaves this module
-    """What is wrong with a file, without the file's name."""
 
 
 def _to_document(model: FittedModel) -> dict[str, Any]:
@@ -148,202 +163,188 @@ def _to_document(model: FittedModel) -> dict[str, Any]:
             f"model is of type {type(model).__name__}; expected a fitted {known} (call fit first)"
         )
     scaling = model.scaling_
-    names = list(scaling.names)
+    columns = list(scaling.names)
     return {
         "format": _FORMAT,
         "schema_version": _SCHEMA_VERSION,
         "nolook_version": nolook.__version__,
         "method": method,
+        "parameters": _parameters(model),
         # Columns of arrays have no names, so scikit-learn asks for none when predicting.
         "recipe": recipe_of(model) if hasattr(model, "feature_names_in_") else None,
-        "features": names[:-1],
+        "features": columns[:-1],
         **{field.key: _plain(getattr(model, field.attribute)) for field in _MODEL},
+        "label_range": [_finite(end) for end in model.label_range_],
+        "row_norm": _finite(model.row_norm_),
         "scaling": {
-            "names": names,
+            "names": columns,
             **{key: _plain(getattr(scaling, key)) for key in _SCALES},
             "visible": [bool(seen) for seen in scaling.visible],
+            "limit": _finite(scaling.limit),
         },
         "metrics": {field.key: _plain(getattr(model, field.attribute)) for field in _METRICS},
         "budget": model.privacy_.budget.to_dict(),
         "privacy": model.privacy_.to_dict(),
+        **({"failed": has_failed(model)} if hasattr(model, "failed_") else {}),
     }
 
 
 def _plain(value: object) -> Any:  # noqa: ANN401 -- a float or nested lists of them
-    return np.asarray(value, dtype=np.float64).tolist()
+    return None if value is None else np.asarray(value, dtype=np.float64).tolist()
 
 
-def _read(path: Path) -> str:
-    try:
-        if path.exists() and not path.is_file():
-            raise _Broken("expected an ordinary file")
-        with path.open("rb") as stream:
-            content = stream.read(_LARGEST_FILE + 1)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "expected the path of a file"
-        raise _Broken(f"cannot read it ({reason})") from None
-    if len(content) > _LARGEST_FILE:
-        raise _Broken(f"it has more than {_LARGEST_FILE} bytes")
-    try:
-        return content.decode("utf-8")
-    except UnicodeDecodeError:
-        raise _Broken("it is not text in UTF-8") from None
+def _finite(value: float) -> float | None:
+    """Return a number, None for an infinite one: JSON has none."""
+    return float(value) if math.isfinite(value) else None
 
 
-def _parse(text: str) -> dict[str, Any]:
-    try:
-        document = json.loads(text, parse_constant=_refuse, object_pairs_hook=_distinct)
-    except (ValueError, RecursionError):
-        raise _Broken("it is not JSON, perhaps cut short") from None
-    if not isinstance(document, dict) or document.get("format") != _FORMAT:
-        raise _Broken(f'expected "format": "{_FORMAT}"')
-    version = document.get("schema_version")
-    if type(version) is not int or version != _SCHEMA_VERSION:
-        raise _Broken(
-            f"expected schema_version {_SCHEMA_VERSION}; another one needs another nolook"
-        )
-    return document
-
-
-def _refuse(constant: str) -> NoReturn:
-    raise _Broken(f"it holds the number {constant}; expected finite numbers")
-
-
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise _Broken("it holds a key twice")
-    return found
+def _parameters(model: FittedModel) -> dict[str, Any]:
+    plain: dict[str, Any] = {}
+    for name, value in own_parameters(model).items():
+        own = value.item() if isinstance(value, np.generic) else value
+        if not any(fits(own, kind) for kind in (str, int, float, bool, NoneType)):
+            raise ParameterError(
+                f"{name} is of type {type(value).__name__} or not finite; expected a text, a "
+                "number, True, False or None, so that the model can be saved (set a plain value)"
+            )
+        plain[name] = own
+    return plain
 
 
 def _from_document(document: dict[str, Any]) -> FittedModel:
-    _keys(document, _KEYS, "the file")
-    _text(document["nolook_version"], "nolook_version")
-    method = _text(document["method"], "method")
+    _check_format(document)
+    keys(document, _KEYS, "the file", _OPTIONAL_KEYS)
+    text(document["nolook_version"], "nolook_version")
+    method = text(document["method"], "method")
     if method not in METHODS:
-        raise _Broken(f"expected method to be one of {', '.join(METHODS)}")
-    features = _names(document["features"], "features")
-    scaling = _scaling(document["scaling"], features)
-    metrics = _keys(document["metrics"], frozenset(f.key for f in _METRICS), "metrics")
+        raise Broken(f"expected method to be one of {', '.join(METHODS)}")
+    features = names(document["features"], "features")
     privacy = _privacy(document["privacy"])
     if _budget(document["budget"]) != privacy.budget:
-        raise _Broken("expected budget to be the epsilon and delta of privacy")
-    recipe = None if document["recipe"] is None else _recipe(document["recipe"], features)
-    model = estimator_class(method)(epsilon=privacy.epsilon, delta=privacy.delta)
-    for field in _MODEL:
-        setattr(model, field.attribute, _numbers(document[field.key], field, len(features)))
-    for field in _METRICS:
-        setattr(model, field.attribute, _numbers(metrics[field.key], field, len(features)))
-    model.label_range_ = (float(model.label_range_[0]), float(model.label_range_[1]))
-    model.scaling_ = scaling
+        raise Broken("expected budget to be the epsilon and delta of privacy")
+    maker = estimator_class(method)
+    parameters = _checked_parameters(document["parameters"], maker, privacy)
+    model = maker(epsilon=privacy.epsilon, delta=privacy.delta, **parameters)
+    metrics = keys(document["metrics"], frozenset(f.key for f in _METRICS), "metrics")
+    for field, place in ((f, p) for fs, p in ((_MODEL, document), (_METRICS, metrics)) for f in fs):
+        setattr(model, field.attribute, _numbers(place[field.key], field, len(features)))
+    model.label_range_ = _label_range(document["label_range"])
+    if document["row_norm"] is not None:
+        model.row_norm_ = _positive(document["row_norm"], "row_norm")
+    model.scaling_ = _scaling(document["scaling"], features)
     model.privacy_ = privacy
     model.n_features_in_ = len(features)
-    if recipe is not None:
-        model.recipe_ = recipe
+    if document["recipe"] is not None:
+        model.recipe_ = _recipe(document["recipe"], features)
         model.feature_names_in_ = np.array(features, dtype=object)
+    if "failed" in document:
+        _set_failed(model, document["failed"])
     return model
 
 
-def _keys(value: object, expected: frozenset[str], name: str) -> dict[str, Any]:
-    """Return an object that has exactly the expected keys."""
-    if not isinstance(value, dict):
-        raise _Broken(f"expected {name} to be an object")
-    missing, unknown = sorted(expected - value.keys()), sorted(value.keys() - expected)
-    if missing or unknown:
-        wrong = f"{missing[0]!r} is missing" if missing else f"{unknown[0]!r} is unknown"
-        raise _Broken(f"in {name}, the key {wrong}")
-    return value
+def _check_format(document: dict[str, Any]) -> None:
+    if document.get("format") != _FORMAT:
+        raise Broken(f'expected "format": "{_FORMAT}"')
+    version = document.get("schema_version")
+    if type(version) is not int or version != _SCHEMA_VERSION:
+        raise Broken(f"expected schema_version {_SCHEMA_VERSION}; another one needs another nolook")
 
 
-def _text(value: object, name: str) -> str:
-    if not isinstance(value, str) or not value:
-        raise _Broken(f"expected {name} to be a text")
-    return value
+def _checked_parameters(
+    value: object, maker: Callable[..., FittedModel], privacy: PrivacyGuarantee
+) -> dict[str, Any]:
+    """Return the parameters of a method if its class declares them with these types."""
+    expected = own_parameters(maker())
+    parameters = keys(value, frozenset(expected), "parameters")
+    hints = get_type_hints(maker.__init__)
+    for name, given in parameters.items():
+        if not fits(given, hints[name]):
+            raise Broken(f"parameters.{name} has a value of the wrong type")
+    settings = unproved_settings(parameters)
+    if settings and privacy.private:
+        raise Broken(f"expected privacy.private to be false with {settings[0]}")
+    return parameters
 
 
-def _names(value: object, name: str) -> tuple[str, ...]:
-    """Return distinct texts, at least one."""
-    if not isinstance(value, list) or not value or not all(isinstance(n, str) for n in value):
-        raise _Broken(f"expected {name} to be a list of names")
-    if len(set(value)) != len(value):
-        raise _Broken(f"expected {name} to name each column once")
-    return tuple(value)
+def _set_failed(model: FittedModel, value: object) -> None:
+    if not isinstance(value, bool):
+        raise Broken("expected failed to be true or false")
+    if value and np.any(model.coef_):
+        raise Broken("expected coef to hold zeros where failed is true")
+    vars(model)["failed_"] = value
 
 
-def _array(value: object, shape: tuple[int, ...], name: str) -> NDArray[np.float64]:
-    """Return nested lists of finite numbers as an array of exactly this shape."""
-    flat: list[float] = []
-    _collect(value, shape, name, flat)
-    return np.array(flat, dtype=np.float64).reshape(shape)
+def _label_range(value: object) -> tuple[float, float]:
+    if not isinstance(value, list) or len(value) != 2:
+        raise Broken("expected label_range to have 2 entries")
+    low, high = (limit(end, "label_range", s) for end, s in zip(value, (-1.0, 1.0), strict=True))
+    if low > high:
+        raise Broken("expected label_range to hold lower ends before upper ends")
+    return low, high
 
 
-def _collect(value: object, shape: tuple[int, ...], name: str, flat: list[float]) -> None:
-    if shape:
-        if not isinstance(value, list) or len(value) != shape[0]:
-            raise _Broken(f"expected {name} to have {shape[0]} entries")
-        for entry in value:
-            _collect(entry, shape[1:], name, flat)
-        return
-    # A number too large for a double reads as infinite.
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise _Broken(f"expected {name} to hold numbers")
-    if not abs(value) <= _LARGEST_NUMBER:
-        raise _Broken(f"expected {name} to hold finite numbers")
-    flat.append(float(value))
+def _positive(value: object, name: str) -> float:
+    size = limit(value, name)
+    if not size > 0:
+        raise Broken(f"expected {name} to be a number above 0")
+    return size
 
 
-def _numbers(value: object, field: _Numbers, features: int) -> NDArray[np.float64] | float:
-    array = _array(value, field.shape(features), field.key)
-    if field.ordered and (array[..., 0] > array[..., 1]).any():
-        raise _Broken(f"expected {field.key} to hold lower ends before upper ends")
-    return array if array.shape else float(array)
+def _numbers(value: object, field: _Numbers, features: int) -> NDArray[np.float64] | float | None:
+    if value is None and field.optional:
+        return None
+    found = array(value, field.shape(features), field.key)
+    if field.ordered and (found[..., 0] > found[..., 1]).any():
+        raise Broken(f"expected {field.key} to hold lower ends before upper ends")
+    return found if found.shape else float(found)
 
 
 def _scaling(value: object, features: tuple[str, ...]) -> Scaling:
-    parts = _keys(value, frozenset({"names", *_SCALES, "visible"}), "scaling")
-    names = _names(parts["names"], "scaling.names")
-    if names[:-1] != features:
-        raise _Broken("expected scaling.names to be the features and the label")
-    center, scale = (_array(parts[key], (len(names),), f"scaling.{key}") for key in _SCALES)
+    parts = keys(value, frozenset({"names", *_SCALES, "visible", "limit"}), "scaling")
+    columns = names(parts["names"], "scaling.names")
+    if columns[:-1] != features:
+        raise Broken("expected scaling.names to be the features and the label")
+    center, scale = (array(parts[key], (len(columns),), f"scaling.{key}") for key in _SCALES)
     if not (scale > 0).all():
-        raise _Broken("expected scaling.scale to hold numbers above 0")
+        raise Broken("expected scaling.scale to hold numbers above 0")
     visible = parts["visible"]
-    if not isinstance(visible, list) or [type(seen) for seen in visible] != [bool] * len(names):
-        raise _Broken(f"expected scaling.visible to have {len(names)} times true or false")
-    return Scaling(names, center, scale, np.array(visible))
+    if not isinstance(visible, list) or [type(seen) for seen in visible] != [bool] * len(columns):
+        raise Broken(f"expected scaling.visible to have {len(columns)} times true or false")
+    largest = _positive(parts["limit"], "scaling.limit")
+    return Scaling(columns, center, scale, np.array(visible), largest)
 
 
 def _budget(value: object) -> Budget:
     try:
         return Budget.from_dict(value)
     except ParameterError as error:
-        raise _Broken(f"in budget, {error}") from None
+        raise Broken(f"in budget, {error}") from None
 
 
 def _privacy(value: object) -> PrivacyGuarantee:
     if not isinstance(value, dict):
-        raise _Broken("expected privacy to be an object")
+        raise Broken("expected privacy to be an object")
     try:
         guarantee = PrivacyGuarantee.from_dict(value)
     except (ParameterError, TypeError) as error:
-        raise _Broken(f"in privacy, {error}") from None
+        raise Broken(f"in privacy, {error}") from None
     if not guarantee.mechanisms:
-        raise _Broken("in privacy, expected at least one mechanism")
+        raise Broken("in privacy, expected at least one mechanism")
     return guarantee
 
 
 def _recipe(value: object, features: tuple[str, ...]) -> dict[str, Any]:
     """Return how to read a table, if it gives just these features."""
-    recipe = _keys(value, frozenset({"features", "categories", "missing"}), "recipe")
-    columns = _names(recipe["features"], "recipe.features")
+    recipe = keys(value, frozenset({"features", "categories", "missing"}), "recipe")
+    columns = names(recipe["features"], "recipe.features")
     levels = recipe["categories"]
     if not isinstance(levels, dict) or not levels.keys() <= set(columns):
-        raise _Broken("expected recipe.categories to give the levels of some of recipe.features")
+        raise Broken("expected recipe.categories to give the levels of some of recipe.features")
     for column, known in levels.items():
-        _names(known, f"recipe.categories of {column!r}")
+        names(known, f"recipe.categories of {column!r}")
     if recipe["missing"] not in _POLICIES:
-        raise _Broken(f"expected recipe.missing to be one of {', '.join(_POLICIES)}")
+        raise Broken(f"expected recipe.missing to be one of {', '.join(_POLICIES)}")
     given = (Feature(column, levels.get(column)).names for column in columns)
-    if tuple(name for names in given for name in names) != features:
-        raise _Broken("expected recipe to give just the features")
+    if tuple(name for several in given for name in several) != features:
+        raise Broken("expected recipe to give just the features")
     return recipe

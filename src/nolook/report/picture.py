@@ -13,7 +13,7 @@ import unicodedata
 from collections.abc import Sequence
 
 from nolook.report.files import one_line
-from nolook.report.summary import Coefficient, number
+from nolook.report.summary import Coefficient, interval, number
 
 __all__ = ["MOST_SHOWN", "coefficient_picture", "shortened"]
 
@@ -67,6 +67,8 @@ def _width(text: str) -> int:
 def coefficient_picture(coefficients: Sequence[Coefficient], caption: str) -> str:
     """Draw the effect of each column: a point for the coefficient, a line for its interval.
 
+    A coefficient without an interval is a point alone.
+
     Parameters
     ----------
     coefficients : sequence of Coefficient
@@ -82,8 +84,9 @@ def coefficient_picture(coefficients: Sequence[Coefficient], caption: str) -> st
     ordered = sorted(coefficients, key=lambda one: -abs(one.effect))[:MOST_SHOWN]
     limit = _limit(ordered)
     height = _TOP + _ROW * len(ordered) + _AXIS
+    lines = any(one.effect_ends is not None for one in ordered)
     description = (
-        "For each column a point shows the coefficient and a line its interval; "
+        f"For each column a point shows the coefficient{' and a line its interval' * lines}; "
         "the table below holds the same numbers."
     )
     return "\n".join(
@@ -104,7 +107,7 @@ def _limit(coefficients: Sequence[Coefficient]) -> float:
     One wild interval would otherwise squeeze all others into a dot; it gets an arrow instead.
     """
     points = max(abs(one.effect) for one in coefficients)
-    ends = [max(abs(one.effect_low), abs(one.effect_high)) for one in coefficients]
+    ends = [max(map(abs, one.effect_ends or (one.effect,))) for one in coefficients]
     typical = statistics.median_high(ends)
     largest = max(ends)
     room = max(1.5 * points, 3 * min(typical, 1e307))
@@ -148,26 +151,30 @@ def _ticks(limit: float) -> list[float]:
 def _row(one: Coefficient, index: int, limit: float) -> str:
     middle = _TOP + _ROW * index + _ROW / 2
     name = one_line(one.name)
-    kind = "clear" if one.clear else "unclear"
-    low, high = _across(one.effect_low, limit), _across(one.effect_high, limit)
-    ends = "".join(
-        _arrow(end, middle, direction)
-        for end, effect, direction in (
-            (low, one.effect_low, -1),
-            (high, one.effect_high, 1),
-        )
-        if abs(effect) > limit and effect * direction > 0
-    )
+    kind = {True: "clear", False: "unclear", None: "alone"}[one.clear]
+    ends = "" if one.effect_ends is None else f" ({interval(one.effect_ends)})"
+    line = "" if one.effect_ends is None else _interval(one.effect_ends, middle, limit)
     return (
-        f'<g class="{kind}"><title>{html.escape(name)}: {number(one.effect)} '
-        f"({number(one.effect_low)} to {number(one.effect_high)})</title>"
+        f'<g class="{kind}"><title>{html.escape(name)}: {number(one.effect)}{ends}</title>'
         # The names have a window of their own: a long one is cut, never drawn over the plot.
         f'<svg x="0" y="{middle - _ROW / 2}" width="{_LEFT - 1.5}%" height="{_ROW}">'
         f'<text class="name" x="100%" y="{_ROW / 2 + 4.5}" text-anchor="end">'
-        f"{html.escape(shortened(name, _NAME_LENGTH))}</text></svg>"
-        f'<line class="interval" x1="{low:.3f}%" x2="{high:.3f}%" y1="{middle}" y2="{middle}"/>'
-        f"{ends}"
+        f"{html.escape(shortened(name, _NAME_LENGTH))}</text></svg>{line}"
         f'<circle cx="{_across(one.effect, limit):.3f}%" cy="{middle}" r="4.5"/></g>'
+    )
+
+
+def _interval(ends: tuple[float, float], middle: float, limit: float) -> str:
+    """Draw a line, and an arrow where it would leave the picture."""
+    low, high = (_across(end, limit) for end in ends)
+    arrows = "".join(
+        _arrow(_across(end, limit), middle, direction)
+        for end, direction in zip(ends, (-1, 1), strict=True)
+        if end * direction > limit
+    )
+    return (
+        f'<line class="interval" x1="{low:.3f}%" x2="{high:.3f}%" y1="{middle}" y2="{middle}"/>'
+        f"{arrows}"
     )
 
 

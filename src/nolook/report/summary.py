@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nolook.algorithms.inference import LEVEL
-from nolook.privacy.guarantee import Event, GaussianEvent, PrivacyGuarantee, PureEvent
-from nolook.report.methods import FittedModel
+from nolook.algorithms.scaling import scaling_events
+from nolook.privacy.guarantee import (
+    ApproximateEvent,
+    Event,
+    GaussianEvent,
+    PrivacyGuarantee,
+    PureEvent,
+)
+from nolook.report.methods import FittedModel, own_parameters, unproved_settings
+from nolook.report.wording import NOT_ESTIMATED
 
 __all__ = [
     "CONFIDENCE",
@@ -18,15 +27,26 @@ __all__ = [
     "Spent",
     "certainty_in_words",
     "coefficients",
+    "estimate",
+    "has_intervals",
     "interval",
+    "label_range_in_words",
     "number",
+    "origin_of_scales",
     "spending",
 ]
 
 #: The level of all intervals, as text.
 CONFIDENCE = f"{100 * LEVEL:.0f} %"
 
+_MECHANISMS = {
+    GaussianEvent: "Gaussian noise",
+    PureEvent: "pure mechanism",
+    ApproximateEvent: "approximate mechanism",
+}
 _HARDLY_PRIVATE = 99.9  # percent; more digits would only look like a protection
+
+Ends: TypeAlias = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,24 +57,24 @@ class Coefficient:
     ----------
     name : str
         The column.
-    value, low, high : float
-        The coefficient and the ends of its interval: units of the label per unit of the column.
-    effect, effect_low, effect_high : float
+    value : float
+        The coefficient: units of the label per unit of the column.
+    ends : pair of float or None
+        The ends of its interval, None if the method estimates none.
+    effect, effect_ends
         The same times the column's scale: units of the label.
     """
 
     name: str
     value: float
-    low: float
-    high: float
+    ends: Ends | None
     effect: float
-    effect_low: float
-    effect_high: float
+    effect_ends: Ends | None
 
     @property
-    def clear(self) -> bool:
-        """Whether the interval leaves out 0."""
-        return self.low > 0 or self.high < 0
+    def clear(self) -> bool | None:
+        """Whether the interval leaves out 0; None if there is none."""
+        return None if self.ends is None else self.ends[0] > 0 or self.ends[1] < 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,12 +118,13 @@ def number(value: float) -> str:
     return f"{value + 0.0:.4g}"
 
 
-def interval(ends: tuple[float, float] | NDArray[np.float64]) -> str:
+def interval(ends: Ends | NDArray[np.float64] | None) -> str:
     """Return an interval as text.
 
     Parameters
     ----------
-    ends : pair of floats
+    ends : pair of floats or None
+        None if the method does not estimate it.
 
     Returns
     -------
@@ -111,10 +132,26 @@ def interval(ends: tuple[float, float] | NDArray[np.float64]) -> str:
 
     Examples
     --------
-    >>> interval((0.5, 2.0))
-    '0.5 to 2'
+    >>> interval((0.5, 2.0)), interval(None)
+    ('0.5 to 2', 'not estimated by this method')
     """
+    if ends is None:
+        return NOT_ESTIMATED
     return f"{number(float(ends[0]))} to {number(float(ends[1]))}"
+
+
+def estimate(value: float | None) -> str:
+    """Return a number as text, or that the method does not estimate it.
+
+    Parameters
+    ----------
+    value : float or None
+
+    Returns
+    -------
+    str
+    """
+    return NOT_ESTIMATED if value is None else number(value)
 
 
 def coefficients(model: FittedModel) -> tuple[Coefficient, ...]:
@@ -128,13 +165,90 @@ def coefficients(model: FittedModel) -> tuple[Coefficient, ...]:
     -------
     tuple of Coefficient
     """
-    values = np.column_stack([model.coef_, model.coef_interval_])
+    scale = model.scaling_.scale[:-1]
+    features = len(scale)
+    values = np.asarray(model.coef_, dtype=np.float64)
+    ends, effect_ends = [None] * features, [None] * features
     with np.errstate(over="ignore"):
-        effects = np.nan_to_num(values * model.scaling_.scale[:-1, None])
+        effects = np.nan_to_num(values * scale)
+        if model.coef_interval_ is not None:
+            known = np.asarray(model.coef_interval_, dtype=np.float64)
+            ends = known.tolist()
+            effect_ends = np.nan_to_num(known * scale[:, None]).tolist()
     return tuple(
-        Coefficient(name, *(float(v) for v in own), *(float(e) for e in comparable))
-        for name, own, comparable in zip(model.scaling_.names[:-1], values, effects, strict=True)
+        Coefficient(name, value, _pair(own), effect, _pair(comparable))
+        for name, value, own, effect, comparable in zip(
+            model.scaling_.names[:-1],
+            values.tolist(),
+            ends,
+            effects.tolist(),
+            effect_ends,
+            strict=True,
+        )
     )
+
+
+def _pair(ends: list[float] | None) -> Ends | None:
+    return None if ends is None else (ends[0], ends[1])
+
+
+def has_intervals(model: FittedModel) -> bool:
+    """Tell whether a method estimates an interval for any coefficient or the intercept.
+
+    Parameters
+    ----------
+    model : fitted estimator
+
+    Returns
+    -------
+    bool
+    """
+    return model.coef_interval_ is not None or model.intercept_interval_ is not None
+
+
+def label_range_in_words(model: FittedModel) -> str:
+    """Say between which numbers predictions stay.
+
+    Parameters
+    ----------
+    model : fitted estimator
+
+    Returns
+    -------
+    str
+        The end of a sentence that begins with the predictions.
+    """
+    low, high = model.label_range_
+    if low == -math.inf and high == math.inf:
+        return "have no limits"
+    if low == -math.inf:
+        return f"stay at or below {number(high)}"
+    if high == math.inf:
+        return f"stay at or above {number(low)}"
+    return f"stay between {number(low)} and {number(high)}"
+
+
+def origin_of_scales(model: FittedModel) -> tuple[str, str]:
+    """Say where a model's scales come from.
+
+    Parameters
+    ----------
+    model : fitted estimator
+
+    Returns
+    -------
+    heading, sentence : str
+        A few words, and a sentence without its end.
+    """
+    released = {event.name for event in model.privacy_.mechanisms}
+    if not released.isdisjoint(event.name for event in scaling_events(1.0)):
+        return (
+            "Scales found privately",
+            "Nobody gave bounds: centre and scale come from noisy histograms",
+        )
+    if unproved_settings({"bounds": own_parameters(model).get("bounds")}):
+        return "Scales read off the table", "The scales were read off the table without any noise"
+    return "Scales set beforehand", "Centre and scale were set without looking at the table"
 
 
 def certainty_in_words(guarantee: PrivacyGuarantee) -> str:
@@ -203,11 +317,6 @@ def _weights(events: tuple[Event, ...]) -> list[float]:
 
 
 def _kind_and_cost(event: Event) -> tuple[str, str]:
-    if isinstance(event, GaussianEvent):
-        return "Gaussian noise", f"mu = {number(event.mu)}"
-    if isinstance(event, PureEvent):
-        return "pure mechanism", f"epsilon = {number(event.epsilon)}"
-    return (
-        "approximate mechanism",
-        f"epsilon = {number(event.epsilon)}, delta = {number(event.delta)}",
-    )
+    costs = (field.name for field in fields(event) if field.name != "name")
+    shown = ", ".join(f"{name} = {number(getattr(event, name))}" for name in costs)
+    return _MECHANISMS[type(event)], shown

@@ -16,6 +16,8 @@ from rich.text import Text
 
 from nolook.privacy.ledger import amount_text
 from nolook.report.files import one_line
+from nolook.report.methods import method_of
+from nolook.report.wording import NOT_ESTIMATED, failure_in_words, why_not_private
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,9 +25,8 @@ if TYPE_CHECKING:
     from nolook.privacy.ledger import Ledger
     from nolook.report.methods import FittedModel
 
-__all__ = ["NOT_PRIVATE", "print_history", "print_ledger", "print_model"]
+__all__ = ["print_history", "print_ledger", "print_model"]
 
-NOT_PRIVATE = "NOT PRIVATE: --random-state makes the noise repeatable; for experiments only"
 _MOST_ROWS = 20
 
 
@@ -41,44 +42,71 @@ def print_model(
     model_file, report_file : Path
         What was written.
     """
-    from nolook.report.summary import CONFIDENCE, coefficients, interval, number
-
-    label = one_line(model.scaling_.names[-1])
-    found = coefficients(model)
-    shown = found
-    title = f"{label}: coefficients"
-    if len(found) > _MOST_ROWS:
-        kept = sorted(found, key=lambda one: -abs(one.effect))[: _MOST_ROWS - 1]
-        shown = tuple(one for one in found if one in kept)
-    table = _table(title, ("column", "coefficient", f"{CONFIDENCE} interval"))
-    for one in shown:
-        ends = interval((one.low, one.high))
-        table.add_row(Text(one_line(one.name)), number(one.value), ends)
-    if len(shown) < len(found):
-        left = f"... {len(found) - len(shown)} smaller effects"
-        table.add_row(Text(left, style="dim"), "", "")
-    intercept = (number(model.intercept_), interval(model.intercept_interval_))
-    table.add_row(Text("intercept", style="dim"), *intercept)
-    console.print(table)
-    _say(
-        console,
-        f"R2 {number(model.r2_)} ({interval(model.r2_interval_)}), typical error "
-        f"{number(model.rmse_)} ({interval(model.rmse_interval_)})",
-    )
+    _say(console, f"method: {method_of(model) or type(model).__name__}")
+    failure = failure_in_words(model)
+    if failure is not None:
+        _say(console, failure, style="bold yellow")
+    console.print(_coefficients(model))
+    _say(console, _fit(model))
     hidden = sum(not seen for seen in model.scaling_.visible)
     if hidden:
         _say(
             console,
-            f"{hidden} of {len(found) + 1} columns did not stand out from the noise: "
+            f"{hidden} of {len(model.scaling_.names)} columns did not stand out from the noise: "
             "too few rows for this budget",
             style="yellow",
         )
     if not model.privacy_.private:
-        _say(console, NOT_PRIVATE, style="bold red")
+        _, reason = why_not_private(model)
+        _say(console, f"NOT PRIVATE: {reason}", style="bold red")
     _say(console, model.privacy_.in_words())
     _say(console, f"model: {one_line(model_file)}", whole=True)
     if report_file is not None:
         _say(console, f"report: {one_line(report_file)}", whole=True)
+
+
+def _coefficients(model: FittedModel) -> Table:
+    from nolook.report.summary import CONFIDENCE, coefficients, has_intervals, interval, number
+
+    found = coefficients(model)
+    shown = found
+    if len(found) > _MOST_ROWS:
+        kept = sorted(found, key=lambda one: -abs(one.effect))[: _MOST_ROWS - 1]
+        shown = tuple(one for one in found if one in kept)
+    heads = ["column", "coefficient"]
+    if has_intervals(model):
+        heads.append(f"{CONFIDENCE} interval")
+    table = _table(f"{one_line(model.scaling_.names[-1])}: coefficients", heads)
+    rows = [(Text(one_line(one.name)), number(one.value), interval(one.ends)) for one in shown]
+    if len(shown) < len(found):
+        left = f"... {len(found) - len(shown)} smaller effects"
+        rows.append((Text(left, style="dim"), "", ""))
+    constant = number(model.intercept_), interval(model.intercept_interval_)
+    rows.append((Text("intercept", style="dim"), *constant))
+    for row in rows:
+        table.add_row(*row[: len(heads)])
+    return table
+
+
+def _fit(model: FittedModel) -> str:
+    """Say how well a model fits, and what its method does not tell."""
+    from nolook.report.summary import has_intervals, interval, number
+
+    known, unknown = [], [] if has_intervals(model) else ["intervals"]
+    for name, value, ends in (
+        ("R2", model.r2_, model.r2_interval_),
+        ("typical error", model.rmse_, model.rmse_interval_),
+    ):
+        if value is None:
+            unknown.append(name)
+        elif ends is None:
+            known.append(f"{name} {number(value)}")
+            unknown.append(f"interval of {name}")
+        else:
+            known.append(f"{name} {number(value)} ({interval(ends)})")
+    if unknown:
+        unknown = [f"{NOT_ESTIMATED}: {', '.join(unknown)}"]
+    return "; ".join([part for part in (", ".join(known), *unknown) if part])
 
 
 def print_ledger(console: Console, ledger: Ledger) -> None:

@@ -1,0 +1,110 @@
+"""Sentences the page and the terminal share: the method, what went wrong, what is not known.
+
+Standard library only.
+"""
+
+from __future__ import annotations
+
+from nolook.report.methods import (
+    FittedModel,
+    has_failed,
+    method_of,
+    own_parameters,
+    unproved_settings,
+)
+
+__all__ = [
+    "NOT_ESTIMATED",
+    "failure_in_words",
+    "method_in_words",
+    "why_not_private",
+]
+
+#: Stands where a number would, if the method does not estimate it.
+NOT_ESTIMATED = "not estimated by this method"
+
+_METHODS = {
+    "linear": (
+        "Least squares from one noisy release: columns are centred, scaled and clipped, the sums "
+        "of products of all pairs of columns get Gaussian noise once, and a ridge penalty of the "
+        "noise's size turns them into coefficients."
+    ),
+    "tukey": (
+        "The Tukey mechanism: the rows are dealt into many groups at random, each group gets a "
+        "least-squares model of its own, and the result is a random point deep in the middle of "
+        "these models. No single model is released."
+    ),
+    "boosted-adassp": (
+        "Boosted AdaSSP: gradient boosting whose every round is a private ridge regression of what "
+        "the rounds before left unexplained. Rows and residuals are clipped to a norm, and "
+        "Gaussian noise is added to the sums of each round."
+    ),
+    "adassp": (
+        "AdaSSP, a private ridge regression: the sums of products that least squares needs get "
+        "Gaussian noise, and the ridge penalty adapts to the noise and to how well the columns "
+        "determine the coefficients."
+    ),
+    "dpsgd": (
+        "DP-SGD, stochastic gradient descent: every step takes a random sample of the rows, clips "
+        "each row's gradient to a norm and adds Gaussian noise to their sum."
+    ),
+}
+
+
+def method_in_words(model: FittedModel) -> str:
+    """Say how a model was made, for someone who knows least squares.
+
+    Parameters
+    ----------
+    model : fitted estimator
+
+    Returns
+    -------
+    str
+        One or two sentences, empty for an unknown class.
+    """
+    return _METHODS.get(method_of(model) or "", "")
+
+
+def failure_in_words(model: FittedModel) -> str | None:
+    """Say that a model is only a constant, if its private test failed.
+
+    Parameters
+    ----------
+    model : fitted estimator
+
+    Returns
+    -------
+    str or None
+        One sentence.
+    """
+    if not has_failed(model):
+        return None
+    return (
+        "The private test of this fit failed, so there is no regression: the model predicts the "
+        f"same number, {model.intercept_ + 0.0:.4g}, the private median of the label, for every "
+        "row."
+    )
+
+
+def why_not_private(model: FittedModel) -> tuple[str, str]:
+    """Say why a result has no guarantee.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        Its guarantee is not private.
+
+    Returns
+    -------
+    short, long : str
+        A few words, and a sentence.
+    """
+    settings = " and ".join(unproved_settings(own_parameters(model)))
+    if settings:
+        return settings, f"It was made with {settings}, for which no guarantee for rows is proved."
+    sentence = (
+        "The noise was drawn from a known seed (random_state), so it can be drawn again and taken "
+        "away."
+    )
+    return "a known seed", sentence

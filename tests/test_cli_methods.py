@@ -1,0 +1,122 @@
+"""Methods on the command line: their own options, what they do not estimate, how they fail."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+import nolook
+import nolook.cli
+from nolook import PrivateFitFailed
+from nolook.report.methods import METHODS
+from nolook.report.terminal import print_model
+from tests.report.command import BUDGET, Result, columns, write_table
+from tests.report.hand_made import HOME, Choosy, fitted, without
+
+
+@pytest.fixture(scope="module")
+def people(tmp_path_factory) -> Path:
+    return write_table(tmp_path_factory.mktemp("tables") / "people.parquet", columns())
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def cli(here, monkeypatch, capsys):
+    """Run the command line in this process, where a warning is an error."""
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setattr(nolook.cli, "_silence_libraries", lambda: None)
+
+    def call(*words):
+        status = nolook.cli._run([str(word) for word in words])
+        return Result(status, *capsys.readouterr())
+
+    return call
+
+
+def names_in(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+@pytest.fixture
+def choosy(monkeypatch):
+    """Puts a method with a test that fails, and parameters of its own, under the name tukey."""
+    monkeypatch.setitem(METHODS, "tukey", HOME)
+
+
+def test_the_method_is_named_on_the_terminal(people, here, cli):
+    assert "method: linear" in cli("fit", people, "--target", "income", *BUDGET).out
+
+
+def test_a_failed_private_test_is_one_line_and_leaves_nothing_but_the_charge(
+    people, here, cli, choosy
+):
+    nolook.Ledger.create(here / "a.ledger", nolook.Budget(5, 1e-4), name="a").close()
+    words = ("fit", people, "--target", "income", *BUDGET, "--method", "tukey")
+    done = cli(*words, "--ledger", "a.ledger", "--report", "r.html", "--output", "m.json")
+    assert done.status == PrivateFitFailed.exit_status == 4
+    assert done.out == ""
+    assert done.err.startswith("nolook: error: the private test failed")
+    assert done.err.count("\n") == 1
+    assert {name.partition("-")[0] for name in names_in(here)} == {"a.ledger"}
+    with nolook.Ledger(here / "a.ledger") as ledger:
+        assert ledger.spent.epsilon == 1.0
+
+
+def test_a_constant_is_called_one_on_the_terminal_on_the_page_and_in_the_file(
+    people, here, cli, choosy
+):
+    words = ("fit", people, "--target", "income", *BUDGET, "--method", "tukey")
+    done = cli(*words, "--on-failure", "constant", "--report", "r.html", "--output", "m.json")
+    assert done.status == 0, done.err
+    model = nolook.load(here / "m.json")
+    assert model.failed_
+    assert model.get_params()["on_failure"] == "constant"
+    sentence = "The private test of this fit failed"
+    assert sentence in " ".join(done.out.split())
+    assert sentence in (here / "r.html").read_text(encoding="utf-8")
+    assert "not estimated by this method: intervals, R2, typical error" in done.out
+    assert "None" not in done.out
+    assert "interval " not in done.out
+
+
+@pytest.mark.parametrize(
+    ("missing", "expected"),
+    [
+        (("coef_interval_",), "R2 0.8125 (0.75 to 0.875), typical error 2.25 (2 to 2.5)"),
+        (
+            ("r2_",),
+            "typical error 2.25 (2 to 2.5); not estimated by this method: R2",
+        ),
+        (
+            ("rmse_interval_",),
+            "typical error 2.25; not estimated by this method: interval of typical error",
+        ),
+        ((), "not estimated by this method: intervals, R2, typical error"),
+    ],
+)
+def test_what_a_method_does_not_estimate_is_said_on_the_terminal(missing, expected):
+    shown = printed(without(fitted(), *missing))
+    assert expected in shown
+    assert "None" not in shown
+    assert ("95 % interval" in shown) == bool(missing)
+    assert shown.count("not estimated by this method") == (2 if "coef_" in str(missing) else 1)
+
+
+def test_the_terminal_names_the_setting_that_took_the_guarantee():
+    shown = printed(fitted(made_by=Choosy(guarantee="paper"), private=False))
+    assert "NOT PRIVATE: It was made with guarantee='paper'" in shown
+
+
+def printed(model) -> str:
+    with io.StringIO() as text:
+        console = Console(file=text, width=200)
+        print_model(console, model, model_file=Path("m.json"), report_file=None)
+        return text.getvalue()
