@@ -267,6 +267,20 @@ def test_shares_of_the_budget_add_up_where_mechanisms_are_alike():
     assert not re.findall(r"epsilon = \S+ (\d+) %", text)
 
 
+@dataclasses.dataclass(frozen=True)
+class StrangeNewEvent(ApproximateEvent):
+    """A kind of release the report has no words for."""
+
+    noise_ratio: float = 1.5
+
+
+def test_a_new_kind_of_release_is_shown_with_all_its_numbers():
+    text = page(fitted(events=(StrangeNewEvent("a", 0.5, 1e-7),))).text
+    assert "strange new epsilon = 0.5, delta = 1e-07, noise ratio = 1.5" in text
+    assert "squares of their mu" not in text
+    assert "squares of their mu" in page(fitted()).text
+
+
 def test_the_budget_is_explained_by_an_example():
     text = page(fitted(epsilon=math.log(3), delta=1e-6)).text
     assert "whether one row was in the table can be at most 75.0 % sure" in text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, fields
 from typing import TypeAlias
 
@@ -39,7 +40,7 @@ __all__ = [
 #: The level of all intervals, as text.
 CONFIDENCE = f"{100 * LEVEL:.0f} %"
 
-_MECHANISMS = {
+_MECHANISMS: dict[type[Event], str] = {
     GaussianEvent: "Gaussian noise",
     PureEvent: "pure mechanism",
     ApproximateEvent: "approximate mechanism",
@@ -318,5 +319,7 @@ def _weights(events: tuple[Event, ...]) -> list[float]:
 
 def _kind_and_cost(event: Event) -> tuple[str, str]:
     costs = (field.name for field in fields(event) if field.name != "name")
-    shown = ", ".join(f"{name} = {number(getattr(event, name))}" for name in costs)
-    return _MECHANISMS[type(event)], shown
+    shown = (f"{name.replace('_', ' ')} = {number(getattr(event, name))}" for name in costs)
+    # A kind without words here is named by its class: SampledGaussianEvent, sampled gaussian.
+    plain = re.sub("(?<=[a-z])(?=[A-Z])", " ", type(event).__name__.removesuffix("Event")).lower()
+    return _MECHANISMS.get(type(event), plain), ", ".join(shown)
