@@ -62,7 +62,7 @@ def test_the_wheel_holds_the_whole_package(wheel, project_root):
     expected = {
         path.relative_to(source).as_posix()
         for path in (source / "nolook").rglob("*")
-        if path.is_file() and path.suffix != ".pyc"
+        if path.is_file() and path.parent.name != "__pycache__"
     }
     assert "nolook/py.typed" in expected
     assert expected <= set(zipfile.ZipFile(wheel).namelist())

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 __all__ = [
+    "AdaSSPRegressor",
+    "BoostedAdaSSPRegressor",
     "Budget",
     "BudgetExceededError",
     "Ledger",
@@ -40,6 +42,8 @@ if TYPE_CHECKING:
         PrivateFitFailed,
         TableError,
     )
+    from nolook.estimators.adassp import AdaSSPRegressor
+    from nolook.estimators.boosted import BoostedAdaSSPRegressor
     from nolook.estimators.linear import LinearRegression
     from nolook.estimators.scaler import QuantileScaler
     from nolook.privacy.guarantee import Budget, PrivacyGuarantee
@@ -49,6 +53,8 @@ if TYPE_CHECKING:
 else:
     # Where each public name lives; the imports above say the same to type checkers.
     _HOMES = {
+        "AdaSSPRegressor": "nolook.estimators.adassp",
+        "BoostedAdaSSPRegressor": "nolook.estimators.boosted",
         "Budget": "nolook.privacy.guarantee",
         "BudgetExceededError": "nolook.errors",
         "Ledger": "nolook.privacy.ledger",

@@ -15,6 +15,7 @@ from nolook.errors import ParameterError
 
 __all__ = [
     "check_choice",
+    "check_count",
     "check_delta",
     "check_epsilon",
     "check_fraction",
@@ -153,6 +154,39 @@ def check_choice(name: str, value: object, choices: Iterable[str]) -> str:
         listed = ", ".join(repr(choice) for choice in accepted)
         raise _refusal(name, value, f"one of {listed}", "give one of them")
     return value
+
+
+def check_count(value: object, name: str, most: int) -> int:
+    """Return `value` as an int from 1 to `most`.
+
+    Parameters
+    ----------
+    value : int
+        How many of something.
+    name : str
+        The name to use in the message.
+    most : int
+        The largest number accepted.
+
+    Returns
+    -------
+    int
+        The same number.
+
+    Raises
+    ------
+    ParameterError
+        If it is no integer or outside that range.
+
+    Examples
+    --------
+    >>> check_count(100, "n_rounds", 1000)
+    100
+    """
+    number = _integer(value)
+    if number is None or not 1 <= number <= most:
+        raise _refusal(name, value, f"an integer from 1 to {most}", f"for example {name}=100")
+    return number
 
 
 def check_random_state(value: object, name: str = "random_state") -> int | None:

@@ -6,10 +6,10 @@ import pytest
 from nolook.algorithms.inference import linear_model
 from nolook.algorithms.moment_regression import (
     NoisyMoments,
-    choose_squared_radius,
     regression_events,
     release_moments,
 )
+from nolook.algorithms.norm_bound import choose_squared_radius
 from nolook.algorithms.scaling import Scaling
 from nolook.privacy.noise import SeededSource
 from nolook.tables import table_from_arrays

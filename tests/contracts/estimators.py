@@ -26,12 +26,15 @@ class Row:
     regressor : bool
     expected_failures : mapping
         From the name of a scikit-learn check to the reason why it fails.
+    duplicates_apart : float
+        How far apart the coefficients of two equal columns may be.
     """
 
     make: Callable[..., Any]
     results: tuple[str, ...]
     regressor: bool
     expected_failures: Mapping[str, str] = field(default_factory=dict)
+    duplicates_apart: float = 1.0
 
 
 ESTIMATORS = {
@@ -53,6 +56,26 @@ ESTIMATORS = {
             "check_dtype_object": OBJECT_CELLS,
             "check_estimators_empty_data_messages": NO_ROWS,
         },
+    ),
+    "AdaSSPRegressor": Row(
+        make=nolook.AdaSSPRegressor,
+        results=("coef_", "intercept_", "label_range_"),
+        regressor=True,
+        expected_failures={
+            "check_dtype_object": OBJECT_CELLS,
+            "check_estimators_empty_data_messages": NO_ROWS,
+        },
+    ),
+    "BoostedAdaSSPRegressor": Row(
+        make=nolook.BoostedAdaSSPRegressor,
+        results=("coef_", "intercept_", "label_range_"),
+        regressor=True,
+        expected_failures={
+            "check_dtype_object": OBJECT_CELLS,
+            "check_estimators_empty_data_messages": NO_ROWS,
+        },
+        # Where features do not vary, a hundred noisy steps are a random walk of about this size.
+        duplicates_apart=10.0,
     ),
     "QuantileScaler": Row(
         make=nolook.QuantileScaler,

@@ -116,7 +116,7 @@ def test_duplicate_columns_share_their_coefficient(row):
     y = 2 * X[:, 0]
     fitted = row.make(random_state=0).fit(np.column_stack([X, X]), y)
     assert fitted.coef_.sum() == pytest.approx(2.0, rel=0.1)
-    assert abs(fitted.coef_[0] - fitted.coef_[1]) < 1.0
+    assert abs(fitted.coef_[0] - fitted.coef_[1]) < row.duplicates_apart
 
 
 @every_regressor

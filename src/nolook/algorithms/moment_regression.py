@@ -25,16 +25,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from nolook.algorithms.norm_bound import choose_squared_radius, norm_counts
 from nolook.algorithms.scaling import (
     LIMIT,
     ROUNDS,
     Scaling,
     find_scaling,
-    release_histograms,
     scaling_events,
 )
-from nolook.kernels.histogram import threshold_counts
-from nolook.kernels.moments import UNIT, integer_rows, squared_norms
+from nolook.kernels.moments import UNIT, integer_rows
 from nolook.privacy.guarantee import GaussianEvent
 from nolook.privacy.mechanisms.gaussian import symmetric_gaussian_release
 from nolook.privacy.noise import ByteSource
@@ -47,9 +46,6 @@ __all__ = ["PASSES", "NoisyMoments", "regression_events", "release_moments"]
 SHARES = {"scales": 0.35, "norms": 0.04, "moments": 0.61}
 #: How often the table is read.
 PASSES = ROUNDS + 2
-
-# Candidate bounds on the squared norm, a quarter of a power of two apart, down from the largest.
-_RADII = 49
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,15 +113,9 @@ def release_moments(
         return integer_rows(batch, scaling.center, scaling.scale, LIMIT)
 
     step("norms")
-    squares = _candidate_squares(table.n_columns)
-    counts = release_histograms(
-        table,
-        parts["norms"],
-        source,
-        lambda batch: threshold_counts(squared_norms(standardised(batch)), squares)[None, :],
-    )
+    counts, squares = norm_counts(table, scaling, table.n_columns, parts["norms"], source)
     squared_radius = choose_squared_radius(
-        counts[0], squares, rows, table.n_columns + 1, parts["moments"]
+        counts, squares, rows, table.n_columns + 1, parts["moments"]
     )
 
     step("moments")
@@ -140,47 +130,3 @@ def release_moments(
         sigma=largest / UNIT**2 / parts["moments"],
         radius=math.sqrt(squared_radius) / UNIT,
     )
-
-
-def _candidate_squares(columns: int) -> NDArray[np.float64]:
-    """Whole numbers, increasing; the last is no smaller than any squared norm."""
-    largest = columns * (LIMIT * UNIT) ** 2
-    return np.floor(largest * 2.0 ** (np.arange(1 - _RADII, 1) / 4))
-
-
-def choose_squared_radius(
-    counts: NDArray[np.float64],
-    squares: NDArray[np.float64],
-    rows: float,
-    size: int,
-    mu: float,
-) -> int:
-    """Choose the bound on the rows' squared norm from noisy counts between the candidates.
-
-    A smaller bound means less noise and more rows shrunk. Per unit of squared radius the noise's
-    operator norm grows by ``sqrt(2 size) / mu``, and the moments lose, spread over ``size``
-    directions, one unit for each row outside: both are alike when ``size sqrt(2 size) / mu`` rows
-    are outside. So many, and at most a quarter of all, may be.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (len(squares) + 1,)
-        Noisy numbers of rows between the candidates.
-    squares : ndarray
-        Candidate bounds, increasing.
-    rows : float
-        Private estimate of the number of rows.
-    size : int
-        Number of rows of the moment matrix.
-    mu : float
-        GDP parameter of the moments' release.
-
-    Returns
-    -------
-    int
-    """
-    allowed = min(size * math.sqrt(2 * size) / mu, rows / 4)
-    outside = counts[:0:-1].cumsum()[::-1]  # outside[i]: rows beyond squares[i]
-    too_many = np.flatnonzero(outside > allowed)
-    chosen = int(too_many[-1]) + 1 if too_many.size else 0
-    return int(squares[min(chosen, squares.size - 1)])

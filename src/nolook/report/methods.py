@@ -36,7 +36,11 @@ __all__ = [
 ]
 
 #: Method name -> module and class of its estimator.
-METHODS = {"linear": ("nolook.estimators.linear", "LinearRegression")}
+METHODS = {
+    "linear": ("nolook.estimators.linear", "LinearRegression"),
+    "boosted-adassp": ("nolook.estimators.boosted", "BoostedAdaSSPRegressor"),
+    "adassp": ("nolook.estimators.adassp", "AdaSSPRegressor"),
+}
 #: What ``auto`` stands for.
 DEFAULT_METHOD = "linear"
 

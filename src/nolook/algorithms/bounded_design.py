@@ -1,0 +1,223 @@
+"""What AdaSSP and boosted AdaSSP share: bounded rows, a noisy second-moment matrix, its inverse.
+
+Rows are z = (1, x), x standardised, shrunk as a whole to a norm B_x. From them come the smallest
+eigenvalue v and the matrix Z'Z, each released with noise of one standard deviation sigma in
+units of its sensitivity B_x^2; the ridge follows from v, sigma and d. The proof is
+``bounded_design.md``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolook.algorithms.norm_bound import choose_squared_radius, norm_counts
+from nolook.algorithms.scaling import Scaling, find_scaling, scaling_events
+from nolook.kernels.bounded_rows import bounded_labels, bounded_rows
+from nolook.kernels.moments import UNIT
+from nolook.privacy.guarantee import GaussianEvent
+from nolook.privacy.mechanisms.gaussian import gaussian_release, symmetric_gaussian_release
+from nolook.privacy.noise import ByteSource
+from nolook.statistics.design_moments import (
+    eigenvalue_sensitivity,
+    gram_sensitivity,
+    smallest_eigenvalue,
+)
+from nolook.tables import Table
+
+__all__ = [
+    "BoundedDesign",
+    "NoisyGram",
+    "original_units",
+    "private_design",
+    "private_design_events",
+    "public_design",
+    "release_gram",
+]
+
+#: Shares of mu^2 where the scaling is private; the mechanism itself has the rest.
+SHARES = {"scales": 0.35, "norms": 0.04, "mechanism": 0.61}
+
+# The noisy eigenvalue is lowered by so many of its standard deviations: too low in 97.5 of 100.
+_CAUTION = 1.96
+# Z'Z plus noise plus ridge is kept above so many sigma sqrt(d) B_x^2 in every direction.
+_FLOOR = 0.5
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class BoundedDesign:
+    """How a table becomes rows of bounded norm; public, or released before.
+
+    Parameters
+    ----------
+    scaling : Scaling
+        Of all columns, the label last.
+    squared_radius : int
+        Bound on a row's squared norm, in squared steps of 1/unit.
+    unit : int
+        Steps of the grid in one scale, a power of two.
+    """
+
+    scaling: Scaling
+    squared_radius: int
+    unit: int
+
+    @property
+    def size(self) -> int:
+        """Length of a row: the features and a constant."""
+        return len(self.scaling.names)
+
+    @property
+    def norm(self) -> float:
+        """B_x, the bound on a row's norm in standardised units."""
+        return math.sqrt(self.squared_radius) / self.unit
+
+    def batches(self, table: Table) -> Iterator[tuple[Matrix, Vector]]:
+        """Yield a table's rows, whole numbers of shape (size, rows), and standardised labels."""
+        center, scale, limit = self.scaling.center, self.scaling.scale, self.scaling.limit
+        for batch in table.batches():
+            rows = bounded_rows(
+                batch[:-1], center[:-1], scale[:-1], limit, self.squared_radius, self.unit
+            )
+            yield rows, bounded_labels(batch[-1], float(center[-1]), float(scale[-1]), limit)
+
+
+def public_design(scaling: Scaling, norm: float, unit: int) -> BoundedDesign:
+    """Return a design of public scales and a public norm, at least 1."""
+    return BoundedDesign(scaling, math.floor((norm * unit) ** 2), unit)
+
+
+def private_design_events(mu: float) -> tuple[GaussianEvent, ...]:
+    """State what :func:`private_design` releases of a whole of `mu`."""
+    return (
+        *scaling_events(mu * math.sqrt(SHARES["scales"])),
+        GaussianEvent("histogram of the rows' norms", mu * math.sqrt(SHARES["norms"])),
+    )
+
+
+def private_design(
+    table: Table,
+    mu: float,
+    mu_gram: float,
+    unit: int,
+    source: ByteSource,
+    step: Callable[[str], None],
+) -> BoundedDesign:
+    """Find scales of all columns and a bound on the rows' norm.
+
+    Guarantee: ``sqrt(SHARES["scales"] + SHARES["norms"]) mu``-GDP under add-remove.
+
+    Parameters
+    ----------
+    table : Table
+        With a target; read ``ROUNDS + 1`` times.
+    mu : float
+        GDP parameter of the whole, of which this is a part.
+    mu_gram : float
+        What the norm is weighed against: the less is left for the matrix, the smaller the norm.
+    unit : int
+        Grid of the rows, a power of two up to UNIT.
+    source : ByteSource
+    step : callable
+        Called with the name of each pass before it starts.
+
+    Returns
+    -------
+    BoundedDesign
+    """
+    scaling, rows = find_scaling(table, mu * math.sqrt(SHARES["scales"]), source, step)
+    step("norms")
+    features = table.n_columns - 1
+    counts, squares = norm_counts(table, scaling, features, mu * math.sqrt(SHARES["norms"]), source)
+    squared = choose_squared_radius(counts, squares, rows, features + 1, mu_gram)
+    return BoundedDesign(scaling, unit**2 + squared // (UNIT // unit) ** 2, unit)
+
+
+@dataclass(frozen=True, slots=True)
+class NoisyGram:
+    """The released Z'Z with its ridge, ready to be solved; in standardised units, d = size.
+
+    Parameters
+    ----------
+    values : ndarray of shape (d,)
+        Eigenvalues of Z'Z + noise + ridge I, kept above a floor of the noise's size.
+    vectors : ndarray of shape (d, d)
+    ridge : float
+    """
+
+    values: Vector
+    vectors: Matrix
+    ridge: float
+
+    def solve(self, right: Vector) -> Vector:
+        """Solve for one right-hand side of shape (d,)."""
+        solution: Vector = self.vectors @ ((self.vectors.T @ right) / self.values)
+        return solution
+
+
+def release_gram(
+    gram: NDArray[np.object_],
+    design: BoundedDesign,
+    mu: float,
+    ridge_factor: float,
+    source: ByteSource,
+) -> NoisyGram:
+    """Release the smallest eigenvalue of Z'Z and Z'Z itself; add the ridge the noise asks for.
+
+    Guarantee: each of the two is ``mu``-GDP under add-remove for up to 2^34 rows.
+
+    Parameters
+    ----------
+    gram : ndarray of Python ints, shape (d, d)
+    design : BoundedDesign
+    mu : float
+        Of each release; sigma is 1 / mu.
+    ridge_factor : float
+        The ridge is ``max(0, ridge_factor sigma B_x^2 - v)`` for the noisy eigenvalue v.
+    source : ByteSource
+
+    Returns
+    -------
+    NoisyGram
+    """
+    squared_radius, size, unit = design.squared_radius, design.size, design.unit
+    lowest = np.array([smallest_eigenvalue(gram)], dtype=object)
+    largest = eigenvalue_sensitivity(squared_radius, size)
+    eigenvalue = float(gaussian_release(lowest, largest, mu, source)[0])
+    cautious = max(0.0, eigenvalue - _CAUTION * largest / mu)
+    noisy = symmetric_gaussian_release(gram, gram_sensitivity(squared_radius), mu, source)
+    noise = squared_radius / mu
+    ridge = max(0.0, ridge_factor * noise - cautious)
+    values, vectors = np.linalg.eigh(noisy.astype(np.float64))
+    values = np.maximum(values + ridge, _FLOOR * math.sqrt(size) * noise)
+    return NoisyGram(values / unit**2, vectors, ridge / unit**2)
+
+
+def original_units(theta: Vector, scaling: Scaling) -> tuple[Vector, float]:
+    """Return coefficients and intercept in the columns' units, finite whatever the scales.
+
+    Parameters
+    ----------
+    theta : ndarray of shape (d,)
+        Standardised: the value at the centre, then slopes.
+    scaling : Scaling
+
+    Returns
+    -------
+    coef : ndarray of shape (d - 1,)
+    intercept : float
+    """
+    center, scale = scaling.center, scaling.scale
+    with np.errstate(over="ignore", invalid="ignore"):
+        coef = np.nan_to_num(theta[1:] * (scale[-1] / scale[:-1]), nan=0.0)
+        # A centre is some thousand scales from zero at most.
+        at_origin = theta[0] - theta[1:] @ (center[:-1] / scale[:-1])
+        intercept = np.nan_to_num(center[-1] + scale[-1] * at_origin, nan=0.0)
+    return coef, float(intercept)

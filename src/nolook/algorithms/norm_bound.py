@@ -1,0 +1,91 @@
+"""A private bound on the norm of standardised rows, from one noisy histogram of norms."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolook.algorithms.scaling import Scaling, release_histograms
+from nolook.kernels.histogram import threshold_counts
+from nolook.kernels.moments import UNIT, integer_rows, squared_norms
+from nolook.privacy.noise import ByteSource
+from nolook.tables import Table
+
+__all__ = ["choose_squared_radius", "norm_counts"]
+
+# Candidate bounds on the squared norm, a quarter of a power of two apart, down from the largest.
+_RADII = 49
+
+Vector = NDArray[np.float64]
+
+
+def norm_counts(
+    table: Table, scaling: Scaling, columns: int, mu: float, source: ByteSource
+) -> tuple[Vector, Vector]:
+    """Count rows by the norm of their first columns, standardised and clipped, in one pass.
+
+    Guarantee: ``mu``-GDP when a record is added or removed.
+
+    Parameters
+    ----------
+    table : Table
+    scaling : Scaling
+        With a finite limit.
+    columns : int
+        How many columns count.
+    mu : float
+    source : ByteSource
+
+    Returns
+    -------
+    counts : ndarray of shape (candidates + 1,)
+        Noisy numbers of rows between the candidates.
+    squares : ndarray of shape (candidates,)
+        Candidate bounds on the squared norm in steps of 1/UNIT, whole and increasing; the last is
+        no smaller than any squared norm.
+    """
+    largest = columns * (scaling.limit * UNIT) ** 2
+    squares = np.floor(largest * 2.0 ** (np.arange(1 - _RADII, 1) / 4))
+    center, scale = scaling.center[:columns], scaling.scale[:columns]
+
+    def count(batch: NDArray[np.float64]) -> NDArray[np.int64]:
+        rows = integer_rows(batch[:columns], center, scale, scaling.limit)
+        return threshold_counts(squared_norms(rows), squares)[None, :]
+
+    return release_histograms(table, mu, source, count)[0], squares
+
+
+def choose_squared_radius(
+    counts: Vector, squares: Vector, rows: float, size: int, mu: float
+) -> int:
+    """Choose the bound on the rows' squared norm from noisy counts between the candidates.
+
+    A smaller bound means less noise and more rows shrunk. Per unit of squared radius the noise's
+    operator norm grows by ``sqrt(2 size) / mu``, and the moments lose, spread over ``size``
+    directions, one unit for each row outside: both are alike when ``size sqrt(2 size) / mu`` rows
+    are outside. So many, and at most a quarter of all, may be.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (len(squares) + 1,)
+        Noisy numbers of rows between the candidates.
+    squares : ndarray
+        Candidate bounds, increasing.
+    rows : float
+        Private estimate of the number of rows.
+    size : int
+        Number of rows of the moment matrix.
+    mu : float
+        GDP parameter of the moments' release.
+
+    Returns
+    -------
+    int
+    """
+    allowed = min(size * math.sqrt(2 * size) / mu, rows / 4)
+    outside = counts[:0:-1].cumsum()[::-1]  # outside[i]: rows beyond squares[i]
+    too_many = np.flatnonzero(outside > allowed)
+    chosen = int(too_many[-1]) + 1 if too_many.size else 0
+    return int(squares[min(chosen, squares.size - 1)])

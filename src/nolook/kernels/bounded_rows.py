@@ -1,0 +1,87 @@
+"""Rows (1, x) as integer vectors whose norm is bounded in integers, however large the cells."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolook.kernels.moments import shrink_rows, squared_norms
+
+__all__ = ["bounded_labels", "bounded_rows"]
+
+Array = NDArray[np.float64]
+_LARGEST = float(np.finfo(np.float64).max)
+
+
+def bounded_rows(
+    columns: Array,
+    center: Array,
+    scale: Array,
+    limit: float,
+    squared_radius: int,
+    unit: int,
+) -> Array:
+    """Standardise columns, put a 1 before them, and shrink each row as a whole to a norm.
+
+    Parameters
+    ----------
+    columns : ndarray of shape (columns, rows)
+        Raw values; NaN becomes zero.
+    center, scale : ndarray of shape (columns,)
+        Finite; scales positive.
+    limit : float
+        Values are clipped to so many scales first; may be infinite.
+    squared_radius : int
+        Bound on the squared norm of a row (1, x), in squared steps of the grid.
+    unit : int
+        A power of two: the grid has so many steps a scale.
+
+    Returns
+    -------
+    ndarray of shape (columns + 1, rows), float64
+        Whole numbers, truncated toward zero. The squares of a row add up to at most
+        `squared_radius`, in integers.
+    """
+    rows = np.empty((columns.shape[0] + 1, columns.shape[1]))
+    rows[0] = 1.0
+    with np.errstate(over="ignore", invalid="ignore"):
+        np.subtract(columns, center[:, None], out=rows[1:])
+        rows[1:] /= scale[:, None]
+        np.clip(rows[1:], -limit, limit, out=rows[1:])
+        np.nan_to_num(rows, copy=False, nan=0.0)
+        far = np.flatnonzero(~(squared_norms(rows) <= squared_radius / unit**2))
+        # Relative to its largest entry first, so that no norm overflows.
+        outside = rows[:, far]
+        outside /= np.abs(outside).max(axis=0, initial=0.0)
+        outside *= math.sqrt(squared_radius) / np.sqrt(squared_norms(outside))
+        rows *= unit
+    rows[:, far] = outside
+    np.trunc(rows, out=rows)
+    shrink_rows(rows, squared_radius)
+    return rows
+
+
+def bounded_labels(labels: Array, center: float, scale: float, limit: float) -> Array:
+    """Standardise labels and clip them; finite whatever they are.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (rows,)
+        NaN becomes zero.
+    center, scale : float
+        Finite; the scale positive.
+    limit : float
+        In scales; may be infinite.
+
+    Returns
+    -------
+    ndarray of shape (rows,)
+    """
+    bound = min(limit, _LARGEST)
+    with np.errstate(over="ignore", invalid="ignore"):
+        standard = (labels - center) / scale
+    np.clip(standard, -bound, bound, out=standard)
+    standard[np.isnan(standard)] = 0.0
+    return standard
