@@ -26,6 +26,8 @@ __all__ = [
     "QuantileScaler",
     "Table",
     "TableError",
+    "TooFewRows",
+    "TukeyRegressor",
     "__version__",
     "load",
     "read_table",
@@ -41,11 +43,13 @@ if TYPE_CHECKING:
         ParameterError,
         PrivateFitFailed,
         TableError,
+        TooFewRows,
     )
     from nolook.estimators.adassp import AdaSSPRegressor
     from nolook.estimators.boosted import BoostedAdaSSPRegressor
     from nolook.estimators.linear import LinearRegression
     from nolook.estimators.scaler import QuantileScaler
+    from nolook.estimators.tukey import TukeyRegressor
     from nolook.privacy.guarantee import Budget, PrivacyGuarantee
     from nolook.privacy.ledger import Ledger
     from nolook.report.model_file import load, save
@@ -68,6 +72,8 @@ else:
         "QuantileScaler": "nolook.estimators.scaler",
         "Table": "nolook.tables",
         "TableError": "nolook.errors",
+        "TooFewRows": "nolook.errors",
+        "TukeyRegressor": "nolook.estimators.tukey",
         "load": "nolook.report.model_file",
         "read_table": "nolook.tables",
         "save": "nolook.report.model_file",

@@ -10,6 +10,7 @@ __all__ = [
     "ParameterError",
     "PrivateFitFailed",
     "TableError",
+    "TooFewRows",
 ]
 
 
@@ -59,3 +60,7 @@ class PrivateFitFailed(NolookError):  # noqa: N818 -- an outcome of a private te
     """A private release stopped on its own privately released output."""
 
     exit_status = 4
+
+
+class TooFewRows(PrivateFitFailed):
+    """A private bound on the number of rows is below what the method needs."""

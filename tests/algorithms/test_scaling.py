@@ -124,13 +124,14 @@ def test_the_tails_are_trimmed():
 def test_centre_and_scale_of_a_known_histogram():
     counts = np.zeros((1, 6))
     counts[0, [1, 4]] = 50.0  # the middles of the first and last inner bin: 0.5 and 3.5
-    center, scale = center_and_scale(counts, 1e-6, np.array([10.0]), np.array([2.0]))
+    center, scale, median = center_and_scale(counts, 1e-6, np.array([10.0]), np.array([2.0]))
     assert center[0] == pytest.approx(10.0 + 2.0 * 2.0)
     assert scale[0] == pytest.approx(1.5 * 2.0)
+    assert median[0] == 10.0 + 0.5 * 2.0
 
 
 def test_a_single_bin_gives_a_scale_of_one_bin():
     counts = np.zeros((1, 6))
     counts[0, 2] = 50.0
-    _, scale = center_and_scale(counts, 1e-6, np.array([0.0]), np.array([0.25]))
+    _, scale, _ = center_and_scale(counts, 1e-6, np.array([0.0]), np.array([0.25]))
     assert scale[0] == 0.25

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import nolook
 
 # Why a scikit-learn check cannot hold for a private estimator.
 OBJECT_CELLS = "cells of an object array would have to be looked at: only declared types are taken"
+FEW_ROWS = "200 rows are too few for any number of models: the answer is a constant, as asked for"
 NO_ROWS = "a table without rows gets the ordinary private answer, since its size is private"
 
 
@@ -76,6 +78,16 @@ ESTIMATORS = {
         },
         # Where features do not vary, a hundred noisy steps are a random walk of about this size.
         duplicates_apart=10.0,
+    ),
+    "TukeyRegressor": Row(
+        make=partial(nolook.TukeyRegressor, on_failure="constant"),
+        results=("coef_", "intercept_", "label_range_", "r2_", "rmse_"),
+        regressor=True,
+        expected_failures={
+            "check_regressors_train": FEW_ROWS,
+            "check_dtype_object": OBJECT_CELLS,
+            "check_estimators_empty_data_messages": NO_ROWS,
+        },
     ),
     "QuantileScaler": Row(
         make=nolook.QuantileScaler,

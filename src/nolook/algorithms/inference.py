@@ -22,7 +22,7 @@ from nolook.algorithms._simulation import (
 from nolook.algorithms.moment_regression import NoisyMoments
 from nolook.algorithms.noisy_ridge import choose_ridge, nearest_moments
 
-__all__ = ["LEVEL", "LinearModel", "linear_model"]
+__all__ = ["LEVEL", "Fit", "LinearModel", "fit_measures", "linear_model"]
 
 #: Level of all intervals.
 LEVEL = 0.95
@@ -61,6 +61,51 @@ class LinearModel:
     r2_interval: Vector
     rmse: float
     rmse_interval: Vector
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """How well a model fits, as for :class:`LinearModel`.
+
+    Parameters
+    ----------
+    r2, rmse : float
+    r2_interval, rmse_interval : ndarray of shape (2,)
+    """
+
+    r2: float
+    r2_interval: Vector
+    rmse: float
+    rmse_interval: Vector
+
+
+def fit_measures(moments: NoisyMoments, theta: Vector) -> Fit:
+    """Estimate the fit of a model that was found otherwise, from what was released.
+
+    Parameters
+    ----------
+    moments : NoisyMoments
+    theta : ndarray of shape (d + 1,)
+        Intercept and coefficients in standardised units.
+
+    Returns
+    -------
+    Fit
+        Intervals are for the noise of the moments alone.
+    """
+    matrix = nearest_moments(moments.matrix)
+    point, margin = _fit(matrix, theta), _fit_margin(matrix, moments.sigma, theta)
+    low, high = point - margin, point + margin
+    if _drowned(matrix, moments, theta):
+        point[0], low[0], high[0] = 0.0, -1.0, 1.0
+    scale = float(moments.scaling.scale[-1])
+    error = np.sqrt(np.maximum([low[1], point[1], high[1]], 0.0)) * scale
+    return Fit(
+        r2=float(point[0].clip(-1.0, 1.0)),
+        r2_interval=np.array([low[0], high[0]]).clip(-1.0, 1.0),
+        rmse=float(error[1]),
+        rmse_interval=error[[0, 2]],
+    )
 
 
 def linear_model(moments: NoisyMoments) -> LinearModel:

@@ -69,6 +69,8 @@ class Scaling:
         this budget, and centre and scale are guesses.
     limit : float
         Columns are clipped to so many scales on either side of the centre; may be infinite.
+    median : ndarray of shape (columns,) or None
+        Middle of the bin that holds a column's median; None where it is not known.
     """
 
     names: tuple[str, ...]
@@ -76,6 +78,7 @@ class Scaling:
     scale: Vector
     visible: NDArray[np.bool_]
     limit: float = LIMIT
+    median: Vector | None = None
 
     @classmethod
     def public(cls, names: tuple[str, ...], scale: Vector | float, limit: float) -> Self:
@@ -157,9 +160,9 @@ def find_scaling(
     step("scales")
     low, width = _with_margins(low, high)
     counts = release(partial(linear_counts, low=low, width=width, bins=_BINS))
-    center, scale = center_and_scale(counts, sigma, low, width)
+    center, scale, median = center_and_scale(counts, sigma, low, width)
     rows = max(1.0, float(counts.sum(axis=1).mean()))
-    return Scaling(table.column_names, center, scale, visible), rows
+    return Scaling(table.column_names, center, scale, visible, LIMIT, median), rows
 
 
 def release_histograms(
@@ -293,8 +296,8 @@ def _first_above(counts: Counts, level: Counts) -> NDArray[np.intp]:
 
 def center_and_scale(
     counts: Counts, sigma: float, low: Vector, width: Vector
-) -> tuple[Vector, Vector]:
-    """Mean and standard deviation from noisy counts in equal bins, the tails put at the ends.
+) -> tuple[Vector, Vector, Vector]:
+    """Mean, deviation and median from noisy counts in equal bins, the tails put at the ends.
 
     Bins below two sigmas do not count. The scale is at least one bin, so that a column with a
     single value never gets a vanishing one.
@@ -308,7 +311,7 @@ def center_and_scale(
 
     Returns
     -------
-    center, scale : ndarray of shape (columns,)
+    center, scale, median : ndarray of shape (columns,)
     """
     bins = counts.shape[1] - 2
     place = np.concatenate([[0.0], np.arange(bins) + 0.5, [float(bins)]])
@@ -317,4 +320,5 @@ def center_and_scale(
     weight /= weight.sum(axis=1, keepdims=True)
     mean = weight @ place
     spread = np.sqrt((weight * (place - mean[:, None]) ** 2).sum(axis=1))
-    return low + mean * width, np.maximum(spread, 1.0) * width
+    middle = place[(weight.cumsum(axis=1) >= 0.5 - 1e-9).argmax(axis=1)]
+    return low + mean * width, np.maximum(spread, 1.0) * width, low + middle * width

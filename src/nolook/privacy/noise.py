@@ -280,14 +280,14 @@ def report_noisy_max_gumbel(
     return gumbel_race(scores, scale, source.words(len(scores)), _one_word_from(source))
 
 
-def tilted_choice(counts: Sequence[int], rate: float, source: ByteSource) -> int:
+def tilted_choice(counts: Sequence[int], rate: float | Fraction, source: ByteSource) -> int:
     """Draw i with P(i) proportional to counts[i] exp(rate i), exactly.
 
     Parameters
     ----------
     counts : sequence of int
         At least 0 and of any size; not all of them 0.
-    rate : float
+    rate : float or Fraction
         Finite and at least 0, taken as the exact real number it is.
     source : ByteSource
         Where the random bits come from.

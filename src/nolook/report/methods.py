@@ -38,6 +38,7 @@ __all__ = [
 #: Method name -> module and class of its estimator.
 METHODS = {
     "linear": ("nolook.estimators.linear", "LinearRegression"),
+    "tukey": ("nolook.estimators.tukey", "TukeyRegressor"),
     "boosted-adassp": ("nolook.estimators.boosted", "BoostedAdaSSPRegressor"),
     "adassp": ("nolook.estimators.adassp", "AdaSSPRegressor"),
 }

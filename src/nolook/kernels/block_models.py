@@ -1,0 +1,229 @@
+"""Least-squares models of many blocks of rows at once.
+
+Each block's sums and its model follow from that block's rows alone, taken in their order: sums are
+added row by row whatever the batches, and every model is solved by the same plain loops. So a row
+added to one block changes that block's model and no other, to the last bit.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+__all__ = ["add_block_moments", "block_models", "least_squares_models"]
+
+# Pivots below this share of the largest are taken for 0: what is left is rounding.
+_RANK_TOLERANCE = 1e-11
+
+
+@njit(nogil=True, cache=True)
+def _add(sums: NDArray[np.float64], rows: NDArray[np.float64], blocks: NDArray[np.int64]) -> None:
+    size = rows.shape[1]
+    for i in range(rows.shape[0]):
+        own = sums[blocks[i]]
+        for j in range(size):
+            value = rows[i, j]
+            for k in range(j + 1):
+                own[j, k] += value * rows[i, k]
+
+
+def add_block_moments(
+    sums: NDArray[np.float64], rows: NDArray[np.float64], blocks: NDArray[np.int64]
+) -> None:
+    """Add ``z z'`` of each row ``z = (1, u)`` to the sums of its block, in place.
+
+    The sums are exact while they stay below 2^53: whole numbers of 2^17 for half a million rows a
+    block. Beyond, they are rounded in the order of the block's own rows.
+
+    Parameters
+    ----------
+    sums : ndarray of shape (m, columns + 1, columns + 1)
+        Only the lower triangles are used.
+    rows : ndarray of shape (columns, n)
+        A batch; whole numbers.
+    blocks : ndarray of int64, shape (n,)
+        The block of each row, from 0 to m - 1.
+    """
+    whole = np.empty((rows.shape[1], rows.shape[0] + 1))
+    whole[:, 0] = 1.0
+    whole[:, 1:] = rows.T
+    _add(sums, whole, blocks)
+
+
+@njit(nogil=True, cache=True)
+def _pivoted_factor(matrix: NDArray[np.float64], factor: NDArray[np.float64]) -> int:
+    """Factor a semidefinite matrix as L L' with as many columns as its rank; destroys it."""
+    size = matrix.shape[0]
+    factor[:] = 0.0
+    largest = 0.0
+    for j in range(size):
+        largest = max(largest, matrix[j, j])
+    for rank in range(size):
+        place, pivot = 0, -1.0
+        for j in range(size):
+            if matrix[j, j] > pivot:
+                place, pivot = j, matrix[j, j]
+        # Written so that a pivot that is no number ends it too.
+        if not pivot > _RANK_TOLERANCE * largest:
+            return int(rank)
+        root = np.sqrt(pivot)
+        for j in range(size):
+            factor[j, rank] = matrix[j, place] / root
+        for j in range(size):
+            for k in range(size):
+                matrix[j, k] -= factor[j, rank] * factor[k, rank]
+        matrix[place, place] = -1.0
+    return int(size)
+
+
+@njit(nogil=True, cache=True)
+def _solve_definite(matrix: NDArray[np.float64], vector: NDArray[np.float64], size: int) -> None:
+    """Solve matrix x = vector in place by Cholesky factors; the matrix is destroyed."""
+    for j in range(size):
+        for k in range(j):
+            matrix[j, j] -= matrix[j, k] * matrix[j, k]
+        matrix[j, j] = np.sqrt(matrix[j, j])
+        for i in range(j + 1, size):
+            for k in range(j):
+                matrix[i, j] -= matrix[i, k] * matrix[j, k]
+            matrix[i, j] /= matrix[j, j]
+    for j in range(size):
+        for k in range(j):
+            vector[j] -= matrix[j, k] * vector[k]
+        vector[j] /= matrix[j, j]
+    for j in range(size - 1, -1, -1):
+        for k in range(j + 1, size):
+            vector[j] -= matrix[k, j] * vector[k]
+        vector[j] /= matrix[j, j]
+
+
+@njit(nogil=True, cache=True)
+def _normal_equations(
+    own: NDArray[np.float64],
+    basis: NDArray[np.float64],
+    matrix: NDArray[np.float64],
+    vector: NDArray[np.float64],
+) -> None:
+    """Write basis' A basis and basis' b for the sums A, b of one block."""
+    size = basis.shape[0]
+    half = np.zeros((size, size))
+    for i in range(size):
+        for k in range(size):
+            value = own[i, k] if k <= i else own[k, i]
+            for j in range(size):
+                half[i, j] += value * basis[k, j]
+    vector[:] = 0.0
+    matrix[:] = 0.0
+    for k in range(size):
+        for i in range(size):
+            vector[i] += basis[k, i] * own[size, k]
+            for j in range(size):
+                matrix[i, j] += basis[k, i] * half[k, j]
+
+
+@njit(nogil=True, cache=True)
+def _least_norm(
+    factor: NDArray[np.float64], rank: int, vector: NDArray[np.float64], out: NDArray[np.float64]
+) -> None:
+    """Write L (L'L)^-2 L' b: of all solutions of L L' x = b the one of least norm."""
+    thin = factor[:, :rank]
+    size = factor.shape[0]
+    right = np.zeros(rank)
+    for k in range(size):
+        for i in range(rank):
+            right[i] += thin[k, i] * vector[k]
+    for _ in range(2):
+        inner = np.zeros((rank, rank))
+        for k in range(size):
+            for i in range(rank):
+                for j in range(rank):
+                    inner[i, j] += thin[k, i] * thin[k, j]
+        _solve_definite(inner, right, rank)
+    for i in range(size):
+        for k in range(rank):
+            out[i] += thin[i, k] * right[k]
+
+
+@njit(nogil=True, cache=True)
+def _solve(
+    sums: NDArray[np.float64], basis: NDArray[np.float64], models: NDArray[np.float64]
+) -> None:
+    size = basis.shape[0]
+    matrix = np.empty((size, size))
+    vector = np.empty(size)
+    factor = np.empty((size, size))
+    for block in range(sums.shape[0]):
+        _normal_equations(sums[block], basis, matrix, vector)
+        rank = _pivoted_factor(matrix.copy(), factor)
+        if rank == size:
+            _solve_definite(matrix, vector, size)
+            models[block] = vector
+        else:
+            _least_norm(factor, rank, vector, models[block])
+
+
+def block_models(sums: NDArray[np.float64], basis: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Solve least squares in every block, in the coordinates of a basis.
+
+    Parameters
+    ----------
+    sums : ndarray of shape (m, d + 1, d + 1)
+        From :func:`add_block_moments`, the label last.
+    basis : ndarray of shape (d, d)
+        Rows z of the design become ``z' basis``.
+
+    Returns
+    -------
+    ndarray of shape (m, d)
+        The solution of least norm where a block is short of rows; not finite where numbers
+        overflow.
+    """
+    models = np.zeros((len(sums), len(basis)))
+    _solve(np.ascontiguousarray(sums), np.ascontiguousarray(basis), models)
+    return models
+
+
+@njit(nogil=True, cache=True)
+def _fit_rows(
+    design: NDArray[np.float64],
+    labels: NDArray[np.float64],
+    starts: NDArray[np.int64],
+    models: NDArray[np.float64],
+) -> None:
+    for block in range(models.shape[0]):
+        first, last = starts[block], starts[block + 1]
+        models[block] = 0.0
+        if last > first:
+            solution, _, _, _ = np.linalg.lstsq(design[first:last], labels[first:last])
+            models[block] = solution
+
+
+def least_squares_models(
+    rows: NDArray[np.float64], blocks: NDArray[np.int64], m: int
+) -> NDArray[np.float64]:
+    """Solve least squares in every block from the rows themselves, by singular values.
+
+    For rows in raw units, whose sums of squares would lose too many digits.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (columns, n)
+        Finite; the label last.
+    blocks : ndarray of int64, shape (n,)
+    m : int
+        Number of blocks.
+
+    Returns
+    -------
+    ndarray of shape (m, columns)
+        Intercept first; the solution of least norm where a block is short of rows.
+    """
+    order = np.argsort(blocks, kind="stable")
+    starts = np.searchsorted(blocks[order], np.arange(m + 1))
+    design = np.empty((rows.shape[1], rows.shape[0]))
+    design[:, 0] = 1.0
+    design[:, 1:] = rows[:-1, order].T
+    models = np.empty((m, rows.shape[0]))
+    _fit_rows(design, rows[-1, order], starts, models)
+    return models

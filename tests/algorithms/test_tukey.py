@@ -1,0 +1,292 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LinearRegression as LeastSquares
+
+import nolook
+from nolook.algorithms.moment_regression import release_moments
+from nolook.algorithms.tukey import (
+    BASES,
+    choose_models,
+    fit_models,
+    model_grid,
+    passes_over,
+    release_basis,
+    rows_bound,
+    rows_needed,
+    tukey_plan,
+    whitening,
+)
+from nolook.algorithms.tukey_models import models_needed
+from nolook.privacy import accounting
+from nolook.privacy.guarantee import ApproximateEvent, Budget, PureEvent
+from nolook.privacy.mechanisms.tukey_depth import tukey_release
+from nolook.privacy.noise import SeededSource
+from nolook.tables import table_from_arrays
+from scripts import tukey_models
+
+LN3 = Budget(math.log(3), 1e-5)
+
+
+def quiet(_):
+    pass
+
+
+def data(rows=20_000, features=3, seed=0, noise=1.0):
+    generator = np.random.default_rng(seed)
+    X = generator.normal(size=(rows, features)) * 10.0 ** np.arange(features) + 5
+    return X, X @ (1.0 / 10.0 ** np.arange(features)) + noise * generator.normal(size=rows)
+
+
+@pytest.mark.parametrize("basis", BASES)
+@pytest.mark.parametrize("auto", [True, False])
+@pytest.mark.parametrize("budget", [LN3, Budget(0.1, 1e-9), Budget(1e4, 0.1)])
+def test_the_parts_use_the_budget_up(basis, auto, budget):
+    plan = tukey_plan(budget, basis, auto=auto)
+    events = plan.events()
+    guarantee = accounting.guarantee(events, budget, relation="add-remove", private=True)
+    assert guarantee.budget == budget
+    pure = [event.epsilon for event in events if isinstance(event, PureEvent)]
+    assert pure == ([0.05 * budget.epsilon] if auto else [])
+    (tukey,) = (event for event in events if isinstance(event, ApproximateEvent))
+    left = 0.70 if basis != "raw" else 0.95
+    assert tukey.epsilon == pytest.approx(budget.epsilon * (left if auto else left + 0.05))
+    rule = plan.rule(700)
+    assert rule.epsilon_test + rule.epsilon_sample <= tukey.epsilon
+    assert rule.delta == tukey.delta
+    if budget.epsilon < 10:
+        assert rule.epsilon_test + rule.epsilon_sample == pytest.approx(tukey.epsilon)
+
+
+@pytest.mark.parametrize("d", [1, 2, 5, 9, 27])
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.77, 5e-6), (0.3, 1e-7), (4.0, 1e-5)])
+def test_the_table_has_the_smallest_number_that_passes(d, epsilon, delta):
+    m = models_needed(d, epsilon, delta)
+    assert tukey_models.passing(d, m, epsilon, delta, 30) > 0.97
+    assert tukey_models.passing(d, int(0.93 * m) - 8, epsilon, delta, 30) < 0.99
+
+
+def test_the_tables_maker_agrees_with_the_mechanism():
+    plan, source = tukey_plan(LN3, "private-scaling", auto=True), SeededSource(0)
+    generator = np.random.default_rng(0)
+    m = models_needed(4, plan.epsilon, plan.delta)
+    grid = model_grid("private-scaling")
+    passed = [
+        tukey_release(grid.round(generator.normal(size=(m, 4))), plan.rule(m), source) is not None
+        for _ in range(200)
+    ]
+    assert np.mean(passed) > 0.95
+    few = [
+        tukey_release(grid.round(generator.normal(size=(m // 2, 4))), plan.rule(m // 2), source)
+        for _ in range(50)
+    ]
+    assert sum(point is not None for point in few) < 5
+
+
+def test_more_models_are_needed_for_more_dimensions_and_less_budget():
+    numbers = [models_needed(d, 0.5, 1e-6) for d in (1, 4, 16, 64, 128, 300, 1000)]
+    assert numbers == sorted(numbers)
+    epsilons = (1e5, 32.0, 4.0, 1.0, 0.3, 0.25, 0.2, 0.01, 1e-4)
+    numbers = [models_needed(8, epsilon, 1e-6) for epsilon in epsilons]
+    assert numbers == sorted(numbers)
+    assert numbers[-1] == pytest.approx(100 * numbers[-2], rel=0.01)
+    numbers = [models_needed(8, 0.5, delta) for delta in (0.3, 1e-3, 1e-6, 1e-12, 1e-30)]
+    assert numbers == sorted(numbers)
+
+
+def test_the_number_of_models_leaves_rows_for_each():
+    plan = tukey_plan(LN3, "private-whitening", auto=True)
+    for d in (2, 6, 11, 40):
+        least, needed = models_needed(d, plan.epsilon, plan.delta), rows_needed(d, plan)
+        for bound in (-100, 0, needed // 4, needed, 3 * d * least + 5, 10**6, 10**9):
+            m = choose_models(bound, d, plan)
+            if m is None:
+                assert bound < needed
+                continue
+            assert m >= least
+            assert bound // m >= min(3 * d, d + 2)
+            if bound >= 3 * d * least:
+                assert bound // m >= 3 * d
+        assert choose_models(needed, d, plan) is not None
+
+
+def test_the_bound_on_the_rows_is_rarely_too_high():
+    table, source = table_from_arrays(*data(500)), SeededSource(1)
+    bounds = np.array([rows_bound(table, 0.5, source, quiet) for _ in range(3000)])
+    assert np.mean(bounds > 500) <= 0.003
+    # ln(1/2e-4) scales below on average, and not much more.
+    assert bounds.mean() == pytest.approx(500 - math.log(5000) / 0.5, abs=2)
+
+
+def test_whitening_makes_the_second_moments_the_identity():
+    X, y = data(200_000, 4)
+    X[:, 1] += 9 * X[:, 0]
+    table = table_from_arrays(X, y)
+    moments = release_moments(table, 5.0, SeededSource(0), quiet)
+    basis = whitening(moments)
+    second = moments.matrix[:-1, :-1] / moments.matrix[0, 0]
+    np.testing.assert_allclose(basis.T @ second @ basis, np.eye(5), atol=0.05)
+
+
+@pytest.mark.parametrize("basis", BASES)
+def test_models_are_those_of_least_squares_on_their_rows(basis):
+    X, y = data(3000, 3, noise=0.01)
+    table = table_from_arrays(X, y)
+    plan = tukey_plan(Budget(1e4, 0.1), basis, auto=False)
+    found = release_basis(table, plan, SeededSource(0), quiet)
+    models = fit_models(table, found, 20, SeededSource(1), quiet)
+    assert models.shape == (20, 4)
+    ols = LeastSquares().fit(X, y)
+    for model in models:
+        intercept, coefficients = found.coefficients(found.matrix @ model)
+        np.testing.assert_allclose(coefficients, ols.coef_, rtol=0.02)
+        assert intercept == pytest.approx(ols.intercept_, abs=0.05)
+
+
+def test_the_grid_is_public_and_takes_anything():
+    for basis in BASES:
+        grid = model_grid(basis)
+        points = grid.round(np.array([[np.nan, np.inf, -np.inf, 1e300, -1e300, 0.25, -3.0]]))
+        largest = grid.largest
+        ends = [0, largest, -largest, largest, -largest]
+        assert points.tolist() == [[*ends, 0.25 / grid.step, -3 / grid.step]]
+        np.testing.assert_array_equal(grid.values(points)[0, 5:], [0.25, -3.0])
+        assert largest <= 2**61
+
+
+@pytest.mark.parametrize("basis", BASES)
+def test_fits_are_close_to_least_squares(basis):
+    X, y = data()
+    fitted = nolook.TukeyRegressor(2.0, 1e-5, basis=basis, random_state=0).fit(X, y)
+    assert fitted.score(X, y) > LeastSquares().fit(X, y).score(X, y) - 0.02
+    assert fitted.failed_ is False
+    assert (fitted.r2_ is not None) == (basis == "private-whitening")
+
+
+def test_the_estimated_fit_is_near_the_true_one():
+    X, y = data(60_000)
+    fitted = nolook.TukeyRegressor(2.0, 1e-5, random_state=0).fit(X, y)
+    low, high = fitted.r2_interval_
+    assert low <= fitted.r2_ <= high
+    assert low - 0.02 <= fitted.score(X, y) <= high + 0.02
+    error = np.sqrt(np.mean((fitted.predict(X) - y) ** 2))
+    assert fitted.rmse_interval_[0] * 0.98 <= error <= fitted.rmse_interval_[1] * 1.02
+
+
+@pytest.mark.parametrize("rows", [0, 5, 1500])
+def test_too_few_rows_are_a_private_outcome(rows, tmp_path):
+    with nolook.Ledger.create(tmp_path / "a.ledger", nolook.Budget(2.0, 1e-4), name="a") as ledger:
+        with pytest.raises(nolook.TooFewRows, match="needs about 4280 rows for 3 features") as info:
+            nolook.TukeyRegressor(1.0, 1e-6).fit(*data(rows), ledger=ledger)
+        (entry,) = ledger.history()
+        assert (entry.cost, entry.state) == (nolook.Budget(1.0, 1e-6), "complete")
+    assert isinstance(info.value, nolook.PrivateFitFailed)
+    assert info.value.exit_status == 4
+
+
+def test_a_failed_test_is_a_private_outcome(tmp_path):
+    X, y = data(2000)
+    with nolook.Ledger.create(tmp_path / "a.ledger", nolook.Budget(2.0, 1e-4), name="a") as ledger:
+        with pytest.raises(nolook.PrivateFitFailed, match="failed with 60 models") as info:
+            nolook.TukeyRegressor(1.0, 1e-6, n_models=60).fit(X, y, ledger=ledger)
+        (entry,) = ledger.history()
+        assert entry.state == "complete"
+    assert not isinstance(info.value, nolook.TooFewRows)
+
+
+@pytest.mark.parametrize("n_models", ["auto", 60])
+def test_after_a_failure_the_constant_is_the_labels_private_median(n_models):
+    X, y = data(2000)
+    y = np.exp(y / 5)  # mean and median apart
+    fitted = nolook.TukeyRegressor(
+        1.5, 1e-6, n_models=n_models, on_failure="constant", random_state=0
+    ).fit(X, y)
+    assert fitted.failed_
+    assert not fitted.coef_.any()
+    predicted = np.unique(fitted.predict(X))
+    assert predicted.size == 1
+    share = np.mean(y <= predicted[0])
+    assert 0.3 < share < 0.7
+    assert fitted.r2_ <= 0.3
+    assert fitted.privacy_.epsilon == 1.5
+
+
+def test_rows_needed_are_enough():
+    model = nolook.TukeyRegressor(1.0, 1e-6, random_state=0)
+    rows = model.rows_needed(2)
+    assert rows == 3384
+    model.fit(*data(rows, 2))
+    with pytest.raises(nolook.TooFewRows):
+        model.fit(*data(rows // 2, 2))
+    assert nolook.TukeyRegressor(1.0, 1e-6, n_models=100).rows_needed(2) == 300
+
+
+@pytest.mark.parametrize("ptr", ["2023", "2022"])
+def test_the_published_version_runs_and_is_not_private(ptr):
+    X, y = data()
+    fitted = nolook.TukeyRegressor(
+        3.0, 1e-5, n_models=600, basis="raw", guarantee="paper", ptr=ptr
+    ).fit(X, y)
+    assert fitted.score(X, y) > LeastSquares().fit(X, y).score(X, y) - 0.02
+    assert not fitted.privacy_.private
+    auto = nolook.TukeyRegressor(3.0, 1e-5, basis="raw", guarantee="paper", ptr=ptr).fit(X, y)
+    assert abs(auto.n_models_ - len(y) / 4) < 200  # m = n / d (Dick et al., section 4)
+
+
+def test_a_result_that_is_not_private_is_not_charged(tmp_path):
+    with nolook.Ledger.create(tmp_path / "a.ledger", nolook.Budget(2.0, 1e-4), name="a") as ledger:
+        with pytest.raises(nolook.ParameterError):
+            nolook.TukeyRegressor(guarantee="paper").fit(*data(20), ledger=ledger)
+        assert ledger.history() == ()
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value"),
+    [
+        ("n_models", 0), ("n_models", -3), ("n_models", 2.5), ("n_models", True),
+        ("n_models", "many"), ("basis", "none"), ("guarantee", "strong"), ("ptr", "2024"),
+        ("on_failure", "ignore"),
+    ],
+)  # fmt: skip
+def test_bad_parameters_cost_nothing(parameter, value, tmp_path):
+    with nolook.Ledger.create(tmp_path / "a.ledger", nolook.Budget(2.0, 1e-4), name="a") as ledger:
+        with pytest.raises(nolook.ParameterError, match=parameter) as info:
+            nolook.TukeyRegressor(**{parameter: value}).fit(*data(20), ledger=ledger)
+        assert ledger.history() == ()
+    assert "\n" not in str(info.value)
+
+
+def test_raw_units_know_no_constant():
+    with pytest.raises(nolook.ParameterError, match="on_failure"):
+        nolook.TukeyRegressor(basis="raw", on_failure="constant").fit(*data(20))
+
+
+@pytest.mark.parametrize("factor", [1000.0, 1e-3, 2.0**30])
+@pytest.mark.parametrize("part", ["column", "label"])
+def test_units_change_predictions_only_as_in_least_squares(factor, part):
+    X, y = data(30_000)
+    spread = y.std()
+    before = nolook.TukeyRegressor(1.5, 1e-5, random_state=1).fit(X, y).predict(X)
+    if part == "column":
+        X[:, 1] *= factor
+        after = nolook.TukeyRegressor(1.5, 1e-5, random_state=1).fit(X, y).predict(X)
+    else:
+        model = nolook.TukeyRegressor(1.5, 1e-5, random_state=1).fit(X, factor * y)
+        after = model.predict(X) / factor
+    # The same but for what the bins of the scales do: a small part of the noise of one fit.
+    assert np.sqrt(np.mean((before - after) ** 2)) < 0.03 * spread
+
+
+def test_every_number_of_passes_is_announced():
+    for basis in BASES:
+        seen = []
+
+        def note(*step, seen=seen):
+            seen.append(step)
+
+        nolook.TukeyRegressor(2.0, 1e-5, basis=basis).fit(*data(), progress=note)
+        plan = tukey_plan(Budget(2.0, 1e-5), basis, auto=True)
+        assert len(seen) == passes_over(plan) + 2 == seen[0][2]

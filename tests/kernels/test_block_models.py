@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from nolook.kernels.block_models import add_block_moments, block_models, least_squares_models
+
+
+def whole_rows(columns, n, seed=0):
+    return np.random.default_rng(seed).integers(-(2**15), 2**15, (columns, n)).astype(float)
+
+
+def sums_of(rows, blocks, m, step=None):
+    sums = np.zeros((m, len(rows) + 1, len(rows) + 1))
+    step = step or max(1, rows.shape[1])
+    for start in range(0, rows.shape[1], step):
+        add_block_moments(sums, rows[:, start : start + step], blocks[start : start + step])
+    return sums
+
+
+def by_numpy(rows, blocks, m, basis):
+    """One block after the other, by singular values."""
+    models = np.zeros((m, len(basis)))
+    for block in range(m):
+        own = rows[:, blocks == block]
+        design = np.column_stack([np.ones(own.shape[1]), own[:-1].T]) @ basis
+        if len(design):
+            models[block] = np.linalg.lstsq(design, own[-1], rcond=1e-6)[0]
+    return models
+
+
+def in_units(rows):
+    """Rows in units of about 1, and a basis that brings them there from whole steps."""
+    return np.diag([1.0] + [2.0**-14] * (len(rows) - 1))
+
+
+def test_sums_are_those_of_each_block():
+    rows, blocks = whole_rows(3, 500), np.random.default_rng(1).integers(0, 7, 500)
+    sums = sums_of(rows, blocks, 7, step=64)
+    for block in range(7):
+        own = np.column_stack([np.ones((blocks == block).sum()), rows[:, blocks == block].T])
+        np.testing.assert_array_equal(np.tril(sums[block]), np.tril(own.T @ own))
+
+
+@pytest.mark.parametrize("columns", [1, 2, 5, 12])
+@pytest.mark.parametrize("per_block", [1, 3, 8, 60])
+def test_models_agree_with_singular_values(columns, per_block):
+    # Blocks a little short of rows or just square are too badly conditioned to compare.
+    generator = np.random.default_rng(columns * 100 + per_block)
+    m, rows = 40, whole_rows(columns, 40 * per_block, seed=per_block)
+    rows[-1] += 3 * rows[0] + 2**14 * (len(rows) > 1)
+    blocks = generator.integers(0, m, rows.shape[1])
+    basis = in_units(rows) @ (np.eye(columns) + 0.3 * generator.normal(size=(columns, columns)))
+    expected = by_numpy(rows, blocks, m, basis)
+    found = block_models(sums_of(rows, blocks, m), basis)
+    design = basis[0, :]
+    assert design.shape == (columns,)
+    clear = [
+        np.linalg.cond(own) < 300
+        for own in (
+            np.column_stack([np.ones((blocks == b).sum()), rows[:-1, blocks == b].T]) @ basis
+            if (blocks == b).any()
+            else np.eye(1)
+            for b in range(m)
+        )
+    ]
+    assert np.mean(clear) > 0.4
+    np.testing.assert_allclose(found[clear], expected[clear], rtol=1e-6, atol=1e-3)
+
+
+@pytest.mark.parametrize("columns", [2, 6])
+def test_equal_and_constant_columns_get_the_solution_of_least_norm(columns):
+    rows = whole_rows(columns + 2, 900)
+    rows[1] = rows[0]
+    rows[2] = 5 * 2**14 if columns > 2 else rows[2]
+    blocks = np.arange(900) % 30
+    basis = in_units(rows)
+    found = block_models(sums_of(rows, blocks, 30), basis)
+    np.testing.assert_allclose(found[:, 1], found[:, 2], rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(found, by_numpy(rows, blocks, 30, basis), rtol=1e-5, atol=1e-2)
+
+
+def test_an_empty_block_gets_zero():
+    rows = whole_rows(3, 50)
+    found = block_models(sums_of(rows, np.zeros(50, dtype=np.int64), 3), in_units(rows))
+    assert found[0].any()
+    assert not found[1:].any()
+
+
+@pytest.mark.parametrize("change", ["batches", "another row elsewhere", "more blocks"])
+def test_a_model_depends_on_its_own_rows_to_the_last_bit(change):
+    rows = whole_rows(7, 2000) * 2.0**30  # far beyond exact sums
+    blocks = np.random.default_rng(3).integers(0, 20, 2000)
+    basis = in_units(rows) + 0.01
+    before = block_models(sums_of(rows, blocks, 20), basis)
+    if change == "batches":
+        after = block_models(sums_of(rows, blocks, 20, step=7), basis)
+        np.testing.assert_array_equal(before, after)
+    elif change == "more blocks":
+        after = block_models(sums_of(rows, blocks, 33), basis)
+        np.testing.assert_array_equal(before, after[:20])
+    else:
+        extra = np.insert(rows, 5, rows[:, 900], axis=1)
+        after = block_models(sums_of(extra, np.insert(blocks, 5, 4), 20, step=100), basis)
+        others = np.arange(20) != 4
+        np.testing.assert_array_equal(before[others], after[others])
+        assert (before[4] != after[4]).any()
+
+
+@pytest.mark.parametrize("value", [1e200, np.inf, np.nan])
+def test_numbers_that_overflow_raise_nothing(value):
+    rows = whole_rows(3, 40)
+    rows[1, 3] = value
+    with np.errstate(all="ignore"):
+        found = block_models(sums_of(rows, np.arange(40) % 4, 4), in_units(rows))
+    assert np.isfinite(found[[0, 1, 2]]).all()
+
+
+def test_rows_in_raw_units_are_solved_from_the_rows():
+    generator = np.random.default_rng(0)
+    rows = generator.normal(size=(4, 600)) * np.array([1e-6, 1.0, 1e6, 1.0])[:, None]
+    rows[-1] = 2e6 * rows[0] - rows[1] + 3e-6 * rows[2] + 7
+    blocks = generator.integers(0, 20, 600)
+    found = least_squares_models(rows, blocks, 22)
+    np.testing.assert_allclose(found[:20], np.tile([7.0, 2e6, -1.0, 3e-6], (20, 1)), rtol=1e-3)
+    assert not found[20:].any()
+    again = least_squares_models(rows[:, blocks < 10], blocks[blocks < 10], 22)
+    np.testing.assert_array_equal(found[:10], again[:10])
