@@ -178,6 +178,8 @@ def test_nothing_costs_nothing():
 def test_an_unknown_event_is_refused():
     with pytest.raises(TypeError, match="unknown event"):
         total_delta([("gaussian", 1.0)], 1.0)
+    with pytest.raises(TypeError, match="unknown event"):
+        guarantee([("gaussian", 1.0)], Budget(1.0), relation="add-remove", private=True)
 
 
 def test_a_guarantee_is_computed_and_not_asserted():

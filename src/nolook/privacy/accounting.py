@@ -128,9 +128,7 @@ def total_delta(events: Sequence[Event], epsilon: float) -> float:
     TypeError
         If an event is of no known kind.
     """
-    for event in events:
-        if not isinstance(event, GaussianEvent | PureEvent | ApproximateEvent):
-            raise TypeError(f"unknown event of type {type(event).__name__}")
+    _check_known(events)
     if not events:
         return 0.0
     basic = _basic_delta(events, epsilon)
@@ -164,13 +162,23 @@ def guarantee(
     ParameterError
         If the releases together exceed the budget.
     """
-    delta = total_delta(events, budget.epsilon)
+    _check_known(events)
+    # Basic composition is immediate; distributions are needed only where it does not suffice.
+    delta = _basic_delta(events, budget.epsilon)
+    if delta > budget.delta:
+        delta = total_delta(events, budget.epsilon)
     if delta > budget.delta:
         raise ParameterError(
             f"the releases cost delta = {delta:.6g} at epsilon = {budget.epsilon:.6g}; expected at "
             f"most {budget.delta:.6g} (use a larger budget)"
         )
     return PrivacyGuarantee(budget.epsilon, budget.delta, relation, tuple(events), private)
+
+
+def _check_known(events: Sequence[Event]) -> None:
+    for event in events:
+        if not isinstance(event, GaussianEvent | PureEvent | ApproximateEvent):
+            raise TypeError(f"unknown event of type {type(event).__name__}")
 
 
 def _mu(events: Sequence[Event]) -> float:
