@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks import accuracy, coverage, fit
+from benchmarks import accuracy, fit, intervals
 
 
 def test_accuracy_on_real_tables(shared_data, monkeypatch):
@@ -20,9 +20,9 @@ def test_accuracy_on_real_tables(shared_data, monkeypatch):
     assert scores[:, 1].min() > -0.5
 
 
-@pytest.mark.parametrize("kind", coverage.KINDS[:5], ids=str)
+@pytest.mark.parametrize("kind", intervals.KINDS[:5], ids=str)
 def test_intervals_cover_the_truth(kind):
-    runs = np.array([coverage.one_run(kind, seed) for seed in range(12)])
+    runs = np.array([intervals.one_run(kind, seed) for seed in range(12)])
     assert runs[:, 0].mean() >= 0.90
     assert runs[:, 3].mean() >= 0.75  # of 12 runs; 95 % would miss this once in 450
     # A useless interval covers as well: these must not be much wider than the errors.

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from nolook._validation import (
     check_choice,
+    check_count,
     check_delta,
     check_epsilon,
     check_fraction,
@@ -57,6 +58,18 @@ def test_open_interval_refuses(check, value):
     message = message_of(check, value, "share")
     assert message.startswith("share is ")
     assert "between 0 and 1" in message
+
+
+@pytest.mark.parametrize("value", [1, 7, np.int64(10)])
+def test_count_accepts_integers_up_to_the_most(value):
+    assert check_count(value, "n_rounds", 10) == value
+
+
+@pytest.mark.parametrize("value", [*NOT_NUMBERS, *NOT_FINITE, 0, -1, 11, 2.0, 10**400])
+def test_count_refuses(value):
+    message = message_of(check_count, value, "n_rounds", 10)
+    assert message.startswith("n_rounds is ")
+    assert "from 1 to 10" in message
 
 
 @pytest.mark.parametrize("value", [0, 0.0, -0.0, np.int8(0), Fraction(0)])

@@ -141,15 +141,22 @@ def boosted_adassp(
     largest = (_PRIVATE_RESIDUAL if private_scaling else _PUBLIC_RESIDUAL) * RESIDUAL_UNIT
 
     step("moments")
+    moments, kept = _read(table, design, largest)
+    gram = release_gram(moments.gram, design, each, _RIDGE * math.sqrt(design.size), source)
+    thetas = _rounds(kept, gram, design, largest, each, rounds, source, step)
+    last = max(1, round(_AVERAGED * rounds)) if private_scaling else 1
+    return BoostedModel(np.mean(thetas[-last:], axis=0), design)
+
+
+def _read(
+    table: Table, design: BoundedDesign, largest: int
+) -> tuple[DesignMoments, ResidualProducts]:
     moments = DesignMoments(design.size, design.squared_radius, largest)
     kept = ResidualProducts(design.size, design.squared_radius, design.unit, largest)
     for rows, labels in design.batches(table):
         moments.update(rows)
         kept.update(rows, labels)
-    gram = release_gram(moments.gram, design, each, _RIDGE * math.sqrt(design.size), source)
-    thetas = _rounds(kept, gram, design, largest, each, rounds, source, step)
-    last = max(1, round(_AVERAGED * rounds)) if private_scaling else 1
-    return BoostedModel(np.mean(thetas[-last:], axis=0), design)
+    return moments, kept
 
 
 def _rounds(

@@ -42,6 +42,8 @@ __all__ = [
 #: Shares of mu^2 where the scaling is private; the mechanism itself has the rest.
 SHARES = {"scales": 0.35, "norms": 0.04, "mechanism": 0.61}
 
+# Rows at a time: smaller parts need less memory beside the rows that are kept.
+_PART_ROWS = 4096
 # The noisy eigenvalue is lowered by so many of its standard deviations: too low in 97.5 of 100.
 _CAUTION = 1.96
 # Z'Z plus noise plus ridge is kept above so many sigma sqrt(d) B_x^2 in every direction.
@@ -83,10 +85,12 @@ class BoundedDesign:
         """Yield a table's rows, whole numbers of shape (size, rows), and standardised labels."""
         center, scale, limit = self.scaling.center, self.scaling.scale, self.scaling.limit
         for batch in table.batches():
-            rows = bounded_rows(
-                batch[:-1], center[:-1], scale[:-1], limit, self.squared_radius, self.unit
-            )
-            yield rows, bounded_labels(batch[-1], float(center[-1]), float(scale[-1]), limit)
+            for start in range(0, batch.shape[1], _PART_ROWS):
+                part = batch[:, start : start + _PART_ROWS]
+                rows = bounded_rows(
+                    part[:-1], center[:-1], scale[:-1], limit, self.squared_radius, self.unit
+                )
+                yield rows, bounded_labels(part[-1], float(center[-1]), float(scale[-1]), limit)
 
 
 def public_design(scaling: Scaling, norm: float, unit: int) -> BoundedDesign:

@@ -8,6 +8,8 @@ sum depends on the set of records alone. Its sensitivity is
 from __future__ import annotations
 
 import math
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Self
 
 import numpy as np
@@ -18,9 +20,14 @@ from nolook.kernels.clipped_gradient import add_clipped_gradient
 __all__ = ["RESIDUAL_UNIT", "ResidualProducts", "grid_model"]
 
 #: Residuals are whole steps of 1/RESIDUAL_UNIT of the label's unit.
-RESIDUAL_UNIT = 2**14
+RESIDUAL_UNIT = 2**18
 
 _EXACT = 2**53
+# Rows of a block, a thread's piece of work; starting threads for a few blocks costs more than it
+# saves. Sums of integers do not depend on which is ready first.
+_BLOCK_ROWS = 2**15
+_THREADS = 2
+_WORTH_THREADS = 4
 # Exponents of a model's grid: its products with rows stay far inside the range of doubles.
 _LEAST_EXPONENT = -500
 _MOST_EXPONENT = 500
@@ -73,15 +80,25 @@ class ResidualProducts:
         self._size = size
         self._unit = unit
         self._bound = largest_residual
-        self._blocks: list[tuple[NDArray[np.int16], NDArray[np.float64]]] = []
         entry = math.isqrt(squared_radius) + 1
-        self._block_rows = max(1, _EXACT // (entry * largest_residual))
+        self._block_rows = max(1, min(_BLOCK_ROWS, _EXACT // (entry * largest_residual)))
+        self._blocks: list[tuple[NDArray[np.int16], NDArray[np.float64]]] = []
+        self._filled = self._block_rows  # of the last block
 
     def update(self, rows: NDArray[np.float64], labels: NDArray[np.float64]) -> Self:
         """Keep rows of shape (size, rows), whole numbers, and finite labels of shape (rows,)."""
-        for start in range(0, rows.shape[1], self._block_rows):
-            part = slice(start, start + self._block_rows)
-            self._blocks.append((rows[:, part].astype(np.int16), labels[part].copy()))
+        start = 0
+        while start < labels.size:
+            if self._filled == self._block_rows:
+                block = np.empty((self._size, self._block_rows), dtype=np.int16)
+                self._blocks.append((block, np.empty(self._block_rows)))
+                self._filled = 0
+            count = min(labels.size - start, self._block_rows - self._filled)
+            place = slice(self._filled, self._filled + count)
+            self._blocks[-1][0][:, place] = rows[:, start : start + count]
+            self._blocks[-1][1][place] = labels[start : start + count]
+            self._filled += count
+            start += count
         return self
 
     def value(self, steps: NDArray[np.float64], step: float) -> NDArray[np.object_]:
@@ -97,11 +114,25 @@ class ResidualProducts:
         -------
         ndarray of Python ints, shape (size,)
         """
+        one = partial(self._products, steps, step)
+        places = range(len(self._blocks))
+        if len(places) < _WORTH_THREADS:
+            parts = [one(place) for place in places]
+        else:
+            with ThreadPoolExecutor(_THREADS) as threads:
+                parts = list(threads.map(one, places))
         total = np.zeros(self._size, dtype=object)
-        for rows, labels in self._blocks:
-            part = np.zeros(self._size)
-            add_clipped_gradient(
-                rows, labels, steps, step / self._unit, RESIDUAL_UNIT, self._bound, part
-            )
-            total += part.astype(np.int64).astype(object)
+        for part in parts:
+            total += part
         return total
+
+    def _products(self, steps: NDArray[np.float64], step: float, index: int) -> NDArray[np.object_]:
+        rows, labels = self._blocks[index]
+        if index == len(self._blocks) - 1:
+            labels = labels[: self._filled]
+        out = np.zeros(self._size)
+        add_clipped_gradient(
+            rows, labels, steps, step / self._unit, RESIDUAL_UNIT, self._bound, out
+        )
+        exact: NDArray[np.object_] = out.astype(np.int64).astype(object)
+        return exact

@@ -6,7 +6,7 @@ the mean half width of the intervals and the root mean squared error of the rele
 (both in units of the coefficients' standard deviation), and the share of runs whose interval of R2
 covers the population's R2 of the released model.
 
-    python benchmarks/coverage.py [--output benchmarks/results/coverage.md] [--runs 40]
+    python benchmarks/intervals.py [--output benchmarks/results/intervals.md] [--runs 40]
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def report(runs):
     yield "# Coverage of the 95 % intervals"
     yield ""
     yield f"Simulated tables, {runs} runs a row, epsilon = 1, delta = 1e-6."
-    yield "Printed by `python benchmarks/coverage.py`."
+    yield "Printed by `python benchmarks/intervals.py`."
     yield ""
     yield (
         "| rows | features | correlation | noise/signal | coverage | half width | error"

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from nolook.algorithms.adassp import PASSES, adassp, adassp_events, private_adassp
+from nolook.algorithms.bounded_design import public_design
+from nolook.algorithms.scaling import Scaling
+from nolook.kernels.moments import UNIT
+from nolook.privacy.noise import SeededSource
+from nolook.tables import table_from_arrays
+
+
+def no_step(name):
+    pass
+
+
+def data(rows=4000, seed=0):
+    generator = np.random.default_rng(seed)
+    X = generator.uniform(-0.5, 0.5, size=(rows, 3))
+    return X, X @ [0.6, -0.4, 0.2] + 0.1 + 0.05 * generator.normal(size=rows).clip(-2, 2)
+
+
+def public(columns=4):
+    names = tuple(f"c{i}" for i in range(columns))
+    return public_design(Scaling.public(names, 1.0, math.inf), math.sqrt(2), UNIT)
+
+
+def run(X, y, mu, seed=0):
+    return adassp(table_from_arrays(X, y), public(), mu, SeededSource(seed), no_step)
+
+
+@pytest.mark.parametrize("private_scaling", [True, False])
+def test_events_add_up_to_mu_and_the_three_statistics_share_alike(private_scaling):
+    events = adassp_events(0.3, private_scaling=private_scaling)
+    assert math.sqrt(sum(event.mu**2 for event in events)) == pytest.approx(0.3, rel=1e-12)
+    assert len({event.mu for event in events[-3:]}) == 1
+    assert len(events) == (7 if private_scaling else 3)
+
+
+def test_with_hardly_any_noise_it_is_least_squares():
+    X, y = data()
+    Z = np.column_stack([np.ones(len(X)), X])
+    np.testing.assert_allclose(
+        run(X, y, 1e6).theta, np.linalg.lstsq(Z, y, rcond=None)[0], atol=2e-3
+    )
+
+
+def test_labels_are_clipped_to_their_bound():
+    X, y = data()
+    far = y.copy()
+    far[::5] = 1e300
+    at_the_bound = np.where(far > 1, 1.0, far)
+    np.testing.assert_allclose(run(X, far, 1e6).theta, run(X, at_the_bound, 1e6).theta)
+
+
+def test_the_products_have_the_noise_that_is_claimed():
+    # Labels of zero: theta is the solution for nothing but noise on X'y, all else almost exact.
+    X, y = data(100_000)
+    mu = 1.0
+    sigma = math.sqrt(3) / mu * math.sqrt(2)  # times B_x B_y
+    Z = np.column_stack([np.ones(len(X)), X])
+    noise = [Z.T @ Z @ run(X, 0 * y, mu, seed).theta for seed in range(100)]
+    assert 0.87 < np.std(noise) / sigma < 1.13
+
+
+def test_a_private_run_tells_its_passes_and_fits():
+    X, y = data(20_000)
+    steps = []
+    model = private_adassp(table_from_arrays(X * 1e5, y - 7), 1.0, SeededSource(0), steps.append)
+    assert len(steps) == PASSES
+    slopes = model.theta[1:] * model.scaling.scale[-1] / model.scaling.scale[:-1]
+    np.testing.assert_allclose(slopes * 1e5, [0.6, -0.4, 0.2], atol=0.05)
