@@ -15,6 +15,7 @@ __all__ = [
     "BoostedAdaSSPRegressor",
     "Budget",
     "BudgetExceededError",
+    "DPSGDRegressor",
     "Ledger",
     "LedgerError",
     "LinearRegression",
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     )
     from nolook.estimators.adassp import AdaSSPRegressor
     from nolook.estimators.boosted import BoostedAdaSSPRegressor
+    from nolook.estimators.dpsgd import DPSGDRegressor
     from nolook.estimators.linear import LinearRegression
     from nolook.estimators.scaler import QuantileScaler
     from nolook.estimators.tukey import TukeyRegressor
@@ -61,6 +63,7 @@ else:
         "BoostedAdaSSPRegressor": "nolook.estimators.boosted",
         "Budget": "nolook.privacy.guarantee",
         "BudgetExceededError": "nolook.errors",
+        "DPSGDRegressor": "nolook.estimators.dpsgd",
         "Ledger": "nolook.privacy.ledger",
         "LedgerError": "nolook.errors",
         "LinearRegression": "nolook.estimators.linear",

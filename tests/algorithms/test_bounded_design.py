@@ -7,7 +7,6 @@ import pytest
 
 from nolook.algorithms.bounded_design import (
     SHARES,
-    original_units,
     private_design,
     private_design_events,
     public_design,
@@ -109,10 +108,10 @@ def test_a_norm_weighed_against_more_noise_is_no_larger():
 def test_models_come_back_in_the_columns_units():
     scaling = Scaling(NAMES, np.array([10.0, -2.0, 5.0]), np.array([2.0, 0.5, 4.0]), np.ones(3) > 0)
     theta = np.array([0.25, -1.0, 3.0])
-    coef, intercept = original_units(theta, scaling)
+    coef, intercept = scaling.original_units(theta)
     row = np.array([7.0, 4.0])
     standard = np.array([1.0, *(row - scaling.center[:2]) / scaling.scale[:2]])
     assert intercept + row @ coef == pytest.approx(5.0 + 4.0 * (standard @ theta))
     tiny = Scaling(NAMES, np.zeros(3), np.array([1e-300, 1.0, 1e300]), np.ones(3) > 0)
-    coef, intercept = original_units(theta, tiny)
+    coef, intercept = tiny.original_units(theta)
     assert np.isfinite([*coef, intercept]).all()

@@ -141,7 +141,7 @@ def test_models_are_those_of_least_squares_on_their_rows(basis):
     assert models.shape == (20, 4)
     ols = LeastSquares().fit(X, y)
     for model in models:
-        intercept, coefficients = found.coefficients(found.matrix @ model)
+        coefficients, intercept = found.scaling.original_units(found.matrix @ model)
         np.testing.assert_allclose(coefficients, ols.coef_, rtol=0.02)
         assert intercept == pytest.approx(ols.intercept_, abs=0.05)
 
@@ -247,6 +247,7 @@ def test_a_result_that_is_not_private_is_not_charged(tmp_path):
     ("parameter", "value"),
     [
         ("n_models", 0), ("n_models", -3), ("n_models", 2.5), ("n_models", True),
+        ("n_models", 2**30),
         ("n_models", "many"), ("basis", "none"), ("guarantee", "strong"), ("ptr", "2024"),
         ("on_failure", "ignore"),
     ],

@@ -89,6 +89,15 @@ ESTIMATORS = {
             "check_estimators_empty_data_messages": NO_ROWS,
         },
     ),
+    "DPSGDRegressor": Row(
+        make=nolook.DPSGDRegressor,
+        results=("coef_", "intercept_", "label_range_"),
+        regressor=True,
+        expected_failures={
+            "check_dtype_object": OBJECT_CELLS,
+            "check_estimators_empty_data_messages": NO_ROWS,
+        },
+    ),
     "QuantileScaler": Row(
         make=nolook.QuantileScaler,
         results=("center_", "scale_", "low_", "high_"),

@@ -5,13 +5,21 @@ import math
 import mpmath
 import numpy as np
 import pytest
+from dp_accounting import dp_event
 from dp_accounting.pld import privacy_loss_distribution as pld
+from dp_accounting.rdp import rdp_privacy_accountant
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nolook.errors import ParameterError
 from nolook.privacy.accounting import gaussian_delta, gaussian_mu, guarantee, total_delta
-from nolook.privacy.guarantee import ApproximateEvent, Budget, GaussianEvent, PureEvent
+from nolook.privacy.guarantee import (
+    ApproximateEvent,
+    Budget,
+    GaussianEvent,
+    PureEvent,
+    SampledGaussianEvent,
+)
 
 
 def exact_delta(mu, epsilon):
@@ -153,7 +161,8 @@ def test_mixtures_never_fall_below_the_exact_delta(mu, tail, costs, share):
     events = [ApproximateEvent("a", e, d) if d else PureEvent("p", e) for e, d in costs]
     delta = total_delta([*events, GaussianEvent("g", mu)], epsilon)
     truth = mixture_delta(mu, costs, epsilon)
-    assert delta >= truth
+    # Sums of deltas are compared as the nearest doubles.
+    assert mpmath.mpf(delta) * (1 + mpmath.mpf(2) ** -52) >= truth
     # The losses are rounded up to a grid of 1e-4 once for each part, and its ends are cut.
     finest = mixture_delta(mu, costs, epsilon - 1e-4 * (len(costs) + 1))
     assert delta <= finest * (1 + 1e-5) + 2e-10
@@ -199,3 +208,68 @@ def test_a_guarantee_is_computed_and_not_asserted():
             relation="add-remove",
             private=True,
         )
+
+
+def one_step_delta(multiplier, probability, epsilon):
+    """Delta of one sampled Gaussian release, the larger of both directions, exactly.
+
+    The likelihood ratio 1 - q + q exp((2 x - 1) / (2 sigma^2)) grows with x, so the events that
+    decide are half-lines.
+    """
+    with mpmath.workdps(40):
+        sigma, q, odds = mpmath.mpf(multiplier), mpmath.mpf(probability), mpmath.exp(epsilon)
+
+        def beyond(ratio):
+            """P(likelihood ratio > `ratio`), without and with the record."""
+            if ratio <= 1 - q:
+                return mpmath.mpf(1), mpmath.mpf(1)
+            x = (1 + 2 * sigma**2 * mpmath.log((ratio - 1 + q) / q)) / 2
+            absent, present = mpmath.ncdf(-x / sigma), mpmath.ncdf((1 - x) / sigma)
+            return absent, (1 - q) * absent + q * present
+
+        absent, present = beyond(odds)
+        removed = present - odds * absent
+        absent, present = beyond(1 / odds)
+        added = (1 - absent) - odds * (1 - present)
+        return max(removed, added)
+
+
+@pytest.mark.parametrize("multiplier", [0.7, 1.5, 4.0])
+@pytest.mark.parametrize("probability", [0.01, 0.125, 1.0])
+@pytest.mark.parametrize("epsilon", [0.05, 0.5])
+def test_one_sampled_step_agrees_with_its_exact_delta(multiplier, probability, epsilon):
+    event = SampledGaussianEvent("s", multiplier, probability, 1)
+    exact = float(one_step_delta(multiplier, probability, epsilon))
+    assert exact <= total_delta([event], epsilon) <= exact * 1.01 + 1e-5
+
+
+@pytest.mark.parametrize("steps", [10, 300])
+def test_sampled_steps_lie_between_bounds_known_otherwise(steps):
+    multiplier, probability, epsilon = 1.3, 0.05, 1.0
+    delta = total_delta([SampledGaussianEvent("s", multiplier, probability, steps)], epsilon)
+    once = dp_event.PoissonSampledDpEvent(probability, dp_event.GaussianDpEvent(multiplier))
+    accountant = rdp_privacy_accountant.RdpAccountant()
+    accountant.compose(dp_event.SelfComposedDpEvent(once, steps))
+    assert delta <= accountant.get_delta(epsilon)  # Renyi divergences are looser
+    assert delta >= float(one_step_delta(multiplier, probability, epsilon))
+    # As many steps without sampling cost far more.
+    whole = total_delta([SampledGaussianEvent("s", multiplier, 1.0, steps)], epsilon)
+    assert whole > 10 * delta or whole > 0.5
+
+
+def test_sampling_every_record_is_the_gaussian_mechanism():
+    event = SampledGaussianEvent("s", 9.0, 1.0, 16)
+    exact = gaussian_delta(math.sqrt(16) / 9.0, 1.0)
+    assert total_delta([event], 1.0) == pytest.approx(exact, rel=1e-6)
+
+
+def test_a_tiny_delta_falls_back_on_composition_without_sampling():
+    event = SampledGaussianEvent("s", 80.0, 0.1, 100)
+    assert total_delta([event], 1.5) <= gaussian_delta(math.sqrt(100) / 80.0, 1.5) * 1.001
+
+
+def test_sampled_and_other_parts_compose():
+    sampled = SampledGaussianEvent("s", 6.0, 0.125, 50)
+    events = [GaussianEvent("g", 0.1), PureEvent("p", 0.05), sampled]
+    parts = [total_delta([event], 0.4) for event in events]
+    assert max(parts) < total_delta(events, 0.4) < total_delta(events, 0.35)

@@ -17,6 +17,7 @@ from nolook.privacy.guarantee import (
     GaussianEvent,
     PrivacyGuarantee,
     PureEvent,
+    SampledGaussianEvent,
 )
 
 positive = st.floats(1e-300, 1e300)
@@ -26,6 +27,7 @@ events = st.one_of(
     st.builds(GaussianEvent, names, positive),
     st.builds(PureEvent, names, positive),
     st.builds(ApproximateEvent, names, positive, deltas),
+    st.builds(SampledGaussianEvent, names, positive, st.floats(1e-300, 1.0), st.integers(1, 10**6)),
 )
 guarantees = st.builds(
     PrivacyGuarantee,
@@ -132,3 +134,16 @@ def test_nothing_numeric_is_imported():
         "assert not {'numpy', 'scipy', 'sklearn', 'pyarrow', 'dp_accounting'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("noise_multiplier", 0.0), ("noise_multiplier", math.nan), ("sampling_probability", 0.0),
+        ("sampling_probability", 1.1), ("steps", 0), ("steps", 2.5), ("steps", True), ("name", ""),
+    ],
+)  # fmt: skip
+def test_a_sampled_release_out_of_range_is_refused(field, value):
+    values = {"name": "s", "noise_multiplier": 1.0, "sampling_probability": 0.5, "steps": 3}
+    with pytest.raises(ParameterError, match=field):
+        SampledGaussianEvent(**(values | {field: value}))

@@ -32,7 +32,6 @@ from nolook.tables import Table
 __all__ = [
     "BoundedDesign",
     "NoisyGram",
-    "original_units",
     "private_design",
     "private_design_events",
     "public_design",
@@ -202,26 +201,3 @@ def release_gram(
     values, vectors = np.linalg.eigh(noisy.astype(np.float64))
     values = np.maximum(values + ridge, _FLOOR * math.sqrt(size) * noise)
     return NoisyGram(values / unit**2, vectors, ridge / unit**2)
-
-
-def original_units(theta: Vector, scaling: Scaling) -> tuple[Vector, float]:
-    """Return coefficients and intercept in the columns' units, finite whatever the scales.
-
-    Parameters
-    ----------
-    theta : ndarray of shape (d,)
-        Standardised: the value at the centre, then slopes.
-    scaling : Scaling
-
-    Returns
-    -------
-    coef : ndarray of shape (d - 1,)
-    intercept : float
-    """
-    center, scale = scaling.center, scaling.scale
-    with np.errstate(over="ignore", invalid="ignore"):
-        coef = np.nan_to_num(theta[1:] * (scale[-1] / scale[:-1]), nan=0.0)
-        # A centre is some thousand scales from zero at most.
-        at_origin = theta[0] - theta[1:] @ (center[:-1] / scale[:-1])
-        intercept = np.nan_to_num(center[-1] + scale[-1] * at_origin, nan=0.0)
-    return coef, float(intercept)

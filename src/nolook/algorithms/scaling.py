@@ -96,6 +96,28 @@ class Scaling:
         seen = np.ones(len(names), dtype=np.bool_)
         return cls(names, np.zeros(len(names)), scales, seen, limit)
 
+    def original_units(self, theta: Vector) -> tuple[Vector, float]:
+        """Return coefficients and intercept in the columns' units, finite whatever the scales.
+
+        Parameters
+        ----------
+        theta : ndarray of shape (columns,)
+            A standardised model: the value at the centre, then slopes. The label is the last
+            column.
+
+        Returns
+        -------
+        coef : ndarray of shape (columns - 1,)
+        intercept : float
+        """
+        center, scale = self.center, self.scale
+        with np.errstate(over="ignore", invalid="ignore"):
+            coef = np.nan_to_num(theta[1:] * (scale[-1] / scale[:-1]), nan=0.0)
+            # A centre is some thousand scales from zero at most.
+            at_origin = theta[0] - theta[1:] @ (center[:-1] / scale[:-1])
+            intercept = np.nan_to_num(center[-1] + scale[-1] * at_origin, nan=0.0)
+        return coef, float(intercept)
+
     @property
     def low(self) -> Vector:
         """Smallest value a column is clipped to, shape (columns,)."""

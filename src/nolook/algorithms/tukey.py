@@ -246,15 +246,6 @@ class Basis:
     matrix: Matrix
     moments: NoisyMoments | None
 
-    def coefficients(self, theta: Vector) -> tuple[float, Vector]:
-        """Return intercept and coefficients, in the columns' own units, of a standardised model."""
-        center, scale = self.scaling.center, self.scaling.scale
-        with np.errstate(over="ignore", invalid="ignore"):
-            coefficients = np.nan_to_num(theta[1:] * (scale[-1] / scale[:-1]), nan=0.0)
-        # Centres are some thousand scales from zero at most: nothing is large here.
-        origin = float(theta[0] - theta[1:] @ (center[:-1] / scale[:-1]))
-        return float(center[-1] + scale[-1] * origin), coefficients
-
     def constant(self) -> Vector:
         """Return the standardised model that predicts the label's private median everywhere."""
         theta = np.zeros(len(self.matrix))

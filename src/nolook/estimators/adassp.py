@@ -19,7 +19,7 @@ from nolook.algorithms.adassp import (
     adassp_events,
     private_adassp,
 )
-from nolook.algorithms.bounded_design import original_units, public_design
+from nolook.algorithms.bounded_design import public_design
 from nolook.algorithms.scaling import Scaling
 from nolook.errors import ParameterError
 from nolook.estimators._private import (
@@ -180,7 +180,7 @@ class AdaSSPRegressor(PrivateRegressor):
         self.privacy_ = guarantee
         self.scaling_ = model.scaling
         self.row_norm_ = model.design.norm
-        self.coef_, self.intercept_ = original_units(model.theta, model.scaling)
+        self.coef_, self.intercept_ = model.scaling.original_units(model.theta)
         return self
 
     def _checked_bounds(self) -> tuple[tuple[float, float] | None, bool]:

@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 
 from nolook._validation import check_choice, check_count
 from nolook.algorithms.boosted_adassp import boosted_adassp, boosted_events, steps
-from nolook.algorithms.bounded_design import original_units
 from nolook.estimators._private import (
     PrivateRegressor,
     Progress,
@@ -161,5 +160,5 @@ class BoostedAdaSSPRegressor(PrivateRegressor):
         self.label_range_ = (-math.inf, math.inf)
         if private:
             self.label_range_ = (float(model.scaling.low[-1]), float(model.scaling.high[-1]))
-        self.coef_, self.intercept_ = original_units(model.theta, model.scaling)
+        self.coef_, self.intercept_ = model.scaling.original_units(model.theta)
         return self

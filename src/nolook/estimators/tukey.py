@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nolook._validation import check_choice, check_random_state
+from nolook._validation import check_choice, check_count, check_random_state
 from nolook.algorithms.inference import fit_measures
 from nolook.algorithms.tukey import (
     BASES,
@@ -45,6 +44,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TukeyRegressor"]
 
+_MOST_MODELS = 2**20
 _ADVICE = "use a larger epsilon, fewer features or the default method; what was spent stays spent"
 
 
@@ -236,12 +236,10 @@ class TukeyRegressor(PrivateRegressor):
         """Check the parameters and split the budget."""
         budget = check_budget(self.epsilon, self.delta)
         auto = isinstance(self.n_models, str)
-        if auto:
+        if isinstance(self.n_models, str):
             check_choice("n_models", self.n_models, ("auto",))
-        elif not _is_count(self.n_models):
-            raise ParameterError(
-                f'n_models is {self.n_models!r}; expected "auto" or an integer of at least 1'
-            )
+        else:
+            check_count(self.n_models, "n_models", _MOST_MODELS)
         check_choice("basis", self.basis, BASES)
         check_choice("guarantee", self.guarantee, ("record", "paper"))
         check_choice("ptr", self.ptr, ("2023", "2022"))
@@ -258,7 +256,7 @@ class TukeyRegressor(PrivateRegressor):
         self, table: Table, plan: TukeyPlan, source: ByteSource, step: Callable[[str], None]
     ) -> int | None:
         if not isinstance(self.n_models, str):
-            return operator.index(self.n_models)
+            return check_count(self.n_models, "n_models", _MOST_MODELS)
         bound = rows_bound(table, plan.epsilon_rows, source, step)
         if self.guarantee == "paper":
             return max(1, bound // table.n_columns)
@@ -292,17 +290,8 @@ class TukeyRegressor(PrivateRegressor):
         scaling = basis.scaling
         self.scaling_ = scaling
         self.label_range_ = (float(scaling.low[-1]), float(scaling.high[-1]))
-        self.intercept_, self.coef_ = basis.coefficients(theta)
+        self.coef_, self.intercept_ = scaling.original_units(theta)
         if basis.moments is not None:
             fit = fit_measures(basis.moments, theta)
             self.r2_, self.r2_interval_ = fit.r2, fit.r2_interval
             self.rmse_, self.rmse_interval_ = fit.rmse, fit.rmse_interval
-
-
-def _is_count(value: object) -> bool:
-    if isinstance(value, bool):
-        return False
-    try:
-        return operator.index(value) >= 1  # type: ignore[arg-type]
-    except TypeError:
-        return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 from scipy.special import erfcx, ndtr
 
@@ -16,12 +17,16 @@ from nolook.privacy.guarantee import (
     PrivacyGuarantee,
     PureEvent,
     Relation,
+    SampledGaussianEvent,
 )
 
 __all__ = ["gaussian_delta", "gaussian_mu", "guarantee", "total_delta"]
 
 # Far above the relative error of erfcx and ndtr, some units in the last place.
 _SLACK = 2.0**-46
+
+_KNOWN = (GaussianEvent, PureEvent, ApproximateEvent, SampledGaussianEvent)
+_WITH_EPSILON = (PureEvent, ApproximateEvent)
 
 # Privacy losses are counted on a grid; a longer one would take more memory than it is worth.
 _LOSS_STEP = 1e-4
@@ -132,9 +137,10 @@ def total_delta(events: Sequence[Event], epsilon: float) -> float:
     if not events:
         return 0.0
     basic = _basic_delta(events, epsilon)
-    if len({type(event) for event in events}) == 1 and isinstance(events[0], GaussianEvent):
+    kinds = {type(event) for event in events}
+    if kinds == {GaussianEvent} or basic == 0.0:
         return basic
-    if len(events) == 1 or basic == 0.0:
+    if len(events) == 1 and SampledGaussianEvent not in kinds:
         return basic
     return min(basic, _distribution_delta(events, epsilon))
 
@@ -177,21 +183,24 @@ def guarantee(
 
 def _check_known(events: Sequence[Event]) -> None:
     for event in events:
-        if not isinstance(event, GaussianEvent | PureEvent | ApproximateEvent):
+        if not isinstance(event, _KNOWN):
             raise TypeError(f"unknown event of type {type(event).__name__}")
 
 
 def _mu(events: Sequence[Event]) -> float:
-    """Compose the Gaussian parts into one, rounded up."""
+    """Compose the Gaussian parts into one, rounded up; as if every sample were the whole table."""
     parts = [event.mu for event in events if isinstance(event, GaussianEvent)]
-    if len(parts) <= 1:
+    sampled = [event for event in events if isinstance(event, SampledGaussianEvent)]
+    if len(parts) + len(sampled) <= 1 and not sampled:
         return sum(parts)
-    return math.sqrt(math.fsum(mu * mu for mu in parts)) * (1.0 + 2.0**-51)
+    squares = [mu * mu for mu in parts]
+    squares += [event.steps / event.noise_multiplier**2 for event in sampled]
+    return math.sqrt(math.fsum(squares)) * (1.0 + 2.0**-50)
 
 
 def _basic_delta(events: Sequence[Event], epsilon: float) -> float:
     """Epsilons and deltas added; the Gaussian parts take what epsilon is left."""
-    others = [event for event in events if not isinstance(event, GaussianEvent)]
+    others = [event for event in events if isinstance(event, _WITH_EPSILON)]
     # fsum is correctly rounded, so budgets that were split by halves still add up.
     spent = math.fsum(event.epsilon for event in others)
     deltas = [event.delta for event in others if isinstance(event, ApproximateEvent)]
@@ -206,9 +215,12 @@ def _basic_delta(events: Sequence[Event], epsilon: float) -> float:
 
 def _distribution_delta(events: Sequence[Event], epsilon: float) -> float:
     """Compose pessimistic privacy-loss distributions (dp-accounting); 1 if they reach too far."""
-    mu = _mu(events)
-    reach = mu * mu / 2 + 10.0 * mu
-    reach += sum(event.epsilon for event in events if not isinstance(event, GaussianEvent))
+    sampled = [event for event in events if isinstance(event, SampledGaussianEvent)]
+    others = [event for event in events if isinstance(event, _WITH_EPSILON)]
+    mu = _mu([event for event in events if isinstance(event, GaussianEvent)])
+    reach = sum(event.epsilon for event in others)
+    for size in (mu, *(_amplified(event) for event in sampled)):
+        reach += size * size / 2 + 10.0 * size
     if reach > _LARGEST_LOSS:
         return 1.0
     from dp_accounting.pld import common
@@ -221,18 +233,34 @@ def _distribution_delta(events: Sequence[Event], epsilon: float) -> float:
             ),
             value_discretization_interval=_LOSS_STEP,
         )
-        for event in events
-        if not isinstance(event, GaussianEvent)
+        for event in others
     ]
+    for event in sampled:
+        once = _gaussian_losses(event.noise_multiplier, event.sampling_probability)
+        parts.append(once.self_compose(event.steps) if event.steps > 1 else once)
     if mu > 0.0:
-        parts.append(
-            pld.from_gaussian_mechanism(
-                1.0 / mu, pessimistic_estimate=True, value_discretization_interval=_LOSS_STEP
-            )
-        )
+        parts.append(_gaussian_losses(1.0 / mu, 1.0))
     whole = parts[0]
     for part in parts[1:]:
         whole = whole.compose(part)
     # Its grid errs upward, the rounding of its sums and transforms need not.
-    room = _TRANSFORM_ERROR * (len(parts) - 1)
+    convolutions = len(parts) - 1 + sum(event.steps - 1 for event in sampled)
+    room = _TRANSFORM_ERROR * convolutions
     return min(1.0, float(whole.get_delta_for_epsilon(epsilon)) * (1.0 + 1e-6) + room)
+
+
+def _amplified(event: SampledGaussianEvent) -> float:
+    """Return about the mu of all samples together, for the size of the grid only."""
+    exponent = min(1.0 / event.noise_multiplier**2, 100.0)
+    return event.sampling_probability * math.sqrt(event.steps * math.expm1(exponent))
+
+
+def _gaussian_losses(deviation: float, probability: float) -> Any:  # noqa: ANN401 -- untyped library
+    from dp_accounting.pld import privacy_loss_distribution as pld
+
+    return pld.from_gaussian_mechanism(
+        deviation,
+        pessimistic_estimate=True,
+        value_discretization_interval=_LOSS_STEP,
+        sampling_prob=probability,
+    )

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, fields
 from decimal import ROUND_CEILING, Context, Decimal
 from typing import Any, Literal, Self, TypeAlias, get_args
 
-from nolook._validation import check_choice, check_delta, check_epsilon
+from nolook._validation import check_choice, check_count, check_delta, check_epsilon
 from nolook.errors import ParameterError
 
 __all__ = [
@@ -19,12 +19,14 @@ __all__ = [
     "PrivacyGuarantee",
     "PureEvent",
     "Relation",
+    "SampledGaussianEvent",
 ]
 
 #: Which tables are neighbours: one record added or removed, or one replaced by another.
 Relation: TypeAlias = Literal["add-remove", "replace"]
 
 _UNIT = "record"
+_MOST_STEPS = 10**6
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,13 +138,48 @@ class ApproximateEvent:
         object.__setattr__(self, "delta", check_delta(self.delta))
 
 
-Event: TypeAlias = GaussianEvent | PureEvent | ApproximateEvent
+@dataclass(frozen=True, slots=True)
+class SampledGaussianEvent:
+    """Repeated releases with Gaussian noise, each of a fresh Poisson sample of the records.
+
+    Parameters
+    ----------
+    name : str
+        What was released.
+    noise_multiplier : float
+        Standard deviation over L2 sensitivity; finite and above 0.
+    sampling_probability : float
+        With which each record, independently, enters a release: above 0, at most 1.
+    steps : int
+        Number of releases, at least 1.
+    """
+
+    name: str
+    noise_multiplier: float
+    sampling_probability: float
+    steps: int
+
+    def __post_init__(self) -> None:
+        _check_name(self.name)
+        multiplier = check_epsilon(self.noise_multiplier, "noise_multiplier")
+        probability = check_epsilon(self.sampling_probability, "sampling_probability")
+        if probability > 1.0:
+            raise ParameterError(
+                f"sampling_probability is {probability!r}; expected a number above 0, at most 1"
+            )
+        object.__setattr__(self, "noise_multiplier", multiplier)
+        object.__setattr__(self, "sampling_probability", probability)
+        object.__setattr__(self, "steps", check_count(self.steps, "steps", _MOST_STEPS))
+
+
+Event: TypeAlias = GaussianEvent | PureEvent | ApproximateEvent | SampledGaussianEvent
 
 # Names in files. A kind that is not here is refused, never guessed.
-_KINDS: dict[str, type[GaussianEvent | PureEvent | ApproximateEvent]] = {
+_KINDS: dict[str, type[Event]] = {
     "gaussian": GaussianEvent,
     "pure": PureEvent,
     "approximate": ApproximateEvent,
+    "sampled-gaussian": SampledGaussianEvent,
 }
 
 

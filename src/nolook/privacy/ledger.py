@@ -362,8 +362,8 @@ def require(ledger: Ledger | None, guarantee: PrivacyGuarantee) -> None:
         return
     if not guarantee.private:
         raise ParameterError(
-            "random_state makes the result not private; a ledger takes only private releases "
-            "(leave random_state out)"
+            "the result would not be private; expected a private release for a ledger (leave "
+            "random_state out, and settings that are for reproduction only)"
         )
     ledger.require(guarantee.budget, relation=guarantee.relation)
 

@@ -41,6 +41,7 @@ METHODS = {
     "tukey": ("nolook.estimators.tukey", "TukeyRegressor"),
     "boosted-adassp": ("nolook.estimators.boosted", "BoostedAdaSSPRegressor"),
     "adassp": ("nolook.estimators.adassp", "AdaSSPRegressor"),
+    "dpsgd": ("nolook.estimators.dpsgd", "DPSGDRegressor"),
 }
 #: What ``auto`` stands for.
 DEFAULT_METHOD = "linear"

@@ -18,6 +18,7 @@ from nolook.privacy.guarantee import (
     GaussianEvent,
     PrivacyGuarantee,
     PureEvent,
+    SampledGaussianEvent,
 )
 from nolook.report.methods import FittedModel, own_parameters, unproved_settings
 from nolook.report.wording import NOT_ESTIMATED
@@ -44,6 +45,7 @@ _MECHANISMS: dict[type[Event], str] = {
     GaussianEvent: "Gaussian noise",
     PureEvent: "pure mechanism",
     ApproximateEvent: "approximate mechanism",
+    SampledGaussianEvent: "Gaussian noise on random samples",
 }
 _HARDLY_PRIVATE = 99.9  # percent; more digits would only look like a protection
 
@@ -320,6 +322,6 @@ def _weights(events: tuple[Event, ...]) -> list[float]:
 def _kind_and_cost(event: Event) -> tuple[str, str]:
     costs = (field.name for field in fields(event) if field.name != "name")
     shown = (f"{name.replace('_', ' ')} = {number(getattr(event, name))}" for name in costs)
-    # A kind without words here is named by its class: SampledGaussianEvent, sampled gaussian.
+    # A kind without words here is named by its class.
     plain = re.sub("(?<=[a-z])(?=[A-Z])", " ", type(event).__name__.removesuffix("Event")).lower()
     return _MECHANISMS.get(type(event), plain), ", ".join(shown)

@@ -1,0 +1,197 @@
+"""Speed of the Tukey regression against a plain implementation of its pseudocode.
+
+The plain one loops over scikit-learn's LinearRegression, takes volumes as logarithms and runs the
+published test and sampling (Amin et al., Algorithms 1 to 4) in NumPy. Ours includes private
+scales, whitening and exact sampling. Also: exactness by itself, and a large table beside one fit
+of least squares.
+
+    python benchmarks/tukey.py [--output benchmarks/results/tukey.md]
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import time
+from pathlib import Path
+
+import numpy as np
+from sklearn.linear_model import LinearRegression
+
+import nolook
+from nolook.kernels.block_models import add_block_moments, block_models
+from nolook.kernels.moments import UNIT
+from nolook.privacy.mechanisms.tukey_depth import TukeyRule, tukey_release
+from nolook.privacy.noise import SystemEntropy
+
+EPSILON, DELTA = math.log(3), 1e-5
+ROWS, FEATURES, MODELS = 22_000, 10, 1000
+LARGE_ROWS, LARGE_FEATURES, LARGE_MODELS = 1_000_000, 29, 5000
+REPEATS = 9
+
+
+def table(rows, features, seed=0):
+    """Return X and y of a linear model with standard normal columns."""
+    generator = np.random.default_rng(seed)
+    X = generator.normal(size=(rows, features))
+    return X, X.sum(axis=1) + generator.normal(size=rows)
+
+
+def plain_models(X, y, m, generator):
+    """Fit one model to each part of a shuffled table."""
+    parts = np.array_split(generator.permutation(len(y)), m)
+    models = np.empty((m, X.shape[1] + 1))
+    for i, part in enumerate(parts):
+        fitted = LinearRegression().fit(X[part], y[part])
+        models[i] = [fitted.intercept_, *fitted.coef_]
+    return models
+
+
+def plain_fit(X, y, m, generator):
+    """Run the published mechanism."""
+    models = plain_models(X, y, m, generator)
+    half = EPSILON / 2
+    columns = np.sort(models + 1e-10 * generator.normal(size=models.shape), axis=0)
+    top = m // 2
+    volumes = np.empty(top)
+    for i in range(top):
+        volumes[i] = np.sum(np.log(columns[m - 1 - i] - columns[i]))
+    if plain_distance(volumes, m // 4, half) + generator.laplace(scale=1 / half) < (
+        math.log(1 / (2 * DELTA)) / half
+    ):
+        return None
+    shells = volumes[:-1] + np.log1p(-np.exp(volumes[1:] - volumes[:-1]))
+    scores = np.append(shells, volumes[-1]) + half * np.arange(1, top + 1)
+    scores[: m // 4 - 1] = -np.inf
+    depth = int(np.argmax(scores + generator.gumbel(size=top)))
+    return plain_point(columns, depth, generator)
+
+
+def plain_distance(volumes, t, epsilon):
+    """Lemma 3.6: for each k look for a g."""
+    limit = math.log(DELTA / 8) - epsilon
+    for k in range(t - 2, -1, -1):
+        for g in range(1, len(volumes) - t - k - 1):
+            if volumes[t - k - 2] - volumes[t + k + g] - epsilon * g / 2 <= limit:
+                return k
+    return -1
+
+
+def plain_point(columns, depth, generator):
+    """Draw a point of this depth by its slab."""
+    m, d = columns.shape
+    low, high = columns[depth], columns[m - 1 - depth]
+    if depth + 1 >= m // 2:
+        return generator.uniform(low, high)
+    inner_low, inner_high = columns[depth + 1], columns[m - 2 - depth]
+    sizes = np.empty(d)
+    for j in range(d):
+        sizes[j] = np.sum(np.log(inner_high[:j] - inner_low[:j]))
+        sizes[j] += np.log(high[j] - low[j] - inner_high[j] + inner_low[j])
+        sizes[j] += np.sum(np.log(high[j + 1 :] - low[j + 1 :]))
+    slab = int(np.argmax(sizes + generator.gumbel(size=d)))
+    point = generator.uniform(low, high)
+    point[:slab] = generator.uniform(inner_low[:slab], inner_high[:slab])
+    left, right = inner_low[slab] - low[slab], high[slab] - inner_high[slab]
+    place = generator.uniform(0, left + right)
+    point[slab] = low[slab] + place if place < left else inner_high[slab] + place - left
+    return point
+
+
+def our_models(X, y, m, generator):
+    """Fit one model to each random block, as the mechanism does after standardising."""
+    rows = np.trunc(np.column_stack([X, y]).T * UNIT)
+    sums = np.zeros((m, len(rows) + 1, len(rows) + 1))
+    add_block_moments(sums, rows, generator.integers(m, size=len(y)))
+    steps = np.diag([1.0] + [1.0 / UNIT] * X.shape[1])
+    return block_models(sums, steps) / UNIT
+
+
+def our_fit(X, y, m, generator):  # noqa: ARG001 -- the noise is the operating system's
+    """Run the estimator as a user does."""
+    return nolook.TukeyRegressor(EPSILON, DELTA, n_models=m).fit(X, y)
+
+
+def timings(functions, *arguments, repeats=REPEATS):
+    """Median seconds of each function, taken in turns after one call of each."""
+    generator = np.random.default_rng(1)
+    seconds = np.empty((repeats + 1, len(functions)))
+    for row in seconds:
+        for i, function in enumerate(functions):
+            start = time.perf_counter()
+            function(*arguments, generator)
+            row[i] = time.perf_counter() - start
+    return np.median(seconds[1:], axis=0)
+
+
+def exact_seconds(m, d):
+    """Seconds for volumes, test and exact sampling alone."""
+    models = np.rint(np.random.default_rng(2).normal(size=(m, d)) * 2**20).astype(np.int64)
+    rule = TukeyRule(m // 8, 0.4 * EPSILON, 0.6 * EPSILON, DELTA)
+    return float(timings([lambda _: tukey_release(models, rule, SystemEntropy())])[0])
+
+
+def large(X, y, generator):  # noqa: ARG001
+    """Fit the large table."""
+    return nolook.TukeyRegressor(EPSILON, DELTA, n_models=LARGE_MODELS).fit(X, y)
+
+
+def least_squares(X, y, generator):  # noqa: ARG001
+    """Fit least squares once."""
+    return LinearRegression().fit(X, y)
+
+
+def measure():
+    """Return the ratios the report is about, by name."""
+    X, y = table(ROWS, FEATURES)
+    plain_m, our_m = timings([plain_models, our_models], X, y, MODELS)
+    plain_f, our_f = timings([plain_fit, our_fit], X, y, MODELS)
+    X, y = table(LARGE_ROWS, LARGE_FEATURES)
+    ours, ols = timings([large, least_squares], X, y, repeats=3)
+    return {
+        "models": (plain_m, our_m, plain_m / our_m),
+        "fit": (plain_f, our_f, plain_f / our_f),
+        "exact": exact_seconds(MODELS, FEATURES + 1),
+        "large": (ours, ols, ours / ols),
+    }
+
+
+def report():
+    """Yield the lines of the report."""
+    found = measure()
+    yield "# Speed of the Tukey regression"
+    yield ""
+    yield "Medians in one run, taken in turns. Printed by `python benchmarks/tukey.py`."
+    yield ""
+    yield f"| n = {ROWS}, d = {FEATURES + 1}, m = {MODELS} | plain | ours | times faster | wanted |"
+    yield "|---|---:|---:|---:|---:|"
+    for name, wanted in (("models", 60), ("fit", 15)):
+        plain, ours, ratio = found[name]
+        title = {"models": "block models", "fit": "whole fit"}[name]
+        yield f"| {title} | {plain:.3f} s | {ours:.4f} s | {ratio:.0f} | {wanted} |"
+    yield ""
+    yield (
+        f"Volumes, test and exact sampling alone: {1000 * found['exact']:.1f} ms (wanted: at most "
+        "50 ms)."
+    )
+    yield ""
+    ours, ols, ratio = found["large"]
+    yield (
+        f"n = {LARGE_ROWS}, d = {LARGE_FEATURES + 1}, m = {LARGE_MODELS}: {ours:.2f} s, "
+        f"{ratio:.2f} times one scikit-learn fit of least squares ({ols:.2f} s; wanted: at most 3)."
+    )
+
+
+def main():
+    """Print the report, and keep it if asked to."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--output", type=Path)
+    output = parser.parse_args().output
+    lines = list(report())
+    print("\n".join(lines))
+    if output:
+        output.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

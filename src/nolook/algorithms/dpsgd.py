@@ -1,0 +1,190 @@
+"""DP-SGD for a linear model (Abadi et al. 2016), on privately standardised columns.
+
+Each step draws a fresh Poisson sample of the rows, sums their clipped gradients, adds Gaussian
+noise and moves against the noisy gradient, with momentum. The noise multiplier is the smallest
+that keeps the budget, found with dp-accounting. All settings are constants or follow from the
+number of columns. The proof is ``dpsgd.md``.
+
+==============  =========================================================================
+name here       meaning
+==============  =========================================================================
+``q``           sampling probability, a power of 1/2 so that it can be drawn exactly
+``T``           number of steps
+``C``           clip norm of a row's gradient
+``sigma``       noise multiplier: the noise of a sum of gradients has deviation sigma C
+``size``        d, the number of features plus one
+==============  =========================================================================
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolook.algorithms.scaling import LIMIT, ROUNDS, Scaling, find_scaling, scaling_events
+from nolook.errors import ParameterError
+from nolook.kernels.bounded_rows import bounded_labels, bounded_rows
+from nolook.privacy.accounting import gaussian_mu, total_delta
+from nolook.privacy.guarantee import Budget, Event, SampledGaussianEvent
+from nolook.privacy.mechanisms.gaussian import gaussian_release
+from nolook.privacy.noise import ByteSource, uniform_integers
+from nolook.statistics.clipped_gradients import (
+    GRADIENT_UNIT,
+    ClippedGradients,
+    gradient_radius,
+    gradient_sensitivity,
+)
+from nolook.statistics.residual_products import grid_model
+from nolook.tables import Table
+
+__all__ = ["dpsgd", "dpsgd_events", "noise_multiplier", "passes"]
+
+#: Share of mu^2 for the scales.
+SCALES_SHARE = 0.35
+#: 1/q: each row is in a sample with probability 1/8.
+SAMPLE_EVERY = 8
+
+_UNIT = 2**12  # of the rows' grid: five scales fit 16 bits
+_RATE = 8.0  # learning rate times the number of columns: momentum keeps it stable
+_MOMENTUM = 0.9
+_AVERAGED = 0.5  # the model is the mean over this share of the steps, the last ones
+_PRECISION = 1e-3  # relative, of the noise multiplier
+_LARGEST_MULTIPLIER = 2.0**40
+
+
+@lru_cache(maxsize=64)
+def noise_multiplier(budget: Budget, steps: int) -> float:
+    """Return the smallest noise multiplier, to a thousandth, that keeps a budget beside the scales.
+
+    Parameters
+    ----------
+    budget : Budget
+    steps : int
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    ParameterError
+        If the budget is too small for any noise.
+    """
+
+    def kept(multiplier: float) -> bool:
+        return total_delta(_events(budget, steps, multiplier), budget.epsilon) <= budget.delta
+
+    # Near the amplified noise of a Gaussian release, from where the ends of the search are found.
+    high = math.sqrt(steps / (1.0 - SCALES_SHARE)) / SAMPLE_EVERY / gaussian_mu(budget)
+    high = max(high, 1e-3)
+    while not kept(high):
+        high *= 1.5
+        if high > _LARGEST_MULTIPLIER:
+            raise ParameterError(
+                f"epsilon is {budget.epsilon!r} with delta {budget.delta!r}; expected a larger "
+                "budget (its noise would exceed any table)"
+            )
+    low = high / 1.5
+    while kept(low):
+        low, high = low / 1.5, low
+    while high > low * (1.0 + _PRECISION):
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if kept(middle) else (middle, high)
+    return high
+
+
+def _events(budget: Budget, steps: int, multiplier: float) -> tuple[Event, ...]:
+    scales = scaling_events(gaussian_mu(budget) * math.sqrt(SCALES_SHARE))
+    event = SampledGaussianEvent("gradients of samples", multiplier, 1.0 / SAMPLE_EVERY, steps)
+    return (*scales, event)
+
+
+def dpsgd_events(budget: Budget, steps: int) -> tuple[Event, ...]:
+    """State what :func:`dpsgd` releases, before any data are read."""
+    return _events(budget, steps, noise_multiplier(budget, steps))
+
+
+def passes(steps: int) -> int:
+    """Return how many steps :func:`dpsgd` tells of."""
+    return ROUNDS + 1 + steps
+
+
+def dpsgd(
+    table: Table,
+    budget: Budget,
+    steps: int,
+    source: ByteSource,
+    step: Callable[[str], None],
+) -> tuple[NDArray[np.float64], Scaling]:
+    """Fit a linear model by noisy gradients of random samples.
+
+    Guarantee: (epsilon, delta)-private when a record is added or removed. No table raises.
+
+    Parameters
+    ----------
+    table : Table
+        With a target; read ``ROUNDS + 1`` times. Its rows are then kept in memory, two bytes a
+        feature and eight a label.
+    budget : Budget
+    steps : int
+        T.
+    source : ByteSource
+    step : callable
+        Called with the name of each pass and each gradient before it starts.
+
+    Returns
+    -------
+    theta : ndarray of shape (d,)
+        In standardised units, the constant first.
+    scaling : Scaling
+    """
+    mu = gaussian_mu(budget) * math.sqrt(SCALES_SHARE)
+    scaling, rows = find_scaling(table, mu, source, step)
+    size = table.n_columns
+    # A typical row (1, u) has norm sqrt(d), and a typical residual is below one scale.
+    radius = gradient_radius(math.sqrt(size))
+    step("rows")
+    gradients = _read(table, scaling, size, radius)
+    sigma = noise_multiplier(budget, steps)
+    # Sums of a sample are brought to means of all rows with the private number of rows.
+    rate = _RATE / size * SAMPLE_EVERY / rows / GRADIENT_UNIT
+    sensitivity = gradient_sensitivity(radius)
+    theta, velocity, total = np.zeros(size), np.zeros(size), np.zeros(size)
+    last = max(1, round(_AVERAGED * steps))
+    for number in range(1, steps + 1):
+        step(f"gradient {number}")
+        chosen = _poisson_sample(gradients.part_sizes, source)
+        on_grid, grid_step = grid_model(theta, _largest_square(size))
+        exact = gradients.value(chosen, on_grid, grid_step)
+        noisy = gaussian_release(exact, sensitivity, 1.0 / sigma, source)
+        velocity = _MOMENTUM * velocity + (1.0 - _MOMENTUM) * noisy.astype(np.float64)
+        theta = grid_step * on_grid + rate * velocity
+        if number > steps - last:
+            total += theta
+    return total / last, scaling
+
+
+def _largest_square(size: int) -> int:
+    """Bound on the squared norm of a row on its grid."""
+    return size * math.floor(LIMIT * _UNIT) ** 2
+
+
+def _read(table: Table, scaling: Scaling, size: int, radius: int) -> ClippedGradients:
+    center, scale = scaling.center, scaling.scale
+    kept = ClippedGradients(size, _UNIT, radius)
+    for batch in table.batches():
+        rows = bounded_rows(
+            batch[:-1], center[:-1], scale[:-1], LIMIT, _largest_square(size), _UNIT
+        )
+        labels = bounded_labels(batch[-1], float(center[-1]), float(scale[-1]), LIMIT)
+        kept.update(rows, labels)
+    return kept
+
+
+def _poisson_sample(sizes: tuple[int, ...], source: ByteSource) -> list[NDArray[np.bool_]]:
+    """Choose each row by itself with probability 1/SAMPLE_EVERY, exactly."""
+    return [uniform_integers(SAMPLE_EVERY, size, source) == 0 for size in sizes]

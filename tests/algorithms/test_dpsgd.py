@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+from sklearn.linear_model import LinearRegression as LeastSquares
+
+import nolook
+from nolook.algorithms import dpsgd as module
+from nolook.algorithms.dpsgd import SAMPLE_EVERY, dpsgd_events, noise_multiplier
+from nolook.privacy.accounting import total_delta
+from nolook.privacy.guarantee import Budget, SampledGaussianEvent
+from nolook.privacy.noise import SeededSource
+from nolook.statistics.clipped_gradients import gradient_radius, gradient_sensitivity
+from nolook.tables import table_from_arrays
+
+LN3 = Budget(math.log(3), 1e-5)
+
+
+def quiet(_):
+    pass
+
+
+def data(rows=20_000, seed=0):
+    generator = np.random.default_rng(seed)
+    X = generator.normal(size=(rows, 3)) * [1.0, 30.0, 1e-3] + 5
+    return X, X @ [1.0, -0.1, 500.0] + generator.normal(size=rows)
+
+
+@pytest.mark.parametrize("budget", [LN3, Budget(0.3, 1e-6), Budget(8.0, 1e-3)])
+@pytest.mark.parametrize("steps", [1, 60])
+def test_the_noise_is_the_least_that_keeps_the_budget(budget, steps):
+    sigma = noise_multiplier(budget, steps)
+    assert total_delta(dpsgd_events(budget, steps), budget.epsilon) <= budget.delta
+    *scales, event = dpsgd_events(budget, steps)
+    assert event == SampledGaussianEvent("gradients of samples", sigma, 1 / SAMPLE_EVERY, steps)
+    less = SampledGaussianEvent("gradients", sigma / 1.01, 1 / SAMPLE_EVERY, steps)
+    assert total_delta([*scales, less], budget.epsilon) > budget.delta
+
+
+def test_sampling_saves_noise_and_a_tiny_delta_does_not_count_on_it():
+    sampled, whole = noise_multiplier(LN3, 60), noise_multiplier(Budget(LN3.epsilon, 1e-12), 60)
+    assert whole > 4 * sampled
+
+
+def test_without_noise_it_is_gradient_descent_on_samples():
+    X, y = data()
+    fitted = nolook.DPSGDRegressor(2000.0, 0.1, random_state=0).fit(X, y)
+    ols = LeastSquares().fit(X, y)
+    np.testing.assert_allclose(fitted.coef_, ols.coef_, rtol=0.05)
+    assert fitted.score(X, y) == pytest.approx(ols.score(X, y), abs=1e-3)
+
+
+def test_a_gradient_gets_noise_of_the_size_that_is_stated(monkeypatch):
+    # An empty table's gradients are noise alone.
+    released = []
+    original = module.gaussian_release
+
+    def spy(values, *rest):
+        out = original(values, *rest)
+        released.append(out.astype(float))
+        assert not values.any()
+        return out
+
+    monkeypatch.setattr(module, "gaussian_release", spy)
+    table = table_from_arrays(np.empty((0, 3)), np.empty(0))
+    for seed in range(6):
+        module.dpsgd(table, LN3, 60, SeededSource(seed), quiet)
+    draws = np.concatenate(released)
+    assert draws.size == 6 * 60 * 4
+    deviation = noise_multiplier(LN3, 60) * gradient_sensitivity(gradient_radius(2.0))
+    statistic = np.sum((draws / deviation) ** 2)
+    assert 1e-4 < stats.chi2.sf(statistic, draws.size) < 1 - 1e-4
+    # The same test refuses noise 30 % too small and 30 % too large.
+    for wrong in (0.7, 1.3):
+        p = stats.chi2.sf(np.sum((draws / (wrong * deviation)) ** 2), draws.size)
+        assert min(p, 1 - p) < 1e-4
+
+
+def test_each_row_is_drawn_by_itself_with_the_stated_probability():
+    source = SeededSource(3)
+    (first,), (second,) = (module._poisson_sample((80_000,), source) for _ in range(2))
+    for sample in (first, second):
+        assert stats.binomtest(int(sample.sum()), 80_000, 1 / SAMPLE_EVERY).pvalue > 1e-4
+    both = int((first & second).sum())
+    assert stats.binomtest(both, 80_000, 1 / SAMPLE_EVERY**2).pvalue > 1e-4
+    assert [part.size for part in module._poisson_sample((3, 0, 5), source)] == [3, 0, 5]
+
+
+@pytest.mark.parametrize("value", [0, -1, 2.5, True, "many", 10**6])
+def test_a_bad_number_of_steps_costs_nothing(value, tmp_path):
+    with nolook.Ledger.create(tmp_path / "a.ledger", nolook.Budget(2.0, 1e-4), name="a") as ledger:
+        with pytest.raises(nolook.ParameterError, match="n_steps"):
+            nolook.DPSGDRegressor(n_steps=value).fit(*data(20), ledger=ledger)
+        assert ledger.history() == ()
+
+
+@pytest.mark.parametrize("name", ["amin_nba", "amin_california", "MiamiHousing2016"])
+def test_real_tables_are_fitted_nearly_as_by_least_squares(shared_data, name):
+    import pyarrow.parquet as pq
+
+    table = pq.read_table(shared_data(f"{name}.parquet"))
+    features = [column for column in table.column_names if column != "target"]
+    X = np.column_stack([table[column].to_numpy().astype(float) for column in features])
+    y = table["target"].to_numpy().astype(float)
+    fitted = nolook.DPSGDRegressor(LN3.epsilon, LN3.delta, random_state=0).fit(X, y)
+    assert fitted.score(X, y) > LeastSquares().fit(X, y).score(X, y) - 0.03
