@@ -120,3 +120,32 @@ def printed(model) -> str:
         console = Console(file=text, width=200)
         print_model(console, model, model_file=Path("m.json"), report_file=None)
         return text.getvalue()
+
+
+@pytest.mark.parametrize("method", [name for name in METHODS if name != "tukey"])
+def test_every_method_fits_reports_and_predicts(people, here, cli, method):
+    words = ("fit", people, "--target", "income", *BUDGET, "--method", method)
+    done = cli(*words, "--report", "r.html", "--output", "m.json")
+    assert done.status == 0, done.err
+    assert f"method: {method}" in done.out
+    done = cli("predict", "m.json", people, "--output", "p.parquet")
+    assert done.status == 0, done.err
+    assert {"m.json", "r.html", "p.parquet"} <= names_in(here)
+
+
+def test_a_real_tukey_fit_fails_on_few_rows_and_succeeds_on_more(people, here, cli):
+    nolook.Ledger.create(here / "a.ledger", nolook.Budget(5, 1e-4), name="a").close()
+    words = ("--target", "income", *BUDGET, "--method", "tukey", "--ledger", "a.ledger")
+    done = cli("fit", people, *words)
+    assert (done.status, done.out) == (4, "")
+    assert "needs about" in done.err
+    assert done.err.count("\n") == 1
+    assert {name.partition("-")[0] for name in names_in(here)} == {"a.ledger"}
+    larger = write_table(here / "larger.parquet", columns(rows=12_000))
+    done = cli("fit", larger, *words, "--report", "r.html", "--output", "m.json")
+    assert done.status == 0, done.err
+    assert not nolook.load(here / "m.json").failed_
+    with nolook.Ledger(here / "a.ledger") as ledger:
+        assert ledger.spent.epsilon == 2.0
+    done = cli("predict", "m.json", larger, "--output", "p.parquet")
+    assert done.status == 0, done.err

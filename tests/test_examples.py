@@ -15,3 +15,12 @@ def test_the_diamonds_example_runs(project_root, tmp_path):
     assert nolook.load(tmp_path / "diamonds.model.json").privacy_.private
     assert (tmp_path / "diamonds.html").stat().st_size > 10_000
     assert (tmp_path / "diamonds.ledger").is_file()
+
+
+def test_the_methods_example_runs(project_root, tmp_path):
+    script = project_root / "examples" / "methods.py"
+    done = subprocess.run(
+        [sys.executable, str(script), str(tmp_path)], check=True, capture_output=True, text=True
+    )
+    assert done.stdout.count("\n") == 7
+    assert "left for later releases: epsilon 0" in done.stdout

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks import accuracy, fit, intervals
+from benchmarks import accuracy, boosting, fit, intervals, regressors, tukey
 
 
 def test_accuracy_on_real_tables(shared_data, monkeypatch):
@@ -36,3 +36,40 @@ def test_time_and_memory_of_a_fit_from_one_row_group(tmp_path):
     ours, peak = fit.run(fit.OURS, path)
     assert ours <= 4 * theirs
     assert peak <= 600
+
+
+@pytest.mark.parametrize("name", regressors.WANTED)
+def test_tukey_regression_reaches_what_is_wanted(shared_data, name):
+    shared_data("README.md")
+    found = regressors.scores("tukey", *regressors.table(name), runs=5)
+    assert np.median(found) >= regressors.WANTED[name][0]
+
+
+@pytest.mark.parametrize("method", ["boosted-adassp", "adassp", "dpsgd"])
+@pytest.mark.parametrize("name", ["amin_nba", "amin_california", "visualizing_soil"])
+def test_the_other_regressors_come_close_to_least_squares(shared_data, name, method):
+    shared_data("README.md")
+    X, y = regressors.table(name)
+    best = regressors.LeastSquares().fit(X, y).score(X, y)
+    assert regressors.scores(method, X, y, runs=3).min() > best - 0.08
+
+
+def test_speed_of_the_tukey_regression():
+    # Half of what the benchmark wants: other programs may run beside the tests.
+    X, y = tukey.table(tukey.ROWS, tukey.FEATURES)
+    models, fits = [tukey.plain_models, tukey.our_models], [tukey.plain_fit, tukey.our_fit]
+    plain, ours = tukey.timings(models, X, y, tukey.MODELS, repeats=5)
+    assert plain > 30 * ours
+    plain, ours = tukey.timings(fits, X, y, tukey.MODELS, repeats=3)
+    assert plain > 7 * ours
+    assert tukey.exact_seconds(tukey.MODELS, tukey.FEATURES + 1) < 0.05
+
+
+def test_speed_of_a_round_of_boosted_adassp():
+    work = boosting.programs()
+    turns = [{name: boosting.seconds(work[name]) for name in work} for _ in range(5)]
+    plain, ours = (
+        np.median([turn[name] for turn in turns]) for name in ("NumPy, rows together", "nolook")
+    )
+    assert plain > 1.4 * ours
+    assert boosting.agreement() < 1e-3

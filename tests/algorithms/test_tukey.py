@@ -291,3 +291,25 @@ def test_every_number_of_passes_is_announced():
         nolook.TukeyRegressor(2.0, 1e-5, basis=basis).fit(*data(), progress=note)
         plan = tukey_plan(Budget(2.0, 1e-5), basis, auto=True)
         assert len(seen) == passes_over(plan) + 2 == seen[0][2]
+
+
+@pytest.mark.parametrize("rows", [0, 1, 7, 400])
+@pytest.mark.parametrize("n_models", [1, 2, 51, 600, "auto"])
+@pytest.mark.parametrize("basis", ["private-whitening", "private-scaling"])
+def test_any_number_of_rows_and_models_gets_an_ordinary_answer(rows, n_models, basis):
+    model = nolook.TukeyRegressor(
+        1.0, 1e-6, n_models=n_models, basis=basis, on_failure="constant", random_state=0
+    )
+    X, y = data(rows, 1)
+    fitted = model.fit(X, y)
+    assert np.isfinite([fitted.intercept_, *fitted.coef_]).all()
+    assert np.isfinite(fitted.predict(data(5, 1)[0])).all()
+
+
+@pytest.mark.parametrize("label", ["constant", "zero"])
+def test_labels_all_alike_are_predicted(label):
+    X, y = data(20_000)
+    y[:] = {"constant": 7.5, "zero": 0.0}[label]
+    fitted = nolook.TukeyRegressor(1.0, 1e-6, on_failure="constant", random_state=0).fit(X, y)
+    # A column with one value has the scale of one bin of its histogram.
+    np.testing.assert_allclose(fitted.predict(X), y, atol=0.3)

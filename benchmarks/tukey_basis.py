@@ -1,0 +1,83 @@
+"""What the block models of the Tukey regression should see: whitened, scaled or raw columns.
+
+In-sample R2 at epsilon = ln 3 and delta = 1e-5 on the papers' tables, and beside them the published
+mechanism (raw columns, m = n/d models), which is not private for records.
+
+    python -m benchmarks.tukey_basis [--output benchmarks/results/tukey_basis.md]
+"""
+
+from __future__ import annotations
+
+import argparse
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from sklearn.metrics import r2_score
+
+import nolook
+from benchmarks.regressors import DELTA, EPSILON, RUNS, WANTED, table
+
+VERSIONS = {
+    "whitened": partial(nolook.TukeyRegressor, basis="private-whitening"),
+    "scaled": partial(nolook.TukeyRegressor, basis="private-scaling"),
+    "raw": partial(nolook.TukeyRegressor, basis="raw"),
+    "published 2023": partial(nolook.TukeyRegressor, basis="raw", guarantee="paper"),
+    "published 2022": partial(nolook.TukeyRegressor, basis="raw", guarantee="paper", ptr="2022"),
+}
+
+
+def scores(version, X, y):
+    """Return R2 of each run, NaN where it failed."""
+    found = np.full(RUNS, np.nan)
+    for run in range(RUNS):
+        try:
+            model = VERSIONS[version](EPSILON, DELTA, random_state=run).fit(X, y)
+        except nolook.PrivateFitFailed:
+            continue
+        found[run] = r2_score(y, model.predict(X))
+    return found
+
+
+def cell(found):
+    """Median, and failures if there are any."""
+    failed = int(np.isnan(found).sum())
+    if failed == len(found):
+        return "failed"
+    median = f"{np.nanmedian(found):.3f}"
+    return f"{median} ({failed} failed)" if failed else median
+
+
+def report():
+    """Yield the lines of the report."""
+    yield "# Coordinates of the block models"
+    yield ""
+    yield (
+        f"In-sample R2, medians of those of {RUNS} runs that passed, epsilon = ln 3, delta = 1e-5, "
+        "number of models automatic."
+    )
+    yield "Printed by `python -m benchmarks.tukey_basis`."
+    yield ""
+    yield f"| table | {' | '.join(VERSIONS)} | in the paper |"
+    yield "|---" + "|---:" * (len(VERSIONS) + 1) + "|"
+    for name, (_, published) in WANTED.items():
+        X, y = table(name)
+        row = " | ".join(cell(scores(version, X, y)) for version in VERSIONS)
+        yield f"| {name} | {row} | {'' if published is None else f'{published:.3f}'} |"
+
+
+def main():
+    """Print the report, and keep it if asked to."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--output", type=Path)
+    output = parser.parse_args().output
+    lines = []
+    for line in report():
+        print(line, flush=True)
+        lines.append(line)
+    if output:
+        output.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
