@@ -2,7 +2,8 @@
 
     python examples/methods.py [FOLDER]
 
-prints each method's coefficients and its predictions for three diamonds; the ledger goes into FOLDER (default: the current one).
+prints each method's coefficients and its predictions for three diamonds; the ledger goes into
+FOLDER (default: the current one).
 """
 
 from __future__ import annotations

@@ -42,6 +42,12 @@ def test_sums_are_those_of_each_block():
         np.testing.assert_array_equal(np.tril(sums[block]), np.tril(own.T @ own))
 
 
+def test_threads_add_the_same_sums():
+    rows, blocks = whole_rows(30, 20_000), np.random.default_rng(1).integers(0, 9, 20_000)
+    parts = sums_of(rows * 2.0**20, blocks, 9, step=500)  # rounded, each part by one thread
+    np.testing.assert_array_equal(sums_of(rows * 2.0**20, blocks, 9), parts)
+
+
 @pytest.mark.parametrize("columns", [1, 2, 5, 12])
 @pytest.mark.parametrize("per_block", [1, 3, 8, 60])
 def test_models_agree_with_singular_values(columns, per_block):

@@ -7,6 +7,8 @@ added to one block changes that block's model and no other, to the last bit.
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
@@ -15,12 +17,19 @@ __all__ = ["add_block_moments", "block_models", "least_squares_models"]
 
 # Pivots below this share of the largest are taken for 0: what is left is rounding.
 _RANK_TOLERANCE = 1e-11
+# Products; a fraction of a second for fewer.
+_WORTH_THREADS = 10_000_000
 
 
 @njit(nogil=True, cache=True)
-def _add(sums: NDArray[np.float64], rows: NDArray[np.float64], blocks: NDArray[np.int64]) -> None:
+def _add(
+    sums: NDArray[np.float64], rows: NDArray[np.float64], blocks: NDArray[np.int64], own_half: int
+) -> None:
+    """Add the rows of even or of odd blocks."""
     size = rows.shape[1]
     for i in range(rows.shape[0]):
+        if blocks[i] & 1 != own_half:
+            continue
         own = sums[blocks[i]]
         for j in range(size):
             value = rows[i, j]
@@ -48,7 +57,13 @@ def add_block_moments(
     whole = np.empty((rows.shape[1], rows.shape[0] + 1))
     whole[:, 0] = 1.0
     whole[:, 1:] = rows.T
-    _add(sums, whole, blocks)
+    if blocks.size * len(rows) ** 2 < _WORTH_THREADS:
+        _add(sums, whole, blocks, 0)
+        _add(sums, whole, blocks, 1)
+        return
+    # A block belongs to one thread, so the order of its additions is that of its rows.
+    with ThreadPoolExecutor(2) as threads:
+        list(threads.map(lambda half: _add(sums, whole, blocks, half), (0, 1)))
 
 
 @njit(nogil=True, cache=True)
