@@ -82,7 +82,7 @@ def test_a_constant_is_called_one_on_the_terminal_on_the_page_and_in_the_file(
     sentence = "The private test of this fit failed"
     assert sentence in " ".join(done.out.split())
     assert sentence in (here / "r.html").read_text(encoding="utf-8")
-    assert "not estimated by this method: intervals, R2, typical error" in done.out
+    assert "not estimated by this method: coefficients' intervals, R2, typical" in done.out
     assert "None" not in done.out
     assert "interval " not in done.out
 
@@ -99,7 +99,7 @@ def test_a_constant_is_called_one_on_the_terminal_on_the_page_and_in_the_file(
             ("rmse_interval_",),
             "typical error 2.25; not estimated by this method: interval of typical error",
         ),
-        ((), "not estimated by this method: intervals, R2, typical error"),
+        ((), "not estimated by this method: coefficients' intervals, R2, typical"),
     ],
 )
 def test_what_a_method_does_not_estimate_is_said_on_the_terminal(missing, expected):

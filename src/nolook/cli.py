@@ -262,16 +262,17 @@ def _method_parameters(
     for option, bound in (("--bound-x", bound_x), ("--bound-y", bound_y)):
         if bound is not None:
             check_epsilon(bound, option)
+    if on_failure is not None:
+        check_choice("--on-failure", on_failure, _ON_FAILURE)
+    options = {"--bound-x": bound_x, "--bound-y": bound_y, "--on-failure": on_failure}
+    parameters = method_parameters(method, options)
     if (bound_x is None) != (bound_y is None):
         missing = "--bound-x" if bound_x is None else "--bound-y"
         raise ParameterError(
             f"{missing} is not given beside the other bound; expected both or neither "
             f"(for example {missing} 10)"
         )
-    if on_failure is not None:
-        check_choice("--on-failure", on_failure, _ON_FAILURE)
-    options = {"--bound-x": bound_x, "--bound-y": bound_y, "--on-failure": on_failure}
-    return method_parameters(method, options)
+    return parameters
 
 
 def _table_options(

@@ -92,7 +92,7 @@ def _fit(model: FittedModel) -> str:
     """Say how well a model fits, and what its method does not tell."""
     from nolook.report.summary import has_intervals, interval, number
 
-    known, unknown = [], [] if has_intervals(model) else ["intervals"]
+    known, unknown = [], [] if has_intervals(model) else ["coefficients' intervals"]
     for name, value, ends in (
         ("R2", model.r2_, model.r2_interval_),
         ("typical error", model.rmse_, model.rmse_interval_),
