@@ -53,6 +53,38 @@ def test_without_noise_it_is_gradient_descent_on_samples():
     assert fitted.score(X, y) == pytest.approx(ols.score(X, y), abs=1e-3)
 
 
+def test_it_takes_the_steps_of_a_plain_loop(monkeypatch):
+    X, y = data(3_000)
+    samples, found = [], []
+
+    def keep(original, kept):
+        def spy(*arguments):
+            kept.append(original(*arguments))
+            return kept[-1]
+
+        return spy
+
+    monkeypatch.setattr(module, "_poisson_sample", keep(module._poisson_sample, samples))
+    monkeypatch.setattr(module, "find_scaling", keep(module.find_scaling, found))
+    monkeypatch.setattr(module, "gaussian_release", lambda exact, *_: exact)
+    theta, scaling = module.dpsgd(table_from_arrays(X, y), LN3, 30, SeededSource(0), quiet)
+
+    center, scale = scaling.center, scaling.scale
+    z = np.column_stack([np.ones(3_000), ((X - center[:-1]) / scale[:-1]).clip(-5, 5)])
+    label = ((y - center[-1]) / scale[-1]).clip(-5, 5)
+    rows = found[0][1]
+    model, velocity, models = np.zeros(4), np.zeros(4), []
+    for (drawn,) in samples:
+        total = np.zeros(4)
+        for row, value in zip(z[drawn], label[drawn], strict=True):
+            gradient = (row @ model - value) * row
+            total += gradient * min(1.0, 2.0 / np.linalg.norm(gradient))
+        velocity = 0.9 * velocity + 0.1 * total * SAMPLE_EVERY / rows
+        model = model - 8.0 / 4 * velocity
+        models.append(model)
+    np.testing.assert_allclose(theta, np.mean(models[15:], axis=0), atol=1e-3)
+
+
 def test_a_gradient_gets_noise_of_the_size_that_is_stated(monkeypatch):
     # An empty table's gradients are noise alone.
     released = []

@@ -273,3 +273,21 @@ def test_sampled_and_other_parts_compose():
     events = [GaussianEvent("g", 0.1), PureEvent("p", 0.05), sampled]
     parts = [total_delta([event], 0.4) for event in events]
     assert max(parts) < total_delta(events, 0.4) < total_delta(events, 0.35)
+
+
+@pytest.mark.parametrize("multiplier", [1e-300, 0.1, 1.0, 1e15, 1e200])
+@pytest.mark.parametrize("probability", [1e-300, 1e-3, 1.0])
+def test_extreme_samples_have_a_delta_that_is_not_understated(multiplier, probability):
+    event = SampledGaussianEvent("s", multiplier, probability, 10)
+    # Without sampling it costs as much or more; where no distribution fits that is the answer.
+    whole = gaussian_delta(math.sqrt(10) / multiplier, 1e-250)
+    delta = total_delta([event], 1e-250)
+    assert 0.0 < delta <= whole * (1 + 1e-9)
+    if probability == 1.0:
+        assert delta >= whole * (1 - 1e-9)
+
+
+def test_a_grid_that_is_too_long_is_not_trusted():
+    # Its single step alone would need some million points.
+    event = SampledGaussianEvent("s", 0.3, 1e-6, 1000)
+    assert total_delta([event], 1.0) == gaussian_delta(math.sqrt(1000) / 0.3, 1.0)

@@ -27,15 +27,25 @@ events = st.one_of(
     st.builds(GaussianEvent, names, positive),
     st.builds(PureEvent, names, positive),
     st.builds(ApproximateEvent, names, positive, deltas),
-    st.builds(SampledGaussianEvent, names, positive, st.floats(1e-300, 1.0), st.integers(1, 10**6)),
 )
-guarantees = st.builds(
-    PrivacyGuarantee,
-    positive,
-    st.one_of(st.just(0.0), deltas),
-    st.sampled_from(["add-remove", "replace"]),
-    st.lists(events, max_size=5).map(tuple),
-    st.booleans(),
+sampled = st.builds(
+    SampledGaussianEvent, names, positive, st.floats(1e-300, 1.0), st.integers(1, 10**6)
+)
+
+
+def promises(relations, kinds):
+    return st.builds(
+        PrivacyGuarantee,
+        positive,
+        st.one_of(st.just(0.0), deltas),
+        st.sampled_from(relations),
+        st.lists(kinds, max_size=5).map(tuple),
+        st.booleans(),
+    )
+
+
+guarantees = st.one_of(
+    promises(["add-remove", "replace"], events), promises(["add-remove"], events | sampled)
 )
 
 
@@ -147,3 +157,10 @@ def test_a_sampled_release_out_of_range_is_refused(field, value):
     values = {"name": "s", "noise_multiplier": 1.0, "sampling_probability": 0.5, "steps": 3}
     with pytest.raises(ParameterError, match=field):
         SampledGaussianEvent(**(values | {field: value}))
+
+
+def test_releases_of_samples_are_for_added_and_removed_rows_only():
+    event = SampledGaussianEvent("s", 1.0, 0.5, 3)
+    assert example(mechanisms=(event,)).mechanisms == (event,)
+    with pytest.raises(ParameterError, match="relation is 'replace'"):
+        example(mechanisms=(event,), relation="replace")

@@ -81,16 +81,17 @@ def noise_multiplier(budget: Budget, steps: int) -> float:
     # Near the amplified noise of a Gaussian release, from where the ends of the search are found.
     high = math.sqrt(steps / (1.0 - SCALES_SHARE)) / SAMPLE_EVERY / gaussian_mu(budget)
     high = max(high, 1e-3)
+    ratio = 1.05
+    low = high / ratio
     while not kept(high):
-        high *= 1.5
+        low, high, ratio = high, high * ratio, ratio * ratio
         if high > _LARGEST_MULTIPLIER:
             raise ParameterError(
                 f"epsilon is {budget.epsilon!r} with delta {budget.delta!r}; expected a larger "
                 "budget (its noise would exceed any table)"
             )
-    low = high / 1.5
     while kept(low):
-        low, high = low / 1.5, low
+        low, high, ratio = low / ratio, low, ratio * ratio
     while high > low * (1.0 + _PRECISION):
         middle = math.sqrt(low * high)
         low, high = (low, middle) if kept(middle) else (middle, high)
@@ -153,6 +154,7 @@ def dpsgd(
     # Sums of a sample are brought to means of all rows with the private number of rows.
     rate = _RATE / size * SAMPLE_EVERY / rows / GRADIENT_UNIT
     sensitivity = gradient_sensitivity(radius)
+    per_step = math.nextafter(1.0 / sigma, 0.0)
     theta, velocity, total = np.zeros(size), np.zeros(size), np.zeros(size)
     last = max(1, round(_AVERAGED * steps))
     for number in range(1, steps + 1):
@@ -160,7 +162,7 @@ def dpsgd(
         chosen = _poisson_sample(gradients.part_sizes, source)
         on_grid, grid_step = grid_model(theta, _largest_square(size))
         exact = gradients.value(chosen, on_grid, grid_step)
-        noisy = gaussian_release(exact, sensitivity, 1.0 / sigma, source)
+        noisy = gaussian_release(exact, sensitivity, per_step, source)
         velocity = _MOMENTUM * velocity + (1.0 - _MOMENTUM) * noisy.astype(np.float64)
         theta = grid_step * on_grid + rate * velocity
         if number > steps - last:

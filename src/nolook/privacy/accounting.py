@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from scipy.special import erfcx, ndtr
@@ -31,8 +32,11 @@ _WITH_EPSILON = (PureEvent, ApproximateEvent)
 # Privacy losses are counted on a grid; a longer one would take more memory than it is worth.
 _LOSS_STEP = 1e-4
 _LARGEST_LOSS = 20.0
-# What the Fourier transforms of one convolution can take off a delta.
+# What the Fourier transforms of one convolution can take off a delta, on a grid of so many points.
 _TRANSFORM_ERROR = 2e-11
+_MOST_POINTS = 2**19
+# Less noise than there is overstates losses; the library's squares of more would overflow.
+_LARGEST_DEVIATION = 1e12
 
 
 def gaussian_delta(mu: float, epsilon: float) -> float:
@@ -191,11 +195,11 @@ def _mu(events: Sequence[Event]) -> float:
     """Compose the Gaussian parts into one, rounded up; as if every sample were the whole table."""
     parts = [event.mu for event in events if isinstance(event, GaussianEvent)]
     sampled = [event for event in events if isinstance(event, SampledGaussianEvent)]
-    if len(parts) + len(sampled) <= 1 and not sampled:
+    if len(parts) <= 1 and not sampled:
         return sum(parts)
-    squares = [mu * mu for mu in parts]
-    squares += [event.steps / event.noise_multiplier**2 for event in sampled]
-    return math.sqrt(math.fsum(squares)) * (1.0 + 2.0**-50)
+    parts += [math.sqrt(event.steps) / event.noise_multiplier for event in sampled]
+    # Squares neither overflow nor vanish in hypot; its error is below one unit in the last place.
+    return math.nextafter(math.hypot(*parts) * (1.0 + 2.0**-50), math.inf)
 
 
 def _basic_delta(events: Sequence[Event], epsilon: float) -> float:
@@ -218,10 +222,7 @@ def _distribution_delta(events: Sequence[Event], epsilon: float) -> float:
     sampled = [event for event in events if isinstance(event, SampledGaussianEvent)]
     others = [event for event in events if isinstance(event, _WITH_EPSILON)]
     mu = _mu([event for event in events if isinstance(event, GaussianEvent)])
-    reach = sum(event.epsilon for event in others)
-    for size in (mu, *(_amplified(event) for event in sampled)):
-        reach += size * size / 2 + 10.0 * size
-    if reach > _LARGEST_LOSS:
+    if not _fits(others, sampled, mu):
         return 1.0
     from dp_accounting.pld import common
     from dp_accounting.pld import privacy_loss_distribution as pld
@@ -241,25 +242,53 @@ def _distribution_delta(events: Sequence[Event], epsilon: float) -> float:
     if mu > 0.0:
         parts.append(_gaussian_losses(1.0 / mu, 1.0))
     whole = parts[0]
+    points = _points(whole)
     for part in parts[1:]:
+        points = max(points, _points(whole) + _points(part))
         whole = whole.compose(part)
+    if points > _MOST_POINTS:
+        return 1.0
     # Its grid errs upward, the rounding of its sums and transforms need not.
-    convolutions = len(parts) - 1 + sum(event.steps - 1 for event in sampled)
+    convolutions = len(parts) + sum(event.steps - 1 for event in sampled)
     room = _TRANSFORM_ERROR * convolutions
     return min(1.0, float(whole.get_delta_for_epsilon(epsilon)) * (1.0 + 1e-6) + room)
 
 
+def _points(part: Any) -> int:  # noqa: ANN401 -- untyped library
+    """Return the length of a distribution's grid, the larger of both directions."""
+    return max(int(part._pmf_remove.size), int(part._pmf_add.size))
+
+
+def _fits(
+    others: Sequence[PureEvent | ApproximateEvent],
+    sampled: Sequence[SampledGaussianEvent],
+    mu: float,
+) -> bool:
+    """Say whether a grid is likely to be short, before it is made."""
+    once = [1.0 / event.noise_multiplier for event in sampled]
+    together = [_amplified(event) for event in sampled]
+    reach = sum(event.epsilon for event in others) + sum(map(_reach, (mu, *together)))
+    return max(reach, *map(_reach, once), 0.0) <= _LARGEST_LOSS
+
+
+def _reach(mu: float) -> float:
+    """Return about the largest loss of a Gaussian release that is worth counting."""
+    return mu * mu / 2 + 10.0 * mu
+
+
 def _amplified(event: SampledGaussianEvent) -> float:
-    """Return about the mu of all samples together, for the size of the grid only."""
-    exponent = min(1.0 / event.noise_multiplier**2, 100.0)
-    return event.sampling_probability * math.sqrt(event.steps * math.expm1(exponent))
+    """Return about the mu of all samples together."""
+    inverse = min(1.0 / event.noise_multiplier, 10.0)
+    return event.sampling_probability * math.sqrt(event.steps * math.expm1(inverse * inverse))
 
 
+# A search for the noise of one part asks for the others again and again.
+@lru_cache(maxsize=4)
 def _gaussian_losses(deviation: float, probability: float) -> Any:  # noqa: ANN401 -- untyped library
     from dp_accounting.pld import privacy_loss_distribution as pld
 
     return pld.from_gaussian_mechanism(
-        deviation,
+        min(deviation, _LARGEST_DEVIATION),
         pessimistic_estimate=True,
         value_discretization_interval=_LOSS_STEP,
         sampling_prob=probability,

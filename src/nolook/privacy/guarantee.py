@@ -142,6 +142,9 @@ class ApproximateEvent:
 class SampledGaussianEvent:
     """Repeated releases with Gaussian noise, each of a fresh Poisson sample of the records.
 
+    Neighbours are tables with one record added or removed; a guarantee under another relation
+    refuses it.
+
     Parameters
     ----------
     name : str
@@ -222,6 +225,11 @@ class PrivacyGuarantee:
         events: object = self.mechanisms
         if not isinstance(events, tuple) or not all(isinstance(event, known) for event in events):
             raise ParameterError("mechanisms holds something else; expected a tuple of events")
+        sampled = any(isinstance(event, SampledGaussianEvent) for event in self.mechanisms)
+        if sampled and self.relation != "add-remove":
+            raise ParameterError(
+                f"relation is {self.relation!r} with releases of samples; expected 'add-remove'"
+            )
         private: object = self.private
         if not isinstance(private, bool):
             raise ParameterError("private is not True or False; expected one of them")
