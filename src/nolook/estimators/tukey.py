@@ -72,7 +72,7 @@ class TukeyRegressor(PrivateRegressor):
     n_models : int or "auto", default="auto"
         Number of blocks. "auto" spends 5 % of `epsilon` on a lower bound on the number of rows
         and takes a number that the test accepts, if there are rows for it. A number must not come
-        from the table.
+        from the table. Memory grows as n_models times the square of the number of columns.
     basis : {"private-whitening", "private-scaling", "raw"}, default="private-whitening"
         What the block models are fitted to: columns that a private scaling has standardised and
         clipped at six scales, and a private second-moment matrix has decorrelated; only
