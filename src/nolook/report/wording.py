@@ -81,9 +81,9 @@ def failure_in_words(model: FittedModel) -> str | None:
     if not has_failed(model):
         return None
     return (
-        "The private test of this fit failed, so there is no regression: the model predicts the "
-        f"same number, {model.intercept_ + 0.0:.4g}, the private median of the label, for every "
-        "row."
+        "The private test of this fit failed or found too few rows, so there is no regression: the "
+        f"model predicts the same number, {model.intercept_ + 0.0:.4g}, the private median of the "
+        "label, for every row."
     )
 
 
