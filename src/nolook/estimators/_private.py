@@ -56,6 +56,13 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         self.delta = delta
         self.random_state = random_state
 
+    def _plan(self) -> tuple[Any, PrivacyGuarantee]:
+        """Check the parameters; return what a fit needs of them and what it will cost.
+
+        No data are seen, so a fit that is made of several can be paid for before the first.
+        """
+        raise NotImplementedError
+
     def __sklearn_tags__(self) -> Any:  # noqa: ANN401 -- scikit-learn's own untyped class
         """Say what scikit-learn may expect: noise makes two fits differ."""
         tags = super().__sklearn_tags__()

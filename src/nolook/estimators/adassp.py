@@ -36,6 +36,7 @@ from nolook.privacy.ledger import Ledger
 from nolook.privacy.noise import ByteSource, byte_source
 
 if TYPE_CHECKING:
+    from nolook.privacy.guarantee import PrivacyGuarantee
     from nolook.tables import Table
 
 __all__ = ["AdaSSPRegressor"]
@@ -120,6 +121,17 @@ class AdaSSPRegressor(PrivateRegressor):
         self.bound_y = bound_y
         self.bounds = bounds
 
+    def _plan(self) -> tuple[tuple[float, tuple[float, float] | None, bool], PrivacyGuarantee]:
+        bounds, oracle = self._checked_bounds()
+        mu, guarantee = gaussian_guarantee(
+            check_budget(self.epsilon, self.delta),
+            partial(adassp_events, private_scaling=bounds is None and not oracle),
+            self.random_state,
+        )
+        if oracle:
+            guarantee = replace(guarantee, private=False)
+        return (mu, bounds, oracle), guarantee
+
     def fit(
         self,
         X: Table | ArrayLike,
@@ -154,15 +166,8 @@ class AdaSSPRegressor(PrivateRegressor):
         BudgetExceededError
             If the ledger has too little left. The data are not read.
         """
-        bounds, oracle = self._checked_bounds()
+        (mu, bounds, oracle), guarantee = self._plan()
         private_scaling = bounds is None and not oracle
-        mu, guarantee = gaussian_guarantee(
-            check_budget(self.epsilon, self.delta),
-            partial(adassp_events, private_scaling=private_scaling),
-            self.random_state,
-        )
-        if oracle:
-            guarantee = replace(guarantee, private=False)
         table = training_table(self, X, y)
         passes = PASSES if private_scaling else 2 if oracle else 1
         step = progress_steps(progress, passes + 1)

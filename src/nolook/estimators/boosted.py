@@ -23,6 +23,7 @@ from nolook.privacy.ledger import Ledger
 from nolook.privacy.noise import byte_source
 
 if TYPE_CHECKING:
+    from nolook.privacy.guarantee import PrivacyGuarantee
     from nolook.tables import Table
 
 __all__ = ["BoostedAdaSSPRegressor"]
@@ -106,6 +107,16 @@ class BoostedAdaSSPRegressor(PrivateRegressor):
         self.n_rounds = n_rounds
         self.scaling = scaling
 
+    def _plan(self) -> tuple[tuple[float, int, bool], PrivacyGuarantee]:
+        private = check_choice("scaling", self.scaling, ("private", "none")) == "private"
+        rounds = check_count(self.n_rounds, "n_rounds", _MOST_ROUNDS)
+        mu, guarantee = gaussian_guarantee(
+            check_budget(self.epsilon, self.delta),
+            partial(boosted_events, rounds=rounds, private_scaling=private),
+            self.random_state,
+        )
+        return (mu, rounds, private), guarantee
+
     def fit(
         self,
         X: Table | ArrayLike,
@@ -141,13 +152,7 @@ class BoostedAdaSSPRegressor(PrivateRegressor):
         BudgetExceededError
             If the ledger has too little left. The data are not read.
         """
-        private = check_choice("scaling", self.scaling, ("private", "none")) == "private"
-        rounds = check_count(self.n_rounds, "n_rounds", _MOST_ROUNDS)
-        mu, guarantee = gaussian_guarantee(
-            check_budget(self.epsilon, self.delta),
-            partial(boosted_events, rounds=rounds, private_scaling=private),
-            self.random_state,
-        )
+        (mu, rounds, private), guarantee = self._plan()
         table = training_table(self, X, y)
         step = progress_steps(progress, steps(rounds, private_scaling=private) + 1)
         with spending(ledger, guarantee, "boosted AdaSSP", table, step):

@@ -21,6 +21,7 @@ from nolook.privacy.ledger import Ledger
 from nolook.privacy.noise import byte_source
 
 if TYPE_CHECKING:
+    from nolook.privacy.guarantee import Budget, PrivacyGuarantee
     from nolook.tables import Table
 
 __all__ = ["DPSGDRegressor"]
@@ -92,6 +93,15 @@ class DPSGDRegressor(PrivateRegressor):
         super().__init__(epsilon, delta, random_state)
         self.n_steps = n_steps
 
+    def _plan(self) -> tuple[tuple[Budget, int], PrivacyGuarantee]:
+        budget = check_budget(self.epsilon, self.delta)
+        steps = check_count(self.n_steps, "n_steps", _MOST_STEPS)
+        private = check_random_state(self.random_state) is None
+        guarantee = accounting.guarantee(
+            dpsgd_events(budget, steps), budget, relation="add-remove", private=private
+        )
+        return (budget, steps), guarantee
+
     def fit(
         self,
         X: Table | ArrayLike,
@@ -127,12 +137,7 @@ class DPSGDRegressor(PrivateRegressor):
         BudgetExceededError
             If the ledger has too little left. The data are not read.
         """
-        budget = check_budget(self.epsilon, self.delta)
-        steps = check_count(self.n_steps, "n_steps", _MOST_STEPS)
-        private = check_random_state(self.random_state) is None
-        guarantee = accounting.guarantee(
-            dpsgd_events(budget, steps), budget, relation="add-remove", private=private
-        )
+        (budget, steps), guarantee = self._plan()
         table = training_table(self, X, y)
         step = progress_steps(progress, passes(steps) + 1)
         with spending(ledger, guarantee, "DP-SGD", table, step):

@@ -21,6 +21,7 @@ from nolook.privacy.ledger import Ledger
 from nolook.privacy.noise import byte_source
 
 if TYPE_CHECKING:
+    from nolook.privacy.guarantee import PrivacyGuarantee
     from nolook.tables import Table
 
 __all__ = ["LinearRegression"]
@@ -88,6 +89,10 @@ class LinearRegression(PrivateRegressor):
     1.0
     """
 
+    def _plan(self) -> tuple[float, PrivacyGuarantee]:
+        budget = check_budget(self.epsilon, self.delta)
+        return gaussian_guarantee(budget, regression_events, self.random_state)
+
     def fit(
         self,
         X: Table | ArrayLike,
@@ -122,8 +127,7 @@ class LinearRegression(PrivateRegressor):
         BudgetExceededError
             If the ledger has too little left. The data are not read.
         """
-        budget = check_budget(self.epsilon, self.delta)
-        mu, guarantee = gaussian_guarantee(budget, regression_events, self.random_state)
+        mu, guarantee = self._plan()
         table = training_table(self, X, y)
         step = progress_steps(progress, PASSES + 2)
         with spending(ledger, guarantee, "linear regression", table, step):

@@ -23,6 +23,7 @@ from nolook.privacy.ledger import Ledger
 from nolook.privacy.noise import byte_source
 
 if TYPE_CHECKING:
+    from nolook.privacy.guarantee import PrivacyGuarantee
     from nolook.tables import Table
 
 __all__ = ["QuantileScaler"]
@@ -70,6 +71,10 @@ class QuantileScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator): 
     array([[5.]])
     """
 
+    def _plan(self) -> tuple[float, PrivacyGuarantee]:
+        budget = check_budget(self.epsilon, self.delta)
+        return gaussian_guarantee(budget, scaling_events, self.random_state)
+
     def fit(
         self,
         X: Table | ArrayLike,
@@ -93,8 +98,7 @@ class QuantileScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator): 
         -------
         self
         """
-        budget = check_budget(self.epsilon, self.delta)
-        mu, guarantee = gaussian_guarantee(budget, scaling_events, self.random_state)
+        mu, guarantee = self._plan()
         table = training_table(self, X, None, target=False)
         step = progress_steps(progress, ROUNDS + 1)
         with spending(ledger, guarantee, "column scales", table, step):

@@ -40,6 +40,7 @@ from nolook.privacy.mechanisms.tukey_depth import tukey_release
 from nolook.privacy.noise import ByteSource, byte_source
 
 if TYPE_CHECKING:
+    from nolook.privacy.guarantee import PrivacyGuarantee
     from nolook.tables import Table
 
 __all__ = ["TukeyRegressor"]
@@ -182,12 +183,7 @@ class TukeyRegressor(PrivateRegressor):
         PrivateFitFailed
             If the private test failed. The budget is spent.
         """
-        plan = self._plan()
-        private = check_random_state(self.random_state) is None and self.guarantee == "record"
-        budget = check_budget(self.epsilon, self.delta)
-        guarantee = accounting.guarantee(
-            plan.events(), budget, relation="add-remove", private=private
-        )
+        plan, guarantee = self._plan()
         table = training_table(self, X, y)
         step = progress_steps(progress, passes_over(plan) + 2)
         source = byte_source(self.random_state)
@@ -227,13 +223,12 @@ class TukeyRegressor(PrivateRegressor):
         >>> TukeyRegressor(epsilon=1.0, delta=1e-6).rows_needed(5)
         6168
         """
-        plan = self._plan()
+        plan, _ = self._plan()
         if isinstance(self.n_models, str):
             return rows_needed(n_features + 1, plan)
         return self.n_models * (n_features + 1)
 
-    def _plan(self) -> TukeyPlan:
-        """Check the parameters and split the budget."""
+    def _plan(self) -> tuple[TukeyPlan, PrivacyGuarantee]:
         budget = check_budget(self.epsilon, self.delta)
         auto = isinstance(self.n_models, str)
         if isinstance(self.n_models, str):
@@ -250,7 +245,12 @@ class TukeyRegressor(PrivateRegressor):
                 "known of the label then)"
             )
         basis: BasisName = self.basis  # type: ignore[assignment]
-        return tukey_plan(budget, basis, auto=auto)
+        plan = tukey_plan(budget, basis, auto=auto)
+        private = check_random_state(self.random_state) is None and self.guarantee == "record"
+        guarantee = accounting.guarantee(
+            plan.events(), budget, relation="add-remove", private=private
+        )
+        return plan, guarantee
 
     def _number_of_models(
         self, table: Table, plan: TukeyPlan, source: ByteSource, step: Callable[[str], None]
