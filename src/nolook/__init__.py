@@ -16,6 +16,7 @@ __all__ = [
     "Budget",
     "BudgetExceededError",
     "DPSGDRegressor",
+    "KendallSelector",
     "Ledger",
     "LedgerError",
     "LinearRegression",
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from nolook.estimators.adassp import AdaSSPRegressor
     from nolook.estimators.boosted import BoostedAdaSSPRegressor
     from nolook.estimators.dpsgd import DPSGDRegressor
+    from nolook.estimators.kendall import KendallSelector
     from nolook.estimators.linear import LinearRegression
     from nolook.estimators.scaler import QuantileScaler
     from nolook.estimators.tukey import TukeyRegressor
@@ -64,6 +66,7 @@ else:
         "Budget": "nolook.privacy.guarantee",
         "BudgetExceededError": "nolook.errors",
         "DPSGDRegressor": "nolook.estimators.dpsgd",
+        "KendallSelector": "nolook.estimators.kendall",
         "Ledger": "nolook.privacy.ledger",
         "LedgerError": "nolook.errors",
         "LinearRegression": "nolook.estimators.linear",

@@ -1,0 +1,99 @@
+"""Kendall's rank correlation as an exact integer, scaled so that one record moves it little.
+
+For C concordant and D discordant pairs of n rows it is T = (C - D)/(n - 1), between -n/2 and n/2;
+a pair tied in either column counts zero, and T is 0 for fewer than two rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolook.kernels.inversions import RankedColumn, pair_differences, rank_columns
+
+__all__ = ["KENDALL_UNIT", "RankedTable", "kendall_scores", "kendall_sensitivity"]
+
+#: Scores are whole steps of 1/KENDALL_UNIT. Even, so that 3/2 is a whole number of them.
+KENDALL_UNIT = 2**20
+
+
+def kendall_sensitivity(chosen: int) -> float:
+    """Largest change of a score when one record is added or removed, in steps.
+
+    Parameters
+    ----------
+    chosen : int
+        Number of features that the scores are held against.
+
+    Returns
+    -------
+    float
+        Exact: 3/2, or 3 if any feature was chosen.
+    """
+    return 1.5 * KENDALL_UNIT if chosen == 0 else 3.0 * KENDALL_UNIT
+
+
+def kendall_scores(
+    label: NDArray[np.int64], redundancy: Sequence[int], chosen: int, rows: int
+) -> NDArray[np.int64]:
+    """Score features: |T| with the label less the mean |T| with the features chosen, in steps.
+
+    Parameters
+    ----------
+    label : ndarray of int64, shape (d,)
+        C - D of each feature and the label.
+    redundancy : sequence of int, length d
+        For each feature, the sizes of its C - D with the chosen ones, added up.
+    chosen : int
+        How many were chosen.
+    rows : int
+
+    Returns
+    -------
+    ndarray of int64, shape (d,)
+        The exact score, rounded down once.
+    """
+    out = np.zeros(len(label), dtype=np.int64)
+    if rows < 2:
+        return out
+    parts = max(chosen, 1)
+    divisor = parts * (rows - 1)
+    # Python integers: a product may exceed 64 bits.
+    for j, (own, others) in enumerate(zip(label.tolist(), redundancy, strict=True)):
+        out[j] = KENDALL_UNIT * (parts * abs(own) - others) // divisor
+    return out
+
+
+class RankedTable:
+    """The ranks of a table's columns, eight bytes a cell, and the pairs of rows they order.
+
+    Parameters
+    ----------
+    batches : iterable of ndarray of shape (columns, rows)
+        Finite; fewer than 2^32 rows together.
+    columns : int
+        How many; needed for a table without rows.
+    """
+
+    def __init__(self, batches: Iterable[NDArray[np.float64]], columns: int) -> None:
+        parts = list(batches) or [np.empty((columns, 0))]
+        #: As confidential as the table.
+        self.rows = sum(part.shape[1] for part in parts)
+        self._columns: list[RankedColumn] = rank_columns(parts)
+
+    def differences(self, column: int, others: Sequence[int]) -> NDArray[np.int64]:
+        """Count the concordant less the discordant pairs of a column and each of others.
+
+        Parameters
+        ----------
+        column : int
+        others : sequence of int
+
+        Returns
+        -------
+        ndarray of int64, shape (len(others),)
+            The same whatever the order of the rows.
+        """
+        return pair_differences(self._columns[column], [self._columns[j] for j in others])

@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import chisquare
+
+import nolook
+from nolook.algorithms.kendall_selection import kendall_events, kendall_selection
+from nolook.privacy.noise import SeededSource
+from nolook.tables import table_from_arrays
+
+
+def draw(X, y, k, epsilon, source):
+    events = kendall_events(k, epsilon)
+    return kendall_selection(table_from_arrays(X, y), events, source, lambda _: None)
+
+
+def probabilities(X, y, k, epsilon):
+    """Return the probability of every sequence of features, from the definition."""
+    n = len(y)
+
+    def size(a, b):
+        signs = np.sign(a[:, None] - a) * np.sign(b[:, None] - b)
+        return abs(signs.sum() / 2) / (n - 1) if n > 1 else 0.0
+
+    def score(j, chosen):
+        mean = np.mean([size(X[:, j], X[:, s]) for s in chosen]) if chosen else 0.0
+        return size(X[:, j], y) - mean
+
+    def one(chosen):
+        left = [j for j in range(X.shape[1]) if j not in chosen]
+        rate = epsilon / k / (6 if chosen else 3)
+        weights = np.exp(rate * np.array([score(j, chosen) for j in left]))
+        return dict(zip(left, weights / weights.sum(), strict=True))
+
+    out = {}
+    for sequence in itertools.permutations(range(X.shape[1]), k):
+        out[sequence] = math.prod(one(sequence[:i])[sequence[i]] for i in range(k))
+    return out
+
+
+def test_draws_have_the_probabilities_of_the_definition():
+    generator = np.random.default_rng(0)
+    X = np.rint(3 * generator.normal(size=(12, 4)))
+    X[:, 3] = X[:, 0]
+    y = np.rint(2 * X[:, 0] + generator.normal(size=12))
+    expected = probabilities(X, y, 2, 3.0)
+    source = SeededSource(1)
+    table, runs = table_from_arrays(X, y), 4000
+    found = dict.fromkeys(expected, 0)
+    for _ in range(runs):
+        events = kendall_events(2, 3.0)
+        found[tuple(kendall_selection(table, events, source, lambda _: None))] += 1
+    statistic = chisquare(list(found.values()), runs * np.array(list(expected.values())))
+    assert statistic.pvalue > 1e-4
+    # It would notice another split of the budget.
+    other = probabilities(X, y, 2, 6.0)
+    wrong = chisquare(list(found.values()), runs * np.array(list(other.values())))
+    assert wrong.pvalue < 1e-9
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_neighbours_keep_the_guarantee_and_come_near_it(k):
+    epsilon = 2.0
+    generator = np.random.default_rng(k)
+    worst = 0.0
+    for rows in (0, 1, 2, 5, 30):
+        for trial in range(30):
+            X = generator.integers(0, 4, (rows, 4)).astype(float)
+            y = generator.integers(0, 4, rows).astype(float)
+            record = generator.integers(-1, 5, 4)
+            label = generator.integers(-1, 5)
+            if trial == 0:  # one feature in the label's order loses it, another gains
+                X = np.column_stack([np.arange(rows), np.zeros(rows), X[:, :2]]).astype(float)
+                y, record, label = np.arange(rows) * 1.0, np.array([-1.0, 1.0, 0, 0]), rows
+            before = probabilities(X, y, k, epsilon)
+            after = probabilities(np.vstack([X, record]), np.append(y, label), k, epsilon)
+            worst = max(worst, *(abs(math.log(before[s] / after[s])) for s in before))
+    assert worst <= epsilon
+    assert worst > 0.3 * epsilon / k
+
+
+def test_the_budget_is_split_evenly_and_adds_up():
+    for k, epsilon in ((1, 1.0), (3, 0.1), (7, math.log(3)), (1000, 5.0)):
+        events = kendall_events(k, epsilon)
+        assert len({event.epsilon for event in events}) == 1
+        assert epsilon * (1 - 1e-11) < math.fsum(event.epsilon for event in events) < epsilon
+
+
+def test_a_budget_too_small_for_any_choice_is_refused():
+    with pytest.raises(nolook.ParameterError, match="epsilon is 1e-300 for 3 choices") as caught:
+        kendall_events(3, 1e-300)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_large_budget_chooses_features_that_say_different_things():
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(4000, 6))
+    X[:, 1] = X[:, 0]  # says nothing new
+    X[:, 4] = 3.0
+    y = 3 * X[:, 0] + 2 * X[:, 2] - X[:, 3] + 0.1 * generator.normal(size=4000)
+    first, second, third = draw(X, y, 3, 1e3, SeededSource(0))
+    assert first in {0, 1}
+    assert {second, third} == {2, 3}
+
+
+def test_monotone_changes_of_a_column_do_not_matter():
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(500, 5))
+    y = X @ [3.0, 0, 2, 0, 1] + generator.normal(size=500)
+    wild = np.column_stack([np.exp(50 * X[:, 0]), -X[:, 1], X[:, 2] ** 3, X[:, 3] * 1e300, X[:, 4]])
+    for seed in range(5):
+        same = draw(wild, np.exp(y), 2, 1.0, SeededSource(seed))
+        assert same == draw(X, y, 2, 1.0, SeededSource(seed))

@@ -1,0 +1,193 @@
+from __future__ import annotations
+
+import math
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import check_estimator
+
+import nolook
+from tests.contracts.columns import COLUMNS, column
+from tests.contracts.selectors import SELECTORS
+
+ROWS = 3000
+every_selector = pytest.mark.parametrize("row", SELECTORS.values(), ids=SELECTORS)
+
+
+def data(rows=ROWS, seed=0):
+    """Return five features, the label following the second and the last."""
+    generator = np.random.default_rng(seed)
+    X = generator.normal(size=(rows, 5)) * [1.0, 20.0, 1e-3, 1.0, 1e6] + 5
+    return X, X[:, 1] / 20 - X[:, 4] / 1e6 + 0.1 * generator.normal(size=rows)
+
+
+@every_selector
+def test_scikit_learn_conventions(row):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        results = check_estimator(row.make(1, epsilon=1e4), on_fail=None)
+    failed = {result["check_name"] for result in results if result["status"] == "failed"}
+    assert failed == set(row.expected_failures)
+    assert sum(result["status"] == "passed" for result in results) > 30
+
+
+@every_selector
+def test_the_features_that_matter_are_found(row):
+    X, y = data()
+    selector = row.make(2, epsilon=20.0, random_state=0).fit(X, y)
+    assert selector.get_support(indices=True).tolist() == [1, 4]
+    np.testing.assert_array_equal(selector.transform(X), X[:, [1, 4]])
+
+
+@every_selector
+def test_the_guarantee_is_the_budget_and_lists_what_was_spent(row):
+    guarantee = row.make(3, epsilon=0.7).fit(*data()).privacy_
+    assert guarantee.epsilon == 0.7
+    assert guarantee.relation == "add-remove"
+    assert guarantee.private
+    assert math.fsum(event.epsilon for event in guarantee.mechanisms) <= 0.7
+
+
+@every_selector
+def test_a_seed_makes_results_repeatable_and_not_private(row):
+    X, y = data()
+    first, second = (row.make(2, epsilon=1e-3, random_state=3).fit(X, y) for _ in range(2))
+    np.testing.assert_array_equal(first.support_, second.support_)
+    assert not first.privacy_.private
+    assert "NOT PRIVATE" in first.privacy_.in_words()
+
+
+@every_selector
+def test_without_a_seed_hardly_any_budget_gives_chance(row):
+    X, y = data(50)
+    found = {tuple(row.make(2, epsilon=1e-6).fit(X, y).support_) for _ in range(60)}
+    assert len(found) > 3
+
+
+@every_selector
+@pytest.mark.parametrize("rows", [0, 1, 2])
+def test_hardly_any_rows_get_an_ordinary_answer(row, rows):
+    X, y = data(rows)
+    assert row.make(3).fit(X, y).support_.sum() == 3
+
+
+@every_selector
+@pytest.mark.parametrize("name", COLUMNS)
+def test_degenerate_features_and_labels_get_an_ordinary_answer(row, name):
+    X, y = data()
+    X[:, 0] = column(name, ROWS)
+    selector = row.make(2, epsilon=30.0, random_state=0).fit(X, y)
+    assert selector.get_support(indices=True).tolist() == [1, 4]
+    assert row.make(2).fit(X, column(name, ROWS)).support_.sum() == 2
+
+
+@every_selector
+def test_duplicated_columns_get_an_ordinary_answer(row):
+    X, y = data()
+    support = row.make(4, random_state=0).fit(X[:, [1] * 6], y).support_
+    assert support.sum() == 4
+
+
+@every_selector
+def test_frames_keep_their_names(row):
+    X, y = data()
+    frame = pd.DataFrame(X, columns=list("abcde"))
+    selector = row.make(2, epsilon=20.0, random_state=0).fit(frame, y)
+    assert selector.get_feature_names_out().tolist() == ["b", "e"]
+    assert selector.feature_names_in_.tolist() == list("abcde")
+    assert not hasattr(row.make(2).fit(X, y), "feature_names_in_")
+
+
+@every_selector
+def test_files_and_arrays_give_the_same_selection(row, demo_table):
+    table = nolook.read_table(demo_table, "target")
+    block = np.concatenate(list(table.batches()), axis=1).T
+    file = row.make(3, random_state=0).fit(table)
+    array = row.make(3, random_state=0).fit(block[:, :-1], block[:, -1])
+    np.testing.assert_array_equal(file.support_, array.support_)
+    assert file.recipe_ == table.recipe()
+
+
+@every_selector
+def test_in_a_pipeline(row):
+    X, y = data()
+    pipeline = make_pipeline(row.make(2, epsilon=20.0), nolook.LinearRegression(1.0, 1e-6))
+    assert pipeline.fit(X, y).score(X, y) > 0.9
+
+
+@every_selector
+def test_clone_keeps_parameters_only(row):
+    fitted = row.make(2, epsilon=2.0, random_state=5).fit(*data(20))
+    again = clone(fitted)
+    assert again.get_params() == fitted.get_params()
+    assert not hasattr(again, "support_")
+    with pytest.raises(NotFittedError):
+        again.get_support()
+
+
+@every_selector
+@pytest.mark.parametrize(
+    ("parameter", "value"),
+    [
+        ("k", 0), ("k", -1), ("k", 5), ("k", 6), ("k", 2.0), ("k", True), ("k", None),
+        ("epsilon", 0.0), ("epsilon", -1.0), ("epsilon", math.inf), ("epsilon", math.nan),
+        ("epsilon", "1"), ("epsilon", 1e-300), ("random_state", -1), ("random_state", 0.5),
+    ],
+)  # fmt: skip
+def test_bad_parameters_cost_nothing(row, parameter, value, tmp_path):
+    with nolook.Ledger.create(tmp_path / "a.ledger", nolook.Budget(1.0, 1e-6), name="a") as ledger:
+        with pytest.raises(nolook.ParameterError, match=f"^{parameter} is ") as caught:
+            row.make(**{"k": 2, parameter: value}).fit(*data(20), ledger=ledger)
+        assert "\n" not in str(caught.value)
+        assert ledger.history() == ()
+
+
+@every_selector
+def test_a_column_of_texts_is_named(row):
+    X, y = data(20)
+    frame = pd.DataFrame(X, columns=list("abcde")).assign(c="text")
+    with pytest.raises(nolook.TableError, match="'c'"):
+        row.make(2).fit(frame, y)
+
+
+@every_selector
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_missing_values_are_an_error_before_anything_is_spent(row, bad, tmp_path):
+    X, y = data()
+    X[17, 1] = bad
+    with nolook.Ledger.create(tmp_path / "a.ledger", nolook.Budget(1.0, 1e-6), name="a") as ledger:
+        with pytest.raises(nolook.TableError, match="missing or infinite"):
+            row.make(2).fit(X, y, ledger=ledger)
+        assert ledger.history() == ()
+
+
+@every_selector
+def test_a_ledger_is_charged_before_the_data_are_read(row, tmp_path):
+    X, y = data()
+    with nolook.Ledger.create(tmp_path / "a.ledger", nolook.Budget(1.0, 1e-6), name="a") as ledger:
+        row.make(3, epsilon=0.8).fit(X, y, ledger=ledger)
+        (entry,) = ledger.history()
+        assert entry.cost.epsilon == 0.8
+        assert entry.state == "complete"
+        steps = []
+        with pytest.raises(nolook.BudgetExceededError):
+            row.make(3, epsilon=0.8).fit(
+                X, y, ledger=ledger, progress=lambda *step: steps.append(step)
+            )
+        assert steps == []
+        with pytest.raises(nolook.ParameterError, match="random_state"):
+            row.make(3, epsilon=0.1, random_state=0).fit(X, y, ledger=ledger)
+        assert len(ledger.history()) == 1
+
+
+@every_selector
+def test_progress_tells_steps_and_never_rows(row):
+    seen = []
+    row.make(3).fit(*data(), progress=lambda *step: seen.append(step))
+    assert {total for _, _, total in seen} == {len(seen)}
+    assert [done for _, done, _ in seen] == list(range(len(seen)))

@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nolook.statistics.kendall import (
+    KENDALL_UNIT,
+    RankedTable,
+    kendall_scores,
+    kendall_sensitivity,
+)
+
+
+def scores(rows, chosen=()):
+    """Score the features of a table of rows, the label last, against features chosen."""
+    block = np.array(rows, dtype=float).T
+    return scores_of(RankedTable([block], len(block)), len(block) - 1, chosen)
+
+
+def scores_of(ranked, target, chosen):
+    every = range(target)
+    others = sum((abs(ranked.differences(s, every)) for s in chosen), np.zeros(target, np.int64))
+    label = ranked.differences(target, every)
+    return kendall_scores(label, others.tolist(), len(chosen), ranked.rows)
+
+
+def by_definition(rows, chosen):
+    n = len(rows)
+
+    def size(a, b):
+        pairs = itertools.combinations(rows, 2)
+        signs = (np.sign(p[a] - q[a]) * np.sign(p[b] - q[b]) for p, q in pairs)
+        return Fraction(abs(int(sum(signs))), n - 1)
+
+    target = len(rows[0]) - 1
+    means = [
+        sum((size(j, s) for s in chosen), Fraction(0)) / max(len(chosen), 1) for j in range(target)
+    ]
+    return [(KENDALL_UNIT * (size(j, target) - means[j])).__floor__() for j in range(target)]
+
+
+def test_every_small_table_keeps_the_sensitivity():
+    cells = list(itertools.product(range(3), repeat=2))
+    worst = 0
+    for n in range(5):
+        for rows in itertools.combinations_with_replacement(cells, n):
+            before = scores(np.array(rows).reshape(n, 2))
+            for row in cells:
+                change = scores([*rows, row]) - before
+                worst = max(worst, abs(int(change[0])))
+    assert worst <= kendall_sensitivity(0)
+    assert worst > 0.6 * kendall_sensitivity(0)
+
+
+record = st.lists(st.integers(0, 4), min_size=4, max_size=4)
+
+
+@settings(max_examples=300)
+@given(st.lists(record, max_size=12), record, st.sampled_from([(), (0,), (0, 2), (1, 1, 2)]))
+def test_one_record_changes_no_score_by_more(rows, extra, chosen):
+    before = scores(np.array(rows).reshape(len(rows), 4), chosen)
+    after = scores([*rows, extra], chosen)
+    assert np.abs(after - before).max() <= kendall_sensitivity(len(chosen))
+
+
+def test_the_sensitivity_is_attained():
+    # All in order, then one record against all of them.
+    rows = [(i, i) for i in range(200)]
+    change = scores([*rows, (-1, 200)]) - scores(rows)
+    assert change[0] == -kendall_sensitivity(0)
+
+
+def test_later_rounds_may_move_by_almost_three():
+    # The label loses 3/2 as above while the chosen feature gains 1.
+    rows = [(i, 0, i) for i in range(200)]
+    change = scores([*rows, (-1, -1, 200)], chosen=(1,)) - scores(rows, chosen=(1,))
+    assert -kendall_sensitivity(1) <= change[0] <= -2.49 * KENDALL_UNIT
+
+
+@given(st.lists(record, min_size=2, max_size=9), st.sampled_from([(), (0,), (0, 2), (1, 0, 2)]))
+def test_scores_are_those_of_the_definition(rows, chosen):
+    assert scores(rows, chosen).tolist() == by_definition(rows, chosen)
+
+
+@pytest.mark.parametrize("rows", [0, 1])
+def test_fewer_than_two_rows_score_nothing(rows):
+    batches = [np.ones((4, rows))] if rows else []
+    assert scores_of(RankedTable(batches, 4), 3, (1,)).tolist() == [0, 0, 0]
+
+
+def test_scores_are_exact_beyond_64_bits():
+    rows = 2**32 - 1
+    most = rows * (rows - 1) // 2
+    found = kendall_scores(np.array([most, 0, -most + 1]), [0, 9 * most, 0], 9, rows)
+    expected = [rows * KENDALL_UNIT // 2, -rows * KENDALL_UNIT // 2]
+    assert found[:2].tolist() == expected
+    assert found[2] == KENDALL_UNIT * (most - 1) // (rows - 1)
+
+
+def test_the_unit_makes_the_sensitivity_whole():
+    assert kendall_sensitivity(0) == 3 * KENDALL_UNIT // 2 == 1.5 * KENDALL_UNIT
+    assert kendall_sensitivity(7) == 3 * KENDALL_UNIT
