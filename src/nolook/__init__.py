@@ -17,6 +17,7 @@ __all__ = [
     "BudgetExceededError",
     "DPSGDRegressor",
     "KendallSelector",
+    "LassoSelector",
     "Ledger",
     "LedgerError",
     "LinearRegression",
@@ -25,6 +26,7 @@ __all__ = [
     "ParameterError",
     "PrivacyGuarantee",
     "PrivateFitFailed",
+    "PrivatePipeline",
     "QuantileScaler",
     "Table",
     "TableError",
@@ -32,6 +34,7 @@ __all__ = [
     "TukeyRegressor",
     "__version__",
     "load",
+    "make_private_pipeline",
     "read_table",
     "save",
 ]
@@ -51,7 +54,9 @@ if TYPE_CHECKING:
     from nolook.estimators.boosted import BoostedAdaSSPRegressor
     from nolook.estimators.dpsgd import DPSGDRegressor
     from nolook.estimators.kendall import KendallSelector
+    from nolook.estimators.lasso import LassoSelector
     from nolook.estimators.linear import LinearRegression
+    from nolook.estimators.pipeline import PrivatePipeline, make_private_pipeline
     from nolook.estimators.scaler import QuantileScaler
     from nolook.estimators.tukey import TukeyRegressor
     from nolook.privacy.guarantee import Budget, PrivacyGuarantee
@@ -67,6 +72,7 @@ else:
         "BudgetExceededError": "nolook.errors",
         "DPSGDRegressor": "nolook.estimators.dpsgd",
         "KendallSelector": "nolook.estimators.kendall",
+        "LassoSelector": "nolook.estimators.lasso",
         "Ledger": "nolook.privacy.ledger",
         "LedgerError": "nolook.errors",
         "LinearRegression": "nolook.estimators.linear",
@@ -75,12 +81,14 @@ else:
         "ParameterError": "nolook.errors",
         "PrivacyGuarantee": "nolook.privacy.guarantee",
         "PrivateFitFailed": "nolook.errors",
+        "PrivatePipeline": "nolook.estimators.pipeline",
         "QuantileScaler": "nolook.estimators.scaler",
         "Table": "nolook.tables",
         "TableError": "nolook.errors",
         "TooFewRows": "nolook.errors",
         "TukeyRegressor": "nolook.estimators.tukey",
         "load": "nolook.report.model_file",
+        "make_private_pipeline": "nolook.estimators.pipeline",
         "read_table": "nolook.tables",
         "save": "nolook.report.model_file",
     }

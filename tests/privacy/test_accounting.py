@@ -12,7 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nolook.errors import ParameterError
-from nolook.privacy.accounting import gaussian_delta, gaussian_mu, guarantee, total_delta
+from nolook.privacy.accounting import (
+    gaussian_delta,
+    gaussian_mu,
+    guarantee,
+    in_sequence,
+    total_delta,
+)
 from nolook.privacy.guarantee import (
     ApproximateEvent,
     Budget,
@@ -291,3 +297,18 @@ def test_a_grid_that_is_too_long_is_not_trusted():
     # Its single step alone would need some million points.
     event = SampledGaussianEvent("s", 0.3, 1e-6, 1000)
     assert total_delta([event], 1.0) == gaussian_delta(math.sqrt(1000) / 0.3, 1.0)
+
+
+def test_promises_in_sequence_add_up():
+    first = guarantee([PureEvent("a", 0.2)], Budget(0.2), relation="add-remove", private=True)
+    second = guarantee(
+        [ApproximateEvent("b", 0.3, 1e-6)], Budget(0.3, 1e-6), relation="add-remove", private=False
+    )
+    whole = in_sequence([first, second], Budget(0.5, 1e-6))
+    assert whole.mechanisms == first.mechanisms + second.mechanisms
+    assert whole.budget == Budget(0.5, 1e-6)
+    assert not whole.private
+    assert in_sequence([first, first], Budget(0.5)).private
+    for too_little in (Budget(0.49, 1e-6), Budget(0.5, 0.9e-6)):
+        with pytest.raises(ParameterError, match="larger budget"):
+            in_sequence([first, second], too_little)

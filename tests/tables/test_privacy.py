@@ -192,3 +192,22 @@ def test_nothing_public_counts_the_rows():
         "recipe",
         "target_name",
     }
+
+
+def test_a_selection_has_the_same_rows_and_fewer_columns():
+    columns = {"a": [1.0, None, 3.0], "b": [4.0, 5.0, 6.0], "c": ["x", "y", "x"], "y": [7.0] * 3}
+    frame = pa.table(columns)
+    whole = read_table(
+        frame, "y", features=["a", "b", "c"], categories={"c": ["x", "y"]}, missing="drop-row"
+    )
+    part = whole.select(np.array([False, True, False, True]))
+    assert part.column_names == ("b", "c=y", "y")
+    assert part.n_columns == 3
+    (numbers,) = part.batches()
+    # The second row lacks a value of a column that is not selected, as in the whole table.
+    np.testing.assert_array_equal(numbers, [[4.0, 6.0], [0.0, 0.0], [7.0, 7.0]])
+    ((in_place, complete),) = part.batches_in_place()
+    assert in_place.shape == (3, 3)
+    assert complete.tolist() == [True, False, True]
+    assert part.recipe() == whole.recipe()
+    assert [batch.shape for batch in whole.batches()] == [(5, 2)]

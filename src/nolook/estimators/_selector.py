@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from nolook._validation import check_count
 from nolook.errors import ParameterError
+
+if TYPE_CHECKING:
+    from nolook.privacy.guarantee import PrivacyGuarantee
 
 __all__ = ["PrivateSelector", "check_selected"]
 
@@ -37,6 +40,10 @@ class PrivateSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         self.k = k
         self.epsilon = epsilon
         self.random_state = random_state
+
+    def _plan(self) -> tuple[Any, PrivacyGuarantee]:
+        """Check the parameters; return what a fit needs of them and what it will cost."""
+        raise NotImplementedError
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)

@@ -21,7 +21,7 @@ from nolook.privacy.guarantee import (
     SampledGaussianEvent,
 )
 
-__all__ = ["gaussian_delta", "gaussian_mu", "guarantee", "total_delta"]
+__all__ = ["gaussian_delta", "gaussian_mu", "guarantee", "in_sequence", "total_delta"]
 
 # Far above the relative error of erfcx and ndtr, some units in the last place.
 _SLACK = 2.0**-46
@@ -183,6 +183,40 @@ def guarantee(
             f"most {budget.delta:.6g} (use a larger budget)"
         )
     return PrivacyGuarantee(budget.epsilon, budget.delta, relation, tuple(events), private)
+
+
+def in_sequence(parts: Sequence[PrivacyGuarantee], budget: Budget) -> PrivacyGuarantee:
+    """Promise a budget for results made one after the other, if their promises add up to it.
+
+    Parameters
+    ----------
+    parts : sequence of PrivacyGuarantee
+        Each for every fixed outcome of those before it; of one relation.
+    budget : Budget
+
+    Returns
+    -------
+    PrivacyGuarantee
+        With the mechanisms of all parts; private if all of them are.
+
+    Raises
+    ------
+    ParameterError
+        If the epsilons or the deltas add up to more than the budget.
+    ValueError
+        If the parts have different relations.
+    """
+    (relation,) = {part.relation for part in parts}
+    epsilon = math.fsum(part.epsilon for part in parts)
+    delta = math.fsum(part.delta for part in parts)
+    if epsilon > budget.epsilon or delta > budget.delta:
+        raise ParameterError(
+            f"the parts cost epsilon = {epsilon:.6g} and delta = {delta:.6g}; expected at most "
+            f"{budget.epsilon:.6g} and {budget.delta:.6g} (use a larger budget)"
+        )
+    events = tuple(event for part in parts for event in part.mechanisms)
+    private = all(part.private for part in parts)
+    return PrivacyGuarantee(budget.epsilon, budget.delta, relation, events, private)
 
 
 def _check_known(events: Sequence[Event]) -> None:

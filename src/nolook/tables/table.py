@@ -35,7 +35,7 @@ class Table:
     def __init__(self, source: Source, design: Design) -> None:
         self._source = source
         self._design = design
-        self.feature_names = design.feature_names
+        self.feature_names: tuple[str, ...] = design.feature_names
         self.target_name = design.target
 
     def __repr__(self) -> str:
@@ -132,6 +132,21 @@ class Table:
             "missing": self._design.missing,
         }
 
+    def select(self, keep: NDArray[np.bool_]) -> Table:
+        """Return the same rows with some of the features, and the target.
+
+        Parameters
+        ----------
+        keep : ndarray of bool, shape (len(feature_names),)
+            Which features; public, or the outcome of a private release.
+
+        Returns
+        -------
+        Table
+            Missing values are judged by all columns, as in the whole table.
+        """
+        return _Selection(self, keep)
+
     def _always_complete(self) -> bool:
         categorical = {f.name for f in self._design.features if f.levels is not None}
         numeric = set(self._design.source_names) - categorical
@@ -160,6 +175,22 @@ class Table:
                     filled = 0
         if filled:
             yield np.ascontiguousarray(numbers[:, :filled]), complete[:filled]
+
+
+class _Selection(Table):
+    """Some columns of another table."""
+
+    def __init__(self, whole: Table, keep: NDArray[np.bool_]) -> None:
+        super().__init__(whole._source, whole._design)
+        self._whole = whole
+        names = zip(whole.feature_names, keep, strict=True)
+        self.feature_names = tuple(name for name, kept in names if kept)
+        places = np.flatnonzero(keep)
+        self._places = places if self.target_name is None else np.append(places, keep.size)
+
+    def _read(self, *, drop: bool) -> Iterator[tuple[NDArray[np.float64], NDArray[np.bool_]]]:
+        for numbers, complete in self._whole._read(drop=drop):
+            yield numbers[self._places], complete
 
 
 def _block(columns: int, rows: int) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:

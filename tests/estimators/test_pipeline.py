@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+
+import nolook
+from nolook.privacy.guarantee import PureEvent
+
+REGRESSORS = (
+    nolook.LinearRegression, nolook.TukeyRegressor, nolook.BoostedAdaSSPRegressor,
+    nolook.AdaSSPRegressor, nolook.DPSGDRegressor,
+)  # fmt: skip
+
+
+def data(rows=20_000, seed=0):
+    generator = np.random.default_rng(seed)
+    X = generator.normal(size=(rows, 8)) * 10.0 ** np.arange(8) + 3
+    return X, X[:, 2] / 100 - X[:, 6] / 1e6 + 0.3 * generator.normal(size=rows)
+
+
+def pipeline(regressor=nolook.LinearRegression, seed=None, k=2, **settings):
+    settings = {"epsilon": 2.0, "delta": 1e-5} | settings
+    selector = nolook.KendallSelector(k, random_state=seed)
+    return nolook.make_private_pipeline(selector, regressor(random_state=seed), **settings)
+
+
+@pytest.mark.parametrize("regressor", REGRESSORS)
+def test_the_features_that_matter_are_chosen_and_fitted(regressor):
+    X, y = data()
+    fitted = pipeline(regressor, seed=0).fit(X, y)
+    assert np.flatnonzero(fitted.support_).tolist() == [2, 6]
+    assert fitted.score(X, y) > 0.9
+    assert np.flatnonzero(fitted.coef_).tolist() == [2, 6]
+    np.testing.assert_allclose(
+        fitted.predict(X[:5]), fitted.regressor_.predict(frame(X[:5][:, [2, 6]], fitted))
+    )
+
+
+def frame(columns, fitted):
+    return pd.DataFrame(columns, columns=fitted.regressor_.feature_names_in_)
+
+
+@pytest.mark.parametrize("regressor", REGRESSORS)
+@pytest.mark.parametrize("split", [0.1, 0.2, 1 / 3, 0.9])
+def test_one_budget_pays_for_both(regressor, split, tmp_path):
+    X, y = data(3000)
+    budget = nolook.Budget(0.7, 1e-7)
+    model = pipeline(regressor, epsilon=0.7, delta=1e-7, split=split)
+    with nolook.Ledger.create(tmp_path / "a.ledger", budget, name="a") as ledger:
+        try:
+            guarantee = model.fit(X, y, ledger=ledger).privacy_
+        except nolook.PrivateFitFailed:
+            guarantee = model._plan()[1]
+        (entry,) = ledger.history()
+        assert (entry.cost, entry.state) == (budget, "complete")
+    assert (guarantee.budget, guarantee.private) == (budget, True)
+    pure = [event.epsilon for event in guarantee.mechanisms if isinstance(event, PureEvent)]
+    assert math.fsum(pure[:2]) == pytest.approx(split * 0.7, rel=1e-9)
+    assert model.regressor.epsilon == 1.0  # the parts given are left as they were
+
+
+def test_a_failed_regression_is_raised_and_paid_for(tmp_path):
+    model = pipeline(nolook.TukeyRegressor)
+    with nolook.Ledger.create(tmp_path / "a.ledger", nolook.Budget(3, 1e-4), name="a") as ledger:
+        with pytest.raises(nolook.TooFewRows):
+            model.fit(*data(50), ledger=ledger)
+        (entry,) = ledger.history()
+        assert entry.state == "complete"
+    assert not hasattr(model, "privacy_")
+
+
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        ({"split": 0.0}, "split"), ({"split": 1.0}, "split"), ({"epsilon": 0.0}, "epsilon"),
+        ({"delta": 0.0}, "delta"), ({"k": 0}, "k"), ({"k": 8}, "k"), ({"k": 9}, "k"),
+    ],
+)  # fmt: skip
+def test_bad_parameters_cost_nothing(settings, named, tmp_path):
+    with nolook.Ledger.create(tmp_path / "a.ledger", nolook.Budget(3, 1e-4), name="a") as ledger:
+        with pytest.raises(nolook.ParameterError, match=f"^{named} is") as caught:
+            pipeline(**settings).fit(*data(20), ledger=ledger)
+        assert ledger.history() == ()
+    assert "\n" not in str(caught.value)
+
+
+def test_a_seed_in_either_part_makes_the_whole_not_private():
+    X, y = data(3000)
+    for seeds in ((0, None), (None, 0)):
+        model = nolook.make_private_pipeline(
+            nolook.KendallSelector(2, random_state=seeds[0]),
+            nolook.LinearRegression(random_state=seeds[1]),
+            epsilon=1.0,
+            delta=1e-6,
+        )
+        assert not model.fit(X, y).privacy_.private
+
+
+def test_names_files_and_missing_values_pass_through(tmp_path):
+    X, y = data()
+    columns = [f"c{i}" for i in range(8)]
+    named = pd.DataFrame(X, columns=columns).assign(label=y)
+    named.to_parquet(tmp_path / "t.parquet")
+    table = nolook.read_table(tmp_path / "t.parquet", "label")
+    from_file = pipeline(seed=1).fit(table)
+    from_frame = pipeline(seed=1).fit(named[columns], y)
+    np.testing.assert_array_equal(from_file.coef_, from_frame.coef_)
+    assert from_file.regressor_.feature_names_in_.tolist() == ["c2", "c6"]
+    np.testing.assert_array_equal(
+        from_file.predict(named[columns]), from_frame.predict(named[columns])
+    )
+    X[3, 1] = np.nan
+    with pytest.raises(nolook.TableError, match="missing"):
+        pipeline().fit(X, y)
+
+
+def test_clone_and_parameters():
+    model = pipeline(nolook.TukeyRegressor, seed=3, split=0.4)
+    again = clone(model)
+    assert again.get_params()["regressor__basis"] == "private-whitening"
+    assert (again.split, again.selector.k) == (0.4, 2)
+    again.set_params(selector__k=3, regressor__n_models=700)
+    assert (again.selector.k, model.selector.k) == (3, 2)
+
+
+def test_hardly_any_rows_get_an_ordinary_answer():
+    for rows in (0, 1, 2):
+        fitted = pipeline(seed=0).fit(*data(rows))
+        assert fitted.support_.sum() == 2
+        assert np.isfinite(fitted.coef_).all()
