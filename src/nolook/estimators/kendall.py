@@ -91,8 +91,8 @@ class KendallSelector(PrivateSelector):
         Parameters
         ----------
         X : Table with a target, array or frame of shape (n_samples, n_features)
-            A `Table` from :func:`nolook.read_table` is kept in memory: 16 bytes a cell while it is
-            ranked, 8 afterwards.
+            A `Table` from :func:`nolook.read_table` is kept in memory: 12 bytes a cell while it is
+            ranked, 4 afterwards.
         y : array of shape (n_samples,), optional
             The label; left out when X is a `Table`.
         ledger : Ledger, optional

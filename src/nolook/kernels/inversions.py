@@ -24,25 +24,23 @@ __all__ = ["RankedColumn", "pair_differences", "rank_columns"]
 _BITS = 12
 # Cells; below, a second thread costs more than it saves.
 _WORTH_THREADS = 50_000
-# Room for the counters of 64 parts: eight coarse ones, 64 fine ones and 64 places.
-_COUNTS = 136
+# Numbers of four counters each for 64 parts; no counter may exceed 16 bits.
+_COUNTS = 20
+_STRETCH = 2**15
 
 
 @dataclass(frozen=True, slots=True)
 class RankedColumn:
-    """A column's order, kept instead of its numbers.
+    """A column's ranks, kept instead of its numbers.
 
     Parameters
     ----------
-    order : ndarray of uint32, shape (n,)
-        The rows from the smallest number to the largest, those of equal numbers in any order.
     ranks : ndarray of uint32, shape (n,)
         For each row, how many rows have a smaller number.
     tied : int
         Number of pairs of rows with equal numbers.
     """
 
-    order: NDArray[np.uint32]
     ranks: NDArray[np.uint32]
     tied: int
 
@@ -103,22 +101,22 @@ def _unpack(packed: NDArray[np.int64], bits: int, out: NDArray[np.uint32]) -> No
         out[i] = packed[i] & ((1 << bits) - 1)
 
 
-def _rank_column(values: NDArray[np.float64]) -> RankedColumn:
-    """Rank a column: sort the numbers' leading bits, then what those leave in disorder."""
-    n = values.size
-    packed = np.empty(n, dtype=np.int64)
-    # Fresh memory is slow: the result takes the place of what was sorted.
-    halves = packed.view(np.uint32)
-    order, ranks = halves[:n], halves[n:]
-    if n == 0:
-        return RankedColumn(order, ranks, 0)
-    bits = (n - 1).bit_length()
+def _rank_column(values: NDArray[np.float64], packed: NDArray[np.int64]) -> RankedColumn:
+    """Rank a column: sort the numbers' leading bits, then what those leave in disorder.
+
+    `packed` is scratch space of the same size.
+    """
+    ranks = np.empty(values.size, dtype=np.uint32)
+    if values.size == 0:
+        return RankedColumn(ranks, 0)
+    bits = (values.size - 1).bit_length()
+    order = packed.view(np.uint32)[: values.size]
     _pack(values, bits, packed)
     packed.sort()
     _unpack(packed, bits, order)
     if not _repair(values, order):
         order[:] = np.argsort(values)
-    return RankedColumn(order, ranks, int(_rank(values, order, ranks)))
+    return RankedColumn(ranks, int(_rank(values, order, ranks)))
 
 
 def rank_columns(batches: Sequence[NDArray[np.float64]]) -> list[RankedColumn]:
@@ -135,14 +133,14 @@ def rank_columns(batches: Sequence[NDArray[np.float64]]) -> list[RankedColumn]:
     """
     columns = len(batches[0])
     rows = sum(batch.shape[1] for batch in batches)
-    none = np.empty(0, dtype=np.uint32)
-    ranked = [RankedColumn(none, none, 0)] * columns
+    ranked = [RankedColumn(np.empty(0, dtype=np.uint32), 0)] * columns
 
     def job(own: Iterator[int]) -> None:
-        values = np.empty(rows)
+        # Fresh memory is slow: a thread uses this again and again.
+        values, packed = np.empty(rows), np.empty(rows, dtype=np.int64)
         for j in own:
             np.concatenate([batch[j] for batch in batches], out=values)
-            ranked[j] = _rank_column(values)
+            ranked[j] = _rank_column(values, packed)
 
     _share(job, columns, rows)
     return ranked
@@ -178,78 +176,112 @@ def _set_bits(word: np.uint64) -> np.uint64:
 
 
 @njit(nogil=True, cache=True)
-def _count_above(part: np.uint32, coarse: NDArray[np.uint32], fine: NDArray[np.uint32]) -> np.int64:
-    """Count the earlier entries of higher parts, 0..63, and enter this one."""
-    eighth = part >> np.uint32(3)
-    within = part & np.uint32(7)
-    above = np.int64(coarse[eighth]) + np.int64(fine[part])
-    start = eighth << np.uint32(3)
-    for c in range(8):
-        coarse[c] += np.uint32(c < eighth)
-    for c in range(8):
-        fine[start + c] += np.uint32(c < within)
-    return above
+def _count_above(
+    part: np.uint64, top: np.uint64, counts: NDArray[np.uint64]
+) -> tuple[np.int64, np.uint64]:
+    """Count the earlier entries of higher parts, 0..63, and enter this one.
+
+    A number holds four counters of 16 bits: the entries of a group of parts that are above its
+    quarter 0, 1, 2, 3. `top` counts for all parts, `counts` for 4 groups of sixteen and 16 of four.
+    Returns the new `top` too, which thereby stays in a register.
+    """
+    once, low = np.uint64(0x0001000100010001), np.uint64(0xFFFF)
+    one = np.uint64(1)
+    above = np.uint64(0)
+    shift = (part >> np.uint64(4)) << np.uint64(4)
+    above += (top >> shift) & low
+    top += once & ((one << shift) - one)
+    place = part >> np.uint64(4)
+    shift = ((part >> np.uint64(2)) & np.uint64(3)) << np.uint64(4)
+    group = counts[place]
+    above += (group >> shift) & low
+    counts[place] = group + (once & ((one << shift) - one))
+    place = np.uint64(4) + (part >> np.uint64(2))
+    shift = (part & np.uint64(3)) << np.uint64(4)
+    group = counts[place]
+    above += (group >> shift) & low
+    counts[place] = group + (once & ((one << shift) - one))
+    return np.int64(above), top
 
 
 @njit(nogil=True, cache=True)
-def _split(
-    ranks: NDArray[np.uint32], out: NDArray[np.uint32], shift: int, counts: NDArray[np.uint32]
-) -> np.int64:
-    """Count the inversions between 64ths of blocks of 64 * 2^shift ranks and sort by 64th.
+def _between(place: NDArray[np.int64], start: int, shift: int, before: NDArray[np.int64]) -> int:
+    """Count the inversions of a stretch with all before it, and add it to what was before.
 
-    Each block of positions holds exactly the ranks of that block, as do the 64ths afterwards.
+    `place` tells where the next rank of each 64th goes, `before` how many had gone there.
     """
-    coarse, fine, place = counts[:8], counts[8:72], counts[72:136]
-    total = np.int64(0)
-    bits = np.uint32(shift)
-    for start in range(0, ranks.size, 64 << shift):
-        coarse[:] = 0
-        fine[:] = 0
-        for c in range(64):
-            place[c] = start + (c << shift)
-        for i in range(start, min(start + (64 << shift), ranks.size)):
-            rank = ranks[i]
-            part = (rank >> bits) & np.uint32(63)
-            total += _count_above(part, coarse, fine)
-            out[place[part]] = rank
-            place[part] += np.uint32(1)
+    total = 0
+    higher = 0
+    for c in range(63, -1, -1):
+        entered = place[c] - start - (c << shift)
+        total += (entered - before[c]) * higher
+        higher += before[c]
+        before[c] = entered
     return total
 
 
 @njit(nogil=True, cache=True)
-def _finish(ranks: NDArray[np.uint32], counts: NDArray[np.uint32]) -> np.int64:
+def _split(ranks: NDArray[np.uint32], out: NDArray[np.uint32], shift: int) -> np.int64:
+    """Count the inversions between 64ths of blocks of 64 * 2^shift ranks and sort by 64th.
+
+    Each block of positions holds exactly the ranks of that block, as do the 64ths afterwards.
+    """
+    counts = np.empty(_COUNTS, dtype=np.uint64)
+    place = np.empty(64, dtype=np.int64)
+    before = np.empty(64, dtype=np.int64)
+    total = np.int64(0)
+    for start in range(0, ranks.size, 64 << shift):
+        end = min(start + (64 << shift), ranks.size)
+        for c in range(64):
+            place[c] = start + (c << shift)
+        before[:] = 0
+        for first in range(start, end, _STRETCH):
+            counts[:] = 0
+            top = np.uint64(0)
+            for i in range(first, min(first + _STRETCH, end)):
+                rank = ranks[i]
+                part = np.uint64((rank >> shift) & 63)
+                above, top = _count_above(part, top, counts)
+                total += above
+                out[place[part]] = rank
+                place[part] += 1
+            total += _between(place, start, shift, before)
+    return total
+
+
+@njit(nogil=True, cache=True)
+def _finish(ranks: NDArray[np.uint32]) -> np.int64:
     """Count the inversions within blocks of 4096 ranks."""
-    coarse, fine = counts[:8], counts[8:72]
+    counts = np.empty(_COUNTS, dtype=np.uint64)
     words = np.empty(64, dtype=np.uint64)
     total = np.int64(0)
     for start in range(0, ranks.size, 1 << _BITS):
-        coarse[:] = 0
-        fine[:] = 0
+        counts[:] = 0
         words[:] = 0
+        top = np.uint64(0)
         for i in range(start, min(start + (1 << _BITS), ranks.size)):
-            rank = ranks[i]
-            part = (rank >> np.uint32(6)) & np.uint32(63)
-            bit = np.uint64(rank & np.uint32(63))
+            rank = np.uint64(ranks[i])
+            part = (rank >> np.uint64(6)) & np.uint64(63)
+            bit = rank & np.uint64(63)
             word = words[part]
-            total += _count_above(part, coarse, fine) + np.int64(_set_bits(word >> bit))
+            above, top = _count_above(part, top, counts)
+            total += above + np.int64(_set_bits(word >> bit))
             words[part] = word | (np.uint64(1) << bit)
     return total
 
 
 @njit(nogil=True, cache=True)
-def _inversions(
-    ranks: NDArray[np.uint32], other: NDArray[np.uint32], counts: NDArray[np.uint32]
-) -> np.int64:
+def _inversions(ranks: NDArray[np.uint32], other: NDArray[np.uint32]) -> np.int64:
     """Count the pairs in falling order; `ranks` holds 0..n-1, each once, and is destroyed."""
     shift = _BITS
     while ranks.size > 64 << shift:
         shift += 6
     total = np.int64(0)
     while shift >= _BITS and ranks.size > 1 << _BITS:
-        total += _split(ranks, other, shift, counts)
+        total += _split(ranks, other, shift)
         ranks, other = other, ranks
         shift -= 6
-    return total + _finish(ranks, counts)
+    return total + _finish(ranks)
 
 
 @njit(nogil=True, cache=True)
@@ -265,17 +297,22 @@ def _part_ties(ranks: NDArray[np.uint32], used: NDArray[np.uint32]) -> None:
 @njit(nogil=True, cache=True)
 def _by_both(
     ranks: NDArray[np.uint32],
-    order: NDArray[np.uint32],
     other: NDArray[np.uint32],
+    order: NDArray[np.uint32],
     used: NDArray[np.uint32],
     out: NDArray[np.uint32],
 ) -> int:
     """Write the ranks `other` in rising order of (`ranks`, `other`); return pairs tied in both.
 
-    `order` is that of `other`.
+    `order` and `used` are scratch space.
     """
     used[:] = 0
-    for i in range(order.size):
+    for row in range(ranks.size):
+        rank = other[row]
+        order[rank + used[rank]] = row
+        used[rank] += np.uint32(1)
+    used[:] = 0
+    for i in range(ranks.size):
         row = order[i]
         rank = ranks[row]
         out[rank + used[rank]] = other[row]
@@ -294,37 +331,36 @@ def _by_both(
 
 
 @njit(nogil=True, cache=True)
-def _take(ranks: NDArray[np.uint32], order: NDArray[np.uint32], out: NDArray[np.uint32]) -> None:
-    for i in range(order.size):
-        out[i] = ranks[order[i]]
+def _in_order(
+    ranks: NDArray[np.uint32], other: NDArray[np.uint32], out: NDArray[np.uint32]
+) -> None:
+    """Write the ranks `other` in rising order of `ranks`, which has no ties."""
+    for row in range(ranks.size):
+        out[ranks[row]] = other[row]
 
 
 @njit(nogil=True, cache=True)
 def _difference(
-    order: NDArray[np.uint32],
     ranks: NDArray[np.uint32],
     tied: int,
-    other_order: NDArray[np.uint32],
-    other_ranks: NDArray[np.uint32],
+    other: NDArray[np.uint32],
     other_tied: int,
     work: NDArray[np.uint32],
 ) -> int:
     """Return the concordant less the discordant pairs of two columns; `work` is scratch space."""
-    n = order.size
-    sequence, spare, counts = work[:n], work[n : 2 * n], work[2 * n :]
+    n = ranks.size
+    sequence, spare, third = work[0], work[1], work[2]
     both = 0
     if tied == 0:
-        _take(other_ranks, order, sequence)
-        if other_tied > 0:
-            _part_ties(sequence, spare)
+        _in_order(ranks, other, sequence)
     elif other_tied == 0:
-        _take(ranks, other_order, sequence)
-        _part_ties(sequence, spare)
+        _in_order(other, ranks, sequence)
     else:
-        both = _by_both(ranks, other_order, other_ranks, spare, sequence)
+        both = _by_both(ranks, other, third, spare, sequence)
+    if tied > 0 or other_tied > 0:
         _part_ties(sequence, spare)
     comparable = n * (n - 1) // 2 - tied - other_tied + both
-    return comparable - 2 * int(_inversions(sequence, spare, counts))
+    return comparable - 2 * int(_inversions(sequence, spare))
 
 
 def pair_differences(column: RankedColumn, others: Sequence[RankedColumn]) -> NDArray[np.int64]:
@@ -344,17 +380,16 @@ def pair_differences(column: RankedColumn, others: Sequence[RankedColumn]) -> ND
     ndarray of int64, shape (len(others),)
         Exact.
     """
-    rows = column.order.size
+    rows = column.ranks.size
     out = np.zeros(len(others), dtype=np.int64)
     if rows < 2:
         return out
 
     def job(own: Iterator[int]) -> None:
-        work = np.empty(2 * rows + _COUNTS, dtype=np.uint32)
-        ours = (column.order, column.ranks, column.tied)
+        work = np.empty((3, rows), dtype=np.uint32)
         for j in own:
             other = others[j]
-            out[j] = _difference(*ours, other.order, other.ranks, other.tied, work)
+            out[j] = _difference(column.ranks, column.tied, other.ranks, other.tied, work)
 
     _share(job, len(others), rows)
     return out

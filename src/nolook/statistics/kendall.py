@@ -67,7 +67,7 @@ def kendall_scores(
 
 
 class RankedTable:
-    """The ranks of a table's columns, eight bytes a cell, and the pairs of rows they order.
+    """The ranks of a table's columns, four bytes a cell, and the pairs of rows they order.
 
     Parameters
     ----------
