@@ -1,9 +1,9 @@
 """Concordant less discordant pairs of one column with many others, as exact integers.
 
 Columns are ranked once. The discordant pairs of two columns are the inversions of one column's
-ranks in the other's order. They are counted six bits at a time: ranks go to their 64th part of the
-range in their order, each adding the number of those that went to a higher part before. Parts of
-4096 ranks are finished with one bit a rank.
+ranks in the other's order. They are counted eight bits at a time: ranks go to their 256th part of
+the range in their order, each adding the number of those that went to a higher part before. Parts
+of 4096 ranks are finished with one bit a rank.
 """
 
 from __future__ import annotations
@@ -110,9 +110,9 @@ def _rank_column(values: NDArray[np.float64], packed: NDArray[np.int64]) -> Rank
     if values.size == 0:
         return RankedColumn(ranks, 0)
     bits = (values.size - 1).bit_length()
-    order = packed.view(np.uint32)[: values.size]
     _pack(values, bits, packed)
     packed.sort()
+    order = packed.view(np.uint32)[: values.size]
     _unpack(packed, bits, order)
     if not _repair(values, order):
         order[:] = np.argsort(values)
@@ -176,43 +176,43 @@ def _set_bits(word: np.uint64) -> np.uint64:
 
 
 @njit(nogil=True, cache=True)
+def _count_quarter(quarter: np.uint64, group: np.uint64) -> tuple[np.int64, np.uint64]:
+    """Count the earlier entries of higher quarters of a group, and enter this one.
+
+    A number holds four counters of 16 bits: the entries above quarter 0, 1, 2 and 3.
+    """
+    one = np.uint64(1)
+    shift = quarter << np.uint64(4)
+    above = (group >> shift) & np.uint64(0xFFFF)
+    return np.int64(above), group + (np.uint64(0x0001000100010001) & ((one << shift) - one))
+
+
+@njit(nogil=True, cache=True)
 def _count_above(
     part: np.uint64, top: np.uint64, counts: NDArray[np.uint64]
 ) -> tuple[np.int64, np.uint64]:
     """Count the earlier entries of higher parts, 0..63, and enter this one.
 
-    A number holds four counters of 16 bits: the entries of a group of parts that are above its
-    quarter 0, 1, 2, 3. `top` counts for all parts, `counts` for 4 groups of sixteen and 16 of four.
-    Returns the new `top` too, which thereby stays in a register.
+    `top` counts for all parts, `counts` for 4 groups of sixteen and 16 of four. Returns the new
+    `top` too, which thereby stays in a register.
     """
-    once, low = np.uint64(0x0001000100010001), np.uint64(0xFFFF)
-    one = np.uint64(1)
-    above = np.uint64(0)
-    shift = (part >> np.uint64(4)) << np.uint64(4)
-    above += (top >> shift) & low
-    top += once & ((one << shift) - one)
     place = part >> np.uint64(4)
-    shift = ((part >> np.uint64(2)) & np.uint64(3)) << np.uint64(4)
-    group = counts[place]
-    above += (group >> shift) & low
-    counts[place] = group + (once & ((one << shift) - one))
+    above, top = _count_quarter(place, top)
+    more, counts[place] = _count_quarter((part >> np.uint64(2)) & np.uint64(3), counts[place])
     place = np.uint64(4) + (part >> np.uint64(2))
-    shift = (part & np.uint64(3)) << np.uint64(4)
-    group = counts[place]
-    above += (group >> shift) & low
-    counts[place] = group + (once & ((one << shift) - one))
-    return np.int64(above), top
+    most, counts[place] = _count_quarter(part & np.uint64(3), counts[place])
+    return above + more + most, top
 
 
 @njit(nogil=True, cache=True)
 def _between(place: NDArray[np.int64], start: int, shift: int, before: NDArray[np.int64]) -> int:
     """Count the inversions of a stretch with all before it, and add it to what was before.
 
-    `place` tells where the next rank of each 64th goes, `before` how many had gone there.
+    `place` tells where the next rank of each 256th goes, `before` how many had gone there.
     """
     total = 0
     higher = 0
-    for c in range(63, -1, -1):
+    for c in range(255, -1, -1):
         entered = place[c] - start - (c << shift)
         total += (entered - before[c]) * higher
         higher += before[c]
@@ -222,27 +222,33 @@ def _between(place: NDArray[np.int64], start: int, shift: int, before: NDArray[n
 
 @njit(nogil=True, cache=True)
 def _split(ranks: NDArray[np.uint32], out: NDArray[np.uint32], shift: int) -> np.int64:
-    """Count the inversions between 64ths of blocks of 64 * 2^shift ranks and sort by 64th.
+    """Count the inversions between 256ths of blocks of 256 * 2^shift ranks, sort by 256th.
 
-    Each block of positions holds exactly the ranks of that block, as do the 64ths afterwards.
+    Each block of positions holds exactly the ranks of that block, as do the 256ths afterwards.
     """
-    counts = np.empty(_COUNTS, dtype=np.uint64)
-    place = np.empty(64, dtype=np.int64)
-    before = np.empty(64, dtype=np.int64)
+    counts = np.empty((4, _COUNTS), dtype=np.uint64)
+    tops = np.empty(4, dtype=np.uint64)
+    place = np.empty(256, dtype=np.int64)
+    before = np.empty(256, dtype=np.int64)
     total = np.int64(0)
-    for start in range(0, ranks.size, 64 << shift):
-        end = min(start + (64 << shift), ranks.size)
-        for c in range(64):
+    for start in range(0, ranks.size, 256 << shift):
+        end = min(start + (256 << shift), ranks.size)
+        for c in range(256):
             place[c] = start + (c << shift)
         before[:] = 0
         for first in range(start, end, _STRETCH):
             counts[:] = 0
-            top = np.uint64(0)
+            tops[:] = 0
+            all_parts = np.uint64(0)
             for i in range(first, min(first + _STRETCH, end)):
                 rank = ranks[i]
-                part = np.uint64((rank >> shift) & 63)
-                above, top = _count_above(part, top, counts)
+                part = np.uint64((rank >> shift) & 255)
+                quarter = part >> np.uint64(6)
+                above, all_parts = _count_quarter(quarter, all_parts)
                 total += above
+                above, top = _count_above(part & np.uint64(63), tops[quarter], counts[quarter])
+                total += above
+                tops[quarter] = top
                 out[place[part]] = rank
                 place[part] += 1
             total += _between(place, start, shift, before)
@@ -274,13 +280,13 @@ def _finish(ranks: NDArray[np.uint32]) -> np.int64:
 def _inversions(ranks: NDArray[np.uint32], other: NDArray[np.uint32]) -> np.int64:
     """Count the pairs in falling order; `ranks` holds 0..n-1, each once, and is destroyed."""
     shift = _BITS
-    while ranks.size > 64 << shift:
-        shift += 6
+    while ranks.size > 256 << shift:
+        shift += 8
     total = np.int64(0)
     while shift >= _BITS and ranks.size > 1 << _BITS:
         total += _split(ranks, other, shift)
         ranks, other = other, ranks
-        shift -= 6
+        shift -= 8
     return total + _finish(ranks)
 
 
@@ -302,10 +308,7 @@ def _by_both(
     used: NDArray[np.uint32],
     out: NDArray[np.uint32],
 ) -> int:
-    """Write the ranks `other` in rising order of (`ranks`, `other`); return pairs tied in both.
-
-    `order` and `used` are scratch space.
-    """
+    """Write the ranks `other` in rising order of (`ranks`, `other`); return pairs tied in both."""
     used[:] = 0
     for row in range(ranks.size):
         rank = other[row]
