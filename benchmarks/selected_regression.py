@@ -19,10 +19,10 @@ import nolook
 from benchmarks.accuracy import DELTA, EPSILON, SPLITS, tables
 
 CHOSEN = 5
-SELECTORS = {"Kendall": nolook.KendallSelector}
+SELECTORS = {"Kendall": nolook.KendallSelector, "Lasso": nolook.LassoSelector}
 REGRESSORS = {"tukey": nolook.TukeyRegressor, "boosted-adassp": nolook.BoostedAdaSSPRegressor}
 # Tables of 20 on which the median R2 must be positive.
-WANTED = {"Kendall": 17}
+WANTED = {"Kendall": 17, "Lasso": 14}
 
 
 def scores(X, y, selector, regressor):

@@ -247,16 +247,15 @@ def check_names(value: object, name: str) -> tuple[str, ...]:
     advice = f"for example {name}=['age', 'height']"
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise _refusal(name, value, "a list of names", advice)
-    names: list[str] = []
+    names: dict[str, None] = {}
     for entry in value:
         if not isinstance(entry, str) or not entry:
             raise _refusal(name, value, "texts that are not empty", advice)
-        names.append(entry)
+        if entry in names:
+            raise _refusal(name, entry, "each name once", "leave the second one out")
+        names[entry] = None
     if not names:
         raise _refusal(name, value, "at least one name", advice)
-    repeated = next((entry for entry in names if names.count(entry) > 1), None)
-    if repeated is not None:
-        raise _refusal(name, repeated, "each name once", "leave the second one out")
     return tuple(names)
 
 
