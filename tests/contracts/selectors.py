@@ -39,4 +39,12 @@ SELECTORS = {
             "check_fit2d_1feature": ONE_FEATURE,
         },
     ),
+    "LassoSelector": Row(
+        make=nolook.LassoSelector,
+        expected_failures={
+            "check_dtype_object": OBJECT_CELLS,
+            "check_estimators_empty_data_messages": NO_ROWS,
+            "check_fit2d_1feature": ONE_FEATURE,
+        },
+    ),
 }

@@ -1,0 +1,304 @@
+"""Lasso models of many blocks of rows at once, and how they vote for features.
+
+A block's votes follow from that block's rows alone, taken in their order: its columns are
+standardised by themselves, its model is found by the same plain loops as every other, and blocks
+share no numbers. So a row added to one block changes that block's votes and no other's.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+__all__ = ["arrange_blocks", "block_votes", "lasso_models"]
+
+Matrix = NDArray[np.float64]
+Vector = NDArray[np.float64]
+
+# A model is found when a sweep over all features moves no standardised coefficient by more.
+_TOLERANCE = 1e-6
+_MOST_SWEEPS = 1000
+# Standardised coefficients up to here are rounding, and are not voted for.
+_NOTHING = 1e-9
+_TILE = 64  # rows moved together: they stay in the fastest cache
+_FIRST_ROOM = 64  # columns of products a block has room for, before more is needed
+# Numbers; a few milliseconds for fewer.
+_WORTH_THREADS = 100_000
+
+
+@njit(nogil=True, cache=True)
+def _move(rows: Matrix, blocks: NDArray[np.int64], free: NDArray[np.int64], out: Matrix) -> None:
+    """Copy a batch's rows to the next free places of their blocks."""
+    columns, n = rows.shape
+    places = np.empty(_TILE, dtype=np.int64)
+    for first in range(0, n, _TILE):
+        size = min(_TILE, n - first)
+        for i in range(size):
+            block = blocks[first + i]
+            places[i] = free[block]
+            free[block] += 1
+        for j in range(columns):
+            for i in range(size):
+                out[places[i], j] = rows[j, first + i]
+
+
+def arrange_blocks(
+    batches: Sequence[Matrix], blocks: Sequence[NDArray[np.int64]], m: int
+) -> tuple[Matrix, NDArray[np.int64]]:
+    """Put the rows of each block together, in their order.
+
+    Parameters
+    ----------
+    batches : sequence of ndarray of shape (columns, rows)
+        At least one.
+    blocks : sequence of ndarray of int64, shape (rows,)
+        The block of each row, from 0 to m - 1.
+    m : int
+
+    Returns
+    -------
+    rows : ndarray of shape (all rows, columns)
+    starts : ndarray of int64, shape (m + 1,)
+        Block b has the rows from ``starts[b]`` to ``starts[b + 1] - 1``.
+    """
+    starts = np.zeros(m + 1, dtype=np.int64)
+    for own in blocks:
+        starts[1:] += np.bincount(own, minlength=m)
+    starts = np.cumsum(starts)
+    rows = np.empty((starts[-1], batches[0].shape[0]))
+    free = starts[:-1].copy()
+    for batch, own in zip(batches, blocks, strict=True):
+        _move(batch, own, free, rows)
+    return rows, starts
+
+
+@njit(nogil=True, cache=True)
+def _shift(rows: Matrix, exponents: Vector, mean: Vector) -> None:
+    """Scale each column below 1 by a power of 2 and subtract its first number, in place.
+
+    What is left is exactly 0 where a column is constant, and has all its digits where it nearly is.
+    """
+    n, columns = rows.shape
+    largest, first, power = np.zeros(columns), np.empty(columns), np.empty(columns)
+    for i in range(n):
+        for j in range(columns):
+            largest[j] = max(largest[j], abs(rows[i, j]))
+    for j in range(columns):
+        exponent = max(math.frexp(largest[j])[1], -1000)
+        exponents[j] = exponent
+        power[j] = math.ldexp(1.0, -exponent)
+        first[j] = rows[0, j] * power[j]
+    mean[:] = 0.0
+    for i in range(n):
+        for j in range(columns):
+            rows[i, j] = rows[i, j] * power[j] - first[j]
+            mean[j] += rows[i, j]
+    for j in range(columns):
+        mean[j] /= n
+
+
+@njit(nogil=True, cache=True)
+def _standardise(rows: Matrix, spread: Matrix) -> None:
+    """Give each column mean 0 and mean square 1, in place; a constant column becomes 0.
+
+    The standard deviation is ``spread[0] * 2 ** spread[1]``, so that columns of any size have one.
+    """
+    n, columns = rows.shape
+    mean, squares, inverse = np.empty(columns), np.zeros(columns), np.zeros(columns)
+    _shift(rows, spread[1], mean)
+    for i in range(n):
+        for j in range(columns):
+            rows[i, j] -= mean[j]
+            squares[j] += rows[i, j] * rows[i, j]
+    for j in range(columns):
+        spread[0, j] = math.sqrt(squares[j] / n)
+        if spread[0, j] > 0.0:
+            inverse[j] = 1.0 / spread[0, j]
+    for i in range(n):
+        for j in range(columns):
+            rows[i, j] *= inverse[j]
+
+
+@njit(nogil=True, cache=True)
+def _products(rows: Matrix, j: int, out: Vector) -> None:
+    """Write the mean products of column j with the columns of `out`."""
+    out[:] = 0.0
+    for i in range(rows.shape[0]):
+        value = rows[i, j]
+        for k in range(out.size):
+            out[k] += value * rows[i, k]
+    for k in range(out.size):
+        out[k] /= rows.shape[0]
+
+
+@njit(nogil=True, cache=True)
+def _sweep(
+    rows: Matrix,
+    limits: Vector,
+    left: Vector,
+    model: Vector,
+    gram: Matrix,
+    place: NDArray[np.int64],
+    features: NDArray[np.int64],
+) -> tuple[float, Matrix]:
+    """Move each of some coefficients to its best value; return the longest move.
+
+    `left` holds the mean products of the features with what the model leaves of the label, `gram`
+    the features' mean products with one another, for those that ever moved.
+    """
+    longest = 0.0
+    for j in features:
+        best = left[j] + model[j]
+        size = max(abs(best) - limits[j], 0.0)
+        new = size if best > 0.0 else -size
+        move = new - model[j]
+        if move == 0.0:
+            continue
+        if place[j] < 0:
+            place[j] = place.max() + 1
+            if place[j] == gram.shape[0]:
+                larger = np.empty((2 * gram.shape[0], gram.shape[1]))
+                larger[: gram.shape[0]] = gram
+                gram = larger
+            _products(rows, j, gram[place[j]])
+        own = gram[place[j]]
+        for i in range(left.size):
+            left[i] -= move * own[i]
+        model[j] = new
+        longest = max(longest, abs(move))
+    return longest, gram
+
+
+@njit(nogil=True, cache=True)
+def _descend(rows: Matrix, limits: Vector, left: Vector, model: Vector) -> None:
+    """Find the model by coordinate descent, on the features in use while that goes on."""
+    d = model.size
+    place = np.full(d, -1)
+    gram = np.empty((min(_FIRST_ROOM, d), d))
+    every = np.arange(d)
+    sweeps = 0
+    while sweeps < _MOST_SWEEPS:
+        longest, gram = _sweep(rows, limits, left, model, gram, place, every)
+        sweeps += 1
+        if longest <= _TOLERANCE:
+            return
+        used = np.flatnonzero(model)
+        while longest > _TOLERANCE and sweeps < _MOST_SWEEPS:
+            longest, gram = _sweep(rows, limits, left, model, gram, place, used)
+            sweeps += 1
+
+
+@njit(nogil=True, cache=True)
+def _penalties(penalty: float, spread: Matrix, left: Vector, limits: Vector) -> None:
+    """Write each feature's penalty in standardised units."""
+    d = limits.size
+    if penalty > 0.0:
+        limits[:] = penalty * np.abs(left).max()
+        return
+    for j in range(d):
+        # A constant feature or label has products 0 and needs none.
+        both = spread[0, j] * spread[0, d]
+        exponent = int(spread[1, j] + spread[1, d])
+        limits[j] = math.ldexp(-penalty / both, -exponent) if both > 0.0 else 1.0
+
+
+@njit(nogil=True, cache=True)
+def _fit(rows: Matrix, penalty: float, model: Vector) -> None:
+    """Fit the model of one block, whose rows are destroyed."""
+    d = model.size
+    model[:] = 0.0
+    if rows.shape[0] < 2:
+        return
+    spread, left, limits = np.empty((2, d + 1)), np.empty(d), np.empty(d)
+    _standardise(rows, spread)
+    _products(rows, d, left)
+    _penalties(penalty, spread, left, limits)
+    _descend(rows, limits, left, model)
+
+
+@njit(nogil=True, cache=True)
+def _vote(model: Vector, k: int, votes: NDArray[np.int64]) -> None:
+    """Add a block's votes for its k largest coefficients, or for all it has if they are fewer."""
+    left = np.abs(model)
+    for _ in range(k):
+        place = 0
+        for j in range(left.size):
+            if left[j] > left[place]:
+                place = j
+        if not left[place] > _NOTHING:
+            return
+        votes[place] += 1
+        left[place] = 0.0
+
+
+@njit(nogil=True, cache=True)
+def _fit_blocks(rows: Matrix, starts: NDArray[np.int64], penalty: float, models: Matrix) -> None:
+    for block in range(models.shape[0]):
+        _fit(rows[starts[block] : starts[block + 1]], penalty, models[block])
+
+
+@njit(nogil=True, cache=True)
+def _count_votes(
+    rows: Matrix, starts: NDArray[np.int64], penalty: float, k: int, votes: NDArray[np.int64]
+) -> None:
+    model = np.empty(votes.size)
+    for block in range(starts.size - 1):
+        _fit(rows[starts[block] : starts[block + 1]], penalty, model)
+        _vote(model, k, votes)
+
+
+def lasso_models(rows: Matrix, starts: NDArray[np.int64], penalty: float) -> Matrix:
+    """Fit a Lasso to every block.
+
+    Parameters
+    ----------
+    rows, starts : ndarray
+        From :func:`arrange_blocks`, finite, the label last. The rows are destroyed.
+    penalty : float
+        If positive, the share of the least penalty at which the block's standardised model is
+        empty. If negative, minus scikit-learn's ``alpha``, for the model in raw units.
+
+    Returns
+    -------
+    ndarray of shape (m, features)
+        Coefficients, in standard deviations of the block's label for one of its feature.
+    """
+    models = np.empty((starts.size - 1, rows.shape[1] - 1))
+    _fit_blocks(rows, starts, penalty, models)
+    return models
+
+
+def block_votes(
+    rows: Matrix, starts: NDArray[np.int64], penalty: float, k: int
+) -> NDArray[np.int64]:
+    """Count the blocks that have a feature among the k largest of their Lasso coefficients.
+
+    Parameters
+    ----------
+    rows, starts, penalty
+        As in :func:`lasso_models`.
+    k : int
+        A block with fewer coefficients other than 0 has fewer votes; of equal ones the first
+        counts.
+
+    Returns
+    -------
+    ndarray of int64, shape (features,)
+    """
+    cut = starts.size // 2 if rows.size >= _WORTH_THREADS else 0
+    halves = [starts[: cut + 1], starts[cut:]]
+    votes = np.zeros((2, rows.shape[1] - 1), dtype=np.int64)
+    with ThreadPoolExecutor(2) as threads:
+        work = [
+            threads.submit(_count_votes, rows, half, penalty, k, own)
+            for half, own in zip(halves, votes, strict=True)
+        ]
+    for done in work:
+        done.result()
+    total: NDArray[np.int64] = votes.sum(axis=0)
+    return total
