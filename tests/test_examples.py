@@ -24,3 +24,12 @@ def test_the_methods_example_runs(project_root, tmp_path):
     )
     assert done.stdout.count("\n") == 7
     assert "left for later releases: epsilon 0" in done.stdout
+
+
+def test_the_selection_example_runs(project_root, tmp_path):
+    script = project_root / "examples" / "selection.py"
+    done = subprocess.run(
+        [sys.executable, str(script), str(tmp_path)], check=True, capture_output=True, text=True
+    )
+    assert done.stdout.count("spent on: ") == 4 + 5
+    assert "left for later releases: epsilon 1" in done.stdout
