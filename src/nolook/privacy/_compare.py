@@ -19,7 +19,16 @@ from nolook.privacy._refine import LazyUniform, floor_exponential, gumbel_winner
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["UNIT", "below_exponentials", "check_scores", "floor_exponentials", "gumbel_race"]
+__all__ = [
+    "LARGEST_GAP",
+    "UNIT",
+    "below_exponentials",
+    "check_scores",
+    "clear_words",
+    "floor_exponentials",
+    "gumbel_race",
+    "log_exponentials",
+]
 
 Words: TypeAlias = NDArray[np.uint64]
 Floats: TypeAlias = NDArray[np.float64]
@@ -30,7 +39,7 @@ _TOLERANCE = 2.0**-36
 # A smaller word tells too little of its uniform number for the logarithm in float64.
 _SMALLEST_CLEAR_WORD = 2**40
 # A larger gap in units of the scale (possibly an overflow) is taken for this one: still a bound.
-_LARGEST_GAP = 1e300
+LARGEST_GAP = 1e300
 
 
 def floor_exponentials(words: Words, scale: float, draw: Callable[[], int]) -> NDArray[np.int64]:
@@ -107,6 +116,30 @@ def check_scores(scores: NDArray[Any]) -> NDArray[Any]:
     return array
 
 
+def clear_words(words: Words) -> NDArray[np.bool_]:
+    """Return which words tell enough of U for :func:`log_exponentials`, shape (n,)."""
+    clear: NDArray[np.bool_] = np.minimum(words, ~words) >= _SMALLEST_CLEAR_WORD
+    return clear
+
+
+def log_exponentials(words: Words) -> Floats:
+    """Return ln(-ln U), U the uniform number that begins with the word, up to rounding.
+
+    Parameters
+    ----------
+    words : ndarray of uint64, shape (n,)
+
+    Returns
+    -------
+    ndarray of float64, shape (n,)
+        Wrong by less than 2**-38 where the word is clear; anything elsewhere.
+    """
+    mirrored = ~words
+    distance = np.minimum(words, mirrored) * UNIT  # to the nearer end: both logarithms keep digits
+    logarithms: Floats = np.log(np.where(words > mirrored, -np.log1p(-distance), -np.log(distance)))
+    return logarithms
+
+
 def gumbel_race(
     scores: NDArray[np.int64] | NDArray[np.float64],
     scale: float,
@@ -158,15 +191,11 @@ def _gumbel_bounds(words: Words, gaps: Floats, scale: float) -> tuple[Floats, Fl
 
     The ends are infinite where a word tells too little of its U, or the gap has overflowed.
     """
-    mirrored = ~words
-    smaller = np.minimum(words, mirrored)
-    distance = smaller * UNIT  # from U to the nearer one of 0 and 1: both logarithms keep digits
-    exponential = np.where(words > mirrored, -np.log1p(-distance), -np.log(distance))
-    clear = (smaller >= _SMALLEST_CLEAR_WORD) & np.isfinite(gaps)
+    clear = clear_words(words) & np.isfinite(gaps)
     scaled = gaps / scale
-    bounded = scaled <= _LARGEST_GAP
-    scaled = np.minimum(scaled, _LARGEST_GAP)
-    key = -np.log(exponential) - scaled
+    bounded = scaled <= LARGEST_GAP
+    scaled = np.minimum(scaled, LARGEST_GAP)
+    key = -log_exponentials(words) - scaled
     margin = _TOLERANCE * (1.0 + scaled)
     low = np.where(clear & bounded, key - margin, -np.inf)
     high = np.where(clear, key + margin, np.inf)

@@ -18,6 +18,7 @@ __all__ = [
     "LazyUniform",
     "accept_gaussian",
     "below_exponential",
+    "class_winner",
     "floor_exponential",
     "gumbel_winner",
 ]
@@ -187,9 +188,38 @@ def gumbel_winner(gaps: Sequence[Fraction], uniforms: Sequence[LazyUniform]) -> 
     int
         A position of the two sequences.
     """
-    standing = list(range(len(gaps)))
+    return _last_standing(lambda i: _gumbel_bounds(gaps[i], uniforms[i]), uniforms)
+
+
+def class_winner(
+    gaps: Sequence[Fraction], sizes: Sequence[int], uniforms: Sequence[LazyUniform]
+) -> int:
+    """Return the position i of the largest -gap_i - ln(1 - U_i^(1/size_i)).
+
+    Parameters
+    ----------
+    gaps : sequence of Fraction
+        How far each candidate's score lies below the best one.
+    sizes : sequence of int
+        At least 1 and of any size.
+    uniforms : sequence of LazyUniform
+        U_i; they are extended until the answer is certain.
+
+    Returns
+    -------
+    int
+        A position of the sequences.
+    """
+    return _last_standing(lambda i: _class_bounds(gaps[i], sizes[i], uniforms[i]), uniforms)
+
+
+def _last_standing(
+    enclose: Callable[[int], tuple[Decimal, Decimal]], uniforms: Sequence[LazyUniform]
+) -> int:
+    """Return the position whose value is largest, extending its uniform numbers until certain."""
+    standing = list(range(len(uniforms)))
     while True:
-        bounds = [_gumbel_bounds(gaps[i], uniforms[i]) for i in standing]
+        bounds = [enclose(i) for i in standing]
         best = max(low for low, _ in bounds)
         standing = [i for i, (_, high) in zip(standing, bounds, strict=True) if high >= best]
         if len(standing) == 1:
@@ -243,3 +273,33 @@ def _gumbel_bounds(gap: Fraction, uniform: LazyUniform) -> tuple[Decimal, Decima
         down.subtract(most.copy_negate(), _decimal(gap, up)),
         up.subtract(least.copy_negate(), _decimal(gap, down)),
     )
+
+
+def _class_bounds(gap: Fraction, size: int, uniform: LazyUniform) -> tuple[Decimal, Decimal]:
+    """Enclose -gap - ln(1 - U^(1/size)); the upper end is infinite while U could be 1."""
+    down, up = _contexts(uniform.bits)
+    low, high = (
+        context.divide(end, Decimal(size))
+        for end, context in zip(_exponential_bounds(uniform, down, up), (down, up), strict=True)
+    )
+    least, most = _log_bounds(
+        _complement(low, down, up)[0], _complement(high, down, up)[1], down, up
+    )
+    return (
+        down.subtract(most.copy_negate(), _decimal(gap, up)),
+        up.subtract(least.copy_negate(), _decimal(gap, down)),
+    )
+
+
+def _complement(exponent: Decimal, down: Context, up: Context) -> tuple[Decimal, Decimal]:
+    """Enclose 1 - exp(-exponent), keeping its digits however small it is."""
+    if exponent == _INFINITY:
+        return Decimal(1), Decimal(1)
+    if exponent == 0:
+        return Decimal(0), Decimal(0)
+    fine_down, fine_up = down.copy(), up.copy()
+    fine_down.prec = fine_up.prec = down.prec + max(0, -exponent.adjusted())
+    power = fine_down.exp(exponent.copy_negate())
+    low = down.subtract(Decimal(1), fine_up.next_plus(power))
+    high = up.subtract(Decimal(1), fine_down.next_minus(power))
+    return max(Decimal(0), low), high

@@ -11,13 +11,15 @@ from __future__ import annotations
 import math
 import os
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nolook._validation import check_random_state
 from nolook.errors import ParameterError
+from nolook.privacy._class_race import Classes, class_race
+from nolook.privacy._collect import LARGEST_INT64_SCALE, Integers, Size, fill, join
 from nolook.privacy._compare import (
     UNIT,
     below_exponentials,
@@ -41,6 +43,7 @@ __all__ = [
     "byte_source",
     "discrete_laplace",
     "geometric",
+    "largest_class",
     "report_noisy_max_gumbel",
     "rounded_gaussian",
     "tilted_choice",
@@ -48,15 +51,9 @@ __all__ = [
 ]
 
 Words: TypeAlias = NDArray[np.uint64]
-Integers: TypeAlias = NDArray[Any]  # int64, or Python ints where they could exceed it
-Size: TypeAlias = int | tuple[int, ...]
 
 SMALLEST_SCALE = 2.0**-10
 LARGEST_SCALE = 2.0**70
-# Up to here every result fits into int64; above, the samplers return Python ints.
-LARGEST_INT64_SCALE = 2.0**50
-
-_CHUNK = 32_768  # proposals at a time: the working arrays stay in the cache
 
 
 class ByteSource(Protocol):
@@ -164,9 +161,9 @@ def geometric(scale: float, size: Size, source: ByteSource) -> Integers:
             return below_exponential(uniform, lambda: (exponent, exponent))
 
         kept = below_exponentials(source.words(n), low / scale, exact, draw)
-        return _join(high[kept], low[kept], low_bits, scale)
+        return join(high[kept], low[kept], low_bits, scale)
 
-    return _fill(size, propose, acceptance=0.999, scale=scale)
+    return fill(size, propose, acceptance=0.999, scale=scale)
 
 
 def discrete_laplace(scale: float, size: Size, source: ByteSource) -> Integers:
@@ -239,10 +236,10 @@ def rounded_gaussian(sigma: float, size: Size, source: ByteSource) -> Integers:
         exponents = ((whole + fraction) / ratio - 1.0) ** 2 / 2.0 + fraction / ratio
         kept = below_exponentials(source.words(n), exponents, exact, draw)
         digits = rest[kept] >> np.uint64(64 - fine_bits) if fine_bits else np.zeros_like(rest[kept])
-        magnitude = (_join(whole[kept], digits, fine_bits, sigma) + (1 << shift - 1)) >> shift
+        magnitude = (join(whole[kept], digits, fine_bits, sigma) + (1 << shift - 1)) >> shift
         return magnitude * _signs(len(magnitude), source)
 
-    return _fill(size, propose, acceptance=0.75, scale=sigma)
+    return fill(size, propose, acceptance=0.75, scale=sigma)
 
 
 def report_noisy_max_gumbel(
@@ -278,6 +275,27 @@ def report_noisy_max_gumbel(
         raise ParameterError(f"scale is {scale!r}; expected a finite number above 0")
     scores = check_scores(scores)
     return gumbel_race(scores, scale, source.words(len(scores)), _one_word_from(source))
+
+
+def largest_class(classes: Classes, source: ByteSource) -> tuple[int, int]:
+    """Draw the class of the winner of a race with exponential noise, exactly.
+
+    Every member of every class gets its class's score plus noise of its own from the standard
+    exponential distribution, and the largest sum wins; classes may be far too large to list.
+
+    Parameters
+    ----------
+    classes : Classes
+        Their scores and sizes.
+    source : ByteSource
+        Where the random bits come from: one word for each class.
+
+    Returns
+    -------
+    row, column : int
+        The class's place in the grid of classes. Its members have equal chances.
+    """
+    return class_race(classes, source.words, _one_word_from(source))
 
 
 def tilted_choice(counts: Sequence[int], rate: float | Fraction, source: ByteSource) -> int:
@@ -335,7 +353,7 @@ def uniform_integers(high: int, size: Size, source: ByteSource) -> Integers:
             words = source.words(n)
             return (words[words <= np.uint64(limit - 1)] % np.uint64(high)).astype(np.int64)
 
-        return _fill(size, propose, acceptance=limit / span, scale=1.0)
+        return fill(size, propose, acceptance=limit / span, scale=1.0)
 
     def propose_large(n: int) -> Integers:
         bits = source.words(n * digits).tobytes()
@@ -344,7 +362,7 @@ def uniform_integers(high: int, size: Size, source: ByteSource) -> Integers:
         kept = [number % high for number in numbers if number < limit]
         return np.array(kept, dtype=object)
 
-    return _fill(size, propose_large, acceptance=limit / span, scale=LARGEST_SCALE)
+    return fill(size, propose_large, acceptance=limit / span, scale=LARGEST_SCALE)
 
 
 def _check_scale(scale: float, name: str) -> float:
@@ -369,31 +387,3 @@ def _signs(n: int, source: ByteSource) -> NDArray[np.int64]:
     """Return n independent fair signs, one random bit each."""
     bits = np.unpackbits(source.words(-(-n // 64)).view(np.uint8))[:n]
     return 1 - 2 * bits.astype(np.int64)
-
-
-def _fill(
-    size: Size, propose: Callable[[int], Integers], acceptance: float, scale: float
-) -> Integers:
-    """Return the first accepted proposals, in order, as an array of the given shape.
-
-    `acceptance` is roughly the share of proposals accepted; it decides nothing but the speed.
-    """
-    out: Integers = np.empty(size, dtype=object if scale > LARGEST_INT64_SCALE else np.int64)
-    flat = out.reshape(-1)
-    filled = 0
-    while filled < flat.size:
-        wanted = flat.size - filled
-        drawn = propose(min(_CHUNK, int(wanted / acceptance) + 16))[:wanted]
-        flat[filled : filled + len(drawn)] = drawn
-        filled += len(drawn)
-    return out
-
-
-def _join(high: Integers, low: Integers, low_bits: int, scale: float) -> Integers:
-    """Return high 2^low_bits + low, in Python ints where int64 would not do."""
-    if scale > LARGEST_INT64_SCALE:
-        high, low = high.astype(object), low.astype(object)
-    else:
-        low = low.astype(np.int64)
-    joined: Integers = (high << low_bits) + low
-    return joined

@@ -1,0 +1,124 @@
+"""A race among classes of equal scores: one uniform number stands for a whole class's noise.
+
+The best noise of m standard exponential numbers is -ln(1 - U^(1/m)), U uniform. Classes come in
+blocks, in float64; a class is dropped only where it is farther behind than a tolerance that covers
+every rounding (`noise.md`), and exact arithmetic decides among the others. Nothing here draws at
+random by itself.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolook.privacy._compare import LARGEST_GAP, clear_words, log_exponentials
+from nolook.privacy._refine import LazyUniform, class_winner
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from fractions import Fraction
+
+__all__ = ["ClassBlock", "Classes", "class_race"]
+
+Words: TypeAlias = NDArray[np.uint64]
+Floats: TypeAlias = NDArray[np.float64]
+
+_TOLERANCE = 2.0**-34
+# A clear word's exponential number is above 2^-24, so noise exceeds ln(size) by less than this.
+_MOST_NOISE = 17.0
+# Below this ln(E/size), -ln(1 - e^(-E/size)) is -ln(E/size) up to 2^-47.
+_SMALL = -32.0
+
+
+class ClassBlock(NamedTuple):
+    """Some classes of a grid, shape (rows, columns)."""
+
+    row: int  # of the first class
+    column: int
+    gaps: Floats  # how far scores lie below the best one, right to a relative 2^-51; a gap of
+    # LARGEST_GAP may be larger, and one of infinity is not known
+    log_sizes: Floats
+
+
+class Classes(Protocol):
+    """A grid of classes, each with a score and a size."""
+
+    slack: float  # twice what log_sizes may be wrong by, and at least 2^-50 times the largest
+
+    def blocks(self) -> Iterator[ClassBlock]:
+        """Return all classes, each once, in an order that does not depend on data."""
+
+    def exact(self, row: int, column: int) -> tuple[Fraction, int]:
+        """Return a class's gap and size."""
+
+
+class _Standing(NamedTuple):
+    """Classes that could still win, and enclosures of their values."""
+
+    rows: NDArray[np.int64]
+    columns: NDArray[np.int64]
+    words: Words
+    low: Floats
+    high: Floats
+
+
+def class_race(
+    classes: Classes, words: Callable[[int], Words], draw: Callable[[], int]
+) -> tuple[int, int]:
+    """Return the class with the largest score - ln(1 - U^(1/size)).
+
+    Parameters
+    ----------
+    classes : Classes
+    words : callable
+        Takes n and returns the first words of n uniform numbers, one for each class.
+    draw : callable
+        Returns a further word.
+
+    Returns
+    -------
+    row, column : int
+        The exact winner.
+    """
+    best = -np.inf
+    found = []
+    for block in classes.blocks():
+        standing = _contenders(block, words(block.gaps.size), classes.slack, best)
+        if standing.low.size:
+            best = max(best, float(standing.low.max()))
+            found.append(standing)
+    rows, columns, first, _, high = (np.concatenate(part) for part in zip(*found, strict=True))
+    places = np.flatnonzero(high >= best)
+    if len(places) == 1:
+        return int(rows[places[0]]), int(columns[places[0]])
+    labels = [(int(rows[i]), int(columns[i])) for i in places]
+    gaps, sizes = zip(*(classes.exact(*label) for label in labels), strict=True)
+    return labels[class_winner(gaps, sizes, [LazyUniform(int(first[i]), draw) for i in places])]
+
+
+def _contenders(block: ClassBlock, words: Words, slack: float, best: float) -> _Standing:
+    """Return a block's classes that could beat a value somebody is sure to have."""
+    gaps, log_sizes = block.gaps.ravel(), block.log_sizes.ravel()
+    clear = clear_words(words) & np.isfinite(gaps)
+    with np.errstate(all="ignore"):
+        margin = _TOLERANCE * (1.0 + gaps) + slack
+        # What a class can reach at most needs no logarithm.
+        places = np.flatnonzero(~clear | (log_sizes + _MOST_NOISE - gaps + margin >= best))
+        gaps, clear, margin = gaps[places], clear[places], margin[places]
+        value = _noise(log_exponentials(words[places]) - log_sizes[places]) - gaps
+        low = np.where(clear & (gaps < LARGEST_GAP), value - margin, -np.inf)
+        high = np.where(clear, value + margin, np.inf)
+    kept = np.flatnonzero(high >= max(best, low.max(initial=-np.inf)))
+    rows, columns = np.divmod(places[kept], block.gaps.shape[1])
+    chosen = words[places[kept]]
+    return _Standing(block.row + rows, block.column + columns, chosen, low[kept], high[kept])
+
+
+def _noise(logarithms: Floats) -> Floats:
+    """Return -ln(1 - exp(-q)) from ln q."""
+    out = -logarithms
+    large = np.flatnonzero(logarithms >= _SMALL)
+    out[large] = -np.log(-np.expm1(-np.exp(logarithms[large])))
+    return out
