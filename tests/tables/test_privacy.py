@@ -190,6 +190,7 @@ def test_nothing_public_counts_the_rows():
         "feature_names",
         "n_columns",
         "recipe",
+        "select",
         "target_name",
     }
 
