@@ -63,10 +63,16 @@ def test_a_seed_makes_results_repeatable_and_not_private(row):
 
 @every_estimator
 def test_without_a_seed_every_result_is_noisy(row):
+    # One R2 in three is clipped to 0 at this budget, so two runs may agree; twelve do not.
     X, y = data()
-    first, second = (row.make().fit(X, y) for _ in range(2))
-    for name in row.results:
-        assert np.any(np.asarray(getattr(first, name)) != np.asarray(getattr(second, name))), name
+    same = set(row.results)
+    first = row.make().fit(X, y)
+    for _ in range(11):
+        other = row.make().fit(X, y)
+        same -= {n for n in same if np.any(getattr(first, n) != getattr(other, n))}
+        if not same:
+            return
+    assert not same
 
 
 @every_estimator
