@@ -28,6 +28,7 @@ __all__ = [
     "PrivateFitFailed",
     "PrivatePipeline",
     "QuantileScaler",
+    "SISSelector",
     "Table",
     "TableError",
     "TooFewRows",
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     from nolook.estimators.linear import LinearRegression
     from nolook.estimators.pipeline import PrivatePipeline, make_private_pipeline
     from nolook.estimators.scaler import QuantileScaler
+    from nolook.estimators.sis import SISSelector
     from nolook.estimators.tukey import TukeyRegressor
     from nolook.privacy.guarantee import Budget, PrivacyGuarantee
     from nolook.privacy.ledger import Ledger
@@ -83,6 +85,7 @@ else:
         "PrivateFitFailed": "nolook.errors",
         "PrivatePipeline": "nolook.estimators.pipeline",
         "QuantileScaler": "nolook.estimators.scaler",
+        "SISSelector": "nolook.estimators.sis",
         "Table": "nolook.tables",
         "TableError": "nolook.errors",
         "TooFewRows": "nolook.errors",

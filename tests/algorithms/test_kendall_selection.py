@@ -8,14 +8,14 @@ import pytest
 from scipy.stats import chisquare
 
 import nolook
-from nolook.algorithms.kendall_selection import kendall_events, kendall_selection
+from nolook.algorithms.kendall_selection import choose_chances, kendall_selection
 from nolook.privacy.noise import SeededSource
+from nolook.privacy.sampling import SAMPLING_UNIT
 from nolook.tables import table_from_arrays
 
 
 def draw(X, y, k, epsilon, source):
-    events = kendall_events(k, epsilon)
-    return kendall_selection(table_from_arrays(X, y), events, source, lambda _: None)
+    return kendall_selection(table_from_arrays(X, y), k, epsilon, SAMPLING_UNIT, source)
 
 
 def probabilities(X, y, k, epsilon):
@@ -52,8 +52,7 @@ def test_draws_have_the_probabilities_of_the_definition():
     table, runs = table_from_arrays(X, y), 4000
     found = dict.fromkeys(expected, 0)
     for _ in range(runs):
-        events = kendall_events(2, 3.0)
-        found[tuple(kendall_selection(table, events, source, lambda _: None))] += 1
+        found[tuple(kendall_selection(table, 2, 3.0, SAMPLING_UNIT, source))] += 1
     statistic = chisquare(list(found.values()), runs * np.array(list(expected.values())))
     assert statistic.pvalue > 1e-4
     # It would notice another split of the budget.
@@ -83,19 +82,6 @@ def test_neighbours_keep_the_guarantee_and_come_near_it(k):
     assert worst > 0.3 * epsilon / k
 
 
-def test_the_budget_is_split_evenly_and_adds_up():
-    for k, epsilon in ((1, 1.0), (3, 0.1), (7, math.log(3)), (1000, 5.0)):
-        events = kendall_events(k, epsilon)
-        assert len({event.epsilon for event in events}) == 1
-        assert epsilon * (1 - 1e-11) < math.fsum(event.epsilon for event in events) < epsilon
-
-
-def test_a_budget_too_small_for_any_choice_is_refused():
-    with pytest.raises(nolook.ParameterError, match="epsilon is 1e-300 for 3 choices") as caught:
-        kendall_events(3, 1e-300)
-    assert "\n" not in str(caught.value)
-
-
 def test_a_large_budget_chooses_features_that_say_different_things():
     generator = np.random.default_rng(0)
     X = generator.normal(size=(4000, 6))
@@ -115,3 +101,47 @@ def test_monotone_changes_of_a_column_do_not_matter():
     for seed in range(5):
         same = draw(wild, np.exp(y), 2, 1.0, SeededSource(seed))
         assert same == draw(X, y, 2, 1.0, SeededSource(seed))
+
+
+def test_a_sample_of_the_rows_has_the_probabilities_of_the_definition():
+    generator = np.random.default_rng(0)
+    X = generator.integers(0, 5, (6, 3)).astype(float)
+    y = X[:, 1] = np.arange(6.0)
+    epsilon, q = 6.0, 0.5
+    inner = math.log(1 + math.expm1(epsilon) / q)
+    expected = dict.fromkeys(range(3), 0.0)
+    for kept in itertools.product([False, True], repeat=6):
+        rows = np.array(kept)
+        for (j,), p in probabilities(X[rows], y[rows], 1, inner).items():
+            expected[j] += p * q**6
+    source, runs, table = SeededSource(2), 6000, table_from_arrays(X, y)
+    found = dict.fromkeys(expected, 0)
+    for _ in range(runs):
+        found[kendall_selection(table, 1, epsilon, SAMPLING_UNIT // 2, source)[0]] += 1
+    assert chisquare(list(found.values()), runs * np.array(list(expected.values()))).pvalue > 1e-4
+    every = probabilities(X, y, 1, epsilon)
+    assert chisquare(list(found.values()), runs * np.array(list(every.values()))).pvalue < 1e-9
+
+
+def test_about_a_million_rows_are_kept():
+    assert choose_chances(-50) == choose_chances(2**20) == SAMPLING_UNIT
+    assert choose_chances(2**24) == SAMPLING_UNIT // 16
+    assert choose_chances(2**60) >= 1
+
+
+@pytest.mark.parametrize("sample", ["auto", 0.3])
+def test_a_selector_can_sample_rows(sample):
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(3000, 6))
+    y = X[:, 2] - X[:, 5] + 0.1 * generator.normal(size=3000)
+    selector = nolook.KendallSelector(2, 5.0, sample, random_state=0).fit(X, y)
+    assert sorted(selector.order_.tolist()) == [2, 5]
+    rows = [event for event in selector.privacy_.mechanisms if event.name == "number of rows"]
+    assert len(rows) == (sample == "auto")
+
+
+@pytest.mark.parametrize("sample", [0.0, 1.0, -0.5, "all", True])
+def test_a_bad_share_of_rows_is_refused(sample):
+    with pytest.raises(nolook.ParameterError, match=r"^sample is ") as caught:
+        nolook.KendallSelector(1, 1.0, sample).fit(np.zeros((5, 2)), np.zeros(5))
+    assert "\n" not in str(caught.value)

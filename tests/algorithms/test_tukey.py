@@ -8,6 +8,7 @@ from sklearn.linear_model import LinearRegression as LeastSquares
 
 import nolook
 from nolook.algorithms.moment_regression import release_moments
+from nolook.algorithms.rows_bound import rows_bound
 from nolook.algorithms.tukey import (
     BASES,
     choose_models,
@@ -15,7 +16,6 @@ from nolook.algorithms.tukey import (
     model_grid,
     passes_over,
     release_basis,
-    rows_bound,
     rows_needed,
     tukey_plan,
     whitening,

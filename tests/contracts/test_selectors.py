@@ -12,6 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
 import nolook
+from nolook.privacy.accounting import total_delta
 from tests.contracts.columns import COLUMNS, column
 from tests.contracts.selectors import SELECTORS
 
@@ -50,7 +51,8 @@ def test_the_guarantee_is_the_budget_and_lists_what_was_spent(row):
     assert guarantee.epsilon == 0.7
     assert guarantee.relation == "add-remove"
     assert guarantee.private
-    assert math.fsum(event.epsilon for event in guarantee.mechanisms) <= 0.7
+    assert total_delta(guarantee.mechanisms, 0.7) <= guarantee.delta
+    assert guarantee.mechanisms[-1].name == "features"
 
 
 @every_selector
@@ -134,7 +136,7 @@ def test_clone_keeps_parameters_only(row):
 @pytest.mark.parametrize(
     ("parameter", "value"),
     [
-        ("k", 0), ("k", -1), ("k", 5), ("k", 6), ("k", 2.0), ("k", True), ("k", None),
+        ("k", 0), ("k", -1), ("k", 5), ("k", 6), ("k", 2.0), ("k", True), ("k", None), ("k", "all"),
         ("epsilon", 0.0), ("epsilon", -1.0), ("epsilon", math.inf), ("epsilon", math.nan),
         ("epsilon", "1"), ("epsilon", 1e-300), ("random_state", -1), ("random_state", 0.5),
     ],
@@ -191,3 +193,28 @@ def test_progress_tells_steps_and_never_rows(row):
     row.make(3).fit(*data(), progress=lambda *step: seen.append(step))
     assert {total for _, _, total in seen} == {len(seen)}
     assert [done for _, done, _ in seen] == list(range(len(seen)))
+
+
+@every_selector
+def test_the_number_of_features_can_be_chosen_privately(row):
+    X, y = data()
+    few = row.make("auto", epsilon=0.1, random_state=0).fit(X, y)
+    assert (few.k_, few.support_.sum()) == (1, 1)
+    more = row.make("auto", epsilon=20.0, random_state=0).fit(X, y)
+    assert (more.k_, more.support_.sum()) == (3, 3)
+    assert "number of rows" in {event.name for event in more.privacy_.mechanisms}
+    assert total_delta(more.privacy_.mechanisms, 20.0) <= more.privacy_.delta
+
+
+@every_selector
+@pytest.mark.parametrize("rows", [0, 1])
+def test_no_rows_still_give_a_number_of_features(row, rows):
+    X, y = data(rows)
+    assert row.make("auto").fit(X, y).support_.sum() == 1
+
+
+@every_selector
+def test_a_table_with_one_feature_leaves_nothing_to_choose(row):
+    X, y = data(50)
+    with pytest.raises(nolook.ParameterError, match="^k is 'auto' for 1 feature;"):
+        row.make("auto").fit(X[:, :1], y)

@@ -1,13 +1,14 @@
 """Private feature selection by Kendall's rank correlation (DPKendall).
 
 Features are chosen one after the other: each time the exponential mechanism draws one that agrees
-with the label in its order of the rows, and little with those chosen before. The proof is
-``kendall_selection.md``.
+with the label in its order of the rows, and little with those chosen before. Of a large table a
+random part of the rows will do. The proof is ``kendall_selection.md``.
 
 ============  ===========================================================================
 name here     meaning
 ============  ===========================================================================
-``share``     epsilon of one choice: ``epsilon / k`` less a hair
+``chances``   each row is kept with probability ``chances / SAMPLING_UNIT``
+``share``     epsilon of one choice
 ``label``     C - D of every feature and the label, shape (d,)
 ``others``    sum over the chosen features of |C - D|, for every feature
 ============  ===========================================================================
@@ -15,86 +16,84 @@ name here     meaning
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 
-from nolook.errors import ParameterError
-from nolook.privacy.guarantee import PureEvent
+import numpy as np
+from numpy.typing import NDArray
+
 from nolook.privacy.mechanisms.exponential import exponential_choice
 from nolook.privacy.noise import ByteSource
+from nolook.privacy.sampling import SAMPLING_UNIT, kept_records, sampled_epsilon
 from nolook.statistics.kendall import RankedTable, kendall_scores, kendall_sensitivity
 from nolook.tables import Table
 
-__all__ = ["kendall_events", "kendall_selection"]
+__all__ = ["choose_chances", "kendall_selection"]
 
-# Below, no table could sway a choice, and the noise could leave the range of the exact samplers.
-_SMALLEST_SHARE = 2.0**-40
+# A hair less for each choice, as room for the rounding of the sum.
+_ROOM = 1.0 - 2.0**-40
+# More rows than this do not sharpen a choice enough to wait for them.
+_ROWS_WANTED = 2**20
 
 
-def kendall_events(k: int, epsilon: float) -> tuple[PureEvent, ...]:
-    """Split a budget evenly over k choices.
+def choose_chances(bound: int) -> int:
+    """Choose the probability of keeping a row so that about a million are kept.
 
     Parameters
     ----------
-    k : int
-    epsilon : float
+    bound : int
+        On the number of rows; private.
 
     Returns
     -------
-    tuple of PureEvent
-        As many as choices.
-
-    Raises
-    ------
-    ParameterError
-        If the budget is too small for any choice.
+    int
+        In units of 1/SAMPLING_UNIT.
     """
-    # A hair less, as room for the rounding of the sum.
-    share = epsilon / k * (1.0 - 2.0**-40)
-    if share < _SMALLEST_SHARE:
-        raise ParameterError(
-            f"epsilon is {epsilon!r} for {k} choices; expected more (each would be plain chance)"
-        )
-    return tuple(PureEvent(f"feature {i + 1} of {k}", share) for i in range(k))
+    return max(1, min(SAMPLING_UNIT, SAMPLING_UNIT * _ROWS_WANTED // max(bound, 1)))
 
 
 def kendall_selection(
-    table: Table,
-    events: tuple[PureEvent, ...],
-    source: ByteSource,
-    step: Callable[[str], None],
+    table: Table, k: int, epsilon: float, chances: int, source: ByteSource
 ) -> list[int]:
-    """Choose features, one for each event.
+    """Choose k features; pure epsilon under add-remove.
 
     Parameters
     ----------
     table : Table
-        With a target, and more features than events.
-    events : tuple of PureEvent
-        From :func:`kendall_events`.
+        With a target, and more than k features. Read once.
+    k : int
+    epsilon : float
+        Of the whole.
+    chances : int
+        Each row is kept with probability ``chances / SAMPLING_UNIT``.
     source : ByteSource
-    step : callable
-        Is told of each of ``len(events) + 1`` steps.
 
     Returns
     -------
     list of int
         Distinct features in the order of their choice.
     """
-    step("ranks")
+    share = sampled_epsilon(epsilon, chances) / k * _ROOM
     target = table.n_columns - 1
-    ranked = RankedTable(table.batches(), table.n_columns)
+    ranked = RankedTable(_sample(table, chances, source), table.n_columns)
     left = list(range(target))
     label = ranked.differences(target, left)
     others = [0] * target
     chosen: list[int] = []
-    for event in events:
-        step(event.name)
+    while len(chosen) < k:
         if chosen:
             changes = abs(ranked.differences(chosen[-1], left)).tolist()
             for j, change in zip(left, changes, strict=True):
                 others[j] += change
         scores = kendall_scores(label[left], [others[j] for j in left], len(chosen), ranked.rows)
         sensitivity = kendall_sensitivity(len(chosen))
-        place = exponential_choice(scores, sensitivity, event.epsilon, source)
-        chosen.append(left.pop(place))
+        chosen.append(left.pop(exponential_choice(scores, sensitivity, share, source)))
     return chosen
+
+
+def _sample(table: Table, chances: int, source: ByteSource) -> Iterator[NDArray[np.float64]]:
+    """Yield the rows kept."""
+    for batch in table.batches():
+        if chances == SAMPLING_UNIT:
+            yield batch
+        else:
+            yield batch[:, kept_records(batch.shape[1], chances, source)]

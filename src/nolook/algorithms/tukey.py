@@ -12,7 +12,6 @@ name here          the paper's letter, or what it means
 ``d``              d: numbers per model, the intercept and a coefficient for each feature
 ``depth``          t: only models at least so deep are released
 ``basis``          maps rows (1, u), u standardised, to the coordinates of the models
-``rows_bound``     a private lower bound on n (Dick et al. 2023, section 4)
 =================  ======================================================================
 """
 
@@ -33,13 +32,13 @@ from nolook.algorithms.moment_regression import (
     release_moments,
 )
 from nolook.algorithms.noisy_ridge import nearest_moments
+from nolook.algorithms.rows_bound import rows_margin
 from nolook.algorithms.scaling import ROUNDS, Scaling, find_scaling, scaling_events
 from nolook.algorithms.tukey_models import models_needed
 from nolook.kernels.block_models import add_block_moments, block_models, least_squares_models
 from nolook.kernels.moments import UNIT, integer_rows
 from nolook.privacy.accounting import gaussian_mu
 from nolook.privacy.guarantee import ApproximateEvent, Budget, Event, PureEvent
-from nolook.privacy.mechanisms.laplace import laplace_release
 from nolook.privacy.mechanisms.tukey_depth import TukeyRule
 from nolook.privacy.noise import ByteSource, uniform_integers
 from nolook.tables import Table
@@ -56,7 +55,6 @@ __all__ = [
     "model_grid",
     "passes_over",
     "release_basis",
-    "rows_bound",
     "rows_needed",
     "tukey_depth",
     "tukey_plan",
@@ -76,7 +74,6 @@ _DELTA_SHARE = 0.5  # of delta, for the same
 _ROOM = 1.0 - 2.0**-40  # for the rounding of these shares
 _LARGEST_SHARE = 32.0  # more epsilon for a part would change nothing but the size of numbers
 
-_FAILURE = 1e-4  # probability that the bound on the number of rows is too high
 _MARGIN = 1.15  # block models have heavier tails than the normal ones of the table
 _ROWS_WANTED = 3  # rows a model for each of its numbers, where there are enough
 _ROWS_SPARE = 2  # rows a model beyond one for each of its numbers, at least
@@ -166,7 +163,7 @@ def rows_needed(d: int, plan: TukeyPlan) -> int:
     -------
     int
     """
-    below = 2 * _rows_margin(plan.epsilon_rows) if plan.epsilon_rows else 0
+    below = 2 * rows_margin(plan.epsilon_rows) if plan.epsilon_rows else 0
     return _models_wanted(d, plan) * (d + _ROWS_SPARE) + below
 
 
@@ -197,35 +194,6 @@ def choose_models(bound: int, d: int, plan: TukeyPlan) -> int | None:
 
 def _models_wanted(d: int, plan: TukeyPlan) -> int:
     return 8 * math.ceil(_MARGIN * models_needed(d, plan.epsilon, plan.delta) / 8)
-
-
-def _rows_margin(epsilon: float) -> int:
-    """Return what the noise of the number of rows exceeds with probability 1e-4 at most."""
-    return math.ceil(math.log(1 / (2 * _FAILURE)) / epsilon) + 1
-
-
-def rows_bound(
-    table: Table, epsilon: float, source: ByteSource, step: Callable[[str], None]
-) -> int:
-    """Release a lower bound on the number of rows; pure epsilon under add-remove.
-
-    Parameters
-    ----------
-    table : Table
-        Read once.
-    epsilon : float
-    source : ByteSource
-    step : callable
-
-    Returns
-    -------
-    int
-        Above the number of rows with probability at most 1e-4.
-    """
-    step("rows")
-    rows = sum(batch.shape[1] for batch in table.batches())
-    noisy = laplace_release(np.array([rows]), 1, epsilon, source)
-    return int(noisy[0]) - _rows_margin(epsilon)
 
 
 @dataclass(frozen=True, slots=True)

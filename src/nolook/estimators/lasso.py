@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from nolook._validation import (
-    check_choice,
-    check_count,
-    check_epsilon,
-    check_fraction,
-    check_random_state,
-)
-from nolook.algorithms.sublasso import MOST_MODELS, LassoPlan, lasso_plan, lasso_selection
-from nolook.estimators._private import Progress, progress_steps, spending
-from nolook.estimators._selector import PrivateSelector, check_selected
-from nolook.estimators._tables import training_table
-from nolook.privacy import accounting
+from nolook._validation import check_choice, check_count, check_epsilon, check_fraction
+from nolook.algorithms.selection_plan import SelectionPlan, selection_plan
+from nolook.algorithms.sublasso import MOST_MODELS, choose_blocks, lasso_selection
+from nolook.estimators._selector import PrivateSelector
 from nolook.privacy.guarantee import Budget
-from nolook.privacy.ledger import Ledger
-from nolook.privacy.noise import byte_source
+from nolook.privacy.noise import ByteSource
 
 if TYPE_CHECKING:
     from nolook.privacy.guarantee import PrivacyGuarantee
@@ -29,7 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["LassoSelector"]
 
-_MOST_SELECTED = 2**20
 _RAW_ALPHA = 1.0  # scikit-learn's default
 
 
@@ -49,14 +39,17 @@ class LassoSelector(PrivateSelector):
 
     Parameters
     ----------
-    k : int, default=5
-        How many features to choose, fewer than there are.
+    k : int or "auto", default=5
+        How many features to choose, fewer than there are. "auto" takes ``n epsilon / (120 ln(10
+        d))`` for a private lower bound n on the number of rows and d features, at least 1 and
+        at most the square root of d; see :class:`nolook.KendallSelector`.
     epsilon : float, default=1.0
         Privacy loss, above 0. Smaller protects more.
     n_models : int or "auto", default="auto"
         Number of blocks. "auto" spends 5 % of `epsilon` on a lower bound on the number of rows and
         takes a block for every 25 of them, up to the number that makes the noise small. A number
-        must not come from the table.
+        must not come from the table, which is kept in memory: 16 bytes a cell while blocks are
+        made up, 8 afterwards.
     penalty : float or "raw", default=0.1
         Of each block's model: a share, between 0 and 1, of the least penalty at which its
         coefficients are all 0, its columns being standardised by themselves; or "raw" for
@@ -70,8 +63,10 @@ class LassoSelector(PrivateSelector):
     ----------
     support_ : ndarray of bool, shape (n_features_in_,)
         Which features were chosen.
-    order_ : ndarray of int, shape (k,)
+    order_ : ndarray of int, shape (k_,)
         The features chosen, the first one first.
+    k_ : int
+        How many were chosen.
     n_models_ : int
         Number of blocks.
     privacy_ : PrivacyGuarantee
@@ -90,9 +85,11 @@ class LassoSelector(PrivateSelector):
     array([False, False,  True, False])
     """
 
+    _release = "Lasso selection"
+
     def __init__(
         self,
-        k: int = 5,
+        k: int | str = 5,
         epsilon: float = 1.0,
         n_models: int | str = "auto",
         penalty: float | str = 0.1,
@@ -102,66 +99,28 @@ class LassoSelector(PrivateSelector):
         self.n_models = n_models
         self.penalty = penalty
 
-    def _plan(self) -> tuple[LassoPlan, PrivacyGuarantee]:
+    def _plan(self) -> tuple[SelectionPlan, PrivacyGuarantee]:
         budget = Budget(check_epsilon(self.epsilon))
-        k = check_count(self.k, "k", _MOST_SELECTED)
-        self._models()
+        k = self._known_k()
         self._penalty()
-        plan = lasso_plan(k, budget.epsilon, auto=isinstance(self.n_models, str))
-        private = check_random_state(self.random_state) is None
-        return plan, accounting.guarantee(
-            plan.events(), budget, relation="add-remove", private=private
-        )
+        plan = selection_plan(k, budget, bound=self._models() is None)
+        return plan, self._guarantee(plan, budget)
 
-    def fit(
+    def _choose(
         self,
-        X: Table | ArrayLike,
-        y: ArrayLike | None = None,
-        *,
-        ledger: Ledger | None = None,
-        progress: Progress | None = None,
-    ) -> Self:
-        """Choose the features.
-
-        Parameters
-        ----------
-        X : Table with a target, array or frame of shape (n_samples, n_features)
-            A `Table` from :func:`nolook.read_table` is kept in memory: 16 bytes a cell while blocks
-            are made up, 8 afterwards.
-        y : array of shape (n_samples,), optional
-            The label; left out when X is a `Table`.
-        ledger : Ledger, optional
-            Is charged before the data are read.
-        progress : callable, optional
-            Called with a step's name, the steps done and their number.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ParameterError
-            If a parameter is out of range. Nothing is spent.
-        TableError
-            If X and y are no table of numbers. Nothing is spent.
-        BudgetExceededError
-            If the ledger has too little left. The data are not read.
-        """
-        plan, guarantee = self._plan()
-        table = training_table(self, X, y)
-        check_selected(self.k, self.n_features_in_)
-        step = progress_steps(progress, len(plan.events()) + 2)
-        source = byte_source(self.random_state)
-        with spending(ledger, guarantee, "Lasso selection", table, step):
-            chosen, self.n_models_ = lasso_selection(
-                table, plan, self._models(), self._penalty(), source, step
-            )
-        self.privacy_ = guarantee
+        table: Table,
+        plan: SelectionPlan,
+        k: int,
+        bound: int,
+        source: ByteSource,
+        step: Callable[[str], None],
+    ) -> Sequence[int]:
+        step("features")
+        epsilon = plan.features.epsilon
+        self.n_models_ = self._models() or choose_blocks(bound, k, epsilon)
+        chosen = lasso_selection(table, k, epsilon, self.n_models_, self._penalty(), source)
         self.order_ = np.array(chosen)
-        self.support_ = np.zeros(self.n_features_in_, dtype=bool)
-        self.support_[self.order_] = True
-        return self
+        return chosen
 
     def _models(self) -> int | None:
         """Check the number of blocks; None if it is found privately."""

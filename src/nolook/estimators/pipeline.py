@@ -42,8 +42,9 @@ class PrivatePipeline(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     Guarantee
     ---------
     Everything `fit` stores is (`epsilon`, `delta`)-differentially private when one row is added
-    or removed: the selection has ``split * epsilon``, the regression, for any selection, the
-    rest and `delta`; epsilons add up. If either part is not private, nothing is promised.
+    or removed: the selection has ``split * epsilon`` (and ``split * delta`` if it needs any), the
+    regression, for any selection, the rest; epsilons and deltas add up. If either part is not
+    private, nothing is promised.
 
     Parameters
     ----------
@@ -53,7 +54,7 @@ class PrivatePipeline(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         Such as :class:`nolook.TukeyRegressor`; its own `epsilon` and `delta` are replaced.
     epsilon, delta : float
     split : float, default=0.2
-        Share of `epsilon` for the selection, between 0 and 1.
+        Share of the budget for the selection, between 0 and 1.
 
     Attributes
     ----------
@@ -89,10 +90,13 @@ class PrivatePipeline(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         budget = check_budget(self.epsilon, self.delta)
         first = check_fraction(self.split, "split") * budget.epsilon
         selector = clone(self.selector).set_params(epsilon=first * _ROOM)
+        if "delta" in selector.get_params():
+            selector.set_params(delta=self.split * budget.delta)
+        selection = selector._plan()[1]
         regressor = clone(self.regressor).set_params(
-            epsilon=budget.epsilon - first, delta=budget.delta
+            epsilon=budget.epsilon - first, delta=budget.delta - selection.delta
         )
-        parts = [selector._plan()[1], regressor._plan()[1]]
+        parts = [selection, regressor._plan()[1]]
         return (selector, regressor), accounting.in_sequence(parts, budget)
 
     def fit(

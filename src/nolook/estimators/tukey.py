@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from nolook._validation import check_choice, check_count, check_random_state
 from nolook.algorithms.inference import fit_measures
+from nolook.algorithms.rows_bound import rows_bound
 from nolook.algorithms.tukey import (
     BASES,
     Basis,
@@ -20,7 +21,6 @@ from nolook.algorithms.tukey import (
     model_grid,
     passes_over,
     release_basis,
-    rows_bound,
     rows_needed,
     tukey_plan,
 )

@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nolook.statistics.centred_products import (
+    PRODUCTS_SENSITIVITY,
+    PRODUCTS_UNIT,
+    centred_products,
+)
+
+
+def scores(rows, low=0.0, high=1.0):
+    """Score a table of rows, the label last, all columns with the same range."""
+    block = np.array(rows, dtype=float).T if len(rows) else np.empty((2, 0))
+    ends = (np.full(len(block), low), np.full(len(block), high))
+    return centred_products([block], *ends).tolist()
+
+
+def by_definition(rows):
+    """Score rows of numbers that are whole steps of their range."""
+    n = len(rows)
+    steps = [[Fraction(cell) * PRODUCTS_UNIT for cell in row] for row in rows]
+    means = [sum(column) / n for column in zip(*steps, strict=True)]
+    label = len(means) - 1
+    products = (
+        sum((row[j] - means[j]) * (row[label] - means[label]) for row in steps)
+        for j in range(label)
+    )
+    return [math.floor(abs(product)) for product in products]
+
+
+cell = st.integers(0, 8).map(lambda k: k / 8)
+record = st.lists(cell, min_size=3, max_size=3)
+tables = st.lists(record, min_size=1, max_size=30)
+
+
+@given(tables)
+def test_scores_are_those_of_the_definition(rows):
+    assert scores(rows) == by_definition(rows)
+
+
+@given(tables, record)
+def test_a_record_moves_no_score_by_more_than_the_sensitivity(rows, more):
+    before, after = scores(rows), scores([*rows, more])
+    moved = max(abs(a - b) for a, b in zip(before, after, strict=True))
+    assert moved <= PRODUCTS_SENSITIVITY
+
+
+def test_every_small_table_keeps_the_sensitivity_and_large_ones_come_near_it():
+    cells = list(itertools.product((0.0, 0.5, 1.0), repeat=2))
+    for n in range(5):
+        for rows in itertools.combinations_with_replacement(cells, n):
+            before = scores(rows)
+            for row in cells:
+                assert abs(scores([*rows, row])[0] - before[0]) <= PRODUCTS_SENSITIVITY
+    rows = [(0.0, 0.0)] * 1000
+    assert scores([*rows, (1.0, 1.0)])[0] - scores(rows)[0] > 0.99 * PRODUCTS_SENSITIVITY
+
+
+@settings(max_examples=30)
+@given(tables, st.randoms(use_true_random=False), st.integers(1, 30))
+def test_batches_and_the_order_of_rows_do_not_matter(rows, random, size):
+    expected = scores(rows)
+    random.shuffle(rows)
+    block = np.array(rows).T
+    parts = [block[:, i : i + size] for i in range(0, len(rows), size)]
+    assert centred_products(parts, np.zeros(3), np.ones(3)).tolist() == expected
+
+
+def test_numbers_are_clipped_to_their_range_whatever_its_size():
+    generator = np.random.default_rng(0)
+    unit = generator.integers(0, 2, (50, 3)).astype(float)
+    expected = scores(unit)
+    for low, high in ((-1.7e308, 1.7e308), (0.0, 5e-324), (1e300, 2e300), (-3.0, 7.0)):
+        wild = np.where(unit > 0.0, 1.7976931348623157e308, -1.7976931348623157e308)
+        assert scores(wild, low, high) == (expected if high / 2 > low / 2 else [0, 0])
+
+
+def test_a_range_without_width_and_a_constant_column_score_nothing():
+    generator = np.random.default_rng(0)
+    rows = generator.uniform(size=(40, 3))
+    ends = (np.array([0.5, 0.0, 0.0]), np.array([0.5, 1.0, 1.0]))
+    first, second = centred_products([rows.T], *ends)
+    assert first == 0
+    assert second > 0
+    rows[:, 1] = 0.3
+    assert scores(rows)[1] == 0
+    assert scores([]) == [0]
