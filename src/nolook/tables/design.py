@@ -87,22 +87,25 @@ class Design:
         ndarray of bool of shape (rows,) or None
             Which rows lack nothing they need; None if all of them.
         """
-        lacking: list[NDArray[np.bool_]] = []
         row = 0
-        for feature in self.features:
-            column = batch.column(feature.name)
-            if feature.levels is not None:
-                row += _one_hot(column, feature.levels, out[row:])
-                continue
-            absent = _numbers(column, out[row])
-            row += 1
-            if absent is not None and self.missing != "zero":
-                lacking.append(absent)
-        if self.target is not None:
-            absent = _numbers(batch.column(self.target), out[row])
-            if absent is not None:
-                lacking.append(absent)
-        return ~np.logical_or.reduce(lacking) if lacking else None
+        with np.errstate(all="ignore"):
+            for feature in self.features:
+                column = batch.column(feature.name)
+                if feature.levels is None:
+                    out[row] = _numbers(column)
+                    row += 1
+                else:
+                    row += _one_hot(column, feature.levels, out[row:])
+            if self.target is not None:
+                out[row] = _numbers(batch.column(self.target))
+        finite = np.isfinite(out)
+        if finite.all():
+            return None
+        out[~finite] = 0.0
+        if self.missing == "zero":
+            return None if self.target is None else finite[-1]
+        present: NDArray[np.bool_] = np.logical_and.reduce(finite)
+        return present
 
 
 def plan(
@@ -289,20 +292,13 @@ def _shown(column: Column) -> str:
     return text if len(text) <= _LONGEST_TYPE else text[: _LONGEST_TYPE - 3] + "..."
 
 
-def _numbers(column: Any, out: NDArray[np.float64]) -> NDArray[np.bool_] | None:  # noqa: ANN401
-    """Write a column's numbers, rounded to float64; return where there is none, if anywhere."""
+def _numbers(column: Any) -> Any:  # noqa: ANN401
+    """Return a column's numbers as an array, nan where there is none."""
     if pt.is_boolean(column.type):
         column = column.cast(pa.uint8())
     elif pt.is_decimal(column.type):
         column = column.cast(pa.float64())
-    with np.errstate(all="ignore"):
-        out[:] = column.to_numpy(zero_copy_only=False)
-    finite = np.isfinite(out)
-    if finite.all():
-        return None
-    absent: NDArray[np.bool_] = ~finite
-    out[absent] = 0.0
-    return absent
+    return column.to_numpy(zero_copy_only=False)
 
 
 def _one_hot(column: Any, levels: tuple[str, ...], out: NDArray[np.float64]) -> int:  # noqa: ANN401
