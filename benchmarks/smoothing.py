@@ -1,0 +1,216 @@
+"""Time and error of the smoothing of tree-noise counts, beside cvxopt's sparse solver.
+
+cvxopt is given problem (3) with p = 2 in its sparsest form: the unknowns are each node's noise
+with all above it, so that a row has at most three entries. The objective of both results is taken
+in the Haar basis. The programs take turns in one process, and ratios are taken turn by turn.
+Memory is what a process of its own adds to its peak. Each count of records is known here.
+
+    python benchmarks/smoothing.py [--output benchmarks/results/smoothing.md] [--repeats 3]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import cvxopt
+import numpy as np
+from scipy import sparse
+
+from nolook.algorithms.tree_smoothing import smooth
+
+EPSILONS = (0.1, 0.5, 1.0)
+SHAPES = ("Poisson(3) a cell", "uniform", "two humps", "7 values")
+LEVEL, RUNS = 15, 100
+
+LARGE = """
+import json, re, sys, time
+sys.path.insert(0, "benchmarks")
+from smoothing import noisy_counts, smooth
+def peak():
+    text = open("/proc/self/status").read()
+    return int(re.search(r"VmHWM:\\s+([0-9]+) kB", text)[1]) * 1024
+noisy, _ = noisy_counts({shape!r}, 20, 0.5, 0)
+smooth(noisy[:1024], 3.0, {norm!r})
+start = time.perf_counter()
+smooth(noisy, float(3 * 2**20), {norm!r})
+print(json.dumps([time.perf_counter() - start, peak()]))
+"""
+
+
+def noisy_counts(shape, level, epsilon, seed):
+    """Return cumulative counts with and without tree noise under addition and removal."""
+    rng = np.random.default_rng(seed)
+    size = 1 << level
+    records = 3 * size
+    if shape == "Poisson(3) a cell":
+        cells = rng.poisson(3, size)
+    else:
+        places = {
+            "uniform": lambda: rng.integers(0, size, records),
+            "two humps": lambda: size * rng.normal(rng.choice([0.25, 0.7], records), 0.05),
+            "7 values": lambda: rng.integers(0, 7, records) * (size // 8) + size // 16,
+        }[shape]()
+        cells = np.bincount(np.clip(places, 0, size - 1).astype(int), minlength=size)
+    counts = np.cumsum(cells).astype(float)
+    scale = (level + 2) // 2 / epsilon
+    noisy = counts.copy()
+    for k in range(level + 1):
+        noisy += np.repeat(rng.laplace(scale=scale, size=size >> k), 1 << k)
+    return noisy, counts
+
+
+def objective(residuals):
+    """Return the least sum of squares of nodes' noises, in the Haar basis."""
+    total, support = 0.0, 1
+    while len(residuals) > 1:
+        left, right = residuals[::2], residuals[1::2]
+        residuals, details = (left + right) / np.sqrt(2), (left - right) / np.sqrt(2)
+        support *= 2
+        total += details @ details / (support - 1)
+    return total + residuals[0] ** 2 / (2 * support - 1)
+
+
+def to_cvxopt(matrix):
+    """Return a sparse matrix as cvxopt's."""
+    entries = sparse.coo_array(matrix)
+    return cvxopt.spmatrix(
+        entries.data.tolist(), entries.row.tolist(), entries.col.tolist(), entries.shape
+    )
+
+
+def cvxopt_problem(size):
+    """Return the quadratic form and the constraints, which are the same for all counts."""
+    nodes = 2 * size - 1
+    child = np.arange(1, nodes)
+    parents = sparse.coo_array((np.ones(nodes - 1), (child, (child - 1) // 2)), (nodes, nodes))
+    noises = sparse.eye_array(nodes) - parents
+    ones = np.ones(size)
+    falls = sparse.diags_array([ones, -ones], offsets=[0, -1], shape=(size + 1, size))
+    leaves = sparse.coo_array((ones, (np.arange(size), np.arange(size - 1, nodes))), (size, nodes))
+    return to_cvxopt(noises.T @ noises), to_cvxopt(falls @ leaves)
+
+
+def by_cvxopt(problem, noisy, top):
+    """Return the counts that cvxopt finds, at its own tolerance."""
+    quadratic, constraints = problem
+    solved = cvxopt.solvers.qp(
+        quadratic,
+        cvxopt.matrix(0.0, (quadratic.size[0], 1)),
+        constraints,
+        cvxopt.matrix(np.diff(noisy, prepend=0.0, append=top)),
+        options={"show_progress": False},
+    )
+    return noisy - np.array(solved["x"]).ravel()[-len(noisy) :]
+
+
+def seconds(work):
+    """Return the time of one run and what it returned."""
+    start = time.perf_counter()
+    result = work()
+    return time.perf_counter() - start, result
+
+
+def speed(level, shape, epsilon, repeats):
+    """Return times of cvxopt and nolook turn by turn, and the relative gap of objectives."""
+    problem = cvxopt_problem(1 << level)
+    turns, gaps = [], []
+    for seed in range(repeats):
+        noisy, counts = noisy_counts(shape, level, epsilon, seed)
+        theirs, their_counts = seconds(lambda n=noisy, c=counts: by_cvxopt(problem, n, c[-1]))
+        ours, our_counts = seconds(lambda n=noisy, c=counts: smooth(n, c[-1]))
+        turns.append((theirs, ours))
+        gaps.append(objective(noisy - our_counts) / objective(noisy - their_counts) - 1)
+    return turns, max(gaps, key=abs)
+
+
+def error_ratios(shape, epsilon):
+    """Return the mean squared errors over that of the noisy counts, for l2 and isotonic."""
+    sums = np.zeros(3)
+    for seed in range(RUNS):
+        noisy, counts = noisy_counts(shape, LEVEL, epsilon, seed)
+        smoothed = [smooth(noisy, counts[-1], norm) for norm in ("l2", "isotonic")]
+        sums += [np.mean((x - counts) ** 2) for x in (noisy, *smoothed)]
+    return sums[1:] / sums[0]
+
+
+def large(shape, norm):
+    """Return the time for 2^20 counts and the peak memory of the process, in bytes."""
+    code = LARGE.format(shape=shape, norm=norm)
+    out = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    return json.loads(out.stdout)
+
+
+def report(repeats):
+    """Yield the lines of the report."""
+    smooth(np.zeros(2), 1.0)
+    yield "# Smoothing of tree-noise counts"
+    yield ""
+    yield "Laplace noise of scale ceil((L + 1) / 2) / epsilon in each node of the tree over N = 2^L"
+    yield f"counts, {os.cpu_count()} processors, medians of {repeats} turns. Printed by"
+    yield "`python benchmarks/smoothing.py`."
+    yield ""
+    yield "## Problem (3), p = 2"
+    yield ""
+    yield "Gap: the objective over that of cvxopt's result, less 1."
+    yield ""
+    yield "| counts | N | epsilon | cvxopt, s | nolook, s | times faster | gap |"
+    yield "|---|---:|---:|---:|---:|---:|---:|"
+    slowest = np.inf
+    for level in (10, LEVEL):
+        for shape in SHAPES:
+            for epsilon in EPSILONS:
+                turns, gap = speed(level, shape, epsilon, repeats)
+                theirs, ours = (statistics.median(turn[i] for turn in turns) for i in (0, 1))
+                ratio = statistics.median(turn[0] / turn[1] for turn in turns)
+                if level == LEVEL:
+                    slowest = min(slowest, ratio)
+                yield (
+                    f"| {shape} | {1 << level:,} | {epsilon} | {theirs:.3f} | {ours:.5f}"
+                    f" | {ratio:.0f} | {gap:.0e} |"
+                )
+    yield ""
+    yield f"- faster than cvxopt at N = {1 << LEVEL:,}: at least {slowest:.0f} times (wanted: 10)"
+    took, peak = map(max, zip(*(large(shape, "l2") for shape in SHAPES), strict=True))
+    yield (
+        f"- N = {1 << 20:,}: at most {took:.2f} s (wanted: 20), peak of the whole process"
+        f" {peak / 2**20:.0f} MiB (wanted: below 1024)"
+    )
+    noisy, counts = noisy_counts(SHAPES[0], LEVEL, 0.5, 0)
+    took, _ = seconds(lambda: smooth(noisy, counts[-1], "l1"))
+    yield f"- p = 1 at N = {1 << LEVEL:,}, by HiGHS: {took:.1f} s"
+    yield ""
+    yield "## Squared error over that of the noisy counts"
+    yield ""
+    yield f"N = {1 << LEVEL:,}, means of {RUNS} runs."
+    yield ""
+    yield "| counts | epsilon | p = 2 | isotonic |"
+    yield "|---|---:|---:|---:|"
+    for shape in SHAPES:
+        for epsilon in (*EPSILONS, 2.0):
+            least_squares, isotonic = error_ratios(shape, epsilon)
+            yield f"| {shape} | {epsilon} | {least_squares:.2f} | {isotonic:.2f} |"
+
+
+def main():
+    """Print the report, and keep it if asked to."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--output", type=Path)
+    parser.add_argument("--repeats", type=int, default=3)
+    arguments = parser.parse_args()
+    lines = []
+    for line in report(arguments.repeats):
+        print(line, flush=True)
+        lines.append(line)
+    if arguments.output:
+        arguments.output.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,96 @@
+"""Smoothing of noisy cumulative counts (Barczewski, Mawass and Ramon 2024, problem (3)).
+
+A noisy count holds the noises of all tree nodes above its leaf. Smoothing takes away the least
+noise that leaves a sequence that is possible: from 0 up to the number of records, never falling.
+It sees the noisy counts only, so it is free of privacy cost. `tree_smoothing.md` has the methods
+and their proofs.
+
+=============  ==========================================
+name           in the paper
+=============  ==========================================
+noisy          the private counts, n times F-hat
+top            n: the paper's limit 1, in counts
+norm           p: 2 for "l2", 1 for "l1"
+return value   n times F-acute
+=============  ==========================================
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolook.kernels.tree_projection import tree_projection
+
+__all__ = ["smooth"]
+
+
+def smooth(
+    noisy: NDArray[np.float64], top: float, norm: Literal["l1", "l2", "isotonic"] = "l2"
+) -> NDArray[np.float64]:
+    """Return possible counts, with the least noise taken away.
+
+    Parameters
+    ----------
+    noisy : ndarray of float64, shape (N,)
+        Cumulative counts with tree noise, finite. N is a power of 2, and the tree the complete
+        binary tree over the counts.
+    top : float
+        The number of records, or a private count of them; at least 0.
+    norm : {"l2", "l1", "isotonic"}
+        What is the least possible: the sum of squares of the nodes' noises, the sum of their
+        sizes, or the sum of squares of the counts' changes. The first does best where counts
+        rise all along. The last is not in the paper: it never adds to the squared error of counts
+        that lie within [0, top], as the others do where few values hold many records.
+        For "l1" there may be several such sequences.
+
+    Returns
+    -------
+    ndarray of float64, shape (N,)
+        Never falling, within [0, top].
+
+    Raises
+    ------
+    ValueError
+        If N is not a power of 2 or top is negative.
+    """
+    size = len(noisy)
+    if size.bit_count() != 1 or not top >= 0:
+        raise ValueError("noisy must have a power of 2 of counts, and top must be at least 0")
+    if norm == "l2":
+        return tree_projection(np.ascontiguousarray(noisy, dtype=np.float64), float(top))
+    if norm == "l1":
+        return _least_absolute_noise(noisy, top)
+    from scipy.optimize import isotonic_regression
+
+    fitted: NDArray[np.float64] = isotonic_regression(noisy).x
+    return np.clip(fitted, 0.0, top)
+
+
+def _least_absolute_noise(noisy: NDArray[np.float64], top: float) -> NDArray[np.float64]:
+    """Solve the dual linear program; its reduced costs are the increments of the counts."""
+    from scipy.optimize import linprog
+    from scipy.sparse import csr_array, vstack
+
+    size = len(noisy)
+    lengths = [1 << level for level in range(size.bit_length())]
+    starts = np.concatenate([np.arange(0, size, length) for length in lengths])
+    ends = np.concatenate([np.arange(length, size + 1, length) for length in lengths])
+    nodes = np.arange(len(starts))
+    entries = np.repeat([1.0, -1.0], len(nodes))
+    places = np.tile(nodes, 2), np.concatenate([ends, starts])
+    noises = csr_array((entries, places), shape=(len(nodes), size + 1))
+    solved = linprog(
+        np.diff(noisy, prepend=0.0, append=top),
+        A_ub=vstack([noises, -noises]),
+        b_ub=np.ones(2 * len(nodes)),
+        # Some solution is far below the upper bound, which only holds off rounding when top is 0.
+        bounds=(0, 2 * len(lengths)),
+        method="highs-ds",
+    )
+    if not solved.success:
+        raise ArithmeticError(f"smoothing by a linear program failed: {solved.message}")
+    increments: NDArray[np.float64] = np.maximum(solved.lower.marginals, 0.0)
+    return np.minimum(np.cumsum(increments)[:size], top)
