@@ -1,0 +1,155 @@
+"""Which cell of a public grid each value falls into.
+
+A value's cell is found in two steps. A nondecreasing function maps it to one of about as many
+slots as there are borders; the borders in earlier slots are below it and those in later slots
+above it, whatever the rounding. The borders of its own slot are searched.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+__all__ = ["Cells", "count_into", "index_cells"]
+
+# How a value is mapped to a number before slots of equal width are laid: by itself, or by its
+# place in the order of doubles.
+_MAPS = (False, True)
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """Borders of cells, indexed for search.
+
+    Parameters
+    ----------
+    borders : ndarray of float64, shape (k,)
+    by_order : bool
+        Whether slots have equal width in the order of doubles, not on the line.
+    low, slots_per_unit : float
+        Where the first slot begins, and the inverse of a slot's width.
+    first : ndarray of int64, shape (slots + 1,)
+        How many borders are in earlier slots.
+    """
+
+    borders: NDArray[np.float64]
+    by_order: bool
+    low: float
+    slots_per_unit: float
+    first: NDArray[np.int64]
+
+
+@njit(nogil=True, cache=True)
+def _place(values: NDArray[np.float64], i: int, by_order: bool) -> float:
+    """Return a number that never falls as value i grows."""
+    if by_order:
+        bits = values.view(np.int64)[i]
+        return float(bits ^ ((bits >> 63) & 0x7FFFFFFFFFFFFFFF))
+    value: float = values[i]
+    return value
+
+
+@njit(nogil=True, cache=True)
+def _slot(place: float, low: float, slots_per_unit: float, slots: int) -> int:
+    """Return a slot that never falls as the place grows; NaN has the first."""
+    offset = (place - low) * slots_per_unit
+    if offset >= slots:
+        return slots - 1
+    return int(offset) if offset > 0.0 else 0
+
+
+@njit(nogil=True, cache=True)
+def _slots_of(
+    values: NDArray[np.float64], by_order: bool, low: float, slots_per_unit: float, slots: int
+) -> NDArray[np.int64]:
+    out = np.empty(values.size, dtype=np.int64)
+    for i in range(values.size):
+        out[i] = _slot(_place(values, i, by_order), low, slots_per_unit, slots)
+    return out
+
+
+@njit(nogil=True, cache=True)
+def _count(
+    values: NDArray[np.float64],
+    borders: NDArray[np.float64],
+    by_order: bool,
+    low: float,
+    slots_per_unit: float,
+    first: NDArray[np.int64],
+    counts: NDArray[np.int64],
+) -> None:
+    for i in range(values.size):
+        value = values[i]
+        if np.isnan(value):
+            counts[-1] += 1
+            continue
+        place = _place(values, i, by_order)
+        slot = _slot(place, low, slots_per_unit, first.size - 1)
+        left, right = first[slot], first[slot + 1]
+        while left < right:
+            middle = (left + right) >> 1
+            if borders[middle] < value:
+                left = middle + 1
+            else:
+                right = middle
+        counts[left] += 1
+
+
+def index_cells(borders: NDArray[np.float64]) -> Cells:
+    """Prepare borders for search.
+
+    Parameters
+    ----------
+    borders : ndarray of float64, shape (k,)
+        Never falling; no NaN.
+
+    Returns
+    -------
+    Cells
+        Of the two maps the one that leaves fewer borders in the fullest slot.
+    """
+    # Adding 0.0 gives both zeros one pattern.
+    borders = np.ascontiguousarray(borders, dtype=np.float64) + 0.0
+    indexed = [_indexed(borders, by_order) for by_order in _MAPS]
+    return min(indexed, key=lambda cells: int(np.diff(cells.first).max()))
+
+
+def _indexed(borders: NDArray[np.float64], by_order: bool) -> Cells:
+    slots = max(2 * len(borders), 1)
+    ends = borders[[0, -1]] if len(borders) else np.zeros(2)
+    low, high = (_place(ends, i, by_order) for i in range(2))
+    with np.errstate(over="ignore", divide="ignore"):
+        slots_per_unit = float(np.float64(slots) / np.float64(high - low))
+    if not 0.0 < slots_per_unit < np.inf:
+        slots_per_unit = 0.0
+    held = np.bincount(_slots_of(borders, by_order, low, slots_per_unit, slots), minlength=slots)
+    first = np.concatenate([[0], np.cumsum(held)]).astype(np.int64)
+    return Cells(borders, by_order, low, slots_per_unit, first)
+
+
+def count_into(counts: NDArray[np.int64], values: NDArray[np.float64], cells: Cells) -> None:
+    """Count every value into its cell.
+
+    Parameters
+    ----------
+    counts : ndarray of int64, shape (k + 1,)
+        Changed in place. Value x counts in cell i if ``borders[i-1] < x <= borders[i]``, with
+        minus infinity before the borders and plus infinity after them; NaN in the last cell.
+    values : ndarray of float64, shape (rows,)
+    cells : Cells
+    """
+    values = np.ascontiguousarray(values, dtype=np.float64)
+    if not len(values):
+        return
+    _count(
+        values,
+        cells.borders,
+        cells.by_order,
+        cells.low,
+        cells.slots_per_unit,
+        cells.first,
+        counts,
+    )

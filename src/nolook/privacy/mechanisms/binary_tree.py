@@ -1,0 +1,282 @@
+"""Cumulative counts with the noise of a binary tree. The proof is in `binary_tree.md`.
+
+Over N = 2^L cells stands the complete binary tree; every node draws one number, and a cumulative
+count gets those of the L + 1 nodes above its cell. A record changes all counts from its cell on,
+but few nodes could have changed them as much.
+
+===========  ==================================================
+name here    in Barczewski, Mawass and Ramon (2024)
+===========  ==================================================
+levels       L
+cells        F(tau_i) - F(tau_(i-1)), in counts
+result       F-hat(tau_i), in counts
+published    scale (L + 1)/epsilon, as in theorem 3.1
+===========  ==================================================
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolook._validation import check_choice
+from nolook.errors import ParameterError
+from nolook.privacy.mechanisms._exact import Integers, add_exactly, quotient_up
+from nolook.privacy.noise import SMALLEST_SCALE, ByteSource, discrete_laplace, rounded_gaussian
+
+if TYPE_CHECKING:
+    from nolook.privacy.guarantee import Relation
+
+__all__ = [
+    "gaussian_node_variance",
+    "laplace_node_variance",
+    "shared_nodes",
+    "tree_gaussian",
+    "tree_gaussian_sensitivity",
+    "tree_laplace",
+    "tree_sensitivity",
+]
+
+_MOST_LEVELS = 30
+# Up to this scale no sum of 31 draws leaves int64: a draw is below 2^12.5 times its scale.
+_LARGEST_INT64_SCALE = 2.0**45
+# Gaussian node noise is a multiple of 2^-24 counts; only a sum of it is rounded to counts.
+_FINE_BITS = 24
+
+
+def tree_sensitivity(levels: int, relation: Relation, *, published: bool = False) -> int:
+    """L1 sensitivity: how many nodes, each changed by one, explain a record's effect.
+
+    Parameters
+    ----------
+    levels : int
+        L, for 2^L cells.
+    relation : {"add-remove", "replace"}
+        Which tables are neighbours.
+    published : bool, default=False
+        Whether to return the L + 1 of the paper, which is more than needed.
+
+    Returns
+    -------
+    int
+        ceil((L + 1) / 2) for "add-remove", and L, but at least 1, for "replace".
+    """
+    check_choice("relation", relation, ("add-remove", "replace"))
+    if published:
+        return levels + 1
+    return levels // 2 + 1 if relation == "add-remove" else max(levels, 1)
+
+
+def tree_gaussian_sensitivity(levels: int, relation: Relation) -> float:
+    """L2 sensitivity: the length of a change of the nodes that explains a record's effect.
+
+    It is at most the root of `tree_sensitivity`, and below it from L = 2 on: the change may be
+    spread over all nodes in fractions.
+
+    Parameters
+    ----------
+    levels : int
+        L, for 2^L cells; at most 30.
+    relation : {"add-remove", "replace"}
+        Which tables are neighbours.
+
+    Returns
+    -------
+    float
+        The root of max(1, (L + 7) / 9) for "add-remove" and of min(max(L, 1), (2 L + 9) / 9) for
+        "replace", rounded up.
+    """
+    nodes = tree_sensitivity(levels, relation)
+    spread = Fraction(levels + 7 if relation == "add-remove" else 2 * levels + 9, 9)
+    squared = min(Fraction(nodes), max(Fraction(1), spread))
+    root = math.sqrt(squared)
+    return root if Fraction(root) ** 2 >= squared else math.nextafter(root, math.inf)
+
+
+def tree_laplace(
+    cells: NDArray[np.int64],
+    epsilon: float,
+    relation: Relation,
+    source: ByteSource,
+    *,
+    published: bool = False,
+) -> NDArray[np.int64]:
+    """Return cumulative counts plus exact discrete Laplace noise of every node above them.
+
+    Guarantee
+    ---------
+    If neighbours differ by one record, counted in one cell, the result is (epsilon, 0)-DP under
+    `relation`: a ``PureEvent(name, epsilon)``.
+
+    Parameters
+    ----------
+    cells : ndarray of int64, shape (N,)
+        How many records each cell holds, below 2^62 together. N is a power of 2, at most 2^30.
+    epsilon : float
+        The privacy parameter; node noise has scale `tree_sensitivity` / epsilon, rounded up.
+    relation : {"add-remove", "replace"}
+        Which tables are neighbours.
+    source : ByteSource
+        Where the random bits come from.
+    published : bool, default=False
+        Whether the scale is (L + 1)/epsilon, as in the paper.
+
+    Returns
+    -------
+    ndarray of int64, shape (N,)
+        The noisy counts, saturating at the ends of int64.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is out of range, or the scale exceeds 2**70.
+    """
+    levels = _levels(cells)
+    scale = _laplace_scale(levels, epsilon, relation, published)
+    nodes = discrete_laplace(scale, 2 * len(cells) - 1, source)
+    return _add_counts(cells, _sums_above_leaves(nodes, scale))
+
+
+def tree_gaussian(
+    cells: NDArray[np.int64], mu: float, relation: Relation, source: ByteSource
+) -> NDArray[np.int64]:
+    """Return cumulative counts plus exact Gaussian noise of every node above them, rounded.
+
+    Guarantee
+    ---------
+    If neighbours differ by one record, counted in one cell, the result is mu-GDP under
+    `relation`: a ``GaussianEvent(name, mu)``.
+
+    Parameters
+    ----------
+    cells : ndarray of int64, shape (N,)
+        How many records each cell holds, below 2^62 together. N is a power of 2, at most 2^30.
+    mu : float
+        The privacy parameter; node noise has standard deviation `tree_gaussian_sensitivity` / mu,
+        rounded up.
+    relation : {"add-remove", "replace"}
+        Which tables are neighbours.
+    source : ByteSource
+        Where the random bits come from.
+
+    Returns
+    -------
+    ndarray of int64, shape (N,)
+        The noisy counts, saturating at the ends of int64.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is out of range, or the standard deviation exceeds 2**46.
+    """
+    # A product with a power of 2 is exact, or infinite, which the sampler refuses.
+    deviation = _gaussian_deviation(_levels(cells), mu, relation) * 2.0**_FINE_BITS
+    nodes = rounded_gaussian(deviation, 2 * len(cells) - 1, source)
+    fine = _sums_above_leaves(nodes, deviation)
+    return _add_counts(cells, (fine + (1 << _FINE_BITS - 1)) >> _FINE_BITS)
+
+
+def laplace_node_variance(
+    levels: int, epsilon: float, relation: Relation, *, published: bool = False
+) -> float:
+    """Variance of one node's noise in :func:`tree_laplace`, in squared counts.
+
+    Parameters
+    ----------
+    levels : int
+    epsilon : float
+    relation : {"add-remove", "replace"}
+    published : bool, default=False
+        All as there.
+
+    Returns
+    -------
+    float
+        Two noisy counts have this times :func:`shared_nodes` as their covariance.
+    """
+    half_rate = 0.5 / _laplace_scale(levels, epsilon, relation, published)
+    # exp(-1/scale) is 0 in float64 long before the hyperbolic sine overflows.
+    return 0.5 / math.sinh(half_rate) ** 2 if half_rate < 300.0 else 0.0
+
+
+def gaussian_node_variance(levels: int, mu: float, relation: Relation) -> float:
+    """Variance of one node's noise in :func:`tree_gaussian`, in squared counts.
+
+    Parameters
+    ----------
+    levels : int
+    mu : float
+    relation : {"add-remove", "replace"}
+        All as there.
+
+    Returns
+    -------
+    float
+        Two noisy counts have this times :func:`shared_nodes` as their covariance, before they are
+        rounded to whole counts.
+    """
+    return _gaussian_deviation(levels, mu, relation) ** 2
+
+
+def shared_nodes(
+    first: NDArray[np.int64], second: NDArray[np.int64], levels: int
+) -> NDArray[np.int64]:
+    """Count the nodes whose noise is in both of two noisy counts.
+
+    Parameters
+    ----------
+    first, second : ndarray of int64 that broadcast
+        Places in the result of a release, from 0 to 2^L - 1.
+    levels : int
+        L.
+
+    Returns
+    -------
+    ndarray of int64
+        From 1 to L + 1.
+    """
+    # The exponent of an integer below 2^53 is the number of its binary digits.
+    digits = np.frexp(np.asarray(first ^ second, dtype=np.float64))[1]
+    return levels + 1 - digits.astype(np.int64)
+
+
+def _levels(cells: NDArray[np.int64]) -> int:
+    size = len(cells)
+    if size.bit_count() != 1 or size > 1 << _MOST_LEVELS or cells.dtype != np.int64:
+        raise ParameterError(
+            f"cells has {size} entries of dtype {cells.dtype}; expected a power of 2 of int64"
+            f" counts, at most 2**{_MOST_LEVELS}"
+        )
+    return size.bit_length() - 1
+
+
+def _laplace_scale(levels: int, epsilon: float, relation: Relation, published: bool) -> float:
+    nodes = tree_sensitivity(levels, relation, published=published)
+    return max(quotient_up(nodes, epsilon, "epsilon"), SMALLEST_SCALE)
+
+
+def _gaussian_deviation(levels: int, mu: float, relation: Relation) -> float:
+    sensitivity = tree_gaussian_sensitivity(levels, relation)
+    return max(quotient_up(sensitivity, mu, "mu"), SMALLEST_SCALE * 2.0**-_FINE_BITS)
+
+
+def _sums_above_leaves(nodes: Integers, scale: float) -> Integers:
+    """Add each node's noise to all leaves below it, from the root down and in place."""
+    if scale > _LARGEST_INT64_SCALE:
+        nodes = nodes.astype(object)
+    width = 1
+    while 2 * width <= len(nodes):
+        above = nodes[width - 1 : 2 * width - 1]
+        nodes[2 * width - 1 : 4 * width - 1].reshape(width, 2)[...] += above[:, np.newaxis]
+        width *= 2
+    return nodes[width - 1 :]
+
+
+def _add_counts(cells: NDArray[np.int64], noise: Integers) -> NDArray[np.int64]:
+    total = add_exactly(np.cumsum(cells), noise)
+    ends = np.iinfo(np.int64)
+    return np.clip(total, ends.min, ends.max).astype(np.int64, copy=False)
