@@ -122,9 +122,15 @@ def _collect(value: object, shape: tuple[int, ...], name: str, flat: list[float]
 
 
 def fits(value: object, hint: object) -> bool:
-    """Tell whether a plain value has an annotated type: a scalar, a Literal or a union of them."""
+    """Tell whether a plain value has an annotated type: a scalar, a Literal, numbers or a union."""
     if get_origin(hint) in {Union, UnionType}:
         return any(fits(value, one) for one in get_args(hint))
+    if get_origin(hint) is tuple:  # JSON has only lists; an entry may be one number or several
+        entries = value if isinstance(value, list) else []
+        several = (entry if isinstance(entry, list) else [entry] for entry in entries)
+        return len(entries) == len(get_args(hint)) and all(
+            fits(number, float) for numbers in several for number in numbers
+        )
     if get_origin(hint) is Literal:
         return any(type(value) is type(one) and value == one for one in get_args(hint))
     if hint is float:

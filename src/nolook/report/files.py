@@ -7,6 +7,7 @@ that an interruption never leaves half of it under the name the user gave. Stand
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import uuid
 from collections.abc import Iterable, Iterator
@@ -14,7 +15,7 @@ from pathlib import Path
 
 from nolook.errors import NolookError, ParameterError
 
-__all__ = ["check_outputs", "one_line", "replacing", "write_text"]
+__all__ = ["check_outputs", "one_line", "replacing", "write_json", "write_text"]
 
 
 def one_line(text: object) -> str:
@@ -153,3 +154,21 @@ def write_text(path: Path, text: str) -> None:
     """
     with replacing(path) as part:
         part.write_bytes(text.encode("utf-8", errors="backslashreplace"))
+
+
+def write_json(path: Path, document: object) -> None:
+    """Write a whole file of JSON without NaN and infinities, or nothing.
+
+    Parameters
+    ----------
+    path : Path
+    document : object
+        Plain objects.
+
+    Raises
+    ------
+    NolookError
+        If it cannot be written.
+    """
+    content = json.dumps(document, ensure_ascii=False, allow_nan=False, indent=1)
+    write_text(path, content + "\n")

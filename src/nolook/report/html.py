@@ -6,24 +6,28 @@ import math
 import os
 from collections.abc import Sequence
 from html import escape
-from importlib.resources import files
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import nolook
-from nolook.privacy.guarantee import GaussianEvent
-from nolook.report._markup import count, meter, named, row, section, table_of
-from nolook.report.files import one_line, write_text
-from nolook.report.methods import (
-    FittedModel,
-    method_of,
-    own_parameters,
-    recipe_of,
+from nolook.report._markup import count, named, row, section, table_of
+from nolook.report._page import (
+    banner,
+    figures,
+    guarantee_section,
+    how_it_was_made,
+    page,
+    parameters_of,
+    privacy_figure,
+    selection_section,
+    spending_section,
 )
+from nolook.report.files import one_line, write_text
+from nolook.report.methods import FittedModel, method_of
 from nolook.report.picture import MOST_SHOWN, coefficient_picture, shortened
+from nolook.report.selectors import regression_of, selection_of
 from nolook.report.summary import (
     CONFIDENCE,
     Coefficient,
-    certainty_in_words,
     coefficients,
     estimate,
     has_intervals,
@@ -31,25 +35,16 @@ from nolook.report.summary import (
     label_range_in_words,
     number,
     origin_of_scales,
-    spending,
 )
-from nolook.report.wording import (
-    NOT_ESTIMATED,
-    failure_in_words,
-    method_in_words,
-    why_not_private,
-)
+from nolook.report.wording import NOT_ESTIMATED, failure_in_words, method_in_words
+
+if TYPE_CHECKING:
+    from nolook.report.selectors import Model
 
 __all__ = ["render", "write_report"]
 
 
-_POLICY = (
-    '<meta http-equiv="Content-Security-Policy" '
-    "content=\"default-src 'none'; style-src 'unsafe-inline'\">"
-)
-
-
-def write_report(model: FittedModel, path: str | os.PathLike[str], *, table: str) -> None:
+def write_report(model: Model, path: str | os.PathLike[str], *, table: str) -> None:
     """Write the report of a fitted model.
 
     Parameters
@@ -68,7 +63,7 @@ def write_report(model: FittedModel, path: str | os.PathLike[str], *, table: str
     write_text(Path(path), render(model, table=table))
 
 
-def render(model: FittedModel, *, table: str) -> str:
+def render(model: Model, *, table: str) -> str:
     """Make the report of a fitted model: everything in it was released, nothing else is shown.
 
     Parameters
@@ -82,62 +77,35 @@ def render(model: FittedModel, *, table: str) -> str:
     str
         A whole HTML page.
     """
-    found = coefficients(model)
-    label = model.scaling_.names[-1]
+    part = regression_of(model)
+    found = coefficients(part)
+    label = part.scaling_.names[-1]
     kind = "Private linear model" if model.privacy_.private else "Linear model, not private,"
-    title = f"{kind} of {one_line(label)}"
     body = [
-        '<p class="kicker">nolook report</p>',
         f"<h1>{kind} of {named(label)}</h1>",
-        _lead(table, label, len(found)),
-        "" if model.privacy_.private else _banner(model),
-        _failure(model),
+        _lead(model, table, label, len(found)),
+        banner(model),
+        _failure(part),
         _figures(model),
-        _guarantee(model),
-        _method(model),
-        _coefficients(model, found, label),
-        _fit(model, label),
-        _scales(model),
-        _spending(model),
+        guarantee_section(model),
+        selection_section(model),
+        _method(part),
+        _coefficients(part, found, label),
+        _fit(part, label),
+        _scales(part),
+        spending_section(model),
         _settings(model, table),
     ]
-    style = files("nolook.report").joinpath("report.css").read_text(encoding="utf-8")
-    return "\n".join(
-        [
-            "<!DOCTYPE html>",
-            '<html lang="en">',
-            "<head>",
-            '<meta charset="utf-8">',
-            # Nothing may be loaded or run, whatever a column is called.
-            _POLICY,
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f"<title>{escape(title)}</title>",
-            f"<style>\n{style}</style>",
-            "</head>",
-            "<body>",
-            "<main>",
-            *filter(None, body),
-            "</main>",
-            "</body>",
-            "</html>",
-            "",
-        ]
-    )
+    return page(f"{kind} of {one_line(label)}", body)
 
 
-def _lead(table: str, label: str, columns: int) -> str:
+def _lead(model: Model, table: str, label: str, columns: int) -> str:
+    selection = selection_of(model)
+    used = count(columns, "column")
+    if selection is not None:
+        used = f"{columns} of {count(selection.n_features_in_, 'column')}, chosen privately"
     return (
-        f'<p class="quiet">From the table {named(table)}: how {named(label)} depends on '
-        f"{count(columns, 'column')}.</p>"
-    )
-
-
-def _banner(model: FittedModel) -> str:
-    _, reason = why_not_private(model)
-    return (
-        '<div class="banner" role="alert"><strong>NOT PRIVATE</strong>'
-        f"<p>{escape(reason)} This page is for experiments with public data; "
-        "do not give it out as a private release.</p></div>"
+        f'<p class="quiet">From the table {named(table)}: how {named(label)} depends on {used}.</p>'
     )
 
 
@@ -146,45 +114,19 @@ def _failure(model: FittedModel) -> str:
     return "" if failure is None else f'<p class="notice" role="status">{escape(failure)}</p>'
 
 
-def _figures(model: FittedModel) -> str:
-    guarantee = model.privacy_
-    if guarantee.private:
-        privacy = "Privacy loss", f"epsilon {number(guarantee.epsilon)}"
-        shown = [(*privacy, f"delta {number(guarantee.delta)}")]
-    else:
-        shown = [("Privacy", "none", escape(why_not_private(model)[0]))]
+def _figures(model: Model) -> str:
+    part = regression_of(model)
+    shown = [privacy_figure(model)]
     for head, short, value, ends in (
-        ("Variance explained", "R²", model.r2_, model.r2_interval_),
-        ("Typical error", "RMSE", model.rmse_, model.rmse_interval_),
+        ("Variance explained", "R²", part.r2_, part.r2_interval_),
+        ("Typical error", "RMSE", part.rmse_, part.rmse_interval_),
     ):
         if value is None:
             shown.append((head, "unknown", NOT_ESTIMATED))
         else:
             small = f"interval {NOT_ESTIMATED}" if ends is None else interval(ends)
             shown.append((head, f"{short} {number(value)}", small))
-    cards = "\n".join(
-        f'<div><dt>{head}</dt><dd><span class="big">{big}</span><br>'
-        f'<span class="quiet">{small}</span></dd></div>'
-        for head, big, small in shown
-    )
-    return f'<dl class="figures">\n{cards}\n</dl>'
-
-
-def _guarantee(model: FittedModel) -> str:
-    guarantee = model.privacy_
-    meaning = (
-        "The guarantee holds for any table and against someone who knows all of its other rows. "
-        "The number of rows is protected too, which is why this page does not tell it. What is "
-        "true of the population can still be learned: that is what the model is for."
-    )
-    return section(
-        "guarantee",
-        "The guarantee",
-        f"<p>{escape(guarantee.in_words())}</p>",
-        f"<p>{escape(certainty_in_words(guarantee))}</p>" if guarantee.private else "",
-        f'<p class="quiet">{meaning}</p>' if guarantee.private else "",
-        kind="guarantee",
-    )
+    return figures(shown)
 
 
 def _method(model: FittedModel) -> str:
@@ -305,51 +247,15 @@ def _limit(value: float) -> str:
     return number(value) if math.isfinite(value) else "none"
 
 
-def _spending(model: FittedModel) -> str:
-    parts = spending(model.privacy_)
-    squares = (
-        "The parts of Gaussian noise compose: the squares of their mu add up. "
-        if any(isinstance(event, GaussianEvent) for event in model.privacy_.mechanisms)
-        else ""
+def _settings(model: Model, table: str) -> str:
+    part = regression_of(model)
+    return how_it_was_made(
+        model,
+        [
+            ("Table", table),
+            ("Label", part.scaling_.names[-1]),
+            ("Columns", ", ".join(part.scaling_.names[:-1])),
+            ("Method", method_of(part) or type(part).__name__),
+            *parameters_of(part, "Parameters of the method"),
+        ],
     )
-    rows = (row(part.name, (part.mechanism, part.cost, meter(part.share))) for part in parts)
-    return section(
-        "spending",
-        "What was spent on what",
-        table_of(
-            f"{count(len(parts), 'noisy release')}, which together stay within the budget",
-            ("Released", "Mechanism", "Cost", "Share of the budget"),
-            rows,
-        ),
-        f'<p class="note">{squares}'
-        "Everything else on this page was computed from these releases and costs nothing.</p>",
-    )
-
-
-def _settings(model: FittedModel, table: str) -> str:
-    guarantee = model.privacy_
-    origin = (
-        ("Noise", "operating system's entropy")
-        if guarantee.private
-        else ("Not private because of", why_not_private(model)[0])
-    )
-    settings = [
-        ("Table", table),
-        ("Label", model.scaling_.names[-1]),
-        ("Columns", ", ".join(model.scaling_.names[:-1])),
-        ("Method", method_of(model) or type(model).__name__),
-        *_parameters(model),
-        ("epsilon", repr(guarantee.epsilon)),
-        ("delta", repr(guarantee.delta)),
-        ("Neighbouring tables", f"{guarantee.relation} of one {guarantee.unit}"),
-        ("Missing values", recipe_of(model)["missing"]),
-        origin,
-        ("Made with", f"nolook {nolook.__version__}"),
-    ]
-    entries = "\n".join(f"<dt>{head}</dt><dd>{named(str(value))}</dd>" for head, value in settings)
-    return section("settings", "How it was made", f'<dl class="settings">\n{entries}\n</dl>')
-
-
-def _parameters(model: FittedModel) -> list[tuple[str, str]]:
-    own = ", ".join(f"{name}={value!r}" for name, value in own_parameters(model).items())
-    return [("Parameters of the method", own)] if own else []

@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nolook.algorithms.scaling import Scaling
+    from nolook.estimators._selector import PrivateSelector
     from nolook.privacy.guarantee import PrivacyGuarantee
     from nolook.privacy.ledger import Ledger
+    from nolook.report.selectors import Release
     from nolook.tables import Table
 
 __all__ = [
@@ -55,7 +57,7 @@ _OPTIONS = {
 # Parameters all methods have; the guarantee holds the first two, a seed is never kept.
 _COMMON = frozenset({"epsilon", "delta", "random_state"})
 # Settings that take the guarantee away.
-_UNPROVED = frozenset({("guarantee", "paper"), ("bounds", "oracle")})
+_UNPROVED = frozenset({("guarantee", "paper"), ("bounds", "oracle"), ("ranges", "oracle")})
 
 #: Called with a step's name, how many steps are done and how many there are.
 Progress: TypeAlias = Callable[[str, int, int], None]
@@ -193,12 +195,12 @@ def method_parameters(method: str, options: Mapping[str, object]) -> dict[str, A
     return chosen
 
 
-def own_parameters(model: FittedModel) -> dict[str, Any]:
-    """Return the parameters of a model's method, without those that all methods have.
+def own_parameters(model: FittedModel | PrivateSelector) -> dict[str, Any]:
+    """Return the parameters of a method or selector, without those that all of them have.
 
     Parameters
     ----------
-    model : fitted estimator
+    model : estimator
 
     Returns
     -------
@@ -246,7 +248,7 @@ def has_failed(model: FittedModel) -> bool:
     return bool(getattr(model, "failed_", False))
 
 
-def recipe_of(model: FittedModel) -> dict[str, Any]:
+def recipe_of(model: Release) -> dict[str, Any]:
     """Return how to read another table the way the model's own was read.
 
     Parameters
@@ -259,6 +261,8 @@ def recipe_of(model: FittedModel) -> dict[str, Any]:
         Arguments of :func:`nolook.read_table`, apart from the target. A model of arrays or frames
         asks for columns of the same names.
     """
-    columns = list(model.scaling_.names[:-1])
-    plain: dict[str, Any] = {"features": columns, "categories": {}, "missing": "error"}
-    return getattr(model, "recipe_", plain)
+    known: dict[str, Any] | None = getattr(model, "recipe_", None)
+    if known is not None:
+        return known
+    columns = list(cast("FittedModel", model).scaling_.names[:-1])
+    return {"features": columns, "categories": {}, "missing": "error"}

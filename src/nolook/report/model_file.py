@@ -6,105 +6,31 @@ they come back bit for bit.
 
 from __future__ import annotations
 
-import json
-import math
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from types import NoneType
-from typing import Any, get_type_hints
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 import nolook
-from nolook.algorithms.scaling import Scaling
-from nolook.errors import ModelFileError, ParameterError
-from nolook.privacy.guarantee import Budget, PrivacyGuarantee
-from nolook.report._strict import Broken, array, fits, keys, limit, names, parse, read, text
-from nolook.report.files import one_line, write_text
-from nolook.report.methods import (
-    METHODS,
-    FittedModel,
-    estimator_class,
-    has_failed,
-    method_of,
-    own_parameters,
-    recipe_of,
-    unproved_settings,
-)
-from nolook.tables.design import Feature
+from nolook.errors import ModelFileError
+from nolook.estimators.pipeline import PrivatePipeline
+from nolook.report._model_content import model_content, model_from
+from nolook.report._pipeline_content import pipeline_content, pipeline_from
+from nolook.report._strict import Broken, parse, read, text
+from nolook.report.files import one_line, write_json
+
+if TYPE_CHECKING:
+    from nolook.report.selectors import Model
 
 __all__ = ["load", "save"]
 
 _FORMAT = "nolook-model"
-_SCHEMA_VERSION = 2
+# What reads and writes each kind of file: a model of all columns, and one of columns chosen.
+_MODEL, _PIPELINE = 2, 3
+_READERS: dict[int, Callable[[object], Model]] = {_MODEL: model_from, _PIPELINE: pipeline_from}
 
 
-@dataclass(frozen=True, slots=True)
-class _Numbers:
-    """One fitted attribute and its place in the file.
-
-    Parameters
-    ----------
-    key : str
-        In the file.
-    attribute : str
-        Of the estimator.
-    shape : callable
-        Maps the number of features to the shape of the array; ``()`` is a plain float.
-    ordered : bool
-        Whether the last axis holds a lower and an upper end.
-    optional : bool
-        Whether a method need not estimate it: the attribute is then None and the file has null.
-    """
-
-    key: str
-    attribute: str
-    shape: Callable[[int], tuple[int, ...]]
-    ordered: bool = False
-    optional: bool = False
-
-
-def _single(_: int) -> tuple[int, ...]:
-    return ()
-
-
-def _pair(_: int) -> tuple[int, ...]:
-    return (2,)
-
-
-# Every number of a fitted model; METRICS are those kept under the key "metrics".
-_MODEL = (
-    _Numbers("coef", "coef_", lambda features: (features,)),
-    _Numbers(
-        "coef_interval",
-        "coef_interval_",
-        lambda features: (features, 2),
-        ordered=True,
-        optional=True,
-    ),
-    _Numbers("intercept", "intercept_", _single),
-    _Numbers("intercept_interval", "intercept_interval_", _pair, ordered=True, optional=True),
-)
-_METRICS = (
-    _Numbers("r2", "r2_", _single, optional=True),
-    _Numbers("r2_interval", "r2_interval_", _pair, ordered=True, optional=True),
-    _Numbers("rmse", "rmse_", _single, optional=True),
-    _Numbers("rmse_interval", "rmse_interval_", _pair, ordered=True, optional=True),
-)
-_SCALES = ("center", "scale")
-_POLICIES = ("error", "drop-row", "zero")
-_KEYS = frozenset(
-    {"format", "schema_version", "nolook_version", "method", "parameters", "recipe", "features"}
-    | {"label_range", "row_norm", "scaling", "metrics", "budget", "privacy"}
-    | {field.key for field in _MODEL}
-)
-_OPTIONAL_KEYS = frozenset({"failed"})
-
-
-def save(model: FittedModel, path: str | os.PathLike[str]) -> None:
+def save(model: Model, path: str | os.PathLike[str]) -> None:
     """Write a fitted model to a JSON file.
 
     The file appears whole or not at all; an older one of the same name is replaced.
@@ -112,7 +38,7 @@ def save(model: FittedModel, path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     model : fitted estimator
-        Such as :class:`nolook.LinearRegression`.
+        Such as :class:`nolook.LinearRegression`, or a :class:`nolook.PrivatePipeline`.
     path : path-like
         Where to write.
 
@@ -124,12 +50,19 @@ def save(model: FittedModel, path: str | os.PathLike[str]) -> None:
     NolookError
         If the file cannot be written.
     """
-    document = _to_document(model)
-    content = json.dumps(document, ensure_ascii=False, allow_nan=False, indent=1)
-    write_text(Path(path), content + "\n")
+    if isinstance(model, PrivatePipeline):
+        version, content = _PIPELINE, pipeline_content(model)
+    else:
+        version, content = _MODEL, model_content(model)
+    head = {
+        "format": _FORMAT,
+        "schema_version": version,
+        "nolook_version": nolook.__version__,
+    }
+    write_json(Path(path), head | content)
 
 
-def load(path: str | os.PathLike[str]) -> FittedModel:
+def load(path: str | os.PathLike[str]) -> Model:
     """Read a model that :func:`save` wrote.
 
     Parameters
@@ -150,201 +83,21 @@ def load(path: str | os.PathLike[str]) -> FittedModel:
     """
     place = Path(path)
     try:
-        return _from_document(parse(read(place)))
+        document = parse(read(place))
+        return _reader(document)(document)
     except Broken as broken:
         raise ModelFileError(f"{one_line(place)} is not a model file: {one_line(broken)}") from None
 
 
-def _to_document(model: FittedModel) -> dict[str, Any]:
-    method = method_of(model)
-    if method is None or not hasattr(model, "privacy_"):
-        known = ", ".join(name for _, name in METHODS.values())
-        raise ParameterError(
-            f"model is of type {type(model).__name__}; expected a fitted {known} (call fit first)"
-        )
-    scaling = model.scaling_
-    columns = list(scaling.names)
-    return {
-        "format": _FORMAT,
-        "schema_version": _SCHEMA_VERSION,
-        "nolook_version": nolook.__version__,
-        "method": method,
-        "parameters": _parameters(model),
-        # Columns of arrays have no names, so scikit-learn asks for none when predicting.
-        "recipe": recipe_of(model) if hasattr(model, "feature_names_in_") else None,
-        "features": columns[:-1],
-        **{field.key: _plain(getattr(model, field.attribute)) for field in _MODEL},
-        "label_range": [_finite(end) for end in model.label_range_],
-        "row_norm": _finite(model.row_norm_),
-        "scaling": {
-            "names": columns,
-            **{key: _plain(getattr(scaling, key)) for key in _SCALES},
-            "visible": [bool(seen) for seen in scaling.visible],
-            "limit": _finite(scaling.limit),
-        },
-        "metrics": {field.key: _plain(getattr(model, field.attribute)) for field in _METRICS},
-        "budget": model.privacy_.budget.to_dict(),
-        "privacy": model.privacy_.to_dict(),
-        **({"failed": has_failed(model)} if hasattr(model, "failed_") else {}),
-    }
-
-
-def _plain(value: object) -> Any:  # noqa: ANN401 -- a float or nested lists of them
-    return None if value is None else np.asarray(value, dtype=np.float64).tolist()
-
-
-def _finite(value: float) -> float | None:
-    """Return a number, None for an infinite one: JSON has none."""
-    return float(value) if math.isfinite(value) else None
-
-
-def _parameters(model: FittedModel) -> dict[str, Any]:
-    plain: dict[str, Any] = {}
-    for name, value in own_parameters(model).items():
-        own = value.item() if isinstance(value, np.generic) else value
-        if not any(fits(own, kind) for kind in (str, int, float, bool, NoneType)):
-            raise ParameterError(
-                f"{name} is of type {type(value).__name__} or not finite; expected a text, a "
-                "number, True, False or None, so that the model can be saved (set a plain value)"
-            )
-        plain[name] = own
-    return plain
-
-
-def _from_document(document: dict[str, Any]) -> FittedModel:
-    _check_format(document)
-    keys(document, _KEYS, "the file", _OPTIONAL_KEYS)
-    text(document["nolook_version"], "nolook_version")
-    method = text(document["method"], "method")
-    if method not in METHODS:
-        raise Broken(f"expected method to be one of {', '.join(METHODS)}")
-    features = names(document["features"], "features")
-    privacy = _privacy(document["privacy"])
-    if _budget(document["budget"]) != privacy.budget:
-        raise Broken("expected budget to be the epsilon and delta of privacy")
-    maker = estimator_class(method)
-    parameters = _checked_parameters(document["parameters"], maker, privacy)
-    model = maker(epsilon=privacy.epsilon, delta=privacy.delta, **parameters)
-    metrics = keys(document["metrics"], frozenset(f.key for f in _METRICS), "metrics")
-    for field, place in ((f, p) for fs, p in ((_MODEL, document), (_METRICS, metrics)) for f in fs):
-        setattr(model, field.attribute, _numbers(place[field.key], field, len(features)))
-    model.label_range_ = _label_range(document["label_range"])
-    if document["row_norm"] is not None:
-        model.row_norm_ = _positive(document["row_norm"], "row_norm")
-    model.scaling_ = _scaling(document["scaling"], features)
-    model.privacy_ = privacy
-    model.n_features_in_ = len(features)
-    if document["recipe"] is not None:
-        model.recipe_ = _recipe(document["recipe"], features)
-        model.feature_names_in_ = np.array(features, dtype=object)
-    if "failed" in document:
-        _set_failed(model, document["failed"])
-    return model
-
-
-def _check_format(document: dict[str, Any]) -> None:
-    if document.get("format") != _FORMAT:
+def _reader(document: dict[str, Any]) -> Callable[[object], Model]:
+    """Take the head off a document; return what reads the rest."""
+    if document.pop("format", None) != _FORMAT:
         raise Broken(f'expected "format": "{_FORMAT}"')
-    version = document.get("schema_version")
-    if type(version) is not int or version != _SCHEMA_VERSION:
-        raise Broken(f"expected schema_version {_SCHEMA_VERSION}; another one needs another nolook")
-
-
-def _checked_parameters(
-    value: object, maker: Callable[..., FittedModel], privacy: PrivacyGuarantee
-) -> dict[str, Any]:
-    """Return the parameters of a method if its class declares them with these types."""
-    expected = own_parameters(maker())
-    parameters = keys(value, frozenset(expected), "parameters")
-    hints = get_type_hints(maker.__init__)
-    for name, given in parameters.items():
-        if not fits(given, hints[name]):
-            raise Broken(f"parameters.{name} has a value of the wrong type")
-    settings = unproved_settings(parameters)
-    if settings and privacy.private:
-        raise Broken(f"expected privacy.private to be false with {settings[0]}")
-    return parameters
-
-
-def _set_failed(model: FittedModel, value: object) -> None:
-    if not isinstance(value, bool):
-        raise Broken("expected failed to be true or false")
-    if value and np.any(model.coef_):
-        raise Broken("expected coef to hold zeros where failed is true")
-    vars(model)["failed_"] = value
-
-
-def _label_range(value: object) -> tuple[float, float]:
-    if not isinstance(value, list) or len(value) != 2:
-        raise Broken("expected label_range to have 2 entries")
-    low, high = (limit(end, "label_range", s) for end, s in zip(value, (-1.0, 1.0), strict=True))
-    if low > high:
-        raise Broken("expected label_range to hold lower ends before upper ends")
-    return low, high
-
-
-def _positive(value: object, name: str) -> float:
-    size = limit(value, name)
-    if not size > 0:
-        raise Broken(f"expected {name} to be a number above 0")
-    return size
-
-
-def _numbers(value: object, field: _Numbers, features: int) -> NDArray[np.float64] | float | None:
-    if value is None and field.optional:
-        return None
-    found = array(value, field.shape(features), field.key)
-    if field.ordered and (found[..., 0] > found[..., 1]).any():
-        raise Broken(f"expected {field.key} to hold lower ends before upper ends")
-    return found if found.shape else float(found)
-
-
-def _scaling(value: object, features: tuple[str, ...]) -> Scaling:
-    parts = keys(value, frozenset({"names", *_SCALES, "visible", "limit"}), "scaling")
-    columns = names(parts["names"], "scaling.names")
-    if columns[:-1] != features:
-        raise Broken("expected scaling.names to be the features and the label")
-    center, scale = (array(parts[key], (len(columns),), f"scaling.{key}") for key in _SCALES)
-    if not (scale > 0).all():
-        raise Broken("expected scaling.scale to hold numbers above 0")
-    visible = parts["visible"]
-    if not isinstance(visible, list) or [type(seen) for seen in visible] != [bool] * len(columns):
-        raise Broken(f"expected scaling.visible to have {len(columns)} times true or false")
-    largest = _positive(parts["limit"], "scaling.limit")
-    return Scaling(columns, center, scale, np.array(visible), largest)
-
-
-def _budget(value: object) -> Budget:
-    try:
-        return Budget.from_dict(value)
-    except ParameterError as error:
-        raise Broken(f"in budget, {error}") from None
-
-
-def _privacy(value: object) -> PrivacyGuarantee:
-    if not isinstance(value, dict):
-        raise Broken("expected privacy to be an object")
-    try:
-        guarantee = PrivacyGuarantee.from_dict(value)
-    except (ParameterError, TypeError) as error:
-        raise Broken(f"in privacy, {error}") from None
-    if not guarantee.mechanisms:
-        raise Broken("in privacy, expected at least one mechanism")
-    return guarantee
-
-
-def _recipe(value: object, features: tuple[str, ...]) -> dict[str, Any]:
-    """Return how to read a table, if it gives just these features."""
-    recipe = keys(value, frozenset({"features", "categories", "missing"}), "recipe")
-    columns = names(recipe["features"], "recipe.features")
-    levels = recipe["categories"]
-    if not isinstance(levels, dict) or not levels.keys() <= set(columns):
-        raise Broken("expected recipe.categories to give the levels of some of recipe.features")
-    for column, known in levels.items():
-        names(known, f"recipe.categories of {column!r}")
-    if recipe["missing"] not in _POLICIES:
-        raise Broken(f"expected recipe.missing to be one of {', '.join(_POLICIES)}")
-    given = (Feature(column, levels.get(column)).names for column in columns)
-    if tuple(name for several in given for name in several) != features:
-        raise Broken("expected recipe to give just the features")
-    return recipe
+    version = document.pop("schema_version", None)
+    if type(version) is not int or version not in _READERS:
+        known = " or ".join(map(str, _READERS))
+        raise Broken(f"expected schema_version {known}; another one needs another nolook")
+    if "nolook_version" not in document:
+        raise Broken("the key 'nolook_version' is missing")
+    text(document.pop("nolook_version"), "nolook_version")
+    return _READERS[version]

@@ -6,7 +6,7 @@ nothing numeric, so that ``nolook ledger`` is quick; a model brings its numbers 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rich import box
@@ -17,21 +17,30 @@ from rich.text import Text
 from nolook.privacy.ledger import amount_text
 from nolook.report.files import one_line
 from nolook.report.methods import method_of
+from nolook.report.selectors import (
+    chosen_columns,
+    regression_of,
+    selection_of,
+    selector_of,
+    steps,
+)
 from nolook.report.wording import NOT_ESTIMATED, failure_in_words, why_not_private
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from nolook.estimators._selector import PrivateSelector
     from nolook.privacy.ledger import Ledger
     from nolook.report.methods import FittedModel
+    from nolook.report.selectors import Model, Release
 
-__all__ = ["print_history", "print_ledger", "print_model"]
+__all__ = ["print_history", "print_ledger", "print_model", "print_selection"]
 
 _MOST_ROWS = 20
 
 
 def print_model(
-    console: Console, model: FittedModel, *, model_file: Path, report_file: Path | None
+    console: Console, model: Model, *, model_file: Path, report_file: Path | None
 ) -> None:
     """Print coefficients with intervals, the fit, the guarantee and where the files lie.
 
@@ -42,27 +51,88 @@ def print_model(
     model_file, report_file : Path
         What was written.
     """
-    _say(console, f"method: {method_of(model) or type(model).__name__}")
-    failure = failure_in_words(model)
+    part, selection = regression_of(model), selection_of(model)
+    if selection is not None:
+        _say_chosen(console, selection, part.scaling_.names[-1])
+    _say(console, f"method: {method_of(part) or type(part).__name__}")
+    failure = failure_in_words(part)
     if failure is not None:
         _say(console, failure, style="bold yellow")
-    console.print(_coefficients(model))
-    _say(console, _fit(model))
-    hidden = sum(not seen for seen in model.scaling_.visible)
+    console.print(_coefficients(part))
+    _say(console, _fit(part))
+    hidden = sum(not seen for seen in part.scaling_.visible)
     if hidden:
         _say(
             console,
-            f"{hidden} of {len(model.scaling_.names)} columns did not stand out from the noise: "
+            f"{hidden} of {len(part.scaling_.names)} columns did not stand out from the noise: "
             "too few rows for this budget",
             style="yellow",
         )
-    if not model.privacy_.private:
-        _, reason = why_not_private(model)
+    if selection is not None:
+        console.print(_spent(model))
+    _say_guarantee(console, model)
+    _say_files(console, {"model": model_file, "report": report_file})
+
+
+def print_selection(
+    console: Console,
+    selector: PrivateSelector,
+    *,
+    target: str,
+    selection_file: Path,
+    report_file: Path | None,
+) -> None:
+    """Print the columns chosen, what was spent, the guarantee and where the files lie.
+
+    Parameters
+    ----------
+    console : Console
+    selector : fitted selector
+    target : str
+        The label.
+    selection_file, report_file : Path
+        What was written.
+    """
+    _say_chosen(console, selector, target)
+    console.print(_spent(selector))
+    _say_guarantee(console, selector)
+    _say_files(console, {"selection": selection_file, "report": report_file})
+
+
+def _say_chosen(console: Console, selector: PrivateSelector, label: str) -> None:
+    chosen, ordered = chosen_columns(selector)
+    how = selector_of(selector) or type(selector).__name__
+    many = f"{len(chosen)} of {selector.n_features_in_} columns"
+    order = "in this order" if ordered else "in the table's order"
+    _say(console, f"{one_line(label)}: {many}, chosen by {how}, {order}", style="bold")
+    for name in chosen:
+        _say(console, f"  {one_line(name)}", whole=True)
+
+
+def _spent(release: Release) -> Table:
+    from nolook.report.summary import number, spending
+
+    table = _table("spent", ("", "mechanism", "cost"))
+    for step, part in steps(release):
+        guarantee = part.privacy_
+        cost = f"epsilon = {number(guarantee.epsilon)}, delta = {number(guarantee.delta)}"
+        table.add_row(step, "", cost)
+        for one in spending(guarantee):
+            table.add_row(f"  {one.name}", one.mechanism, one.cost)
+    return table
+
+
+def _say_guarantee(console: Console, release: Release) -> None:
+    if not release.privacy_.private:
+        _, reason = why_not_private(release)
         _say(console, f"NOT PRIVATE: {reason}", style="bold red")
-    _say(console, model.privacy_.in_words())
-    _say(console, f"model: {one_line(model_file)}", whole=True)
-    if report_file is not None:
-        _say(console, f"report: {one_line(report_file)}", whole=True)
+    _say(console, release.privacy_.in_words())
+
+
+def _say_files(console: Console, written: Mapping[str, Path | None]) -> None:
+    for kind, path in written.items():
+        if path is not None:
+            _say(console, f"{kind}: {one_line(path)}", whole=True)
 
 
 def _coefficients(model: FittedModel) -> Table:

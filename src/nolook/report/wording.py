@@ -5,6 +5,8 @@ Standard library only.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from nolook.report.methods import (
     FittedModel,
     has_failed,
@@ -12,11 +14,17 @@ from nolook.report.methods import (
     own_parameters,
     unproved_settings,
 )
+from nolook.report.selectors import selector_of, steps
+
+if TYPE_CHECKING:
+    from nolook.estimators._selector import PrivateSelector
+    from nolook.report.selectors import Release
 
 __all__ = [
     "NOT_ESTIMATED",
     "failure_in_words",
     "method_in_words",
+    "selector_in_words",
     "why_not_private",
 ]
 
@@ -50,6 +58,23 @@ _METHODS = {
     ),
 }
 
+_SELECTORS = {
+    "kendall": (
+        "Kendall selection: columns are drawn one after the other. A column counts by its rank "
+        "correlation with the label, less its mean rank correlation with the columns drawn "
+        "before it, and one that counts more is the likelier."
+    ),
+    "lasso": (
+        "Lasso selection: the rows are dealt into many groups at random, each group gets a Lasso "
+        "model that votes for the columns with its largest coefficients, and columns are drawn one "
+        "after the other, one with more votes the likelier."
+    ),
+    "sis": (
+        "Sure independence screening: every column is scored by itself, by how closely it goes "
+        "along with the label, and columns are drawn so that high scores are the likelier."
+    ),
+}
+
 
 def method_in_words(model: FittedModel) -> str:
     """Say how a model was made, for someone who knows least squares.
@@ -64,6 +89,21 @@ def method_in_words(model: FittedModel) -> str:
         One or two sentences, empty for an unknown class.
     """
     return _METHODS.get(method_of(model) or "", "")
+
+
+def selector_in_words(selector: PrivateSelector) -> str:
+    """Say how columns were chosen.
+
+    Parameters
+    ----------
+    selector : fitted selector
+
+    Returns
+    -------
+    str
+        One or two sentences, empty for an unknown class.
+    """
+    return _SELECTORS.get(selector_of(selector) or "", "")
 
 
 def failure_in_words(model: FittedModel) -> str | None:
@@ -87,12 +127,12 @@ def failure_in_words(model: FittedModel) -> str | None:
     )
 
 
-def why_not_private(model: FittedModel) -> tuple[str, str]:
+def why_not_private(release: Release) -> tuple[str, str]:
     """Say why a result has no guarantee.
 
     Parameters
     ----------
-    model : fitted estimator
+    release : fitted estimator
         Its guarantee is not private.
 
     Returns
@@ -100,7 +140,8 @@ def why_not_private(model: FittedModel) -> tuple[str, str]:
     short, long : str
         A few words, and a sentence.
     """
-    settings = " and ".join(unproved_settings(own_parameters(model)))
+    given = (unproved_settings(own_parameters(part)) for _, part in steps(release))
+    settings = " and ".join(setting for several in given for setting in several)
     if settings:
         return settings, f"It was made with {settings}, for which no guarantee for rows is proved."
     sentence = (

@@ -1,0 +1,124 @@
+"""The command line: parse, call the public functions, print.
+
+Every command is a function in a module of its own, registered here in the order of the help.
+Nothing numeric is imported until a command needs it. Every error is one line on standard error;
+an unexpected one is named by its type only, since its message may quote data.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import threading
+import warnings
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+from typer.main import get_command
+
+import nolook
+from nolook.cli._fit import fit
+from nolook.cli._ledger import ledger_app
+from nolook.cli._predict import predict
+from nolook.cli._select import select
+from nolook.errors import NolookError
+from nolook.report.files import one_line
+
+__all__ = ["app", "main"]
+
+_INTERRUPTED = 130
+
+app = typer.Typer(
+    help="Private linear models of tables nobody may look at, with nothing to set but the budget.",
+    add_completion=False,
+)
+for _command in (fit, select, predict):
+    app.command()(_command)
+app.add_typer(ledger_app, name="ledger")
+
+
+def main() -> None:
+    """Run the command line and exit with its status."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")  # names may hold any letter
+    sys.exit(_run(sys.argv[1:]))
+
+
+def _run(arguments: Sequence[str]) -> int:
+    """Run one command; return its exit status."""
+    debug = os.environ.get("NOLOOK_DEBUG", "") not in {"", "0"}
+    if not debug:
+        _silence_libraries()
+    try:
+        return _invoke(arguments)
+    except NolookError as error:
+        return _complain(str(error), error.exit_status)
+    except typer.TyperException as error:
+        return _complain(_usage(error), error.exit_code)
+    except (KeyboardInterrupt, typer.Abort):
+        return _INTERRUPTED
+    except Exception as error:
+        if debug:
+            raise
+        command = next(iter(arguments), "nolook")  # it was found, so this is its name
+        return _complain(
+            f"internal error in {command}: {type(error).__name__} "
+            "(NOLOOK_DEBUG=1 shows more, and may show data)",
+            NolookError.exit_status,
+        )
+
+
+def _invoke(arguments: Sequence[str]) -> int:
+    status = get_command(app).main(list(arguments), prog_name="nolook", standalone_mode=False)
+    return status if isinstance(status, int) else 0
+
+
+def _usage(error: typer.TyperException) -> str:
+    """Say what is wrong with the words given, and where to read what was expected."""
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context is not None else "nolook"
+    return f"{error.format_message().rstrip('.')} (see {command} --help)"
+
+
+def _silence_libraries() -> None:
+    """Keep other libraries' warnings, logs and threads' tracebacks, which may quote data, quiet."""
+    warnings.simplefilter("ignore")
+    logging.disable()
+    threading.excepthook = lambda _: None
+    sys.unraisablehook = lambda _: None
+
+
+def _complain(message: str, status: int) -> int:
+    line = " ".join(one_line(part) for part in message.split())
+    sys.stderr.write(f"nolook: error: {line}\n")
+    return status
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        sys.stdout.write(f"nolook {nolook.__version__}\n")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def _root(
+    context: typer.Context,
+    version: Annotated[  # noqa: ARG001 -- its callback does the work
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    _help_without_command(context)
+
+
+@ledger_app.callback(invoke_without_command=True)
+def _ledger_root(context: typer.Context) -> None:
+    _help_without_command(context)
+
+
+def _help_without_command(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        sys.stdout.write(context.get_help() + "\n")

@@ -1,0 +1,166 @@
+"""``nolook fit``: a private linear model, perhaps of columns chosen privately."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import nolook
+from nolook._validation import (
+    check_choice,
+    check_delta,
+    check_epsilon,
+    check_fraction,
+    check_random_state,
+)
+from nolook.cli._options import (
+    CategoriesOption,
+    DeltaOption,
+    EpsilonOption,
+    FeaturesOption,
+    LedgerOption,
+    MissingOption,
+    QuietOption,
+    RandomStateOption,
+    ReportOption,
+    TableArgument,
+    TargetOption,
+    count_or_auto,
+    table_options,
+)
+from nolook.cli._release import console, fit_table, main_output
+from nolook.errors import ParameterError
+from nolook.report.methods import METHODS, check_method, estimator_class, method_parameters
+from nolook.report.selectors import (
+    DEFAULT_SELECTOR,
+    SELECTORS,
+    check_selector,
+    selector_class,
+)
+
+__all__ = ["fit"]
+
+_ON_FAILURE = ("raise", "constant")
+# So that a seed gives the selection other noise than the regression.
+_OTHER_SEED = 2**32
+
+
+def fit(  # noqa: PLR0917 -- Typer gives every option by name
+    table: TableArgument,
+    target: TargetOption,
+    epsilon: EpsilonOption,
+    delta: DeltaOption,
+    features: FeaturesOption = None,
+    categories: CategoriesOption = None,
+    missing: MissingOption = None,
+    method: Annotated[
+        str, typer.Option(metavar="|".join(("auto", *METHODS)), help="How to fit.")
+    ] = "auto",
+    bound_x: Annotated[
+        float | None,
+        typer.Option(metavar="B", help="For adassp: a public bound on the norm of a row."),
+    ] = None,
+    bound_y: Annotated[
+        float | None,
+        typer.Option(metavar="B", help="For adassp: a public bound on the size of the label."),
+    ] = None,
+    on_failure: Annotated[
+        str | None,
+        typer.Option(
+            metavar="|".join(_ON_FAILURE),
+            help="For tukey: what a failed private test does; by default it is an error.",
+        ),
+    ] = None,
+    select: Annotated[
+        str | None,
+        typer.Option(metavar="K|auto", help="Choose so many columns privately first."),
+    ] = None,
+    selector: Annotated[
+        str | None,
+        typer.Option(
+            metavar="|".join(SELECTORS),
+            help=f"How to choose them; {DEFAULT_SELECTOR} if not given.",
+        ),
+    ] = None,
+    split: Annotated[
+        float | None,
+        typer.Option(metavar="S", help="Share of epsilon for choosing them; 0.2 if not given."),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The model file; by default TABLE.model.json here."),
+    ] = None,
+    report: ReportOption = None,
+    ledger: LedgerOption = None,
+    random_state: RandomStateOption = None,
+    quiet: QuietOption = False,
+) -> None:
+    """Fit a private linear model of a table and write it to a file."""
+    budget = {
+        "epsilon": check_epsilon(epsilon, "--epsilon"),
+        "delta": check_delta(delta, "--delta"),
+    }
+    check_random_state(random_state, "--random-state")
+    chosen = check_method(method, "--method")
+    parameters = _method_parameters(chosen, bound_x, bound_y, on_failure)
+    first = _selection(select, selector, split, random_state)
+    options = table_options(features, categories, missing)
+    model_file = main_output(output, "model.json", table=table, report=report, ledger=ledger)
+
+    model: Any = estimator_class(chosen)(**budget, random_state=random_state, **parameters)
+    if first is not None:
+        name, arguments, share = first
+        model = nolook.make_private_pipeline(
+            selector_class(name)(**arguments), model, **budget, **share
+        )
+    fit_table(model, table, target, options, ledger=ledger, quiet=quiet)
+    nolook.save(model, model_file)
+    if report is not None:
+        from nolook.report.html import write_report
+
+        write_report(model, report, table=table.name)
+    if not quiet:
+        from nolook.report.terminal import print_model
+
+        print_model(console(), model, model_file=model_file, report_file=report)
+
+
+def _method_parameters(
+    method: str, bound_x: float | None, bound_y: float | None, on_failure: str | None
+) -> dict[str, Any]:
+    """Translate the options about the method into parameters of its estimator."""
+    for option, bound in (("--bound-x", bound_x), ("--bound-y", bound_y)):
+        if bound is not None:
+            check_epsilon(bound, option)
+    if on_failure is not None:
+        check_choice("--on-failure", on_failure, _ON_FAILURE)
+    options = {"--bound-x": bound_x, "--bound-y": bound_y, "--on-failure": on_failure}
+    parameters = method_parameters(method, options)
+    if (bound_x is None) != (bound_y is None):
+        missing = "--bound-x" if bound_x is None else "--bound-y"
+        raise ParameterError(
+            f"{missing} is not given beside the other bound; expected both or neither "
+            f"(for example {missing} 10)"
+        )
+    return parameters
+
+
+def _selection(
+    select: str | None, selector: str | None, split: float | None, random_state: int | None
+) -> tuple[str, dict[str, Any], dict[str, float]] | None:
+    """Translate the options about choosing columns: a selector, its parameters and its share."""
+    if select is None:
+        for option, value in (("--selector", selector), ("--split", split)):
+            if value is not None:
+                raise ParameterError(
+                    f"{option} is given without --select; expected both (for example --select 5, "
+                    f"or leave {option} out)"
+                )
+        return None
+    name = check_selector(DEFAULT_SELECTOR if selector is None else selector, "--selector")
+    seed = None if random_state is None else random_state + _OTHER_SEED
+    arguments = {"k": count_or_auto(select, "--select"), "random_state": seed}
+    share = {} if split is None else {"split": check_fraction(split, "--split")}
+    return name, arguments, share

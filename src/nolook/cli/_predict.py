@@ -1,0 +1,29 @@
+"""``nolook predict``: apply a model to another table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import nolook
+from nolook.report.files import check_outputs
+from nolook.report.methods import recipe_of
+
+__all__ = ["predict"]
+
+
+def predict(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model file made by fit.")],
+    table: Annotated[
+        Path, typer.Argument(metavar="TABLE", help="A table with the model's columns.")
+    ],
+    output: Annotated[Path, typer.Option(metavar="FILE", help="The Parquet file to write.")],
+) -> None:
+    """Predict the label of each row of a table; writes the column `prediction`."""
+    check_outputs([("--output", output)], inputs=(model, table))
+    fitted = nolook.load(model)
+    from nolook.report.predictions import write_predictions
+
+    write_predictions(fitted, nolook.read_table(table, **recipe_of(fitted)), output)

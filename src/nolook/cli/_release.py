@@ -1,0 +1,125 @@
+"""The steps of every command that makes a release: check the outputs, charge, read, fit."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import nolook
+from nolook.report.files import check_outputs
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from nolook.privacy.ledger import Ledger
+    from nolook.report.methods import Progress
+    from nolook.tables import Table
+
+__all__ = ["console", "fit_table", "main_output"]
+
+
+class Estimator(Protocol):
+    """Whatever is fitted to a table with a target."""
+
+    def fit(
+        self, X: Table, *, ledger: Ledger | None = None, progress: Progress | None = None
+    ) -> object:
+        """Fit it."""
+
+
+def main_output(
+    output: Path | None, ending: str, *, table: Path, report: Path | None, ledger: Path | None
+) -> Path:
+    """Return the file to write, by default beside nothing else; check that all can be written.
+
+    Parameters
+    ----------
+    output : Path or None
+        What the user gave.
+    ending : str
+        Of the default, such as "model.json" for TABLE.model.json in the current folder.
+    table, report, ledger : Path or None
+        The command's other files.
+
+    Returns
+    -------
+    Path
+    """
+    chosen = output if output is not None else Path(f"{table.stem}.{ending}")
+    outputs = [("--output", chosen)]
+    if report is not None:
+        outputs.append(("--report", report))
+    check_outputs(outputs, inputs=(table, *_ledger_files(ledger)))
+    return chosen
+
+
+def fit_table(
+    estimator: Estimator,
+    table: Path,
+    target: str,
+    options: Mapping[str, Any],
+    *,
+    ledger: Path | None,
+    quiet: bool,
+) -> None:
+    """Fit an estimator to a table's file, charged to a ledger.
+
+    Parameters
+    ----------
+    estimator : estimator
+    table : Path
+    target : str
+    options : mapping
+        More arguments of :func:`nolook.read_table`.
+    ledger : Path or None
+    quiet : bool
+        Whether to draw no progress bar.
+    """
+    with _open_ledger(ledger) as opened:
+        read = nolook.read_table(table, target, **options)
+        with _progress(quiet=quiet) as progress:
+            estimator.fit(read, ledger=opened, progress=progress)
+
+
+def console() -> Console:
+    """Return where results are printed: as plain text, whatever columns are called."""
+    from rich.console import Console
+
+    return Console(highlight=False, markup=False, emoji=False)
+
+
+def _ledger_files(path: Path | None) -> tuple[Path, ...]:
+    """Return all files a ledger consists of: no output may replace any of them."""
+    if path is None:
+        return ()
+    return (path, *(Path(f"{path}{end}") for end in ("-wal", "-shm")))
+
+
+@contextmanager
+def _open_ledger(path: Path | None) -> Iterator[Ledger | None]:
+    if path is None:
+        yield None
+        return
+    with nolook.Ledger(path) as ledger:
+        yield ledger
+
+
+@contextmanager
+def _progress(*, quiet: bool) -> Iterator[Progress | None]:
+    """Give a progress callable that draws a bar, if there is a terminal to draw it on."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress as Bar
+
+    with Bar(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("starting", total=None)
+
+        def show(step: str, done: int, total: int) -> None:
+            bar.update(task, description=step, completed=done, total=total)
+
+        yield show

@@ -1,0 +1,307 @@
+"""Choosing columns on the command line, by itself and before a regression."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import nolook
+import nolook.cli
+from nolook.privacy.guarantee import PrivacyGuarantee
+from nolook.report.selectors import SELECTORS
+from tests.report.command import Result, run, write_table
+from tests.report.pages import Page
+
+NAMES = ("noise", "age", "luck", "height", "chance")
+LEFT_ALONE = {"people.parquet", "a.ledger"}
+
+
+def columns(rows: int = 4000, seed: int = 0) -> dict:
+    """A table in which income depends on age and height only, however noisy the choice."""
+    generator = np.random.default_rng(seed)
+    data = {name: generator.normal(size=rows) for name in NAMES}
+    data["city"] = generator.choice(["Bern", "Basel"], rows)
+    data["income"] = 1000 * (2 * data["age"] - data["height"]) + 100 * generator.normal(size=rows)
+    return data
+
+
+@pytest.fixture(scope="module")
+def people(tmp_path_factory) -> Path:
+    return write_table(tmp_path_factory.mktemp("tables") / "people.parquet", columns())
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch, people) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "people.parquet").write_bytes(people.read_bytes())
+    nolook.Ledger.create(tmp_path / "a.ledger", nolook.Budget(50, 1e-4), name="a").close()
+    return tmp_path
+
+
+@pytest.fixture
+def cli(here, monkeypatch, capsys):
+    """Run the command line in this process, where a warning is an error."""
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setattr(nolook.cli, "_silence_libraries", lambda: None)
+
+    def call(*words):
+        status = nolook.cli._run([str(word) for word in words])
+        return Result(status, *capsys.readouterr())
+
+    return call
+
+
+def select(*more) -> list:
+    return ["select", "people.parquet", "--target", "income", "--epsilon", "20", *more]
+
+
+def fit(*more) -> list:
+    budget = ("--epsilon", "20", "--delta", "1e-6")
+    return ["fit", "people.parquet", "--target", "income", *budget, *more]
+
+
+def new_names(folder: Path) -> set[str]:
+    found = {path.name for path in folder.iterdir() if not path.name.startswith("a.ledger-")}
+    return found - LEFT_ALONE
+
+
+def spent(folder: Path) -> tuple[float, list[str]]:
+    with nolook.Ledger(folder / "a.ledger") as ledger:
+        return ledger.spent.epsilon, [entry.description for entry in ledger.history()]
+
+
+RELEASES = {
+    "kendall": "Kendall selection",
+    "lasso": "Lasso selection",
+    "sis": "sure independence screening",
+}
+
+
+@pytest.mark.parametrize("selector", SELECTORS)
+def test_a_selection_is_printed_written_and_charged(here, cli, selector):
+    words = select("-k", "2", "--selector", selector, "--ledger", "a.ledger")
+    done = cli(*words, "--report", "r.html")
+    assert done.status == 0, done.err
+    assert done.err == ""
+    assert new_names(here) == {"people.selection.json", "r.html"}
+    document = json.loads((here / "people.selection.json").read_text(encoding="utf-8"))
+    assert (document["format"], document["schema_version"]) == ("nolook-selection", 1)
+    assert (document["selector"], document["parameters"]["k"]) == (selector, 2)
+    assert (document["target"], document["features"]) == ("income", list(NAMES))
+    assert set(document["chosen"]) == {"age", "height"}
+    assert [line[2:] for line in done.out.splitlines()[1:3]] == document["chosen"]
+    assert document["recipe"]["features"] == list(NAMES)
+    assert not {"epsilon", "delta", "random_state"} & set(document["parameters"])
+    guarantee = PrivacyGuarantee.from_dict(document["privacy"])
+    assert (guarantee.epsilon, guarantee.delta, guarantee.private) == (20.0, 0.0, True)
+    page = Page((here / "r.html").read_text(encoding="utf-8"))
+    assert (page.unbalanced, page.outside) == ([], [])
+    for text in ("Private selection of columns for income", "epsilon = 20", selector, "2 of 5"):
+        assert text in page.text
+    for event in guarantee.mechanisms:
+        assert event.name in done.out
+        assert event.name in page.text
+    assert f"income: 2 of 5 columns, chosen by {selector}" in done.out
+    assert "epsilon = 20, delta = 0" in done.out
+    assert "selection: people.selection.json" in done.out
+    assert "NOT PRIVATE" not in done.out + page.text
+    assert "4000" not in done.out + page.text + json.dumps(document)
+    assert spent(here) == (20.0, [RELEASES[selector]])
+
+
+def test_the_columns_are_printed_in_the_order_of_choice(here, cli):
+    lines = cli(*select("-k", "2")).out.splitlines()
+    assert lines[1:3] == ["  age", "  height"]
+    assert "in this order" in lines[0]
+
+
+@pytest.mark.parametrize("selector", SELECTORS)
+def test_how_many_may_be_left_to_the_selector(here, cli, selector):
+    done = cli(*select("-k", "auto", "--selector", selector))
+    assert done.status == 0, done.err
+    document = json.loads((here / "people.selection.json").read_text(encoding="utf-8"))
+    assert document["parameters"]["k"] == "auto"
+    assert 1 <= len(document["chosen"]) < 5
+    assert document["privacy"]["mechanisms"][0]["name"] == "number of rows"
+
+
+def test_columns_categories_and_the_policy_reach_a_selection(here, cli):
+    words = select("-k", "2", "--features", "age,city,height", "--categories", "city=Bern")
+    done = cli(*words, "--missing", "zero", "--output", "s.json", "--quiet")
+    assert done == (0, "", "")
+    document = json.loads((here / "s.json").read_text(encoding="utf-8"))
+    assert document["features"] == ["age", "city=Bern", "height"]
+    assert document["recipe"]["missing"] == "zero"
+
+
+def test_a_seed_repeats_a_selection_and_marks_it_everywhere(here, cli):
+    texts = []
+    for name in ("one", "two"):
+        words = select("-k", "2", "--random-state", "3", "--epsilon", "0.01")
+        done = cli(*words, "--output", f"{name}.json", "--report", f"{name}.html")
+        assert "NOT PRIVATE: The noise was drawn from a known seed" in done.out
+        assert "NOT PRIVATE" in (here / f"{name}.html").read_text(encoding="utf-8")
+        texts.append((here / f"{name}.json").read_text(encoding="utf-8"))
+    assert texts[0] == texts[1]
+    assert json.loads(texts[0])["privacy"]["private"] is False
+
+
+@pytest.mark.parametrize("selector", SELECTORS)
+def test_a_fit_chooses_columns_first(here, cli, selector):
+    words = fit("--select", "2", "--selector", selector, "--split", "0.4", "--ledger", "a.ledger")
+    done = cli(*words, "--report", "r.html")
+    assert done.status == 0, done.err
+    assert new_names(here) == {"people.model.json", "r.html"}
+    model = nolook.load(here / "people.model.json")
+    assert isinstance(model, nolook.PrivatePipeline)
+    assert model.support_.tolist() == [name in {"age", "height"} for name in NAMES]
+    assert (model.privacy_.epsilon, model.privacy_.delta) == (20.0, 1e-6)
+    assert spent(here) == (20.0, ["feature selection and regression"])
+    page = Page((here / "r.html").read_text(encoding="utf-8"))
+    assert (page.unbalanced, page.outside) == ([], [])
+    for text in (done.out, page.text):
+        assert "epsilon = 8, delta = 0" in text
+        assert "epsilon = 12, delta = 1e-06" in text
+        assert selector in text
+        for event in model.privacy_.mechanisms:
+            assert event.name in text
+    assert "2 of 5 columns, chosen privately" in page.text
+    assert "Method linear" in page.text
+    assert "epsilon 20" in page.text
+    assert "NOT PRIVATE" not in done.out + page.text
+
+
+@pytest.mark.parametrize("method", ["boosted-adassp", "adassp", "dpsgd"])
+def test_every_method_can_follow_a_selection(here, cli, method):
+    done = cli(*fit("--select", "2", "--method", method, "--report", "r.html"))
+    assert done.status == 0, done.err
+    assert f"method: {method}" in done.out
+    done = cli("predict", "people.model.json", "people.parquet", "--output", "p.parquet")
+    assert done == (0, "", "")
+    label = pq.read_table(here / "people.parquet")["income"].to_numpy()
+    prediction = pq.read_table(here / "p.parquet")["prediction"].to_numpy()
+    assert np.corrcoef(label, prediction)[0, 1] > 0.5
+
+
+def test_predictions_read_the_whole_table_as_the_fit_did(here, cli):
+    words = fit("--select", "auto", "--features", "noise,city,age,luck,height", "--quiet")
+    done = cli(*words, "--categories", "city=Bern,Basel", "--missing", "drop-row")
+    assert done == (0, "", "")
+    model = nolook.load(here / "people.model.json")
+    new = columns(rows=500, seed=1)
+    new["age"][3] = new["noise"][7] = np.nan
+    del new["income"], new["chance"]
+    write_table(here / "new.parquet", {"extra": ["text"] * 500, **new})
+    done = cli("predict", "people.model.json", "new.parquet", "--output", "p.parquet")
+    assert done == (0, "", "")
+    shown = pq.read_table(here / "p.parquet")["prediction"].to_pylist()
+    # The recipe is the whole table's: a row lacks what any column that was offered lacks.
+    assert [place for place, value in enumerate(shown) if value is None] == [3, 7]
+    levels = [new["city"] == "Bern", new["city"] == "Basel"]
+    rows = [new["noise"], *levels, new["age"], new["luck"], new["height"]]
+    kept = np.delete(np.column_stack(rows).astype(float), [3, 7], axis=0)
+    frame = pa.table(dict(zip(model.feature_names_in_, kept.T, strict=True)))
+    np.testing.assert_array_equal(model.predict(frame), [s for s in shown if s is not None])
+
+
+def test_a_seed_repeats_a_pipeline_with_other_noise_for_each_step(here, cli):
+    texts = []
+    for name in ("one.json", "two.json"):
+        done = cli(*fit("--select", "2", "--random-state", "3", "--output", name))
+        assert "NOT PRIVATE: The noise was drawn from a known seed" in done.out
+        texts.append((here / name).read_text(encoding="utf-8"))
+    assert texts[0] == texts[1]
+    assert nolook.load(here / "one.json").privacy_.private is False
+
+
+def test_a_private_test_that_fails_after_a_selection_leaves_nothing_but_the_charge(here, cli):
+    words = fit("--select", "2", "--method", "tukey", "--ledger", "a.ledger", "--report", "r.html")
+    done = cli(*words[:5], "1", *words[6:])
+    assert (done.status, done.out, done.err.count("\n")) == (4, "", 1)
+    assert new_names(here) == set()
+    assert spent(here) == (1.0, ["feature selection and regression"])
+
+
+def refused(done: Result, *expected: str) -> None:
+    assert done.status == 2, done
+    assert done.out == ""
+    assert done.err.startswith("nolook: error: ")
+    assert done.err.count("\n") == 1
+    for text in expected:
+        assert text in done.err
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (select("-k", "5"), ["k is 5", "fewer than the table's 5 features"]),
+        (select("-k", "6"), ["k is 6"]),
+        (select("-k", "999999999"), ["k is 999999999"]),
+        (select("-k", "0"), ["-k is '0'", "at least 1"]),
+        (select("-k", "-3"), ["-k is '-3'", "at least 1"]),
+        (select("-k", "2.5"), ["-k is '2.5'", "at least 1, or auto"]),
+        (select("-k", "nan"), ["-k is 'nan'"]),
+        (select("-k", "many\n\x1b[31m"), ["-k is", "\\x1b"]),
+        (select("-k", "9" * 5000), ["-k is '99999999999999999...'"]),
+        (select("-k", ""), ["-k is ''"]),
+        (select(), ["-k"]),
+        (select("-k", "2", "--selector", "magic"), ["--selector is 'magic'", "'kendall', 'lasso'"]),
+        (select("-k", "2", "--epsilon", "0"), ["--epsilon is 0"]),
+        (select("-k", "2", "--epsilon", "1e-300"), ["epsilon is 1e-300", "expected more"]),
+        (select("-k", "2", "--delta", "1e-6"), ["--delta"]),
+        (select("-k", "2", "--random-state", "-1"), ["--random-state is -1"]),
+        (select("-k", "2", "--features", "age,city,height"), ["features", "'city'", "string"]),
+        (select("-k", "2", "--features", "age,weight"), ["features", "'weight'"]),
+        (select("-k", "1", "--features", "age"), ["k is 1"]),
+        (select("-k", "auto", "--features", "age"), ["k is 'auto'", "two or more"]),
+        (select("-k", "2", "--output", "a.ledger"), ["--output is a.ledger"]),
+        (select("-k", "2", "--report", "none/r.html"), ["--report is none/r.html"]),
+        (fit("--selector", "kendall"), ["--selector is given without --select"]),
+        (fit("--split", "0.5"), ["--split is given without --select"]),
+        (fit("--select", "2", "--split", "0"), ["--split is 0", "between 0 and 1"]),
+        (fit("--select", "2", "--split", "1"), ["--split is 1", "between 0 and 1"]),
+        (fit("--select", "2", "--split", "nan"), ["--split is nan"]),
+        (fit("--select", "2", "--split", "half"), ["--split"]),
+        (fit("--select", "2", "--selector", "magic"), ["--selector is 'magic'"]),
+        (fit("--select", "0"), ["--select is '0'", "at least 1"]),
+        (fit("--select", "few"), ["--select is 'few'", "auto"]),
+        (fit("--select", "5"), ["k is 5", "fewer than the table's 5 features"]),
+        (fit("--select", "2", "--features", "age,city,height"), ["'city'", "string"]),
+    ],
+    ids=lambda value: " ".join(value[-4:])[:60] if isinstance(value, list) else None,
+)
+def test_what_cannot_be_chosen_is_refused_before_anything_is_spent(here, cli, words, expected):
+    refused(cli(*words, "--ledger", "a.ledger"), *expected)
+    assert new_names(here) == set()
+    assert spent(here) == (0.0, [])
+
+
+def test_a_missing_value_is_an_error_before_anything_is_spent(here, cli):
+    data = columns(rows=50)
+    data["luck"][7] = np.nan
+    write_table(here / "bad.parquet", data)
+    for words in (select("-k", "2"), fit("--select", "2")):
+        refused(cli(words[0], "bad.parquet", *words[2:], "--ledger", "a.ledger"), "bad.parquet")
+    assert new_names(here) == {"bad.parquet"}
+    assert spent(here) == (0.0, [])
+
+
+def test_what_exceeds_the_ledger_is_refused(here, cli):
+    for words in (select("-k", "2"), fit("--select", "2")):
+        done = cli(*words, "--epsilon", "51", "--ledger", "a.ledger")
+        assert (done.status, done.out, done.err.count("\n")) == (3, "", 1)
+    assert new_names(here) == set()
+    assert spent(here) == (0.0, [])
+
+
+def test_the_commands_work_in_a_process_of_their_own(here):
+    done = run(*select("-k", "2"), cwd=here)
+    assert done.status == 0, done.err
+    done = run(*fit("--select", "2", "--quiet"), cwd=here)
+    assert done == (0, "", "")
+    refused(run(*fit("--selector", "sis"), cwd=here), "--selector")
