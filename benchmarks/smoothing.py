@@ -3,7 +3,7 @@
 cvxopt is given problem (3) with p = 2 in its sparsest form: the unknowns are each node's noise
 with all above it, so that a row has at most three entries. The objective of both results is taken
 in the Haar basis. The programs take turns in one process, and ratios are taken turn by turn.
-Memory is what a process of its own adds to its peak. Each count of records is known here.
+Memory is the peak of a whole process of its own. The number of records is known here.
 
     python benchmarks/smoothing.py [--output benchmarks/results/smoothing.md] [--repeats 3]
 """

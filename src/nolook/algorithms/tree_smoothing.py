@@ -42,8 +42,8 @@ def smooth(
     norm : {"l2", "l1", "isotonic"}
         What is the least possible: the sum of squares of the nodes' noises, the sum of their
         sizes, or the sum of squares of the counts' changes. The first does best where counts
-        rise all along. The last is not in the paper: it never adds to the squared error of counts
-        that lie within [0, top], as the others do where few values hold many records.
+        rise all along. The last is not in the paper; unlike the others, it never adds to the
+        squared error of counts that lie within [0, top], and does best on long level parts.
         For "l1" there may be several such sequences.
 
     Returns
