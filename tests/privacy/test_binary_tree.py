@@ -222,7 +222,7 @@ def test_outputs_have_these_probabilities_and_a_planted_fault_is_caught(levels):
     expected = np.append(law[common], 1.0 - law[common].sum())
 
     def chance(epsilon):
-        draws = np.array([tree_laplace(cells, epsilon, "add-remove", source) for _ in range(8_000)])
+        draws = np.array([tree_laplace(cells, epsilon, "add-remove", source) for _ in range(4_000)])
         inside = draws[np.all(np.abs(draws) <= 12, axis=1)] + 12
         shape = (25,) * (levels + 1)
         seen = np.bincount(np.ravel_multi_index(inside.T, shape), minlength=len(law))[common]
@@ -267,7 +267,7 @@ def repeated(release, levels, runs):
 
 @relations
 def test_noise_of_counts_has_the_covariance_of_shared_nodes(relation):
-    levels, runs, source = 3, 6_000, SeededSource(41)
+    levels, runs, source = 3, 3_000, SeededSource(41)
     places = np.arange(2**levels)
     shared = shared_nodes(places[:, None], places, levels)
     np.testing.assert_array_equal(shared, ancestors(levels) @ ancestors(levels).T)
@@ -291,7 +291,7 @@ def test_noise_of_counts_has_the_covariance_of_shared_nodes(relation):
 def test_gaussian_noise_of_a_count_is_normal_and_a_planted_fault_is_caught():
     levels, mu, source = 2, 0.2, SeededSource(42)
     sigma = math.sqrt((levels + 1) * gaussian_node_variance(levels, mu, "add-remove"))
-    noise = repeated(lambda cells: tree_gaussian(cells, mu, "add-remove", source), levels, 8_000)
+    noise = repeated(lambda cells: tree_gaussian(cells, mu, "add-remove", source), levels, 4_000)
     for place in (0, 2, 3):
         assert p_value(noise[:, place], gaussian_tail, sigma) > 1e-3
         for factor in (0.7, 1.3):
@@ -301,7 +301,7 @@ def test_gaussian_noise_of_a_count_is_normal_and_a_planted_fault_is_caught():
 def test_a_single_cell_gets_plain_laplace_noise():
     source = SeededSource(43)
     cells = np.array([7])
-    draws = np.array([tree_laplace(cells, 0.5, "replace", source)[0] for _ in range(8_000)])
+    draws = np.array([tree_laplace(cells, 0.5, "replace", source)[0] for _ in range(4_000)])
     assert p_value(draws - 7, laplace_tail, 2.0) > 1e-3
     assert p_value(draws - 7, laplace_tail, 1.4) < 1e-9
 
