@@ -14,8 +14,10 @@ import numpy as np
 import pytest
 
 from nolook.report.html import render
+from nolook.report.selectors import regression_of
 from tests.report.hand_made import Choosy, fitted, make_constant, unlimited, without
 from tests.report.test_html import NASTY
+from tests.report.test_selection import fitted as fitted_to_chosen
 
 LONG = [f"{'a_rather_long_column_name_' * 2}=category_{i:02d}"[-60:] for i in range(60)]
 INTERVALS = ("coef_interval_", "intercept_interval_", "rmse_interval_")
@@ -23,6 +25,7 @@ MODELS = {
     "plain": lambda: fitted(("age", "height", "weight", "income")),
     "nasty names": lambda: fitted((*NASTY, "l" * 60), private=False),
     "sixty long names": lambda: fitted((*LONG, "label")),
+    "chosen columns": lambda: fitted_to_chosen(names=[*LONG[:3], *NASTY[:2]]),
     "one column": lambda: fitted(("x", "y")),
     "nothing optional": lambda: without(fitted((*LONG, "label"), made_by=Choosy())),
     "no limits, no R2": lambda: without(unlimited(fitted(("x", "z" * 60, "y"))), "r2_"),
@@ -135,7 +138,7 @@ def test_the_page_fits_the_screen_and_asks_for_nothing(chromium, tmp_path, proxy
     assert found["height"] > 900
     assert found["picture"] >= 26 * len(found["points"])
     # A model of several coefficients has points in several places.
-    assert len(found["points"]) == len(model.coef_)
+    assert len(found["points"]) == len(regression_of(model).coef_)
     assert len({round(x) for x in found["points"]}) >= min(2, len(set(model.coef_)))
 
 

@@ -166,7 +166,8 @@ def spending_section(release: Release) -> str:
 def _spent(guarantee: PrivacyGuarantee, step: str | None) -> str:
     parts = spending(guarantee)
     releases = count(len(parts), "noisy release")
-    caption = f"{releases}, which together stay within the budget"
+    stay = "which stays" if len(parts) == 1 else "which together stay"
+    caption = f"{releases}, {stay} within the budget"
     if step is not None:
         cost = f"epsilon = {number(guarantee.epsilon)}, delta = {number(guarantee.delta)}"
         caption = f"{step.capitalize()}, with {cost}: {releases}"
