@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 __all__ = [
+    "ECDF",
     "AdaSSPRegressor",
     "BoostedAdaSSPRegressor",
     "Budget",
@@ -20,7 +21,9 @@ __all__ = [
     "LassoSelector",
     "Ledger",
     "LedgerError",
+    "LinearGrid",
     "LinearRegression",
+    "LogGrid",
     "ModelFileError",
     "NolookError",
     "ParameterError",
@@ -28,6 +31,7 @@ __all__ = [
     "PrivateFitFailed",
     "PrivatePipeline",
     "QuantileScaler",
+    "Quantiles",
     "SISSelector",
     "Table",
     "TableError",
@@ -36,11 +40,13 @@ __all__ = [
     "__version__",
     "load",
     "make_private_pipeline",
+    "quantiles",
     "read_table",
     "save",
 ]
 
 if TYPE_CHECKING:
+    from nolook.algorithms.grids import LinearGrid, LogGrid
     from nolook.errors import (
         BudgetExceededError,
         LedgerError,
@@ -54,10 +60,12 @@ if TYPE_CHECKING:
     from nolook.estimators.adassp import AdaSSPRegressor
     from nolook.estimators.boosted import BoostedAdaSSPRegressor
     from nolook.estimators.dpsgd import DPSGDRegressor
+    from nolook.estimators.ecdf import ECDF
     from nolook.estimators.kendall import KendallSelector
     from nolook.estimators.lasso import LassoSelector
     from nolook.estimators.linear import LinearRegression
     from nolook.estimators.pipeline import PrivatePipeline, make_private_pipeline
+    from nolook.estimators.quantiles import Quantiles, quantiles
     from nolook.estimators.scaler import QuantileScaler
     from nolook.estimators.sis import SISSelector
     from nolook.estimators.tukey import TukeyRegressor
@@ -73,18 +81,22 @@ else:
         "Budget": "nolook.privacy.guarantee",
         "BudgetExceededError": "nolook.errors",
         "DPSGDRegressor": "nolook.estimators.dpsgd",
+        "ECDF": "nolook.estimators.ecdf",
         "KendallSelector": "nolook.estimators.kendall",
         "LassoSelector": "nolook.estimators.lasso",
         "Ledger": "nolook.privacy.ledger",
         "LedgerError": "nolook.errors",
+        "LinearGrid": "nolook.algorithms.grids",
         "LinearRegression": "nolook.estimators.linear",
         "ModelFileError": "nolook.errors",
+        "LogGrid": "nolook.algorithms.grids",
         "NolookError": "nolook.errors",
         "ParameterError": "nolook.errors",
         "PrivacyGuarantee": "nolook.privacy.guarantee",
         "PrivateFitFailed": "nolook.errors",
         "PrivatePipeline": "nolook.estimators.pipeline",
         "QuantileScaler": "nolook.estimators.scaler",
+        "Quantiles": "nolook.estimators.quantiles",
         "SISSelector": "nolook.estimators.sis",
         "Table": "nolook.tables",
         "TableError": "nolook.errors",
@@ -92,6 +104,7 @@ else:
         "TukeyRegressor": "nolook.estimators.tukey",
         "load": "nolook.report.model_file",
         "make_private_pipeline": "nolook.estimators.pipeline",
+        "quantiles": "nolook.estimators.quantiles",
         "read_table": "nolook.tables",
         "save": "nolook.report.model_file",
     }

@@ -188,6 +188,7 @@ def test_nothing_public_counts_the_rows():
         "check_complete",
         "column_names",
         "feature_names",
+        "keeping_infinite",
         "n_columns",
         "recipe",
         "select",
@@ -212,3 +213,17 @@ def test_a_selection_has_the_same_rows_and_fewer_columns():
     assert complete.tolist() == [True, False, True]
     assert part.recipe() == whole.recipe()
     assert [batch.shape for batch in whole.batches()] == [(5, 2)]
+
+
+def test_infinite_values_may_stand_for_the_largest_double():
+    values = np.array([[np.inf, 1.0], [-np.inf, 2.0], [3.0, np.inf]])
+    table = read_table(values).keeping_infinite()
+    table.check_complete()
+    (batch,) = table.batches()
+    largest = np.finfo(np.float64).max
+    assert batch.tolist() == [[largest, -largest, 3.0], [1.0, 2.0, largest]]
+    some = read_table(values).select(np.array([False, True])).keeping_infinite()
+    assert next(iter(some.batches())).tolist() == [[1.0, 2.0, largest]]
+    values[1, 1] = np.nan
+    with pytest.raises(TableError, match="missing"):
+        read_table(values).keeping_infinite().check_complete()

@@ -11,9 +11,9 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.validation import _check_feature_names, _check_n_features
 
 from nolook.errors import ParameterError
-from nolook.tables import Table, table_from_arrays
+from nolook.tables import Table, table_from_arrays, table_from_values
 
-__all__ = ["prediction_rows", "training_table"]
+__all__ = ["prediction_rows", "training_table", "values_table"]
 
 
 def training_table(estimator: Any, X: object, y: object, *, target: bool = True) -> Table:  # noqa: ANN401
@@ -51,6 +51,29 @@ def training_table(estimator: Any, X: object, y: object, *, target: bool = True)
     _check_feature_names(estimator, X, reset=True)
     _remember(estimator, table)
     return table
+
+
+def values_table(estimator: Any, X: object) -> Table:  # noqa: ANN401
+    """Return a table of one column, whose infinite values stand for the largest double.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Its `recipe_` is set.
+    X : Table, array or series
+
+    Returns
+    -------
+    Table
+    """
+    table = X if isinstance(X, Table) else table_from_values(X)
+    if table.n_columns != 1:
+        raise ParameterError(
+            f"X is a Table with {table.n_columns} columns; expected one "
+            "(read_table(..., features=[NAME]))"
+        )
+    estimator.recipe_ = table.recipe()
+    return table.keeping_infinite()
 
 
 def _remember(estimator: Any, table: Table) -> None:  # noqa: ANN401

@@ -22,6 +22,7 @@ Missing: TypeAlias = Literal["error", "drop-row", "zero"]
 Categories: TypeAlias = Mapping[str, Sequence[str | int | bool]]
 
 _LONGEST_TYPE = 60
+_LARGEST = np.finfo(np.float64).max
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +57,14 @@ class Design:
     features : tuple of Feature
     target : str or None
     missing : {"error", "drop-row", "zero"}
+    keeps_infinite : bool
+        Whether infinite numbers stand for the largest double and are not missing.
     """
 
     features: tuple[Feature, ...]
     target: str | None
     missing: Missing
+    keeps_infinite: bool = False
 
     @property
     def source_names(self) -> tuple[str, ...]:
@@ -98,6 +102,8 @@ class Design:
                     row += _one_hot(column, feature.levels, out[row:])
             if self.target is not None:
                 out[row] = _numbers(batch.column(self.target))
+        if self.keeps_infinite:
+            np.clip(out, -_LARGEST, _LARGEST, out=out)
         finite = np.isfinite(out)
         if finite.all():
             return None

@@ -84,12 +84,14 @@ def from_array(array: NDArray[Any], name: str) -> MemorySource:
     )
 
 
-def from_label(label: object) -> MemorySource:
-    """Take over a label: a one-dimensional array, a series, or a frame of one column.
+def from_label(label: object, name: str = "y") -> MemorySource:
+    """Take over one column: a one-dimensional array, a series, or a frame of one column.
 
     Parameters
     ----------
     label : array-like of shape (rows,) or (rows, 1)
+    name : str
+        What messages call it, and the column if it has no name.
 
     Returns
     -------
@@ -104,15 +106,15 @@ def from_label(label: object) -> MemorySource:
     if _is_pandas(label, "Series") or type(label).__module__.startswith("polars.series"):
         label = label.to_frame()  # type: ignore[attr-defined]
     elif isinstance(label, pa.Array | pa.ChunkedArray):
-        label = pa.table({"y": label})
+        label = pa.table({name: label})
     frame = from_frame(label)
     if frame is None:
-        array: Any = attempt(f"y is no array of numbers; {_EXPECTED}", np.asanyarray, label)
+        array: Any = attempt(f"{name} is no array of numbers; {_EXPECTED}", np.asanyarray, label)
         if array.ndim not in {1, 2}:
-            raise TableError(f"y has {array.ndim} dimensions; {_EXPECTED}")
-        frame = from_array(array[:, np.newaxis] if array.ndim == 1 else array, "y")
+            raise TableError(f"{name} has {array.ndim} dimensions; {_EXPECTED}")
+        frame = from_array(array[:, np.newaxis] if array.ndim == 1 else array, name)
     if len(frame.columns) != 1:
-        raise TableError(f"y has {len(frame.columns)} columns; {_EXPECTED}")
+        raise TableError(f"{name} has {len(frame.columns)} columns; {_EXPECTED}")
     return frame
 
 

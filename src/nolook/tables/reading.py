@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from nolook.tables.source import MemorySource, Source, attempt
 from nolook.tables.table import Table
 from nolook.tables.text import CsvFile
 
-__all__ = ["read_table", "table_from_arrays"]
+__all__ = ["read_table", "table_from_arrays", "table_from_values"]
 
 _FORMATS: dict[str, type[ParquetFile | ArrowFile]] = {
     ".parquet": ParquetFile,
@@ -134,6 +135,30 @@ def table_from_arrays(X: object, y: object = None) -> Table:
         target += "_"
     joined = join(table, from_label(y), target)
     return Table(joined, plan(joined, target, names or None, {}, "error"))
+
+
+def table_from_values(values: object) -> Table:
+    """Take over one column of numbers or booleans.
+
+    Parameters
+    ----------
+    values : array-like of shape (rows,) or (rows, 1)
+        Or a series, or a frame of one column.
+
+    Returns
+    -------
+    Table
+        Of the column "values", with ``missing="error"``.
+
+    Raises
+    ------
+    TableError
+        If it has another shape or type.
+    """
+    source = from_label(values, "values")
+    column = replace(source.columns[0], name="values")
+    named = MemorySource(source.label, [(column, source.slicers[0])], source.rows)
+    return Table(named, plan(named, None, ["values"], {}, "error"))
 
 
 def _open(source: object, levels: Mapping[str, object]) -> Source:

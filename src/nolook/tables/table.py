@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -147,6 +148,16 @@ class Table:
         """
         return _Selection(self, keep)
 
+    def keeping_infinite(self) -> Table:
+        """Return the same table, where infinite numbers stand for the largest double.
+
+        Returns
+        -------
+        Table
+            In which only NaN and null are missing.
+        """
+        return Table(self._source, replace(self._design, keeps_infinite=True))
+
     def _always_complete(self) -> bool:
         categorical = {f.name for f in self._design.features if f.levels is not None}
         numeric = set(self._design.source_names) - categorical
@@ -183,10 +194,14 @@ class _Selection(Table):
     def __init__(self, whole: Table, keep: NDArray[np.bool_]) -> None:
         super().__init__(whole._source, whole._design)
         self._whole = whole
+        self._keep = keep
         names = zip(whole.feature_names, keep, strict=True)
         self.feature_names = tuple(name for name, kept in names if kept)
         places = np.flatnonzero(keep)
         self._places = places if self.target_name is None else np.append(places, keep.size)
+
+    def keeping_infinite(self) -> Table:
+        return _Selection(self._whole.keeping_infinite(), self._keep)
 
     def _read(self, *, drop: bool) -> Iterator[tuple[NDArray[np.float64], NDArray[np.bool_]]]:
         for numbers, complete in self._whole._read(drop=drop):

@@ -1,0 +1,188 @@
+"""What can be asked of a private distribution: all of it free, with the known noise's error."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from nolook.privacy.mechanisms.binary_tree import shared_nodes
+
+__all__ = ["PrivateDistribution"]
+
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class PrivateDistribution:
+    """Counts up to public thresholds, released with the noise of a binary tree.
+
+    It is a distribution on the thresholds: every value counts as the threshold at or above it.
+    Standard errors are those of the noise before any smoothing; they say nothing of how the rows
+    were sampled.
+
+    Parameters
+    ----------
+    points : ndarray of shape (points,)
+        The thresholds, increasing; the last one stands for infinity.
+    counts : ndarray of shape (points,)
+        Private numbers of rows up to each.
+    rows : float
+        The private number of rows, at least 1: the last count.
+    levels : int
+        Of the tree, over 2^levels cells.
+    node_variance : float
+        Of the noise of one node.
+    rows_variance : float
+        Of the noise of the number of rows.
+    """
+
+    points: Vector
+    counts: Vector
+    rows: float
+    levels: int
+    node_variance: float
+    rows_variance: float
+    _shares: Vector = field(init=False, repr=False, compare=False)
+    _rising: Vector = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        shares = self.counts / self.rows
+        object.__setattr__(self, "_shares", shares)
+        # Counts that were not smoothed fall in places; a quantile needs some order.
+        rising = np.maximum.accumulate(shares.clip(0.0, 1.0))
+        object.__setattr__(self, "_rising", rising)
+
+    def cdf(self, t: ArrayLike) -> Vector:
+        """Return the share of values up to each t: that of the last threshold not above it.
+
+        Parameters
+        ----------
+        t : array_like
+
+        Returns
+        -------
+        ndarray of the shape of `t`
+            0 below the first threshold.
+        """
+        place = np.searchsorted(self.points, np.asarray(t, dtype=np.float64), side="right")
+        return np.append(0.0, self._shares)[place]
+
+    def cdf_error(self, t: ArrayLike) -> Vector:
+        """Return the standard error of :meth:`cdf`, of the shape of `t`."""
+        share = np.asarray(self.cdf(t))
+        place = np.searchsorted(self.points, np.asarray(t, dtype=np.float64), side="right")
+        known = (place == 0) | (place == len(self.points))
+        variance = self.node_variance * (self.levels + 1) + share**2 * self.rows_variance
+        error: Vector = np.where(known, 0.0, np.sqrt(variance) / self.rows)
+        return error
+
+    def ppf(self, p: ArrayLike) -> Vector:
+        """Return the quantiles: the first threshold whose share is at least p.
+
+        Algorithm 1 of the paper, a search by halves that ends at a threshold.
+
+        Parameters
+        ----------
+        p : array_like
+            From 0 to 1.
+
+        Returns
+        -------
+        ndarray of the shape of `p`
+        """
+        place = np.searchsorted(self._rising, np.asarray(p, dtype=np.float64), side="left")
+        quantiles: Vector = self.points[np.minimum(place, len(self.points) - 1)]
+        return quantiles
+
+    def ppf_error(self, p: ArrayLike) -> Vector:
+        """Return half the distance of the quantiles a standard error below and above p."""
+        p = np.asarray(p, dtype=np.float64)
+        spread = self.node_variance * (self.levels + 1) + p**2 * self.rows_variance
+        error = np.sqrt(spread) / self.rows
+        low, high = self.ppf((p - error).clip(0.0, 1.0)), self.ppf((p + error).clip(0.0, 1.0))
+        half: Vector = high / 2 - low / 2
+        return half
+
+    def pdf(self, t: ArrayLike) -> Vector:
+        """Return the density: the share of the cell t is in, by the cell's width.
+
+        Parameters
+        ----------
+        t : array_like
+
+        Returns
+        -------
+        ndarray of the shape of `t`
+            0 outside the thresholds.
+        """
+        place = np.searchsorted(self.points, np.asarray(t, dtype=np.float64), side="left")
+        with np.errstate(over="ignore"):
+            inside = np.diff(self._shares) / np.diff(self.points)
+        return np.concatenate([[0.0], inside, [0.0]])[place]
+
+    def masses(self, edges: ArrayLike) -> tuple[Vector, Vector]:
+        """Return the share of values between public edges, and its standard error.
+
+        Parameters
+        ----------
+        edges : array_like, shape (bins + 1,)
+            Increasing. A bin holds the values above its left edge and up to its right one.
+
+        Returns
+        -------
+        masses, errors : ndarray of shape (bins,)
+        """
+        edges = np.asarray(edges, dtype=np.float64)
+        masses = np.diff(self.cdf(edges))
+        place = np.searchsorted(self.points, edges, side="right") - 1
+        first, last = place[:-1], place[1:]
+        nodes = 2.0 * (self.levels + 1 - shared_nodes(first.clip(0), last.clip(0), self.levels))
+        # Below the first threshold the count is 0, and the last one is the number of rows.
+        below, whole = first < 0, last == len(self.points) - 1
+        nodes = np.where(below | whole, self.levels + 1.0, nodes)
+        empty = first == last
+        nodes = np.where(empty | (below & whole), 0.0, nodes)
+        rows = np.where(empty, 0.0, masses - whole) ** 2
+        variance = nodes * self.node_variance + rows * self.rows_variance
+        errors: Vector = np.sqrt(variance) / self.rows
+        return masses, errors
+
+    def trimmed_mean(self, proportion: float) -> tuple[float, float]:
+        """Return the mean without a share of values at either end, and its standard error.
+
+        Parameters
+        ----------
+        proportion : float
+            The share at each end, from 0 to below 1/2.
+
+        Returns
+        -------
+        mean, error : float
+        """
+        kept = 1.0 - 2 * proportion
+        shares, trimmed = self._shares, np.full(len(self.points), True)
+        if proportion:
+            trimmed = (self._rising >= proportion) & (self._rising <= 1.0 - proportion)
+            shares = (self._rising - proportion).clip(0.0, kept) / kept
+        inside = np.diff(np.append(0.0, shares))
+        with np.errstate(over="ignore", invalid="ignore"):
+            mean = float(np.sum(self.points * inside))
+            # A mean is the last point kept less the steps, each times the share up to it.
+            steps = np.append(np.diff(self.points), 0.0)
+            weights = np.where(trimmed, -steps / kept, 0.0)
+            variance = self.node_variance * self._nodes(weights)
+            variance += self.rows_variance * np.sum(weights * self._shares) ** 2
+            error = float(np.sqrt(variance) / self.rows)
+        return mean, error if np.isfinite(error) else np.inf
+
+    def _nodes(self, weights: Vector) -> float:
+        """Return the variance of a weighted sum of counts, for nodes of variance 1."""
+        sums = np.zeros(2**self.levels)
+        sums[: len(weights)] = weights
+        total = float(np.sum(sums**2))
+        while len(sums) > 1:
+            sums = sums.reshape(-1, 2).sum(axis=1)
+            total += float(np.sum(sums**2))
+        return total

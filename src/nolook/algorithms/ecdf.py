@@ -1,0 +1,159 @@
+"""Private empirical distribution functions (Barczewski, Mawass and Ramon 2024, section 3).
+
+Values are counted in the cells of a public grid; the counts up to each threshold are released
+with the noise of a binary tree, the number of rows by itself. Smoothing and every question asked
+of the result are free. The proof is ``ecdf.md``.
+
+==============  ===========================================================================
+name here       the paper's letter, or what it means
+==============  ===========================================================================
+``points``      tau_1, ..., tau_N: the thresholds; the last one stands for infinity
+``levels``      L: the tree stands over 2^L cells
+``counts``      n times F-hat, or n times F-acute once smoothed
+``rows``        n: here private as well
+==============  ===========================================================================
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolook.algorithms.distribution import PrivateDistribution
+from nolook.algorithms.tree_smoothing import smooth
+from nolook.errors import ParameterError
+from nolook.privacy.accounting import gaussian_mu
+from nolook.privacy.guarantee import Budget, GaussianEvent, PureEvent
+from nolook.privacy.mechanisms.binary_tree import (
+    gaussian_node_variance,
+    laplace_node_variance,
+    tree_gaussian,
+    tree_laplace,
+)
+from nolook.privacy.mechanisms.laplace import laplace_release
+from nolook.privacy.noise import ByteSource
+from nolook.statistics.cell_counts import cell_counts
+
+if TYPE_CHECKING:
+    from nolook.privacy.guarantee import Relation
+
+__all__ = ["EcdfPlan", "Smoothing", "ecdf_plan", "release_ecdf"]
+
+Smoothing: TypeAlias = Literal["l2", "l1", "isotonic"] | None
+
+_ROWS_SHARE = 0.05  # of epsilon, for the number of rows
+_ROOM = 1.0 - 2.0**-40  # for the rounding of the shares
+# Below, the noise would exceed any table, and could leave the range of the exact samplers.
+_SMALLEST_SHARE = 2.0**-32
+
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class EcdfPlan:
+    """How a budget is split, fixed without the data.
+
+    Parameters
+    ----------
+    relation : {"add-remove", "replace"}
+    rows : PureEvent or None
+        The number of rows; None where neighbours have the same number, so that it is public.
+    tree : PureEvent or GaussianEvent
+        The counts up to each threshold.
+    """
+
+    relation: Relation
+    rows: PureEvent | None
+    tree: PureEvent | GaussianEvent
+
+    def events(self) -> tuple[PureEvent | GaussianEvent, ...]:
+        """State everything that will be released, in this order."""
+        return (self.tree,) if self.rows is None else (self.rows, self.tree)
+
+
+def ecdf_plan(budget: Budget, relation: Relation, columns: int = 1) -> EcdfPlan:
+    """Split a budget: Gaussian noise if it has a delta, Laplace noise otherwise.
+
+    Parameters
+    ----------
+    budget : Budget
+    relation : {"add-remove", "replace"}
+    columns : int
+        How many columns share the budget equally.
+
+    Returns
+    -------
+    EcdfPlan
+        Of one column.
+
+    Raises
+    ------
+    ParameterError
+        If the budget is too small for any noise.
+    """
+    rows = None
+    left = budget.epsilon
+    if relation == "add-remove":
+        rows = PureEvent("number of rows", _ROWS_SHARE * budget.epsilon / columns * _ROOM)
+        left *= 1.0 - _ROWS_SHARE
+    if budget.delta:
+        share = gaussian_mu(Budget(left * _ROOM, budget.delta)) / math.sqrt(columns) * _ROOM
+    else:
+        share = left / columns * _ROOM
+    if min(share, share if rows is None else rows.epsilon) < _SMALLEST_SHARE:
+        raise ParameterError(
+            f"epsilon is {budget.epsilon!r}; expected a larger one (its noise would exceed any "
+            "table)"
+        )
+    kind = GaussianEvent if budget.delta else PureEvent
+    return EcdfPlan(relation, rows, kind("counts up to each threshold", share))
+
+
+def release_ecdf(
+    values: Iterable[Vector],
+    points: Vector,
+    plan: EcdfPlan,
+    smoothing: Smoothing,
+    source: ByteSource,
+) -> PrivateDistribution:
+    """Count values up to each threshold, privately.
+
+    Parameters
+    ----------
+    values : iterable of ndarray of shape (rows,)
+        Finite numbers.
+    points : ndarray of shape (points,)
+        A grid's thresholds: public.
+    plan : EcdfPlan
+    smoothing : {"l2", "l1", "isotonic"} or None
+    source : ByteSource
+
+    Returns
+    -------
+    PrivateDistribution
+    """
+    levels = (len(points) - 1).bit_length()
+    cells = np.zeros(2**levels, dtype=np.int64)
+    cells[: len(points)] = cell_counts(values, points)
+    rows, rows_variance = np.array([cells.sum()]), 0.0
+    if plan.rows is not None:
+        rows = laplace_release(rows, 1, plan.rows.epsilon, source)
+        rows_variance = laplace_node_variance(0, plan.rows.epsilon, plan.relation)
+    top = max(1.0, float(rows[0]))
+    if isinstance(plan.tree, GaussianEvent):
+        noisy = tree_gaussian(cells, plan.tree.mu, plan.relation, source)
+        node_variance = gaussian_node_variance(levels, plan.tree.mu, plan.relation)
+    else:
+        noisy = tree_laplace(cells, plan.tree.epsilon, plan.relation, source)
+        node_variance = laplace_node_variance(levels, plan.tree.epsilon, plan.relation)
+    counts = noisy.astype(np.float64)
+    if smoothing is not None:
+        counts = smooth(counts, top, smoothing)
+    counts = counts[: len(points)]
+    counts[-1] = top  # the last threshold stands for infinity
+    return PrivateDistribution(points, counts, top, levels, node_variance, rows_variance)

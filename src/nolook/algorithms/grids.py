@@ -1,0 +1,191 @@
+"""Public grids: the thresholds at which a distribution is counted. No grid sees any data."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolook._validation import check_epsilon
+from nolook.errors import ParameterError
+
+__all__ = ["Grid", "LinearGrid", "LogGrid", "grid_of_doubles"]
+
+_MOST_POINTS = 2**24
+_LEAST_RATIO = 2.0**-36
+
+# The grid of all doubles: 2^17 thresholds at most. Steps are a 1024th of a power of two
+# where most measurements lie, and two powers of two elsewhere.
+_FINE_FROM, _FINE_TO, _STEPS = -17, 46, 1024
+_LEAST, _MOST = -1074, 1023
+
+Vector = NDArray[np.float64]
+
+
+class Grid(Protocol):
+    """What a grid can do."""
+
+    def points(self) -> Vector:
+        """Return the thresholds, increasing, shape (points,)."""
+
+
+@dataclass(frozen=True, slots=True)
+class LinearGrid:
+    """Thresholds at equal distances, both ends included.
+
+    Parameters
+    ----------
+    low, high : float
+        The ends; public. Values outside count in the end cells.
+    step : float
+        The distance, above 0. If it does not divide the range, the last step is shorter.
+
+    Raises
+    ------
+    ParameterError
+        If the ends are not finite and increasing, or there would be more than 2^24 points, or
+        neighbouring points would be the same number.
+
+    Examples
+    --------
+    >>> LinearGrid(0, 1, 0.25).points()
+    array([0.  , 0.25, 0.5 , 0.75, 1.  ])
+    """
+
+    low: float
+    high: float
+    step: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "low", _finite(self.low, "low"))
+        object.__setattr__(self, "high", _finite(self.high, "high"))
+        object.__setattr__(self, "step", check_epsilon(self.step, "step"))
+        _check_order(self.low, self.high)
+        _check_size((self.high / 2 - self.low / 2) / (self.step / 2), self.step)
+        largest = max(abs(self.low), abs(self.high))
+        if self.step < 4 * math.ulp(largest):
+            raise ParameterError(
+                f"step is {self.step!r}, which is lost in the rounding of {largest!r}; expected a "
+                "larger one"
+            )
+
+    def points(self) -> Vector:
+        """Return the thresholds, increasing, shape (points,)."""
+        # A millionth of a step short of the end is the end.
+        count = math.ceil((self.high / 2 - self.low / 2) / (self.step / 2) - 1e-6)
+        # Halves, since the width of the range may exceed the largest double.
+        points = 2.0 * (self.low / 2 + self.step / 2 * np.arange(count + 1, dtype=np.float64))
+        points[0], points[-1] = self.low, self.high
+        return points
+
+
+@dataclass(frozen=True, slots=True)
+class LogGrid:
+    """Thresholds at equal ratios, both ends included.
+
+    Parameters
+    ----------
+    low, high : float
+        The ends, above 0; public. Values outside count in the end cells.
+    step : float
+        The relative distance, above 0: 0.01 for steps of one percent. The last step may be
+        shorter.
+
+    Raises
+    ------
+    ParameterError
+        If the ends are not positive and increasing, or there would be more than 2^24 points, or
+        neighbouring points would be the same number.
+
+    Examples
+    --------
+    >>> LogGrid(1, 8, 1.0).points()
+    array([1., 2., 4., 8.])
+    """
+
+    low: float
+    high: float
+    step: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "low", check_epsilon(self.low, "low"))
+        object.__setattr__(self, "high", check_epsilon(self.high, "high"))
+        object.__setattr__(self, "step", check_epsilon(self.step, "step"))
+        _check_order(self.low, self.high)
+        _check_size(self._steps(), self.step)
+        if self.step < _LEAST_RATIO:
+            raise ParameterError(
+                f"step is {self.step!r}, which is lost in rounding; expected {_LEAST_RATIO!r} or "
+                "more"
+            )
+
+    def points(self) -> Vector:
+        """Return the thresholds, increasing, shape (points,)."""
+        count = math.ceil(self._steps() - 1e-6)
+        logs = math.log(self.low) + math.log1p(self.step) * np.arange(count + 1)
+        points: Vector = np.exp(logs)
+        points[0], points[-1] = self.low, self.high
+        return points
+
+    def _steps(self) -> float:
+        return (math.log(self.high) - math.log(self.low)) / math.log1p(self.step)
+
+
+@dataclass(frozen=True, slots=True)
+class _DoublesGrid:
+    """See :func:`grid_of_doubles`."""
+
+    def points(self) -> Vector:
+        """Return the thresholds, increasing, shape (points,)."""
+        return _doubles()
+
+
+def grid_of_doubles() -> Grid:
+    """Return the grid for values of which nothing is known.
+
+    From 2^-17 to 2^46 (7.6e-6 to 7e13) and of either sign the steps are at most a 1024th of a
+    value, so whole numbers up to 2048 have a threshold each. Zero has one, and beyond there is one
+    every two powers of two, up to the largest double.
+
+    Returns
+    -------
+    Grid
+        With fewer than 2^17 points.
+    """
+    return _DoublesGrid()
+
+
+@lru_cache(maxsize=1)
+def _doubles() -> Vector:
+    fine = [np.ldexp(1.0 + np.arange(_STEPS) / _STEPS, e) for e in range(_FINE_FROM, _FINE_TO)]
+    small = np.ldexp(1.0, np.arange(_LEAST, _FINE_FROM, 2))
+    large = np.ldexp(1.0, np.arange(_FINE_TO, _MOST, 2))
+    positive = np.concatenate([small, *fine, large, [np.finfo(np.float64).max]])
+    points = np.concatenate([-positive[::-1], [0.0], positive])
+    points.flags.writeable = False
+    return points
+
+
+def _finite(value: object, name: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        raise ParameterError(f"{name} is no number; expected a finite one (the grid's end)")
+    number = float(value)
+    if not math.isfinite(number):
+        raise ParameterError(f"{name} is {number!r}; expected a finite number (the grid's end)")
+    return number
+
+
+def _check_order(low: float, high: float) -> None:
+    if not low < high:
+        raise ParameterError(f"low is {low!r} and high is {high!r}; expected low below high")
+
+
+def _check_size(steps: float, step: float) -> None:
+    if not steps <= _MOST_POINTS - 1:
+        raise ParameterError(
+            f"step is {step!r}, which makes more than {_MOST_POINTS} points; expected a larger one"
+        )

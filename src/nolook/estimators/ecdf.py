@@ -1,0 +1,345 @@
+"""Private distributions of one column, and quantiles of several."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state as random_numbers
+from sklearn.utils.validation import check_is_fitted
+
+from nolook._validation import check_choice, check_delta, check_epsilon, check_random_state
+from nolook.algorithms.distribution import PrivateDistribution
+from nolook.algorithms.ecdf import EcdfPlan, Smoothing, ecdf_plan, release_ecdf
+from nolook.algorithms.grids import Grid, LinearGrid, LogGrid, grid_of_doubles
+from nolook.errors import ParameterError
+from nolook.estimators._private import Progress, progress_steps, spending
+from nolook.estimators._tables import values_table
+from nolook.privacy import accounting
+from nolook.privacy.guarantee import Budget
+from nolook.privacy.ledger import Ledger
+from nolook.privacy.noise import byte_source
+
+if TYPE_CHECKING:
+    from nolook.privacy.guarantee import PrivacyGuarantee, Relation
+    from nolook.tables import Table
+
+__all__ = ["ECDF", "check_grid", "check_smoothing"]
+
+Vector = NDArray[np.float64]
+
+
+class ECDF(BaseEstimator):  # type: ignore[misc]
+    """The distribution of a column, published once and asked as often as wanted.
+
+    Values are counted up to each threshold of a public grid, and the counts are released with
+    the noise of a binary tree, which grows with the logarithm of the number of thresholds only
+    (Barczewski, Mawass and Ramon 2024). The number of rows is released by itself, and the counts
+    are smoothed to a sequence that is possible. See ``algorithms/ecdf.md`` for the proof.
+
+    Guarantee
+    ---------
+    Everything `fit` stores is (`epsilon`, `delta`)-differentially private when one row is added or
+    removed (with ``relation="replace"``: replaced, and the number of rows is public), for every
+    column without missing values; those are an error, raised before anything is spent. Every
+    question asked of the result is free.
+
+    Parameters
+    ----------
+    epsilon : float, default=1.0
+        Privacy loss, above 0. Smaller protects more.
+    grid : LinearGrid, LogGrid or None, default=None
+        Public thresholds. Values outside count in the end cells. None needs no range: steps of a
+        1024th of a value, from 7.6e-6 to 7e13 of either sign, and coarser beyond. A range that is
+        known makes the noise smaller.
+    delta : float, default=0.0
+        Probability left for a larger loss. 0 for Laplace noise; above 0 for Gaussian noise, which
+        is smaller for fine grids.
+    relation : {"add-remove", "replace"}, default="add-remove"
+        Which tables are neighbours.
+    smoothing : {"l2", "l1", "isotonic"} or None, default="l2"
+        Take away the least noise that leaves counts that never fall: by the sum of squares of the
+        tree's noises, by the sum of their sizes (a linear program: some ten thousand thresholds at
+        most), or by the sum of squares of the counts' changes. "l2" is best where the values are
+        spread over the grid or are few whole numbers, "isotonic" for smooth densities on a
+        grid much finer than they need; see ``benchmarks/results/smoothing.md``.
+    random_state : int or None, default=None
+        For experiments only: any value but None makes the noise repeatable and the result NOT
+        private, which `privacy_` then says.
+
+    Attributes
+    ----------
+    distribution_ : PrivateDistribution
+        The thresholds and the private counts.
+    n_samples_ : float
+        The private number of rows, at least 1.
+    privacy_ : PrivacyGuarantee
+    recipe_ : dict
+        How the column was read: arguments for :func:`nolook.read_table` on another table.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> ages = np.random.default_rng(0).integers(20, 60, 50_000)
+    >>> ecdf = ECDF(epsilon=1.0, grid=LinearGrid(0, 120, 1)).fit(ages)
+    >>> bool(abs(ecdf.cdf(39) - 0.5) < 0.05)
+    True
+    """
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        grid: LinearGrid | LogGrid | None = None,
+        delta: float = 0.0,
+        relation: str = "add-remove",
+        smoothing: str | None = "l2",
+        random_state: int | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.grid = grid
+        self.delta = delta
+        self.relation = relation
+        self.smoothing = smoothing
+        self.random_state = random_state
+
+    def _plan(self) -> tuple[EcdfPlan, PrivacyGuarantee]:
+        budget = Budget(check_epsilon(self.epsilon), check_delta(self.delta, allow_zero=True))
+        relation = check_choice("relation", self.relation, ("add-remove", "replace"))
+        check_smoothing(self.smoothing)
+        check_grid(self.grid)
+        private = check_random_state(self.random_state) is None
+        plan = ecdf_plan(budget, cast("Relation", relation))
+        return plan, accounting.guarantee(
+            plan.events(), budget, relation=plan.relation, private=private
+        )
+
+    def fit(
+        self,
+        X: Table | ArrayLike,
+        y: object = None,  # noqa: ARG002 -- scikit-learn's signature
+        *,
+        ledger: Ledger | None = None,
+        progress: Progress | None = None,
+    ) -> Self:
+        """Release the distribution.
+
+        Parameters
+        ----------
+        X : Table of one column, array of shape (n_samples,) or series
+            Infinite values count in the end cells.
+        y : ignored
+        ledger : Ledger, optional
+            Is charged before the data are read.
+        progress : callable, optional
+            Called with a step's name, the steps done and their number.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ParameterError
+            If a parameter is out of range. Nothing is spent.
+        TableError
+            If X is not one column of numbers. Nothing is spent.
+        BudgetExceededError
+            If the ledger has too little left. The data are not read.
+        """
+        plan, guarantee = self._plan()
+        table = values_table(self, X)
+        step = progress_steps(progress, 2)
+        with spending(ledger, guarantee, "distribution", table, step):
+            step("counts")
+            self.distribution_ = release_ecdf(
+                (batch[0] for batch in table.batches()),
+                check_grid(self.grid).points(),
+                plan,
+                cast("Smoothing", self.smoothing),
+                byte_source(self.random_state),
+            )
+        self.privacy_ = guarantee
+        self.n_samples_ = self.distribution_.rows
+        return self
+
+    def cdf(self, t: ArrayLike, *, return_std: bool = False) -> Any:  # noqa: ANN401
+        """Return the share of values up to each t, at the last threshold not above it.
+
+        Parameters
+        ----------
+        t : array_like
+        return_std : bool, default=False
+            Whether to return the standard error as well.
+
+        Returns
+        -------
+        ndarray of the shape of `t`, or two of them
+        """
+        fitted = self._fitted()
+        return (fitted.cdf(t), fitted.cdf_error(t)) if return_std else fitted.cdf(t)
+
+    def quantile(self, p: ArrayLike, *, return_std: bool = False) -> Any:  # noqa: ANN401
+        """Return the first threshold up to which there is a share of at least p.
+
+        Parameters
+        ----------
+        p : array_like
+            From 0 to 1.
+        return_std : bool, default=False
+            Whether to return the standard error as well: half the distance of the quantiles a
+            standard error below and above p.
+
+        Returns
+        -------
+        ndarray of the shape of `p`, or two of them
+        """
+        shares = np.asarray(p, dtype=np.float64)
+        if not ((shares >= 0.0) & (shares <= 1.0)).all():
+            raise ParameterError("p is not within 0 and 1; expected shares (for example 0.5)")
+        fitted = self._fitted()
+        return (fitted.ppf(p), fitted.ppf_error(p)) if return_std else fitted.ppf(p)
+
+    #: scipy's name for :meth:`quantile`.
+    ppf = quantile
+
+    def interval(self, confidence: float) -> tuple[float, float]:
+        """Return the quantiles between which the middle share of the values lies.
+
+        Parameters
+        ----------
+        confidence : float
+            That share, from 0 to 1.
+
+        Returns
+        -------
+        low, high : float
+        """
+        tail = (1.0 - float(confidence)) / 2
+        low, high = self.quantile([tail, 1.0 - tail])
+        return float(low), float(high)
+
+    def histogram(self, edges: ArrayLike) -> tuple[Vector, Vector]:
+        """Return the share of values between public edges, and its standard error.
+
+        Parameters
+        ----------
+        edges : array_like, shape (bins + 1,)
+            Increasing, and not read off the data. A bin holds the values above its left edge and up
+            to its right one; thresholds of the grid are exact.
+
+        Returns
+        -------
+        masses, errors : ndarray of shape (bins,)
+        """
+        places = np.asarray(edges, dtype=np.float64)
+        if places.ndim != 1 or len(places) < 2 or not (np.diff(places) > 0).all():
+            raise ParameterError(
+                "edges is no increasing sequence of two or more numbers; expected one (for example "
+                "[0, 10, 20])"
+            )
+        return self._fitted().masses(places)
+
+    def pdf(self, t: ArrayLike) -> Vector:
+        """Return the density: the share of the cell t is in, by the cell's width.
+
+        Parameters
+        ----------
+        t : array_like
+
+        Returns
+        -------
+        ndarray of the shape of `t`
+            0 outside the grid.
+        """
+        return self._fitted().pdf(t)
+
+    def mean(self, *, return_std: bool = False) -> Any:  # noqa: ANN401
+        """Return the mean of the values, as if each were the threshold at or above it.
+
+        The noise of the outermost cells weighs as much as the grid is wide. Without a public range
+        use :meth:`trimmed_mean`.
+
+        Parameters
+        ----------
+        return_std : bool, default=False
+            Whether to return the standard error as well.
+
+        Returns
+        -------
+        float, or two of them
+        """
+        return self.trimmed_mean(0.0, return_std=return_std)
+
+    def trimmed_mean(self, proportion: float = 0.05, *, return_std: bool = False) -> Any:  # noqa: ANN401
+        """Return the mean without a share of the values at either end.
+
+        Parameters
+        ----------
+        proportion : float, default=0.05
+            The share at each end, from 0 to below 1/2.
+        return_std : bool, default=False
+            Whether to return the standard error as well.
+
+        Returns
+        -------
+        float, or two of them
+        """
+        if not 0.0 <= proportion < 0.5:
+            raise ParameterError(
+                f"proportion is {proportion!r}; expected a number from 0 to below 0.5 (0.05)"
+            )
+        mean, error = self._fitted().trimmed_mean(float(proportion))
+        return (mean, error) if return_std else mean
+
+    def rvs(self, size: int = 1, random_state: int | None = None) -> Vector:
+        """Draw values from the private distribution.
+
+        Parameters
+        ----------
+        size : int, default=1
+        random_state : int or None, default=None
+            Of these draws; privacy is no matter here.
+
+        Returns
+        -------
+        ndarray of shape (size,)
+        """
+        return self._fitted().ppf(1.0 - random_numbers(random_state).random_sample(size))
+
+    def _fitted(self) -> PrivateDistribution:
+        check_is_fitted(self)
+        return self.distribution_
+
+
+def check_grid(grid: object) -> Grid:
+    """Return a grid, that of all doubles for None.
+
+    Parameters
+    ----------
+    grid : LinearGrid, LogGrid or None
+
+    Returns
+    -------
+    Grid
+
+    Raises
+    ------
+    ParameterError
+        If it is anything else.
+    """
+    if grid is None:
+        return grid_of_doubles()
+    if not isinstance(grid, LinearGrid | LogGrid):
+        raise ParameterError(
+            f"grid is a value of type {type(grid).__name__}; expected a LinearGrid, a LogGrid or "
+            "None (for example nolook.LinearGrid(0, 120, 1))"
+        )
+    return grid
+
+
+def check_smoothing(smoothing: object) -> None:
+    """Refuse a smoothing that does not exist."""
+    if smoothing is not None:
+        check_choice("smoothing", smoothing, ("l2", "l1", "isotonic"))

@@ -1,0 +1,156 @@
+"""Quantiles of several columns within one budget."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from nolook._validation import check_delta, check_epsilon, check_random_state
+from nolook.algorithms.ecdf import ecdf_plan, release_ecdf
+from nolook.algorithms.grids import LinearGrid, LogGrid
+from nolook.errors import ParameterError
+from nolook.estimators._private import Progress, progress_steps, spending
+from nolook.estimators.ecdf import check_grid
+from nolook.privacy import accounting
+from nolook.privacy.guarantee import Budget
+from nolook.privacy.noise import byte_source
+from nolook.tables import Table, table_from_arrays
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from nolook.privacy.guarantee import PrivacyGuarantee
+    from nolook.privacy.ledger import Ledger
+
+__all__ = ["Quantiles", "quantiles"]
+
+AnyGrid = LinearGrid | LogGrid | None
+
+
+@dataclass(frozen=True, slots=True)
+class Quantiles:
+    """Private quantiles of several columns.
+
+    Parameters
+    ----------
+    names : tuple of str
+        The columns.
+    shares : ndarray of shape (k,)
+        Which quantiles: shares from 0 to 1.
+    values, errors : ndarray of shape (columns, k)
+        The quantiles, and half the distance of those a standard error below and above.
+    privacy : PrivacyGuarantee
+        Of all of it.
+    """
+
+    names: tuple[str, ...]
+    shares: NDArray[np.float64]
+    values: NDArray[np.float64]
+    errors: NDArray[np.float64]
+    privacy: PrivacyGuarantee
+
+
+def quantiles(
+    X: Table | ArrayLike,
+    p: ArrayLike = (0.25, 0.5, 0.75),
+    *,
+    epsilon: float = 1.0,
+    delta: float = 0.0,
+    grids: Mapping[str, AnyGrid] | None = None,
+    ledger: Ledger | None = None,
+    progress: Progress | None = None,
+    random_state: int | None = None,
+) -> Quantiles:
+    """Release quantiles of every column of a table within one budget.
+
+    Each column gets the distribution of :class:`nolook.ECDF`, with an equal share of the budget:
+    of `epsilon`, or of the square of the Gaussian privacy parameter if `delta` is above 0.
+
+    Guarantee
+    ---------
+    The result is (`epsilon`, `delta`)-differentially private when one row is added or removed, for
+    every table without missing values; those are an error, raised before anything is spent.
+
+    Parameters
+    ----------
+    X : Table without a target, array or frame of shape (n_samples, columns)
+        Read once for each column. Infinite values count in the end cells.
+    p : array_like, default=(0.25, 0.5, 0.75)
+        Shares from 0 to 1.
+    epsilon : float, default=1.0
+        Privacy loss, above 0.
+    delta : float, default=0.0
+        Probability left for a larger loss; above 0 for Gaussian noise, better for many columns.
+    grids : mapping, optional
+        From columns to public grids; a column without one needs no range.
+    ledger : Ledger, optional
+        Is charged once, before the data are read.
+    progress : callable, optional
+        Called with a step's name, the steps done and their number.
+    random_state : int or None, default=None
+        For experiments only: any value but None makes the result NOT private.
+
+    Returns
+    -------
+    Quantiles
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is out of range. Nothing is spent.
+    TableError
+        If X is no table of numbers. Nothing is spent.
+    BudgetExceededError
+        If the ledger has too little left. The data are not read.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> table = np.random.default_rng(0).normal([50, 1e6], [10, 1e5], size=(20_000, 2))
+    >>> found = quantiles(table, [0.5], epsilon=2.0)
+    >>> bool(abs(found.values[1, 0] - 1e6) < 1e4)
+    True
+    """
+    budget = Budget(check_epsilon(epsilon), check_delta(delta, allow_zero=True))
+    shares = np.atleast_1d(np.asarray(p, dtype=np.float64))
+    if shares.ndim != 1 or not ((shares >= 0.0) & (shares <= 1.0)).all():
+        raise ParameterError("p is not within 0 and 1; expected shares (for example 0.5)")
+    table = X if isinstance(X, Table) else table_from_arrays(X)
+    if table.target_name is not None:
+        raise ParameterError(f"X is a Table with the target {table.target_name!r}; expected none")
+    points = [check_grid(_of(grids, name)).points() for name in table.column_names]
+    _check_names(grids, table)
+    plan = ecdf_plan(budget, "add-remove", table.n_columns)
+    guarantee = accounting.guarantee(
+        plan.events() * table.n_columns,
+        budget,
+        relation=plan.relation,
+        private=check_random_state(random_state) is None,
+    )
+    table = table.keeping_infinite()
+    step = progress_steps(progress, table.n_columns + 1)
+    source = byte_source(random_state)
+    found = []
+    with spending(ledger, guarantee, "quantiles", table, step):
+        for j, name in enumerate(table.column_names):
+            step(name)
+            column = (batch[j] for batch in table.batches())
+            found.append(release_ecdf(column, points[j], plan, "l2", source))
+    values = np.array([one.ppf(shares) for one in found])
+    errors = np.array([one.ppf_error(shares) for one in found])
+    return Quantiles(table.column_names, shares, values, errors, guarantee)
+
+
+def _of(grids: Mapping[str, AnyGrid] | None, name: str) -> AnyGrid:
+    return None if grids is None else grids.get(name)
+
+
+def _check_names(grids: Mapping[str, AnyGrid] | None, table: Table) -> None:
+    for name in grids or ():
+        if name not in table.column_names:
+            raise ParameterError(
+                f"grids names {name!r}, but the table has no such column (check the name)"
+            )

@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nolook.algorithms.distribution import PrivateDistribution
+
+
+def exact(values, points):
+    """Return the distribution of values without any noise."""
+    points = np.asarray(points, dtype=float)
+    counts = np.searchsorted(np.sort(values), points, side="right").astype(float)
+    counts[-1] = len(values)
+    levels = (len(points) - 1).bit_length()
+    return PrivateDistribution(points, counts, float(len(values)), levels, 0.0, 0.0)
+
+
+VALUES = np.array([1.0, 2.0, 2.0, 3.0, 5.0, 5.0, 5.0, 8.0])
+EVERY = exact(VALUES, range(1, 9))
+
+
+def test_shares_are_those_of_the_values():
+    t = np.array([[0.0, 0.99, 1.0], [2.5, 5.0, 100.0]])
+    np.testing.assert_allclose(EVERY.cdf(t), [[0, 0, 1 / 8], [3 / 8, 7 / 8, 1]])
+
+
+@pytest.mark.parametrize("p", [0.0, 0.01, 0.125, 0.126, 0.5, 0.875, 0.88, 1.0])
+def test_quantiles_are_those_of_the_values(p):
+    assert EVERY.ppf(p) == np.quantile(VALUES, p, method="inverted_cdf")
+
+
+@given(st.lists(st.integers(1, 16), min_size=1, max_size=60), st.floats(0.0, 1.0))
+def test_a_quantile_is_the_first_point_with_the_share(values, p):
+    found = exact(values, range(1, 17))
+    q = float(found.ppf(p))
+    assert found.cdf(q) >= p
+    assert q == 1 or found.cdf(q - 1) < p
+
+
+@given(st.lists(st.integers(1, 16), min_size=1, max_size=60))
+def test_the_mean_and_the_masses_are_those_of_the_values(values):
+    found = exact(values, range(1, 17))
+    assert found.trimmed_mean(0.0)[0] == pytest.approx(np.mean(values))
+    masses, _ = found.masses(range(17))
+    np.testing.assert_allclose(masses * len(values), np.bincount(values, minlength=17)[1:])
+    np.testing.assert_allclose(found.pdf(range(2, 17)), masses[1:])
+
+
+def test_the_trimmed_mean_leaves_out_the_share_at_both_ends():
+    values = np.array([1.0] * 2 + [4.0] * 6 + [16.0] * 2)
+    found = exact(values, range(1, 17))
+    assert found.trimmed_mean(0.2)[0] == pytest.approx(4.0)
+    assert found.trimmed_mean(0.1)[0] == pytest.approx((1 + 6 * 4 + 16) / 8)
+
+
+def test_counts_that_fall_still_have_quantiles():
+    counts = np.array([-3.0, 4.0, 2.0, 6.0, 12.0, 8.0, 7.0, 8.0])
+    found = PrivateDistribution(np.arange(1.0, 9.0), counts, 8.0, 3, 1.0, 1.0)
+    quantiles = found.ppf(np.linspace(0, 1, 101))
+    assert (np.diff(quantiles) >= 0).all()
+    assert found.cdf(1.0) == -3 / 8  # as released
+
+
+def test_grids_that_are_no_power_of_two_and_of_one_point():
+    found = exact(VALUES, [2.0, 4.0, 6.0])
+    assert found.cdf([2, 4, 6]).tolist() == [3 / 8, 4 / 8, 1.0]
+    one = exact(VALUES, [2.0])
+    assert (one.cdf(2.0), one.ppf(0.5), one.trimmed_mean(0.0)[0]) == (1.0, 2.0, 2.0)
+
+
+def covariance(levels):
+    """Return that of counts with a tree's noise, from its definition."""
+    size = 2**levels
+    total = np.zeros((size, size))
+    for level in range(levels + 1):
+        node = np.arange(size) >> level
+        total += node[:, None] == node
+    return total
+
+
+@pytest.mark.parametrize("points", [8, 6])
+def test_standard_errors_are_those_of_the_noise(points):
+    values = np.repeat(np.arange(1.0, points + 1), 50)
+    n, v, w = len(values), 7.0, 11.0
+    clean = exact(values, range(1, points + 1))
+    found = PrivateDistribution(clean.points, clean.counts, n, 3, v, w)
+    noise = covariance(3)[:points, :points] * v
+    noise[-1, :] = noise[:, -1] = 0.0  # the last count is the number of rows
+
+    def error(weights):
+        """Return that of sum(weights * counts) / rows, to first order."""
+        weights = np.asarray(weights, dtype=float)
+        share = np.sum(weights * clean.counts / n)
+        own = weights @ noise @ weights + w * (weights[-1] - share) ** 2
+        return np.sqrt(own) / n
+
+    unit = np.eye(points)
+    for i in range(points - 1):
+        assert found.cdf_error(i + 1.0) == pytest.approx(error(unit[i]))
+    assert found.cdf_error([0.5, points, 99.0]).tolist() == [0.0, 0.0, 0.0]
+    edges = [0.0, 1.0, 3.0, 4.0, 5.0]
+    wanted = [error(unit[0]), error(unit[2] - unit[0]), error(unit[3] - unit[2])]
+    np.testing.assert_allclose(found.masses(edges)[1][:3], wanted)
+    last = found.masses([points - 1.0, float(points)])[1][0]
+    assert last == pytest.approx(error(unit[-1] - unit[-2]))
+    weights = np.append(-np.ones(points - 1), 0.0)
+    assert found.trimmed_mean(0.0)[1] == pytest.approx(error(weights))

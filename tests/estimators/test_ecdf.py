@@ -1,0 +1,168 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy.stats import kstest
+
+import nolook
+from nolook.privacy.accounting import total_delta
+
+GRID = nolook.LinearGrid(0, 120, 1)
+AGES = np.random.default_rng(0).integers(20, 60, 40_000)
+
+
+@pytest.fixture(scope="module")
+def ecdf():
+    return nolook.ECDF(5.0, GRID, random_state=0).fit(AGES)
+
+
+def test_one_release_answers_every_question(ecdf):
+    assert ecdf.cdf(39) == pytest.approx((AGES <= 39).mean(), abs=0.01)
+    assert ecdf.quantile(0.5) == pytest.approx(np.median(AGES), abs=1)
+    assert ecdf.ppf(0.5) == ecdf.quantile(0.5)
+    assert ecdf.interval(0.5) == pytest.approx(np.quantile(AGES, [0.25, 0.75]), abs=1)
+    assert ecdf.mean() == pytest.approx(AGES.mean(), abs=0.3)
+    assert ecdf.trimmed_mean(0.2) == pytest.approx(AGES.mean(), abs=0.3)
+    assert ecdf.pdf(30.0) == pytest.approx(1 / 40, abs=0.01)
+    masses, errors = ecdf.histogram([19, 29, 39, 49, 59])
+    np.testing.assert_allclose(masses, 0.25, atol=0.01)
+    assert ((errors > 0) & (errors < 0.01)).all()
+    assert ecdf.n_samples_ == pytest.approx(40_000, abs=60)
+
+
+def test_draws_follow_the_distribution(ecdf):
+    draws = ecdf.rvs(4000, random_state=1)
+    assert draws.shape == (4000,)
+    jitter = np.random.default_rng(0).random(4000)
+    shares = ecdf.cdf(range(121))
+    assert kstest(draws - jitter, lambda t: np.interp(t, np.arange(121.0), shares)).pvalue > 1e-4
+
+
+def test_standard_errors_come_on_request(ecdf):
+    shares, errors = ecdf.cdf([30, 40], return_std=True)
+    assert shares.shape == errors.shape == (2,)
+    assert (errors > 0).all()
+    for value, error in (ecdf.mean(return_std=True), ecdf.trimmed_mean(0.1, return_std=True)):
+        assert 0 < error < 0.2 < value
+    errors = nolook.ECDF(0.01, GRID).fit(AGES).quantile([0.3, 0.7], return_std=True)[1]
+    assert (errors > 0).any()
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        AGES, AGES.tolist(), pd.Series(AGES), pl.Series("a", AGES), AGES[:, None],
+        pd.DataFrame({"age": AGES}), nolook.read_table(pd.DataFrame({"age": AGES})),
+    ],
+    ids=["array", "list", "pandas", "polars", "column", "frame", "table"],
+)  # fmt: skip
+def test_a_column_may_come_in_any_form(values, ecdf):
+    other = nolook.ECDF(5.0, GRID, random_state=0).fit(values)
+    np.testing.assert_array_equal(other.cdf(range(121)), ecdf.cdf(range(121)))
+
+
+def test_without_a_grid_any_scale_will_do():
+    generator = np.random.default_rng(0)
+    for scale in (1e-4, 1.0, 1e9):
+        values = scale * generator.lognormal(0.0, 0.5, 30_000)
+        found = nolook.ECDF(1.0, random_state=0).fit(values)
+        assert found.quantile(0.5) == pytest.approx(np.median(values), rel=0.1)
+
+
+def test_values_far_outside_a_grid_count_in_its_end_cells():
+    values = np.concatenate([np.full(3000, -1e300), np.full(1000, 1e300)])
+    found = nolook.ECDF(1e3, nolook.LinearGrid(0, 1, 0.25), random_state=0).fit(values)
+    np.testing.assert_allclose(found.cdf([-1, 0, 0.5, 1]), [0, 0.75, 0.75, 1], atol=0.01)
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda e: e.quantile(1.1), "p"), (lambda e: e.quantile(math.nan), "p"),
+        (lambda e: e.interval(2.0), "p"), (lambda e: e.histogram([1.0]), "edges"),
+        (lambda e: e.histogram([2.0, 1.0]), "edges"), (lambda e: e.trimmed_mean(0.5), "proportion"),
+    ],
+)  # fmt: skip
+def test_bad_questions_are_refused_in_one_line(call, name, ecdf):
+    with pytest.raises(nolook.ParameterError, match=rf"^{name} is ") as caught:
+        call(ecdf)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value"),
+    [
+        ("grid", (0, 1)), ("grid", 100), ("smoothing", "l3"), ("relation", "swap"),
+        ("delta", 1.0), ("delta", -0.1),
+    ],
+)  # fmt: skip
+def test_bad_parameters_are_refused_before_anything_is_spent(parameter, value, tmp_path):
+    with nolook.Ledger.create(tmp_path / "a.ledger", nolook.Budget(9.0, 1e-6), name="a") as ledger:
+        with pytest.raises(nolook.ParameterError, match=rf"^{parameter} is ") as caught:
+            nolook.ECDF(**{parameter: value}).fit(AGES, ledger=ledger)
+        assert "\n" not in str(caught.value)
+        assert ledger.history() == ()
+
+
+def test_a_table_of_two_columns_is_refused():
+    with pytest.raises(nolook.ParameterError, match="X is a Table with 2 columns"):
+        nolook.ECDF().fit(nolook.read_table(np.zeros((5, 2))))
+
+
+# Quantiles of several columns.
+
+
+def table(rows=20_000):
+    generator = np.random.default_rng(0)
+    return pd.DataFrame({
+        "age": generator.integers(20, 60, rows),
+        "pay": generator.lognormal(10.0, 0.4, rows),
+        "rare": np.full(rows, 3.0),
+    })  # fmt: skip
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_quantiles_of_several_columns_have_one_budget(delta, tmp_path):
+    frame = table()
+    total = nolook.Budget(3.0, 1e-5)
+    with nolook.Ledger.create(tmp_path / "a.ledger", total, name="a") as ledger:
+        found = nolook.quantiles(
+            frame, [0.25, 0.5], epsilon=2.0, delta=delta, grids={"age": GRID}, ledger=ledger
+        )
+        (entry,) = ledger.history()
+        assert entry.cost == nolook.Budget(2.0, delta)
+    assert found.names == ("age", "pay", "rare")
+    np.testing.assert_allclose(found.values, frame.quantile([0.25, 0.5]).T, rtol=0.06)
+    assert found.errors.shape == (3, 2)
+    assert found.privacy.budget == nolook.Budget(2.0, delta)
+    assert found.privacy.private
+    assert total_delta(found.privacy.mechanisms, 2.0) <= delta
+
+
+def test_quantiles_of_no_rows_are_ordinary_answers():
+    found = nolook.quantiles(table(0), epsilon=1.0)
+    assert np.isfinite(found.values).all()
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value"),
+    [
+        ("p", [1.5]), ("epsilon", 0.0), ("delta", 1.0), ("random_state", -1),
+        ("grids", {"height": GRID}), ("grids", {"age": 3}),
+    ],
+)  # fmt: skip
+def test_bad_parameters_of_quantiles_cost_nothing(parameter, value, tmp_path):
+    with nolook.Ledger.create(tmp_path / "a.ledger", nolook.Budget(3.0), name="a") as ledger:
+        with pytest.raises(nolook.ParameterError) as caught:
+            nolook.quantiles(table(10), ledger=ledger, **{parameter: value})
+        assert "\n" not in str(caught.value)
+        assert ledger.history() == ()
+
+
+def test_a_table_with_a_target_is_refused():
+    with pytest.raises(nolook.ParameterError, match="target 'age'"):
+        nolook.quantiles(nolook.read_table(table(5), "age"))
