@@ -6,15 +6,14 @@ nothing numeric, so that ``nolook ledger`` is quick; a model brings its numbers 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from nolook.privacy.ledger import amount_text
+from nolook.report._console import empty_table, say, say_files, say_guarantee, spent
 from nolook.report.files import one_line
 from nolook.report.methods import method_of
 from nolook.report.selectors import (
@@ -24,12 +23,13 @@ from nolook.report.selectors import (
     selector_of,
     steps,
 )
-from nolook.report.wording import NOT_ESTIMATED, failure_in_words, why_not_private
+from nolook.report.wording import NOT_ESTIMATED, failure_in_words
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from nolook.estimators._selector import PrivateSelector
+    from nolook.privacy.guarantee import PrivacyGuarantee
     from nolook.privacy.ledger import Ledger
     from nolook.report.methods import FittedModel
     from nolook.report.selectors import Model, Release
@@ -54,24 +54,24 @@ def print_model(
     part, selection = regression_of(model), selection_of(model)
     if selection is not None:
         _say_chosen(console, selection, part.scaling_.names[-1])
-    _say(console, f"method: {method_of(part) or type(part).__name__}")
+    say(console, f"method: {method_of(part) or type(part).__name__}")
     failure = failure_in_words(part)
     if failure is not None:
-        _say(console, failure, style="bold yellow")
+        say(console, failure, style="bold yellow")
     console.print(_coefficients(part))
-    _say(console, _fit(part))
+    say(console, _fit(part))
     hidden = sum(not seen for seen in part.scaling_.visible)
     if hidden:
-        _say(
+        say(
             console,
             f"{hidden} of {len(part.scaling_.names)} columns did not stand out from the noise: "
             "too few rows for this budget",
             style="yellow",
         )
     if selection is not None:
-        console.print(_spent(model))
-    _say_guarantee(console, model)
-    _say_files(console, {"model": model_file, "report": report_file})
+        console.print(spent(_guarantees(model)))
+    say_guarantee(console, model)
+    say_files(console, {"model": model_file, "report": report_file})
 
 
 def print_selection(
@@ -94,9 +94,9 @@ def print_selection(
         What was written.
     """
     _say_chosen(console, selector, target)
-    console.print(_spent(selector))
-    _say_guarantee(console, selector)
-    _say_files(console, {"selection": selection_file, "report": report_file})
+    console.print(spent(_guarantees(selector)))
+    say_guarantee(console, selector)
+    say_files(console, {"selection": selection_file, "report": report_file})
 
 
 def _say_chosen(console: Console, selector: PrivateSelector, label: str) -> None:
@@ -104,35 +104,13 @@ def _say_chosen(console: Console, selector: PrivateSelector, label: str) -> None
     how = selector_of(selector) or type(selector).__name__
     many = f"{len(chosen)} of {selector.n_features_in_} columns"
     order = "in this order" if ordered else "in the table's order"
-    _say(console, f"{one_line(label)}: {many}, chosen by {how}, {order}", style="bold")
+    say(console, f"{one_line(label)}: {many}, chosen by {how}, {order}", style="bold")
     for name in chosen:
-        _say(console, f"  {one_line(name)}", whole=True)
+        say(console, f"  {one_line(name)}", whole=True)
 
 
-def _spent(release: Release) -> Table:
-    from nolook.report.summary import number, spending
-
-    table = _table("spent", ("", "mechanism", "cost"))
-    for step, part in steps(release):
-        guarantee = part.privacy_
-        cost = f"epsilon = {number(guarantee.epsilon)}, delta = {number(guarantee.delta)}"
-        table.add_row(step, "", cost)
-        for one in spending(guarantee):
-            table.add_row(f"  {one.name}", one.mechanism, one.cost)
-    return table
-
-
-def _say_guarantee(console: Console, release: Release) -> None:
-    if not release.privacy_.private:
-        _, reason = why_not_private(release)
-        _say(console, f"NOT PRIVATE: {reason}", style="bold red")
-    _say(console, release.privacy_.in_words())
-
-
-def _say_files(console: Console, written: Mapping[str, Path | None]) -> None:
-    for kind, path in written.items():
-        if path is not None:
-            _say(console, f"{kind}: {one_line(path)}", whole=True)
+def _guarantees(release: Release) -> list[tuple[str, PrivacyGuarantee]]:
+    return [(name, part.privacy_) for name, part in steps(release)]
 
 
 def _coefficients(model: FittedModel) -> Table:
@@ -146,7 +124,7 @@ def _coefficients(model: FittedModel) -> Table:
     heads = ["column", "coefficient"]
     if has_intervals(model):
         heads.append(f"{CONFIDENCE} interval")
-    table = _table(f"{one_line(model.scaling_.names[-1])}: coefficients", heads)
+    table = empty_table(f"{one_line(model.scaling_.names[-1])}: coefficients", heads)
     rows = [(Text(one_line(one.name)), number(one.value), interval(one.ends)) for one in shown]
     if len(shown) < len(found):
         left = f"... {len(found) - len(shown)} smaller effects"
@@ -188,7 +166,7 @@ def print_ledger(console: Console, ledger: Ledger) -> None:
     ledger : Ledger
     """
     spent, left = ledger.spent, ledger.remaining
-    table = _table(f"{one_line(ledger.name)} ({ledger.relation})", ("", "epsilon", "delta"))
+    table = empty_table(f"{one_line(ledger.name)} ({ledger.relation})", ("", "epsilon", "delta"))
     for name, amount in (("budget", ledger.budget), ("spent", spent), ("left", left)):
         up = name == "spent"
         table.add_row(name, amount_text(amount.epsilon, up=up), amount_text(amount.delta, up=up))
@@ -204,7 +182,7 @@ def print_history(console: Console, ledger: Ledger) -> None:
     ledger : Ledger
     """
     heads = ("time (UTC)", "release", "state", "epsilon", "delta")
-    table = _table(f"{one_line(ledger.name)}: releases", heads)
+    table = empty_table(f"{one_line(ledger.name)}: releases", heads)
     for entry in ledger.history():
         row = (
             entry.time,
@@ -215,16 +193,3 @@ def print_history(console: Console, ledger: Ledger) -> None:
         )
         table.add_row(*(Text(one_line(cell)) for cell in row))
     console.print(table)
-
-
-def _table(title: str, heads: Sequence[str]) -> Table:
-    table = Table(title=Text(title, style="bold"), title_justify="left", box=box.SIMPLE_HEAD)
-    table.add_column(heads[0], overflow="fold")
-    for head in heads[1:]:
-        table.add_column(head, justify="right", overflow="fold")
-    return table
-
-
-def _say(console: Console, text: str, style: str = "", *, whole: bool = False) -> None:
-    # A path stays whole, so that it can be copied; sentences are wrapped between words.
-    console.print(Text(text, style=style), soft_wrap=whole)
