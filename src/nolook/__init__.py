@@ -32,6 +32,7 @@ __all__ = [
     "PrivatePipeline",
     "QuantileScaler",
     "Quantiles",
+    "ROCCurve",
     "SISSelector",
     "Table",
     "TableError",
@@ -66,6 +67,7 @@ if TYPE_CHECKING:
     from nolook.estimators.linear import LinearRegression
     from nolook.estimators.pipeline import PrivatePipeline, make_private_pipeline
     from nolook.estimators.quantiles import Quantiles, quantiles
+    from nolook.estimators.roc import ROCCurve
     from nolook.estimators.scaler import QuantileScaler
     from nolook.estimators.sis import SISSelector
     from nolook.estimators.tukey import TukeyRegressor
@@ -97,6 +99,7 @@ else:
         "PrivatePipeline": "nolook.estimators.pipeline",
         "QuantileScaler": "nolook.estimators.scaler",
         "Quantiles": "nolook.estimators.quantiles",
+        "ROCCurve": "nolook.estimators.roc",
         "SISSelector": "nolook.estimators.sis",
         "Table": "nolook.tables",
         "TableError": "nolook.errors",

@@ -1,0 +1,98 @@
+"""The range most values of one column lie in, found privately and without bounds.
+
+Two histograms are released with Laplace noise on every bin: by sign and power of two over the
+whole range of doubles, then in equal bins over what the first one found. The rules that read them
+are those of ``scaling.py``, which are stated for normal noise; below is what stands for its
+standard deviation. The proof is ``range_search.md``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolook.algorithms.scaling import occupied_range, trimmed_range
+from nolook.kernels.histogram import linear_counts, magnitude_counts
+from nolook.privacy.guarantee import PureEvent
+from nolook.privacy.mechanisms.laplace import laplace_release
+from nolook.privacy.noise import ByteSource
+from nolook.statistics.cell_counts import cell_counts_sensitivity
+from nolook.statistics.histograms import Histograms
+
+if TYPE_CHECKING:
+    from nolook.privacy.guarantee import Relation
+
+__all__ = ["find_range", "range_events"]
+
+_BINS = 48
+# So many Laplace scales for a standard deviation, and all empty bins together pass the
+# thresholds for an occupied bin no more often than with normal noise.
+_TAIL = 2.85
+# A Laplace number's standard deviation, which is what matters in a sum of many.
+_DEVIATION = math.sqrt(2.0)
+
+Vector = NDArray[np.float64]
+
+
+def range_events(epsilon: float) -> tuple[PureEvent, PureEvent]:
+    """State what :func:`find_range` releases with `epsilon`, before any data are read."""
+    return (
+        PureEvent("values by magnitude", epsilon / 2),
+        PureEvent("values over the range found", epsilon / 2),
+    )
+
+
+def find_range(
+    batches: Callable[[], Iterable[Vector]],
+    events: tuple[PureEvent, PureEvent],
+    relation: Relation,
+    source: ByteSource,
+    step: Callable[[str], None],
+) -> tuple[float, float]:
+    """Find the range of a column, but for its outermost values.
+
+    Guarantee: the two releases cost their events under `relation`. No column raises; one without
+    rows gets a range from the noise alone.
+
+    Parameters
+    ----------
+    batches : callable
+        Gives the column's values as often as called, in arrays of shape (rows,). Any doubles.
+    events : tuple of PureEvent
+        Of :func:`range_events`.
+    relation : {"add-remove", "replace"}
+    source : ByteSource
+    step : callable
+        Called with the name of each pass before it starts.
+
+    Returns
+    -------
+    low, high : float
+        ``low < high``; their distance is above a 128th of the larger size.
+    """
+    magnitudes, places = events
+    sensitivity = cell_counts_sensitivity(relation)
+
+    def release(count: Callable[[Vector], NDArray[np.int64]], epsilon: float) -> Vector:
+        histograms = Histograms(count)
+        for batch in batches():
+            histograms.update(batch[np.newaxis])
+        exact = histograms.value(1)
+        return laplace_release(exact, sensitivity, epsilon, source).astype(np.float64)
+
+    step("magnitudes")
+    scale = sensitivity / magnitudes.epsilon
+    low, high, _ = occupied_range(release(magnitude_counts, magnitudes.epsilon), _TAIL * scale)
+    step("range")
+    # One of the bins is left free at either end.
+    width = (high - low) / (_BINS - 2)
+    low = low - width
+    count = partial(linear_counts, low=low, width=width, bins=_BINS)
+    scale = sensitivity / places.epsilon
+    low, high = trimmed_range(release(count, places.epsilon), _DEVIATION * scale, low, width)
+    return float(low[0]), float(high[0])

@@ -1,0 +1,205 @@
+"""Private ROC curves (Barczewski, Mawass and Ramon 2024, section 5.1).
+
+The scores of either class are counted up to each threshold, as in ``ecdf.py``. Adding or removing
+a record changes one class only, so both have the whole budget. The curve, the area under it and
+every threshold are free. The proof is ``roc.md``.
+
+==============  ===========================================================================
+name here       in the paper
+==============  ===========================================================================
+``positive``    F of phi_TP over its last value; a positive has a HIGH score here
+``negative``    F of phi_FP over its last value
+==============  ===========================================================================
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolook.algorithms.distribution import PrivateDistribution
+from nolook.algorithms.grids import LinearGrid
+from nolook.algorithms.range_search import find_range, range_events
+from nolook.algorithms.roc_curve import smoothed_counts
+from nolook.errors import ParameterError
+from nolook.privacy.guarantee import PureEvent
+from nolook.privacy.mechanisms.binary_tree import laplace_node_variance, tree_laplace
+from nolook.privacy.mechanisms.laplace import laplace_release
+from nolook.privacy.noise import ByteSource
+from nolook.statistics.cell_counts import cell_counts, cell_counts_sensitivity
+
+if TYPE_CHECKING:
+    from nolook.algorithms.ecdf import Smoothing
+    from nolook.privacy.guarantee import Relation
+
+__all__ = ["RocPlan", "release_roc", "roc_plan", "search_grid"]
+
+_ROWS_SHARE = 0.05  # of epsilon, for the numbers of rows
+_SEARCH_SHARE = 0.1  # of epsilon, for a range
+_POINTS = 2**7  # in a range that was found
+_ROOM = 1.0 - 2.0**-40  # for the rounding of the shares
+# Below, the noise would exceed any table, and could leave the range of the exact samplers.
+_SMALLEST_SHARE = 2.0**-32
+
+Vector = NDArray[np.float64]
+#: Gives scores and whether each is a positive's, in batches, as often as called.
+ScoredRows = Callable[[], Iterable[tuple[Vector, NDArray[np.bool_]]]]
+
+
+@dataclass(frozen=True, slots=True)
+class RocPlan:
+    """How epsilon is split, fixed without the data.
+
+    Parameters
+    ----------
+    relation : {"add-remove", "replace"}
+    search : tuple of PureEvent or None
+        The range of the scores; None where a grid is given.
+    rows : PureEvent
+        The number of rows of each class; of the positive one under "replace", where that of all
+        rows is public.
+    curves : PureEvent
+        The counts of each class up to each threshold.
+    """
+
+    relation: Relation
+    search: tuple[PureEvent, PureEvent] | None
+    rows: PureEvent
+    curves: PureEvent
+
+    def events(self) -> tuple[PureEvent, ...]:
+        """State everything that will be released, in this order."""
+        return (*(self.search or ()), self.rows, self.curves)
+
+    @property
+    def class_epsilon(self) -> float:
+        """What the counts of one class cost when a record is added or removed."""
+        # A replaced record leaves one class and enters the same or the other one.
+        return self.curves.epsilon / cell_counts_sensitivity(self.relation)
+
+
+def roc_plan(epsilon: float, relation: Relation, *, search: bool) -> RocPlan:
+    """Split an epsilon.
+
+    Parameters
+    ----------
+    epsilon : float
+    relation : {"add-remove", "replace"}
+    search : bool
+        Whether a range has to be found.
+
+    Returns
+    -------
+    RocPlan
+
+    Raises
+    ------
+    ParameterError
+        If epsilon is too small for any noise.
+    """
+    share = _SEARCH_SHARE if search else 0.0
+    if epsilon * _ROWS_SHARE < _SMALLEST_SHARE:
+        raise ParameterError(
+            f"epsilon is {epsilon!r}; expected a larger one (its noise would exceed any table)"
+        )
+    whose = "each class" if relation == "add-remove" else "the positive class"
+    return RocPlan(
+        relation,
+        range_events(share * epsilon * _ROOM) if search else None,
+        PureEvent(f"number of rows of {whose}", _ROWS_SHARE * epsilon * _ROOM),
+        PureEvent(
+            "counts of each class up to each threshold",
+            (1.0 - share - _ROWS_SHARE) * epsilon * _ROOM,
+        ),
+    )
+
+
+def search_grid(
+    rows: ScoredRows, plan: RocPlan, source: ByteSource, step: Callable[[str], None]
+) -> LinearGrid:
+    """Find a range of the scores of both classes together, and lay a grid in it.
+
+    Parameters
+    ----------
+    rows : callable
+    plan : RocPlan
+        With a search.
+    source : ByteSource
+    step : callable
+        Called with the name of each pass before it starts.
+
+    Returns
+    -------
+    LinearGrid
+        Of 2^7 points.
+    """
+    if plan.search is None:
+        raise ValueError("the plan has no search")
+    low, high = find_range(
+        lambda: (scores for scores, _ in rows()), plan.search, plan.relation, source, step
+    )
+    return LinearGrid(low, high, (high - low) / (_POINTS - 1))
+
+
+def release_roc(
+    rows: ScoredRows, points: Vector, plan: RocPlan, smoothing: Smoothing, source: ByteSource
+) -> tuple[PrivateDistribution, PrivateDistribution]:
+    """Count the scores of each class up to each threshold, privately.
+
+    Parameters
+    ----------
+    rows : callable
+    points : ndarray of shape (points,)
+        A grid's thresholds: public, or found by :func:`search_grid`.
+    plan : RocPlan
+    smoothing : {"l2", "l1"} or None
+    source : ByteSource
+
+    Returns
+    -------
+    positive, negative : PrivateDistribution
+        Of the scores of either class.
+    """
+    levels = (len(points) - 1).bit_length()
+    cells = np.zeros((2, 2**levels), dtype=np.int64)
+    for scores, positives in rows():
+        for place, wanted in enumerate((positives, ~positives)):
+            cells[place, : len(points)] += cell_counts([scores[wanted]], points)
+    epsilon = plan.class_epsilon
+    noisy = [tree_laplace(each, epsilon, "add-remove", source) for each in cells]
+    tops = _private_rows(cells.sum(axis=1), plan, source)
+    node_variance = laplace_node_variance(levels, epsilon, "add-remove")
+    positive, negative = (
+        PrivateDistribution(
+            points,
+            smoothed_counts(counts.astype(np.float64), top, len(points), smoothing),
+            top,
+            levels,
+            node_variance,
+            _laplace_variance(plan.rows.epsilon),
+        )
+        for counts, top in zip(noisy, tops, strict=True)
+    )
+    return positive, negative
+
+
+def _private_rows(exact: NDArray[np.int64], plan: RocPlan, source: ByteSource) -> tuple[float, ...]:
+    """Release the numbers of rows of both classes, each at least 1."""
+    if plan.relation == "add-remove":
+        noisy = laplace_release(exact, 1, plan.rows.epsilon, source).astype(np.float64)
+    else:
+        # The number of all rows is public, and a replaced record moves one row at most.
+        noisy = laplace_release(exact[:1], 1, plan.rows.epsilon, source).astype(np.float64)
+        noisy = noisy.clip(0.0, exact.sum())
+        noisy = np.append(noisy, exact.sum() - noisy)
+    return tuple(float(rows) for rows in np.maximum(noisy, 1.0))
+
+
+def _laplace_variance(epsilon: float) -> float:
+    # Of discrete noise. It is 0 in float64 long before the hyperbolic sine overflows.
+    return 0.5 / math.sinh(epsilon / 2) ** 2 if epsilon < 600.0 else 0.0

@@ -1,0 +1,179 @@
+"""What follows from the private distributions of two classes' scores: curve, area and errors.
+
+A row is called positive at a threshold if its score is above it. All of it is free.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolook.algorithms._simulation import Generator, simulation_generator
+from nolook.algorithms.distribution import PrivateDistribution
+from nolook.algorithms.tree_smoothing import smooth
+
+if TYPE_CHECKING:
+    from nolook.algorithms.ecdf import Smoothing
+
+__all__ = ["RocCurve", "area", "smoothed_counts"]
+
+_MOST_REPEATS = 200
+_LEAST_REPEATS = 50
+_WORK = 2**20  # thresholds times repeats
+_BAND_POINTS = 201
+
+Vector = NDArray[np.float64]
+
+
+def smoothed_counts(noisy: Vector, top: float, points: int, smoothing: Smoothing) -> Vector:
+    """Smooth noisy cumulative counts; the last threshold stands for infinity.
+
+    Parameters
+    ----------
+    noisy : ndarray of shape (2^levels,)
+    top : float
+        The private number of rows.
+    points : int
+        How many of the counts belong to thresholds.
+    smoothing : {"l2", "l1"} or None
+
+    Returns
+    -------
+    ndarray of shape (points,)
+    """
+    counts = noisy if smoothing is None else smooth(noisy, top, smoothing)
+    return np.append(counts[: points - 1], top)
+
+
+def area(fpr: Vector, tpr: Vector) -> float:
+    """Return the area under a curve by trapezoids: ties within a cell count half."""
+    return float(np.clip(np.trapezoid(tpr, fpr), 0.0, 1.0))
+
+
+@dataclass(frozen=True, slots=True)
+class RocCurve:
+    """A private ROC curve.
+
+    Parameters
+    ----------
+    positive, negative : PrivateDistribution
+        Of the scores of either class, on the same thresholds.
+    """
+
+    positive: PrivateDistribution
+    negative: PrivateDistribution
+
+    @property
+    def thresholds(self) -> Vector:
+        """From infinity, where the curve is at (0, 0), down to minus infinity, at (1, 1)."""
+        inner = self.positive.points[:-1]
+        return np.concatenate([[np.inf], inner[::-1], [-np.inf]])
+
+    @property
+    def rates(self) -> tuple[Vector, Vector]:
+        """False and true positive rates at the thresholds; without smoothing not monotone."""
+        return _rates(self.negative.counts), _rates(self.positive.counts)
+
+    def partial_area(self, max_fpr: float) -> float:
+        """Return the standardised area up to a false positive rate, as scikit-learn does.
+
+        Parameters
+        ----------
+        max_fpr : float
+            Above 0, at most 1.
+
+        Returns
+        -------
+        float
+            0.5 for a curve that is the diagonal, 1 for a perfect one (McClish 1989).
+        """
+        fpr, tpr = _rising(*self.rates)
+        inside = fpr < max_fpr
+        end = np.interp(max_fpr, fpr, tpr)
+        part = np.trapezoid(np.append(tpr[inside], end), np.append(fpr[inside], max_fpr))
+        least = max_fpr**2 / 2
+        return float(0.5 * (1.0 + (part - least) / (max_fpr - least)))
+
+    def threshold_at_fpr(self, fpr: float) -> float:
+        """Return the smallest threshold with at most a false positive rate."""
+        reached, _ = _rising(*self.rates)
+        return float(self.thresholds[np.searchsorted(reached, fpr, side="right") - 1])
+
+    def threshold_at_tpr(self, tpr: float) -> float:
+        """Return the largest threshold with at least a true positive rate."""
+        _, reached = _rising(*self.rates)
+        return float(self.thresholds[np.searchsorted(reached, tpr, side="left")])
+
+    def noise_errors(
+        self, smoothing: Smoothing, *, rows_known: bool
+    ) -> tuple[float, Vector, Vector, Vector]:
+        """Estimate how far the noise moved the area and the curve.
+
+        The release is repeated on the private counts themselves, with new noise of the same size
+        and least-squares smoothing in place of any; the errors are the root mean squares of what
+        it moves. It repeats from one fixed seed.
+
+        Parameters
+        ----------
+        smoothing : {"l2", "l1"} or None
+        rows_known : bool
+            Whether the number of all rows is public, so that the classes' are off by the same.
+
+        Returns
+        -------
+        area_error : float
+        fpr, tpr, tpr_error : ndarray of shape (201,)
+            The curve at equal distances, and its error there.
+        """
+        places = np.linspace(0.0, 1.0, _BAND_POINTS)
+        fpr, tpr = self.rates
+        middle = np.interp(places, *_rising(fpr, tpr))
+        size = 2**self.positive.levels
+        repeats = int(np.clip(_WORK // size, _LEAST_REPEATS, _MOST_REPEATS))
+        areas, bands = 0.0, np.zeros(_BAND_POINTS)
+        for again in self._repeated(repeats, smoothing, rows_known):
+            areas += (area(*again) - area(fpr, tpr)) ** 2
+            bands += (np.interp(places, *_rising(*again)) - middle) ** 2
+        return float(np.sqrt(areas / repeats)), places, middle, np.sqrt(bands / repeats)
+
+    def _repeated(
+        self, repeats: int, smoothing: Smoothing, rows_known: bool
+    ) -> Iterator[tuple[Vector, Vector]]:
+        generator = simulation_generator()
+        scale = np.sqrt(self.positive.rows_variance / 2)
+        for _ in range(repeats):
+            moved = generator.laplace(scale=scale, size=2)
+            if rows_known:
+                moved[1] = -moved[0]
+            yield (
+                _rates(_noised(self.negative, moved[1], smoothing, generator)),
+                _rates(_noised(self.positive, moved[0], smoothing, generator)),
+            )
+
+
+def _rates(counts: Vector) -> Vector:
+    above = 1.0 - (counts / counts[-1]).clip(0.0, 1.0)
+    return np.append(above[::-1], 1.0)
+
+
+def _rising(fpr: Vector, tpr: Vector) -> tuple[Vector, Vector]:
+    return np.maximum.accumulate(fpr), np.maximum.accumulate(tpr)
+
+
+def _noised(
+    distribution: PrivateDistribution, moved: float, smoothing: Smoothing, generator: Generator
+) -> Vector:
+    """Add the noise of a release to private counts, and smooth them."""
+    levels, points = distribution.levels, len(distribution.points)
+    scale = np.sqrt(distribution.node_variance / 2)
+    noisy = np.zeros(1)
+    for level in range(levels + 1):
+        noisy = np.repeat(noisy, min(level, 1) + 1)
+        noisy += generator.laplace(scale=scale, size=len(noisy))
+    noisy += np.append(distribution.counts, np.full(2**levels - points, distribution.rows))
+    top = max(1.0, distribution.rows + moved)
+    return smoothed_counts(noisy, top, points, "l2" if smoothing else None)

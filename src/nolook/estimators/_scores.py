@@ -1,0 +1,134 @@
+"""Scores and labels, as scikit-learn's users hold them, in one table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from numbers import Real
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolook.errors import ParameterError, TableError
+from nolook.tables import Table, table_from_arrays
+
+if TYPE_CHECKING:
+    from nolook.algorithms.roc import ScoredRows
+
+__all__ = ["check_label", "scored_rows"]
+
+
+def check_label(label: object) -> None:
+    """Refuse a positive label that is neither a finite number nor a text."""
+    largest = np.finfo(np.float64).max
+    if not isinstance(label, str) and not (isinstance(label, Real) and abs(label) <= largest):
+        raise ParameterError(
+            f"pos_label is a value of type {type(label).__name__}; expected a finite number or a "
+            "text (the label of the positive class)"
+        )
+
+
+def scored_rows(scores: object, labels: object, pos_label: float | str) -> tuple[Table, ScoredRows]:
+    """Put scores and labels into one table.
+
+    Parameters
+    ----------
+    scores : Table of one feature and a target, or array of shape (rows,)
+    labels : array of shape (rows,), or None beside a Table
+    pos_label : float or str
+        Every other label is negative.
+
+    Returns
+    -------
+    table : Table
+        Infinite scores stand for the largest double.
+    rows : callable
+        Gives the scores and whether each is a positive's, in batches.
+
+    Raises
+    ------
+    ParameterError, TableError
+        If they have another shape or type.
+    """
+    if isinstance(scores, Table):
+        table = _scored_table(scores, labels, pos_label)
+        wanted = float(pos_label)
+    else:
+        table, wanted = _joined(scores, labels, pos_label), 1.0
+    table = table.keeping_infinite()
+
+    def rows() -> Iterator[tuple[NDArray[np.float64], NDArray[np.bool_]]]:
+        for batch in table.batches():
+            yield batch[0], batch[1] == wanted
+
+    return table, rows
+
+
+def _scored_table(table: Table, labels: object, pos_label: float | str) -> Table:
+    if labels is not None:
+        raise ParameterError("labels is given beside a Table; expected None (its target is used)")
+    if len(table.feature_names) != 1 or table.target_name is None:
+        raise ParameterError(
+            f"scores is a Table with {len(table.feature_names)} features and the target "
+            f"{table.target_name!r}; expected the score and the label (read_table(..., "
+            "target=LABEL, features=[SCORE]))"
+        )
+    if isinstance(pos_label, str):
+        raise ParameterError(
+            f"pos_label is {pos_label!r}, but a Table's target is a number; expected a number"
+        )
+    return table
+
+
+def _joined(scores: object, labels: object, pos_label: float | str) -> Table:
+    if labels is None:
+        raise ParameterError("labels is None; expected one label for each score")
+    positives = _positives(labels, pos_label)
+    column: Any = scores
+    if hasattr(column, "to_frame"):
+        column = column.to_frame("scores")
+    elif getattr(column, "ndim", 1) == 1:
+        column = _array(column, "scores")
+        column = column[:, np.newaxis] if column.ndim == 1 else column
+    table = table_from_arrays(column, positives)
+    if len(table.feature_names) != 1:
+        raise ParameterError(
+            f"scores has {len(table.feature_names)} columns; expected one (for example "
+            "predict_proba(X)[:, 1])"
+        )
+    return table
+
+
+def _array(values: object, name: str) -> NDArray[Any]:
+    try:
+        return np.asanyarray(values)
+    except (TypeError, ValueError):
+        raise TableError(f"{name} is no array; expected one value a row (shape (rows,))") from None
+
+
+def _positives(labels: object, pos_label: float | str) -> NDArray[np.bool_]:
+    """Mark the labels that equal the positive one; nothing depends on them but the marks."""
+    array = _array(labels, "labels")
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    textual = array.dtype.kind in "UT"
+    if array.ndim != 1 or array.dtype.kind not in "biufOUT" or isinstance(array, np.ma.MaskedArray):
+        raise ParameterError(
+            f"labels has dtype {array.dtype} and {array.ndim} dimensions; expected one number, "
+            "boolean or text a row"
+        )
+    if array.dtype.kind == "O":
+        return np.fromiter((_equal(label, pos_label) for label in array), np.bool_, len(array))
+    if textual != isinstance(pos_label, str):
+        raise ParameterError(
+            f"pos_label is {pos_label!r}, but labels has dtype {array.dtype}; expected a "
+            f"{'text' if textual else 'number'}"
+        )
+    marks: NDArray[np.bool_] = array == pos_label
+    return marks
+
+
+def _equal(label: object, wanted: float | str) -> bool:
+    # What compares to no single truth, as pandas.NA, is another label.
+    same: object = label == wanted
+    return isinstance(same, bool | np.bool_) and bool(same)

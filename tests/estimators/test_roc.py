@@ -1,0 +1,248 @@
+from __future__ import annotations
+
+import sys
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics import auc, roc_auc_score, roc_curve
+
+import nolook
+from nolook.errors import BudgetExceededError, ParameterError, TableError
+from tests.contracts.columns import COLUMNS, column
+
+mpl.use("Agg")
+
+GRID = nolook.LinearGrid(1 / 64, 1, 1 / 64)
+
+
+def scored(rows=3000, seed=0):
+    """Return scores on the thresholds of the grid, and labels."""
+    generator = np.random.default_rng(seed)
+    labels = (generator.random(rows) < 0.3).astype(int)
+    scores = 1 / (1 + np.exp(-generator.normal(size=rows) - labels))
+    return np.ceil(scores * 64) / 64, labels
+
+
+def assert_ordinary(curve):
+    for rates in (curve.fpr_, curve.tpr_):
+        assert (rates[0], rates[-1]) == (0.0, 1.0)
+        assert (np.diff(rates) >= 0.0).all()
+    assert (np.diff(curve.thresholds_) < 0.0).all()
+    low, high = curve.auc_interval_
+    assert 0.0 <= low <= curve.auc_ <= high <= 1.0
+    assert np.isfinite(curve.band_).all()
+    assert (curve.band_[1] <= curve.band_[2]).all()
+    assert curve.n_positive_ >= 1.0
+    assert curve.n_negative_ >= 1.0
+    assert np.isfinite(curve.partial_auc(0.1))
+
+
+@pytest.mark.parametrize("relation", ["add-remove", "replace"])
+@pytest.mark.parametrize("smoothing", ["l2", "l1", None])
+def test_without_noise_it_is_scikit_learns_curve(relation, smoothing):
+    scores, labels = scored()
+    curve = nolook.ROCCurve(1e5, GRID, relation=relation, smoothing=smoothing).fit(scores, labels)
+    fpr, tpr, thresholds = roc_curve(labels, scores, drop_intermediate=False)
+    # There a score AT a threshold is called positive: our threshold is the one before.
+    inside = np.searchsorted(-curve.thresholds_, -(thresholds[1:] - 1e-9))
+    np.testing.assert_allclose(curve.fpr_[inside], fpr[1:], atol=1e-6)
+    np.testing.assert_allclose(curve.tpr_[inside], tpr[1:], atol=1e-6)
+    assert curve.auc_ == pytest.approx(auc(fpr, tpr), abs=1e-6)
+    assert curve.n_positive_ == pytest.approx(labels.sum())
+    for most in (0.05, 0.3, 1.0):
+        wanted = roc_auc_score(labels, scores, max_fpr=most)
+        assert curve.partial_auc(most) == pytest.approx(wanted, abs=1e-6)
+
+
+def test_thresholds_reach_the_wanted_rates():
+    scores, labels = scored()
+    curve = nolook.ROCCurve(1e5, GRID).fit(scores, labels)
+    negative, positive = scores[labels == 0], scores[labels == 1]
+    for rate in (0.01, 0.2, 0.7):
+        threshold = curve.threshold_at(fpr=rate)
+        assert np.mean(negative > threshold) <= rate < np.mean(negative > threshold - 1 / 64)
+        threshold = curve.threshold_at(tpr=rate)
+        assert np.mean(positive > threshold) >= rate > np.mean(positive > threshold + 1 / 64)
+    assert curve.threshold_at(tpr=0.0) == np.inf
+    assert curve.threshold_at(fpr=1.0) == -np.inf
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-6, 1e12])
+def test_without_a_grid_any_units_will_do(scale):
+    generator = np.random.default_rng(0)
+    labels = generator.random(50_000) < 0.3
+    scores = generator.normal(size=50_000) + labels
+    curve = nolook.ROCCurve(1.0, random_state=0).fit(scale * scores, labels)
+    assert curve.auc_ == pytest.approx(roc_auc_score(labels, scores), abs=0.01)
+    assert isinstance(curve.grid_, nolook.LinearGrid)
+    assert curve.threshold_at(fpr=0.1) == pytest.approx(1.28 * scale, abs=0.2 * scale)
+
+
+def forms(scores, labels):
+    """Return the same scores and labels in every form they may have."""
+    words = np.where(labels == 1, "yes", "no")
+    missing = np.where(labels == 1, 1.0, np.nan)
+    frame = pd.DataFrame({"score": scores, "label": labels})
+    return {
+        "booleans": (scores, labels == 1, 1),
+        "lists": (scores.tolist(), labels.tolist(), 1),
+        "other negatives": (scores, np.where(labels == 1, 7, np.arange(len(labels)) % 5), 7),
+        "missing": (scores, missing, 1),
+        "words": (scores, words, "yes"),
+        "objects": (scores, [word if word == "yes" else None for word in words.tolist()], "yes"),
+        "series": (frame["score"], frame["label"], 1),
+        "nullable": (frame["score"], pd.Series(missing).astype("Int64"), 1),
+        "categories": (frame["score"], pd.Series(words).astype("category"), "yes"),
+        "polars": (pl.Series(scores), pl.Series(words), "yes"),
+        "arrow": (pa.array(scores), pa.array(labels), 1),
+        "columns": (scores[:, np.newaxis], labels[:, np.newaxis], 1),
+        "one-column frame": (frame[["score"]], labels, 1),
+    }
+
+
+@pytest.mark.parametrize("form", forms(*scored(4)))
+def test_scores_and_labels_come_in_many_forms(form):
+    scores, labels = scored()
+    expected = nolook.ROCCurve(1.0, GRID, random_state=0).fit(scores, labels)
+    *data, positive = forms(scores, labels)[form]
+    curve = nolook.ROCCurve(1.0, GRID, positive, random_state=0).fit(*data)
+    np.testing.assert_array_equal(curve.tpr_, expected.tpr_)
+    np.testing.assert_array_equal(curve.fpr_, expected.fpr_)
+
+
+def test_a_table_of_score_and_label_will_do(tmp_path):
+    scores, labels = scored()
+    path = tmp_path / "scored.parquet"
+    pd.DataFrame({"score": scores, "label": labels * 3, "else": 1}).to_parquet(path)
+    table = nolook.read_table(path, "label", features=["score"])
+    curve = nolook.ROCCurve(1.0, GRID, 3, random_state=0).fit(table)
+    expected = nolook.ROCCurve(1.0, GRID, random_state=0).fit(scores, labels)
+    np.testing.assert_array_equal(curve.tpr_, expected.tpr_)
+    assert curve.recipe_["features"] == ["score"]
+
+
+@pytest.mark.parametrize("relation", ["add-remove", "replace"])
+@pytest.mark.parametrize("grid", [None, GRID])
+def test_every_table_gets_an_ordinary_answer(relation, grid):
+    for name in COLUMNS:
+        labels = np.arange(2000) % 3 == 0
+        curve = nolook.ROCCurve(0.5, grid, relation=relation, random_state=1)
+        assert_ordinary(curve.fit(column(name, 2000), labels))
+    for rows in (0, 1, 2):
+        for classes in (0, 1):
+            scores, labels = scored(rows)[0], np.full(rows, classes)
+            assert_ordinary(nolook.ROCCurve(0.1, grid, relation=relation).fit(scores, labels))
+    scores, labels = scored(2000)
+    for far in (1e6, -1e300, np.inf, -np.inf):
+        curve = nolook.ROCCurve(0.5, grid, relation=relation)
+        assert_ordinary(curve.fit(np.where(labels == 1, far, scores), labels))
+
+
+def test_without_smoothing_the_ends_still_hold():
+    curve = nolook.ROCCurve(0.01, GRID, smoothing=None).fit(*scored(100))
+    assert (curve.fpr_[0], curve.fpr_[-1], curve.tpr_[0], curve.tpr_[-1]) == (0, 1, 0, 1)
+    assert 0.0 <= curve.auc_ <= 1.0
+
+
+def test_the_budget_is_spent_once_for_both_classes(tmp_path):
+    with nolook.Ledger.create(tmp_path / "l", nolook.Budget(1.0), name="l") as ledger:
+        curve = nolook.ROCCurve(0.75).fit(*scored(), ledger=ledger)
+        assert ledger.remaining.epsilon == 0.25
+        with pytest.raises(BudgetExceededError):
+            nolook.ROCCurve(0.75).fit(*scored(), ledger=ledger)
+    assert curve.privacy_.private
+    assert len(curve.privacy_.mechanisms) == 4
+    assert sum(event.epsilon for event in curve.privacy_.mechanisms) <= 0.75
+    assert "fitted without privacy" in curve.caution
+
+
+BAD = {
+    "epsilon": {"epsilon": 0.0},
+    "relation": {"relation": "swap"},
+    "smoothing": {"smoothing": "l3"},
+    "grid": {"grid": 100},
+    "pos_label": {"pos_label": None},
+    "pos_label is": {"pos_label": "yes"},
+    "random_state": {"random_state": -1},
+    "epsilon is": {"epsilon": 1e-12},
+}
+
+
+def bad_data():
+    scores, labels = scored(20)
+    holed = np.where(np.arange(20) == 3, np.nan, scores)
+    table = nolook.read_table(pd.DataFrame({"a": scores, "b": scores, "c": labels}), "c")
+    return {
+        "missing": ((holed, labels), TableError),
+        "different numbers of rows": ((scores, labels[1:]), TableError),
+        "None": ((scores, None), ParameterError),
+        "2 columns": ((np.ones((20, 2)), labels), ParameterError),
+        "dtype": ((scores.astype(str), labels), TableError),
+        "labels has": ((scores, np.ones((20, 2))), ParameterError),
+        "no array": ((scores, [[1], [1, 2]] * 10), TableError),
+        "2 features": ((table,), ParameterError),
+        "labels is given": ((table, labels), ParameterError),
+    }
+
+
+@pytest.mark.parametrize("message", [*BAD, *bad_data()])
+def test_bad_input_is_one_line_and_costs_nothing(tmp_path, message):
+    data, error = bad_data().get(message, (scored(20), ParameterError))
+    with nolook.Ledger.create(tmp_path / "l", nolook.Budget(1.0), name="l") as ledger:
+        with pytest.raises(error, match=message) as caught:
+            nolook.ROCCurve(**BAD.get(message, {})).fit(*data, ledger=ledger)
+        assert ledger.remaining.epsilon == 1.0
+    assert "\n" not in str(caught.value)
+
+
+def test_questions_are_checked():
+    with pytest.raises(NotFittedError):
+        nolook.ROCCurve().partial_auc(0.1)
+    curve = nolook.ROCCurve(1.0, GRID).fit(*scored(100))
+    for wrong in ({}, {"fpr": 0.1, "tpr": 0.1}, {"fpr": 1.1}, {"tpr": -0.1}, {"fpr": np.nan}):
+        with pytest.raises(ParameterError):
+            curve.threshold_at(**wrong)
+    for most in (0.0, 2.0, "all"):
+        with pytest.raises(ParameterError, match="max_fpr"):
+            curve.partial_auc(most)
+
+
+def test_a_seed_makes_it_repeatable_and_not_private():
+    curve = nolook.ROCCurve(0.5, random_state=3).fit(*scored())
+    again = clone(curve).fit(*scored())
+    np.testing.assert_array_equal(curve.tpr_, again.tpr_)
+    np.testing.assert_array_equal(curve.band_, again.band_)
+    assert not curve.privacy_.private
+
+
+def test_steps_are_told():
+    told = []
+    nolook.ROCCurve().fit(*scored(100), progress=lambda *step: told.append(step))
+    names = ["missing values", "magnitudes", "range", "counts"]
+    assert told == [(name, i, 4) for i, name in enumerate(names)]
+
+
+def test_the_plot_shows_curve_and_band():
+    from matplotlib import pyplot as plt
+
+    curve = nolook.ROCCurve(1.0, GRID).fit(*scored())
+    axes = curve.plot()
+    np.testing.assert_array_equal(axes.lines[0].get_xdata(), curve.fpr_)
+    np.testing.assert_array_equal(axes.lines[0].get_ydata(), curve.tpr_)
+    assert len(axes.collections) == 1
+    assert curve.plot(axes) is axes
+    plt.close(axes.figure)
+
+
+def test_without_matplotlib_the_plot_says_so(monkeypatch):
+    curve = nolook.ROCCurve(1.0, GRID).fit(*scored(100))
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ParameterError, match="matplotlib") as caught:
+        curve.plot()
+    assert "\n" not in str(caught.value)
