@@ -33,3 +33,13 @@ def test_the_selection_example_runs(project_root, tmp_path):
     )
     assert done.stdout.count("spent on: ") == 4 + 5
     assert "left for later releases: epsilon 1" in done.stdout
+
+
+def test_the_roc_example_runs(project_root, tmp_path):
+    script = project_root / "examples" / "roc.py"
+    done = subprocess.run(
+        [sys.executable, str(script), str(tmp_path)], check=True, capture_output=True, text=True
+    )
+    assert done.stdout.startswith("AUC 0.9")
+    assert "left for later releases: epsilon 0.5" in done.stdout
+    assert (tmp_path / "roc.png").stat().st_size > 10_000

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +19,9 @@ __all__ = ["check_label", "scored_rows"]
 
 def check_label(label: object) -> None:
     """Refuse a positive label that is neither a finite number nor a text."""
-    largest = np.finfo(np.float64).max
-    if not isinstance(label, str) and not (isinstance(label, Real) and abs(label) <= largest):
+    largest = float(np.finfo(np.float64).max)
+    number = isinstance(label, int | float | np.integer | np.floating | np.bool_)
+    if not isinstance(label, str) and not (number and -largest <= cast("float", label) <= largest):
         raise ParameterError(
             f"pos_label is a value of type {type(label).__name__}; expected a finite number or a "
             "text (the label of the positive class)"
