@@ -188,8 +188,15 @@ def discrete_laplace(scale: float, size: Size, source: ByteSource) -> Integers:
     ParameterError
         If the scale is outside its range.
     """
-    difference: Integers = geometric(scale, size, source) - geometric(scale, size, source)
-    return difference
+    scale = _check_scale(scale, "scale")
+
+    def propose(n: int) -> Integers:
+        sizes, signs = geometric(scale, n, source), _signs(n, source)
+        # Of 0 and -0 one is drawn again, lest 0 be twice as likely as it should.
+        kept = (sizes > 0) | (signs > 0)
+        return sizes[kept] * signs[kept]
+
+    return fill(size, propose, acceptance=(1.0 + math.exp(-1.0 / scale)) / 2, scale=scale)
 
 
 def rounded_gaussian(sigma: float, size: Size, source: ByteSource) -> Integers:
