@@ -22,6 +22,17 @@ def _distribution(fitted: Any) -> np.ndarray:
     return np.concatenate([*errors, *quantiles, [fitted.n_samples_, fitted.trimmed_mean(0.1)]])
 
 
+def _scored(rows: int, seed: int) -> tuple[Any, ...]:
+    generator = np.random.default_rng(seed)
+    labels = generator.random(rows) < 0.3
+    return generator.normal(50.0 + 5.0 * labels, 10.0), labels
+
+
+def _curve(fitted: Any) -> np.ndarray:
+    rates = [fitted.fpr_, fitted.tpr_, fitted.auc_interval_, *fitted.band_]
+    return np.concatenate([*rates, [fitted.auc_, fitted.n_positive_, fitted.n_negative_]])
+
+
 @dataclass(frozen=True)
 class Row:
     """One estimator.
@@ -48,4 +59,8 @@ DISTRIBUTIONS = {
     "ECDF on a grid": Row(make=partial(nolook.ECDF, grid=GRID)),
     "ECDF with Gaussian noise": Row(make=partial(nolook.ECDF, grid=GRID, delta=1e-6)),
     "ECDF under replacement": Row(make=partial(nolook.ECDF, grid=GRID, relation="replace")),
+    "ROC curve": Row(make=nolook.ROCCurve, data=_scored, published=_curve),
+    "ROC curve under replacement": Row(
+        make=partial(nolook.ROCCurve, grid=GRID, relation="replace"), data=_scored, published=_curve
+    ),
 }
