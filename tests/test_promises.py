@@ -5,7 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks import accuracy, boosting, fit, intervals, regressors, tukey
+import nolook
+from benchmarks import (
+    accuracy,
+    boosting,
+    distribution,
+    distribution_scores,
+    fit,
+    intervals,
+    regressors,
+    tukey,
+)
 
 
 def test_accuracy_on_real_tables(shared_data, monkeypatch):
@@ -76,3 +86,23 @@ def test_speed_of_a_round_of_boosted_adassp():
     )
     assert plain > 1.4 * ours
     assert boosting.agreement() < 1e-3
+
+
+def test_a_distribution_beats_the_published_release():
+    errors = distribution.step_errors(0.5, runs=10)
+    assert errors["l2"] <= distribution.WANTED_SHARE * errors["published"]
+    # The other steps are worth what they are said to be.
+    assert errors["scale"] == pytest.approx(errors["published"] / 4, rel=0.3)
+    assert errors["l2"] < 0.8 * errors["rows"]
+
+
+@pytest.mark.parametrize(("name", "wanted"), distribution.WANTED_AUC.items())
+def test_the_area_under_a_private_roc_curve(shared_data, name, wanted):
+    shared_data("README.md")
+    table = distribution_scores.scored(name)
+    _, error = distribution_scores.roc_errors(table, "grid, l2", 0.1, runs=20)
+    assert error <= wanted
+    for method, grid in {"grid, l2": distribution_scores.GRID, "no grid": None}.items():
+        curve = nolook.ROCCurve(0.1, grid, random_state=3).fit(table.scores, table.positive)
+        measured = distribution_scores.rates(table, method, 0.1, 3)
+        np.testing.assert_array_equal(measured, (curve.fpr_, curve.tpr_))

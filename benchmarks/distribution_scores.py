@@ -1,0 +1,104 @@
+"""ROC curves of logistic regressions on real tables: private ones beside the exact ones.
+
+The regression is fitted without privacy on the whole table and scores the same rows, as in the
+paper. That only shows the size of the noise; on rows that matter it would give them away.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score, roc_curve
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import nolook
+from nolook.algorithms.roc import release_roc, roc_plan, search_grid
+from nolook.algorithms.roc_curve import RocCurve, area
+from nolook.algorithms.tree_smoothing import smooth
+from nolook.privacy.mechanisms.binary_tree import tree_laplace
+from nolook.privacy.noise import SeededSource
+from nolook.statistics.cell_counts import cell_counts
+
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+TABLES = ("framingham", "bank_marketing", "diabetes_readmission")
+GRID = nolook.LinearGrid(1 / 256, 1, 1 / 256)
+PLACES = np.linspace(0.0, 1.0, 4001)
+PUBLISHED = "paper's constants"
+METHODS = ("grid, l2", "grid, l1", "no grid", PUBLISHED)
+
+
+@dataclass(frozen=True)
+class Scored:
+    """Scores with labels, and the exact curve: its rates, the area and its height at PLACES."""
+
+    scores: np.ndarray
+    positive: np.ndarray
+    fpr: np.ndarray
+    tpr: np.ndarray
+    auc: float
+    heights: np.ndarray
+
+    def rows(self):
+        """Yield all rows in one batch."""
+        yield self.scores, self.positive
+
+
+def scored(name):
+    """Fit a logistic regression to a table and score its rows."""
+    frame = pd.read_parquet(DATA / f"{name}.parquet").astype(float)
+    X, y = frame.drop(columns="target").to_numpy(), frame["target"].to_numpy() == 1
+    model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)).fit(X, y)
+    scores = model.predict_proba(X)[:, 1]
+    fpr, tpr, _ = roc_curve(y, scores)
+    return Scored(scores, y, fpr, tpr, roc_auc_score(y, scores), np.interp(PLACES, fpr, tpr))
+
+
+def rates(table, method, epsilon, seed):
+    """Return the rates that nolook.ROCCurve releases, without its simulated intervals."""
+    source = SeededSource(seed)
+    if method == PUBLISHED:
+        return published_rates(table, epsilon, source)
+    plan = roc_plan(epsilon, "add-remove", search=method == "no grid")
+    grid = GRID if plan.search is None else search_grid(table.rows, plan, source, lambda _: None)
+    smoothing = {"grid, l1": "l1", "unsmoothed": None}.get(method, "l2")
+    return RocCurve(*release_roc(table.rows, grid.points(), plan, smoothing, source)).rates
+
+
+def published_rates(table, epsilon, source):
+    """Return l2-smoothed rates at the paper's scale, divided by the noisy last counts."""
+    points = GRID.points()
+    found = []
+    for positive in (False, True):
+        cells = cell_counts([table.scores[table.positive == positive]], points)
+        noisy = tree_laplace(cells, epsilon / 2, "replace", source, published=True)
+        top = max(1.0, float(noisy[-1]))
+        counts = np.append(smooth(noisy.astype(float), top)[:-1], top)
+        found.append(np.append(1.0 - (counts / top)[::-1], 1.0))
+    return tuple(found)
+
+
+def roc_errors(table, method, epsilon, runs):
+    """Return the mean area between private and exact curve, and the mean error of the AUC."""
+    errors = []
+    for seed in range(runs):
+        fpr, tpr = rates(table, method, epsilon, seed)
+        between = np.mean(np.abs(np.interp(PLACES, fpr, tpr) - table.heights))
+        errors.append((between, abs(area(fpr, tpr) - table.auc)))
+    return np.mean(errors, axis=0)
+
+
+def covered(table, epsilon, runs):
+    """Return how many intervals of nolook.ROCCurve hold the AUC of these rows on the grid."""
+    points = GRID.points()
+    exact = roc_auc_score(table.positive, np.searchsorted(points, table.scores).clip(0, 255))
+    hits = 0
+    for seed in range(runs):
+        curve = nolook.ROCCurve(epsilon, GRID, random_state=seed)
+        low, high = curve.fit(table.scores, table.positive).auc_interval_
+        hits += low <= exact <= high
+    return hits
