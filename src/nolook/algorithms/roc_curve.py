@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["RocCurve", "area", "smoothed_counts"]
 
 _MOST_REPEATS = 200
-_LEAST_REPEATS = 50
+_LEAST_REPEATS = 20
 _WORK = 2**20  # thresholds times repeats
 _BAND_POINTS = 201
 
