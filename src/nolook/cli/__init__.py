@@ -19,9 +19,11 @@ import typer
 from typer.main import get_command
 
 import nolook
+from nolook.cli._ecdf import ecdf
 from nolook.cli._fit import fit
 from nolook.cli._ledger import ledger_app
 from nolook.cli._predict import predict
+from nolook.cli._quantiles import quantiles
 from nolook.cli._select import select
 from nolook.errors import NolookError
 from nolook.report.files import one_line
@@ -34,7 +36,7 @@ app = typer.Typer(
     help="Private linear models of tables nobody may look at, with nothing to set but the budget.",
     add_completion=False,
 )
-for _command in (fit, select, predict):
+for _command in (fit, select, predict, ecdf, quantiles):
     app.command()(_command)
 app.add_typer(ledger_app, name="ledger")
 

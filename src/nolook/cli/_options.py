@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,23 +16,42 @@ from nolook._validation import check_choice, check_names
 from nolook.errors import ParameterError
 from nolook.report.files import one_line
 
+if TYPE_CHECKING:
+    from nolook.algorithms.grids import LinearGrid, LogGrid
+
 __all__ = [
     "CategoriesOption",
     "DeltaOption",
     "EpsilonOption",
     "FeaturesOption",
+    "GridOption",
+    "LabelOption",
     "LedgerOption",
+    "LogGridOption",
+    "MissingNumbersOption",
     "MissingOption",
+    "PositiveOption",
     "QuietOption",
     "RandomStateOption",
+    "RelationOption",
     "ReportOption",
+    "SmoothingOption",
     "TableArgument",
     "TargetOption",
+    "check_missing",
+    "check_relation",
+    "check_smoothing",
+    "column_names",
     "count_or_auto",
+    "grid",
+    "named_grids",
+    "shares",
     "table_options",
 ]
 
 _MISSING = ("drop-row", "zero")
+_RELATIONS = ("add-remove", "replace")
+_SMOOTHINGS = ("l2", "l1", "isotonic", "none")
 
 TableArgument = Annotated[
     Path, typer.Argument(metavar="TABLE", help="A Parquet, CSV or Arrow IPC file.")
@@ -68,6 +87,55 @@ MissingOption = Annotated[
         "--missing",
         metavar="|".join(_MISSING),
         help="What to do with missing and infinite values; by default they are an error.",
+    ),
+]
+MissingNumbersOption = Annotated[
+    str | None,
+    typer.Option(
+        "--missing",
+        metavar="|".join(_MISSING),
+        help="What to do with missing values; by default they are an error. Infinite values count "
+        "in the end cells.",
+    ),
+]
+GridOption = Annotated[
+    str | None,
+    typer.Option(
+        "--grid",
+        metavar="LOW:HIGH:STEP",
+        help="Public thresholds, not read off the table; by default no range is needed.",
+    ),
+]
+LogGridOption = Annotated[
+    str | None,
+    typer.Option(
+        "--log-grid",
+        metavar="LOW:HIGH:RATIO",
+        help="The same with relative steps: 0.01 for steps of one percent.",
+    ),
+]
+RelationOption = Annotated[
+    str,
+    typer.Option(
+        "--relation", metavar="|".join(_RELATIONS), help="How neighbouring tables differ."
+    ),
+]
+SmoothingOption = Annotated[
+    str,
+    typer.Option(
+        "--smoothing", metavar="|".join(_SMOOTHINGS), help="How noise is taken off the counts."
+    ),
+]
+LabelOption = Annotated[
+    str,
+    typer.Option(
+        "--label", metavar="NAME", help="The column of classes: text, integers or booleans."
+    ),
+]
+PositiveOption = Annotated[
+    str,
+    typer.Option(
+        "--positive", metavar="VALUE", help="The label of the positive class; others are negative."
     ),
 ]
 ReportOption = Annotated[
@@ -123,7 +191,7 @@ def table_options(
     """Translate the options about columns into those of `nolook.read_table`."""
     options: dict[str, Any] = {}
     if features is not None:
-        options["features"] = _names(features, "--features")
+        options["features"] = column_names(features, "--features")
     for text in categories or ():
         column, equals, values = text.partition("=")
         if not equals or not column:
@@ -137,12 +205,106 @@ def table_options(
                 f"--categories names the column {one_line(column)!r} twice; "
                 "expected all its categories in one list"
             )
-        known[column] = _names(values, f"--categories {one_line(column)}")
+        known[column] = column_names(values, f"--categories {one_line(column)}")
     if missing is not None:
-        options["missing"] = check_choice("--missing", missing, _MISSING)
+        options["missing"] = check_missing(missing)
     return options
 
 
-def _names(text: str, option: str) -> tuple[str, ...]:
+def column_names(text: str, option: str) -> tuple[str, ...]:
     """Split at commas; a name with a comma may be put in double quotes."""
     return check_names(next(csv.reader([text]), []), option)
+
+
+def check_missing(missing: str | None) -> str:
+    """Return what to do with missing values, if there is such a policy; by default "error"."""
+    return "error" if missing is None else check_choice("--missing", missing, _MISSING)
+
+
+def check_relation(relation: str) -> str:
+    """Return a relation if there is one of this name."""
+    return check_choice("--relation", relation, _RELATIONS)
+
+
+def check_smoothing(smoothing: str) -> str | None:
+    """Return a smoothing if there is one of this name; None for ``none``."""
+    chosen = check_choice("--smoothing", smoothing, _SMOOTHINGS)
+    return None if chosen == "none" else chosen
+
+
+def grid(linear: str | None, log: str | None) -> LinearGrid | LogGrid | None:
+    """Translate the options about the grid.
+
+    Parameters
+    ----------
+    linear, log : str or None
+        What the user gave for either option.
+
+    Returns
+    -------
+    LinearGrid, LogGrid or None
+
+    Raises
+    ------
+    ParameterError
+        If both are given, or one is no grid.
+    """
+    if linear is not None and log is not None:
+        raise ParameterError("--grid and --log-grid are both given; expected one of them")
+    if log is not None:
+        return _grid(log, "--log-grid", "LogGrid", "1:1e6:0.01")
+    return None if linear is None else _grid(linear, "--grid", "LinearGrid", "0:120:1")
+
+
+def named_grids(texts: Sequence[str] | None) -> dict[str, LinearGrid | LogGrid]:
+    """Translate grids of named columns, each given as NAME=LOW:HIGH:STEP."""
+    grids: dict[str, LinearGrid | LogGrid] = {}
+    for text in texts or ():
+        column, equals, numbers = text.rpartition("=")
+        if not equals or not column:
+            raise ParameterError(
+                f"--grid is {_brief(text)}; expected a column and its grid (for example "
+                "--grid age=0:120:1)"
+            )
+        if column in grids:
+            raise ParameterError(f"--grid names the column {_brief(column)} twice; expected once")
+        grids[column] = _grid(numbers, f"--grid {one_line(column)}", "LinearGrid", "0:120:1")
+    return grids
+
+
+def shares(text: str, option: str) -> tuple[float, ...]:
+    """Translate shares from 0 to 1, separated by commas."""
+    found = _numbers(text, ",")
+    if not found or not all(0.0 <= share <= 1.0 for share in found):
+        raise ParameterError(
+            f"{option} is {_brief(text)}; expected shares from 0 to 1 (for example "
+            f"{option} 0.25,0.5,0.75)"
+        )
+    return found
+
+
+def _grid(text: str, option: str, kind: str, example: str) -> LinearGrid | LogGrid:
+    numbers = _numbers(text, ":")
+    if len(numbers) != 3:
+        raise ParameterError(
+            f"{option} is {_brief(text)}; expected three numbers (for example {example})"
+        )
+    import nolook
+
+    made: type[LinearGrid | LogGrid] = getattr(nolook, kind)
+    try:
+        return made(*numbers)
+    except ParameterError as error:
+        raise ParameterError(f"in {option}, {error}") from None
+
+
+def _numbers(text: str, separator: str) -> tuple[float, ...]:
+    """Return the numbers of a text, none if any part is no number."""
+    try:
+        return tuple(float(part) for part in text.split(separator))
+    except ValueError:
+        return ()
+
+
+def _brief(text: str) -> str:
+    return repr(one_line(text if len(text) <= 40 else f"{text[:37]}..."))

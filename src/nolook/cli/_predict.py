@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 import nolook
-from nolook.report.files import check_outputs
+from nolook.errors import ParameterError
+from nolook.report.files import check_outputs, one_line
 from nolook.report.methods import recipe_of
 
 __all__ = ["predict"]
@@ -26,4 +27,8 @@ def predict(
     fitted = nolook.load(model)
     from nolook.report.predictions import write_predictions
 
+    if isinstance(fitted, nolook.ECDF):
+        raise ParameterError(
+            f"{one_line(model)} is a distribution; expected a model (a file made by nolook fit)"
+        )
     write_predictions(fitted, nolook.read_table(table, **recipe_of(fitted)), output)

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypedDict
 
 import nolook
 from nolook.report.files import check_outputs
@@ -15,10 +15,18 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from nolook.privacy.ledger import Ledger
+    from nolook.report.findings import Findings
     from nolook.report.methods import Progress
     from nolook.tables import Table
 
-__all__ = ["console", "fit_table", "main_output"]
+__all__ = ["console", "fit_table", "main_output", "releasing", "show"]
+
+
+class Around(TypedDict):
+    """What a release needs besides its table."""
+
+    ledger: Ledger | None
+    progress: Progress | None
 
 
 class Estimator(Protocol):
@@ -78,10 +86,51 @@ def fit_table(
     quiet : bool
         Whether to draw no progress bar.
     """
-    with _open_ledger(ledger) as opened:
-        read = nolook.read_table(table, target, **options)
-        with _progress(quiet=quiet) as progress:
-            estimator.fit(read, ledger=opened, progress=progress)
+    with releasing(ledger, quiet=quiet) as around:
+        estimator.fit(nolook.read_table(table, target, **options), **around)
+
+
+@contextmanager
+def releasing(ledger: Path | None, *, quiet: bool) -> Iterator[Around]:
+    """Open a ledger and draw a progress bar around a release.
+
+    Parameters
+    ----------
+    ledger : Path or None
+    quiet : bool
+        Whether to draw no progress bar.
+
+    Yields
+    ------
+    dict
+        The arguments `ledger` and `progress` of whatever makes the release.
+    """
+    with _open_ledger(ledger) as opened, _progress(quiet=quiet) as progress:
+        yield {"ledger": opened, "progress": progress}
+
+
+def show(
+    findings: Findings, *, table: Path, output: Path, report: Path | None, quiet: bool
+) -> None:
+    """Write the report of a release, if one is wanted, and print what was found.
+
+    Parameters
+    ----------
+    findings : Findings
+    table, output : Path
+        What was read and written.
+    report : Path or None
+    quiet : bool
+        Whether to print nothing.
+    """
+    if report is not None:
+        from nolook.report.findings_html import write_findings_report
+
+        write_findings_report(findings, report, table=table.name)
+    if not quiet:
+        from nolook.report.findings_terminal import print_findings
+
+        print_findings(console(), findings, output=output, report_file=report)
 
 
 def console() -> Console:

@@ -37,6 +37,8 @@ _POLICY = (
     "content=\"default-src 'none'; style-src 'unsafe-inline'\">"
 )
 
+_ROWS_HIDDEN = "The number of rows is protected too, which is why this page does not tell it."
+
 
 def page(title: str, body: Iterable[str]) -> str:
     """Return a whole page; the parts of its body are HTML, empty ones are left out."""
@@ -96,13 +98,13 @@ def figures(shown: Iterable[tuple[str, str, str]]) -> str:
     return f'<dl class="figures">\n{cards}\n</dl>'
 
 
-def guarantee_section(release: Release) -> str:
-    """Say what is promised, and what that means."""
+def guarantee_section(release: Release, about_rows: str = _ROWS_HIDDEN) -> str:
+    """Say what is promised, what that means, and in a sentence how the number of rows fares."""
     guarantee = release.privacy_
     meaning = (
         "The guarantee holds for any table and against someone who knows all of its other rows. "
-        "The number of rows is protected too, which is why this page does not tell it. What is "
-        "true of the population can still be learned: that is what the release is for."
+        f"{about_rows} What is true of the population can still be learned: that is what the "
+        "release is for."
     )
     return section(
         "guarantee",

@@ -1,4 +1,4 @@
-"""A fitted model as a JSON file, and back; read strictly, since a file may be damaged or edited.
+"""A release as a JSON file, and back; read strictly, since a file may be damaged or edited.
 
 The file holds what was released and nothing else: anyone may see it. Numbers are written so that
 they come back bit for bit.
@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import nolook
 from nolook.errors import ModelFileError
+from nolook.estimators.ecdf import ECDF
 from nolook.estimators.pipeline import PrivatePipeline
 from nolook.report._model_content import model_content, model_from
 from nolook.report._pipeline_content import pipeline_content, pipeline_from
 from nolook.report._strict import Broken, parse, read, text
+from nolook.report.distribution_file import distribution_content, distribution_from
 from nolook.report.files import one_line, write_json
 
 if TYPE_CHECKING:
@@ -24,21 +26,26 @@ if TYPE_CHECKING:
 
 __all__ = ["load", "save"]
 
-_FORMAT = "nolook-model"
-# What reads and writes each kind of file: a model of all columns, and one of columns chosen.
-_MODEL, _PIPELINE = 2, 3
-_READERS: dict[int, Callable[[object], Model]] = {_MODEL: model_from, _PIPELINE: pipeline_from}
+# A kind of file: its format and schema version.
+_MODEL, _PIPELINE = ("nolook-model", 2), ("nolook-model", 3)
+_DISTRIBUTION = ("nolook-distribution", 1)
+_READERS: dict[tuple[str, int], Callable[[object], Model | ECDF]] = {
+    _MODEL: model_from,
+    _PIPELINE: pipeline_from,
+    _DISTRIBUTION: distribution_from,
+}
 
 
-def save(model: Model, path: str | os.PathLike[str]) -> None:
-    """Write a fitted model to a JSON file.
+def save(model: Model | ECDF, path: str | os.PathLike[str]) -> None:
+    """Write a fitted model or distribution to a JSON file.
 
     The file appears whole or not at all; an older one of the same name is replaced.
 
     Parameters
     ----------
     model : fitted estimator
-        Such as :class:`nolook.LinearRegression`, or a :class:`nolook.PrivatePipeline`.
+        Such as :class:`nolook.LinearRegression`, a :class:`nolook.PrivatePipeline` or a
+        :class:`nolook.ECDF`.
     path : path-like
         Where to write.
 
@@ -51,19 +58,21 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
         If the file cannot be written.
     """
     if isinstance(model, PrivatePipeline):
-        version, content = _PIPELINE, pipeline_content(model)
+        kind, content = _PIPELINE, pipeline_content(model)
+    elif isinstance(model, ECDF):
+        kind, content = _DISTRIBUTION, distribution_content(model)
     else:
-        version, content = _MODEL, model_content(model)
+        kind, content = _MODEL, model_content(model)
     head = {
-        "format": _FORMAT,
-        "schema_version": version,
+        "format": kind[0],
+        "schema_version": kind[1],
         "nolook_version": nolook.__version__,
     }
     write_json(Path(path), head | content)
 
 
-def load(path: str | os.PathLike[str]) -> Model:
-    """Read a model that :func:`save` wrote.
+def load(path: str | os.PathLike[str]) -> Model | ECDF:
+    """Read a model or distribution that :func:`save` or the command line wrote.
 
     Parameters
     ----------
@@ -89,15 +98,17 @@ def load(path: str | os.PathLike[str]) -> Model:
         raise ModelFileError(f"{one_line(place)} is not a model file: {one_line(broken)}") from None
 
 
-def _reader(document: dict[str, Any]) -> Callable[[object], Model]:
+def _reader(document: dict[str, Any]) -> Callable[[object], Model | ECDF]:
     """Take the head off a document; return what reads the rest."""
-    if document.pop("format", None) != _FORMAT:
-        raise Broken(f'expected "format": "{_FORMAT}"')
-    version = document.pop("schema_version", None)
-    if type(version) is not int or version not in _READERS:
-        known = " or ".join(map(str, _READERS))
-        raise Broken(f"expected schema_version {known}; another one needs another nolook")
+    form, version = document.pop("format", None), document.pop("schema_version", None)
+    known = [of for name, of in _READERS if name == form]
+    if not known:
+        names = " or ".join(f'"{name}"' for name in dict.fromkeys(name for name, _ in _READERS))
+        raise Broken(f'expected "format": {names}')
+    if type(version) is not int or version not in known:
+        versions = " or ".join(map(str, known))
+        raise Broken(f"expected schema_version {versions}; another one needs another nolook")
     if "nolook_version" not in document:
         raise Broken("the key 'nolook_version' is missing")
     text(document.pop("nolook_version"), "nolook_version")
-    return _READERS[version]
+    return _READERS[form, version]

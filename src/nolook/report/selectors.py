@@ -16,11 +16,12 @@ from nolook.report.methods import FittedModel
 if TYPE_CHECKING:
     from nolook.estimators._selector import PrivateSelector
     from nolook.estimators.pipeline import PrivatePipeline
+    from nolook.report.findings import Findings
 
     #: A model, or a selection and the model of what it chose.
     Model: TypeAlias = FittedModel | PrivatePipeline
     #: Whatever was fitted privately and has a page of its own.
-    Release: TypeAlias = Model | PrivateSelector
+    Release: TypeAlias = Model | PrivateSelector | Findings
 
 __all__ = [
     "DEFAULT_SELECTOR",

@@ -1,0 +1,348 @@
+"""Private distributions on the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.feather
+import pytest
+
+import nolook
+import nolook.cli
+from nolook.privacy.guarantee import PrivacyGuarantee
+from tests.report.command import Result, run, write_table
+from tests.report.pages import Page
+
+LEFT_ALONE = {"people.parquet", "a.ledger"}
+ROWS = 4000
+
+
+def columns(rows: int = ROWS, seed: int = 0) -> dict:
+    """Ages and heights; a score that tells how likely a row is a member."""
+    generator = np.random.default_rng(seed)
+    score = generator.random(rows)
+    member = generator.random(rows) < score
+    return {
+        "age": generator.integers(20, 60, rows),
+        "height": generator.normal(170, 10, rows),
+        "city": generator.choice(["Bern", "Basel"], rows),
+        "score": score,
+        "member": member,
+        "number": member.astype(int),
+        "real": member.astype(float),
+        "text": np.where(member, "yes", "no"),
+    }
+
+
+@pytest.fixture(scope="module")
+def people(tmp_path_factory) -> Path:
+    return write_table(tmp_path_factory.mktemp("tables") / "people.parquet", columns())
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch, people) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "people.parquet").write_bytes(people.read_bytes())
+    nolook.Ledger.create(tmp_path / "a.ledger", nolook.Budget(50, 1e-4), name="a").close()
+    return tmp_path
+
+
+@pytest.fixture
+def cli(here, monkeypatch, capsys):
+    """Run the command line in this process, where a warning is an error."""
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setattr(nolook.cli, "_silence_libraries", lambda: None)
+
+    def call(*words):
+        status = nolook.cli._run([str(word) for word in words])
+        return Result(status, *capsys.readouterr())
+
+    return call
+
+
+def ecdf(*more, table="people.parquet", column="age") -> list:
+    return ["ecdf", table, "--column", column, "--epsilon", "2", *more]
+
+
+def quantiles(*more) -> list:
+    return ["quantiles", "people.parquet", "--columns", "age,height", "--epsilon", "2", *more]
+
+
+def new_names(folder: Path) -> set[str]:
+    found = {path.name for path in folder.iterdir() if not path.name.startswith("a.ledger-")}
+    return found - LEFT_ALONE
+
+
+def spent(folder: Path) -> tuple[float, list[str]]:
+    with nolook.Ledger(folder / "a.ledger") as ledger:
+        return ledger.spent.epsilon, [entry.description for entry in ledger.history()]
+
+
+def read(path: Path) -> dict:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def shown(done: Result, folder: Path, privacy: dict) -> Page:
+    """Check what every printed release and every page must say; return the page."""
+    assert done.status == 0, done.err
+    assert done.err == ""
+    page = Page((folder / "r.html").read_text(encoding="utf-8"))
+    assert (page.unbalanced, page.outside) == ([], [])
+    guarantee = PrivacyGuarantee.from_dict(privacy)
+    for event in guarantee.mechanisms:
+        assert event.name in done.out
+        assert event.name in page.text
+    assert guarantee.in_words()[:60] in done.out
+    assert guarantee.in_words() in page.text
+    assert "NOT PRIVATE" not in done.out + page.text
+    return page
+
+
+def test_a_distribution_is_printed_written_and_charged(here, cli):
+    done = cli(*ecdf("--grid", "0:120:1", "--ledger", "a.ledger", "--report", "r.html"))
+    assert new_names(here) == {"people.distribution.json", "r.html"}
+    document = read(here / "people.distribution.json")
+    page = shown(done, here, document["privacy"])
+    assert document["column"] == "age"
+    assert document["grid"] == {"kind": "linear", "low": 0.0, "high": 120.0, "step": 1.0}
+    assert spent(here) == (2.0, ["distribution"])
+    fitted = nolook.load(here / "people.distribution.json")
+    assert abs(fitted.cdf(39) - 0.5) < 0.05
+    median = f"{fitted.quantile(0.5):.6g}"
+    for text in ("distribution of age", "number of rows", "50 % lie at or below", median):
+        assert text in done.out
+        assert text in page.text
+    assert f"{fitted.n_samples_:,.0f}" in done.out
+    assert "epsilon = 2, delta = 0" in done.out
+    assert "distribution: people.distribution.json" in done.out
+    assert len(page.all("polyline")) == len(page.all("polygon")) == 1
+
+
+def test_every_option_of_a_distribution_reaches_it(here, cli):
+    words = ecdf("--log-grid", "100:250:0.001", "--delta", "1e-6", "--relation", "replace")
+    done = cli(*words, "--column", "height", "--smoothing", "none", "--missing", "drop-row")
+    assert done.status == 0, done.err
+    fitted = nolook.load(here / "people.distribution.json")
+    assert fitted.get_params() == {
+        "epsilon": 2.0,
+        "delta": 1e-6,
+        "grid": nolook.LogGrid(100, 250, 0.001),
+        "relation": "replace",
+        "smoothing": None,
+        "random_state": None,
+    }
+    assert fitted.recipe_ == {"features": ["height"], "categories": {}, "missing": "drop-row"}
+    assert fitted.n_samples_ == ROWS
+    assert "4,000" in done.out
+    assert "it is public" in done.out
+
+
+@pytest.mark.parametrize("smoothing", ["l2", "l1", "isotonic", "none"])
+def test_every_smoothing_can_be_named(here, cli, smoothing):
+    words = ecdf("--grid", "0:120:1", "--smoothing", smoothing, "--quiet", "--output", "x.json")
+    assert cli(*words) == (0, "", "")
+    assert new_names(here) == {"x.json"}
+    assert abs(nolook.load(here / "x.json").cdf(39) - 0.5) < 0.05
+
+
+def test_every_kind_of_file_is_read(here, cli):
+    table = pa.table({"age": columns()["age"]})
+    pa.csv.write_csv(table, here / "one.csv")
+    pa.feather.write_feather(table, here / "two.arrow")
+    for name in ("one.csv", "two.arrow"):
+        done = cli(*ecdf("--quiet", "--output", f"{name}.json", table=name))
+        assert done == (0, "", "")
+        assert abs(nolook.load(here / f"{name}.json").cdf(39) - 0.5) < 0.05
+
+
+def test_a_seed_repeats_a_distribution_and_marks_it_everywhere(here, cli):
+    texts = []
+    for name in ("one", "two"):
+        words = ecdf("--random-state", "3", "--output", f"{name}.json", "--report", f"{name}.html")
+        assert "NOT PRIVATE: The noise was drawn from a known seed" in cli(*words).out
+        assert "NOT PRIVATE" in (here / f"{name}.html").read_text(encoding="utf-8")
+        texts.append((here / f"{name}.json").read_text(encoding="utf-8"))
+    assert texts[0] == texts[1]
+
+
+STRANGE = {
+    "empty": [],
+    "one": [3.0],
+    "equal": [7.0] * 500,
+    "far outside": [1e12, -1e12] * 300,
+    "infinite": [np.inf, -np.inf] * 300,
+    "the largest": [1.7e308, -1.7e308] * 300,
+}
+
+
+@pytest.mark.parametrize("name", STRANGE)
+@pytest.mark.parametrize("more", [(), ("--grid", "0:120:1"), ("--smoothing", "none")])
+def test_a_strange_column_has_an_ordinary_distribution(here, cli, name, more):
+    write_table(here / "odd.parquet", {"age": np.array(STRANGE[name], dtype=float)})
+    done = cli(*ecdf("--report", "r.html", *more, table="odd.parquet"))
+    assert done.status == 0, done.err
+    document = read(here / "odd.distribution.json")
+    shown(done, here, document["privacy"])
+    assert abs(document["rows"] - len(STRANGE[name])) < 400
+    assert "nan" not in done.out
+    cells = ("--columns", "age", "--epsilon", "2", "--at", "0,1")
+    done = cli("quantiles", "odd.parquet", *cells, "--report", "r.html")
+    shown(done, here, read(here / "odd.quantiles.json")["privacy"])
+
+
+def test_infinite_values_count_in_the_end_cells(here, cli):
+    write_table(here / "odd.parquet", {"age": [np.inf] * 600 + [-np.inf] * 400 + [50.0] * 1000})
+    done = cli(*ecdf("--grid", "0:120:1", "--epsilon", "50", "--quiet", table="odd.parquet"))
+    assert done == (0, "", "")
+    fitted = nolook.load(here / "odd.distribution.json")
+    np.testing.assert_allclose(fitted.cdf([0, 49, 50, 119]), [0.2, 0.2, 0.7, 0.7], atol=0.02)
+
+
+def test_missing_values_are_refused_dropped_or_zero(here, cli):
+    write_table(here / "odd.parquet", {"age": [np.nan] * 1000 + [50.0] * 1000})
+    words = ecdf("--grid", "0:120:1", "--epsilon", "40", "--quiet", table="odd.parquet")
+    refused(cli(*words, "--ledger", "a.ledger"), "missing")
+    assert new_names(here) == {"odd.parquet"}
+    assert spent(here) == (0.0, [])
+    found = {}
+    for policy in ("drop-row", "zero"):
+        assert cli(*words, "--missing", policy) == (0, "", "")
+        found[policy] = nolook.load(here / "odd.distribution.json")
+    assert abs(found["drop-row"].cdf(0)) < 0.02
+    assert abs(found["zero"].cdf(0) - 0.5) < 0.02
+
+
+def test_quantiles_are_printed_written_and_charged(here, cli):
+    words = quantiles("--at", "0.1,0.5", "--grid", "age=0:120:1", "--ledger", "a.ledger")
+    done = cli(*words, "--report", "r.html")
+    assert new_names(here) == {"people.quantiles.json", "r.html"}
+    document = read(here / "people.quantiles.json")
+    page = shown(done, here, document["privacy"])
+    assert (document["format"], document["schema_version"]) == ("nolook-quantiles", 1)
+    assert (document["columns"], document["shares"]) == (["age", "height"], [0.1, 0.5])
+    assert document["grids"]["height"] is None
+    assert document["grids"]["age"]["high"] == 120
+    assert document["recipe"]["features"] == ["age", "height"]
+    np.testing.assert_allclose(document["quantiles"], [[23.5, 39.5], [157.2, 170]], atol=3)
+    assert np.shape(document["standard_errors"]) == (2, 2)
+    assert spent(here) == (2.0, ["quantiles"])
+    for value in np.ravel(document["quantiles"]):
+        assert f"{value:.6g}" in done.out
+        assert f"{value:.6g}" in page.text
+    assert "age: from 0 to 120 in steps of 1; height: of all numbers" in page.text
+    assert str(ROWS) not in done.out + page.text + json.dumps(document)
+
+
+def test_names_with_commas_and_equals_signs_can_be_given(here, cli):
+    write_table(here / "odd.parquet", {"a,b": [1.0] * 500, "c=d": [2.0] * 500})
+    words = ["quantiles", "odd.parquet", "--columns", '"a,b",c=d', "--grid", "c=d=0:4:1"]
+    done = cli(*words, "--epsilon", "20", "--delta", "1e-6", "--at", "0.5", "--quiet")
+    assert done == (0, "", "")
+    document = read(here / "odd.quantiles.json")
+    assert document["columns"] == ["a,b", "c=d"]
+    assert document["quantiles"] == [[1.0], [2.0]]
+    assert document["privacy"]["delta"] == 1e-6
+
+
+def refused(done: Result, *expected: str) -> None:
+    assert done.status == 2, done
+    assert done.out == ""
+    assert done.err.startswith("nolook: error: ")
+    assert done.err.count("\n") == 1
+    for text in expected:
+        assert text in done.err
+
+
+BAD_FOR_ALL = [
+    (["--epsilon", "0"], ["--epsilon is 0"]),
+    (["--epsilon", "-1"], ["--epsilon is -1"]),
+    (["--epsilon", "nan"], ["--epsilon is nan"]),
+    (["--epsilon", "1e-300"], ["epsilon is 1e-300", "larger"]),
+    (["--random-state", "-1"], ["--random-state is -1"]),
+    (["--missing", "guess"], ["--missing is 'guess'"]),
+    (["--output", "a.ledger"], ["--output is a.ledger"]),
+    (["--report", "none/r.html"], ["--report is none/r.html"]),
+]
+BAD_DELTA = [
+    (["--delta", "1"], ["--delta is 1"]),
+    (["--delta", "-1"], ["--delta is -1"]),
+]
+BAD_GRIDS = [
+    ("10:0:1", ["low is 10.0 and high is 0.0", "low below high"]),
+    ("3:3:1", ["expected low below high"]),
+    ("0:1:0", ["step is 0"]),
+    ("0:1:-1", ["step is -1"]),
+    ("0:1:1e-9", ["more than 16777216 points"]),
+    ("0:inf:1", ["high is inf"]),
+    ("0:nan:1", ["high is nan"]),
+    ("0:1", ["expected three numbers"]),
+    ("0:1:2:3", ["expected three numbers"]),
+    ("a:b:c", ["expected three numbers"]),
+    ("", ["expected three numbers"]),
+    ("\x1b[31m" + "9" * 5000, ["\\x1b", "..."]),
+]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        *((ecdf(*more), expected) for more, expected in BAD_FOR_ALL + BAD_DELTA),
+        *((ecdf("--grid", text), ["--grid", *expected]) for text, expected in BAD_GRIDS),
+        (ecdf("--log-grid", "0:10:0.1"), ["--log-grid", "low is 0"]),
+        (ecdf("--log-grid", "1:10:0"), ["--log-grid", "step is 0"]),
+        (ecdf("--log-grid", "ten"), ["--log-grid is 'ten'"]),
+        (ecdf("--grid", "0:1:1", "--log-grid", "1:2:1"), ["--grid and --log-grid are both"]),
+        (ecdf("--grid", "0:1:7e-7", "--smoothing", "none"), ["--grid has", "at most 1048576"]),
+        (ecdf("--smoothing", "l3"), ["--smoothing is 'l3'", "'l2', 'l1', 'isotonic', 'none'"]),
+        (ecdf("--relation", "other"), ["--relation is 'other'"]),
+        (ecdf(column="city"), ["'city'", "string"]),
+        (ecdf(column="weight"), ["'weight'", "no such column"]),
+        (ecdf(column=""), ["not empty"]),
+        (ecdf(table="none.parquet"), ["none.parquet"]),
+        *((quantiles(*more), expected) for more, expected in BAD_FOR_ALL + BAD_DELTA),
+        *(
+            (quantiles("--grid", f"age={text}"), ["--grid", *expected])
+            for text, expected in BAD_GRIDS
+        ),
+        (quantiles("--grid", "0:1:1"), ["--grid is '0:1:1'", "expected a column"]),
+        (quantiles("--grid", "city=0:1:1"), ["'city'", "no such column"]),
+        (quantiles("--grid", "age=0:1:1", "--grid", "age=0:2:1"), ["'age' twice"]),
+        (quantiles("--at", "0.5,1.5"), ["--at is '0.5,1.5'", "from 0 to 1"]),
+        (quantiles("--at", "half"), ["--at is 'half'"]),
+        (quantiles("--at", "nan"), ["--at is 'nan'"]),
+        (quantiles("--at", ""), ["--at is ''"]),
+        (quantiles("--columns", "age,city"), ["'city'", "string"]),
+        (quantiles("--columns", "age,weight"), ["'weight'", "no such column"]),
+        (quantiles("--columns", "age,age"), ["--columns is 'age'", "each name once"]),
+        (quantiles("--columns", ""), ["--columns", "at least one name"]),
+    ],
+    ids=lambda value: " ".join(value[5:])[:50] if isinstance(value[0], str) else None,
+)
+def test_bad_input_is_refused_before_anything_is_spent(here, cli, words, expected):
+    refused(cli(*words, "--ledger", "a.ledger"), *expected)
+    assert new_names(here) == set()
+    assert spent(here) == (0.0, [])
+
+
+def test_what_exceeds_the_ledger_is_refused(here, cli):
+    for words in (ecdf(), quantiles()):
+        done = cli(*words, "--epsilon", "51", "--ledger", "a.ledger")
+        assert (done.status, done.out, done.err.count("\n")) == (3, "", 1)
+    assert new_names(here) == set()
+    assert spent(here) == (0.0, [])
+
+
+def test_a_distribution_predicts_nothing(here, cli):
+    assert cli(*ecdf("--quiet")).status == 0
+    done = cli("predict", "people.distribution.json", "people.parquet", "--output", "p.parquet")
+    refused(done, "people.distribution.json is a distribution", "expected a model")
+    assert new_names(here) == {"people.distribution.json"}
+
+
+def test_the_commands_work_in_a_process_of_their_own(here):
+    assert run(*ecdf("--quiet"), cwd=here) == (0, "", "")
+    refused(run(*quantiles("--at", "2"), cwd=here), "--at is '2'")
