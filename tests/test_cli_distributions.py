@@ -72,6 +72,10 @@ def quantiles(*more) -> list:
     return ["quantiles", "people.parquet", "--columns", "age,height", "--epsilon", "2", *more]
 
 
+def roc(*more, label="number") -> list:
+    return ["roc", "people.parquet", "--score", "score", "--label", label, "--epsilon", "2", *more]
+
+
 def new_names(folder: Path) -> set[str]:
     found = {path.name for path in folder.iterdir() if not path.name.startswith("a.ledger-")}
     return found - LEFT_ALONE
@@ -248,6 +252,141 @@ def test_names_with_commas_and_equals_signs_can_be_given(here, cli):
     assert document["privacy"]["delta"] == 1e-6
 
 
+def area(score: np.ndarray, positive: np.ndarray) -> float:
+    """The share of pairs of a positive and a negative in which the positive has more."""
+    ranks = np.argsort(np.argsort(score)) + 1
+    many = positive.sum()
+    return (ranks[positive].sum() - many * (many + 1) / 2) / (many * (~positive).sum())
+
+
+def test_a_curve_is_printed_written_and_charged(here, cli):
+    done = cli(*roc("--grid", "0:1:0.01", "--ledger", "a.ledger", "--report", "r.html"))
+    assert new_names(here) == {"people.roc.json", "r.html"}
+    document = read(here / "people.roc.json")
+    page = shown(done, here, document["privacy"])
+    assert (document["format"], document["schema_version"]) == ("nolook-roc", 1)
+    assert (document["score"], document["label"]) == ("score", "number")
+    assert document["grid"]["step"] == 0.01
+    assert spent(here) == (2.0, ["ROC curve"])
+    data = columns()
+    exact = area(data["score"], data["member"])
+    assert abs(document["auc"] - exact) < 0.03
+    low, high = document["auc_interval"]
+    assert low <= document["auc"] <= high
+    assert document["thresholds"][0] is None
+    assert (np.diff(document["thresholds"][1:-1]) < 0).all()
+    for rates in (document["fpr"], document["tpr"]):
+        assert (rates[0], rates[-1]) == (0, 1)
+        assert (np.diff(rates) >= 0).all()
+    assert len(document["fpr"]) == len(document["tpr"]) == len(document["thresholds"])
+    # Trapezoids between the points that are left give the same area.
+    assert np.trapezoid(document["tpr"], document["fpr"]) == pytest.approx(document["auc"])
+    for text in (f"{document['auc']:.3f}", nolook.ROCCurve.caution, "positive rows"):
+        assert text in page.text
+        assert text in " ".join(done.out.split())
+    assert document["caution"] == nolook.ROCCurve.caution
+    assert [a["class"] for a in page.all("polyline")] == ["zero", "curve"]
+    assert len(page.all("polygon")) == 1
+    assert str(int(data["number"].sum())) not in json.dumps(document)
+
+
+@pytest.mark.parametrize(
+    ("label", "positive"),
+    [
+        ("number", ()),
+        ("number", ("--positive", "1")),
+        ("member", ()),
+        ("member", ("--positive", "true")),
+        ("member", ("--positive", "True")),
+        ("real", ()),
+        ("real", ("--positive", "1.0")),
+        ("text", ("--positive", "yes")),
+    ],
+)
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
+def test_the_label_may_be_anything(here, cli, label, positive, ending):
+    if ending == "csv":
+        if label == "member":
+            positive = ("--positive", "true")  # the cell's text, as Arrow writes it
+        pa.csv.write_csv(pa.table(columns()), here / "people.csv")
+    words = roc("--grid", "0:1:0.01", "--epsilon", "40", *positive, "--quiet", label=label)
+    words[1] = f"people.{ending}"
+    assert cli(*words) == (0, "", "")
+    document = read(here / "people.roc.json")
+    data = columns()
+    assert abs(document["n_positive"] - data["member"].sum()) < 50
+    assert abs(document["auc"] - area(data["score"], data["member"])) < 0.01
+
+
+def test_the_other_class_turns_a_curve_round(here, cli):
+    for label, other in (("number", "0"), ("member", "0"), ("real", "0"), ("text", "no")):
+        words = roc("--grid", "0:1:0.01", "--epsilon", "40", "--quiet", label=label)
+        assert cli(*words, "--positive", other) == (0, "", "")
+        data = columns()
+        exact = 1 - area(data["score"], data["member"])
+        assert abs(read(here / "people.roc.json")["auc"] - exact) < 0.01
+
+
+def test_options_reach_a_curve_and_a_seed_marks_it(here, cli):
+    words = roc("--random-state", "4", "--relation", "replace", "--smoothing", "none")
+    texts = []
+    for name in ("one.json", "two.json"):
+        done = cli(*words, "--missing", "zero", "--output", name, "--report", "r.html")
+        assert "NOT PRIVATE: The noise was drawn from a known seed" in done.out
+        assert "found privately" in Page((here / "r.html").read_text(encoding="utf-8")).text
+        texts.append((here / name).read_text(encoding="utf-8"))
+    assert texts[0] == texts[1]
+    document = json.loads(texts[0])
+    assert document["smoothing"] is None
+    assert document["recipe"]["missing"] == "zero"
+    assert document["privacy"]["relation"] == "replace"
+
+
+def test_a_missing_score_follows_the_policy_and_a_missing_label_is_negative(here, cli):
+    score = [0.9] * 1000 + [0.1] * 1000 + [np.nan] * 1000
+    label = pa.array(["yes"] * 1000 + [None] * 1000 + ["yes"] * 1000)
+    write_table(here / "odd.parquet", {"score": score, "text": label})
+    words = roc("--grid", "0:1:0.01", "--epsilon", "40", "--positive", "yes", label="text")
+    words[1] = "odd.parquet"
+    refused(cli(*words, "--ledger", "a.ledger"), "missing")
+    assert spent(here) == (0.0, [])
+    for policy, positives, exact in (("drop-row", 1000, 1.0), ("zero", 2000, 0.5)):
+        assert cli(*words, "--missing", policy, "--quiet") == (0, "", "")
+        document = read(here / "odd.roc.json")
+        assert abs(document["n_positive"] - positives) < 20
+        assert abs(document["n_negative"] - 1000) < 20
+        assert abs(document["auc"] - exact) < 0.01
+
+
+SCORES = {
+    "empty": ([], []),
+    "one class": (np.linspace(0, 1, 500), [1] * 500),
+    "the other class": (np.linspace(0, 1, 500), [0] * 500),
+    "neither class": (np.linspace(0, 1, 500), [None] * 500),
+    "equal": (np.full(500, 0.5), [0, 1] * 250),
+    "far outside": (np.array([1e12, -1e12] * 300), [0, 1] * 300),
+    "infinite": (np.array([np.inf, -np.inf] * 300), [0, 1] * 300),
+}
+
+
+@pytest.mark.parametrize("name", SCORES)
+@pytest.mark.parametrize("more", [(), ("--grid", "0:1:0.01"), ("--smoothing", "none")])
+def test_strange_scores_have_an_ordinary_curve(here, cli, name, more):
+    score, label = SCORES[name]
+    table = {
+        "score": np.array(score, dtype=float),
+        "number": pa.array(label, pa.int64()),
+    }
+    write_table(here / "odd.parquet", table)
+    words = roc(*more, "--report", "r.html")
+    words[1] = "odd.parquet"
+    done = cli(*words)
+    document = read(here / "odd.roc.json")
+    shown(done, here, document["privacy"])
+    assert 0 <= document["auc"] <= 1
+    assert "nan" not in done.out
+
+
 def refused(done: Result, *expected: str) -> None:
     assert done.status == 2, done
     assert done.out == ""
@@ -319,6 +458,18 @@ BAD_GRIDS = [
         (quantiles("--columns", "age,weight"), ["'weight'", "no such column"]),
         (quantiles("--columns", "age,age"), ["--columns is 'age'", "each name once"]),
         (quantiles("--columns", ""), ["--columns", "at least one name"]),
+        *((roc(*more), expected) for more, expected in BAD_FOR_ALL),
+        *((roc("--grid", text), ["--grid", *expected]) for text, expected in BAD_GRIDS),
+        (roc("--smoothing", "l3"), ["--smoothing is 'l3'"]),
+        (roc("--relation", "other"), ["--relation is 'other'"]),
+        (roc("--score", "city"), ["'city'", "string"]),
+        (roc("--score", "weight"), ["'weight'", "no such column"]),
+        (roc(label="weight"), ["'weight'", "no such column"]),
+        (roc(label="score"), ["each name once"]),
+        (roc("--positive", "yes", label="number"), ["'number'", "integer"]),
+        (roc("--positive", "yes", label="real"), ["'real'", "not a number"]),
+        (roc("--positive", "yes", label="member"), ["'member'", "true"]),
+        (roc("--positive", ""), ["categories of 'number'"]),
     ],
     ids=lambda value: " ".join(value[5:])[:50] if isinstance(value[0], str) else None,
 )

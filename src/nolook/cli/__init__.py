@@ -24,6 +24,7 @@ from nolook.cli._fit import fit
 from nolook.cli._ledger import ledger_app
 from nolook.cli._predict import predict
 from nolook.cli._quantiles import quantiles
+from nolook.cli._roc import roc
 from nolook.cli._select import select
 from nolook.errors import NolookError
 from nolook.report.files import one_line
@@ -36,7 +37,7 @@ app = typer.Typer(
     help="Private linear models of tables nobody may look at, with nothing to set but the budget.",
     add_completion=False,
 )
-for _command in (fit, select, predict, ecdf, quantiles):
+for _command in (fit, select, predict, ecdf, quantiles, roc):
     app.command()(_command)
 app.add_typer(ledger_app, name="ledger")
 

@@ -1,10 +1,13 @@
-"""Private quantiles as a JSON file."""
+"""Private quantiles and ROC curves as JSON files."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 import nolook
 from nolook.report._model_content import guarantee_content
@@ -14,8 +17,10 @@ from nolook.report.files import write_json
 if TYPE_CHECKING:
     from nolook.algorithms.grids import LinearGrid, LogGrid
     from nolook.estimators.quantiles import Quantiles
+    from nolook.estimators.roc import ROCCurve
+    from nolook.report.score_findings import Scored
 
-__all__ = ["write_quantiles"]
+__all__ = ["write_quantiles", "write_roc"]
 
 _SCHEMA_VERSION = 1
 
@@ -54,6 +59,45 @@ def write_quantiles(
         **guarantee_content(found.privacy),
     }
     write_json(path, _head("nolook-quantiles") | document)
+
+
+def write_roc(curve: ROCCurve, path: Path, *, scored: Scored) -> None:
+    """Write a ROC curve, what it cost and how the table was read.
+
+    The file appears whole or not at all; an older one of the same name is replaced.
+
+    Parameters
+    ----------
+    curve : fitted ROCCurve
+    path : Path
+    scored : Scored
+
+    Raises
+    ------
+    NolookError
+        If the file cannot be written.
+    """
+    # Thresholds at which nothing changes say nothing; null stands for an infinite one.
+    rates = np.stack([curve.fpr_, curve.tpr_])
+    changed = np.append(True, (np.diff(rates) != 0).any(axis=0))
+    thresholds = [float(t) if np.isfinite(t) else None for t in curve.thresholds_[changed]]
+    document = {
+        **asdict(scored),
+        "grid": grid_content(curve.grid_),
+        "smoothing": curve.smoothing,
+        "auc": curve.auc_,
+        "auc_interval": curve.auc_interval_.tolist(),
+        "n_positive": curve.n_positive_,
+        "n_negative": curve.n_negative_,
+        "thresholds": thresholds,
+        "fpr": curve.fpr_[changed].tolist(),
+        "tpr": curve.tpr_[changed].tolist(),
+        "band": dict(zip(("fpr", "tpr_low", "tpr_high"), curve.band_.tolist(), strict=True)),
+        "caution": curve.caution,
+        "recipe": curve.recipe_,
+        **guarantee_content(curve.privacy_),
+    }
+    write_json(path, _head("nolook-roc") | document)
 
 
 def _head(form: str) -> dict[str, Any]:
