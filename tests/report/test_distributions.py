@@ -13,6 +13,7 @@ from nolook import ECDF, LinearGrid, LogGrid, ParameterError
 from nolook.report.distribution_picture import Bar, Line, Picture, draw
 from nolook.report.findings import ecdf_findings, quantiles_findings
 from nolook.report.findings_html import render_findings
+from nolook.report.score_findings import Scored, roc_findings
 from tests.report.edited import load_text, refusal
 from tests.report.pages import Page
 from tests.report.test_html import NASTY
@@ -173,7 +174,12 @@ def test_names_are_shown_and_never_read_as_markup(name):
     ecdf = ECDF(1.0, LinearGrid(0, 100, 1), random_state=1).fit(values())
     found = nolook.quantiles(values()[:, np.newaxis], epsilon=1.0)
     object.__setattr__(found, "names", (name,))
-    for findings in (ecdf_findings(ecdf, name), quantiles_findings(found, ecdf.recipe_, {})):
+    curve = nolook.ROCCurve(1.0, LinearGrid(0, 100, 1)).fit(values(), values(1) > 50)
+    for findings in (
+        ecdf_findings(ecdf, name),
+        quantiles_findings(found, ecdf.recipe_, {}),
+        roc_findings(curve, Scored(name, name, name)),
+    ):
         page = Page(render_findings(findings, table=name))
         assert (page.unbalanced, page.outside) == ([], [])
         assert not page.all("script")
@@ -198,6 +204,24 @@ def test_the_page_says_what_the_release_says():
     assert "The number of rows is not protected" in page.text
     assert "none, it is public" in page.text
     assert "3,000" in page.text
+
+
+def test_the_page_of_a_curve_warns_of_the_scored_model():
+    curve = nolook.ROCCurve(1.0, LinearGrid(0, 100, 1)).fit(values(), values() > 50)
+    page = Page(render_findings(roc_findings(curve, Scored("s", "ill", "yes")), table="t"))
+    for text in (
+        curve.caution,
+        "Private ROC curve of s",
+        f"{curve.auc_:.3f}",
+        "Label ill",
+        "Positive label yes",
+        "counts of each class up to each threshold",
+    ):
+        assert text in page.text
+    # Higher scores are positive: the curve runs far above the line of guessing.
+    _, line = page.all("polyline")
+    points = np.array([pair.split(",") for pair in line["points"].split()], dtype=float)
+    assert np.trapezoid(1000 - points[:, 1], points[:, 0]) > 0.9e6
 
 
 def test_a_seed_is_marked_on_the_page():
