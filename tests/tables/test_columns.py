@@ -209,7 +209,7 @@ class TestMissing:
 
     def test_no_pass_where_nothing_can_be_missing(self, monkeypatch):
         opened = read_table(self.STORED, features=["whole"])
-        monkeypatch.setattr(type(opened), "_read", None)
+        monkeypatch.setattr(type(opened._source), "batches", None)
         opened.check_complete()
         with pytest.raises(TypeError):
             read_table(self.STORED, features=["b"]).check_complete()

@@ -38,9 +38,9 @@ _SCORES = ("kendall", "covariance")
 class SISSelector(PrivateSelector):
     """Chooses the features that each by itself go best with the label (DP-SIS, Swope et al. 2024).
 
-    Sure independence screening: one score for each feature, and one mechanism that sees all
-    scores at once, so that many features cost little. Features that say the same are chosen
-    together; :class:`nolook.KendallSelector` avoids that. See ``algorithms/screening.md`` for
+    Sure independence screening: one score for each feature, once, and then the k best. Features
+    that say the same are chosen together; :class:`nolook.KendallSelector` avoids that, at twice the
+    noise. See ``algorithms/screening.md`` for
     the proof.
 
     Guarantee
@@ -64,8 +64,9 @@ class SISSelector(PrivateSelector):
         Size of Kendall's rank correlation with the label, which needs no ranges and keeps all
         rows as ranks in memory, 12 bytes a cell and then 4; or of the covariance of the two,
         clipped to ranges, which reads the table once.
-    top_k : {"canonical-lipschitz", "peeling"}, default="canonical-lipschitz"
-        The mechanism: all k at once, or one after the other.
+    top_k : {"peeling", "canonical-lipschitz"}, default="peeling"
+        The mechanism: one after the other, or all k at once, as published. On tables of many more
+        columns than rows the first found more (``benchmarks/results/selection.md``).
     ranges : pair of array-like, "oracle" or None, default=None
         For ``score="covariance"``: smallest and largest values, each a number or one number for
         each column, the label's last. They must be public. None finds them privately, with 30 % of
@@ -107,7 +108,7 @@ class SISSelector(PrivateSelector):
         epsilon: float = 1.0,
         delta: float = 1e-6,
         score: str = "kendall",
-        top_k: str = "canonical-lipschitz",
+        top_k: str = "peeling",
         ranges: tuple[ArrayLike, ArrayLike] | str | None = None,
         random_state: int | None = None,
     ) -> None:

@@ -147,7 +147,7 @@ def _native(dtype: np.dtype[Any], name: str) -> np.dtype[Any]:
 def _array_column(values: NDArray[Any], name: str, dtype: np.dtype[Any]) -> tuple[Column, Slicer]:
     kind = pa.from_numpy_dtype(dtype)
     column = Column(name, kind, str(values.dtype), nullable=False)
-    return column, lambda start, stop: pa.array(values[start:stop].astype(dtype), kind)
+    return column, lambda start, stop: pa.array(values[start:stop].astype(dtype, copy=False), kind)
 
 
 def _from_arrow(table: Any) -> MemorySource:  # noqa: ANN401 -- pyarrow has no types

@@ -110,8 +110,8 @@ class Table:
         if self._design.missing != "error" or self._always_complete():
             return
         complete = True
-        for _, present in self._read(drop=False):  # to the end: time must not tell where
-            complete &= bool(present.all())
+        for batch in self._source.batches(self._design.source_names):
+            complete &= self._design.lacks_nothing(batch)  # to the end: time must not tell where
         if not complete:
             raise TableError(
                 f"{self._source.label} has a missing or infinite value in a column in use (NaN, "
