@@ -16,7 +16,9 @@ __all__ = [
     "BoostedAdaSSPRegressor",
     "Budget",
     "BudgetExceededError",
+    "CalibrationCurve",
     "DPSGDRegressor",
+    "HosmerLemeshow",
     "KendallSelector",
     "LassoSelector",
     "Ledger",
@@ -60,6 +62,7 @@ if TYPE_CHECKING:
     )
     from nolook.estimators.adassp import AdaSSPRegressor
     from nolook.estimators.boosted import BoostedAdaSSPRegressor
+    from nolook.estimators.calibration import CalibrationCurve, HosmerLemeshow
     from nolook.estimators.dpsgd import DPSGDRegressor
     from nolook.estimators.ecdf import ECDF
     from nolook.estimators.kendall import KendallSelector
@@ -82,8 +85,10 @@ else:
         "BoostedAdaSSPRegressor": "nolook.estimators.boosted",
         "Budget": "nolook.privacy.guarantee",
         "BudgetExceededError": "nolook.errors",
+        "CalibrationCurve": "nolook.estimators.calibration",
         "DPSGDRegressor": "nolook.estimators.dpsgd",
         "ECDF": "nolook.estimators.ecdf",
+        "HosmerLemeshow": "nolook.estimators.calibration",
         "KendallSelector": "nolook.estimators.kendall",
         "LassoSelector": "nolook.estimators.lasso",
         "Ledger": "nolook.privacy.ledger",

@@ -1,0 +1,166 @@
+"""What follows from the private sums of groups of probabilities: all of it is free.
+
+The statistic is an estimate of Hosmer and Lemeshow's H, less what the known noise adds to it. What
+is divided by has a floor that grows with the noise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolook.algorithms._simulation import simulation_generator
+
+__all__ = ["CalibrationTable"]
+
+_REPEATS = 9999
+# A squared difference is divided by no less than this share of its noise's variance. A larger
+# share is steadier, and gives up more of what small groups say.
+_FLOOR = 0.25
+
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrationTable:
+    """Groups of probabilities: observed and expected numbers of rows, with their errors.
+
+    The noise has mean 0, so numbers of small groups may be negative. Standard errors are those of
+    the noise; they say nothing of how the rows were sampled.
+
+    Parameters
+    ----------
+    borders : ndarray of shape (groups + 1,)
+        From 0 to 1. A group holds the probabilities above its left border and up to its right one,
+        the first one also 0.
+    positives, negatives : ndarray of shape (groups,)
+        Private numbers of rows of either class.
+    excess : ndarray of shape (groups,)
+        Private sums of how far probabilities exceed the left border.
+    count_variance, excess_variance : ndarray of shape (groups,)
+        Of the noise: of `positives` and of `negatives`, and of `excess`.
+    """
+
+    borders: Vector
+    positives: Vector
+    negatives: Vector
+    excess: Vector
+    count_variance: Vector
+    excess_variance: Vector
+
+    @property
+    def counts(self) -> Vector:
+        """Rows of each group."""
+        return self.positives + self.negatives
+
+    @property
+    def expected_positives(self) -> Vector:
+        """Sums of the probabilities."""
+        return self.borders[:-1] * self.counts + self.excess
+
+    @property
+    def expected_negatives(self) -> Vector:
+        """Sums of one less the probabilities."""
+        return self.counts - self.expected_positives
+
+    @property
+    def observed_error(self) -> Vector:
+        """Standard error of `positives` and of `negatives`."""
+        return np.sqrt(self.count_variance)
+
+    @property
+    def count_error(self) -> Vector:
+        """Standard error of `counts`."""
+        return np.sqrt(2.0 * self.count_variance)
+
+    @property
+    def expected_positives_error(self) -> Vector:
+        """Standard error of `expected_positives`."""
+        left = self.borders[:-1]
+        return np.sqrt(2.0 * left**2 * self.count_variance + self.excess_variance)
+
+    @property
+    def expected_negatives_error(self) -> Vector:
+        """Standard error of `expected_negatives`."""
+        right = 1.0 - self.borders[:-1]
+        return np.sqrt(2.0 * right**2 * self.count_variance + self.excess_variance)
+
+    @property
+    def difference_error(self) -> Vector:
+        """Standard error of `positives` less `expected_positives`; that of negatives is equal."""
+        return np.sqrt(self._difference_variance)
+
+    @property
+    def statistic(self) -> float:
+        """H less what the noise adds to it, at least 0.
+
+        With D = O_1 - E_1, which is E_0 - O_0, a group's term D^2/E_1 + D^2/E_0 is D^2/V, V =
+        E_1 E_0/(O_1 + O_0). Here it is (D^2 - v)/max(V, 1, v/4), v the variance of the noise of D,
+        and V is that of numbers which are possible.
+        """
+        return float(self._statistic(self.positives, self.negatives, self.excess))
+
+    @property
+    def p_value(self) -> float:
+        """How often a perfectly calibrated model with these groups has such a statistic or more.
+
+        The rows of each group are positive with the group's mean probability, the noise is drawn
+        again, and the same statistic is computed, 9999 times from one fixed seed.
+        """
+        generator = simulation_generator()
+        rows, expected = self._possible(np.rint(self.counts), self.excess)
+        mean = np.clip(expected / np.maximum(rows, 1.0), 0.0, 1.0)
+        size = (_REPEATS, len(rows))
+        positives = generator.binomial(rows.astype(np.int64), mean, size=size)
+        scales = np.sqrt(np.stack([self.count_variance, self.count_variance, self.excess_variance]))
+        noise = generator.laplace(scale=scales[:, np.newaxis] / np.sqrt(2.0), size=(3, *size))
+        simulated = self._statistic(
+            positives + noise[0],
+            rows - positives + noise[1],
+            expected - self.borders[:-1] * rows + noise[2],
+        )
+        return float((1 + np.count_nonzero(simulated >= self.statistic)) / (1 + _REPEATS))
+
+    def rates(self) -> tuple[Vector, Vector, Vector]:
+        """Return each group's share of positives and mean probability, and an error.
+
+        Groups no larger than the noise of their number of rows are divided by that noise, which
+        draws both numbers together.
+
+        Returns
+        -------
+        observed, expected, errors : ndarray of shape (groups,)
+            Both within 0 and 1; the standard error of their difference from the noise.
+        """
+        rows, expected = self._possible(self.counts, self.excess)
+        left, right = self.borders[:-1], self.borders[1:]
+        mean = np.clip(expected / np.maximum(rows, 1.0), left, right)
+        divisor = np.maximum(np.maximum(rows, 1.0), self.count_error)
+        difference = self.positives - self.expected_positives
+        observed = np.clip(mean + difference / divisor, 0.0, 1.0)
+        return observed, mean, self.difference_error / divisor
+
+    @property
+    def _difference_variance(self) -> Vector:
+        left = self.borders[:-1]
+        variance: Vector = ((1.0 - left) ** 2 + left**2) * self.count_variance
+        return variance + self.excess_variance
+
+    def _possible(self, counts: Vector, excess: Vector) -> tuple[Vector, Vector]:
+        """Return numbers of rows and of expected positives that some rows could have."""
+        rows = np.maximum(counts, 0.0)
+        left, widths = self.borders[:-1], np.diff(self.borders)
+        return rows, left * rows + np.clip(excess, 0.0, widths * rows)
+
+    def _statistic(self, positives: Vector, negatives: Vector, excess: Vector) -> Vector:
+        """Return the statistic of groups along the last axis."""
+        left, noise = self.borders[:-1], self._difference_variance
+        difference = (1.0 - left) * positives - left * negatives - excess
+        rows, expected = self._possible(positives + negatives, excess)
+        variance = expected * (1.0 - expected / np.maximum(rows, 1.0))
+        floor = np.maximum(1.0, _FLOOR * noise)
+        terms = (difference**2 - noise) / np.maximum(variance, floor)
+        total: Vector = np.maximum(terms.sum(axis=-1), 0.0)
+        return total

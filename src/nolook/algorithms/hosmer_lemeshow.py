@@ -1,0 +1,168 @@
+"""Private calibration of probabilities (Barczewski, Mawass and Ramon 2024, Algorithm 2).
+
+Groups lie between private quantiles of the probabilities. Of each group the numbers of positive
+and negative rows are released, and the sum of the probabilities above its left border, which a
+record moves by the group's width at most. Adding or removing a record changes one group, so all
+groups have the whole share of the budget. The proof is ``hosmer_lemeshow.md``.
+
+=============  ============================================================================
+name here      in the paper
+=============  ============================================================================
+``borders``    t_0, ..., t_Q; equal ones are one here, so there may be fewer groups
+``positives``  O_1, with noise
+``negatives``  O_0, with noise
+``excess``     E_1 - t_(q-1) (O_1 + O_0), with noise; the paper releases E_1 and E_0
+=============  ============================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolook.algorithms.calibration_table import CalibrationTable
+from nolook.algorithms.distribution import PrivateDistribution
+from nolook.algorithms.ecdf import EcdfPlan, ecdf_plan, release_ecdf
+from nolook.algorithms.grids import LinearGrid
+from nolook.errors import ParameterError
+from nolook.privacy.guarantee import Budget, Event, PureEvent
+from nolook.privacy.mechanisms.binary_tree import laplace_node_variance
+from nolook.privacy.mechanisms.laplace import laplace_release
+from nolook.privacy.noise import ByteSource
+from nolook.statistics.group_sums import (
+    GROUP_COUNTS_SENSITIVITY,
+    GROUP_UNIT,
+    excess_sensitivities,
+    group_sums,
+)
+
+__all__ = ["HosmerLemeshowPlan", "hosmer_lemeshow_plan", "release_groups", "split_of_groups"]
+
+_BORDERS_SHARE = 0.2  # of epsilon, for the groups' borders
+_GRID = LinearGrid(2.0**-10, 1.0, 2.0**-10)
+_ROOM = 1.0 - 2.0**-40  # for the rounding of the shares
+# Below, the noise would exceed any table, and could leave the range of the exact samplers.
+_SMALLEST_EPSILON = 2.0**-25
+
+Vector = NDArray[np.float64]
+#: Gives probabilities and whether each is a positive's, in batches, as often as called.
+ScoredRows = Callable[[], Iterable[tuple[Vector, NDArray[np.bool_]]]]
+
+
+@dataclass(frozen=True, slots=True)
+class HosmerLemeshowPlan:
+    """How epsilon is split, fixed without the data.
+
+    Parameters
+    ----------
+    groups : int
+        Q, how many are wanted.
+    borders : EcdfPlan
+        The distribution of the probabilities.
+    sums : PureEvent
+        Of each group.
+    """
+
+    groups: int
+    borders: EcdfPlan
+    sums: PureEvent
+
+    def events(self) -> tuple[Event, ...]:
+        """State everything that will be released, in this order."""
+        return (*self.borders.events(), self.sums)
+
+
+def hosmer_lemeshow_plan(epsilon: float, groups: int) -> HosmerLemeshowPlan:
+    """Split an epsilon.
+
+    Parameters
+    ----------
+    epsilon : float
+    groups : int
+
+    Returns
+    -------
+    HosmerLemeshowPlan
+
+    Raises
+    ------
+    ParameterError
+        If epsilon is too small for any noise.
+    """
+    if epsilon < _SMALLEST_EPSILON:
+        raise ParameterError(
+            f"epsilon is {epsilon!r}; expected a larger one (its noise would exceed any table)"
+        )
+    return HosmerLemeshowPlan(
+        groups,
+        ecdf_plan(Budget(_BORDERS_SHARE * epsilon * _ROOM), "add-remove"),
+        PureEvent("sums of each group", (1.0 - _BORDERS_SHARE) * epsilon * _ROOM),
+    )
+
+
+def split_of_groups(epsilon: float, borders: Vector) -> tuple[Vector, Vector]:
+    """Split the budget of each group so that O_1 - E_1 has the smallest variance.
+
+    With scales s and t of the counts' and the sum's noise that variance is 2 (a s^2 + t^2),
+    a = (1 - left)^2 + left^2, and the cost 1/s + width/t; the best has t = s (a width)^(1/3).
+
+    Parameters
+    ----------
+    epsilon : float
+    borders : ndarray of shape (groups + 1,)
+
+    Returns
+    -------
+    counts, excess : ndarray of shape (groups,)
+        Shares of epsilon.
+    """
+    left, widths = borders[:-1], np.diff(borders)
+    ratio = np.cbrt(widths**2 / ((1.0 - left) ** 2 + left**2))
+    return epsilon * _ROOM / (1.0 + ratio), epsilon * _ROOM * ratio / (1.0 + ratio)
+
+
+def release_groups(
+    rows: ScoredRows, plan: HosmerLemeshowPlan, source: ByteSource, step: Callable[[str], None]
+) -> tuple[PrivateDistribution, CalibrationTable]:
+    """Lay groups between private quantiles, and release the sums of each.
+
+    Parameters
+    ----------
+    rows : callable
+    plan : HosmerLemeshowPlan
+    source : ByteSource
+    step : callable
+        Called with the name of each pass before it starts.
+
+    Returns
+    -------
+    distribution : PrivateDistribution
+        Of the probabilities.
+    table : CalibrationTable
+    """
+    step("borders")
+    distribution = release_ecdf(
+        (scores for scores, _ in rows()), _GRID.points(), plan.borders, "l2", source
+    )
+    inner = distribution.ppf(np.arange(1, plan.groups) / plan.groups)
+    borders = np.unique(np.concatenate([[0.0], inner, [1.0]]))
+    step("groups")
+    positives, negatives, excess = group_sums(rows(), borders)
+    widths = excess_sensitivities(borders)
+    shares = split_of_groups(plan.sums.epsilon, borders)
+    noisy = np.empty((3, len(widths)))
+    variances = np.empty((2, len(widths)))
+    for i, (width, counts, sums) in enumerate(zip(widths.tolist(), *shares, strict=True)):
+        exact = np.array([positives[i], negatives[i]])
+        noisy[:2, i] = laplace_release(exact, GROUP_COUNTS_SENSITIVITY, counts, source)
+        noisy[2, i] = laplace_release(excess[i : i + 1], width, sums, source)[0]
+        variances[:, i] = (
+            laplace_node_variance(0, counts, "add-remove"),
+            laplace_node_variance(0, sums / width, "add-remove"),
+        )
+    noisy[2] /= GROUP_UNIT
+    variances[1] /= GROUP_UNIT**2
+    return distribution, CalibrationTable(borders, *noisy, *variances)

@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nolook.statistics.group_sums import (
+    GROUP_COUNTS_SENSITIVITY,
+    GROUP_UNIT,
+    excess_sensitivities,
+    group_sums,
+)
+
+BORDERS = np.array([0.0, 0.25, 0.25 + 2.0**-10, 0.75, 1.0])
+
+
+def sums(records, borders=BORDERS):
+    probabilities = np.array([p for p, _ in records], dtype=float)
+    positive = np.array([one for _, one in records], dtype=bool)
+    return np.stack(group_sums([(probabilities, positive)], borders))
+
+
+def by_definition(records, borders=BORDERS):
+    """Sum in rational numbers, one record at a time."""
+    found = [[0] * (len(borders) - 1) for _ in range(3)]
+    for p, positive in records:
+        inside = min(max(p, 0.0), 1.0)
+        group = next(i for i, right in enumerate(borders[1:]) if inside <= right)
+        found[0 if positive else 1][group] += 1
+        found[2][group] += math.floor((Fraction(inside) - Fraction(borders[group])) * GROUP_UNIT)
+    return found
+
+
+probability = st.one_of(
+    st.floats(-0.5, 1.5), st.sampled_from(BORDERS.tolist()), st.integers(0, 8).map(lambda k: k / 8)
+)
+table = st.lists(st.tuples(probability, st.booleans()), max_size=30)
+
+
+@given(table)
+def test_sums_are_those_of_the_definition(records):
+    assert sums(records).tolist() == by_definition(records)
+
+
+@given(table, table)
+def test_batches_do_not_matter(first, second):
+    parts = [
+        (np.array([p for p, _ in part], dtype=float), np.array([y for _, y in part], dtype=bool))
+        for part in (first, second)
+    ]
+    np.testing.assert_array_equal(np.stack(group_sums(parts, BORDERS)), sums(first + second))
+
+
+@given(table, st.tuples(st.floats(allow_infinity=True, allow_nan=True), st.booleans()))
+def test_any_record_changes_one_group_by_the_sensitivity_at_most(records, record):
+    change = sums([*records, record]) - sums(records)
+    group = np.flatnonzero(change.any(axis=0))
+    assert len(group) == 1
+    assert change[:2].sum() == np.abs(change[:2]).sum() == GROUP_COUNTS_SENSITIVITY
+    assert 0 <= change[2, group[0]] <= excess_sensitivities(BORDERS)[group[0]]
+
+
+def test_the_sensitivity_is_reached():
+    for group, right in enumerate(BORDERS[1:]):
+        change = sums([(right, True)])
+        assert change[2, group] == excess_sensitivities(BORDERS)[group]
+
+
+@pytest.mark.parametrize("ulps", [-1, 0, 1])
+def test_groups_are_half_open(ulps):
+    for border, next_one in itertools.pairwise(BORDERS[1:]):
+        p = border if ulps == 0 else math.nextafter(border, ulps * math.inf)
+        expected = np.searchsorted(BORDERS[1:], next_one if ulps == 1 else border)
+        assert sums([(p, True)])[0, expected] == 1
+
+
+def test_sums_beyond_float64_stay_exact():
+    rows = 2**23 + 1
+    block = (np.full(rows, 1.0 - 2.0**-30), np.zeros(rows, dtype=bool))
+    _, negatives, excess = group_sums([block, block], np.array([0.0, 1.0]))
+    assert negatives.tolist() == [2 * rows]
+    assert excess.tolist() == [2 * rows * (GROUP_UNIT - 1)]
