@@ -76,6 +76,11 @@ def roc(*more, label="number") -> list:
     return ["roc", "people.parquet", "--score", "score", "--label", label, "--epsilon", "2", *more]
 
 
+def calibration(*more, label="number") -> list:
+    words = ["calibration", "people.parquet", "--probability", "score", "--label", label]
+    return [*words, "--epsilon", "2", *more]
+
+
 def new_names(folder: Path) -> set[str]:
     found = {path.name for path in folder.iterdir() if not path.name.startswith("a.ledger-")}
     return found - LEFT_ALONE
@@ -389,6 +394,60 @@ def test_strange_scores_have_an_ordinary_curve(here, cli, name, more):
     assert "nan" not in done.out
 
 
+def test_a_calibration_is_printed_written_and_charged(here, cli):
+    done = cli(*calibration("--groups", "5", "--ledger", "a.ledger", "--report", "r.html"))
+    assert new_names(here) == {"people.calibration.json", "r.html"}
+    document = read(here / "people.calibration.json")
+    page = shown(done, here, document["privacy"])
+    assert (document["format"], document["schema_version"]) == ("nolook-calibration", 1)
+    assert spent(here) == (2.0, ["calibration"])
+    groups = document["degrees_of_freedom"]
+    assert groups == 5
+    assert len(document["table"]["borders"]) == groups + 1
+    assert np.sum(document["curve"]["counts"]) == pytest.approx(ROWS, rel=0.05)
+    np.testing.assert_allclose(document["curve"]["prob_true"], [0.1, 0.3, 0.5, 0.7, 0.9], atol=0.15)
+    for text in (f"p-value {document['p_value']:.4g}", nolook.HosmerLemeshow.caution, "positive r"):
+        assert text in page.text
+        assert text in " ".join(done.out.split())
+    circles = [float(a["cy"]) for a in page.all("circle")]
+    assert len(circles) == groups
+    assert circles == sorted(circles, reverse=True)  # higher probabilities lie higher
+    bars = [a for a in page.all("line") if a["class"] == "interval"]
+    assert len(bars) == groups
+
+
+def test_a_miscalibrated_column_is_seen(here, cli):
+    data = columns()
+    write_table(here / "odd.parquet", {"score": data["score"] ** 3, "text": data["text"]})
+    words = calibration("--epsilon", "20", "--positive", "yes", "--quiet", label="text")
+    words[1] = "odd.parquet"
+    assert cli(*words) == (0, "", "")
+    assert read(here / "odd.calibration.json")["p_value"] < 0.01
+
+
+@pytest.mark.parametrize("name", SCORES)
+def test_strange_probabilities_have_an_ordinary_calibration(here, cli, name):
+    score, label = SCORES[name]
+    table = {"score": np.array(score, dtype=float), "number": pa.array(label, pa.int64())}
+    write_table(here / "odd.parquet", table)
+    words = calibration("--report", "r.html")
+    words[1] = "odd.parquet"
+    done = cli(*words)
+    document = read(here / "odd.calibration.json")
+    shown(done, here, document["privacy"])
+    assert 0 < document["p_value"] <= 1
+    assert "nan" not in done.out
+
+
+def test_a_seed_repeats_a_calibration_and_marks_it(here, cli):
+    texts = []
+    for name in ("one.json", "two.json"):
+        done = cli(*calibration("--random-state", "4", "--output", name))
+        assert "NOT PRIVATE: The noise was drawn from a known seed" in done.out
+        texts.append((here / name).read_text(encoding="utf-8"))
+    assert texts[0] == texts[1]
+
+
 def refused(done: Result, *expected: str) -> None:
     assert done.status == 2, done
     assert done.out == ""
@@ -472,6 +531,12 @@ BAD_GRIDS = [
         (roc("--positive", "yes", label="real"), ["'real'", "not a number"]),
         (roc("--positive", "yes", label="member"), ["'member'", "true"]),
         (roc("--positive", ""), ["categories of 'number'"]),
+        *((calibration(*more), expected) for more, expected in BAD_FOR_ALL),
+        (calibration("--groups", "0"), ["groups is 0"]),
+        (calibration("--groups", "1000"), ["groups is 1000"]),
+        (calibration("--probability", "city"), ["'city'", "string"]),
+        (calibration("--probability", "weight"), ["'weight'", "no such column"]),
+        (calibration(label="weight"), ["'weight'", "no such column"]),
     ],
     ids=lambda value: " ".join(value[5:])[:50] if isinstance(value[0], str) else None,
 )

@@ -1,4 +1,4 @@
-"""Private quantiles and ROC curves as JSON files."""
+"""Private quantiles, ROC curves and tests of calibration as JSON files."""
 
 from __future__ import annotations
 
@@ -16,13 +16,25 @@ from nolook.report.files import write_json
 
 if TYPE_CHECKING:
     from nolook.algorithms.grids import LinearGrid, LogGrid
+    from nolook.estimators.calibration import HosmerLemeshow
     from nolook.estimators.quantiles import Quantiles
     from nolook.estimators.roc import ROCCurve
     from nolook.report.score_findings import Scored
 
-__all__ = ["write_quantiles", "write_roc"]
+__all__ = ["write_calibration", "write_quantiles", "write_roc"]
 
 _SCHEMA_VERSION = 1
+_TABLE = (
+    "borders",
+    "positives",
+    "negatives",
+    "expected_positives",
+    "expected_negatives",
+    "observed_error",
+    "expected_positives_error",
+    "expected_negatives_error",
+)
+_CURVE = ("prob_true", "prob_pred", "counts", "errors")
 
 
 def write_quantiles(
@@ -98,6 +110,37 @@ def write_roc(curve: ROCCurve, path: Path, *, scored: Scored) -> None:
         **guarantee_content(curve.privacy_),
     }
     write_json(path, _head("nolook-roc") | document)
+
+
+def write_calibration(test: HosmerLemeshow, path: Path, *, scored: Scored) -> None:
+    """Write the groups of a calibration, the test, what it cost and how the table was read.
+
+    The file appears whole or not at all; an older one of the same name is replaced.
+
+    Parameters
+    ----------
+    test : fitted HosmerLemeshow
+    path : Path
+    scored : Scored
+
+    Raises
+    ------
+    NolookError
+        If the file cannot be written.
+    """
+    table, curve = test.table_, test.calibration_curve()
+    document = {
+        **asdict(scored),
+        "statistic": test.statistic_,
+        "p_value": test.p_value_,
+        "degrees_of_freedom": test.degrees_of_freedom_,
+        "table": {name: getattr(table, name).tolist() for name in _TABLE},
+        "curve": {name: getattr(curve, name).tolist() for name in _CURVE},
+        "caution": test.caution,
+        "recipe": test.recipe_,
+        **guarantee_content(test.privacy_),
+    }
+    write_json(path, _head("nolook-calibration") | document)
 
 
 def _head(form: str) -> dict[str, Any]:

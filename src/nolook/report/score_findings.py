@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nolook.report.distribution_picture import Line, Picture
+from nolook.report.distribution_picture import Bar, Line, Picture
 from nolook.report.findings import Findings, grid_in_words
 from nolook.report.summary import interval, number
 
 if TYPE_CHECKING:
+    from nolook.estimators.calibration import HosmerLemeshow
     from nolook.estimators.roc import ROCCurve
 
-__all__ = ["Scored", "roc_findings"]
+__all__ = ["Scored", "calibration_findings", "roc_findings"]
 
 _RATES = (0.01, 0.05, 0.1, 0.2, 0.5)
 _CONFIDENCE = "95 %"
@@ -92,6 +93,89 @@ def roc_findings(curve: ROCCurve, scored: Scored) -> Findings:
         recipe_=curve.recipe_,
         picture=_roc_picture(curve, scored),
         caution=curve.caution,
+    )
+
+
+def calibration_findings(test: HosmerLemeshow, scored: Scored) -> Findings:
+    """Say whether probabilities agree with what happened.
+
+    Parameters
+    ----------
+    test : fitted HosmerLemeshow
+    scored : Scored
+
+    Returns
+    -------
+    Findings
+    """
+    table, curve = test.table_, test.calibration_curve()
+    many = len(curve.counts)
+    numbers = zip(
+        table.borders[:-1],
+        table.borders[1:],
+        zip(table.positives, table.observed_error, strict=True),
+        zip(table.expected_positives, table.expected_positives_error, strict=True),
+        zip(curve.counts, table.count_error, strict=True),
+        strict=True,
+    )
+    p_value = f"{test.p_value_:.4g}"
+    meaning = (
+        f"Hosmer-Lemeshow statistic {number(test.statistic_)}, p-value {p_value}: how often "
+        "probabilities that agree with what happens would give this statistic or a larger one, the "
+        "noise counted."
+    )
+    return Findings(
+        kind="calibration",
+        of=scored.score,
+        cards=(
+            ("p-value", p_value, "small if the probabilities do not agree"),
+            ("Statistic", number(test.statistic_), "less what the noise adds to it"),
+            ("Groups", str(many), "between private quantiles"),
+        ),
+        heads=("probabilities", "positive rows", "expected", "rows"),
+        rows=tuple(
+            (f"{low:.4g} to {high:.4g}", *(_with_error(*one) for one in several))
+            for low, high, *several in numbers
+        ),
+        caption="Observed and expected numbers of each group, with standard errors of the noise",
+        notes=(
+            meaning,
+            "The noise has mean 0, so it may make the numbers of a small group negative.",
+        ),
+        settings=(*scored.settings("Probability"), ("Groups", str(test.groups))),
+        privacy_=test.privacy_,
+        recipe_=test.recipe_,
+        picture=_calibration_picture(test, scored),
+        caution=test.caution,
+    )
+
+
+def _with_error(value: float, error: float) -> str:
+    return f"{value + 0.0:,.0f} (± {error:.2g})"
+
+
+def _calibration_picture(test: HosmerLemeshow, scored: Scored) -> Picture:
+    curve = test.calibration_curve()
+    room = _NORMAL_95 * curve.errors
+    points = zip(
+        curve.prob_pred.tolist(),
+        curve.prob_true.tolist(),
+        (curve.prob_true - room).tolist(),
+        (curve.prob_true + room).tolist(),
+        strict=True,
+    )
+    return Picture(
+        title=f"The calibration of {scored.score}",
+        across="mean probability",
+        up="share of positives",
+        low=0.0,
+        high=1.0,
+        lines=(Line("zero", _DIAGONAL, _DIAGONAL),),
+        legend=(
+            f"a point for each group with {_CONFIDENCE} of its noise, and the line on which "
+            "probabilities agree with what happened"
+        ),
+        bars=tuple(Bar(*point) for point in points),
     )
 
 
