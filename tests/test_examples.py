@@ -43,3 +43,13 @@ def test_the_roc_example_runs(project_root, tmp_path):
     assert done.stdout.startswith("AUC 0.9")
     assert "left for later releases: epsilon 0.5" in done.stdout
     assert (tmp_path / "roc.png").stat().st_size > 10_000
+
+
+def test_the_calibration_example_runs(project_root, tmp_path):
+    script = project_root / "examples" / "calibration.py"
+    done = subprocess.run(
+        [sys.executable, str(script), str(tmp_path)], check=True, capture_output=True, text=True
+    )
+    assert "p-value 0.0001\n" in done.stdout
+    assert "left for later releases: epsilon 0.5" in done.stdout
+    assert (tmp_path / "calibration.png").stat().st_size > 10_000

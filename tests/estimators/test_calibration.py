@@ -1,0 +1,249 @@
+from __future__ import annotations
+
+import itertools
+import math
+import sys
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+import nolook
+from nolook.errors import BudgetExceededError, ParameterError, TableError
+from tests.contracts.columns import COLUMNS, column
+
+mpl.use("Agg")
+
+
+def scored(rows=5000, seed=0):
+    """Return probabilities that are a little too small, and labels."""
+    generator = np.random.default_rng(seed)
+    probabilities = generator.beta(2, 5, rows)
+    labels = (generator.random(rows) < probabilities).astype(int)
+    return probabilities**1.2, labels
+
+
+def published(fitted):
+    """Return everything a fit publishes."""
+    table, curve = fitted.table_, fitted.calibration_curve()
+    return np.concatenate(
+        [
+            [fitted.statistic_, fitted.p_value_, fitted.degrees_of_freedom_],
+            table.borders, table.positives, table.negatives, table.counts,
+            table.expected_positives, table.expected_negatives,
+            table.observed_error, table.count_error, table.difference_error,
+            table.expected_positives_error, table.expected_negatives_error,
+            curve.prob_true, curve.prob_pred, curve.counts, curve.errors,
+            fitted.distribution_.counts,
+        ]
+    )  # fmt: skip
+
+
+def assert_ordinary(fitted):
+    assert np.isfinite(published(fitted)).all()
+    borders, curve = fitted.table_.borders, fitted.calibration_curve()
+    assert (borders[0], borders[-1]) == (0.0, 1.0)
+    assert (np.diff(borders) > 0.0).all()
+    assert fitted.degrees_of_freedom_ == len(borders) - 1 <= fitted.groups
+    assert fitted.statistic_ >= 0.0
+    assert 0.0 < fitted.p_value_ <= 1.0
+    assert ((curve.prob_true >= 0.0) & (curve.prob_true <= 1.0)).all()
+    assert ((curve.prob_pred >= borders[:-1]) & (curve.prob_pred <= borders[1:])).all()
+
+
+@pytest.mark.parametrize("groups", [1, 2, 10, 100])
+def test_without_noise_it_is_the_plain_statistic_and_curve(groups):
+    probabilities, labels = scored(20_000)
+    fitted = nolook.HosmerLemeshow(1e6, groups).fit(probabilities, labels)
+    borders = fitted.table_.borders
+    quantiles = np.quantile(probabilities, np.arange(1, groups) / groups, method="inverted_cdf")
+    np.testing.assert_array_equal(borders[1:-1], np.unique(np.ceil(quantiles * 1024) / 1024))
+    H = 0.0
+    curve = fitted.calibration_curve()
+    for q, (left, right) in enumerate(itertools.pairwise(borders)):
+        inside = (probabilities > left) & (probabilities <= right)
+        E1, O1 = probabilities[inside].sum(), labels[inside].sum()
+        E0, O0 = inside.sum() - E1, inside.sum() - O1
+        H += (O1 - E1) ** 2 / E1 + (O0 - E0) ** 2 / E0
+        assert curve.prob_true[q] == pytest.approx(labels[inside].mean(), abs=1e-6)
+        assert curve.prob_pred[q] == pytest.approx(probabilities[inside].mean(), abs=1e-6)
+        assert curve.counts[q] == inside.sum()
+    assert fitted.statistic_ == pytest.approx(H, rel=1e-4)
+    np.testing.assert_allclose(curve.errors, 0.0, atol=1e-6)
+
+
+def test_a_calibrated_model_passes_and_a_wrong_one_does_not():
+    generator = np.random.default_rng(1)
+    probabilities = generator.beta(2, 5, 20_000)
+    labels = generator.random(20_000) < probabilities
+    good, bad = (
+        nolook.HosmerLemeshow(0.5, random_state=0).fit(given, labels)
+        for given in (probabilities, probabilities**1.2)
+    )
+    assert good.p_value_ > 0.05
+    assert bad.p_value_ < 0.001
+    assert bad.statistic_ > 10 * good.statistic_
+    curve = bad.calibration_curve()
+    assert np.mean(curve.prob_true > curve.prob_pred) > 0.8
+    assert np.abs(curve.prob_true - curve.prob_pred ** (1 / 1.2)).max() < 0.05
+
+
+def forms(probabilities, labels):
+    """Return the same rows in forms they may have."""
+    words = np.where(labels == 1, "yes", "no")
+    frame = pd.DataFrame({"p": probabilities, "label": labels})
+    return {
+        "booleans": (probabilities, labels == 1, 1),
+        "lists": (probabilities.tolist(), labels.tolist(), 1),
+        "other negatives": (probabilities, np.where(labels == 1, 7, np.arange(len(labels)) % 5), 7),
+        "words": (probabilities, words, "yes"),
+        "series": (frame["p"], pd.Series(words).astype("category"), "yes"),
+        "missing labels": (probabilities, np.where(labels == 1, 1.0, np.nan), 1),
+        "columns": (probabilities[:, np.newaxis], labels[:, np.newaxis], 1),
+    }
+
+
+@pytest.mark.parametrize("form", forms(*scored(4)))
+def test_probabilities_and_labels_come_in_many_forms(form):
+    expected = nolook.HosmerLemeshow(random_state=0).fit(*scored())
+    *data, positive = forms(*scored())[form]
+    fitted = nolook.HosmerLemeshow(pos_label=positive, random_state=0).fit(*data)
+    np.testing.assert_array_equal(published(fitted), published(expected))
+
+
+def test_a_table_of_probability_and_label_will_do(tmp_path):
+    probabilities, labels = scored()
+    path = tmp_path / "scored.parquet"
+    pd.DataFrame({"p": probabilities, "label": labels * 3, "else": 1}).to_parquet(path)
+    table = nolook.read_table(path, "label", features=["p"])
+    fitted = nolook.HosmerLemeshow(pos_label=3, random_state=0).fit(table)
+    expected = nolook.HosmerLemeshow(random_state=0).fit(probabilities, labels)
+    np.testing.assert_array_equal(published(fitted), published(expected))
+    assert fitted.recipe_["features"] == ["p"]
+
+
+def test_probabilities_outside_count_as_the_nearest():
+    probabilities, labels = scored()
+    wild = np.where(probabilities > 0.6, np.inf, probabilities - 0.05)
+    wild[:9] = [-0.0, -np.inf, -1e300, 1e300, 1.0, math.nextafter(1.0, 2.0), 5e-324, 2.0, -3.0]
+    fitted, expected = (
+        nolook.HosmerLemeshow(random_state=0).fit(one, labels) for one in (wild, wild.clip(0, 1))
+    )
+    np.testing.assert_array_equal(published(fitted), published(expected))
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1e4])
+@pytest.mark.parametrize("name", COLUMNS)
+def test_a_degenerate_column_gets_an_ordinary_answer(name, epsilon):
+    labels = np.arange(2000) % 3 == 0
+    assert_ordinary(nolook.HosmerLemeshow(epsilon).fit(column(name, 2000), labels))
+
+
+@pytest.mark.parametrize("epsilon", [1e-6, 0.1, 1e4])
+def test_hardly_any_rows_or_one_class_get_an_ordinary_answer(epsilon):
+    for rows in (0, 1, 2, 1000):
+        for label in (0, 1):
+            for probabilities in (scored(rows)[0], np.full(rows, 0.3), np.full(rows, label)):
+                fitted = nolook.HosmerLemeshow(epsilon).fit(probabilities, np.full(rows, label))
+                assert_ordinary(fitted)
+
+
+def test_certain_probabilities_that_never_happen_are_refuted_with_a_finite_statistic():
+    labels = np.zeros(1000, dtype=int)
+    fitted = nolook.HosmerLemeshow(100.0).fit(np.ones(1000), labels)
+    assert_ordinary(fitted)
+    assert fitted.p_value_ == 0.0001
+    right = nolook.HosmerLemeshow(100.0, random_state=0).fit(np.zeros(1000), labels)
+    assert right.p_value_ > 0.01
+
+
+def test_the_budget_is_spent_once_and_said(tmp_path):
+    with nolook.Ledger.create(tmp_path / "l", nolook.Budget(1.0), name="l") as ledger:
+        fitted = nolook.HosmerLemeshow(0.75).fit(*scored(), ledger=ledger)
+        assert ledger.remaining.epsilon == 0.25
+        told = []
+        with pytest.raises(BudgetExceededError):
+            nolook.HosmerLemeshow(0.75).fit(
+                *scored(), ledger=ledger, progress=lambda *step: told.append(step)
+            )
+        assert told == []
+    assert fitted.privacy_.private
+    assert 0.7499 < sum(event.epsilon for event in fitted.privacy_.mechanisms) <= 0.75
+    assert "fitted without privacy" in fitted.caution
+
+
+BAD = {
+    "epsilon": {"epsilon": 0.0},
+    "epsilon is 1e-300": {"epsilon": 1e-300},
+    "groups": {"groups": 0},
+    "groups is 101": {"groups": 101},
+    "groups is 2.5": {"groups": 2.5},
+    "pos_label": {"pos_label": None},
+    "pos_label is": {"pos_label": "yes"},
+    "random_state": {"random_state": -1},
+}
+
+
+def bad_data():
+    probabilities, labels = scored(20)
+    holed = np.where(np.arange(20) == 3, np.nan, probabilities)
+    frame = pd.DataFrame({"a": probabilities, "b": probabilities, "c": labels})
+    return {
+        "missing": ((holed, labels), TableError),
+        "different numbers of rows": ((probabilities, labels[1:]), TableError),
+        "labels is None": ((probabilities, None), ParameterError),
+        "2 columns": ((np.ones((20, 2)), labels), ParameterError),
+        "not numbers": ((np.array(["secret"] * 20), labels), TableError),
+        "2 features": ((nolook.read_table(frame, "c"),), ParameterError),
+    }
+
+
+@pytest.mark.parametrize("message", [*BAD, *bad_data()])
+def test_bad_input_is_one_line_and_costs_nothing(tmp_path, message):
+    data, error = bad_data().get(message, (scored(20), ParameterError))
+    with nolook.Ledger.create(tmp_path / "l", nolook.Budget(1.0), name="l") as ledger:
+        with pytest.raises(error, match=message) as caught:
+            nolook.HosmerLemeshow(**BAD.get(message, {})).fit(*data, ledger=ledger)
+        assert ledger.history() == ()
+    assert "\n" not in str(caught.value)
+    assert "secret" not in str(caught.value)
+
+
+def test_a_seed_makes_it_repeatable_and_not_private():
+    fitted = nolook.HosmerLemeshow(0.5, random_state=3).fit(*scored())
+    np.testing.assert_array_equal(published(fitted), published(clone(fitted).fit(*scored())))
+    assert not fitted.privacy_.private
+    first, second = (nolook.HosmerLemeshow(0.5).fit(*scored()) for _ in range(2))
+    assert first.statistic_ != second.statistic_
+
+
+def test_steps_are_told():
+    told = []
+    nolook.HosmerLemeshow().fit(*scored(100), progress=lambda *step: told.append(step))
+    assert told == [(name, i, 3) for i, name in enumerate(["missing values", "borders", "groups"])]
+
+
+def test_the_plot_shows_points_and_errors():
+    from matplotlib import pyplot as plt
+
+    with pytest.raises(NotFittedError):
+        nolook.HosmerLemeshow().calibration_curve()
+    curve = nolook.HosmerLemeshow().fit(*scored()).calibration_curve()
+    assert isinstance(curve, nolook.CalibrationCurve)
+    axes = curve.plot()
+    np.testing.assert_array_equal(axes.lines[0].get_xdata(), curve.prob_pred)
+    np.testing.assert_array_equal(axes.lines[0].get_ydata(), curve.prob_true)
+    assert len(axes.containers) == 1
+    assert curve.plot(axes) is axes
+    plt.close(axes.figure)
+
+
+def test_without_matplotlib_the_plot_says_so(monkeypatch):
+    curve = nolook.HosmerLemeshow().fit(*scored(100)).calibration_curve()
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ParameterError, match="matplotlib") as caught:
+        curve.plot()
+    assert "\n" not in str(caught.value)
