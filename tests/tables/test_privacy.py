@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from nolook.errors import NolookError, TableError
-from nolook.tables import read_table, table_from_arrays
+from nolook.tables import memory, read_table, table_from_arrays
 
 SECRET = "SECRET-1234"
 STORED = pa.table({"a": ["1", SECRET, "2"], "b": [1.0, None, 2.0], "y": [1.0, 2.0, 3.0]})
@@ -227,3 +227,26 @@ def test_infinite_values_may_stand_for_the_largest_double():
     values[1, 1] = np.nan
     with pytest.raises(TableError, match="missing"):
         read_table(values).keeping_infinite().check_complete()
+
+
+@pytest.mark.parametrize("place", [(0, 0), (70, 2), (99, 0), None])
+@pytest.mark.parametrize("held", [1, 7, 1 << 20])
+def test_arrays_are_searched_for_missing_values_whatever_the_part(place, held, monkeypatch):
+    monkeypatch.setattr(memory, "_MOST_HELD", held)
+    values = np.arange(300.0).reshape(100, 3)
+    label = np.arange(100)
+    if place is not None:
+        values[place] = np.nan
+    for table in (table_from_arrays(values, label), read_table(values, "x2")):
+        if place is None:
+            table.check_complete()
+            joined = np.concatenate(list(table.batches()), axis=1).T
+            whole = np.column_stack([values, label])[:, : joined.shape[1]]
+            np.testing.assert_array_equal(joined, whole)
+        else:
+            with pytest.raises(TableError, match="missing"):
+                table.check_complete()
+    # A column that is not used may lack what it likes.
+    some = read_table(values, features=["x1"])
+    some.check_complete()
+    assert some.n_columns == 1

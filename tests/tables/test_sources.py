@@ -73,7 +73,7 @@ def test_where_batches_end_does_not_matter(store, tmp_path, numbers_of, rows, si
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(table, "_MAX_ROWS", size)
         patch.setattr(files, "_ROWS", 3)
-        patch.setattr(source, "_ROWS", 4)
+        patch.setattr(source, "_MOST_ROWS", 4)
         patch.setattr(text, "_BLOCK", 11)
         opened = read_table(
             stored, "label", features=FEATURES, categories=LEVELS, missing="drop-row"

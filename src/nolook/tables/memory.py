@@ -16,6 +16,7 @@ from nolook.tables.source import Column, MemorySource, Slicer, attempt
 __all__ = ["from_array", "from_frame", "from_label", "join"]
 
 _LABEL = "the table"
+_MOST_HELD = 1 << 20  # numbers
 _EXPECTED = "expected one number a row (shape (rows,))"
 
 
@@ -77,11 +78,12 @@ def from_array(array: NDArray[Any], name: str) -> MemorySource:
             f"Reshape your data with {name}.reshape(-1, 1) if it has a single feature"
         )
     dtype = _native(array.dtype, name)
-    return MemorySource(
-        _LABEL,
-        [_array_column(array[:, i], f"x{i}", dtype) for i in range(array.shape[1])],
-        array.shape[0],
-    )
+    rows, kind, declared = _Rows(array, dtype), pa.from_numpy_dtype(dtype), str(array.dtype)
+    columns = [
+        (Column(f"x{i}", kind, declared, nullable=False), rows.column(i))
+        for i in range(array.shape[1])
+    ]
+    return MemorySource(_LABEL, columns, array.shape[0], [rows.finite])
 
 
 def from_label(label: object, name: str = "y") -> MemorySource:
@@ -125,7 +127,8 @@ def join(left: MemorySource, label: MemorySource, name: str) -> MemorySource:
     (column,), (slicer,) = label.columns, label.slicers
     renamed = Column(name, column.type, column.declared, column.nullable)
     columns = [*zip(left.columns, left.slicers, strict=True), (renamed, slicer)]
-    return MemorySource(left.label, columns, left.rows)
+    finite = (*left.finite, *label.finite) if left.finite and label.finite else ()
+    return MemorySource(left.label, columns, left.rows, finite)
 
 
 def _is_pandas(source: object, kind: str) -> bool:
@@ -142,6 +145,35 @@ def _native(dtype: np.dtype[Any], name: str) -> np.dtype[Any]:
     if dtype.itemsize > 8:
         return np.dtype(np.float64)
     return dtype.newbyteorder("=")
+
+
+class _Rows:
+    """Rows of an array by column; the last ones asked for are kept, as columns come in turn."""
+
+    def __init__(self, array: NDArray[Any], dtype: np.dtype[Any]) -> None:
+        self._array, self._dtype, self._kind = array, dtype, pa.from_numpy_dtype(dtype)
+        self._held: tuple[tuple[int, int], NDArray[Any]] = ((0, 0), np.empty((0, 0), dtype))
+
+    def finite(self) -> bool:
+        """Tell whether every number is finite, in a time that does not depend on where one is."""
+        rows = max(1, _MOST_HELD // max(1, self._array.shape[1]))
+        starts = range(0, len(self._array), rows)
+        answers = [bool(np.isfinite(self._array[i : i + rows]).all()) for i in starts]
+        return all(answers)
+
+    def column(self, place: int) -> Slicer:
+        """Return the slicer of a column."""
+
+        def sliced(start: int, stop: int) -> Any:  # noqa: ANN401
+            if (stop - start) * self._array.shape[1] > _MOST_HELD:
+                return pa.array(self._array[start:stop, place].astype(self._dtype), self._kind)
+            asked, block = self._held
+            if asked != (start, stop):
+                block = self._array[start:stop].T.astype(self._dtype, order="C")
+                self._held = ((start, stop), block)
+            return pa.array(block[place], self._kind)
+
+        return sliced
 
 
 def _array_column(values: NDArray[Any], name: str, dtype: np.dtype[Any]) -> tuple[Column, Slicer]:

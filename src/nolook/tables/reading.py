@@ -157,7 +157,7 @@ def table_from_values(values: object) -> Table:
     """
     source = from_label(values, "values")
     column = replace(source.columns[0], name="values")
-    named = MemorySource(source.label, [(column, source.slicers[0])], source.rows)
+    named = MemorySource(source.label, [(column, source.slicers[0])], source.rows, source.finite)
     return Table(named, plan(named, None, ["values"], {}, "error"))
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from nolook.errors import TableError
 from nolook.tables.design import Design
-from nolook.tables.source import Source
+from nolook.tables.source import MemorySource, Source
 
 __all__ = ["Table"]
 
@@ -109,8 +109,11 @@ class Table:
         """
         if self._design.missing != "error" or self._always_complete():
             return
+        names = self._design.source_names
+        if isinstance(self._source, MemorySource) and self._source.surely_finite(names):
+            return
         complete = True
-        for batch in self._source.batches(self._design.source_names):
+        for batch in self._source.batches(names):
             complete &= self._design.lacks_nothing(batch)  # to the end: time must not tell where
         if not complete:
             raise TableError(
