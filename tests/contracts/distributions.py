@@ -33,6 +33,19 @@ def _curve(fitted: Any) -> np.ndarray:
     return np.concatenate([*rates, [fitted.auc_, fitted.n_positive_, fitted.n_negative_]])
 
 
+def _forecast(rows: int, seed: int) -> tuple[Any, ...]:
+    generator = np.random.default_rng(seed)
+    probabilities = generator.beta(2.0, 5.0, rows)
+    return probabilities, generator.random(rows) < probabilities
+
+
+def _groups(fitted: Any) -> np.ndarray:
+    curve = fitted.calibration_curve()
+    sums = [fitted.table_.positives, fitted.table_.negatives, fitted.table_.expected_positives]
+    test = [fitted.statistic_, fitted.p_value_]
+    return np.concatenate([*sums, curve.prob_true, curve.prob_pred, curve.errors, test])
+
+
 @dataclass(frozen=True)
 class Row:
     """One estimator.
@@ -63,4 +76,5 @@ DISTRIBUTIONS = {
     "ROC curve under replacement": Row(
         make=partial(nolook.ROCCurve, grid=GRID, relation="replace"), data=_scored, published=_curve
     ),
+    "Hosmer-Lemeshow test": Row(make=nolook.HosmerLemeshow, data=_forecast, published=_groups),
 }
