@@ -27,7 +27,7 @@ def main():
     mpl.use("Agg")
     table = pq.read_table(TABLE)
     weight, labels = table["carat"].to_numpy(), table["target"].to_numpy() > EXPENSIVE
-    probabilities = 1 / (1 + np.exp(-20 * (weight - 0.85)))
+    probabilities = 1 / (1 + np.exp(-10 * (weight - 0.85)))
     with nolook.Ledger.create(
         folder / "calibration.ledger", nolook.Budget(1.0), name="c"
     ) as ledger:
