@@ -14,7 +14,6 @@ name here       in the paper
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -181,7 +180,7 @@ def release_roc(
             top,
             levels,
             node_variance,
-            _laplace_variance(plan.rows.epsilon),
+            laplace_node_variance(0, plan.rows.epsilon, "add-remove"),
         )
         for counts, top in zip(noisy, tops, strict=True)
     )
@@ -198,8 +197,3 @@ def _private_rows(exact: NDArray[np.int64], plan: RocPlan, source: ByteSource) -
         noisy = noisy.clip(0.0, exact.sum())
         noisy = np.append(noisy, exact.sum() - noisy)
     return tuple(float(rows) for rows in np.maximum(noisy, 1.0))
-
-
-def _laplace_variance(epsilon: float) -> float:
-    # Of discrete noise. It is 0 in float64 long before the hyperbolic sine overflows.
-    return 0.5 / math.sinh(epsilon / 2) ** 2 if epsilon < 600.0 else 0.0
