@@ -9,7 +9,16 @@ mpl.use("svg")
 
 from matplotlib import pyplot as plt
 
-__all__ = ["ROC_STYLES", "draw", "inverse", "roc", "roc_errors", "smoothing", "times"]
+__all__ = [
+    "ROC_STYLES",
+    "draw",
+    "inverse",
+    "roc",
+    "roc_errors",
+    "smoothing",
+    "statistic",
+    "times",
+]
 
 STYLE = {"svg.fonttype": "none", "svg.hashsalt": "nolook", "font.size": 8, "axes.grid": True}
 ROC_STYLES = {"unsmoothed": "C7-", "grid, l1": "C1-", "grid, l2": "C0-"}
@@ -68,6 +77,17 @@ def roc_errors(epsilons, sweeps):
         column[0].set_title(name)
         column[1].set_xlabel("epsilon")
     axes[0, 0].legend()
+    return figure
+
+
+def statistic(epsilons, methods, title):
+    """Draw relative squared errors of the Hosmer-Lemeshow statistic (figures 6 and 10)."""
+    figure, axis = plt.subplots(figsize=(4.5, 3))
+    for label, errors in methods.items():
+        axis.plot(epsilons, errors, marker=".", label=label)
+    axis.set(xscale="log", yscale="log", xlabel="epsilon", ylabel="relative squared error")
+    axis.set_title(title)
+    axis.legend()
     return figure
 
 
