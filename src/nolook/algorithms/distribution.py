@@ -105,8 +105,8 @@ class PrivateDistribution:
         half: Vector = high / 2 - low / 2
         return half
 
-    def pdf(self, t: ArrayLike) -> Vector:
-        """Return the density: the share of the cell t is in, by the cell's width.
+    def pdf(self, t: ArrayLike) -> tuple[Vector, Vector]:
+        """Return the density, the share of the cell t is in by the cell's width, and its error.
 
         Parameters
         ----------
@@ -114,13 +114,18 @@ class PrivateDistribution:
 
         Returns
         -------
-        ndarray of the shape of `t`
+        density, error : ndarray of the shape of `t`
             0 outside the thresholds.
         """
-        place = np.searchsorted(self.points, np.asarray(t, dtype=np.float64), side="left")
+        last = np.searchsorted(self.points, np.asarray(t, dtype=np.float64), side="left")
+        inside = (last > 0) & (last < len(self.points))
+        last = np.where(inside, last, 0)
+        first = np.where(inside, last - 1, 0)
+        masses, errors = self._between(first, last)
+        # The widest cells overflow, and so does the density of the narrowest.
         with np.errstate(over="ignore"):
-            inside = np.diff(self._shares) / np.diff(self.points)
-        return np.concatenate([[0.0], inside, [0.0]])[place]
+            width = np.where(inside, self.points[last] - self.points[first], 1.0)
+            return masses / width, errors / width
 
     def masses(self, edges: ArrayLike) -> tuple[Vector, Vector]:
         """Return the share of values between public edges, and its standard error.
@@ -135,9 +140,13 @@ class PrivateDistribution:
         masses, errors : ndarray of shape (bins,)
         """
         edges = np.asarray(edges, dtype=np.float64)
-        masses = np.diff(self.cdf(edges))
         place = np.searchsorted(self.points, edges, side="right") - 1
-        first, last = place[:-1], place[1:]
+        return self._between(place[:-1], place[1:])
+
+    def _between(self, first: NDArray[np.intp], last: NDArray[np.intp]) -> tuple[Vector, Vector]:
+        """Return the shares above one threshold and up to another; place -1 is below them all."""
+        shares = np.append(self._shares, 0.0)
+        masses = shares[last] - shares[first]
         nodes = 2.0 * (self.levels + 1 - shared_nodes(first.clip(0), last.clip(0), self.levels))
         # Below the first threshold the count is 0, and the last one is the number of rows.
         below, whole = first < 0, last == len(self.points) - 1
@@ -146,8 +155,7 @@ class PrivateDistribution:
         nodes = np.where(empty | (below & whole), 0.0, nodes)
         rows = np.where(empty, 0.0, masses - whole) ** 2
         variance = nodes * self.node_variance + rows * self.rows_variance
-        errors: Vector = np.sqrt(variance) / self.rows
-        return masses, errors
+        return masses, np.sqrt(variance) / self.rows
 
     def trimmed_mean(self, proportion: float) -> tuple[float, float]:
         """Return the mean without a share of values at either end, and its standard error.

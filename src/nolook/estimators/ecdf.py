@@ -241,19 +241,22 @@ class ECDF(BaseEstimator):  # type: ignore[misc]
             )
         return self._fitted().masses(places)
 
-    def pdf(self, t: ArrayLike) -> Vector:
+    def pdf(self, t: ArrayLike, *, return_std: bool = False) -> Any:  # noqa: ANN401
         """Return the density: the share of the cell t is in, by the cell's width.
 
         Parameters
         ----------
         t : array_like
+        return_std : bool, default=False
+            Whether to return the standard error as well.
 
         Returns
         -------
-        ndarray of the shape of `t`
+        ndarray of the shape of `t`, or two of them
             0 outside the grid.
         """
-        return self._fitted().pdf(t)
+        density, error = self._fitted().pdf(t)
+        return (density, error) if return_std else density
 
     def mean(self, *, return_std: bool = False) -> Any:  # noqa: ANN401
         """Return the mean of the values, as if each were the threshold at or above it.
