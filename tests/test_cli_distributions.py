@@ -133,7 +133,7 @@ def test_a_distribution_is_printed_written_and_charged(here, cli):
 
 def test_every_option_of_a_distribution_reaches_it(here, cli):
     words = ecdf("--log-grid", "100:250:0.001", "--delta", "1e-6", "--relation", "replace")
-    done = cli(*words, "--column", "height", "--smoothing", "none", "--missing", "drop-row")
+    done = cli(*words, "--column", "height", "--smoothing", "none", "--missing", "zero")
     assert done.status == 0, done.err
     fitted = nolook.load(here / "people.distribution.json")
     assert fitted.get_params() == {
@@ -144,10 +144,20 @@ def test_every_option_of_a_distribution_reaches_it(here, cli):
         "smoothing": None,
         "random_state": None,
     }
-    assert fitted.recipe_ == {"features": ["height"], "categories": {}, "missing": "drop-row"}
+    assert fitted.recipe_ == {"features": ["height"], "categories": {}, "missing": "zero"}
     assert fitted.n_samples_ == ROWS
     assert "4,000" in done.out
     assert "it is public" in done.out
+
+
+@pytest.mark.parametrize("ledger", [(), ("--ledger", "r.ledger")])
+def test_a_number_of_rows_is_not_public_where_rows_may_be_left_out(here, cli, ledger):
+    nolook.Ledger.create(
+        here / "r.ledger", nolook.Budget(5, 1e-4), name="r", relation="replace"
+    ).close()
+    words = ecdf("--relation", "replace", "--missing", "drop-row", *ledger)
+    refused(cli(*words), "relation is 'replace'")
+    assert new_names(here) == {"r.ledger"}
 
 
 @pytest.mark.parametrize("smoothing", ["l2", "l1", "isotonic", "none"])

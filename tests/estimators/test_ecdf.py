@@ -48,7 +48,9 @@ def test_standard_errors_come_on_request(ecdf):
     assert (errors > 0).all()
     for value, error in (ecdf.mean(return_std=True), ecdf.trimmed_mean(0.1, return_std=True)):
         assert 0 < error < 0.2 < value
-    errors = nolook.ECDF(0.01, GRID, random_state=0).fit(AGES).quantile([0.3, 0.7], return_std=True)[1]
+    errors = (
+        nolook.ECDF(0.01, GRID, random_state=0).fit(AGES).quantile([0.3, 0.7], return_std=True)[1]
+    )
     assert (errors > 0).any()
 
 
@@ -111,6 +113,19 @@ def test_bad_parameters_are_refused_before_anything_is_spent(parameter, value, t
 def test_a_table_of_two_columns_is_refused():
     with pytest.raises(nolook.ParameterError, match="X is a Table with 2 columns"):
         nolook.ECDF().fit(nolook.read_table(np.zeros((5, 2))))
+
+
+def test_a_table_that_may_leave_rows_out_has_no_public_number_of_rows(tmp_path):
+    frame = pd.DataFrame({"age": [30.0, math.nan, 50.0]})
+    total = nolook.Budget(9.0)
+    with nolook.Ledger.create(tmp_path / "a", total, name="a", relation="replace") as ledger:
+        dropping = nolook.read_table(frame, missing="drop-row")
+        with pytest.raises(nolook.ParameterError, match=r"^relation is 'replace' for a table"):
+            nolook.ECDF(1.0, GRID, relation="replace").fit(dropping, ledger=ledger)
+        assert ledger.history() == ()
+    filling = nolook.read_table(frame, missing="zero")
+    assert nolook.ECDF(1.0, GRID, relation="replace").fit(filling).n_samples_ == 3
+    assert nolook.ECDF(1.0, GRID).fit(dropping).n_samples_ >= 1
 
 
 # Quantiles of several columns.

@@ -189,6 +189,7 @@ def test_nothing_public_counts_the_rows():
         "column_names",
         "feature_names",
         "keeping_infinite",
+        "may_drop_rows",
         "n_columns",
         "recipe",
         "select",
@@ -250,3 +251,25 @@ def test_arrays_are_searched_for_missing_values_whatever_the_part(place, held, m
     some = read_table(values, features=["x1"])
     some.check_complete()
     assert some.n_columns == 1
+
+
+def test_whether_rows_may_be_left_out_is_told_by_declared_types_alone():
+    stored = pa.table(
+        [pa.array([1.0, 2.0]), pa.array([1, 2]), pa.array([3, 4])],
+        schema=pa.schema([
+            ("a", pa.float64()), pa.field("whole", pa.int64(), False), ("y", pa.int64()),
+        ]),
+    )  # fmt: skip
+
+    def told(missing, target=None, features=("a",)):
+        opened = read_table(stored, target, features=features, missing=missing)
+        return opened.may_drop_rows()
+
+    assert not told("error")
+    assert not told("error", "y")
+    assert told("drop-row")
+    assert not told("drop-row", features=["whole"])
+    assert told("drop-row", "y", ["whole"])
+    assert not told("zero")
+    assert told("zero", "y")
+    assert not told("zero", "whole")

@@ -183,7 +183,17 @@ def spending(
     table : Table
     step : callable
         Is told of the pass that looks for missing values.
+
+    Raises
+    ------
+    ParameterError
+        If neighbours are to have equally many rows, and the table may leave some out.
     """
+    if guarantee.relation == "replace" and table.may_drop_rows():
+        raise ParameterError(
+            "relation is 'replace' for a table that may leave rows out for missing values, so that "
+            "their number is private; expected 'add-remove' (or missing='error')"
+        )
     require(ledger, guarantee)
     step("missing values")
     table.check_complete()

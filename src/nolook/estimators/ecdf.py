@@ -58,7 +58,8 @@ class ECDF(BaseEstimator):  # type: ignore[misc]
         Probability left for a larger loss. 0 for Laplace noise; above 0 for Gaussian noise, which
         is smaller for fine grids.
     relation : {"add-remove", "replace"}, default="add-remove"
-        Which tables are neighbours.
+        Which tables are neighbours. "replace" takes no table that may leave rows out
+        (``missing="drop-row"``), as their number would not be public.
     smoothing : {"l2", "l1", "isotonic"} or None, default="l2"
         Take away the least noise that leaves counts that never fall: by the sum of squares of the
         tree's noises, by the sum of their sizes (a linear program: some ten thousand thresholds at

@@ -65,6 +65,7 @@ class ROCCurve(BaseEstimator):  # type: ignore[misc]
         The label of the positive class; every other label is negative.
     relation : {"add-remove", "replace"}, default="add-remove"
         Which tables are neighbours. Replacing a row may change both classes, at twice the noise.
+        "replace" takes no table that may leave rows out, as their number would not be public.
     smoothing : {"l2", "l1"} or None, default="l2"
         As for :class:`nolook.ECDF`. Without any, the curve may fall in places.
     random_state : int or None, default=None

@@ -161,6 +161,19 @@ class Table:
         """
         return Table(self._source, replace(self._design, keeps_infinite=True))
 
+    def may_drop_rows(self) -> bool:
+        """Whether the policy on missing values may leave rows out; their number is private then.
+
+        Returns
+        -------
+        bool
+            From the policy and the declared types alone.
+        """
+        if self._design.missing == "zero":
+            target = self._design.target
+            return any(c.may_be_missing for c in self._source.columns if c.name == target)
+        return self._design.missing == "drop-row" and not self._always_complete()
+
     def _always_complete(self) -> bool:
         categorical = {f.name for f in self._design.features if f.levels is not None}
         numeric = set(self._design.source_names) - categorical
