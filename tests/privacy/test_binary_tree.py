@@ -358,13 +358,27 @@ def test_wide_noise_keeps_its_width_and_int64(release, budget):
     assert 0.5 < size < 6.0
 
 
-def test_sums_saturate_instead_of_wrapping(monkeypatch):
-    for sign, end in ((1, 2**63 - 1), (-1, -(2**63))):
-        for dtype in (np.int64, object):
-            nodes = np.full(3, sign * 2**61, dtype=dtype)
-            monkeypatch.setattr(binary_tree, "discrete_laplace", lambda *_, n=nodes: n.copy())
-            cells = np.array([sign * 3 * 2**61, 0])
-            assert tree_laplace(cells, 1.0, "replace", SystemEntropy()).tolist() == [end, end]
+@pytest.mark.parametrize(
+    ("node", "dtype", "end"),
+    [
+        (2**62 - 2**59, np.int64, 2**63 - 1),
+        (2**62 - 2**59, object, 2**63 - 1),
+        (2**90, object, 2**63 - 1),
+        (-(2**90), object, -(2**63)),
+    ],
+)
+def test_sums_saturate_instead_of_wrapping(monkeypatch, node, dtype, end):
+    nodes = np.full(3, node, dtype=dtype)
+    monkeypatch.setattr(binary_tree, "discrete_laplace", lambda *_: nodes.copy())
+    cells = np.array([2**61, 0])
+    assert tree_laplace(cells, 1.0, "replace", SystemEntropy()).tolist() == [end, end]
+
+
+@pytest.mark.parametrize("release", [tree_laplace, tree_gaussian])
+@pytest.mark.parametrize("cells", [[2**61, 2**61], [2**62, 2**63 - 1], [-1, 5]])
+def test_counts_that_could_wrap_are_refused(release, cells):
+    with pytest.raises(ParameterError, match="2\\*\\*62"):
+        release(np.array(cells), 1.0, "add-remove", SystemEntropy())
 
 
 @pytest.mark.parametrize("release", [tree_laplace, tree_gaussian])

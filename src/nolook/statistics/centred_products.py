@@ -20,6 +20,8 @@ PRODUCTS_SENSITIVITY = PRODUCTS_UNIT**2
 
 # Rows whose sum of products, at most 2^32 each, stays below 2^53 and so is exact in float64.
 _EXACT_ROWS = 2**20
+# Scores of more than 2^32 rows may exceed it; a cut never moves more than what it cuts.
+_LARGEST_SCORE = 2**63 - 1
 
 Vector = NDArray[np.float64]
 
@@ -30,14 +32,14 @@ def centred_products(batches: Iterable[Vector], low: Vector, high: Vector) -> ND
     Parameters
     ----------
     batches : iterable of ndarray of shape (columns, rows)
-        Finite numbers; fewer than 2^32 rows together.
+        Finite numbers.
     low, high : ndarray of shape (columns,)
         The ranges; finite, ``low <= high``.
 
     Returns
     -------
     ndarray of int64, shape (columns - 1,)
-        The exact score, rounded down once, in steps of 1/PRODUCTS_UNIT^2.
+        The exact score, rounded down once, in steps of 1/PRODUCTS_UNIT^2; at most 2^63 - 1.
     """
     rows = 0
     sums = [0] * len(low)
@@ -52,7 +54,7 @@ def centred_products(batches: Iterable[Vector], low: Vector, high: Vector) -> ND
         return np.zeros(len(products), dtype=np.int64)
     # Python integers: these may exceed 64 bits.
     centred = [rows * p - s * sums[-1] for p, s in zip(products, sums, strict=False)]
-    return np.array([abs(c) // rows for c in centred], dtype=np.int64)
+    return np.array([min(abs(c) // rows, _LARGEST_SCORE) for c in centred], dtype=np.int64)
 
 
 def _whole_steps(batch: Vector, low: Vector, high: Vector) -> Vector:

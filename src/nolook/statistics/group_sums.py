@@ -14,6 +14,9 @@ GROUP_UNIT = 2**30
 #: L1 sensitivity of the counts of a group: a record is positive or negative.
 GROUP_COUNTS_SENSITIVITY = 1
 
+# Rows whose sum of excesses, at most GROUP_UNIT each, stays far inside int64.
+_EXACT_ROWS = 2**32
+
 Vector = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
@@ -37,7 +40,7 @@ def excess_sensitivities(borders: Vector) -> Integers:
 
 def group_sums(
     batches: Iterable[tuple[Vector, NDArray[np.bool_]]], borders: Vector
-) -> tuple[Integers, Integers, Integers]:
+) -> tuple[Integers, Integers, NDArray[np.object_]]:
     """Count the rows of each group, and sum how far their probabilities exceed its left border.
 
     Parameters
@@ -52,15 +55,20 @@ def group_sums(
     Returns
     -------
     positives, negatives : ndarray of int64, shape (groups,)
-    excess : ndarray of int64, shape (groups,)
+    excess : ndarray of Python ints, shape (groups,)
         In steps of 1/GROUP_UNIT; each probability is rounded down to them.
     """
-    positives, negatives, excess = np.zeros((3, len(borders) - 1), dtype=np.int64)
+    positives, negatives = np.zeros((2, len(borders) - 1), dtype=np.int64)
+    excess = np.zeros(len(borders) - 1, dtype=object)
     left = (borders[:-1] * GROUP_UNIT).astype(np.int64)
     for probabilities, positive in batches:
-        inside = np.nan_to_num(probabilities, nan=0.0).clip(0.0, 1.0)
-        group = np.searchsorted(borders[1:-1], inside, side="left")
-        positives += np.bincount(group[positive], minlength=len(left))
-        negatives += np.bincount(group[~positive], minlength=len(left))
-        np.add.at(excess, group, (inside * GROUP_UNIT).astype(np.int64) - left[group])
+        for start in range(0, len(probabilities), _EXACT_ROWS):
+            rows = slice(start, start + _EXACT_ROWS)
+            inside = np.nan_to_num(probabilities[rows], nan=0.0).clip(0.0, 1.0)
+            group = np.searchsorted(borders[1:-1], inside, side="left")
+            positives += np.bincount(group[positive[rows]], minlength=len(left))
+            negatives += np.bincount(group[~positive[rows]], minlength=len(left))
+            part = np.zeros_like(left)
+            np.add.at(part, group, (inside * GROUP_UNIT).astype(np.int64) - left[group])
+            excess += part
     return positives, negatives, excess

@@ -11,12 +11,15 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from nolook.errors import TableError
 from nolook.kernels.inversions import RankedColumn, pair_differences, rank_columns
 
 __all__ = ["KENDALL_UNIT", "RankedTable", "kendall_scores", "kendall_sensitivity"]
 
 #: Scores are whole steps of 1/KENDALL_UNIT. Even, so that 3/2 is a whole number of them.
 KENDALL_UNIT = 2**20
+
+_MOST_ROWS = 2**32 - 1  # ranks have 32 bits
 
 
 def kendall_sensitivity(chosen: int) -> float:
@@ -75,12 +78,21 @@ class RankedTable:
         Finite; fewer than 2^32 rows together.
     columns : int
         How many; needed for a table without rows.
+
+    Raises
+    ------
+    TableError
+        If there are more rows: ranks would wrap.
     """
 
     def __init__(self, batches: Iterable[NDArray[np.float64]], columns: int) -> None:
         parts = list(batches) or [np.empty((columns, 0))]
         #: As confidential as the table.
         self.rows = sum(part.shape[1] for part in parts)
+        if self.rows > _MOST_ROWS:
+            raise TableError(
+                "the table has 2**32 rows or more; expected fewer (rank a random part of them)"
+            )
         self._columns: list[RankedColumn] = rank_columns(parts)
 
     def differences(self, column: int, others: Sequence[int]) -> NDArray[np.int64]:

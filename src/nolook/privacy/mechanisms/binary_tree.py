@@ -42,6 +42,7 @@ __all__ = [
 ]
 
 _MOST_LEVELS = 30
+_MOST_RECORDS = 2**62  # more, and a cumulative count could wrap
 # Up to this scale no sum of 31 draws leaves int64: a draw is below 2^12.5 times its scale.
 _LARGEST_INT64_SCALE = 2.0**45
 # Gaussian node noise is a multiple of 2^-24 counts; only a sum of it is rounded to counts.
@@ -250,6 +251,10 @@ def _levels(cells: NDArray[np.int64]) -> int:
         raise ParameterError(
             f"cells has {size} entries of dtype {cells.dtype}; expected a power of 2 of int64"
             f" counts, at most 2**{_MOST_LEVELS}"
+        )
+    if cells.min() < 0 or float(cells.sum(dtype=np.float64)) >= _MOST_RECORDS:
+        raise ParameterError(
+            "cells has an entry below 0, or 2**62 records or more; expected counts of a table"
         )
     return size.bit_length() - 1
 

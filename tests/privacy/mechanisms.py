@@ -1,0 +1,143 @@
+"""One row for each mechanism: what it draws on two neighbouring inputs. A new one adds a row."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+import nolook.privacy.mechanisms as room
+from nolook.privacy import sampling
+from nolook.privacy.mechanisms.binary_tree import tree_gaussian, tree_laplace
+from nolook.privacy.mechanisms.exponential import exponential_choice
+from nolook.privacy.mechanisms.gaussian import gaussian_release, symmetric_gaussian_release
+from nolook.privacy.mechanisms.laplace import laplace_release
+from nolook.privacy.mechanisms.propose_test_release import passes_test
+from nolook.privacy.mechanisms.top_k import canonical_lipschitz, peeling
+from nolook.privacy.mechanisms.tukey_depth import (
+    TukeyRule,
+    compute_volumes,
+    restricted_tukey,
+    sample_point_with_depth,
+    sorted_columns,
+    tukey_release,
+)
+from nolook.privacy.sampling import kept_records
+
+__all__ = ["MECHANISMS", "Row", "all_mechanisms"]
+
+
+def all_mechanisms() -> set[str]:
+    """Return every public function of the room that takes a source of random bits."""
+    modules = [sampling]
+    for module in pkgutil.iter_modules(room.__path__, f"{room.__name__}."):
+        modules.append(importlib.import_module(module.name))
+    return {
+        f"{module.__name__.rpartition('.')[2]}.{name}"
+        for module in modules
+        for name in module.__all__
+        if inspect.isfunction(getattr(module, name))
+        and "source" in inspect.signature(getattr(module, name)).parameters
+    }
+
+
+@dataclass(frozen=True)
+class Row:
+    """A mechanism on two neighbours.
+
+    Parameters
+    ----------
+    draw : callable
+        Takes an input and a source.
+    first, second : object
+        The inputs.
+    adds : bool
+        Whether it adds noise to whole numbers, and does not choose.
+    whole : bool
+        Whether each neighbour must reach all that the other reaches often.
+    """
+
+    draw: Callable[[Any, Any], Any]
+    first: Any
+    second: Any
+    adds: bool = False
+    whole: bool = True
+
+
+MODELS = np.array([[-3], [-1], [0], [0], [1], [1], [2], [4]] * 4)
+MOVED = np.vstack([MODELS[:-1], [[10]]])
+RULE = TukeyRule(4, 1.0, 1.0, 0.2)
+
+
+def _restricted(models: np.ndarray, source: Any) -> list[int]:
+    columns = sorted_columns(models)
+    return restricted_tukey(columns, compute_volumes(columns), 6, Fraction(1, 2), source)
+
+
+SCORES = np.array([3, 1, 4, 1, 5])
+CLOSE = SCORES + np.array([1, -1, -1, 1, -1])
+
+MECHANISMS = {
+    "laplace.laplace_release": Row(
+        lambda values, source: laplace_release(values, 1, 1.0, source),
+        np.array([7]),
+        np.array([8]),
+        adds=True,
+    ),
+    "gaussian.gaussian_release": Row(
+        lambda values, source: gaussian_release(values, 1.0, 1.0, source),
+        np.array([7]),
+        np.array([8]),
+        adds=True,
+    ),
+    "gaussian.symmetric_gaussian_release": Row(
+        lambda values, source: symmetric_gaussian_release(values, 1.0, 1.0, source),
+        np.array([[3, 1], [1, 3]]),
+        np.array([[4, 1], [1, 3]]),
+        adds=True,
+    ),
+    "binary_tree.tree_laplace": Row(
+        lambda cells, source: tree_laplace(cells, 2.0, "add-remove", source),
+        np.array([5, 0]),
+        np.array([6, 0]),
+        adds=True,
+    ),
+    "binary_tree.tree_gaussian": Row(
+        lambda cells, source: tree_gaussian(cells, 2.0, "add-remove", source),
+        np.array([5, 0]),
+        np.array([6, 0]),
+        adds=True,
+    ),
+    "exponential.exponential_choice": Row(
+        lambda scores, source: exponential_choice(scores, 1.0, 1.0, source), SCORES, CLOSE
+    ),
+    "top_k.peeling": Row(
+        lambda scores, source: peeling(scores, 2, 1.0, 2.0, source), SCORES, CLOSE
+    ),
+    "top_k.canonical_lipschitz": Row(
+        lambda scores, source: canonical_lipschitz(scores, 2, 1.0, 2.0, source), SCORES, CLOSE
+    ),
+    "propose_test_release.passes_test": Row(
+        lambda distance, source: passes_test(distance, 1.0, 0.1, source), 0, 1
+    ),
+    # A delta is there for what only one of two neighbours reaches.
+    "tukey_depth.tukey_release": Row(
+        lambda models, source: tukey_release(models, RULE, source), MODELS, MOVED, whole=False
+    ),
+    "tukey_depth.restricted_tukey": Row(_restricted, MODELS, MOVED, whole=False),
+    "tukey_depth.sample_point_with_depth": Row(
+        lambda models, source: sample_point_with_depth(sorted_columns(models), 6, source),
+        MODELS,
+        MOVED,
+        whole=False,
+    ),
+    "sampling.kept_records": Row(
+        lambda count, source: kept_records(count, 2**31, source), 3, 4, whole=False
+    ),
+}

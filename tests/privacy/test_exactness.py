@@ -1,0 +1,133 @@
+"""The list of all places where randomness decides something private is complete and up to date."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import sys
+
+import pytest
+
+from nolook.privacy import noise
+from tests.conftest import ROOT
+from tests.privacy.mechanisms import MECHANISMS
+
+PACKAGE = ROOT / "src" / "nolook"
+
+
+@pytest.fixture(scope="module")
+def exactness():
+    spec = importlib.util.spec_from_file_location("exactness", ROOT / "scripts" / "exactness.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["exactness"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def copy(tmp_path):
+    """A small part of the package, in which nothing is wrong."""
+    target = tmp_path / "nolook"
+    shutil.copytree(PACKAGE / "privacy", target / "privacy")
+    for folder in ("algorithms", "estimators", "kernels", "report", "statistics"):
+        (target / folder).mkdir()
+    for name in ("rows_bound.py", "rows_bound.md"):
+        shutil.copy(PACKAGE / "algorithms" / name, target / "algorithms" / name)
+    return target
+
+
+def test_the_small_part_is_clean(exactness, copy):
+    assert exactness.collect(copy).problems == []
+
+
+def test_every_place_has_its_argument_and_the_page_is_up_to_date(exactness):
+    found = exactness.collect(PACKAGE)
+    assert found.problems == []
+    written = (ROOT / "docs" / "exactness.md").read_text(encoding="utf-8")
+    assert written == exactness.page(found), "run python scripts/exactness.py"
+    assert exactness.main(["--check"]) == 0
+
+
+def test_all_samplers_and_mechanisms_are_among_the_places(exactness):
+    called = {name for place in exactness.collect(PACKAGE).places for name in place.callees}
+    # Found by other means than the script's: by what the modules say they offer.
+    samplers = {name for name in noise.__all__ if name.islower()} - {"byte_source"}
+    assert samplers <= called
+    assert {name.rpartition(".")[2] for name in MECHANISMS} <= called
+
+
+PLANTED = {
+    "a call without an argument": (
+        "algorithms/sneaky.py",
+        "from nolook.privacy.noise import geometric\n\n\ndef f(s):\n    geometric(1.0, 1, s)\n",
+        "sneaky.py: f calls geometric; no argument",
+    ),
+    "under another name": (
+        "algorithms/sneaky.py",
+        "from nolook.privacy.noise import geometric as plain\n\nX = {'a': plain}\n",
+        "sneaky.py: X calls geometric; no argument",
+    ),
+    "a mechanism": (
+        "estimators/sneaky.py",
+        "from nolook.privacy.mechanisms.laplace import laplace_release as f\n\nf(0, 1, 1.0, 0)\n",
+        "sneaky.py: module calls laplace_release; no argument",
+    ),
+    "the bits themselves": (
+        "kernels/sneaky.py",
+        "class A:\n    def f(self, source):\n        return source.words(3)\n",
+        "sneaky.py: A.f calls words; no argument",
+    ),
+    "a new mechanism": (
+        "privacy/mechanisms/sneaky.py",
+        "def other(source):\n    pass\n\n\ndef f(source):\n    other(source)\n",
+        "sneaky.py: f calls other; no argument",
+    ),
+    "a module as a whole": (
+        "algorithms/sneaky.py",
+        "from nolook.privacy import noise\n",
+        "imports nolook.privacy.noise as a whole",
+    ),
+    "everything in a module": (
+        "algorithms/sneaky.py",
+        "from nolook.privacy.noise import *\n",
+        "imports nolook.privacy.noise as a whole",
+    ),
+    "NumPy": (
+        "algorithms/sneaky.py",
+        "import numpy as np\n\n\ndef f():\n    return np.random.default_rng().normal()\n",
+        "takes random numbers from numpy.random",
+    ),
+    "the standard library": (
+        "report/sneaky.py",
+        "from random import gauss\n",
+        "takes random numbers from random.gauss",
+    ),
+    "the operating system": (
+        "statistics/sneaky.py",
+        "import os\n\n\ndef f():\n    return os.urandom(8)\n",
+        "takes random numbers from os.urandom",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", PLANTED)
+def test_what_is_hidden_is_found(exactness, copy, case):
+    file, text, message = PLANTED[case]
+    (copy / file).write_text(text, encoding="utf-8")
+    problems = exactness.collect(copy).problems
+    assert any(message in problem for problem in problems), problems
+
+
+def test_a_place_that_is_gone_is_found(exactness, copy):
+    module = copy / "algorithms" / "rows_bound.py"
+    text = module.read_text(encoding="utf-8")
+    module.write_text(text.replace("laplace_release(np.array", "print(np.array"), encoding="utf-8")
+    assert any("no such place" in problem for problem in exactness.collect(copy).problems)
+
+
+def test_an_argument_is_for_what_is_called_there(exactness, copy):
+    module = copy / "algorithms" / "rows_bound.py"
+    text = module.read_text(encoding="utf-8").replace("laplace_release", "gaussian_release")
+    module.write_text(text.replace("mechanisms.laplace", "mechanisms.gaussian"), encoding="utf-8")
+    problems = exactness.collect(copy).problems
+    assert any("calls gaussian_release; no argument" in problem for problem in problems)

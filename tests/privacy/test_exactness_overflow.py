@@ -1,0 +1,187 @@
+"""Nothing wraps at 2^63: sums are exact, saturate or are refused."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from nolook.errors import ParameterError, TableError
+from nolook.kernels.moments import UNIT
+from nolook.privacy.mechanisms.binary_tree import tree_gaussian, tree_laplace
+from nolook.privacy.mechanisms.gaussian import gaussian_release, symmetric_gaussian_release
+from nolook.privacy.mechanisms.laplace import laplace_release
+from nolook.privacy.noise import LARGEST_SCALE, SeededSource
+from nolook.statistics import centred_products as products
+from nolook.statistics import group_sums as groups
+from nolook.statistics.clipped_gradients import ClippedGradients
+from nolook.statistics.design_moments import DesignMoments
+from nolook.statistics.kendall import RankedTable
+from nolook.statistics.moments import MomentMatrix
+from nolook.statistics.residual_products import ResidualProducts
+from tests.privacy.mechanisms import MECHANISMS
+
+# Each with a scale of so many units, for values and the scale.
+ADDING = {
+    "laplace.laplace_release": lambda x, s, source: laplace_release(x, s, 1.0, source),
+    "gaussian.gaussian_release": lambda x, s, source: gaussian_release(x, s, 1.0, source),
+    "gaussian.symmetric_gaussian_release": lambda x, s, source: symmetric_gaussian_release(
+        x[None], s, 1.0, source
+    )[0],
+    "binary_tree.tree_laplace": lambda x, s, source: tree_laplace(x, 1.0 / s, "add-remove", source),
+    "binary_tree.tree_gaussian": lambda x, s, source: tree_gaussian(
+        x, 1.0 / s, "add-remove", source
+    ),
+}
+adding = pytest.mark.parametrize("name", ADDING)
+TREES = [name for name in ADDING if name.startswith("binary_tree.")]
+PLAIN = [name for name in ADDING if name not in TREES]
+
+
+def test_every_mechanism_that_adds_noise_is_here():
+    assert set(ADDING) == {name for name, row in MECHANISMS.items() if row.adds}
+
+
+@adding
+@pytest.mark.parametrize("factor", [1.0001, 16.0, 1e300])
+def test_scales_above_the_largest_are_refused(name, factor):
+    with pytest.raises(ParameterError):
+        ADDING[name](np.array([0]), LARGEST_SCALE * factor, SeededSource(0))
+
+
+@adding
+def test_noise_around_64_bits_never_wraps(name):
+    # A wrapped sum would land on the other side of 0. The law of the sum shows none of it.
+    wide = name in TREES
+    for exponent in (40, 45, 46, 49, 50, 51, 61, 62, 63, 69):
+        if name == "binary_tree.tree_gaussian" and exponent > 45:
+            continue
+        scale = 2.0**exponent
+        drawn = [int(ADDING[name](np.array([0]), scale, SeededSource(i))[0]) for i in range(200)]
+        sizes = sorted(abs(one) for one in drawn)
+        limit = 2**63 if wide else 2**200
+        assert sizes[-1] <= limit
+        # The middle one of 200 sizes is within these but for a chance of 1e-9 or less.
+        least, most = min(scale * 0.3, limit - 1), scale * 1.3
+        assert least <= sizes[100] <= most
+        assert 55 <= sum(one > 0 for one in drawn) <= 145
+
+
+@pytest.mark.parametrize("name", PLAIN)
+@pytest.mark.parametrize("end", [2**63 - 1, -(2**63)])
+@pytest.mark.parametrize("scale", [1.0, 1e6, 2.0**49])
+def test_values_at_the_ends_of_int64_stay_on_their_side(name, end, scale):
+    draws = [int(ADDING[name](np.array([end]), scale, SeededSource(i))[0]) for i in range(60)]
+    assert all(-(2**63) <= one < 2**63 for one in draws)
+    assert all((one > 0) == (end > 0) for one in draws)
+    assert 10 <= sum(one == end for one in draws) <= 60
+    exact = np.array([end, 0], dtype=object)[:1]
+    beyond = [int(ADDING[name](exact, scale, SeededSource(i))[0]) for i in range(60)]
+    assert any(abs(one) > abs(end) for one in beyond)
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_trees_of_nearly_too_many_records_saturate(name):
+    cells = np.array([2**62 - 2**10, 0])
+    for i in range(100):
+        drawn = ADDING[name](cells, 2.0**44, SeededSource(i)).tolist()
+        assert all(2**61 < one < 2**63 for one in drawn)
+
+
+def test_moments_merge_beyond_64_bits():
+    rows = np.full((2, 1000), 5.0 * UNIT)
+    one = MomentMatrix(2, 50 * UNIT**2).update(rows)
+    exact = one.value.copy()
+    for _ in range(40):
+        one.merge(one)
+    assert one.value.tolist() == (exact * 2**40).tolist()
+    assert int(one.value[0, 0]) > 2**64
+
+
+def test_moments_flush_before_64_bits(monkeypatch):
+    # The most that one block can add, 2^53, more often than 64 bits could hold.
+    moments = MomentMatrix(1, 2**52)
+    row = np.array([[2.0**26]])
+    block = moments._recent.copy()
+    block[...] = 2**53
+    monkeypatch.setattr("nolook.statistics.moments.integer_gram", lambda _: block)
+    for _ in range(3000):
+        moments.update(row)
+    assert moments.value.tolist() == [[3000 * 2**53] * 2] * 2
+
+
+def test_design_moments_flush_and_merge_beyond_64_bits():
+    # One row a block: every product is nearly 2^53.
+    side = 94_906_265
+    assert side**2 < 2**53
+    moments = DesignMoments(1, side**2, side)
+    rows = np.full((1, 3000), float(side))
+    moments.update(rows, rows[0])
+    assert moments.gram.tolist() == [[3000 * side**2]]
+    assert moments.products.tolist() == [3000 * side**2]
+    for _ in range(10):
+        moments.merge(moments)
+    assert moments.gram.tolist() == [[3000 * side**2 * 2**10]]
+    assert 3000 * side**2 > 2**64
+
+
+@pytest.mark.parametrize("largest", [2**30, 2**36])
+def test_residual_products_are_exact_whatever_their_size(largest):
+    entry = 2**15 - 1
+    kept = ResidualProducts(1, entry**2, 1, largest)
+    rows = 5000
+    kept.update(np.full((1, rows), float(entry)), np.full(rows, 1e300))
+    assert kept.value(np.zeros(1), 1.0).tolist() == [rows * entry * largest]
+
+
+def test_clipped_gradients_are_exact_whatever_their_size():
+    radius = 2**46
+    kept = ClippedGradients(1, 1, radius)
+    parts = 2**15
+    kept.update(np.ones((1, parts)), np.full(parts, 1e300))
+    taken = [np.ones(size, dtype=bool) for size in kept.part_sizes]
+    assert kept.value(taken, np.zeros(1), 1.0).tolist() == [parts * math.isqrt(radius)]
+
+
+def test_group_sums_leave_64_bits_and_do_not_wrap(monkeypatch):
+    # As if 2^34 rows had the largest excess.
+    monkeypatch.setattr(groups, "GROUP_UNIT", 2**61)
+    monkeypatch.setattr(groups, "_EXACT_ROWS", 2)
+    block = (np.ones(7), np.array([True] * 3 + [False] * 4))
+    positives, negatives, excess = groups.group_sums([block, block], np.array([0.0, 1.0]))
+    assert (positives.tolist(), negatives.tolist()) == ([6], [8])
+    assert excess.tolist() == [14 * 2**61]
+    released = laplace_release(excess, 2**61, 1.0, SeededSource(1))
+    assert abs(int(released[0]) - 14 * 2**61) < 40 * 2**61
+
+
+def test_group_sums_do_not_depend_on_the_parts(monkeypatch):
+    generator = np.random.default_rng(0)
+    block = (generator.random(100), generator.random(100) < 0.3)
+    borders = np.array([0.0, 0.25, 0.5, 1.0])
+    whole = [part.tolist() for part in groups.group_sums([block], borders)]
+    monkeypatch.setattr(groups, "_EXACT_ROWS", 7)
+    assert [part.tolist() for part in groups.group_sums([block], borders)] == whole
+
+
+def test_centred_products_saturate(monkeypatch):
+    # As if there were 2^34 rows.
+    monkeypatch.setattr(products, "PRODUCTS_UNIT", 2**26)
+    monkeypatch.setattr(products, "_EXACT_ROWS", 2)
+    batch = np.tile([0.0, 1.0], (3, 2**12))
+    low, high = np.zeros(3), np.ones(3)
+    exact = 2**13 * (2**52) // 4
+    assert exact == 2**63
+    scores = products.centred_products([batch], low, high)
+    assert scores.tolist() == [2**63 - 1] * 2
+    fewer = products.centred_products([batch[:, :-2]], low, high)
+    assert fewer.tolist() == [(2**13 - 2) * 2**50] * 2
+
+
+def test_ranks_of_too_many_rows_are_refused():
+    # No memory is behind these: every cell is the same one.
+    many = np.broadcast_to(0.0, (2, 2**31))
+    with pytest.raises(TableError, match="2\\*\\*32 rows or more") as caught:
+        RankedTable([many, many], 2)
+    assert "\n" not in str(caught.value)
