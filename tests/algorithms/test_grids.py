@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import nolook
@@ -13,6 +13,7 @@ from nolook.algorithms.grids import LinearGrid, LogGrid, grid_of_doubles
 LARGEST = np.finfo(np.float64).max
 
 
+@example(2097152.0, 0.001, 7, 0.0)
 @given(st.floats(-1e15, 1e15), st.floats(1e-3, 1e15), st.integers(1, 3000), st.floats(0.0, 0.99))
 def test_linear_points_rise_from_end_to_end(low, width, steps, rest):
     step = width / (steps + rest)
@@ -92,3 +93,10 @@ def test_the_largest_grid_is_accepted():
     assert LinearGrid(-LARGEST, LARGEST, LARGEST / 4).points().tolist()[::4] == [
         -LARGEST, 0.0, LARGEST,
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("ends", [(0, 10**400), (-(10**400), 0)])
+@pytest.mark.parametrize("kind", [LinearGrid, LogGrid])
+def test_ends_too_large_for_a_double_are_refused(kind, ends):
+    with pytest.raises(nolook.ParameterError, match="expected a finite number"):
+        kind(*ends, 1)

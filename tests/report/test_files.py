@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import stat
+from pathlib import Path
 
 import pytest
 
@@ -103,3 +104,11 @@ def test_an_output_may_not_replace_an_input_or_another_output(tmp_path):
 def test_one_line_keeps_letters_and_escapes_controls():
     assert one_line("Größe 年収 😀") == "Größe 年収 😀"
     assert one_line("a\r\n\x1b[2J\u202e\u2028") == "a\\r\\n\\x1b[2J\\u202e\\u2028"
+
+
+def test_paths_with_a_null_character_are_refused():
+    path = Path("a\0b")
+    with pytest.raises(NolookError, match=r"cannot write a\\x00b: it holds a null character"):
+        write_text(path, "text")
+    with pytest.raises(ParameterError, match=r"--output is .*null character"):
+        check_outputs([("--output", path)])

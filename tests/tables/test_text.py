@@ -194,3 +194,51 @@ def test_memory_does_not_grow_with_the_file(tmp_path):
 
     peak(10)
     assert peak(600_000) < 1.2 * peak(200_000)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("block", [16, 64, 1 << 21])
+@pytest.mark.parametrize("quotes", ["", '"'])
+def test_a_line_far_too_long_is_a_row_of_missing_values(
+    tmp_path, numbers_of, monkeypatch, end, block, quotes
+):
+    monkeypatch.setattr(text, "_LONGEST", 100)
+    monkeypatch.setattr(text, "_BLOCK", block)
+    rows = [
+        "a,b",
+        f"{quotes}1{quotes},2",
+        "7," + "8" * 97,
+        "7," + "8" * 98,
+        "3," + "9" * 5000,
+        "5,6",
+    ]
+    path = tmp_path / "t.csv"
+    path.write_text(end.join(rows), newline="")
+    read = numbers_of(read_table(path, features=["a", "b"], missing="zero"))
+    assert read[0].tolist() == [1, 7, 0, 0, 5]
+    assert read[1].tolist() == [2, float("8" * 97), 0, 0, 6]
+
+
+def test_a_record_that_never_ends_is_cut_off(tmp_path, numbers_of, monkeypatch):
+    monkeypatch.setattr(text, "_LONGEST", 100)
+    path = tmp_path / "t.csv"
+    path.write_text('a,b\n1,2\n"' + 40 * '\n","' + "\n3,4\n")
+    read = numbers_of(read_table(path, features=["a", "b"], missing="zero"))
+    assert read[:, 0].tolist() == [1, 2]
+    assert read[:, -1].tolist() == [3, 4]
+    assert not read[:, 1:-1].any()
+
+
+def test_memory_is_bounded_however_long_a_line(tmp_path, monkeypatch):
+    monkeypatch.setattr(text, "_LONGEST", 1 << 15)
+    monkeypatch.setattr(text, "_BLOCK", 1 << 12)
+    for content in (b"9" * (1 << 24), b'"' + b'\n","' * (1 << 17)):
+        path = tmp_path / "t.csv"
+        path.write_bytes(b"a,b\n1,2\n" + content)
+        opened = read_table(path, features=["a", "b"], missing="zero")
+        tracemalloc.start()
+        rows = sum(batch.shape[1] for batch in opened.batches())
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert rows > 1
+        assert peak < 1 << 22

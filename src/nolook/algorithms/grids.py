@@ -78,9 +78,10 @@ class LinearGrid:
         # A millionth of a step short of the end is the end.
         count = math.ceil((self.high / 2 - self.low / 2) / (self.step / 2) - 1e-6)
         # Halves, since the width of the range may exceed the largest double.
-        points = 2.0 * (self.low / 2 + self.step / 2 * np.arange(count + 1, dtype=np.float64))
-        points[0], points[-1] = self.low, self.high
-        return points
+        points = 2.0 * (self.low / 2 + self.step / 2 * np.arange(count, dtype=np.float64))
+        points[0] = self.low
+        # Where the numbers are large for their steps, rounding may bring the last one to the end.
+        return np.append(points[points < self.high], self.high)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,10 +127,10 @@ class LogGrid:
     def points(self) -> Vector:
         """Return the thresholds, increasing, shape (points,)."""
         count = math.ceil(self._steps() - 1e-6)
-        logs = math.log(self.low) + math.log1p(self.step) * np.arange(count + 1)
+        logs = math.log(self.low) + math.log1p(self.step) * np.arange(count)
         points: Vector = np.exp(logs)
-        points[0], points[-1] = self.low, self.high
-        return points
+        points[0] = self.low
+        return np.append(points[points < self.high], self.high)
 
     def _steps(self) -> float:
         return (math.log(self.high) - math.log(self.low)) / math.log1p(self.step)
@@ -173,7 +174,10 @@ def _doubles() -> Vector:
 def _finite(value: object, name: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         raise ParameterError(f"{name} is no number; expected a finite one (the grid's end)")
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf if value > 0 else -math.inf
     if not math.isfinite(number):
         raise ParameterError(f"{name} is {number!r}; expected a finite number (the grid's end)")
     return number

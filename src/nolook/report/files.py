@@ -17,6 +17,8 @@ from nolook.errors import NolookError, ParameterError
 
 __all__ = ["check_outputs", "one_line", "replacing", "write_json", "write_text"]
 
+_NULL = "\0"  # which no path may hold: the system's functions raise ValueError
+
 
 def one_line(text: object) -> str:
     r"""Return a text on one line, control characters written as escapes.
@@ -76,10 +78,12 @@ def check_outputs(outputs: Iterable[tuple[str, Path]], inputs: Iterable[Path] = 
 
 def _identity(path: Path) -> str:
     # Not Path.resolve: it raises on links that point at each other.
-    return os.path.realpath(path)
+    return str(path) if _NULL in str(path) else os.path.realpath(path)
 
 
 def _check_writable(path: Path) -> None:
+    if _NULL in str(path):
+        raise OSError(0, "it holds a null character")
     if path.exists() and not path.is_file():
         kind = "it is a folder" if path.is_dir() else "it is not an ordinary file"
         raise OSError(0, kind)
@@ -114,6 +118,8 @@ def replacing(path: Path) -> Iterator[Path]:
     NolookError
         If writing or renaming fails; `path` is then as it was.
     """
+    if _NULL in str(path):
+        raise NolookError(f"cannot write {one_line(path)}: it holds a null character")
     part = _beside(path)
     try:
         yield part

@@ -23,6 +23,7 @@ Categories: TypeAlias = Mapping[str, Sequence[str | int | bool]]
 
 _LONGEST_TYPE = 60
 _LARGEST = np.finfo(np.float64).max
+_SMALLEST_INTEGER, _LARGEST_INTEGER = -(2**63), 2**64 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,18 +230,26 @@ def check_categories(categories: object) -> dict[str, tuple[str, ...]]:
 
 
 def _check_levels(levels: object, name: str) -> tuple[str, ...]:
-    if isinstance(levels, Sequence | np.ndarray) and not isinstance(levels, str):
-        texts = [
-            str(level).lower() if isinstance(level, bool | np.bool_) else str(level)
-            for level in levels
-            if isinstance(level, str | int | np.integer | np.bool_)
-        ]
-        if len(texts) == len(levels):
+    listed = levels.tolist() if isinstance(levels, np.ndarray) and levels.ndim == 1 else levels
+    if isinstance(listed, Sequence) and not isinstance(listed, str | bytes):
+        texts = [_level_text(level) for level in listed]
+        if None not in texts:
             return check_names(texts, f"categories of {name!r}")
     raise ParameterError(
         f"categories of {name!r} is a value of type {type(levels).__name__}; expected a list of "
         "texts or integers (for example ['A', 'B'])"
     )
+
+
+def _level_text(level: object) -> str | None:
+    """Return a level as text, None if no cell could have it."""
+    if isinstance(level, bool | np.bool_):
+        return str(level).lower()
+    if isinstance(level, int | np.integer):
+        return str(level) if _SMALLEST_INTEGER <= int(level) <= _LARGEST_INTEGER else None
+    # A lone surrogate is in no text that can be stored.
+    plain = isinstance(level, str) and not any("\ud800" <= letter <= "\udfff" for letter in level)
+    return str(level) if plain else None
 
 
 class _Schema:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -132,10 +132,13 @@ class ArrowFile:
     def _stream(self, fields: list[int]) -> Iterator[Any]:
         with self._open() as file:
             reader = self._reader(file, pa.ipc.IpcReadOptions(included_fields=fields))
+            batches: Iterable[Any] = reader
             if isinstance(reader, pa.ipc.RecordBatchFileReader):
-                yield from map(reader.get_batch, range(reader.num_record_batches))
-            else:
-                yield from reader
+                batches = map(reader.get_batch, range(reader.num_record_batches))
+            for batch in batches:
+                # The format has no checksums: an offset or index may lead out of its buffer.
+                batch.validate(full=True)
+                yield batch
 
     def _open(self) -> Any:  # noqa: ANN401
         return pa.OSFile(str(self._file.path), "rb")

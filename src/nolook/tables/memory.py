@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from nolook.errors import TableError
 from nolook.tables.source import Column, MemorySource, Slicer, attempt
 
-__all__ = ["from_array", "from_frame", "from_label", "join"]
+__all__ = ["from_array", "from_frame", "from_label", "join", "plain"]
 
 _LABEL = "the table"
 _MOST_HELD = 1 << 20  # numbers
@@ -93,7 +93,7 @@ def from_label(label: object, name: str = "y") -> MemorySource:
     ----------
     label : array-like of shape (rows,) or (rows, 1)
     name : str
-        What messages call it, and the column if it has no name.
+        What messages and the column are called.
 
     Returns
     -------
@@ -106,7 +106,7 @@ def from_label(label: object, name: str = "y") -> MemorySource:
         If it has another shape, or is neither numbers nor booleans.
     """
     if _is_pandas(label, "Series") or type(label).__module__.startswith("polars.series"):
-        label = label.to_frame()  # type: ignore[attr-defined]
+        label = label.to_frame(name)  # type: ignore[attr-defined]
     elif isinstance(label, pa.Array | pa.ChunkedArray):
         label = pa.table({name: label})
     frame = from_frame(label)
@@ -118,6 +118,20 @@ def from_label(label: object, name: str = "y") -> MemorySource:
     if len(frame.columns) != 1:
         raise TableError(f"{name} has {len(frame.columns)} columns; {_EXPECTED}")
     return frame
+
+
+def plain(text: str) -> str:
+    """Return a text that Arrow can hold: question marks stand for lone surrogates.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    str
+    """
+    return text.encode("utf-8", "replace").decode()
 
 
 def join(left: MemorySource, label: MemorySource, name: str) -> MemorySource:
@@ -147,6 +161,12 @@ def _native(dtype: np.dtype[Any], name: str) -> np.dtype[Any]:
     return dtype.newbyteorder("=")
 
 
+def _cast(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Return values as another dtype without a word: a warning would tell of a cell."""
+    with np.errstate(all="ignore"):
+        return values.astype(dtype, copy=False)
+
+
 class _Rows:
     """Rows of an array by column; the last ones asked for are kept, as columns come in turn."""
 
@@ -158,7 +178,8 @@ class _Rows:
         """Tell whether every number is finite, in a time that does not depend on where one is."""
         rows = max(1, _MOST_HELD // max(1, self._array.shape[1]))
         starts = range(0, len(self._array), rows)
-        answers = [bool(np.isfinite(self._array[i : i + rows]).all()) for i in starts]
+        parts = (_cast(self._array[i : i + rows], self._dtype) for i in starts)
+        answers = [bool(np.isfinite(part).all()) for part in parts]
         return all(answers)
 
     def column(self, place: int) -> Slicer:
@@ -166,10 +187,10 @@ class _Rows:
 
         def sliced(start: int, stop: int) -> Any:  # noqa: ANN401
             if (stop - start) * self._array.shape[1] > _MOST_HELD:
-                return pa.array(self._array[start:stop, place].astype(self._dtype), self._kind)
+                return pa.array(_cast(self._array[start:stop, place], self._dtype), self._kind)
             asked, block = self._held
             if asked != (start, stop):
-                block = self._array[start:stop].T.astype(self._dtype, order="C")
+                block = np.ascontiguousarray(_cast(self._array[start:stop].T, self._dtype))
                 self._held = ((start, stop), block)
             return pa.array(block[place], self._kind)
 
@@ -179,20 +200,27 @@ class _Rows:
 def _array_column(values: NDArray[Any], name: str, dtype: np.dtype[Any]) -> tuple[Column, Slicer]:
     kind = pa.from_numpy_dtype(dtype)
     column = Column(name, kind, str(values.dtype), nullable=False)
-    return column, lambda start, stop: pa.array(values[start:stop].astype(dtype, copy=False), kind)
+    return column, lambda start, stop: pa.array(_cast(values[start:stop], dtype), kind)
 
 
 def _from_arrow(table: Any) -> MemorySource:  # noqa: ANN401 -- pyarrow has no types
     def slicer(position: int) -> Slicer:
         column = table.column(position)
-        return lambda start, stop: _whole(column.slice(start, stop - start))
+
+        def sliced(start: int, stop: int) -> Any:  # noqa: ANN401
+            part = _whole(column.slice(start, stop - start))
+            part.validate(full=True)  # a producer may hand over what a damaged file held
+            return part
+
+        return sliced
 
     columns = [(Column.from_field(field), slicer(i)) for i, field in enumerate(table.schema)]
     return MemorySource(_LABEL, columns, table.num_rows)
 
 
 def _from_pandas(frame: Any) -> MemorySource:  # noqa: ANN401
-    columns = [_series_column(frame.iloc[:, i], str(name)) for i, name in enumerate(frame.columns)]
+    names = [plain(str(name)) for name in frame.columns]
+    columns = [_series_column(frame.iloc[:, i], name) for i, name in enumerate(names)]
     return MemorySource(_LABEL, columns, len(frame))
 
 
@@ -233,7 +261,7 @@ def _texts(cells: Any) -> Any:  # noqa: ANN401
 
 def _text(cell: object) -> str | None:
     if isinstance(cell, str):
-        return cell.encode("utf-8", "replace").decode()
+        return plain(cell)
     if isinstance(cell, bool | np.bool_):
         return str(cell).lower()
     # No declared level needs more, and Python refuses to print integers of very many digits.

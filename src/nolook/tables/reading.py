@@ -13,7 +13,7 @@ import numpy as np
 from nolook.errors import ParameterError, TableError
 from nolook.tables.design import Categories, check_categories, plan
 from nolook.tables.files import ArrowFile, ParquetFile
-from nolook.tables.memory import from_array, from_frame, from_label, join
+from nolook.tables.memory import from_array, from_frame, from_label, join, plain
 from nolook.tables.source import MemorySource, Source, attempt
 from nolook.tables.table import Table
 from nolook.tables.text import CsvFile
@@ -129,7 +129,8 @@ def table_from_arrays(X: object, y: object = None) -> Table:
     if y is None:
         return Table(table, plan(table, None, names or None, {}, "error"))
     target = getattr(y, "name", None)
-    if not isinstance(target, str) or not target or target in names:
+    target = plain(target) if isinstance(target, str) else ""
+    if not target or target in names:
         target = "y"
     while target in names:
         target += "_"

@@ -96,26 +96,25 @@ class Table:
         yield from self._read(drop=False)
 
     def check_complete(self) -> None:
-        """Refuse a table with missing or infinite values if its policy is "error".
+        """Refuse a table that cannot be read, or has missing values if its policy is "error".
 
-        This is one pass over the table, and none if the declared types leave no room for a missing
-        value. Whether it raises is one bit about the data that no noise protects, and all
-        it reveals; the other policies reveal nothing.
+        This is one pass over the table, and none if it is an array in memory. With the policy
+        "error", whether it raises is one bit about the data that no noise protects, and all it
+        reveals; the other policies reveal nothing but that the file is damaged.
 
         Raises
         ------
         TableError
-            If any value in use is missing or infinite; the message says neither where nor how many.
+            If the file is damaged, or any value in use is missing or infinite; the message says
+            neither where nor how many.
         """
-        if self._design.missing != "error" or self._always_complete():
-            return
         names = self._design.source_names
         if isinstance(self._source, MemorySource) and self._source.surely_finite(names):
             return
         complete = True
         for batch in self._source.batches(names):
             complete &= self._design.lacks_nothing(batch)  # to the end: time must not tell where
-        if not complete:
+        if self._design.missing == "error" and not complete:
             raise TableError(
                 f"{self._source.label} has a missing or infinite value in a column in use (NaN, "
                 "inf or null); expected none (choose missing='drop-row' or 'zero')"

@@ -2,8 +2,8 @@
 
 A CSV file declares no types and any bytes may follow its header, so no cell, line or encoding is
 ever an error: a cell that is no number is a missing value, and a line with too few or too many
-cells is a row of missing values. Blank lines are no rows. Cells follow RFC 4180 (commas, double
-quotes, quoted line breaks); white space around a cell is ignored.
+cells, or one far too long, is a row of missing values. Blank lines are no rows. Cells follow RFC
+4180 (commas, double quotes, quoted line breaks); white space around a cell is ignored.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ from nolook.tables.source import Column, attempt, guarded
 __all__ = ["CsvFile"]
 
 _BLOCK = 1 << 21
+# The longest line, and the most bytes of the lines of one record with quoted line breaks.
+_LONGEST = 1 << 26
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 # What pyarrow reads as a finite number; a test holds the two together.
@@ -102,6 +104,7 @@ class _Records:
     def __init__(self, stream: BinaryIO) -> None:
         self._blocks = _blocks(stream)
         self._lines: deque[bytes] = deque()
+        self._drawn = 0  # bytes, by the record that is being read
         self._reader = csv.reader(self._next_lines(), skipinitialspace=True)
         self.header = next(record for record in self._reader if record)
 
@@ -124,7 +127,10 @@ class _Records:
                 if block is None:
                     return
                 self._lines.extend(block.splitlines(keepends=True))
-            yield self._lines.popleft().decode("latin-1")  # any byte has a meaning
+            line = self._lines.popleft()
+            self._drawn += len(line)
+            # A cell too long ends a record that would go on for ever.
+            yield (line if self._drawn <= _LONGEST else _too_long()).decode("latin-1")
 
     def _quoted(self, block: bytes, wanted: Sequence[int]) -> list[Any]:
         self._lines.extend(block.splitlines(keepends=True))
@@ -141,6 +147,7 @@ class _Records:
 
     def _record(self) -> list[str] | None:
         """Return the next record, empty for a blank line and None if a cell is too long."""
+        self._drawn = 0
         with suppress(csv.Error):
             return next(self._reader)
         return None
@@ -175,17 +182,38 @@ def _blocks(stream: BinaryIO) -> Iterator[bytes]:
         # A carriage return at the very end may be the first half of a line end.
         end = 1 + max(rest.rfind(b"\n"), rest.rfind(b"\r", 0, len(rest) - 1))
         if end:
-            yield _with_newlines(rest[:end])
+            yield _lines_of(rest[:end])
             rest = rest[end:]
+        elif len(rest) > _LONGEST:
+            rest = _too_long() + _line_end(rest[-1:], stream)
     if rest:
-        lines = _with_newlines(rest)
+        lines = _lines_of(rest)
         yield lines if lines.endswith(b"\n") else lines + b"\n"
 
 
-def _with_newlines(lines: bytes) -> bytes:
-    if b"\r" not in lines:
-        return lines
-    return lines.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+def _line_end(last: bytes, stream: BinaryIO) -> bytes:
+    """Return the first line end and what was read behind it; what stands before is left out."""
+    more = last
+    while more:
+        ends = [place for place in (more.find(b"\n"), more.find(b"\r")) if place >= 0]
+        if ends:
+            return more[min(ends) :]
+        more = stream.read(_BLOCK)
+    return b""
+
+
+def _too_long() -> bytes:
+    """Return a line that is always malformed."""
+    return b"x" * (csv.field_size_limit() + 1)
+
+
+def _lines_of(block: bytes) -> bytes:
+    if b"\r" in block:
+        block = block.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    if len(block) < _LONGEST:
+        return block
+    lines = block.split(b"\n")  # each is judged by its own length, whatever stands beside it
+    return b"\n".join(line if len(line) < _LONGEST else _too_long() for line in lines)
 
 
 def _as_text(cells: list[bytes | None]) -> Any:  # noqa: ANN401 -- pyarrow has no types
