@@ -70,8 +70,8 @@ class Row:
     whole: bool = True
 
 
-MODELS = np.array([[-3], [-1], [0], [0], [1], [1], [2], [4]] * 4)
-MOVED = np.vstack([MODELS[:-1], [[10]]])
+MODELS = np.array([[-9], [-4], [-2], [0], [1], [3], [6], [12]] * 4)
+MOVED = np.vstack([MODELS[:-1], [[30]]])
 RULE = TukeyRule(4, 1.0, 1.0, 0.2)
 
 
@@ -132,7 +132,7 @@ MECHANISMS = {
     ),
     "tukey_depth.restricted_tukey": Row(_restricted, MODELS, MOVED, whole=False),
     "tukey_depth.sample_point_with_depth": Row(
-        lambda models, source: sample_point_with_depth(sorted_columns(models), 6, source),
+        lambda models, source: sample_point_with_depth(sorted_columns(models), 8, source),
         MODELS,
         MOVED,
         whole=False,

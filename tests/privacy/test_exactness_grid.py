@@ -1,0 +1,225 @@
+"""What neighbouring tables release lies on one grid: whole numbers, whatever the table.
+
+Noise in floating point fails here: which of its results can be reached depends on the value it was
+added to, so the last digits of one number may tell two tables apart.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import suppress
+from functools import partial
+
+import numpy as np
+import pytest
+
+import nolook
+from nolook.privacy.mechanisms import (
+    binary_tree,
+    exponential,
+    gaussian,
+    laplace,
+    top_k,
+    tukey_depth,
+)
+from nolook.privacy.mechanisms.binary_tree import tree_gaussian, tree_laplace
+from nolook.privacy.mechanisms.gaussian import gaussian_release, symmetric_gaussian_release
+from nolook.privacy.mechanisms.laplace import laplace_release
+from nolook.privacy.noise import SeededSource
+from tests.contracts.distributions import DISTRIBUTIONS
+from tests.contracts.estimators import ESTIMATORS
+from tests.contracts.selectors import SELECTORS
+from tests.privacy.mechanisms import MECHANISMS, all_mechanisms
+
+every_mechanism = pytest.mark.parametrize("row", MECHANISMS.values(), ids=MECHANISMS)
+DRAWS = 1500
+
+
+def test_every_mechanism_has_its_row():
+    assert set(MECHANISMS) == all_mechanisms()
+
+
+def as_drawn(result):
+    """Return what was drawn, hashable, and what it is made of."""
+    if result is None or isinstance(result, bool | int):
+        return result, (type(result),)
+    if isinstance(result, list):
+        return tuple(result), (list, *{type(one) for one in result})
+    kind = {type(one) for one in result.ravel().tolist()}
+    return tuple(result.ravel().tolist()), (result.dtype, *kind)
+
+
+@every_mechanism
+def test_neighbours_reach_the_same_outcomes(row):
+    outcomes, kinds = [], []
+    for table in (row.first, row.second):
+        source = SeededSource(41)
+        drawn = [as_drawn(row.draw(table, source)) for _ in range(DRAWS)]
+        outcomes.append(Counter(outcome for outcome, _ in drawn))
+        kinds.append({kind for _, kind in drawn})
+    assert kinds[0] == kinds[1]
+    assert not any(kind in (float, np.float64) for kinds_ in kinds[0] for kind in kinds_)
+    assert len(outcomes[0]) > 1
+    if row.whole:
+        # Privacy lets no outcome be rarer than exp(-2) times as often with the other.
+        for one, other in (outcomes, outcomes[::-1]):
+            often = {outcome for outcome, count in one.items() if count >= 100}
+            assert often <= set(other)
+
+
+ADDING = {
+    "laplace.laplace_release": lambda x, scale, source: laplace_release(x, scale, 1.0, source),
+    "gaussian.gaussian_release": lambda x, scale, source: gaussian_release(x, scale, 1.0, source),
+    "gaussian.symmetric_gaussian_release": lambda x, scale, source: symmetric_gaussian_release(
+        np.stack([x, x]), scale, 1.0, source
+    )[:, 0],
+    "binary_tree.tree_laplace": lambda x, scale, source: tree_laplace(
+        x, 1 / scale, "add-remove", source
+    ),
+    "binary_tree.tree_gaussian": lambda x, scale, source: tree_gaussian(
+        x, 1 / scale, "add-remove", source
+    ),
+}
+
+
+def test_every_mechanism_that_adds_noise_is_here():
+    assert set(ADDING) == {name for name, row in MECHANISMS.items() if row.adds}
+
+
+@pytest.mark.parametrize("name", ADDING)
+@pytest.mark.parametrize("scale", [1e-3, 0.7, 12.5, 1e6, 1e12])
+@pytest.mark.parametrize("value", [0, 1, 2**40 + 1, 2**60 + 1])
+def test_noise_is_drawn_without_a_look_at_the_values(name, scale, value):
+    # With the same bits the noise is the same to the last digit, so that every whole number is
+    # reached from one value just as from another.
+    zero = np.zeros(2, dtype=np.int64)
+    added = np.array([value, 0])
+    expected = np.cumsum(added) if name.startswith("binary_tree.") else added
+    if name == "gaussian.symmetric_gaussian_release":
+        expected = np.array([value, value])  # the first column of two equal rows
+    for seed in range(20):
+        noise = ADDING[name](zero, scale, SeededSource(seed))
+        noisy = ADDING[name](added, scale, SeededSource(seed))
+        if name == "gaussian.symmetric_gaussian_release":
+            # Only the upper triangle is read: its entries are (0, 0) and (0, 1).
+            expected = np.array([value, 0])
+        assert noisy.dtype == noise.dtype == np.int64
+        assert (noisy - noise).tolist() == expected.tolist()
+
+
+# --- whole estimators ---------------------------------------------------------------------------
+
+
+@pytest.fixture
+def released(monkeypatch):
+    """Note everything that noise is added to, and all scores that something is chosen by."""
+    notes = []
+
+    def adding(values, noise):
+        notes.append(
+            ("added", values.dtype, noise.dtype, values.shape, values.copy(), noise.copy())
+        )
+        return exactly(values, noise)
+
+    def choosing(scores, *rest):
+        notes.append(("chosen", np.asarray(scores).dtype, None, None, None, None))
+        return choose(scores, *rest)
+
+    def classes(scores, *rest):
+        notes.append(("set chosen", np.asarray(scores).dtype, None, None, None, None))
+        return utility(scores, *rest)
+
+    def tested(volumes, rule):
+        notes.append(("tested", np.dtype(object), None, None, None, None))
+        assert all(type(volume) is int for volume in volumes)
+        return distance(volumes, rule)
+
+    exactly = laplace.add_exactly
+    choose, utility = exponential.report_noisy_max_gumbel, top_k.UtilityClasses
+    distance = tukey_depth.distance_to_unsafety
+    for module in (laplace, gaussian, binary_tree):
+        monkeypatch.setattr(module, "add_exactly", adding)
+    monkeypatch.setattr(exponential, "report_noisy_max_gumbel", choosing)
+    monkeypatch.setattr(top_k, "UtilityClasses", classes)
+    monkeypatch.setattr(tukey_depth, "distance_to_unsafety", tested)
+    return notes
+
+
+def _table(rows, columns=3):
+    generator = np.random.default_rng(7)
+    X = generator.normal(size=(1500, columns)) * 3.0 + 1.0
+    y = X[:, 0] + 0.3 * generator.normal(size=1500)
+    # The record that is added is one that moves everything.
+    X[-1], y[-1] = 1e150, -1e150
+    return X[:rows], y[:rows]
+
+
+def _distribution(row, rows):
+    parts = row.data(1500, 3)
+    return tuple(part[:rows] for part in parts)
+
+
+CASES = {
+    **{
+        name: (partial(row.make, epsilon=1.0, random_state=5), partial(_table))
+        for name, row in ESTIMATORS.items()
+    },
+    "TukeyRegressor with models": (
+        partial(
+            nolook.TukeyRegressor, epsilon=20.0, n_models=40, on_failure="constant", random_state=5
+        ),
+        partial(_table, columns=1),
+    ),
+    "TukeyRegressor on raw columns": (
+        partial(
+            nolook.TukeyRegressor,
+            epsilon=50.0,
+            n_models=40,
+            basis="raw",
+            random_state=5,
+        ),
+        partial(_table, columns=1),
+    ),
+    **{
+        name: (partial(row.make, k=2, epsilon=1.0, random_state=5), partial(_table))
+        for name, row in SELECTORS.items()
+    },
+    **{
+        name: (partial(row.make, epsilon=1.0, random_state=5), partial(_distribution, row))
+        for name, row in DISTRIBUTIONS.items()
+    },
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_estimators_release_whole_numbers_of_one_kind(name, released):
+    make, table = CASES[name]
+    replaced = "replacement" in name
+    runs = []
+    for rows in (1500, 1500 if replaced else 1499):
+        released.clear()
+        arguments = table(rows)
+        if replaced and runs:
+            arguments[0][-1] = -1e5
+        with suppress(nolook.PrivateFitFailed):  # a result like any other
+            make().fit(*arguments)
+        runs.append(list(released))
+    assert runs[0]
+    for notes in runs:
+        for what, own, noise, _, values, noises in notes:
+            if what == "added":
+                assert {own, noise} <= {np.dtype(np.int64), np.dtype(object)}
+                for part in (values, noises):
+                    assert {type(one) for one in part.ravel().tolist()} <= {int}
+            elif what != "tested":
+                assert own == np.int64
+    kinds = [{note[:3] for note in notes} for notes in runs]
+    assert kinds[0] == kinds[1]
+    first, second = (notes[0] for notes in runs)
+    if first[0] == "added":
+        assert first[3] == second[3]
+        # Nothing was released before, so the same bits make the same noise.
+        assert np.array_equal(first[5], second[5])
+    pairs = [(one, two) for one, two in zip(*runs, strict=False) if one[0] == two[0] == "added"]
+    # The record is in what is released, so the test above saw two tables.
+    assert not pairs or any(not np.array_equal(one[4], two[4]) for one, two in pairs)
