@@ -132,3 +132,14 @@ def test_rows_in_raw_units_are_solved_from_the_rows():
     assert not found[20:].any()
     again = least_squares_models(rows[:, blocks < 10], blocks[blocks < 10], 22)
     np.testing.assert_array_equal(found[:10], again[:10])
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_block_that_cannot_be_solved_is_0_and_raises_nothing(value):
+    rows = whole_rows(3, 40)
+    blocks = np.arange(40) % 4
+    expected = least_squares_models(rows, blocks, 4)
+    rows[1, 3] = value
+    found = least_squares_models(rows, blocks, 4)
+    np.testing.assert_array_equal(found[:3], expected[:3])
+    assert not found[3].any()
