@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import ast
+import pickle
 import re
 from functools import cache
 
+import numpy as np
 import pytest
 
 from tests.conftest import ROOT
+from tests.contracts.distributions import DISTRIBUTIONS
+from tests.contracts.estimators import ESTIMATORS
+from tests.contracts.selectors import SELECTORS
 
 PAGE = ROOT / "docs" / "threat-model.md"
 TEST = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
@@ -82,3 +87,34 @@ def test_the_times_that_are_quoted_were_printed(text):
     # The time of one exact decision is given in milliseconds.
     (decision,) = re.findall(r"one exact decision \| ([\d.]+)", printed)
     assert set(quoted) <= rounded | {round(1000 * float(decision), 1)}
+
+
+def _table(rows):
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(rows, 4))
+    return X, X[:, 0] + generator.normal(size=rows)
+
+
+SETTINGS = {"epsilon": 1.0, "random_state": 0}
+FITS = {
+    **{
+        name: lambda rows, row=row: row.make(**SETTINGS).fit(*_table(rows))
+        for name, row in ESTIMATORS.items()
+    },
+    **{
+        name: lambda rows, row=row: row.make(k=2, **SETTINGS).fit(*_table(rows))
+        for name, row in SELECTORS.items()
+    },
+    **{
+        name: lambda rows, row=row: row.make(**SETTINGS).fit(*row.data(rows, 0))
+        for name, row in DISTRIBUTIONS.items()
+    },
+}
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_a_fitted_object_keeps_no_rows(name):
+    few, many = (len(pickle.dumps(FITS[name](rows))) for rows in (500, 5000))
+    # A private number may have more digits, and there may be more groups of probabilities; so
+    # many more rows would be 36,000 bytes or more.
+    assert abs(few - many) < (4_000 if name == "Hosmer-Lemeshow test" else 100)
