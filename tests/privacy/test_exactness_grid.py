@@ -32,7 +32,7 @@ from tests.contracts.selectors import SELECTORS
 from tests.privacy.mechanisms import MECHANISMS, all_mechanisms
 
 every_mechanism = pytest.mark.parametrize("row", MECHANISMS.values(), ids=MECHANISMS)
-DRAWS = 1500
+DRAWS = 1000
 
 
 def test_every_mechanism_has_its_row():
@@ -97,7 +97,7 @@ def test_noise_is_drawn_without_a_look_at_the_values(name, scale, value):
     expected = np.cumsum(added) if name.startswith("binary_tree.") else added
     if name == "gaussian.symmetric_gaussian_release":
         expected = np.array([value, value])  # the first column of two equal rows
-    for seed in range(20):
+    for seed in range(5):
         noise = ADDING[name](zero, scale, SeededSource(seed))
         noisy = ADDING[name](added, scale, SeededSource(seed))
         if name == "gaussian.symmetric_gaussian_release":
@@ -107,7 +107,17 @@ def test_noise_is_drawn_without_a_look_at_the_values(name, scale, value):
         assert (noisy - noise).tolist() == expected.tolist()
 
 
-# --- whole estimators ---------------------------------------------------------------------------
+def test_noise_in_floating_point_is_told_from_noise_on_a_grid():
+    # What the tests above look for: the same bits, added to another value, are rounded elsewhere.
+    noise = np.random.default_rng(0).laplace(size=1000)
+    differences = ((2.0**20 + 1 / 3) + noise) - (1 / 3 + noise)
+    assert (differences != 2.0**20).mean() > 0.1
+    # And one neighbour reaches numbers that the other cannot.
+    assert not set((1.0 + noise).tolist()) & set((1 / 3 + noise).tolist())
+    assert float in as_drawn(1.0 + noise)[1]
+
+
+# --- whole estimators
 
 
 @pytest.fixture
