@@ -1,0 +1,291 @@
+"""Faults of scores, of selections by them, and of public grids."""
+
+from __future__ import annotations
+
+import math
+from concurrent.futures import Future
+
+import numpy as np
+import pytest
+from scipy.special import gammaln
+from scipy.stats import kendalltau
+
+import nolook
+from nolook.algorithms import screening, sublasso
+from nolook.kernels import block_lasso
+from nolook.privacy.mechanisms import top_k
+from nolook.privacy.noise import uniform_integers
+from nolook.statistics.kendall import KENDALL_UNIT
+from nolook.tables import table_from_arrays
+from tests.privacy.planted import Fault, Release, choices
+from tests.privacy.top_k_by_definition import canonical_law, published_law
+
+
+def halved(module, function):
+    """Plant half of a sensitivity."""
+    exact = getattr(module, function)
+    return lambda patch: patch.setattr(module, function, lambda *given: exact(*given) / 2)
+
+
+def as_table(rows):
+    """Return features and the label, which is the last column."""
+    return table_from_arrays(rows[:, :-1], rows[:, -1])
+
+
+def first_chosen(rows, scored, epsilon, draws, source):
+    """Choose one feature by scores of the table; the outcome is whether it is the first one."""
+    scores = scored(as_table(rows))
+
+    def choose():
+        return int(screening.screen(scores, 1, epsilon, "peeling", source)[0] == 0)
+
+    return [choices(choose, draws)]
+
+
+# --- Kendall scores ------------------------------------------------------------------------------
+
+RANKS = np.array(
+    [[1, 5, 6, 2, 4, 3, 7, 0, 8], [7, 6, 5, 4, 3, 2, 1, 0, 8], [0, 1, 2, 3, 4, 5, 6, 7, 8]],
+    dtype=np.float64,
+).T
+
+
+def ranked(epsilon):
+    """Return a choice by Kendall scores."""
+
+    def run(rows, draws, source):
+        def scored(table):
+            return screening.rank_scores(table)
+
+        return first_chosen(rows, scored, epsilon, draws, source)
+
+    return run
+
+
+KENDALL = Release("choice by Kendall scores", (RANKS[:-1], RANKS), ranked(1.0), 1.0, 9_000, 0.25)
+
+# Both features are zeros but for one 1. The last row is the first feature's.
+TIES = np.zeros((201, 3))
+TIES[-1, 0] = TIES[-2, 1] = 1.0
+TIES[:, 2] = np.arange(201)
+TIED = Release(
+    "choice by Kendall scores with ties", (TIES[:-1], TIES), ranked(2.0), 2.0, 4_000, 0.05
+)
+
+
+def tau_b_scores(table):
+    """Score by tau-b, which grows where there are ties, scaled as if it did not."""
+    columns = np.concatenate(list(table.batches()), axis=1)
+    n = columns.shape[1]
+    scores = [
+        0.0 if len(set(column)) == 1 else abs(kendalltau(column, columns[-1]).statistic) * n / 2
+        for column in columns[:-1]
+    ]
+    whole = np.floor(KENDALL_UNIT * np.array(scores)).astype(np.int64)
+    return screening.Scores(whole, screening.kendall_sensitivity(0))
+
+
+# --- screening by covariances --------------------------------------------------------------------
+
+# The label and the first feature are within a tenth of their range and alike; three features have
+# nothing to do with them. One row reaches the end of the first feature's range, and the label's.
+_BITS = (np.arange(400)[:, None] >> np.array([0, 1, 2, 3, 0])) & 1
+COMMON = np.concatenate([0.1 * _BITS, [[1.0, 0.05, 0.05, 0.05, 1.0]]])
+
+
+def screened(rows, draws, source):
+    def scored(table):
+        return screening.covariance_scores(table, np.zeros(5), np.ones(5))
+
+    return first_chosen(rows, scored, 2.0, draws, source)
+
+
+SCREENED = Release("choice by covariances", (COMMON[:-1], COMMON), screened, 2.0, 4_000, 0.05)
+
+# --- sets of features at once --------------------------------------------------------------------
+
+K = 4
+# Scores of two tables, one row apart: none differs by more than the sensitivity.
+SENSITIVITY = 1.0 + 1e-5
+NEAR_TIES = 1e-6 * np.array([4, 2, 0, 3, 1])
+BEFORE = np.array([3.0, 2.0, 2.0, 4.0, 4.0]) + NEAR_TIES
+AFTER = np.array([2.0, 3.0, 3.0, 3.0, 5.0]) - NEAR_TIES
+
+
+def sets_of(scores, draws, source):
+    """Draw sets of K features."""
+    return [
+        tuple(top_k.canonical_lipschitz(scores, K, SENSITIVITY, 1.0, source).tolist())
+        for _ in range(draws)
+    ]
+
+
+def chosen_set(row, draws, source):
+    """Choose K features; the scores are the exact log ratios of our law and of the paper's."""
+    sets = sets_of(row[0], draws, source)
+    laws = [
+        [law(list(scores), K, 1.0) for scores in (BEFORE, AFTER)]
+        for law in (canonical_law, published_law)
+    ]
+    return [
+        np.array([math.log(here[chosen] / there[chosen]) for chosen in sets])
+        for here, there in laws
+    ]
+
+
+SETS = Release(
+    "set of features, at once",
+    (BEFORE[None, :], AFTER[None, :]),
+    chosen_set,
+    1.0,
+    4_400,
+    0.05,
+)
+
+
+def overlapping_classes(patch):
+    """Plant the paper's classes: the rest of a set may hold the index that it should miss."""
+    uniform_subset = top_k._uniform_subset
+
+    def class_size(head, last, k):
+        return 1 if last == k else math.comb(last - head - 1, k - head - 1)
+
+    def log_sizes(self, heads, lasts):
+        k = self._k
+        return gammaln(lasts - heads) - gammaln(k - heads) - gammaln(lasts - k + 1)
+
+    def subset(n, size, source):
+        # Places are counted from the first one after the missing index, which is place -1.
+        return {place - 1 for place in uniform_subset(n + 1, size, source)}
+
+    patch.setattr(top_k, "class_size", class_size)
+    patch.setattr(top_k.UtilityClasses, "_log_sizes", log_sizes)
+    patch.setattr(top_k, "_uniform_subset", subset)
+
+
+# --- votes of blocks -----------------------------------------------------------------------------
+
+BLOCKS = 8
+# n = m b - 1 rows with b = 2. The label is the second feature; the row added has a vote for the
+# first in any block.
+VOTERS = np.zeros((16, 3))
+VOTERS[:, 1] = VOTERS[:, 2] = np.arange(16.0) ** 2
+VOTERS[-1] = 1e6, 0.0, 1e6
+
+
+class AtOnce:
+    """Does the work of a pool of threads at once, which takes a tenth of the time here."""
+
+    def __init__(self, threads):
+        pass
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *problem):
+        pass
+
+    def submit(self, work, *arguments):
+        work(*arguments)
+        done = Future()
+        done.set_result(None)
+        return done
+
+
+def voted(rows, draws, source):
+    table = as_table(rows)
+
+    def choose():
+        return sublasso.lasso_selection(table, 1, 1.0, BLOCKS, 0.5, source)[0]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(block_lasso, "ThreadPoolExecutor", AtOnce)
+        return [choices(choose, draws)]
+
+
+VOTES = Release("choice by votes of blocks", (VOTERS[:-1], VOTERS), voted, 1.0, 3_000, 0.05)
+
+
+def equal_parts(patch):
+    """Plant the partition into parts of n // m rows of a random order, the rest left out."""
+    arrange = sublasso.arrange_blocks
+    draw = sublasso.uniform_integers
+    shuffled = []
+
+    def order(m, rows, source):
+        if rows:
+            # A random order of the rows, in place of a block for each.
+            shuffled[:] = np.argsort(uniform_integers(2**62, rows, source)).tolist()
+        return draw(m, rows, source)
+
+    def parts(batches, _, m):
+        rows = np.concatenate(batches, axis=1)
+        size = rows.shape[1] // m
+        kept = rows[:, shuffled[: m * size]]
+        return arrange([kept], [np.repeat(np.arange(m), size)], m)
+
+    patch.setattr(sublasso, "uniform_integers", order)
+    patch.setattr(sublasso, "arrange_blocks", parts)
+
+
+# --- a distribution's grid -----------------------------------------------------------------------
+
+VALUES = np.array([61.0, 64.0, 70.0, 95.0, 100.0, 20.0])
+
+
+def public_grid(values):
+    return nolook.LinearGrid(64, 128, 64)
+
+
+def grid_of_the_data(values):
+    low, high = values.min(), values.max()
+    return nolook.LinearGrid(low, high, high - low)
+
+
+class Grids:
+    """Where a caller has the grid from."""
+
+    choose = staticmethod(public_grid)
+
+
+def distribution(values, draws, source):
+    fits = [
+        nolook.ECDF(2.0, Grids.choose(values), smoothing=None, random_state=int(seed)).fit(values)
+        for seed in uniform_integers(2**31, draws, source)
+    ]
+    found = [fit.distribution_ for fit in fits]
+    return [
+        np.array([one.counts[0] for one in found]),
+        np.array([one.points[0] for one in found]),
+    ]
+
+
+DISTRIBUTION = Release("distribution", (VALUES[:-1], VALUES), distribution, 2.0, 900, 0.25)
+
+FAULTS = (
+    Fault(
+        "sensitivity of Kendall scores halved",
+        KENDALL,
+        halved(screening, "kendall_sensitivity"),
+        2.0,
+    ),
+    Fault(
+        "tau-b instead of ties that count zero",
+        TIED,
+        lambda patch: patch.setattr(screening, "rank_scores", tau_b_scores),
+    ),
+    Fault(
+        "scaling by the data's maximum",
+        SCREENED,
+        lambda patch: patch.setattr(
+            screening, "covariance_scores", lambda table, *_: screening.published_scores(table)
+        ),
+    ),
+    Fault("overlapping classes", SETS, overlapping_classes),
+    Fault("shuffled parts of equal size", VOTES, equal_parts),
+    Fault(
+        "grid taken from the data",
+        DISTRIBUTION,
+        lambda patch: patch.setattr(Grids, "choose", staticmethod(grid_of_the_data)),
+    ),
+)

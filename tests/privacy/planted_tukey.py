@@ -1,0 +1,154 @@
+"""Faults of the Tukey mechanism: its test, its relation, and its sampling. Tables are models."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nolook.algorithms import tukey_published
+from nolook.privacy import noise
+from nolook.privacy.mechanisms import propose_test_release, tukey_depth
+from tests.privacy.planted import Fault, Release, choices
+from tests.privacy.planted_noise import float_uniform
+
+# --- the test alone ------------------------------------------------------------------------------
+
+TEST_RULE = tukey_depth.TukeyRule(20, 0.5, 1.0, 0.01)
+
+
+def far_and_near(far):
+    """Return 160 models, all at 0 but for a few far away to the left."""
+    return np.array([-(10**9)] * far + [0] * (160 - far))[:, None]
+
+
+def tests_answer(models, draws, source):
+    volumes = tukey_depth.compute_volumes(tukey_depth.sorted_columns(models))
+    distance = tukey_depth.distance_to_unsafety(volumes, TEST_RULE)
+
+    def answer():
+        epsilon, delta = TEST_RULE.epsilon_test, TEST_RULE.delta
+        return propose_test_release.passes_test(distance, epsilon, delta, source)
+
+    return [choices(answer, draws)]
+
+
+ANSWER = Release(
+    "answer of the test (one model replaced)",
+    (far_and_near(10), far_and_near(11)),
+    tests_answer,
+    TEST_RULE.epsilon_test,
+    2_500,
+    0.3,
+)
+
+
+def scale_upside_down(patch):
+    """Plant noise of scale epsilon instead of 1/epsilon, the threshold as it should be."""
+
+    def wrong(scale, size, source):
+        return noise.discrete_laplace(1.0 / scale, size, source)
+
+    patch.setattr(propose_test_release, "discrete_laplace", wrong)
+
+
+# --- the point, where both tables are safe -------------------------------------------------------
+
+# Both tests, the published one and ours, are all but sure to pass on these models; so what differs
+# is the point, for which the paper claims half of its epsilon.
+POINT_RULE = tukey_depth.TukeyRule(12, 2.0, 2.0, 1e-3)
+# Most points of the grid lie left of the median, where the moved model makes depths smaller; it
+# makes those on the right larger, so that the two changes add up.
+SPREAD = np.concatenate([60 * np.arange(-47, 1), 1 + np.arange(48)])[:, None]
+MOVED = np.concatenate([SPREAD[-1:] + 1, SPREAD[1:]])
+
+
+def published(models, rule, source):
+    """Run the mechanism as published, with the same budget for the same two steps."""
+    assert rule.epsilon_test == rule.epsilon_sample
+    total = rule.epsilon_test + rule.epsilon_sample
+    return tukey_published.published_tukey(models, total, rule.delta, "2023", source)
+
+
+def released_point(models, draws, source):
+    points = (tukey_depth.tukey_release(models, POINT_RULE, source) for _ in range(draws))
+    # None would be an error here: a failed test.
+    return [np.array([float(point[0]) for point in points])]
+
+
+POINT = Release(
+    "point of safe models (one model replaced)",
+    (SPREAD, MOVED),
+    released_point,
+    POINT_RULE.epsilon_sample,
+    3_500,
+    0.3,
+    delta=POINT_RULE.delta,
+)
+
+# --- the digits of the point ---------------------------------------------------------------------
+
+UNIT = 2.0**-50  # of the grid of models: fine enough for every float64 number drawn below
+DIGITS_RULE = tukey_depth.TukeyRule(10, 1.2, 2.0, 1e-3)
+LOW, HIGH = -600.0, 100.0
+
+
+def on_the_grid(*values):
+    return np.array([[round(value / UNIT)] for value in values], dtype=np.int64)
+
+
+def float_point(columns, depth, source):
+    """Draw low + (high - low) U in float64, until it has no larger depth."""
+    low, high = columns[0, depth - 1] * UNIT, columns[0, -depth] * UNIT
+    deepest = depth == (columns.shape[1] + 1) // 2
+    inner = (0.0, 0.0) if deepest else (columns[0, depth] * UNIT, columns[0, -depth - 1] * UNIT)
+    while True:
+        point = float(low + (high - low) * float_uniform(1, source)[0])
+        if deepest or not inner[0] <= point <= inner[1]:
+            return [int(point / UNIT)]
+
+
+def reachable_with_float_point(outputs):
+    """Whether low + (high - low) U can be each output, with the first table's ends."""
+    steps = np.rint((outputs - LOW) / (HIGH - LOW) * 2.0**53)
+    found = np.zeros(len(outputs), dtype=bool)
+    for near in range(-4, 5):
+        uniform = (steps + near).clip(1.0, 2.0**53) * 2.0**-53
+        found |= LOW + (HIGH - LOW) * uniform == outputs
+    return found.astype(np.float64)
+
+
+def digits_of_the_point(models, draws, source):
+    found = [tukey_depth.tukey_release(models, DIGITS_RULE, source) for _ in range(draws)]
+    outputs = np.array([np.nan if point is None else point[0] * UNIT for point in found])
+    passed = ~np.isnan(outputs)
+    # A failed test can happen on both tables.
+    outputs[~passed] = LOW
+    return [outputs, np.where(passed, reachable_with_float_point(outputs), 1.0)]
+
+
+DIGITS = Release(
+    "digits of the point (one model replaced)",
+    (
+        on_the_grid(*[LOW] * 28, *[HIGH] * 28),
+        on_the_grid(*[LOW] * 27, LOW + 280.0, *[HIGH] * 28),
+    ),
+    digits_of_the_point,
+    DIGITS_RULE.epsilon_test + DIGITS_RULE.epsilon_sample,
+    2_400,
+    0.05,
+    delta=DIGITS_RULE.delta,
+)
+
+FAULTS = (
+    Fault("scale of the test's noise upside down", ANSWER, scale_upside_down, 2.0),
+    Fault(
+        "published Tukey mechanism",
+        POINT,
+        lambda patch: patch.setattr(tukey_depth, "tukey_release", published),
+        4.0,
+    ),
+    Fault(
+        "float64 sampling between an interval's ends",
+        DIGITS,
+        lambda patch: patch.setattr(tukey_depth, "sample_point_with_depth", float_point),
+    ),
+)
