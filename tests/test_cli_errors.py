@@ -192,7 +192,7 @@ def test_a_csv_file_without_features_is_refused(here, cli):
 
 @pytest.mark.parametrize("option", ["output", "report"])
 @pytest.mark.parametrize(
-    "place", ["none/file", ".", "people.parquet", "a.ledger", "a.ledger-wal", "x" * 300]
+    "place", ["none/file", ".", "people.parquet", "a.ledger", "a.ledger-journal", "x" * 300]
 )
 def test_an_output_that_cannot_be_written_is_found_before_anything_is_spent(
     here, cli, option, place

@@ -144,7 +144,7 @@ def _ledger_files(path: Path | None) -> tuple[Path, ...]:
     """Return all files a ledger consists of: no output may replace any of them."""
     if path is None:
         return ()
-    return (path, *(Path(f"{path}{end}") for end in ("-wal", "-shm")))
+    return (path, *(Path(f"{path}{end}") for end in ("-journal", "-wal", "-shm")))
 
 
 @contextmanager

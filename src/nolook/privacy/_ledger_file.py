@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 import os
 import sqlite3
@@ -12,43 +14,46 @@ from datetime import UTC, datetime
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from fractions import Fraction
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from nolook.errors import LedgerError, ParameterError
 from nolook.privacy.guarantee import Budget, Relation
 
 __all__ = [
+    "Contents",
+    "LedgerFile",
     "amount_text",
     "check_cost",
     "check_line",
     "create_file",
     "decimal",
     "now",
-    "open_file",
     "plainly",
     "read_budget",
     "rounded",
-    "transaction",
 ]
 
 _APPLICATION = 0x6E6C6B31  # marks the file as a ledger
-_VERSION = 1
+_VERSION = 2
 _PATIENCE = 30.0  # seconds to wait for another process that is writing
 
-_COMPANIONS = ("-wal", "-shm", "-journal")  # what SQLite keeps beside a database
+_COMPANIONS = ("-journal", "-wal", "-shm")  # what SQLite may keep beside a database
 _LONGEST_LINE = 500
 
 # Amounts are hexadecimal doubles: exact, and readable back bit for bit.
-_SCHEMA = """
-CREATE TABLE ledger (
+_SCHEMA = (
+    """CREATE TABLE ledger (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     name TEXT NOT NULL,
     epsilon TEXT NOT NULL,
     delta TEXT NOT NULL,
     relation TEXT NOT NULL,
-    created TEXT NOT NULL
-) STRICT;
-CREATE TABLE release (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    created TEXT NOT NULL,
+    changes INTEGER NOT NULL,
+    seal TEXT NOT NULL
+) STRICT""",
+    """CREATE TABLE release (
+    id INTEGER PRIMARY KEY,
     time TEXT NOT NULL,
     description TEXT NOT NULL,
     epsilon TEXT NOT NULL,
@@ -56,8 +61,93 @@ CREATE TABLE release (
     relation TEXT NOT NULL,
     state TEXT NOT NULL CHECK (state IN ('reserved', 'complete', 'refunded')),
     reason TEXT
-) STRICT;
-"""
+) STRICT""",
+)
+_TERMS = "SELECT name, epsilon, delta, relation, created, changes, seal FROM ledger"
+_RELEASES = (
+    "SELECT id, time, description, epsilon, delta, relation, state, reason FROM release ORDER BY id"
+)
+
+
+class Contents(NamedTuple):
+    """What one transaction saw; it agrees with its seal."""
+
+    terms: tuple[Any, ...]
+    releases: list[tuple[Any, ...]]
+    changes: int
+
+
+class LedgerFile:
+    """An open ledger's file.
+
+    Parameters
+    ----------
+    place : Path
+    """
+
+    def __init__(self, place: Path) -> None:
+        self._place = place
+        self._owner = os.getpid()
+        self._changes = 0
+        self._identity = _identity(place)
+        self.database = sqlite3.connect(
+            f"{place.resolve().as_uri()}?mode=rw", uri=True, timeout=_PATIENCE, isolation_level=None
+        )
+        try:
+            _check_format(self.database, place)
+            # A commit has reached the disk, and so has the removal of its journal.
+            self.database.execute("PRAGMA synchronous = EXTRA")
+            self._check_in_place()
+        except BaseException:
+            self.database.close()
+            raise
+
+    @contextmanager
+    def reading(self) -> Iterator[Contents]:
+        """Give what the file says at one moment."""
+        with plainly(self._place), _transaction(self.database, "DEFERRED"):
+            yield self._contents()
+
+    @contextmanager
+    def writing(self) -> Iterator[Contents]:
+        """Give what the file says and hold the only write lock; keep all changes, or none.
+
+        When this ends without an error, the changes are on disk in the file of this name.
+        """
+        if os.getpid() != self._owner:
+            raise LedgerError(
+                f"{str(self._place)!r} was opened by a parent; expected one for each process"
+            )
+        with plainly(self._place):
+            with _transaction(self.database, "IMMEDIATE"):
+                yield self._contents()
+                _seal(self.database)
+            self._check_in_place()
+
+    def close(self) -> None:
+        """Close the file. Nothing is pending: every change was durable when it was made."""
+        with suppress(sqlite3.Error):
+            self.database.close()
+
+    def _contents(self) -> Contents:
+        self._check_in_place()
+        contents = _read(self.database)
+        if contents is None:
+            raise LedgerError(f"{str(self._place)!r} is damaged; expected a whole ledger")
+        if contents.changes < self._changes:
+            raise LedgerError(
+                f"{str(self._place)!r} is an older copy; expected the file with all releases"
+            )
+        self._changes = contents.changes
+        return contents
+
+    def _check_in_place(self) -> None:
+        """Refuse to charge a file that its name no longer leads to: nobody would see it there."""
+        if _identity(self._place) != self._identity:
+            raise LedgerError(
+                f"{str(self._place)!r} was moved or replaced while it was open; expected it to "
+                "stay in place (open it again)"
+            )
 
 
 def create_file(place: Path, budget: Budget, name: str, relation: Relation) -> None:
@@ -74,35 +164,22 @@ def create_file(place: Path, budget: Budget, name: str, relation: Relation) -> N
     with tempfile.TemporaryDirectory(prefix=".ledger-", dir=place.parent) as folder:
         draft = Path(folder) / "draft"
         with closing(sqlite3.connect(draft, isolation_level=None)) as database:
-            database.executescript(_SCHEMA)
-            database.execute(
-                "INSERT INTO ledger VALUES (1, ?, ?, ?, ?, ?)",
-                (name, budget.epsilon.hex(), budget.delta.hex(), relation, now()),
-            )
-            database.execute(f"PRAGMA application_id = {_APPLICATION}")
-            database.execute(f"PRAGMA user_version = {_VERSION}")
-            database.execute("PRAGMA journal_mode = WAL")
+            database.execute("PRAGMA synchronous = OFF")  # it is flushed once, as a whole
+            with _transaction(database, "IMMEDIATE"):
+                for table in _SCHEMA:
+                    database.execute(table)
+                terms = (name, budget.epsilon.hex(), budget.delta.hex(), relation, now())
+                database.execute("INSERT INTO ledger VALUES (1, ?, ?, ?, ?, ?, 0, '')", terms)
+                _seal(database)
+                database.execute(f"PRAGMA application_id = {_APPLICATION}")
+                database.execute(f"PRAGMA user_version = {_VERSION}")
         _flush(draft)
         # A link appears whole or not at all, and never replaces a file.
         os.link(draft, place)
         _flush(place.parent)
 
 
-def open_file(place: Path) -> sqlite3.Connection:
-    """Open a ledger's file so that every commit is flushed to the disk."""
-    database = sqlite3.connect(
-        f"{place.resolve().as_uri()}?mode=rw", uri=True, timeout=_PATIENCE, isolation_level=None
-    )
-    try:
-        _check(database, place)
-        database.execute("PRAGMA synchronous = FULL")
-    except BaseException:
-        database.close()
-        raise
-    return database
-
-
-def _check(database: sqlite3.Connection, place: Path) -> None:
+def _check_format(database: sqlite3.Connection, place: Path) -> None:
     application = database.execute("PRAGMA application_id").fetchone()[0]
     version = database.execute("PRAGMA user_version").fetchone()[0]
     if application != _APPLICATION:
@@ -112,27 +189,63 @@ def _check(database: sqlite3.Connection, place: Path) -> None:
             f"{str(place)!r} has ledger version {version}; expected {_VERSION} (another nolook "
             "made it)"
         )
-    sound = database.execute("PRAGMA quick_check").fetchall() == [("ok",)]
-    # Releases are numbered without a gap and never removed: one that is missing was lost.
-    count, last, given = database.execute(
-        "SELECT count(*), coalesce(max(id), 0), "
-        "coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'release'), 0) FROM release"
-    ).fetchone()
-    if not sound or not count == last == given:
+    # Nothing but the two tables as they are made here: no trigger, no view, no weaker check.
+    tables = database.execute("SELECT sql FROM sqlite_schema ORDER BY name").fetchall()
+    sound = (
+        tables == [(table,) for table in _SCHEMA]
+        and database.execute("PRAGMA quick_check").fetchall() == [("ok",)]
+        # A write-ahead log is a second file, and charges could be lost with it.
+        and database.execute("PRAGMA journal_mode").fetchone() == ("delete",)
+    )
+    if not sound:
         raise LedgerError(f"{str(place)!r} is damaged; expected a whole ledger")
 
 
 @contextmanager
-def transaction(database: sqlite3.Connection) -> Iterator[None]:
-    """Run the block with the only write lock; all of its changes are kept, or none."""
-    database.execute("BEGIN IMMEDIATE")
+def _transaction(database: sqlite3.Connection, kind: str) -> Iterator[None]:
+    """Run the block in a transaction; all of its changes are kept, or none."""
     try:
+        database.execute(f"BEGIN {kind}")
         yield
         database.execute("COMMIT")
     except BaseException:
         with suppress(sqlite3.Error):
             database.execute("ROLLBACK")
         raise
+
+
+def _read(database: sqlite3.Connection) -> Contents | None:
+    """Read everything; None if it is not what was written."""
+    ledgers = database.execute(_TERMS).fetchall()
+    releases = database.execute(_RELEASES).fetchall()
+    if len(ledgers) != 1:
+        return None
+    *terms, changes, seal = ledgers[0]
+    # Releases are numbered without a gap and never removed: one that is missing was lost.
+    whole = [row[0] for row in releases] == list(range(1, len(releases) + 1))
+    if not whole or seal != _digest(terms, changes, releases):
+        return None
+    return Contents(tuple(terms), releases, changes)
+
+
+def _seal(database: sqlite3.Connection) -> None:
+    """Count a change, and renew the digest of all that the file says."""
+    database.execute("UPDATE ledger SET changes = changes + 1")
+    *terms, changes, _ = database.execute(_TERMS).fetchone()
+    seal = _digest(terms, changes, database.execute(_RELEASES).fetchall())
+    database.execute("UPDATE ledger SET seal = ?", (seal,))
+
+
+def _digest(terms: list[Any], changes: int, releases: list[tuple[Any, ...]]) -> str:
+    """Return the SHA-256 of all that a ledger says, in hexadecimal."""
+    text = json.dumps([terms, changes, releases])
+    return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+def _identity(place: Path) -> tuple[int, int]:
+    """Return what tells a file from every other that has or had its name."""
+    status = place.stat()
+    return status.st_dev, status.st_ino
 
 
 def now() -> str:

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import math
 import os
-import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -19,17 +18,17 @@ from typing import Self, get_args
 from nolook._validation import check_choice
 from nolook.errors import BudgetExceededError, LedgerError, ParameterError
 from nolook.privacy._ledger_file import (
+    Contents,
+    LedgerFile,
     amount_text,
     check_cost,
     check_line,
     create_file,
     decimal,
     now,
-    open_file,
     plainly,
     read_budget,
     rounded,
-    transaction,
 )
 from nolook.privacy.guarantee import Budget, PrivacyGuarantee, Relation
 
@@ -82,6 +81,10 @@ class Reservation:
         """Mark the release as made. It stays charged."""
         self._ledger._settle(self._entry, "complete", None)
 
+    def charged(self) -> bool:
+        """Whether the ledger's file still holds the charge."""
+        return self._ledger._holds(self._entry)
+
     def refund(self, reason: str) -> None:
         """Give the cost back.
 
@@ -94,6 +97,7 @@ class Reservation:
         reason : str
             Kept in the file.
         """
+        check_line(reason, "reason")
         self._ledger._settle(self._entry, "refunded", reason)
 
 
@@ -129,21 +133,16 @@ class Ledger:
                     f"{str(self.path)!r} is not a file; expected a ledger (make one with "
                     "'nolook ledger create FILE' or Ledger.create)"
                 )
-            self._database = open_file(self.path)
-            self._owner = os.getpid()
+            self._file = LedgerFile(self.path)
             try:
-                self._read_terms()
+                with self._file.reading() as contents:
+                    self.name, epsilon, delta, self.relation, _ = contents.terms
+                    self.budget = read_budget(epsilon, delta)
+                    check_choice("relation", self.relation, get_args(Relation))
+                    _sums(contents)
             except BaseException:
                 self.close()
                 raise
-
-    def _read_terms(self) -> None:
-        terms = self._database.execute("SELECT name, epsilon, delta, relation FROM ledger")
-        name, epsilon, delta, self.relation = terms.fetchone()
-        self.name = str(name)
-        self.budget = read_budget(epsilon, delta)
-        check_choice("relation", self.relation, get_args(Relation))
-        self._sums()
 
     @classmethod
     def create(
@@ -197,32 +196,27 @@ class Ledger:
 
     def close(self) -> None:
         """Close the file. Nothing is pending: every change was durable when it was made."""
-        with suppress(sqlite3.Error):
-            self._database.close()
+        self._file.close()
 
     @property
     def spent(self) -> Amount:
         """What is charged so far, rounded up."""
-        with plainly(self.path):
-            epsilon, delta = self._sums()
+        with self._file.reading() as contents:
+            epsilon, delta = _sums(contents)
         return Amount(rounded(epsilon, math.inf), rounded(delta, math.inf))
 
     @property
     def remaining(self) -> Amount:
         """What is left, rounded down."""
-        with plainly(self.path):
-            return self._left()
+        with self._file.reading() as contents:
+            return self._left(contents)
 
     def history(self) -> tuple[LedgerEntry, ...]:
         """List all releases in the order of their reservation."""
-        with plainly(self.path):
-            rows = self._database.execute(
-                "SELECT id, time, description, epsilon, delta, relation, state "
-                "FROM release ORDER BY id"
-            ).fetchall()
+        with self._file.reading() as contents:
             return tuple(
                 LedgerEntry(entry, time, text, read_budget(e, d), relation, state)
-                for entry, time, text, e, d, relation, state in rows
+                for entry, time, text, e, d, relation, state, _ in contents.releases
             )
 
     def require(self, cost: Budget, *, relation: Relation) -> None:
@@ -241,8 +235,8 @@ class Ledger:
             If the release's relation has no proved conversion to the ledger's.
         """
         charged = self._converted(cost, relation)
-        with plainly(self.path):
-            self._affordable(charged)
+        with self._file.reading() as contents:
+            self._affordable(contents, charged)
 
     def reserve(self, cost: Budget, *, relation: Relation, description: str) -> Reservation:
         """Charge a release before it is made.
@@ -268,58 +262,48 @@ class Ledger:
             If too little is left. Nothing is charged.
         LedgerError
             If the release's relation has no proved conversion to the ledger's, or the file cannot
-            be written. Nothing is charged.
+            be written. Nothing may be released; where a disk failed in the last step of writing,
+            the charge can stay.
         """
         check_line(description, "description")
         charged = self._converted(cost, relation)
-        with self._writing():
-            # No other process can write between these two statements.
-            self._affordable(charged)
-            entry = self._database.execute(
-                "INSERT INTO release (time, description, epsilon, delta, relation, state) "
-                "VALUES (?, ?, ?, ?, ?, 'reserved')",
-                (now(), description, charged.epsilon.hex(), charged.delta.hex(), relation),
-            ).lastrowid
-        assert entry is not None  # noqa: S101 -- an INSERT has a row
+        with self._file.writing() as contents:
+            # No other process can write between the reading of the contents and the charge.
+            self._affordable(contents, charged)
+            entry = len(contents.releases) + 1
+            self._file.database.execute(
+                "INSERT INTO release VALUES (?, ?, ?, ?, ?, ?, 'reserved', NULL)",
+                (entry, now(), description, charged.epsilon.hex(), charged.delta.hex(), relation),
+            )
         return Reservation(self, entry)
 
     def _settle(self, entry: int, state: str, reason: str | None) -> None:
-        with self._writing():
-            changed = self._database.execute(
+        with self._file.writing():
+            changed = self._file.database.execute(
                 "UPDATE release SET state = ?, reason = ? WHERE id = ? AND state = 'reserved'",
                 (state, reason, entry),
             ).rowcount
             if changed != 1:
                 raise LedgerError(f"release {entry} is settled already; expected a reserved one")
 
-    @contextmanager
-    def _writing(self) -> Iterator[None]:
-        if os.getpid() != self._owner:
-            raise LedgerError(
-                f"{str(self.path)!r} was opened by a parent process; expected one for each process"
-            )
-        with plainly(self.path), transaction(self._database):
-            yield
+    def _holds(self, entry: int) -> bool:
+        with self._file.reading() as contents:
+            states = [row[6] for row in contents.releases]
+        return len(states) >= entry and states[entry - 1] != "refunded"
 
-    def _sums(self) -> tuple[Fraction, Fraction]:
-        charged = "SELECT epsilon, delta FROM release WHERE state <> 'refunded'"
-        costs = [read_budget(*row) for row in self._database.execute(charged)]
-        epsilon = sum((decimal(cost.epsilon) for cost in costs), Fraction(0))
-        return epsilon, sum((decimal(cost.delta) for cost in costs), Fraction(0))
-
-    def _left(self) -> Amount:
-        epsilon, delta = self._sums()
+    def _left(self, contents: Contents) -> Amount:
+        epsilon, delta = _sums(contents)
         return Amount(
             rounded(decimal(self.budget.epsilon) - epsilon, -math.inf),
             rounded(decimal(self.budget.delta) - delta, -math.inf),
         )
 
-    def _affordable(self, cost: Budget) -> None:
-        epsilon, delta = self._sums()
+    def _affordable(self, contents: Contents, cost: Budget) -> None:
+        epsilon, delta = _sums(contents)
         epsilon += decimal(cost.epsilon)
         delta += decimal(cost.delta)
         if epsilon > decimal(self.budget.epsilon) or delta > decimal(self.budget.delta):
-            left = self._left()
+            left = self._left(contents)
             raise BudgetExceededError(
                 f"the release costs epsilon {amount_text(cost.epsilon, up=True)} and delta "
                 f"{amount_text(cost.delta, up=True)}; the ledger {str(self.path)!r} has epsilon "
@@ -348,6 +332,12 @@ class Ledger:
                 f"{str(self.path)!r}; expected a smaller cost than {cost}"
             )
         return Budget(epsilon, delta)
+
+
+def _sums(contents: Contents) -> tuple[Fraction, Fraction]:
+    costs = [read_budget(row[3], row[4]) for row in contents.releases if row[6] != "refunded"]
+    epsilon = sum((decimal(cost.epsilon) for cost in costs), Fraction(0))
+    return epsilon, sum((decimal(cost.delta) for cost in costs), Fraction(0))
 
 
 def require(ledger: Ledger | None, guarantee: PrivacyGuarantee) -> None:
@@ -396,4 +386,9 @@ def charge(ledger: Ledger | None, guarantee: PrivacyGuarantee, description: str)
         guarantee.budget, relation=guarantee.relation, description=description
     )
     yield
-    reservation.complete()
+    try:
+        reservation.complete()
+    except LedgerError:
+        # The release is paid for; only a charge that can no longer be seen withholds it.
+        if not reservation.charged():
+            raise
