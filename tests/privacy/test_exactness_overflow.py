@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from nolook.errors import ParameterError, TableError
 from nolook.kernels.moments import UNIT
+from nolook.privacy.mechanisms._exact import quotient_up
 from nolook.privacy.mechanisms.binary_tree import tree_gaussian, tree_laplace
 from nolook.privacy.mechanisms.gaussian import gaussian_release, symmetric_gaussian_release
 from nolook.privacy.mechanisms.laplace import laplace_release
@@ -87,6 +89,17 @@ def test_trees_of_nearly_too_many_records_saturate(name):
     for i in range(100):
         drawn = ADDING[name](cells, 2.0**44, SeededSource(i)).tolist()
         assert all(2**61 < one < 2**63 for one in drawn)
+
+
+@pytest.mark.parametrize("kind", [int, np.int64])
+def test_whole_sensitivities_beyond_float64_are_rounded_up(kind):
+    # In float64 every other one of these would be smaller than it is.
+    generator = np.random.default_rng(0)
+    divisors = generator.uniform(0.5, 2.0, size=4000).tolist()
+    for one, divisor in zip(generator.integers(2**53, 2**55, size=4000), divisors, strict=True):
+        scale = quotient_up(kind(one), divisor, "mu")
+        assert Fraction(scale) >= Fraction(int(one)) / Fraction(divisor)
+        assert scale <= int(one) / divisor * (1 + 1e-15)
 
 
 def test_moments_merge_beyond_64_bits():

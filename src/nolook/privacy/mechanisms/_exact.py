@@ -40,6 +40,8 @@ def quotient_up(sensitivity: float, divisor: float, name: str) -> float:
         If either is not finite and above 0.
     """
     top = check_epsilon(sensitivity, "sensitivity")
+    if int(top) < int(sensitivity):  # a whole number beyond 2^53 that was rounded down
+        top = math.nextafter(top, math.inf)
     return math.nextafter(top / check_epsilon(divisor, name), math.inf)
 
 
