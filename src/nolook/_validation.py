@@ -248,7 +248,11 @@ def check_names(value: object, name: str) -> tuple[str, ...]:
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise _refusal(name, value, "a list of names", advice)
     names: dict[str, None] = {}
-    for entry in value:
+    try:
+        entries = list(value)
+    except TypeError:  # such as an array without dimensions
+        raise _refusal(name, value, "a list of names", advice) from None
+    for entry in entries:
         if not isinstance(entry, str) or not entry:
             raise _refusal(name, value, "texts that are not empty", advice)
         if entry in names:

@@ -65,7 +65,8 @@ class LinearGrid:
         object.__setattr__(self, "high", _finite(self.high, "high"))
         object.__setattr__(self, "step", check_epsilon(self.step, "step"))
         _check_order(self.low, self.high)
-        _check_size((self.high / 2 - self.low / 2) / (self.step / 2), self.step)
+        half_step = self.step / 2 or math.ulp(0.0)
+        _check_size((self.high / 2 - self.low / 2) / half_step, self.step)
         largest = max(abs(self.low), abs(self.high))
         if self.step < 4 * math.ulp(largest):
             raise ParameterError(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +21,10 @@ __all__ = ["check_label", "scored_rows"]
 def check_label(label: object) -> None:
     """Refuse a positive label that is neither a finite number nor a text."""
     largest = float(np.finfo(np.float64).max)
-    number = isinstance(label, int | float | np.integer | np.floating | np.bool_)
-    if not isinstance(label, str) and not (number and -largest <= cast("float", label) <= largest):
+    number: float = math.nan
+    if isinstance(label, int | float | np.integer | np.floating | np.bool_):
+        number = label if isinstance(label, int) else float(label)
+    if not isinstance(label, str) and not -largest <= number <= largest:
         raise ParameterError(
             f"pos_label is a value of type {type(label).__name__}; expected a finite number or a "
             "text (the label of the positive class)"
@@ -124,6 +127,8 @@ def _positives(labels: object, pos_label: float | str) -> NDArray[np.bool_]:
             f"pos_label is {pos_label!r}, but labels has dtype {array.dtype}; expected a "
             f"{'text' if textual else 'number'}"
         )
+    if array.dtype.kind == "b":
+        array = array.astype(np.uint8)  # which compares to integers of any size
     marks: NDArray[np.bool_] = array == pos_label
     return marks
 

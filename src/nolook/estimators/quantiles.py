@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,8 +22,6 @@ from nolook.privacy.noise import byte_source
 from nolook.tables import Table, table_from_arrays
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from nolook.privacy.guarantee import PrivacyGuarantee
     from nolook.privacy.ledger import Ledger
 
@@ -115,9 +115,8 @@ def quantiles(
     True
     """
     budget = Budget(check_epsilon(epsilon), check_delta(delta, allow_zero=True))
-    shares = np.atleast_1d(np.asarray(p, dtype=np.float64))
-    if shares.ndim != 1 or not ((shares >= 0.0) & (shares <= 1.0)).all():
-        raise ParameterError("p is not within 0 and 1; expected shares (for example 0.5)")
+    shares = _shares(p)
+    _check_mapping(grids)
     table = X if isinstance(X, Table) else table_from_arrays(X)
     if table.target_name is not None:
         raise ParameterError(f"X is a Table with the target {table.target_name!r}; expected none")
@@ -142,6 +141,22 @@ def quantiles(
     values = np.array([one.ppf(shares) for one in found])
     errors = np.array([one.ppf_error(shares) for one in found])
     return Quantiles(table.column_names, shares, values, errors, guarantee)
+
+
+def _shares(p: ArrayLike) -> NDArray[np.float64]:
+    with suppress(TypeError, ValueError, OverflowError):
+        shares = np.atleast_1d(np.asarray(p, dtype=np.float64))
+        if shares.ndim == 1 and ((shares >= 0.0) & (shares <= 1.0)).all():
+            return shares
+    raise ParameterError("p is not within 0 and 1; expected shares (for example 0.5)")
+
+
+def _check_mapping(grids: object) -> None:
+    if grids is not None and not isinstance(grids, Mapping):
+        raise ParameterError(
+            f"grids is a value of type {type(grids).__name__}; expected a mapping from columns to "
+            "grids (for example {'age': nolook.LinearGrid(0, 120, 1)})"
+        )
 
 
 def _of(grids: Mapping[str, AnyGrid] | None, name: str) -> AnyGrid:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import nolook
-from nolook.errors import ModelFileError
+from nolook.errors import ModelFileError, ParameterError
 from nolook.estimators.ecdf import ECDF
 from nolook.estimators.pipeline import PrivatePipeline
 from nolook.report._model_content import model_content, model_from
@@ -57,6 +57,7 @@ def save(model: Model | ECDF, path: str | os.PathLike[str]) -> None:
     NolookError
         If the file cannot be written.
     """
+    place = _place(path)
     if isinstance(model, PrivatePipeline):
         kind, content = _PIPELINE, pipeline_content(model)
     elif isinstance(model, ECDF):
@@ -68,7 +69,16 @@ def save(model: Model | ECDF, path: str | os.PathLike[str]) -> None:
         "schema_version": kind[1],
         "nolook_version": nolook.__version__,
     }
-    write_json(Path(path), head | content)
+    write_json(place, head | content)
+
+
+def _place(path: object) -> Path:
+    if not isinstance(path, str | os.PathLike):
+        raise ParameterError(
+            f"path is a value of type {type(path).__name__}; expected the path of a file "
+            "(for example 'people.model.json')"
+        )
+    return Path(path)
 
 
 def load(path: str | os.PathLike[str]) -> Model | ECDF:
@@ -90,7 +100,7 @@ def load(path: str | os.PathLike[str]) -> Model | ECDF:
         If there is no such file, or it is damaged, was edited into something impossible, or was
         written in a format this version does not know.
     """
-    place = Path(path)
+    place = _place(path)
     try:
         document = parse(read(place))
         return _reader(document)(document)

@@ -1,0 +1,49 @@
+"""Faults that generated input once found, each in a few lines."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import nolook
+from nolook import ParameterError
+
+
+@pytest.mark.parametrize("names", [np.array(1.0), 5, None, {}])
+def test_what_holds_no_names_is_refused(names):
+    with pytest.raises(ParameterError, match="features is"):
+        nolook.read_table(np.ones((2, 2)), features=[] if names is None else names)
+
+
+@pytest.mark.parametrize("step", [5e-324, 1e-323])
+def test_a_step_whose_half_is_nothing_is_refused(step):
+    with pytest.raises(ParameterError, match="more than 16777216 points"):
+        nolook.LinearGrid(0, 1, step)
+
+
+@pytest.mark.parametrize("shares", [10**400, 1j, ["a"], [[0.5]], [2.0], np.nan])
+def test_what_is_no_share_is_refused(shares):
+    with pytest.raises(ParameterError, match="p is not within 0 and 1"):
+        nolook.quantiles(np.ones((3, 1)), shares)
+
+
+@pytest.mark.parametrize("grids", [True, [1], "a"])
+def test_grids_are_a_mapping(grids):
+    with pytest.raises(ParameterError, match="grids is a value of type"):
+        nolook.quantiles(np.ones((3, 1)), grids=grids)
+
+
+@pytest.mark.parametrize("label", [2**63, -(10**30), np.float32(0.5), np.int8(1), True])
+@pytest.mark.parametrize("kind", [bool, np.int8, np.float64, object])
+def test_positive_labels_of_any_size(label, kind):
+    labels = np.array([0, 1, 1, 0]).astype(kind)
+    curve = nolook.ROCCurve(1.0, nolook.LinearGrid(0, 1, 0.5), pos_label=label, random_state=0)
+    assert 0.0 <= curve.fit([0.1, 0.5, 0.6, 0.2], labels).auc_ <= 1.0
+
+
+@pytest.mark.parametrize("path", [None, 3, [], b"m.json"])
+def test_paths_are_texts_or_paths(path):
+    with pytest.raises(ParameterError, match="path is a value of type"):
+        nolook.load(path)
+    with pytest.raises(ParameterError, match="path is a value of type"):
+        nolook.save(nolook.QuantileScaler(), path)

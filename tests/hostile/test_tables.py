@@ -1,0 +1,196 @@
+"""Tables of every kind and type, whole and damaged, through the API and the command line."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+from hypothesis import given
+from hypothesis import strategies as st
+
+import nolook
+from nolook.tables import read_table, table_from_arrays
+from tests.hostile.arbitrary import NAMES, damaged, store, tables
+from tests.hostile.harness import Charged, attempt, inputs, run
+
+MISSING = ("error", "zero", "drop-row")
+NAME = st.one_of(st.sampled_from(NAMES[:3]), st.sampled_from(NAMES))
+LEVELS = st.dictionaries(NAME, st.lists(st.sampled_from(["1", "2", "A", "true"]), max_size=3))
+ENDINGS = (".parquet", ".arrow", ".ipc", ".csv")
+
+
+class Stream:
+    """Gives an Arrow stream and nothing else."""
+
+    def __init__(self, table):
+        self._table = table
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self._table.__arrow_c_stream__(requested_schema)
+
+
+def as_pandas(table):
+    return table.to_pandas()
+
+
+def as_pandas_of_arrow(table):
+    return table.to_pandas(types_mapper=pd.ArrowDtype)
+
+
+def held(table, kind):
+    """A table as another library holds it, or as it is where that library cannot."""
+    holders = {"pandas": as_pandas, "arrow in pandas": as_pandas_of_arrow, "polars": pl.from_arrow}
+    try:
+        return holders[kind](table) if kind in holders else Stream(table)
+    except Exception:  # noqa: BLE001 -- the other library's own limits
+        return table
+
+
+def check_numbers(opened):
+    """Read twice what was accepted: the same finite numbers each time."""
+    opened.check_complete()
+    first, second = (list(opened.batches()) for _ in range(2))
+    for one, other in zip(first, second, strict=True):
+        assert one.shape[0] == opened.n_columns
+        assert np.isfinite(one).all()
+        np.testing.assert_array_equal(one, other)
+
+
+@inputs(500)
+@given(
+    tables(),
+    st.sampled_from(["pandas", "arrow in pandas", "polars", "stream"]),
+    st.one_of(st.none(), NAME),
+    st.one_of(st.none(), st.lists(NAME, max_size=3)),
+    LEVELS,
+    st.sampled_from(MISSING),
+)
+def test_tables_in_memory(table, kind, target, features, categories, missing):
+    source = held(table, kind)
+
+    def read():
+        opened = read_table(
+            source, target, features=features, categories=categories, missing=missing
+        )
+        check_numbers(opened)
+
+    attempt(read)
+
+
+@inputs(200)
+@given(
+    st.sampled_from(["b1", "i1", "u8", ">f8", "f2", "f4", "f8", "g", "c16", "M8[s]", "m8[s]"]),
+    st.lists(st.sampled_from([0, 1, 2, 17]), max_size=4),
+    st.integers(0, 2**32),
+    st.sampled_from(
+        ["array", "transposed", "strided", "masked", "matrix", "list", "object", "fit"]
+    ),
+    st.booleans(),
+)
+def test_arrays(folder, dtype, shape, seed, kind, with_label):
+    generator = np.random.default_rng(seed)
+    with np.errstate(all="ignore"):
+        numbers = generator.choice([0.0, 1.0, 2.5, np.nan, np.inf, 1e30, -1e300, 1e308], shape)
+        if generator.random() < 0.5:
+            numbers = np.nan_to_num(numbers, posinf=3.0).clip(-9, 9)
+        if np.dtype(dtype).kind in "iuM":
+            numbers = np.nan_to_num(numbers).clip(0, 100)
+        array = numbers.astype(dtype)
+    shapes = {
+        "turned": lambda: array.T,
+        "strided": lambda: array[::-2] if array.ndim else array,
+        "masked": lambda: np.ma.MaskedArray(array, mask=np.ones(array.shape, bool)),
+        "matrix": lambda: array.view(np.recarray),
+        "list": array.tolist,
+        "object": lambda: array.astype(object),
+    }
+    X = shapes.get(kind, lambda: array)()
+    y = np.zeros(shape[0] if shape else 1) if with_label else None
+    if kind == "fit":
+        ledger = Charged(folder)
+        with nolook.Ledger(ledger.path) as charged:
+            done = attempt(lambda: nolook.QuantileScaler().fit(X, ledger=charged))
+        ledger.check(delivered=isinstance(done, nolook.QuantileScaler))
+    else:
+        attempt(lambda: check_numbers(table_from_arrays(X, y)))
+
+
+def commands(table_name, features, missing, ledger):
+    """Words for each command that reads a table; all are cheap."""
+    common = ["--missing", missing] if missing != "error" else []
+    common += ["--ledger", ledger, "--output", "out.json", "--report", "out.html"]
+    column = features.split(",")[0]
+    grid, label = ["--grid", "0:10:1"], ["--label", "y", "--epsilon", "1"]
+    chosen = ["--target", "y", "--epsilon", "2", "--features", features]
+    return {
+        "fit": ["fit", table_name, *chosen, "--delta", "1e-6", "--method", "adassp", *common],
+        "tukey": ["fit", table_name, *chosen, "--delta", "1e-3", "--method", "tukey", *common],
+        "select": ["select", table_name, *chosen, "-k", "1", *common],
+        "ecdf": ["ecdf", table_name, "--column", column, "--epsilon", "1", *grid, *common],
+        "quantiles": ["quantiles", table_name, "--columns", features, "--epsilon", "1"]
+        + [word for name in features.split(",") for word in ("--grid", f"{name}=0:10:1")]
+        + common,
+        "roc": ["roc", table_name, "--score", column, *label, *grid, *common],
+        "calibration": ["calibration", table_name, "--probability", column, *label, *common],
+    }
+
+
+def run_and_check(folder, words):
+    """Run a command; the ledger and the files must agree with its status."""
+    ledger = Charged(folder)
+    outputs = [folder / "out.json", folder / "out.html"]
+    for path in outputs:
+        path.unlink(missing_ok=True)
+    done = run(folder, *words)
+    ledger.check(delivered=done.status in {0, 4})
+    for path in outputs:
+        assert path.exists() == (done.status == 0)
+    return done
+
+
+@inputs(300)
+@given(
+    tables(),
+    st.sampled_from(ENDINGS),
+    st.sampled_from(list(commands("t", "a", "error", "l"))),
+    st.sampled_from(["a", "b", "a,b", "y", "a.b", "b,é"]),
+    st.sampled_from(MISSING),
+    st.data(),
+)
+def test_stored_tables_through_the_command_line(
+    folder, table, ending, name, features, missing, data
+):
+    path = folder / f"t{ending}"
+    if not store(table, path):
+        return
+    if data.draw(st.booleans()):
+        path.write_bytes(data.draw(damaged(path.read_bytes())))
+    words = commands(path.name, features, missing, "a.ledger")[name]
+    run_and_check(folder, words)
+
+
+SOUND = pa.table({
+    "a": [0.5, 1.5, 2.0, 0.25] * 30,
+    "b": pa.array([1, 2, None, 4] * 30, pa.int32()),
+    "c": ["Bern", "Basel", "", None] * 30,
+    "d": pa.array(["x", "y"] * 60).dictionary_encode(),
+    "y": [1, 0, 1, 0] * 30,
+})  # fmt: skip
+
+
+@inputs(300)
+@given(st.sampled_from(ENDINGS), st.sampled_from(MISSING), st.data())
+def test_damage_in_files_that_are_used(folder, ending, missing, data):
+    # Every column is in use here, so that whatever is damaged is met.
+    path = folder / f"used{ending}"
+    store(SOUND, path)
+    content = path.read_bytes()
+    path.write_bytes(data.draw(damaged(content)))
+    words = ["fit", path.name, "--target", "y", "--epsilon", "1", "--delta", "1e-6"]
+    words += ["--method", "adassp", "--features", "a,b,c,d", "--categories", "c=Bern,Basel"]
+    words += ["--categories", "d=x,y", "--ledger", "a.ledger", "--output", "out.json"]
+    words += ["--report", "out.html"]
+    if missing != "error":
+        words += ["--missing", missing]
+    run_and_check(folder, words)
