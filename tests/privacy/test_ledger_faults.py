@@ -228,7 +228,7 @@ def test_a_disk_that_fails_at_every_write(processes, folder, mode, number):
         if kind == "ok" and happened <= failures:
             break
         failures += 1
-    assert failures > 60
+    assert failures > 40
 
 
 def damage(content, chance):
@@ -448,14 +448,16 @@ def test_a_clock_set_back_changes_no_sum(processes, folder, seconds):
 @pytest.mark.parametrize("writable", [True, False], ids=["folder", "nothing"])
 @pytest.mark.parametrize("killed", [False, True], ids=["whole", "with a journal"])
 def test_a_ledger_one_may_only_read(processes, folder, writable, killed):
-    path = folder / "a.ledger"
-    Ledger.create(path, Budget(1.0), name="x").close()
-    if killed:
+    path, _ = with_older_copy(folder)
+    whole = path.read_bytes()
+    for at in range(100) if killed else ():
         victim = processes.start(folder)
         victim.call("open", path)
-        victim.call("arm", 17, KILL)  # half of the change is in the file
+        victim.call("arm", at, KILL)
         assert victim.attempt("reserve", path, 0.5)[0] == DIED
-        assert Path(f"{path}-journal").stat().st_size > 512
+        if path.read_bytes() != whole:  # half of the change is in the file
+            break
+        Path(f"{path}-journal").unlink(missing_ok=True)
     path.chmod(0o444)
     folder.chmod(0o777 if writable else 0o555)
     worker = processes.start(folder)
