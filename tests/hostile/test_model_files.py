@@ -8,6 +8,7 @@ import math
 import os
 import pickle
 import shutil
+import sqlite3
 
 import numpy as np
 import pyarrow as pa
@@ -223,6 +224,26 @@ def ledger_content(tmp_path_factory):
                 nolook.Budget(1.0, 1e-6), relation="add-remove", description="test"
             ).complete()
     return charged.path.read_bytes()
+
+
+TRIGGERS = {
+    "on insert": "CREATE TRIGGER t AFTER INSERT ON release BEGIN "
+    "UPDATE release SET state = 'refunded'; END",
+    "view": "ALTER TABLE release RENAME TO other; CREATE VIEW release AS SELECT * FROM other",
+    "endless view": "ALTER TABLE release RENAME TO other; CREATE VIEW release AS "
+    "WITH RECURSIVE r(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM r) SELECT id, '' time, "
+    "'' description, '' epsilon, '' delta, '' relation, '' state, '' reason FROM r",
+}
+
+
+@pytest.mark.parametrize("kind", TRIGGERS)
+def test_a_ledger_with_statements_of_its_own_is_refused(folder, kind):
+    charged = Charged(folder)
+    database = sqlite3.connect(charged.path)
+    database.executescript(TRIGGERS[kind])
+    database.close()
+    for words in (("ledger", "show", "a.ledger"), ("ledger", "history", "a.ledger")):
+        assert run(folder, *words).status == 2
 
 
 @inputs(120)

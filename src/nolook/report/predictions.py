@@ -43,7 +43,12 @@ def write_predictions(model: Model, table: Table, path: Path) -> None:
         If the file cannot be written.
     """
     # A plain OSError while reading would be blamed on the output; tables raise their own errors.
-    with replacing(path) as part, pq.ParquetWriter(part, _SCHEMA) as writer:
+    # Opened here, since pyarrow takes names in UTF-8 only.
+    with (
+        replacing(path) as part,
+        part.open("wb") as file,
+        pq.ParquetWriter(file, _SCHEMA) as writer,
+    ):
         for numbers, complete in table.batches_in_place():
             labels = np.asarray(model.predict(_frame(model, numbers)), dtype=np.float64)
             column = pa.array(labels, mask=~complete)

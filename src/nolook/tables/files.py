@@ -50,6 +50,11 @@ class File:
             raise TableError(f"{self.label} is {what}; expected one {kind} file")
         self._state = _state(found)
 
+    def open(self) -> Any:  # noqa: ANN401 -- pyarrow has no types
+        """Open it for reading; not mapped, as pages would count as this process's memory."""
+        # As bytes: pyarrow takes texts in UTF-8 only, and a file's name may be any bytes.
+        return attempt(self.unreadable, pa.OSFile, os.fsencode(self.path), "rb")
+
     def check_unchanged(self) -> None:
         """Refuse a file that was changed since it was opened, since passes must agree."""
         changed = f"{self.label} was changed or removed while it was in use; start again"
@@ -78,25 +83,25 @@ class ParquetFile:
     def batches(self, names: Sequence[str]) -> Iterator[Any]:
         """Yield record batches of the named columns."""
         self._file.check_unchanged()
-        reader = attempt(self._file.unreadable, self._open)
-        with reader:
+        with self._file.open() as file:
+            reader = attempt(self._file.unreadable, self._reader, file)
             stream = reader.iter_batches(batch_size=_ROWS, columns=list(names))
             yield from guarded(stream, self._file.unreadable)
         self._file.check_unchanged()
 
-    def _open(self) -> Any:  # noqa: ANN401 -- pyarrow has no types
-        # Mapped pages would count as this process's memory, and so would a whole row group.
+    @staticmethod
+    def _reader(file: Any) -> Any:  # noqa: ANN401 -- pyarrow has no types
+        # Read ahead as a whole, a row group would be in memory at once.
         return pq.ParquetFile(
-            self._file.path,
-            memory_map=False,
+            file,
             pre_buffer=False,
             buffer_size=_BUFFER,
             page_checksum_verification=True,
         )
 
     def _declared(self) -> tuple[Column, ...]:
-        with self._open() as reader:
-            return tuple(Column.from_field(field) for field in reader.schema_arrow)
+        with self._file.open() as file:
+            return tuple(Column.from_field(field) for field in self._reader(file).schema_arrow)
 
 
 class ArrowFile:
@@ -126,11 +131,11 @@ class ArrowFile:
         self._file.check_unchanged()
 
     def _declared(self) -> tuple[Column, ...]:
-        with self._open() as file:
+        with self._file.open() as file:
             return tuple(Column.from_field(field) for field in self._reader(file, None).schema)
 
     def _stream(self, fields: list[int]) -> Iterator[Any]:
-        with self._open() as file:
+        with self._file.open() as file:
             reader = self._reader(file, pa.ipc.IpcReadOptions(included_fields=fields))
             batches: Iterable[Any] = reader
             if isinstance(reader, pa.ipc.RecordBatchFileReader):
@@ -139,9 +144,6 @@ class ArrowFile:
                 # The format has no checksums: an offset or index may lead out of its buffer.
                 batch.validate(full=True)
                 yield batch
-
-    def _open(self) -> Any:  # noqa: ANN401
-        return pa.OSFile(str(self._file.path), "rb")
 
     def _reader(self, file: Any, options: Any) -> Any:  # noqa: ANN401
         magic = file.read(len(_ARROW_FILE_MAGIC))

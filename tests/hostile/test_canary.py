@@ -1,0 +1,300 @@
+"""Unusual values planted in a table turn up nowhere, however a release ends.
+
+They are looked for as they are, rounded, in hexadecimal and in the bytes of a double, in every
+message, exception (and what it was raised from), warning, log record, file and printed line.
+"""
+
+from __future__ import annotations
+
+import logging
+import pickle
+import re
+import struct
+import traceback
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.ipc
+import pyarrow.parquet as pq
+import pytest
+
+import nolook
+from nolook.tables import read_table, table_from_arrays
+from tests.hostile.arbitrary import store
+from tests.hostile.harness import Charged, run
+
+NUMBER = 8675309.25
+INTEGER = 271828182845
+TEXT = "Xanthippe-q7Zx"
+ROWS = 3000
+
+
+# A number is looked for from its first digit on: the digits of noise hold everything some day.
+_WRITTEN = [
+    rb"(?<![\d.])8[,_]?675[,_]?309(\.2|(?![\d.]))",
+    rb"(?<![\d.])8\.675(3|31|309|3092|30925)0*[eE]\+?0?6",
+    rb"(?<![\d.])271[,_]?828[,_]?182[,_]?845(?!\d)",
+    rb"(?<![\d.])2\.718(3|28|282|2818|28182|281828|28182845)0*[eE]\+?11",
+    re.escape(NUMBER.hex().encode()),
+    re.escape(f"{INTEGER:x}".encode()),
+    rb"(?i)xanthippe",
+    re.escape(b"Xanthippe".hex().encode()),
+]
+_STORED = [struct.pack(f"{order}d", value) for order in "<>" for value in (NUMBER, float(INTEGER))]
+_STORED += [struct.pack(f"{order}q", INTEGER) for order in "<>"]
+TRACES = [re.compile(trace) for trace in (*_WRITTEN, *map(re.escape, _STORED))]
+
+
+def check(content: object, where: str) -> None:
+    """Look for every way a planted value could be written or stored."""
+    raw = content if isinstance(content, bytes) else str(content).encode("utf-8", "replace")
+    found = [trace.pattern for trace in TRACES if trace.search(raw)]
+    assert not found, (where, found)
+
+
+def planted(rows: int = ROWS) -> pa.Table:
+    """A table whose second row holds the values; no release can show those of one row."""
+    generator = np.random.default_rng(0)
+    a, b, y = generator.normal(size=(3, rows))
+    city = np.array(["Bern", "Basel"] * (rows // 2), dtype=object)
+    whole = generator.integers(0, 9, rows)
+    label = (y > 0).astype(object)
+    a[1], y[1], city[1], whole[1] = NUMBER, -NUMBER, TEXT, INTEGER
+    return pa.table({
+        "a": a, "b": b, "city": pa.array(city, pa.string()), "whole": whole,
+        "word": np.where(label, "yes", TEXT), "share": 1 / (1 + np.exp(-b)), "y": y,
+    })  # fmt: skip
+
+
+@pytest.mark.parametrize("ending", [".csv", ".arrow", ".ipc"])
+def test_the_search_finds_a_table(tmp_path, ending):
+    path = tmp_path / f"t{ending}"
+    store(planted(), path)
+    with pytest.raises(AssertionError):
+        check(path.read_bytes(), ending)
+
+
+@pytest.mark.parametrize("value", [NUMBER, -NUMBER, float(INTEGER), INTEGER, TEXT, TEXT.upper()])
+@pytest.mark.parametrize("form", ["{}", "a={}.", "'{!r}'", "[{}]", "{}\n"])
+def test_the_search_finds_a_value(value, form):
+    with pytest.raises(AssertionError):
+        check(form.format(value), "")
+
+
+@pytest.mark.parametrize("form", [".1f", ".0f", ".6g", ".5g", ",.2f", ".4e", "_.1f", "g"])
+def test_the_search_finds_a_rounded_number(form):
+    for value in (NUMBER, float(INTEGER)):
+        with pytest.raises(AssertionError):
+            check(format(value, form), "")
+
+
+def test_the_search_finds_a_stored_number():
+    for value in (np.array([NUMBER]), [NUMBER], float(INTEGER)):
+        with pytest.raises(AssertionError):
+            check(pickle.dumps(value), "")
+    check("1.8675309 and 0.27182818284590 and 86753091", "")
+
+
+class Listener(logging.Handler):
+    """Keeps all log records."""
+
+    def __init__(self):
+        super().__init__(0)
+        self.records = []
+
+    def emit(self, record):
+        self.records.append(self.format(record))
+
+
+@pytest.fixture
+def listening():
+    """All log records and warnings; both are searched at the end."""
+    listener = Listener()
+    root = logging.getLogger()
+    before = root.level
+    root.addHandler(listener)
+    root.setLevel(0)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    root.removeHandler(listener)
+    root.setLevel(before)
+    for record in listener.records:
+        check(record, "log")
+    for warning in caught:
+        check(warning.message, "warning")
+
+
+def search_error(error: BaseException) -> None:
+    """Look into an error and all that it was raised from."""
+    known: BaseException | None = error
+    while known is not None:
+        check("".join(traceback.format_exception(known)), "exception")
+        check(repr(known.args) + repr(vars(known)), "exception")
+        known = known.__cause__ or known.__context__
+
+
+COMMANDS = {
+    "linear": "fit T --target y --epsilon 1 --delta 1e-6 --features a,b",
+    "with levels": "fit T --target y --epsilon 1 --delta 1e-6 --features a,b,city "
+    "--categories city=Bern,Basel",
+    "adassp": "fit T --target y --epsilon 1 --delta 1e-6 --features a,b,whole --method adassp",
+    "tukey": "fit T --target y --epsilon 1 --delta 1e-6 --features a --method tukey",
+    "too few rows": "fit T --target y --epsilon 0.01 --delta 1e-6 --features a --method tukey",
+    "a constant": "fit T --target y --epsilon 0.01 --delta 1e-6 --features a --method tukey "
+    "--on-failure constant",
+    "boosted": "fit T --target y --epsilon 1 --delta 1e-6 --features a,b --method boosted-adassp",
+    "chosen": "fit T --target y --epsilon 3 --delta 1e-6 --features a,b,whole --select 1 "
+    "--method adassp",
+    "select": "select T --target y -k 1 --epsilon 1 --features a,b,whole",
+    "lasso": "select T --target y -k 1 --epsilon 1 --features a,b,whole --selector lasso",
+    "sis": "select T --target y -k 1 --epsilon 1 --features a,b,whole --selector sis",
+    "ecdf": "ecdf T --column a --epsilon 1 --grid -5:5:0.1",
+    "ecdf of doubles": "ecdf T --column whole --epsilon 1",
+    "quantiles": "quantiles T --columns a,b --epsilon 1 --at 0.1,0.5 --grid a=-5:5:0.1",
+    "roc": "roc T --score a --label word --positive yes --epsilon 1 --grid -5:5:0.1",
+    "calibration": "calibration T --probability share --label word --positive yes --epsilon 1",
+    "text as target": "fit T --target city --epsilon 1 --delta 1e-6 --features a",
+    "text as feature": "fit T --target y --epsilon 1 --delta 1e-6 --features city",
+    "no such column": "fit T --target z --epsilon 1 --delta 1e-6 --features a",
+    "whole levels": "fit T --target y --epsilon 1 --delta 1e-6 --categories whole=1,2",
+    "too dear": "fit T --target y --epsilon 1e13 --delta 1e-6 --features a",
+    "text as label": "roc T --score a --label city --epsilon 1",
+    "text as score": "roc T --score city --label y --epsilon 1 --missing zero",
+    "bad grid": "ecdf T --column a --epsilon 1 --grid 5:1:1",
+}
+
+
+# Every command, and some with other formats.
+CASES = [(name, ".parquet") for name in COMMANDS] + [
+    (name, ending)
+    for name in ("with levels", "select", "roc", "quantiles", "text as target", "text as feature")
+    for ending in (".csv", ".arrow")
+]
+
+
+@pytest.mark.parametrize(("name", "ending"), CASES)
+def test_commands(folder, listening, name, ending):
+    store(planted(), folder / f"T{ending}")
+    charged = Charged(folder)
+    words = COMMANDS[name].replace(" T ", f" T{ending} ").split()
+    done = run(folder, *words, "--ledger", "a.ledger", "--output", "o.json", "--report", "o.html")
+    check(done.out + done.err, "printed")
+    for command in ("show", "history"):
+        check(run(folder, "ledger", command, "a.ledger").out, "ledger")
+    others = [path for path in folder.iterdir() if path.name != f"T{ending}"]
+    assert charged.path in others
+    if done.status == 0:
+        assert folder / "o.html" in others
+    for path in others:
+        check(path.read_bytes(), path.name)
+
+
+ARRAYS = {
+    "LinearRegression": (nolook.LinearRegression, False),
+    "AdaSSPRegressor": (nolook.AdaSSPRegressor, False),
+    "BoostedAdaSSPRegressor": (nolook.BoostedAdaSSPRegressor, False),
+    "TukeyRegressor": (nolook.TukeyRegressor, False),
+    "constant": (lambda: nolook.TukeyRegressor(on_failure="constant"), False),
+    "DPSGDRegressor": (nolook.DPSGDRegressor, False),
+    "QuantileScaler": (nolook.QuantileScaler, True),
+    "KendallSelector": (lambda: nolook.KendallSelector(k=1), False),
+    "LassoSelector": (lambda: nolook.LassoSelector(k=1), False),
+    "SISSelector": (lambda: nolook.SISSelector(k=1), False),
+    "ECDF": (nolook.ECDF, True),
+}
+SPOILS = {
+    "nothing": lambda X, y: (X, y),
+    "a missing value": lambda X, y: (np.where(X == 0, np.nan, X), np.where(y < -1e6, np.nan, y)),
+    "lengths": lambda X, y: (X, y[1:]),
+    "texts": lambda X, y: (X.astype(str), y),
+    "objects": lambda X, y: (X.astype(object), [TEXT] * len(y)),
+    "dimensions": lambda X, y: (X[:, :, np.newaxis], y),
+    "ragged": lambda X, y: ([*X.tolist(), [NUMBER]], y),
+    "frame": lambda X, y: (pd.DataFrame(X, columns=["a", "b"]).assign(c=TEXT), y),
+    "polars": lambda _, y: (pl.DataFrame({"a": [TEXT], "b": [NUMBER]}), y[:1]),
+    "names": lambda X, y: (pd.DataFrame(X, columns=["a", "a"]), y),
+}
+
+
+@pytest.mark.parametrize("spoil", SPOILS)
+@pytest.mark.parametrize("name", ARRAYS)
+def test_estimators(listening, name, spoil):
+    table = planted()
+    X = np.column_stack([table["a"].to_numpy(), table["b"].to_numpy()])
+    y = table["y"].to_numpy()
+    make, one = ARRAYS[name]
+    X, y = SPOILS[spoil](X, y)
+    given = (X,) if one and name != "ECDF" else (y,) if one else (X, y)
+    estimator = make()
+    steps = []
+    try:
+        estimator.fit(*given, progress=lambda *told: steps.append(told))
+    except nolook.NolookError as error:
+        search_error(error)
+    check(repr(steps), "progress")
+    check(repr(estimator), "representation")
+    # A fitted estimator may be stored: it keeps nothing of the data.
+    check(pickle.dumps(estimator), "pickle")
+    check(repr(vars(estimator)), "attributes")
+
+
+def test_what_a_table_shows_and_an_error_of_several_libraries():
+    table = planted()
+    opened = read_table(table, "y", features=["a", "b"])
+    check(repr(opened), "table")
+    with pytest.raises(nolook.TableError) as caught:
+        table_from_arrays(pd.DataFrame({"a": [TEXT]}), [NUMBER])
+    search_error(caught.value)
+
+
+@pytest.mark.parametrize("share", [0.2, 0.5, 0.9])
+@pytest.mark.parametrize("ending", [".parquet", ".arrow", ".ipc", ".csv"])
+@pytest.mark.parametrize("missing", ["error", "zero"])
+def test_damaged_files(folder, listening, share, ending, missing):
+    path = folder / f"T{ending}"
+    if ending == ".parquet":
+        pq.write_table(planted(), path, use_dictionary=False, compression="none")
+    else:
+        store(planted(), path)
+    content = bytearray(path.read_bytes())
+    place = int(share * len(content))
+    for damaged in (content[:place], content[:place] + b"\xff" * 64 + content[place + 64 :]):
+        path.write_bytes(damaged)
+        try:
+            opened = read_table(path, "y", features=["a", "b"], missing=missing)
+            opened.check_complete()
+            list(opened.batches())
+        except nolook.NolookError as error:
+            search_error(error)
+
+
+def test_a_model_of_planted_rows_predicts_without_a_word(folder, listening):
+    store(planted(), folder / "T.parquet")
+    words = "fit T.parquet --target y --epsilon 1 --delta 1e-6 --features a,b --output m.json"
+    assert run(folder, *words.split()).status == 0
+    done = run(folder, "predict", "m.json", "T.parquet", "--output", "p.parquet")
+    assert done.status == 0
+    check(done.out, "printed")
+    model = nolook.load(folder / "m.json")
+    for X in (planted(), np.full((2, 5), NUMBER), [[TEXT, NUMBER]], np.array([[np.nan, NUMBER]])):
+        with pytest.raises((nolook.NolookError, ValueError)) as caught:
+            model.predict(X)
+        search_error(caught.value)
+
+
+def test_files_of_results_have_no_trace_of_where_the_values_are(folder):
+    # The place of the row is as private as its value.
+    sizes = set()
+    for seed in range(2):
+        table = planted().slice(seed)
+        store(table, folder / "T.parquet")
+        words = "select T.parquet --target y -k 1 --epsilon 1e-9 --features a,b --output s.json"
+        assert run(folder, *words.split(), "--random-state", 1).status == 0
+        sizes.add(len(Path(folder / "s.json").read_bytes()))
+    assert len(sizes) == 1
