@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -112,6 +113,16 @@ def rows_that_differ(first: np.ndarray, second: np.ndarray) -> int:
     extra = len(long) - len(short)
     rest = np.concatenate([long[:place], long[place + extra :]])
     return extra if np.array_equal(rest, short) else len(long)
+
+
+def halved(module: ModuleType, function: str) -> Callable[[pytest.MonkeyPatch], None]:
+    """Plant half of a sensitivity."""
+    exact = getattr(module, function)
+
+    def half(*arguments: object, **options: object) -> float:
+        return exact(*arguments, **options) / 2
+
+    return lambda patch: patch.setattr(module, function, half)
 
 
 def choices(choose: Callable[[], int], draws: int) -> np.ndarray:

@@ -11,7 +11,7 @@ from nolook.privacy import noise
 from nolook.privacy.mechanisms import binary_tree, exponential, gaussian, laplace
 from nolook.statistics import histograms, moments
 from nolook.statistics.group_sums import GROUP_UNIT
-from tests.privacy.planted import Fault, Release, choices
+from tests.privacy.planted import Fault, Release, choices, halved
 
 # --- a count with Laplace noise ------------------------------------------------------------------
 
@@ -86,16 +86,6 @@ HISTOGRAMS = Release(
 )
 
 
-def halved(module, function):
-    """Plant half of a sensitivity."""
-    exact = getattr(module, function)
-
-    def half(*arguments, **options):
-        return exact(*arguments, **options) / 2
-
-    return lambda patch: patch.setattr(module, function, half)
-
-
 def gaussian_count(table, draws, source):
     noisy = gaussian.gaussian_release(np.full(draws, len(table)), 1, 1.0, source)
     return [noisy.astype(np.float64)]
@@ -143,8 +133,8 @@ MOMENTS = Release(
     (np.ones((4, 3)), np.concatenate([np.ones((4, 3)), [[2.0, -2.0, 2.0]]])),
     noisy_moments,
     1.0,
-    1_600,
-    0.4,
+    1_200,
+    0.3,
     delta=None,
 )
 
@@ -211,8 +201,8 @@ TREE = Release(
     (np.arange(4), np.array([0, 1, 1, 2, 3])),
     tree_counts,
     2.0,
-    4_000,
-    0.25,
+    3_000,
+    0.2,
 )
 
 # --- a sum of probabilities ----------------------------------------------------------------------
