@@ -2,13 +2,44 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from functools import cache
+
 import numpy as np
+import pytest
 
 from nolook.algorithms import tukey_published
 from nolook.privacy import noise
 from nolook.privacy.mechanisms import propose_test_release, tukey_depth
 from tests.privacy.planted import Fault, Release, choices
 from tests.privacy.planted_noise import float_uniform
+
+
+@contextmanager
+def remembering():
+    """Compute once what draws nothing and is the same in every draw: half of the time."""
+    distance = tukey_depth.distance_to_unsafety
+
+    @cache
+    def known(volumes, rule):
+        return distance(list(volumes), rule)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            tukey_depth,
+            "distance_to_unsafety",
+            lambda volumes, rule: known(tuple(volumes), rule),
+        )
+        threshold = cache(propose_test_release.passing_threshold)
+        patch.setattr(propose_test_release, "passing_threshold", threshold)
+        yield
+
+
+def releases(models, rule, draws, source):
+    """Draw so many releases: points, or None."""
+    with remembering():
+        return [tukey_depth.tukey_release(models, rule, source) for _ in range(draws)]
+
 
 # --- the test alone ------------------------------------------------------------------------------
 
@@ -28,7 +59,8 @@ def tests_answer(models, draws, source):
         epsilon, delta = TEST_RULE.epsilon_test, TEST_RULE.delta
         return propose_test_release.passes_test(distance, epsilon, delta, source)
 
-    return [choices(answer, draws)]
+    with remembering():
+        return [choices(answer, draws)]
 
 
 ANSWER = Release(
@@ -59,7 +91,7 @@ UNSAFE_RULE = tukey_depth.TukeyRule(2, 2.0, 0.01, 0.01)
 
 
 def refused(models, draws, source):
-    found = (tukey_depth.tukey_release(models, UNSAFE_RULE, source) for _ in range(draws))
+    found = releases(models, UNSAFE_RULE, draws, source)
     return [np.array([0.0 if point is None else float(point[0]) for point in found])]
 
 
@@ -93,7 +125,7 @@ def published(models, rule, source):
 
 
 def released_point(models, draws, source):
-    points = (tukey_depth.tukey_release(models, POINT_RULE, source) for _ in range(draws))
+    points = releases(models, POINT_RULE, draws, source)
     # None would be an error here: a failed test.
     return [np.array([float(point[0]) for point in points])]
 
@@ -141,7 +173,7 @@ def reachable_with_float_point(outputs):
 
 
 def digits_of_the_point(models, draws, source):
-    found = [tukey_depth.tukey_release(models, DIGITS_RULE, source) for _ in range(draws)]
+    found = releases(models, DIGITS_RULE, draws, source)
     outputs = np.array([np.nan if point is None else point[0] * UNIT for point in found])
     passed = ~np.isnan(outputs)
     # A failed test can happen on both tables.
