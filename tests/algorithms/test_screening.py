@@ -15,10 +15,10 @@ from nolook.algorithms.screening import (
     rank_scores,
     screen,
 )
+from nolook.audit.laws import canonical_law, peeling_law
 from nolook.privacy.noise import SeededSource
 from nolook.statistics.centred_products import PRODUCTS_SENSITIVITY
 from nolook.tables import table_from_arrays
-from tests.privacy.top_k_by_definition import canonical_law, peeling_law
 
 
 def data(rows=3000, seed=0):

@@ -12,13 +12,14 @@ from scipy.stats import kendalltau
 
 import nolook
 from nolook.algorithms import screening, sublasso
+from nolook.audit.laws import canonical_law
 from nolook.kernels import block_lasso
 from nolook.privacy.mechanisms import top_k
 from nolook.privacy.noise import uniform_integers
 from nolook.statistics.kendall import KENDALL_UNIT
 from nolook.tables import table_from_arrays
 from tests.privacy.planted import Fault, Release, choices, halved
-from tests.privacy.top_k_by_definition import canonical_law, published_law
+from tests.privacy.published_classes import published_law
 
 
 def as_table(rows):

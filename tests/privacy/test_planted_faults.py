@@ -11,11 +11,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from nolook.audit.laws import canonical_law
 from nolook.privacy.noise import SeededSource
 from tests.privacy import planted_noise, planted_selection, planted_tukey
 from tests.privacy.exact_distributions import chi_square
 from tests.privacy.planted import audit_of_the_right_code, rows_that_differ
-from tests.privacy.top_k_by_definition import canonical_law, published_law
+from tests.privacy.published_classes import published_law
 
 FAULTS = (*planted_noise.FAULTS, *planted_tukey.FAULTS, *planted_selection.FAULTS)
 RELEASES = list({fault.release: None for fault in FAULTS})

@@ -11,6 +11,7 @@ import pytest
 from scipy import stats
 from scipy.special import gammaln
 
+from nolook.audit.laws import canonical_law, loss_of_subset, peeling_law, race_law
 from nolook.errors import ParameterError
 from nolook.privacy import _class_race, _refine
 from nolook.privacy._refine import LazyUniform, class_winner
@@ -22,14 +23,8 @@ from nolook.privacy.mechanisms.top_k import (
 )
 from nolook.privacy.noise import SeededSource, SystemEntropy
 from tests.privacy.exact_distributions import chi_square
+from tests.privacy.published_classes import published_law
 from tests.privacy.test_noise_refine import ScriptedSource, crumbs
-from tests.privacy.top_k_by_definition import (
-    canonical_law,
-    loss,
-    peeling_law,
-    published_law,
-    race_law,
-)
 
 RIGHT = 1e-4
 WRONG = 1e-9
@@ -84,7 +79,9 @@ def test_every_subset_is_in_the_class_of_its_loss():
             head = missing if missing < last else k - 1
             sizes[head, last] += 1
             gap, _ = classes.exact(head, last)
-            assert abs(gap - Fraction(2 * loss(scores.tolist(), subset))) < Fraction(1, 10**12)
+            assert abs(gap - Fraction(2 * loss_of_subset(scores.tolist(), subset))) < Fraction(
+                1, 10**12
+            )
         assert dict(sizes) == {label: class_size(*label, k) for label in labels(7, k)}
 
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nolook.audit.laws import all_points, passing_chance, point_law, tukey_depths
 from nolook.errors import ParameterError
 from nolook.privacy.mechanisms.propose_test_release import (
     distance_scale,
@@ -26,12 +27,6 @@ from nolook.privacy.mechanisms.tukey_depth import (
 )
 from nolook.privacy.noise import SeededSource
 from tests.privacy.exact_distributions import chi_square
-from tests.privacy.tukey_by_definition import (
-    all_points,
-    depths,
-    passing_probability,
-    point_probabilities,
-)
 
 RIGHT = 1e-4
 
@@ -55,7 +50,7 @@ def models_and_neighbour(draw):
 @pytest.mark.parametrize("d", [1, 2, 3])
 def test_volumes_count_the_points_of_each_depth(m, d):
     models = some_models(m, d, 4)
-    counted = np.bincount(depths(models, all_points(-5, 5, d)), minlength=(m + 1) // 2 + 1)
+    counted = np.bincount(tukey_depths(models, all_points(-5, 5, d)), minlength=(m + 1) // 2 + 1)
     at_least = counted[::-1].cumsum()[::-1][1:]
     assert compute_volumes(sorted_columns(models)) == at_least.tolist()
 
@@ -67,7 +62,7 @@ def test_volumes_are_exact_beyond_any_float():
 
 def distance_by_definition(models, rule, grid):
     """The largest k of the condition C(k), weights summed over the grid's points."""
-    deep = depths(models, grid)
+    deep = tukey_depths(models, grid)
     rate, eps = mpmath.mpf(rule.epsilon_sample) / 2, mpmath.mpf(rule.epsilon_sample)
 
     def holds(k):
@@ -121,7 +116,7 @@ def test_points_have_the_exact_probabilities(m, d):
     columns = sorted_columns(models)
     volumes = compute_volumes(columns)
     rate = Fraction(7, 10)
-    expected = point_probabilities(models, grid, 2, float(rate))
+    expected = point_law(models, grid, 2, float(rate))
     draws = [restricted_tukey(columns, volumes, 2, rate, source) for _ in range(6000)]
     place = {tuple(point): i for i, point in enumerate(grid.tolist())}
     observed = np.bincount([place[tuple(draw)] for draw in draws], minlength=len(grid))
@@ -133,7 +128,7 @@ def test_points_have_the_exact_probabilities(m, d):
 def test_a_point_of_a_depth_is_uniform_among_those_of_that_depth(depth):
     models, source = some_models(8, 3, 3, seed=2), SeededSource(2)
     grid = all_points(-3, 3, 3)
-    wanted = grid[depths(models, grid) == depth]
+    wanted = grid[tukey_depths(models, grid) == depth]
     if len(wanted) == 0:
         pytest.fail("choose models that have points of this depth")
     draws = [
@@ -162,7 +157,7 @@ def test_the_threshold_is_the_smallest_that_keeps_delta(epsilon, delta):
 def test_the_test_passes_with_the_exact_probability(distance):
     source, epsilon, delta = SeededSource(3), 0.7, 0.02
     passed = sum(passes_test(distance, epsilon, delta, source) for _ in range(4000))
-    expected = passing_probability(distance, passing_threshold(epsilon, delta), epsilon)
+    expected = passing_chance(distance, passing_threshold(epsilon, delta), distance_scale(epsilon))
     assert distance > -1 or expected <= delta
     assert chi_square([passed, 4000 - passed], [expected, 1 - expected]) > RIGHT
 

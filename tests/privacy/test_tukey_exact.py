@@ -13,18 +13,13 @@ from nolook.algorithms.tukey_published import (
     published_distance,
     published_threshold,
 )
-from nolook.privacy.mechanisms.propose_test_release import passing_threshold
+from nolook.audit.laws import all_points, exact_delta, passing_chance, point_law
+from nolook.privacy.mechanisms.propose_test_release import distance_scale, passing_threshold
 from nolook.privacy.mechanisms.tukey_depth import (
     TukeyRule,
     compute_volumes,
     distance_to_unsafety,
     sorted_columns,
-)
-from tests.privacy.tukey_by_definition import (
-    all_points,
-    hockey_stick,
-    passing_probability,
-    point_probabilities,
 )
 
 # (d, largest coordinate, models): small enough to list every point of the grid.
@@ -77,12 +72,12 @@ class Version:
         return self.distance(compute_volumes(sorted_columns(models)), len(models))
 
     def points(self, models, grid):
-        return point_probabilities(models, grid, self.depth(len(models)), self.rate)
+        return point_law(models, grid, self.depth(len(models)), self.rate)
 
     def output(self, models, grid):
         """Distribution over the grid's points and failure."""
         distance, threshold = self.distance_of(models), self.threshold()
-        passed = passing_probability(distance, threshold, self.epsilon_test)
+        passed = passing_chance(distance, threshold, distance_scale(self.epsilon_test))
         return np.append(passed * self.points(models, grid), 1 - passed)
 
 
@@ -130,7 +125,7 @@ def test_the_record_version_keeps_its_promise_on_every_pair():
     passing = []
     for models, other, grid in pairs():
         first, second = version.output(models, grid), version.output(other, grid)
-        assert hockey_stick(first, second, 2.0) <= 0.02 * (1 + 1e-9)
+        assert exact_delta(first, second, 2.0) <= 0.02 * (1 + 1e-9)
         passing.append(1 - first[-1])
     assert len(passing) == len(SIZES) * len(SHAPES) * 16
     # The promise is not kept by never answering.
@@ -146,7 +141,7 @@ def unkept(version, dimension):
         if max(version.distance_of(models), version.distance_of(other)) < 0:
             continue
         epsilon, delta = version.claimed
-        distance = hockey_stick(version.points(models, grid), version.points(other, grid), epsilon)
+        distance = exact_delta(version.points(models, grid), version.points(other, grid), epsilon)
         found.append(distance > delta * (1 + 1e-9))
     return np.array(found)
 
@@ -181,6 +176,6 @@ def test_the_whole_published_output_breaks_its_claim(lemma, m, gap):
             reached = [version.distance_of(models), version.distance_of(other)]
             if reached[0] != reached[1]:
                 outputs = version.output(models, grid), version.output(other, grid)
-                worst[i] = max(worst[i], hockey_stick(*outputs, epsilon))
+                worst[i] = max(worst[i], exact_delta(*outputs, epsilon))
     assert worst[0] > 100 * delta
     assert worst[1] <= delta

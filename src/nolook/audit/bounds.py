@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincinv, ndtri
 
-__all__ = ["CONFIDENCE", "Event", "best_event", "epsilon_bound", "mu_bound"]
+__all__ = ["CONFIDENCE", "Event", "best_event", "epsilon_bound", "limits", "mu_bound"]
 
 #: With at least this probability a bound is not above the truth.
 CONFIDENCE = 1.0 - 1e-5
@@ -51,9 +51,7 @@ class Event:
         return int(np.count_nonzero(inside))
 
 
-def epsilon_bound(
-    first: Vector, second: Vector, delta: float = 0.0, *, outcomes: bool = False
-) -> float:
+def epsilon_bound(first: Vector, second: Vector, delta: float = 0.0) -> float:
     """Bound epsilon from below at a delta, from draws on two neighbouring tables.
 
     Parameters
@@ -62,8 +60,6 @@ def epsilon_bound(
         Any score of each output, the same function for both; independent draws.
     delta : float
         The claimed one.
-    outcomes : bool, default=False
-        Whether the numbers only name outputs, so that events are sets of them.
 
     Returns
     -------
@@ -71,8 +67,6 @@ def epsilon_bound(
         At least 0; above the true epsilon with probability at most 1e-5.
     """
     choosing, counting = _halves(first, second)
-    if outcomes:
-        choosing, counting = _scored(choosing, choosing), _scored(counting, choosing)
     event = best_event(*choosing, delta)
     return float(_epsilon(*_limits(event, counting), delta))
 
@@ -117,12 +111,14 @@ def best_event(first: Vector, second: Vector, delta: float | None) -> Event:
     ordered = np.sort(first), np.sort(second)
     best, found = -math.inf, Event(0.0, above=True, swapped=False)
     for above in (True, False):
-        side = "left" if above else "right"
-        below = [np.searchsorted(scores, thresholds, side=side) for scores in ordered]
+        below = [
+            np.searchsorted(scores, thresholds, side="left" if above else "right")
+            for scores in ordered
+        ]
         counts = [size - part if above else part for size, part in zip(sizes, below, strict=True)]
         for swapped in (False, True):
             (likely, rare), (n, m) = (counts[::-1], sizes[::-1]) if swapped else (counts, sizes)
-            low, high = _lower_limit(likely, n), _upper_limit(rare, m)
+            low, high = limits(likely, n)[0], limits(rare, m)[1]
             shown = _mu(low, high) if delta is None else _epsilon(low, high, delta)
             place = int(np.argmax(shown))
             if shown[place] > best:
@@ -137,39 +133,30 @@ def _halves(first: Vector, second: Vector) -> tuple[tuple[Vector, Vector], tuple
     return (first[:middle], second[:other]), (first[middle:], second[other:])
 
 
-def _scored(draws: tuple[Vector, Vector], choosing: tuple[Vector, Vector]) -> tuple[Vector, Vector]:
-    """Replace outputs by their likelihood ratio among the draws that choose the event."""
-    names = np.unique(np.concatenate(choosing))
-    places = [np.searchsorted(names, own) for own in choosing]
-    counts = [np.bincount(own, minlength=len(names)) + 1.0 for own in places]
-    # An output never seen while choosing stands between the others.
-    ratios = np.append(np.log(counts[0] / counts[1]), 0.0)
-
-    def score(own: Vector) -> Vector:
-        place = np.searchsorted(names, own)
-        known = names[np.minimum(place, len(names) - 1)] == own
-        ratio: Vector = ratios[np.where(known, place, len(names))]
-        return ratio
-
-    return score(draws[0]), score(draws[1])
-
-
 def _limits(event: Event, draws: tuple[Vector, Vector]) -> tuple[Vector, Vector]:
     likely, rare = event.counts(*draws)
     n, m = (len(draws[1]), len(draws[0])) if event.swapped else (len(draws[0]), len(draws[1]))
-    return _lower_limit(np.array(likely), n), _upper_limit(np.array(rare), m)
+    return limits(np.array(likely), n)[0], limits(np.array(rare), m)[1]
 
 
-def _lower_limit(count: NDArray[np.int64], draws: int) -> Vector:
+def limits(count: NDArray[np.int64], draws: int) -> tuple[Vector, Vector]:
+    """Return the exact limits of probabilities (Clopper and Pearson), both at once to 1e-5.
+
+    Parameters
+    ----------
+    count : ndarray of int64
+        How often each event was seen.
+    draws : int
+
+    Returns
+    -------
+    lower, upper : ndarray of float64
+    """
     tail = (1.0 - CONFIDENCE) / 2
-    limit: Vector = betaincinv(np.maximum(count, 1), draws - count + 1.0, tail)
-    return np.where(count > 0, limit, 0.0)
-
-
-def _upper_limit(count: NDArray[np.int64], draws: int) -> Vector:
-    tail = (1.0 - CONFIDENCE) / 2
-    limit: Vector = betaincinv(count + 1.0, np.maximum(draws - count, 1), 1.0 - tail)
-    return np.where(count < draws, limit, 1.0)
+    seen, missed = np.maximum(count, 1), np.maximum(draws - count, 1)
+    lower = np.where(count > 0, betaincinv(seen, draws - count + 1.0, tail), 0.0)
+    upper = np.where(count < draws, betaincinv(count + 1.0, missed, 1.0 - tail), 1.0)
+    return lower, upper
 
 
 def _epsilon(likely: Vector, rare: Vector, delta: float) -> Vector:

@@ -19,6 +19,7 @@ import typer
 from typer.main import get_command
 
 import nolook
+from nolook.cli._audit import audit
 from nolook.cli._calibration import calibration
 from nolook.cli._ecdf import ecdf
 from nolook.cli._fit import fit
@@ -38,7 +39,7 @@ app = typer.Typer(
     help="Private linear models of tables nobody may look at, with nothing to set but the budget.",
     add_completion=False,
 )
-for _command in (fit, select, predict, ecdf, quantiles, roc, calibration):
+for _command in (fit, select, predict, ecdf, quantiles, roc, calibration, audit):
     app.command()(_command)
 app.add_typer(ledger_app, name="ledger")
 

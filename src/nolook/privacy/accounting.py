@@ -146,7 +146,7 @@ def total_delta(events: Sequence[Event], epsilon: float) -> float:
         return basic
     if len(events) == 1 and SampledGaussianEvent not in kinds:
         return basic
-    return min(basic, _distribution_delta(events, epsilon))
+    return min(basic, _distribution_delta(tuple(events), epsilon))
 
 
 def guarantee(
@@ -251,7 +251,8 @@ def _basic_delta(events: Sequence[Event], epsilon: float) -> float:
     return min(1.0, math.fsum(deltas))
 
 
-def _distribution_delta(events: Sequence[Event], epsilon: float) -> float:
+@lru_cache(maxsize=64)
+def _distribution_delta(events: tuple[Event, ...], epsilon: float) -> float:
     """Compose pessimistic privacy-loss distributions (dp-accounting); 1 if they reach too far."""
     sampled = [event for event in events if isinstance(event, SampledGaussianEvent)]
     others = [event for event in events if isinstance(event, _WITH_EPSILON)]

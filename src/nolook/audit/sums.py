@@ -1,0 +1,229 @@
+"""Audited: sums with Gaussian noise, of histograms, moments and gradients, and a Gaussian tree."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolook.audit.case import Case, one_by_one, projected
+from nolook.kernels.histogram import magnitude_counts
+from nolook.kernels.moments import UNIT
+from nolook.privacy.guarantee import Relation
+from nolook.privacy.mechanisms.binary_tree import tree_gaussian
+from nolook.privacy.mechanisms.gaussian import gaussian_release, symmetric_gaussian_release
+from nolook.privacy.noise import ByteSource
+from nolook.statistics.clipped_gradients import (
+    ClippedGradients,
+    gradient_radius,
+    gradient_sensitivity,
+)
+from nolook.statistics.design_moments import (
+    DesignMoments,
+    eigenvalue_sensitivity,
+    gram_sensitivity,
+    product_sensitivity,
+    smallest_eigenvalue,
+)
+from nolook.statistics.histograms import Histograms, histograms_sensitivity
+from nolook.statistics.moments import MomentMatrix, moment_sensitivity
+from nolook.statistics.residual_products import RESIDUAL_UNIT, ResidualProducts, grid_model
+
+__all__ = ["cases"]
+
+Integers: TypeAlias = NDArray[np.int64]
+Matrix: TypeAlias = NDArray[np.float64]
+
+_ROW_UNIT = 2**10  # of rows of a design
+
+
+def cases(mu: float) -> tuple[Case, ...]:
+    """Return the cases at a parameter of Gaussian differential privacy.
+
+    Parameters
+    ----------
+    mu : float
+
+    Returns
+    -------
+    tuple of Case
+    """
+    return (
+        _vector_case(
+            mu,
+            "histograms",
+            "a row more: a bin of each of three columns",
+            ("gaussian_release", "histograms_sensitivity"),
+            (_histograms([3.0, -1e9, 0.0]), _histograms()),
+            histograms_sensitivity(3, "add-remove"),
+        ),
+        _vector_case(
+            mu,
+            "histograms-replace",
+            "a row moved to other bins in all three columns",
+            ("gaussian_release", "histograms_sensitivity"),
+            (_histograms([3.0, -1e9, 0.0]), _histograms([-3.0, 1e300, 1e-9])),
+            histograms_sensitivity(3, "replace"),
+            "replace",
+        ),
+        _matrix_case(
+            mu,
+            "moments",
+            "a row of the largest norm more",
+            ("symmetric_gaussian_release", "moment_sensitivity"),
+            (_moments([2.0, -2.0, 2.0]), _moments()),
+            moment_sensitivity(_RADIUS, "add-remove"),
+        ),
+        _matrix_case(
+            mu,
+            "moments-replace",
+            "a row replaced by one at a right angle to it",
+            ("symmetric_gaussian_release", "moment_sensitivity"),
+            (_moments([1.0], UNIT**2), _moments([-1.0], UNIT**2)),
+            moment_sensitivity(UNIT**2, "replace"),
+            "replace",
+        ),
+        _matrix_case(
+            mu,
+            "design-gram",
+            "a row of the largest norm more",
+            ("symmetric_gaussian_release", "gram_sensitivity"),
+            (_design(_ONE_ROW).gram, _design(_NO_ROW).gram),
+            gram_sensitivity(_ROW_UNIT**2),
+        ),
+        _vector_case(
+            mu,
+            "design-products",
+            "a row of the largest norm with the largest label more",
+            ("gaussian_release", "product_sensitivity"),
+            (_design(_ONE_ROW).products, _design(_NO_ROW).products),
+            product_sensitivity(_ROW_UNIT**2, _ROW_UNIT),
+        ),
+        _vector_case(
+            mu,
+            "smallest-eigenvalue",
+            "a row of the largest norm in the only direction that had none",
+            ("gaussian_release", "eigenvalue_sensitivity"),
+            (_eigenvalue(_BOTH_ROWS), _eigenvalue(_ONE_ROW)),
+            eigenvalue_sensitivity(_ROW_UNIT**2, 2),
+        ),
+        _vector_case(
+            mu,
+            "residual-products",
+            "a row of the largest norm with a residual beyond the clipping",
+            ("gaussian_release", "product_sensitivity"),
+            (_residuals(_ONE_ROW), _residuals(_NO_ROW)),
+            product_sensitivity(_ROW_UNIT**2, RESIDUAL_UNIT),
+        ),
+        _vector_case(
+            mu,
+            "clipped-gradients",
+            "a row with a gradient beyond the clipping",
+            ("gaussian_release", "gradient_sensitivity"),
+            (_gradients(_ONE_ROW), _gradients(_NO_ROW)),
+            gradient_sensitivity(gradient_radius(1.0)),
+        ),
+        _tree_case(mu, "add-remove", "gaussian-tree", "a value in the second of four cells"),
+        _tree_case(
+            mu,
+            "replace",
+            "gaussian-tree-replace",
+            "a value moved from the second of four cells to the last",
+        ),
+    )
+
+
+def _vector_case(
+    mu: float,
+    name: str,
+    neighbours: str,
+    covers: tuple[str, ...],
+    pair: tuple[NDArray[np.object_] | Integers, NDArray[np.object_] | Integers],
+    sensitivity: float,
+    relation: Relation = "add-remove",
+) -> Case:
+    first, second = (np.ravel(each).astype(np.int64) for each in pair)
+
+    def release(values: Integers, source: ByteSource) -> NDArray[np.object_] | Integers:
+        return gaussian_release(values, sensitivity, mu, source)
+
+    return Case(name, neighbours, relation, "mu", mu, covers, projected(release, first, second))
+
+
+def _matrix_case(
+    mu: float,
+    name: str,
+    neighbours: str,
+    covers: tuple[str, ...],
+    pair: tuple[NDArray[np.object_], NDArray[np.object_]],
+    sensitivity: int,
+    relation: Relation = "add-remove",
+) -> Case:
+    # Entries off the diagonal count twice and have half the variance: weights of the best test.
+    shift = (pair[0] - pair[1]).astype(np.float64)
+
+    def one(table: int, source: ByteSource) -> float:
+        noisy = symmetric_gaussian_release(pair[table], sensitivity, mu, source)
+        return float(np.sum(noisy.astype(np.float64) * shift))
+
+    return Case(name, neighbours, relation, "mu", mu, covers, one_by_one(one))
+
+
+def _histograms(*rows: list[float]) -> Integers:
+    histograms = Histograms(magnitude_counts)
+    for row in rows:
+        histograms.update(np.array(row)[:, np.newaxis])
+    return histograms.value(3)
+
+
+_RADIUS = 3 * (2 * UNIT) ** 2
+
+
+def _moments(row: list[float] | None = None, radius: int = _RADIUS) -> NDArray[np.object_]:
+    columns = 1 if radius == UNIT**2 else 3
+    statistic = MomentMatrix(columns, radius)
+    if row is not None:
+        statistic.update(np.array(row)[:, np.newaxis] * UNIT)
+    return statistic.value
+
+
+# Rows of a design as columns: none, one of the largest norm, one more at a right angle to it.
+_NO_ROW = np.empty((2, 0))
+_ONE_ROW = np.array([[float(_ROW_UNIT)], [0.0]])
+_BOTH_ROWS = np.array([[_ROW_UNIT, 0.0], [0.0, _ROW_UNIT]])
+
+
+def _design(rows: Matrix) -> DesignMoments:
+    labels = np.full(rows.shape[1], float(_ROW_UNIT))
+    return DesignMoments(2, _ROW_UNIT**2, _ROW_UNIT).update(rows, labels)
+
+
+def _eigenvalue(rows: Matrix) -> Integers:
+    return np.array([smallest_eigenvalue(_design(rows).gram)])
+
+
+def _residuals(rows: Matrix) -> NDArray[np.object_]:
+    kept = ResidualProducts(2, _ROW_UNIT**2, _ROW_UNIT, RESIDUAL_UNIT)
+    kept.update(rows, np.full(rows.shape[1], 1e9))
+    return kept.value(*grid_model(np.zeros(2), _ROW_UNIT**2))
+
+
+def _gradients(rows: Matrix) -> NDArray[np.object_]:
+    kept = ClippedGradients(2, _ROW_UNIT, gradient_radius(1.0))
+    kept.update(rows, np.full(rows.shape[1], 1e9))
+    chosen = [np.ones(rows.shape[1], dtype=np.bool_)] if rows.shape[1] else []
+    return kept.value(chosen, *grid_model(np.zeros(2), _ROW_UNIT**2))
+
+
+def _tree_case(mu: float, relation: Relation, name: str, neighbours: str) -> Case:
+    cells = np.array([[0, 1, 0, 0], [0, 0, 0, 1 if relation == "replace" else 0]])
+    shift = np.cumsum(cells[0] - cells[1])
+    # The best linear test weighs by the inverse of the noise's covariance: shared nodes.
+    shared = np.array([[3, 2, 1, 1], [2, 3, 1, 1], [1, 1, 3, 2], [1, 1, 2, 3]])
+    weights = np.linalg.solve(shared, shift)
+
+    def one(table: int, source: ByteSource) -> float:
+        return float(tree_gaussian(cells[table], mu, relation, source) @ weights)
+
+    return Case(name, neighbours, relation, "mu", mu, ("tree_gaussian",), one_by_one(one))

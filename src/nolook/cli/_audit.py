@@ -1,0 +1,72 @@
+"""``nolook audit``: draw releases from neighbouring tables, and bound what a record changes."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nolook._validation import check_epsilon, check_random_state
+from nolook.cli._options import QuietOption, RandomStateOption
+from nolook.cli._release import console
+from nolook.errors import ParameterError
+from nolook.report.files import check_outputs, write_text
+
+__all__ = ["audit"]
+
+_ALL = "all"
+_LEAST_RUNS = 100
+
+
+def audit(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[NAME]...", help="Releases to audit, or `all`; without any, their list."
+        ),
+    ] = None,
+    runs: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Draws on each table; by default a full audit's."),
+    ] = None,
+    epsilon: Annotated[
+        float, typer.Option(metavar="E", help="Privacy parameter the mechanisms run with.")
+    ] = 1.0,
+    output: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A Markdown page of the findings.")
+    ] = None,
+    random_state: RandomStateOption = None,
+    quiet: QuietOption = False,
+) -> None:
+    """Bound the privacy loss of releases from below; no table of yours is read."""
+    check_epsilon(epsilon, "--epsilon")
+    check_random_state(random_state, "--random-state")
+    if runs is not None and runs < _LEAST_RUNS:
+        raise ParameterError(f"--runs is {runs}; expected at least {_LEAST_RUNS}")
+    if output is not None:
+        check_outputs([("--output", output)])
+    from nolook.audit.catalogue import catalogue
+    from nolook.audit.findings import audit_all
+    from nolook.report.audit_file import audit_page, print_cases, print_finding
+
+    cases = catalogue(epsilon)
+    if not names:
+        print_cases(console(), list(cases.values()))
+        return
+    unknown = next((name for name in names if name not in {*cases, _ALL}), None)
+    if unknown is not None:
+        raise ParameterError(
+            f"NAME is {unknown!r}; expected a release from the list (see nolook audit)"
+        )
+    wanted = list(cases) if _ALL in names else list(dict.fromkeys(names))
+    findings = []
+    for finding in audit_all(wanted, epsilon, runs, random_state, os.cpu_count() or 1):
+        findings.append(finding)
+        if not quiet:
+            print_finding(console(), finding)
+    if output is not None:
+        write_text(output, audit_page(findings))
+    if any(finding.verdict != "kept" for finding in findings):
+        raise typer.Exit(1)

@@ -1,0 +1,130 @@
+"""Findings of an audit as a Markdown page and as a table in the terminal."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+from nolook.report._console import empty_table
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from nolook.audit.case import Case
+    from nolook.audit.findings import Finding
+
+__all__ = ["audit_page", "print_cases", "print_finding"]
+
+_LIBRARIES = ("nolook", "numpy", "scipy", "numba", "dp-accounting")
+_COLUMNS = ("release", "relation", "claim", "shown by draws", "exact", "power", "draws", "verdict")
+
+_INTRODUCTION = """\
+Every release is drawn many times from two neighbouring tables, which are chosen so that one record
+tells most. What the draws show of the privacy loss is a bound from below:
+
+- **shown by draws**: the loss is larger than this with probability 1 - 1e-5. The event is chosen on
+  one half of the draws and counted on the other (Clopper-Pearson). A number above the claim would
+  be a fault.
+- **exact**: the loss of the two exact output distributions, where they can be computed without the
+  mechanism's code. The draws must then also follow these distributions (chi-square, 1e-6).
+- **power**: the larger of both over the claim. Below 0.6 an audit of a mechanism would count as too
+  weak; where no pair of tables can show more, the case states its own limit. Whole estimators show
+  less, since a table's budget is split over their parts, and state what they show.
+
+Claims in epsilon hold at the delta given, or 0; claims in mu are those of Gaussian differential
+privacy. Repeat it with `make audit`, or one release with `nolook audit NAME`.
+"""
+
+
+def audit_page(findings: Sequence[Finding]) -> str:
+    """Return findings as a page of Markdown.
+
+    Parameters
+    ----------
+    findings : sequence of Finding
+        In any order.
+
+    Returns
+    -------
+    str
+    """
+    today = datetime.now(tz=UTC).date().isoformat()
+    libraries = ", ".join(f"{name} {version(name)}" for name in _LIBRARIES)
+    shown = sorted(findings, key=lambda finding: (finding.case.runs, finding.case.name))[::-1]
+    broken = sum(finding.verdict != "kept" for finding in shown)
+    lines = [
+        "# Audit of the guarantees",
+        "",
+        f"{today}: {len(shown)} cases, {broken} of them not kept.",
+        f"{libraries}; Python {platform.python_version()}.",
+        "",
+        _INTRODUCTION,
+        _row(_COLUMNS),
+        _row(["---"] * len(_COLUMNS)),
+        *(_row(_cells(finding)) for finding in shown),
+        "",
+        "## The pairs of tables",
+        "",
+        _row(("release", "audits", "the second table has, or the records differ by")),
+        _row(["---"] * 3),
+        *(
+            _row((finding.case.name, ", ".join(finding.case.covers), finding.case.neighbours))
+            for finding in shown
+        ),
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def print_finding(console: Console, finding: Finding) -> None:
+    """Print one finding on a line.
+
+    Parameters
+    ----------
+    console : Console
+    finding : Finding
+    """
+    name, relation, claim, bound, exact, power, draws, verdict = _cells(finding)
+    console.print(
+        f"{name} ({relation}): {claim}; shown {bound}, exact {exact}, power {power}, "
+        f"{draws} draws: {verdict}",
+        highlight=False,
+        markup=False,
+        soft_wrap=True,
+    )
+
+
+def print_cases(console: Console, cases: Sequence[Case]) -> None:
+    """Print the names of all cases, and what they audit.
+
+    Parameters
+    ----------
+    console : Console
+    cases : sequence of Case
+    """
+    table = empty_table("Releases", ("name", "audits"))
+    for case in cases:
+        table.add_row(case.name, ", ".join(case.covers))
+    console.print(table)
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _cells(finding: Finding) -> tuple[str, ...]:
+    case = finding.case
+    claim = f"{case.measure} {case.claim:.4g}" + (f", delta {case.delta:g}" if case.delta else "")
+    return (
+        case.name,
+        case.relation,
+        claim,
+        f"{finding.bound:.3f}",
+        "-" if finding.exact is None else f"{finding.exact:.3f}",
+        f"{finding.power:.2f}",
+        f"{finding.runs:,}",
+        finding.verdict,
+    )

@@ -1,0 +1,184 @@
+"""The audit: its bounds hold and are tight, its laws are right, every release is in it."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import nolook
+from nolook.audit import bounds, laws
+from nolook.audit.case import Case
+from nolook.audit.catalogue import catalogue
+from nolook.audit.findings import audit
+from nolook.privacy.noise import SeededSource
+from tests.privacy.mechanisms import all_mechanisms
+
+CASES = catalogue()
+MECHANISMS = [name for name, case in CASES.items() if not hasattr(nolook, name)]
+ESTIMATORS = [name for name in CASES if hasattr(nolook, name)]
+# A full audit takes some forty times as long.
+QUICK, QUICK_FITS = 5_000, 25
+# Of the claim, that a quick audit shows by draws: without laws nothing else shows a fault.
+SHOWN = 0.4
+
+
+def normal(mean, draws, seed):
+    return np.random.default_rng(seed).normal(mean, 1.0, draws)
+
+
+@pytest.mark.parametrize(("count", "draws"), [(0, 10), (1, 10), (10, 10), (37, 1000), (999, 1000)])
+def test_limits_are_those_of_clopper_and_pearson(count, draws):
+    exact = stats.binomtest(count, draws).proportion_ci(bounds.CONFIDENCE, method="exact")
+    assert bounds.limits(np.array(count), draws) == pytest.approx((exact.low, exact.high))
+
+
+@pytest.mark.parametrize("mu", [0.2, 1.0, 3.0])
+def test_a_gaussian_shift_is_found_from_below(mu):
+    bound = bounds.mu_bound(normal(mu, 100_000, 0), normal(0.0, 100_000, 1))
+    assert 0.7 * mu < bound <= mu
+
+
+@pytest.mark.parametrize("delta", [0.0, 0.01, 0.2])
+def test_epsilon_of_a_gaussian_shift_is_found_from_below(delta):
+    first, second = normal(1.0, 100_000, 0), normal(0.0, 100_000, 1)
+    # The best event at a threshold: above it with p on one table, with q on the other.
+    thresholds = np.linspace(-3.0, 3.0, 601)
+    p, q = stats.norm.sf(thresholds - 1.0), stats.norm.sf(thresholds)
+    possible = np.log(np.maximum(p - delta, 1e-12) / q).max()
+    assert 0.0 < bounds.epsilon_bound(first, second, delta) <= possible
+
+
+def test_equal_tables_show_nothing():
+    same = normal(0.0, 50_000, 0), normal(0.0, 50_000, 1)
+    assert bounds.mu_bound(*same) == 0.0
+    assert bounds.epsilon_bound(*same) == 0.0
+
+
+def test_an_event_likelier_on_the_second_table_is_found_too():
+    few = np.zeros(10_000)
+    often = (np.arange(10_000) % 2).astype(float)
+    assert bounds.epsilon_bound(few, often) == bounds.epsilon_bound(often, few) > 5.0
+
+
+@pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.law])
+@pytest.mark.parametrize("parameter", [0.5, 1.0, 2.0])
+def test_exact_laws_keep_the_claim_and_come_close_to_it(name, parameter):
+    case = catalogue(parameter)[name]
+    first, second = case.law()
+    assert first.sum() == pytest.approx(1.0, abs=1e-9)
+    assert second.sum() == pytest.approx(1.0, abs=1e-9)
+    exact = laws.exact_epsilon(first, second, case.delta)
+    assert case.power * case.claim <= exact <= case.claim * (1.0 + 1e-9)
+
+
+def test_exact_epsilon_is_the_smallest_for_its_delta():
+    first, second = np.array([0.5, 0.3, 0.2]), np.array([0.2, 0.3, 0.5])
+    assert laws.exact_epsilon(first, second) == pytest.approx(np.log(2.5))
+    epsilon = laws.exact_epsilon(first, second, 0.1)
+    assert laws.exact_delta(first, second, epsilon) == pytest.approx(0.1)
+    assert laws.exact_epsilon(np.array([1.0, 0.0]), np.array([0.0, 1.0]), 0.5) == np.inf
+
+
+def test_a_tree_law_is_that_of_sums_of_independent_noise():
+    cells, scale, limit = (1, 0, 2, 0), 0.8, 2
+    generator = np.random.default_rng(0)
+    ratio = np.exp(-1 / scale)
+    draws = 200_000
+    noise = generator.geometric(1 - ratio, (7, draws)) - generator.geometric(1 - ratio, (7, draws))
+    root, pairs, leaves = noise[0], noise[1:3], noise[3:]
+    counts = np.cumsum(cells)[:, None] + root + pairs[[0, 0, 1, 1]] + leaves
+    places = (counts.clip(-limit, limit) + limit).T @ (5 ** np.arange(4)[::-1])
+    assert laws.fit_chance(places, laws.tree_law(cells, scale, limit)) > 1e-6
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_a_quick_audit_of_a_mechanism_finds_what_is_promised_kept(name):
+    case = replace(CASES[name], power=0.0)
+    found = audit(case, SeededSource(1), QUICK)
+    assert found.verdict == "kept"
+    if case.law is None and CASES[name].power:
+        assert found.power > SHOWN
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_a_quick_audit_of_an_estimator_finds_what_is_promised_kept(name):
+    assert audit(CASES[name], SeededSource(1), QUICK_FITS).verdict == "kept"
+
+
+def fake(claim=1.0, measure="mu", power=0.6, law=None, wrong=0.0):
+    """Return a case of Gaussian noise with mu 1, or of a fair coin and one that falls 3 of 4."""
+
+    def draw(runs, source):
+        uniform = source.words(2 * runs).reshape(2, runs) / 2**64
+        if law is None:
+            return stats.norm.ppf(uniform[0]) + 1.0, stats.norm.ppf(uniform[1])
+        return (uniform[0] < 0.5 + wrong) * 1.0, (uniform[1] < 0.75) * 1.0
+
+    return Case(
+        "fake", "", "add-remove", measure, claim, (), draw, law=law, runs=20_000, power=power
+    )
+
+
+def coins():
+    return np.array([0.5, 0.5]), np.array([0.25, 0.75])
+
+
+@pytest.mark.parametrize(
+    ("case", "verdict"),
+    [
+        (fake(), "kept"),
+        (fake(claim=0.7), "broken"),
+        (fake(claim=2.0), "too weak"),
+        (fake(law=coins, measure="epsilon", claim=0.7), "kept"),
+        (fake(law=coins, measure="epsilon", claim=0.6), "broken"),
+        (fake(law=coins, measure="epsilon", claim=0.7, wrong=0.1), "not the law"),
+        (fake(law=coins, measure="epsilon", claim=2.0), "too weak"),
+    ],
+)
+def test_verdicts(case, verdict):
+    assert audit(case, SeededSource(0)).verdict == verdict
+
+
+def test_a_quick_audit_is_not_called_too_weak():
+    assert audit(fake(claim=2.0), SeededSource(0), 1_000).verdict == "kept"
+
+
+def covered():
+    return {name for case in CASES.values() for name in case.covers}
+
+
+def test_every_mechanism_is_audited():
+    assert {name.rpartition(".")[2] for name in all_mechanisms()} <= covered()
+
+
+def test_every_estimator_is_audited():
+    public = (getattr(nolook, name) for name in nolook.__all__)
+    estimators = {
+        each.__name__ for each in public if inspect.isclass(each) and hasattr(each, "fit")
+    }
+    assert {*estimators, "quantiles"} <= covered()
+
+
+def test_audited_at_many_draws():
+    assert all(CASES[name].runs >= 200_000 for name in MECHANISMS if CASES[name].power)
+    assert all(case.runs >= 2_000 for case in CASES.values())
+
+
+def test_the_committed_audit_is_of_every_case_and_found_nothing_broken(project_root: Path):
+    page = (project_root / "docs" / "audit.md").read_text(encoding="utf-8")
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in page.splitlines()
+        if line.startswith("| ")
+    ]
+    found = {row[0]: row for row in rows if len(row) == 8}
+    assert set(CASES) <= set(found)
+    for name, case in CASES.items():
+        assert found[name][7] == "kept"
+        assert int(found[name][6].replace(",", "")) >= case.runs
+        assert float(found[name][5]) >= round(case.power, 2)
