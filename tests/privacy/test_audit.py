@@ -164,8 +164,9 @@ def test_every_estimator_is_audited():
     assert {*estimators, "quantiles"} <= covered()
 
 
-def test_audited_at_many_draws():
-    assert all(CASES[name].runs >= 200_000 for name in MECHANISMS if CASES[name].power)
+def test_where_no_law_is_known_many_draws_tell():
+    known = {name for name in MECHANISMS if CASES[name].law or not CASES[name].power}
+    assert all(CASES[name].runs >= 200_000 for name in MECHANISMS if name not in known)
     assert all(case.runs >= 2_000 for case in CASES.values())
 
 

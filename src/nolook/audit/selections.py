@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from functools import partial
+from functools import cache, partial
 from typing import TypeAlias
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from nolook.algorithms.kendall_selection import kendall_selection
 from nolook.algorithms.screening import covariance_scores, rank_scores, screen
 from nolook.algorithms.sublasso import lasso_selection
-from nolook.audit.case import Case, Vector, one_by_one
+from nolook.audit.case import FEWER_RUNS, Case, Vector, one_by_one
 from nolook.audit.laws import canonical_law, exponential_law, peeling_law
 from nolook.privacy.mechanisms.exponential import exponential_choice
 from nolook.privacy.mechanisms.top_k import canonical_lipschitz, peeling
@@ -42,7 +42,7 @@ def cases(epsilon: float) -> tuple[Case, ...]:
     -------
     tuple of Case
     """
-    pure = partial(Case, relation="add-remove", measure="epsilon", claim=epsilon)
+    pure = partial(Case, relation="add-remove", measure="epsilon", claim=epsilon, runs=FEWER_RUNS)
     return (
         pure(
             name="exponential-mechanism",
@@ -170,6 +170,7 @@ def _ordered(epsilon: float, chance: float) -> int:
     return round((20 if chance == 1.0 else 30) / epsilon)
 
 
+@cache
 def _ranks(rows: int, table: int) -> Table:
     X = np.column_stack([np.arange(rows), np.zeros(rows)])
     y = np.arange(rows, dtype=np.float64)
@@ -210,13 +211,18 @@ def _ones_and_rows(epsilon: float) -> tuple[int, int]:
     return ones, 40 * ones
 
 
-def _covariance_screening(epsilon: float, table: int, source: ByteSource) -> float:
+@cache
+def _ones(epsilon: float, table: int) -> Table:
     ones, rows = _ones_and_rows(epsilon)
     X, y = np.zeros((rows, 2)), np.zeros(rows)
     X[:ones, 0] = y[:ones] = 1.0
     if table:
         X, y = np.vstack([X, [0.0, 1.0]]), np.append(y, 1.0)
-    scores = covariance_scores(table_from_arrays(X, y), np.zeros(3), np.ones(3))
+    return table_from_arrays(X, y)
+
+
+def _covariance_screening(epsilon: float, table: int, source: ByteSource) -> float:
+    scores = covariance_scores(_ones(epsilon, table), np.zeros(3), np.ones(3))
     return float(screen(scores, 1, epsilon, "peeling", source)[0])
 
 
@@ -230,14 +236,20 @@ def _covariance_laws(epsilon: float) -> tuple[Vector, Vector]:
 _PER_BLOCK = 30  # rows: nearly never does a block lack either kind
 
 
-def _votes(epsilon: float, table: int, source: ByteSource) -> float:
+@cache
+def _agreeing(blocks: int, table: int) -> Table:
     # Half of the rows are ones: every block votes for the first column.
-    blocks = _lead(epsilon)
     X, y = np.zeros((_PER_BLOCK * blocks, 2)), np.zeros(_PER_BLOCK * blocks)
     X[::2, 0] = y[::2] = 1.0
     if table:
         X, y = np.vstack([X, [0.0, 1e6]]), np.append(y, 1e6)
-    chosen = lasso_selection(table_from_arrays(X, y), 1, epsilon, blocks, 0.1, source)
+    return table_from_arrays(X, y)
+
+
+def _votes(epsilon: float, table: int, source: ByteSource) -> float:
+    blocks = _lead(epsilon)
+    rows = _agreeing(blocks, table)
+    chosen = lasso_selection(rows, 1, epsilon, blocks, 0.1, source)
     return float(chosen[0])
 
 

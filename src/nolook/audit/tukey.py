@@ -13,7 +13,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from nolook.audit.case import Case, Vector, one_by_one
+from nolook.audit.case import FEWER_RUNS, Case, Vector, one_by_one
 from nolook.audit.laws import all_points, passing_chance, point_law
 from nolook.privacy.mechanisms.propose_test_release import (
     distance_scale,
@@ -59,6 +59,7 @@ def cases(epsilon: float) -> tuple[Case, ...]:
             ("passes_test",),
             one_by_one(partial(_test, epsilon)),
             law=partial(_test_laws, epsilon),
+            runs=FEWER_RUNS,
         ),
         *(
             Case(
@@ -71,6 +72,7 @@ def cases(epsilon: float) -> tuple[Case, ...]:
                 one_by_one(partial(_tukey, epsilon, d)),
                 delta=_DELTA,
                 law=partial(_tukey_laws, epsilon, d),
+                runs=FEWER_RUNS,
             )
             for d in (1, 2)
         ),

@@ -290,15 +290,17 @@ def block_votes(
     -------
     ndarray of int64, shape (features,)
     """
-    cut = starts.size // 2 if rows.size >= _WORTH_THREADS else 0
-    halves = [starts[: cut + 1], starts[cut:]]
     votes = np.zeros((2, rows.shape[1] - 1), dtype=np.int64)
-    with ThreadPoolExecutor(2) as threads:
-        work = [
-            threads.submit(_count_votes, rows, half, penalty, k, own)
-            for half, own in zip(halves, votes, strict=True)
-        ]
-    for done in work:
-        done.result()
+    if rows.size < _WORTH_THREADS:
+        _count_votes(rows, starts, penalty, k, votes[0])
+    else:
+        cut = starts.size // 2
+        with ThreadPoolExecutor(2) as threads:
+            work = [
+                threads.submit(_count_votes, rows, half, penalty, k, own)
+                for half, own in zip((starts[: cut + 1], starts[cut:]), votes, strict=True)
+            ]
+        for done in work:
+            done.result()
     total: NDArray[np.int64] = votes.sum(axis=0)
     return total
