@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import math
 import operator
+import os
 from collections.abc import Iterable
 from numbers import Integral, Real
+from pathlib import Path
 
 from nolook.errors import ParameterError
 
@@ -20,6 +22,7 @@ __all__ = [
     "check_epsilon",
     "check_fraction",
     "check_names",
+    "check_path",
     "check_random_state",
 ]
 
@@ -187,6 +190,32 @@ def check_count(value: object, name: str, most: int) -> int:
     if number is None or not 1 <= number <= most:
         raise _refusal(name, value, f"an integer from 1 to {most}", f"for example {name}=100")
     return number
+
+
+def check_path(path: object, example: str) -> Path:
+    """Return the path of a file.
+
+    Parameters
+    ----------
+    path : str or path-like
+    example : str
+        A name to show in the message.
+
+    Returns
+    -------
+    Path
+
+    Raises
+    ------
+    ParameterError
+        If it is something else.
+    """
+    if not isinstance(path, str | os.PathLike):
+        raise ParameterError(
+            f"path is a value of type {type(path).__name__}; expected the path of a file "
+            f"(for example {example!r})"
+        )
+    return Path(path)
 
 
 def check_random_state(value: object, name: str = "random_state") -> int | None:

@@ -37,9 +37,9 @@ class TooSlow(BaseException):
 
 
 def inputs(quick: int) -> settings:
-    """Settings for so many inputs, 50 times as many in the long version; always the same ones."""
+    """Settings for so many inputs, 40 times as many in the long version; always the same ones."""
     return settings(
-        max_examples=50 * quick if LONG else quick,
+        max_examples=40 * quick if LONG else quick,
         derandomize=True,
         database=None,
         deadline=None,

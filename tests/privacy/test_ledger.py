@@ -494,3 +494,10 @@ def test_a_ledger_belongs_to_its_thread_and_its_process(path, monkeypatch):
             ledger.reserve(Budget(0.1), **ADD_REMOVE)
     with pytest.raises(LedgerError, match="closed"):
         ledger.history()
+
+
+def test_a_path_that_is_none_is_named_by_its_type():
+    with pytest.raises(ParameterError, match="path is a value of type NoneType; expected the path"):
+        Ledger(None)
+    with pytest.raises(ParameterError, match="path is a value of type int; expected the path"):
+        Ledger.create(7, Budget(1.0, 0.0), name="seven")

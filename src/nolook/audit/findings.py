@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing import get_context
 from typing import Literal, TypeAlias
 from zlib import crc32
@@ -116,7 +117,7 @@ def audit_all(
     random_state: int | None,
     workers: int,
 ) -> Iterator[Finding]:
-    """Audit cases in processes of their own, and yield each finding when it is there.
+    """Audit cases, several in processes of their own, and yield each finding when it is there.
 
     Parameters
     ----------
@@ -135,12 +136,14 @@ def audit_all(
     Finding
     """
     cases = catalogue(parameter)
+    ask = partial(_figures, parameter=parameter, runs=runs, random_state=random_state)
+    if len(names) == 1 or workers == 1:
+        yield from (Finding(cases[name], *ask(name)) for name in names)
+        return
     # The longest first, so that none is left over at the end.
     names = sorted(names, key=lambda name: -cases[name].runs)
     with ProcessPoolExecutor(min(workers, len(names)), get_context("spawn")) as processes:
-        pending = {
-            processes.submit(_figures, name, parameter, runs, random_state): name for name in names
-        }
+        pending = {processes.submit(ask, name): name for name in names}
         for done in as_completed(pending):
             yield Finding(cases[pending[done]], *done.result())
 

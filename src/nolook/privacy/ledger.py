@@ -11,11 +11,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 from types import TracebackType
 from typing import Self, get_args
 
-from nolook._validation import check_choice
+from nolook._validation import check_choice, check_path
 from nolook.errors import BudgetExceededError, LedgerError, ParameterError
 from nolook.privacy._ledger_file import (
     Contents,
@@ -33,6 +32,8 @@ from nolook.privacy._ledger_file import (
 from nolook.privacy.guarantee import Budget, PrivacyGuarantee, Relation
 
 __all__ = ["Amount", "Ledger", "LedgerEntry", "Reservation", "amount_text", "charge", "require"]
+
+_EXAMPLE = "people.ledger"
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +127,7 @@ class Ledger:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path)
+        self.path = check_path(path, _EXAMPLE)
         with plainly(self.path):
             if not self.path.is_file():
                 raise LedgerError(
@@ -176,7 +177,7 @@ class Ledger:
             If the file exists or cannot be written.
         """
         check_choice("relation", relation, get_args(Relation))
-        place = Path(path)
+        place = check_path(path, _EXAMPLE)
         check_cost(budget, "budget")
         check_line(name, "name")
         with plainly(place):

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import nolook
-from nolook.errors import ModelFileError, ParameterError
+from nolook._validation import check_path
+from nolook.errors import ModelFileError
 from nolook.estimators.ecdf import ECDF
 from nolook.estimators.pipeline import PrivatePipeline
 from nolook.report._model_content import model_content, model_from
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from nolook.report.selectors import Model
 
 __all__ = ["load", "save"]
+
+_EXAMPLE = "people.model.json"
 
 # A kind of file: its format and schema version.
 _MODEL, _PIPELINE = ("nolook-model", 2), ("nolook-model", 3)
@@ -57,7 +59,7 @@ def save(model: Model | ECDF, path: str | os.PathLike[str]) -> None:
     NolookError
         If the file cannot be written.
     """
-    place = _place(path)
+    place = check_path(path, _EXAMPLE)
     if isinstance(model, PrivatePipeline):
         kind, content = _PIPELINE, pipeline_content(model)
     elif isinstance(model, ECDF):
@@ -70,15 +72,6 @@ def save(model: Model | ECDF, path: str | os.PathLike[str]) -> None:
         "nolook_version": nolook.__version__,
     }
     write_json(place, head | content)
-
-
-def _place(path: object) -> Path:
-    if not isinstance(path, str | os.PathLike):
-        raise ParameterError(
-            f"path is a value of type {type(path).__name__}; expected the path of a file "
-            "(for example 'people.model.json')"
-        )
-    return Path(path)
 
 
 def load(path: str | os.PathLike[str]) -> Model | ECDF:
@@ -100,7 +93,7 @@ def load(path: str | os.PathLike[str]) -> Model | ECDF:
         If there is no such file, or it is damaged, was edited into something impossible, or was
         written in a format this version does not know.
     """
-    place = _place(path)
+    place = check_path(path, _EXAMPLE)
     try:
         document = parse(read(place))
         return _reader(document)(document)
