@@ -3,8 +3,8 @@
 
 PYTHON ?= python3
 VENV ?= .venv
-# Flags for pytest, for example: make test PYTEST_FLAGS="-n 2 -x"
-PYTEST_FLAGS ?=
+# Flags for pytest: by default a worker for every core.
+PYTEST_FLAGS ?= -n auto
 
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
@@ -15,7 +15,7 @@ READY := $(VENV)/.nolook-installed
 DEMO_TABLE := examples/data/diamonds_onehot_log.parquet
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check lint format types layers proofs changelog lock clean
+.PHONY: help setup demo test audit check lint format types layers proofs changelog lock clean
 
 help: ## Show the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST)
@@ -40,6 +40,10 @@ demo: $(READY) ## Fit a private linear model of the diamonds table
 
 test: $(READY) ## Run the whole test suite
 	@$(BIN)/python -m pytest $(PYTEST_FLAGS)
+
+audit: $(READY) ## Attack guarantees, ledgers and readers at length (hours)
+	@$(BIN)/nolook audit all --output docs/audit.md
+	@NOLOOK_LONG=1 $(BIN)/python -m pytest -n auto tests/privacy/test_ledger_faults.py tests/hostile
 
 check: lint types layers proofs ## Everything the continuous integration checks but the tests
 

@@ -124,6 +124,25 @@ def test_bad_parameters_cost_nothing(row, parameter, value, tmp_path):
 
 
 @every_row
+@pytest.mark.parametrize("exponent", [6, 16, 24, 30, 31, 32, 36, 40, 44, 60, 70, 100, 1074])
+def test_a_budget_too_small_for_any_noise_is_refused_before_it_is_spent(row, exponent, tmp_path):
+    epsilon = math.ldexp(1.0, -exponent)
+    budget, relation = (
+        nolook.Budget(1.0, 1e-6),
+        row.make().get_params().get("relation", "add-remove"),
+    )
+    with nolook.Ledger.create(tmp_path / "a.ledger", budget, name="a", relation=relation) as ledger:
+        try:
+            row.make(epsilon=epsilon).fit(*row.data(40, 0), ledger=ledger)
+        except nolook.ParameterError as error:
+            refusal = str(error)
+        else:
+            refusal = ""
+        assert len(ledger.history()) == (not refusal)
+        assert not refusal or ("epsilon" in refusal and exponent > 6)
+
+
+@every_row
 def test_clone_keeps_parameters_only(row):
     fitted = row.make(epsilon=2.0, random_state=5).fit(*row.data(20, 0))
     again = clone(fitted)

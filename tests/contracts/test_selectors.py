@@ -150,6 +150,21 @@ def test_bad_parameters_cost_nothing(row, parameter, value, tmp_path):
 
 
 @every_selector
+@pytest.mark.parametrize("exponent", [6, 16, 24, 30, 31, 32, 36, 40, 44, 60, 70, 100, 1074])
+def test_a_budget_too_small_for_any_noise_is_refused_before_it_is_spent(row, exponent, tmp_path):
+    epsilon = math.ldexp(1.0, -exponent)
+    with nolook.Ledger.create(tmp_path / "a.ledger", nolook.Budget(1.0, 1e-6), name="a") as ledger:
+        try:
+            row.make(2, epsilon=epsilon).fit(*data(40), ledger=ledger)
+        except nolook.ParameterError as error:
+            refusal = str(error)
+        else:
+            refusal = ""
+        assert len(ledger.history()) == (not refusal)
+        assert not refusal or ("epsilon" in refusal and exponent > 6)
+
+
+@every_selector
 def test_a_column_of_texts_is_named(row):
     X, y = data(20)
     frame = pd.DataFrame(X, columns=list("abcde")).assign(c="text")

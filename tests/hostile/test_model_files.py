@@ -83,7 +83,7 @@ def edited(draw, document):
             holder = holder[step]
         kind = draw(st.sampled_from(["value", "value", "value", "drop", "rename", "copy"]))
         if kind == "value":
-            holder[key] = draw(VALUES)
+            holder[key] = copy.deepcopy(draw(VALUES))  # edits must not reach the next example
         elif kind == "drop":
             del holder[key]
         elif isinstance(holder, dict):

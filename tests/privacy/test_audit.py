@@ -19,8 +19,8 @@ from nolook.privacy.noise import SeededSource
 from tests.privacy.mechanisms import all_mechanisms
 
 CASES = catalogue()
-MECHANISMS = [name for name, case in CASES.items() if not hasattr(nolook, name)]
-ESTIMATORS = [name for name in CASES if hasattr(nolook, name)]
+ESTIMATORS = [name for name, case in CASES.items() if hasattr(nolook, case.covers[0])]
+MECHANISMS = [name for name in CASES if name not in ESTIMATORS]
 # A full audit takes some forty times as long.
 QUICK, QUICK_FITS = 5_000, 25
 # Of the claim, that a quick audit shows by draws: without laws nothing else shows a fault.

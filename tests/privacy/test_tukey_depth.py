@@ -189,3 +189,10 @@ def test_models_all_alike_get_the_ordinary_answer(m, d):
     found = [point.tolist() for point in released if point is not None]
     assert all(point == [5] * d for point in found)
     assert len(found) == (30 if m >= 50 else len(found))
+
+
+@pytest.mark.parametrize("epsilon", [2.0**-70, 1e-30, 5e-324])
+def test_noise_that_would_have_to_be_cut_is_refused(epsilon):
+    assert distance_scale(2.0**-69) >= 2.0**69
+    with pytest.raises(ParameterError, match="epsilon is .* expected more than 2\\*\\*-70"):
+        distance_scale(epsilon)

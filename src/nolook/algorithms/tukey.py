@@ -35,6 +35,7 @@ from nolook.algorithms.noisy_ridge import nearest_moments
 from nolook.algorithms.rows_bound import rows_margin
 from nolook.algorithms.scaling import ROUNDS, Scaling, find_scaling, scaling_events
 from nolook.algorithms.tukey_models import models_needed
+from nolook.errors import ParameterError
 from nolook.kernels.block_models import add_block_moments, block_models, least_squares_models
 from nolook.kernels.moments import UNIT, integer_rows
 from nolook.privacy.accounting import gaussian_mu
@@ -72,6 +73,7 @@ _ROWS_SHARE = 0.05  # of epsilon, for the bound on the number of rows
 _BASIS_SHARE = 0.25  # of epsilon, for scales and second moments
 _DELTA_SHARE = 0.5  # of delta, for the same
 _ROOM = 1.0 - 2.0**-40  # for the rounding of these shares
+_SMALLEST_EPSILON = 2.0**-32
 _LARGEST_SHARE = 32.0  # more epsilon for a part would change nothing but the size of numbers
 
 _MARGIN = 1.15  # block models have heavier tails than the normal ones of the table
@@ -134,7 +136,17 @@ def tukey_plan(budget: Budget, basis: BasisName, *, auto: bool) -> TukeyPlan:
     Returns
     -------
     TukeyPlan
+
+    Raises
+    ------
+    ParameterError
+        If the budget is too small for any noise.
     """
+    if budget.epsilon < _SMALLEST_EPSILON:
+        raise ParameterError(
+            f"epsilon is {budget.epsilon!r}; expected a larger one (its noise would exceed any "
+            "table)"
+        )
     rows = _ROWS_SHARE * budget.epsilon if auto else 0.0
     if basis == "raw":
         return TukeyPlan(basis, rows, 0.0, (budget.epsilon - rows) * _ROOM, budget.delta)

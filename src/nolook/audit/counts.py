@@ -73,15 +73,13 @@ def cases(epsilon: float) -> tuple[Case, ...]:
             partial(_moved_value, epsilon),
             law=partial(_moved_laws, epsilon),
         ),
-        Case(
-            "group-sums",
-            "a positive row at the right border of a group",
-            "add-remove",
-            "epsilon",
-            epsilon,
-            ("laplace_release", "excess_sensitivities"),
-            partial(_group, epsilon),
-        ),
+        *_trees(epsilon),
+        *_built_on_counts(epsilon),
+    )
+
+
+def _trees(epsilon: float) -> tuple[Case, ...]:
+    return (
         _tree_case(
             epsilon,
             "add-remove",
@@ -109,6 +107,20 @@ def cases(epsilon: float) -> tuple[Case, ...]:
             "tree-of-4-replace",
             "a value moved from the second of four cells to the last: two nodes move",
             ((0, 1, 0, 0), (0, 0, 0, 1)),
+        ),
+    )
+
+
+def _built_on_counts(epsilon: float) -> tuple[Case, ...]:
+    return (
+        Case(
+            "group-sums",
+            "a positive row at the right border of a group",
+            "add-remove",
+            "epsilon",
+            epsilon,
+            ("laplace_release", "excess_sensitivities"),
+            partial(_group, epsilon),
         ),
         Case(
             "range-search",

@@ -40,7 +40,7 @@ def cases() -> tuple[Case, ...]:
     tuple of Case
     """
     mu = gaussian_mu(nolook.Budget(_EPSILON, _DELTA))
-    far, order = _far_row(), _against_the_order()
+    far = _far_row()
     return (
         _case("QuantileScaler", _whole(nolook.QuantileScaler), _FAR, far, _center, mu),
         _case("LinearRegression", _whole(nolook.LinearRegression), _FAR, far, _slope, mu),
@@ -61,6 +61,14 @@ def cases() -> tuple[Case, ...]:
             far,
             _slope,
         ),
+        *_selectors(),
+        *_distributions(),
+    )
+
+
+def _selectors() -> tuple[Case, ...]:
+    order = _against_the_order()
+    return (
         _case("PrivatePipeline", _whole(_pipeline), _ORDER, order, _chosen),
         _case("KendallSelector", _pure(nolook.KendallSelector, k=1), _ORDER, order, _chosen),
         _case("SISSelector", _pure(nolook.SISSelector, k=1), _ORDER, order, _chosen),
@@ -71,11 +79,23 @@ def cases() -> tuple[Case, ...]:
             _turned_vote(),
             _chosen,
         ),
+    )
+
+
+def _distributions() -> tuple[Case, ...]:
+    return (
         _case(
             "ECDF",
             _pure(nolook.ECDF, grid=nolook.LinearGrid(0.0, 1.0, 1.0)),
             "a value more in the first of two cells",
             ((np.zeros(3),), (np.zeros(4),)),
+            _first_cell,
+        ),
+        _case(
+            "ECDF-replace",
+            _pure(nolook.ECDF, grid=nolook.LinearGrid(0.0, 1.0, 1.0), relation="replace"),
+            "a value moved from the first of two cells to the second",
+            ((np.array([0.0, 0.0, 0.0]),), (np.array([0.0, 0.0, 1.0]),)),
             _first_cell,
         ),
         _case(
@@ -90,6 +110,13 @@ def cases() -> tuple[Case, ...]:
             _pure(nolook.ROCCurve, grid=nolook.LinearGrid(0.0, 1.0, 1.0)),
             "a positive row more with the lowest score",
             _scored(),
+            _first_rate,
+        ),
+        _case(
+            "ROCCurve-replace",
+            _pure(nolook.ROCCurve, grid=nolook.LinearGrid(0.0, 1.0, 1.0), relation="replace"),
+            "the label of a row with the lowest score",
+            _relabelled(),
             _first_rate,
         ),
         _case(
@@ -119,6 +146,7 @@ def _case(
     mu: float | None = None,
 ) -> Case:
     """Return the case of one estimator, whose promise is its budget or the `mu` of that."""
+    relation = make.keywords.get("relation", "add-remove")
 
     def one(table: int, source: ByteSource) -> float:
         seed = int(source.words(1)[0])
@@ -127,10 +155,10 @@ def _case(
     return Case(
         name,
         neighbours,
-        "add-remove",
+        relation,
         "epsilon" if mu is None else "mu",
         make.keywords["epsilon"] if mu is None else mu,
-        (name,),
+        (name.removesuffix("-replace"),),
         one_by_one(one),
         delta=0.0 if mu is not None else make.keywords.get("delta", 0.0),
         runs=_RUNS,
@@ -194,6 +222,13 @@ def _two_ends(low: int) -> Vector:
 def _scored() -> Tables:
     scores, labels = np.repeat([0.0, 1.0], 4), np.tile([0, 1], 4)
     return (scores, labels), (np.append(scores, 0.0), np.append(labels, 1))
+
+
+def _relabelled() -> Tables:
+    scores, labels = np.repeat([0.0, 1.0], 4), np.tile([0, 1], 4)
+    changed = labels.copy()
+    changed[0] = 1
+    return (scores, labels), (scores, changed)
 
 
 def _center(fitted: Any) -> float:  # noqa: ANN401

@@ -42,7 +42,7 @@ def cases(epsilon: float) -> tuple[Case, ...]:
     -------
     tuple of Case
     """
-    pure = partial(Case, relation="add-remove", measure="epsilon", claim=epsilon, runs=FEWER_RUNS)
+    pure = _pure(epsilon)
     return (
         pure(
             name="exponential-mechanism",
@@ -65,6 +65,17 @@ def cases(epsilon: float) -> tuple[Case, ...]:
             draw=one_by_one(partial(_lipschitz, epsilon)),
             law=partial(_lipschitz_laws, epsilon),
         ),
+        *_selectors(epsilon),
+    )
+
+
+def _pure(epsilon: float) -> partial[Case]:
+    return partial(Case, relation="add-remove", measure="epsilon", claim=epsilon, runs=FEWER_RUNS)
+
+
+def _selectors(epsilon: float) -> tuple[Case, ...]:
+    pure = _pure(epsilon)
+    return (
         pure(
             name="kendall-selection",
             neighbours="a row against the order in the best of two columns, with it in the other",

@@ -84,6 +84,19 @@ def cases(mu: float) -> tuple[Case, ...]:
             moment_sensitivity(UNIT**2, "replace"),
             "replace",
         ),
+        *_designs(mu),
+        _tree_case(mu, "add-remove", "gaussian-tree", "a value in the second of four cells"),
+        _tree_case(
+            mu,
+            "replace",
+            "gaussian-tree-replace",
+            "a value moved from the second of four cells to the last",
+        ),
+    )
+
+
+def _designs(mu: float) -> tuple[Case, ...]:
+    return (
         _matrix_case(
             mu,
             "design-gram",
@@ -123,13 +136,6 @@ def cases(mu: float) -> tuple[Case, ...]:
             ("gaussian_release", "gradient_sensitivity"),
             (_gradients(_ONE_ROW), _gradients(_NO_ROW)),
             gradient_sensitivity(gradient_radius(1.0)),
-        ),
-        _tree_case(mu, "add-remove", "gaussian-tree", "a value in the second of four cells"),
-        _tree_case(
-            mu,
-            "replace",
-            "gaussian-tree-replace",
-            "a value moved from the second of four cells to the last",
         ),
     )
 

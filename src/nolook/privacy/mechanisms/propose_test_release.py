@@ -10,6 +10,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 import numpy as np
 
 from nolook._validation import check_delta, check_epsilon
+from nolook.errors import ParameterError
 from nolook.privacy.noise import LARGEST_SCALE, SMALLEST_SCALE, ByteSource, discrete_laplace
 
 __all__ = ["distance_scale", "passes_test", "passing_threshold"]
@@ -28,9 +29,16 @@ def distance_scale(epsilon: float) -> float:
     Returns
     -------
     float
+
+    Raises
+    ------
+    ParameterError
+        If no noise is large enough.
     """
     exact = _UP.divide(Decimal(1), Decimal(check_epsilon(epsilon)))
-    return min(max(float(np.nextafter(float(exact), np.inf)), SMALLEST_SCALE), LARGEST_SCALE)
+    if exact >= LARGEST_SCALE:
+        raise ParameterError(f"epsilon is {epsilon!r}; expected more than 2**-70")
+    return max(float(np.nextafter(float(exact), np.inf)), SMALLEST_SCALE)
 
 
 def passing_threshold(epsilon: float, delta: float) -> int:
