@@ -43,7 +43,7 @@ def held(table, kind):
     holders = {"pandas": as_pandas, "arrow in pandas": as_pandas_of_arrow, "polars": pl.from_arrow}
     try:
         return holders[kind](table) if kind in holders else Stream(table)
-    except Exception:  # noqa: BLE001 -- the other library's own limits
+    except (Exception, pl.exceptions.PanicException):  # noqa: BLE001 -- the other library's own limits
         return table
 
 

@@ -194,5 +194,5 @@ def test_models_all_alike_get_the_ordinary_answer(m, d):
 @pytest.mark.parametrize("epsilon", [2.0**-70, 1e-30, 5e-324])
 def test_noise_that_would_have_to_be_cut_is_refused(epsilon):
     assert distance_scale(2.0**-69) >= 2.0**69
-    with pytest.raises(ParameterError, match="epsilon is .* expected more than 2\\*\\*-70"):
+    with pytest.raises(ParameterError, match=r"epsilon is .* expected more than 2\*\*-70"):
         distance_scale(epsilon)
