@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 import pytest
 
 import nolook
@@ -47,3 +48,22 @@ def test_paths_are_texts_or_paths(path):
         nolook.load(path)
     with pytest.raises(ParameterError, match="path is a value of type"):
         nolook.save(nolook.QuantileScaler(), path)
+
+
+def test_a_frame_over_which_polars_panics_is_refused():
+    class Panics:
+        def __arrow_c_stream__(self, requested_schema=None):
+            raise pl.exceptions.PanicException("a cell")
+
+    with pytest.raises(nolook.TableError, match="gives no readable Arrow stream") as caught:
+        nolook.read_table(Panics())
+    assert "a cell" not in repr(caught.value.__context__) + str(caught.value)
+
+
+def test_an_interruption_is_no_panic():
+    class Interrupted:
+        def __arrow_c_stream__(self, requested_schema=None):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        nolook.read_table(Interrupted())

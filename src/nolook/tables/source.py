@@ -132,8 +132,13 @@ def attempt(message: str, action: Callable[P, T], *args: P.args, **kwargs: P.kwa
 
     A library's own message may quote a cell, so it is neither repeated nor chained.
     """
-    with suppress(Exception):
-        return action(*args, **kwargs)
+    try:
+        with suppress(Exception):
+            return action(*args, **kwargs)
+    except BaseException as error:
+        # Polars panics over some types; a panic is no Exception, nor is an interruption.
+        if type(error).__module__ != "pyo3_runtime":
+            raise
     raise TableError(message)
 
 
