@@ -60,6 +60,13 @@ def test_a_frame_over_which_polars_panics_is_refused():
     assert "a cell" not in repr(caught.value.__context__) + str(caught.value)
 
 
+def test_a_polars_frame_with_a_null_character_in_a_name_does_not_end_the_process():
+    with pytest.raises(nolook.TableError, match="gives no readable Arrow stream"):
+        nolook.read_table(pl.DataFrame({"a\0": [1.0]}))
+    with pytest.raises(nolook.TableError, match="gives no readable Arrow stream"):
+        nolook.read_table(pl.DataFrame({"a": [{"b\0": 1.0}]}))
+
+
 def test_an_interruption_is_no_panic():
     class Interrupted:
         def __arrow_c_stream__(self, requested_schema=None):

@@ -42,7 +42,14 @@ def cases() -> tuple[Case, ...]:
     mu = gaussian_mu(nolook.Budget(_EPSILON, _DELTA))
     far = _far_row()
     return (
-        _case("QuantileScaler", _whole(nolook.QuantileScaler), _FAR, far, _center, mu),
+        _case(
+            "QuantileScaler",
+            _whole(nolook.QuantileScaler),
+            "one more of two equal rows",
+            ((np.full((2, 1), 1.5),), (np.full((3, 1), 1.5),)),
+            _scale,
+            mu,
+        ),
         _case("LinearRegression", _whole(nolook.LinearRegression), _FAR, far, _slope, mu),
         _case("AdaSSPRegressor", _whole(nolook.AdaSSPRegressor), _FAR, far, _slope, mu),
         _case(
@@ -101,9 +108,9 @@ def _distributions() -> tuple[Case, ...]:
         _case(
             "quantiles",
             _pure(_Quantiles),
-            "a value more at one of two ends",
-            ((_two_ends(8),), (_two_ends(9),)),
-            _median,
+            "a value below all others",
+            ((np.ones((8, 1)),), (np.append(np.ones(8), 0.0)[:, np.newaxis],)),
+            _low_quantile,
         ),
         _case(
             "ROCCurve",
@@ -182,14 +189,14 @@ class _Quantiles:
     def __init__(self, epsilon: float, random_state: int) -> None:
         self._ask = partial(
             nolook.quantiles,
-            p=[0.5],
-            grids={"x0": nolook.LinearGrid(0.0, 1.0, 0.25)},
+            p=[0.1],
+            grids={"x0": nolook.LinearGrid(0.0, 1.0, 1.0)},
             epsilon=epsilon,
             random_state=random_state,
         )
 
     def fit(self, values: Vector) -> nolook.Quantiles:
-        """Return the medians."""
+        """Return the first deciles."""
         return self._ask(values)
 
 
@@ -215,10 +222,6 @@ def _turned_vote() -> Tables:
     return (X, y), (np.vstack([X, [0.0, 1e6]]), np.append(y, 1e6))
 
 
-def _two_ends(low: int) -> Vector:
-    return np.repeat([[0.0], [1.0]], [low, 8], axis=0)
-
-
 def _scored() -> Tables:
     scores, labels = np.repeat([0.0, 1.0], 4), np.tile([0, 1], 4)
     return (scores, labels), (np.append(scores, 0.0), np.append(labels, 1))
@@ -231,8 +234,8 @@ def _relabelled() -> Tables:
     return (scores, labels), (scores, changed)
 
 
-def _center(fitted: Any) -> float:  # noqa: ANN401
-    return float(fitted.center_[0])
+def _scale(fitted: Any) -> float:  # noqa: ANN401
+    return float(fitted.scale_[0])
 
 
 def _slope(fitted: Any) -> float:  # noqa: ANN401
@@ -247,7 +250,7 @@ def _first_cell(fitted: Any) -> float:  # noqa: ANN401
     return float(fitted.cdf(0.0) * fitted.n_samples_)
 
 
-def _median(found: Any) -> float:  # noqa: ANN401
+def _low_quantile(found: Any) -> float:  # noqa: ANN401
     return float(np.ravel(found.values)[0])
 
 

@@ -99,7 +99,7 @@ def _selectors(epsilon: float) -> tuple[Case, ...]:
         ),
         pure(
             name="covariance-screening",
-            neighbours="a row at the other end of twenty columns",
+            neighbours="a row at the low end of the best column, and at the high end of the other",
             covers=("screen", "covariance_scores"),
             draw=one_by_one(partial(_covariance_screening, epsilon)),
             law=partial(_covariance_laws, epsilon),

@@ -32,7 +32,8 @@ tells most. What the draws show of the privacy loss is a bound from below:
   mechanism's code. The draws must then also follow these distributions (chi-square, 1e-6).
 - **power**: the larger of both over the claim. Below 0.6 an audit of a mechanism would count as too
   weak; where no pair of tables can show more, the case states its own limit. Whole estimators show
-  less, since a table's budget is split over their parts, and state what they show.
+  less, since their budget is split over parts, and have no limit: 0.00 means that so few fits
+  cannot show one row among hundreds, and the parts' own audits must speak.
 
 Claims in epsilon hold at the delta given, or 0; claims in mu are those of Gaussian differential
 privacy. Repeat it with `make audit`, or one release with `nolook audit NAME`.
@@ -53,7 +54,7 @@ def audit_page(findings: Sequence[Finding]) -> str:
     """
     today = datetime.now(tz=UTC).date().isoformat()
     libraries = ", ".join(f"{name} {version(name)}" for name in _LIBRARIES)
-    shown = sorted(findings, key=lambda finding: (finding.case.runs, finding.case.name))[::-1]
+    shown = sorted(findings, key=lambda finding: (-finding.case.runs, finding.case.name))
     broken = sum(finding.verdict != "kept" for finding in shown)
     lines = [
         "# Audit of the guarantees",

@@ -46,8 +46,11 @@ def from_frame(source: object) -> MemorySource | None:
         source = pa.Table.from_batches([source])
     if isinstance(source, pa.Table):
         return _from_arrow(source)
+    message = f"source of type {type(source).__name__} gives no readable Arrow stream of rows"
+    if _is_polars_frame(source):
+        # Its stream would end the process where a name holds a null character; this raises.
+        return _from_arrow(attempt(message, source.to_arrow))  # type: ignore[attr-defined]
     if hasattr(source, "__arrow_c_stream__"):
-        message = f"source of type {type(source).__name__} gives no readable Arrow stream of rows"
         return _from_arrow(attempt(message, pa.table, source))
     return None
 
@@ -84,6 +87,10 @@ def from_array(array: NDArray[Any], name: str) -> MemorySource:
         for i in range(array.shape[1])
     ]
     return MemorySource(_LABEL, columns, array.shape[0], [rows.finite])
+
+
+def _is_polars_frame(source: object) -> bool:
+    return type(source).__module__.startswith("polars") and type(source).__name__ == "DataFrame"
 
 
 def from_label(label: object, name: str = "y") -> MemorySource:
