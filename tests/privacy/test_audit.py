@@ -101,7 +101,7 @@ def test_a_quick_audit_of_a_mechanism_finds_what_is_promised_kept(name):
     case = replace(CASES[name], power=0.0)
     found = audit(case, SeededSource(1), QUICK)
     assert found.verdict == "kept"
-    if case.law is None and CASES[name].power:
+    if case.law is None and CASES[name].power >= 0.6:
         assert found.power > SHOWN
 
 
