@@ -40,14 +40,14 @@ def from_frame(source: object) -> MemorySource | None:
     """
     if _is_pandas(source, "DataFrame"):
         return _from_pandas(source)
-    if type(source).__module__.startswith("polars") and type(source).__name__ == "LazyFrame":
+    if _is_polars(source, "LazyFrame"):
         raise TableError("source is a lazy frame; expected its rows (call collect() first)")
     if isinstance(source, pa.RecordBatch):
         source = pa.Table.from_batches([source])
     if isinstance(source, pa.Table):
         return _from_arrow(source)
     message = f"source of type {type(source).__name__} gives no readable Arrow stream of rows"
-    if _is_polars_frame(source):
+    if _is_polars(source, "DataFrame"):
         # Its stream would end the process where a name holds a null character; this raises.
         return _from_arrow(attempt(message, source.to_arrow))  # type: ignore[attr-defined]
     if hasattr(source, "__arrow_c_stream__"):
@@ -87,10 +87,6 @@ def from_array(array: NDArray[Any], name: str) -> MemorySource:
         for i in range(array.shape[1])
     ]
     return MemorySource(_LABEL, columns, array.shape[0], [rows.finite])
-
-
-def _is_polars_frame(source: object) -> bool:
-    return type(source).__module__.startswith("polars") and type(source).__name__ == "DataFrame"
 
 
 def from_label(label: object, name: str = "y") -> MemorySource:
@@ -150,6 +146,10 @@ def join(left: MemorySource, label: MemorySource, name: str) -> MemorySource:
     columns = [*zip(left.columns, left.slicers, strict=True), (renamed, slicer)]
     finite = (*left.finite, *label.finite) if left.finite and label.finite else ()
     return MemorySource(left.label, columns, left.rows, finite)
+
+
+def _is_polars(source: object, kind: str) -> bool:
+    return type(source).__module__.startswith("polars") and type(source).__name__ == kind
 
 
 def _is_pandas(source: object, kind: str) -> bool:
