@@ -1,0 +1,9 @@
+"""Distributions of records that never leave their owners.
+
+Owners cut what they report in two, two servers add up what neither can read, and the analyst
+puts the noisy halves together; or any secure sum adds up vectors of counts.
+"""
+
+from __future__ import annotations
+
+__all__: list[str] = []

@@ -1,0 +1,188 @@
+"""A batch: the public description that owners, both servers and the analyst share.
+
+It fixes everything a release depends on but the reports: what is reported, the thresholds, the
+budget and the least number of reports. Its digest names it in every report and every answer, so
+nothing sent for one batch can serve another.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal, TypeAlias, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolook._validation import check_choice, check_count, check_epsilon
+from nolook.algorithms.grids import Grid, LinearGrid, LogGrid, grid_of_doubles
+from nolook.errors import ParameterError
+
+__all__ = ["FULL_LEVELS", "KINDS", "Batch", "Kind", "batch_from"]
+
+Kind: TypeAlias = Literal["ecdf", "roc", "hosmer-lemeshow"]
+
+#: What an owner's secret numbers are, one for each curve.
+KINDS: dict[str, tuple[str, ...]] = {
+    "ecdf": ("count",),
+    "roc": ("positive", "negative"),
+    "hosmer-lemeshow": ("positive", "negative", "probability"),
+}
+#: Up to 2^this many thresholds the servers compute whole curves; above, only counts asked for.
+FULL_LEVELS = 16
+
+_PROBABILITIES = LinearGrid(2.0**-10, 1.0, 2.0**-10)
+_FORMAT = 1
+_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
+_MOST_REPORTS = 2**31
+_GRIDS: dict[str, type[LinearGrid | LogGrid]] = {"linear": LinearGrid, "log": LogGrid}
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """The public parameters of one release from many owners.
+
+    Neighbours differ in one report (replacement): how many there are is known to the servers.
+
+    Parameters
+    ----------
+    name : str
+        Letters a to z, digits and hyphens, at most 64: it is part of addresses and file names.
+    kind : {"ecdf", "roc", "hosmer-lemeshow"}
+        A distribution, or what scores or probabilities are worth, for owners with a label.
+    epsilon : float
+        Privacy loss of all that is ever answered, above 0.
+    grid : LinearGrid, LogGrid or None, default=None
+        The thresholds. None needs no range, for "ecdf" only; for "hosmer-lemeshow" it must be None,
+        as probabilities have their own.
+    minimum : int, default=100
+        The least number of reports that is ever answered.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is out of range, or a curve would need more than 2^16 thresholds.
+    """
+
+    name: str
+    kind: Kind
+    epsilon: float
+    grid: LinearGrid | LogGrid | None = None
+    minimum: int = 100
+
+    def __post_init__(self) -> None:
+        _check_name(self.name)
+        check_choice("kind", self.kind, tuple(KINDS))
+        object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
+        object.__setattr__(self, "minimum", check_count(self.minimum, "minimum", _MOST_REPORTS))
+        if self.grid is not None and not isinstance(self.grid, LinearGrid | LogGrid):
+            raise ParameterError(
+                f"grid is a value of type {type(self.grid).__name__}; expected a LinearGrid, a "
+                "LogGrid or None (for example nolook.LinearGrid(0, 120, 1))"
+            )
+        if self.kind == "hosmer-lemeshow" and self.grid is not None:
+            raise ParameterError(
+                "grid is given for hosmer-lemeshow; expected None (probabilities have their own)"
+            )
+        if self.kind == "roc" and self.levels > FULL_LEVELS:
+            raise ParameterError(
+                f"grid has {len(self.points())} thresholds; expected at most 2**{FULL_LEVELS} for "
+                "an ROC curve (for example nolook.LinearGrid(1/256, 1, 1/256))"
+            )
+
+    @property
+    def curves(self) -> tuple[str, ...]:
+        """What is counted up to each threshold."""
+        return KINDS[self.kind]
+
+    @property
+    def levels(self) -> int:
+        """L, at least 1: the thresholds are the first of 2^L."""
+        return max(1, (len(self.points()) - 1).bit_length())
+
+    @property
+    def whole(self) -> bool:
+        """Whether the servers compute whole curves."""
+        return self.levels <= FULL_LEVELS
+
+    @property
+    def digest(self) -> bytes:
+        """SHA-256 of the canonical content, 32 bytes."""
+        text = json.dumps(self.content(), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode("ascii")).digest()
+
+    def points(self) -> NDArray[np.float64]:
+        """Return the thresholds, increasing, shape (points,)."""
+        return _points(self._grid())
+
+    def _grid(self) -> Grid:
+        if self.kind == "hosmer-lemeshow":
+            return _PROBABILITIES
+        return grid_of_doubles() if self.grid is None else self.grid
+
+    def content(self) -> dict[str, Any]:
+        """Return what a file says about the batch, fit for JSON."""
+        grid = None
+        if self.grid is not None:
+            kind = next(name for name, known in _GRIDS.items() if isinstance(self.grid, known))
+            grid = [kind, self.grid.low, self.grid.high, self.grid.step]
+        return {
+            "format": _FORMAT,
+            "name": self.name,
+            "kind": self.kind,
+            "relation": "replace",
+            "epsilon": self.epsilon,
+            "grid": grid,
+            "minimum": self.minimum,
+        }
+
+
+@lru_cache(maxsize=8)
+def _points(grid: Grid) -> NDArray[np.float64]:
+    points = grid.points()
+    points.flags.writeable = False
+    return points
+
+
+def batch_from(content: dict[str, Any]) -> Batch:
+    """Return the batch that a file's content describes.
+
+    Parameters
+    ----------
+    content : dict
+        As that of :meth:`Batch.content`.
+
+    Returns
+    -------
+    Batch
+
+    Raises
+    ------
+    ParameterError
+        If it is no such content.
+    """
+    wanted = {"format", "name", "kind", "relation", "epsilon", "grid", "minimum"}
+    if set(content) != wanted or content["format"] != _FORMAT or content["relation"] != "replace":
+        raise ParameterError(
+            f"the batch is not of format {_FORMAT}; expected what `nolook federated batch` writes"
+        )
+    grid = content["grid"]
+    if grid is not None:
+        known = isinstance(grid, list) and len(grid) == 4 and grid[0] in list(_GRIDS)
+        if not known or not all(type(end) in {int, float} for end in grid[1:]):
+            raise ParameterError(
+                'the batch has no grid; expected null or ["linear" or "log", low, high, step]'
+            )
+        grid = _GRIDS[grid[0]](*grid[1:])
+    kind = check_choice("kind", content["kind"], tuple(KINDS))
+    return Batch(content["name"], cast("Kind", kind), content["epsilon"], grid, content["minimum"])
+
+
+def _check_name(name: object) -> None:
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise ParameterError(
+            "name is no short word of a to z, digits and hyphens; expected one (ages-2026)"
+        )
