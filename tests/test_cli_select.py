@@ -221,10 +221,10 @@ def test_a_seed_repeats_a_pipeline_with_other_noise_for_each_step(here, cli):
 
 def test_a_private_test_that_fails_after_a_selection_leaves_nothing_but_the_charge(here, cli):
     words = fit("--select", "2", "--method", "tukey", "--ledger", "a.ledger", "--report", "r.html")
-    done = cli(*words[:5], "1", *words[6:])
+    done = cli(*words[:5], "0.2", *words[6:])  # far too little: at 1, one run in three succeeds
     assert (done.status, done.out, done.err.count("\n")) == (4, "", 1)
     assert new_names(here) == set()
-    assert spent(here) == (1.0, ["feature selection and regression"])
+    assert spent(here) == (0.2, ["feature selection and regression"])
 
 
 def refused(done: Result, *expected: str) -> None:
