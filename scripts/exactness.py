@@ -33,6 +33,8 @@ SOURCE = re.compile(r"^\| `(?P<source>[\w./]+\.py)` \| `[0-9a-f]*` \|$", re.MULT
 SECTION = re.compile(r"^## Exactness\n(?P<body>.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 CLAIM = re.compile(r"^`(?P<place>[\w.]+)` calls (?P<callees>`\w+`(?:, `\w+`)*): (?P<text>.+)$")
 NOISE = "privacy/noise.py"
+# The file that noise.py takes random bits from.
+SOURCES = "privacy/_sources.py"
 # Releases made-up tables to measure what that reveals; it never sees a user's.
 AUDITS = "audit/"
 # Compares uniform numbers with probabilities, on behalf of the sampler's file.
@@ -139,12 +141,12 @@ def module_name(file: str) -> str:
 
 
 def drawing_functions(package: Path) -> dict[str, set[str]]:
-    """Return, for each file of privacy/, its functions that take a source of random bits."""
+    """Return, for each file of privacy/, its functions that take a source or a key of random bits."""
     found = {}
     for file, tree in modules(package):
         if not file.startswith("privacy/"):
             continue
-        wanted = RANDOM if Path(file).name in COMPARING else {"source"}
+        wanted = RANDOM if Path(file).name in COMPARING else {"source", "key"}
         taking = {
             node.name
             for node in tree.body
@@ -252,7 +254,7 @@ def foreign(file: str, tree: ast.Module) -> list[str]:
             dotted[0] = names.get(dotted[0], dotted[0])
             if FOREIGN.match(".".join(dotted)):
                 whole.add(".".join(dotted))
-    if file in ELSEWHERE or file == NOISE:
+    if file in ELSEWHERE or file == SOURCES:
         return [] if whole else [f"{file}: takes no random numbers from elsewhere any more"]
     return [f"{file}: takes random numbers from {name}" for name in sorted(whole)]
 

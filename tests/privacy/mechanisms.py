@@ -17,6 +17,11 @@ from nolook.privacy import sampling
 from nolook.privacy.mechanisms.binary_tree import tree_gaussian, tree_laplace
 from nolook.privacy.mechanisms.exponential import exponential_choice
 from nolook.privacy.mechanisms.gaussian import gaussian_release, symmetric_gaussian_release
+from nolook.privacy.mechanisms.keyed_tree import (
+    keyed_laplace,
+    keyed_tree_laplace,
+    keyed_tree_laplace_at,
+)
 from nolook.privacy.mechanisms.laplace import laplace_release
 from nolook.privacy.mechanisms.propose_test_release import passes_test
 from nolook.privacy.mechanisms.top_k import canonical_lipschitz, peeling
@@ -30,11 +35,11 @@ from nolook.privacy.mechanisms.tukey_depth import (
 )
 from nolook.privacy.sampling import kept_records
 
-__all__ = ["MECHANISMS", "Row", "all_mechanisms"]
+__all__ = ["MECHANISMS", "PLACES", "Row", "all_mechanisms", "keyed"]
 
 
 def all_mechanisms() -> set[str]:
-    """Return every public function of the room that takes a source of random bits."""
+    """Return every public function of the room that takes a source or a key of random bits."""
     modules = [sampling]
     for module in pkgutil.iter_modules(room.__path__, f"{room.__name__}."):
         modules.append(importlib.import_module(module.name))
@@ -43,7 +48,7 @@ def all_mechanisms() -> set[str]:
         for module in modules
         for name in module.__all__
         if inspect.isfunction(getattr(module, name))
-        and "source" in inspect.signature(getattr(module, name)).parameters
+        and {"source", "key"} & set(inspect.signature(getattr(module, name)).parameters)
     }
 
 
@@ -80,7 +85,13 @@ def _restricted(models: np.ndarray, source: Any) -> list[int]:
     return restricted_tukey(columns, compute_volumes(columns), 6, Fraction(1, 2), source)
 
 
+def keyed(release: Callable[[Any, bytes], Any], values: np.ndarray, source: Any) -> np.ndarray:
+    """Release with a key of random bits, and read the result as signed numbers."""
+    return release(values.astype(np.uint64), source.words(4).tobytes()).view(np.int64)
+
+
 SCORES = np.array([3, 1, 4, 1, 5])
+PLACES = np.arange(2, dtype=np.uint64)
 CLOSE = SCORES + np.array([1, -1, -1, 1, -1])
 
 MECHANISMS = {
@@ -112,6 +123,28 @@ MECHANISMS = {
         lambda cells, source: tree_gaussian(cells, 2.0, "add-remove", source),
         np.array([5, 0]),
         np.array([6, 0]),
+        adds=True,
+    ),
+    "keyed_tree.keyed_laplace": Row(
+        lambda values, source: keyed(lambda x, k: keyed_laplace(x, 1, 1.0, k), values, source),
+        np.array([7]),
+        np.array([8]),
+        adds=True,
+    ),
+    "keyed_tree.keyed_tree_laplace": Row(
+        lambda values, source: keyed(
+            lambda x, k: keyed_tree_laplace(x, 2.0, "replace", k), values, source
+        ),
+        np.array([5, 6]),
+        np.array([6, 6]),
+        adds=True,
+    ),
+    "keyed_tree.keyed_tree_laplace_at": Row(
+        lambda values, source: keyed(
+            lambda x, k: keyed_tree_laplace_at(x, PLACES, 1, 2.0, "replace", k), values, source
+        ),
+        np.array([5, 6]),
+        np.array([6, 6]),
         adds=True,
     ),
     "exponential.exponential_choice": Row(

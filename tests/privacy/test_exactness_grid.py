@@ -24,12 +24,17 @@ from nolook.privacy.mechanisms import (
 )
 from nolook.privacy.mechanisms.binary_tree import tree_gaussian, tree_laplace
 from nolook.privacy.mechanisms.gaussian import gaussian_release, symmetric_gaussian_release
+from nolook.privacy.mechanisms.keyed_tree import (
+    keyed_laplace,
+    keyed_tree_laplace,
+    keyed_tree_laplace_at,
+)
 from nolook.privacy.mechanisms.laplace import laplace_release
 from nolook.privacy.noise import SeededSource
 from tests.contracts.distributions import DISTRIBUTIONS
 from tests.contracts.estimators import ESTIMATORS
 from tests.contracts.selectors import SELECTORS
-from tests.privacy.mechanisms import MECHANISMS, all_mechanisms
+from tests.privacy.mechanisms import MECHANISMS, PLACES, all_mechanisms, keyed
 
 every_mechanism = pytest.mark.parametrize("row", MECHANISMS.values(), ids=MECHANISMS)
 DRAWS = 1000
@@ -78,6 +83,17 @@ ADDING = {
     ),
     "binary_tree.tree_gaussian": lambda x, scale, source: tree_gaussian(
         x, 1 / scale, "add-remove", source
+    ),
+    "keyed_tree.keyed_laplace": lambda x, scale, source: keyed(
+        lambda shares, key: keyed_laplace(shares, 1, 1 / scale, key), x, source
+    ),
+    "keyed_tree.keyed_tree_laplace": lambda x, scale, source: keyed(
+        lambda shares, key: keyed_tree_laplace(shares, 1 / scale, "replace", key), x, source
+    ),
+    "keyed_tree.keyed_tree_laplace_at": lambda x, scale, source: keyed(
+        lambda shares, key: keyed_tree_laplace_at(shares, PLACES, 1, 1 / scale, "replace", key),
+        x,
+        source,
     ),
 }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nolook.audit import counts, estimators, selections, sums, tukey
+from nolook.audit import counts, estimators, keyed, selections, sums, tukey
 from nolook.audit.case import Case
 
 __all__ = ["catalogue"]
@@ -21,6 +21,6 @@ def catalogue(parameter: float = 1.0) -> dict[str, Case]:
     -------
     dict of str to Case
     """
-    mechanisms = (module.cases(parameter) for module in (counts, selections, tukey, sums))
+    mechanisms = (module.cases(parameter) for module in (counts, keyed, selections, tukey, sums))
     whole = (*(case for cases in mechanisms for case in cases), *estimators.cases())
     return {case.name: case for case in whole}

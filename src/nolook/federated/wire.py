@@ -103,7 +103,7 @@ def encode(batch: Batch, role: int, ids: Bytes, shares: Shares, keys: Bytes) -> 
     curves[:, :, _SHARE:] = keys
     reports[:, _CURVES_AT:-_DIGEST] = curves.reshape(n, -1)
     for report in reports:  # of the hash function's making: it takes one text at a time
-        digest = hashlib.sha256(report[:-_DIGEST]).digest()
+        digest = hashlib.sha256(report[:-_DIGEST].tobytes()).digest()
         report[-_DIGEST:] = np.frombuffer(digest, dtype=np.uint8)
     return reports
 

@@ -68,7 +68,8 @@ def keyed_laplace(shares: Shares, sensitivity: int, epsilon: float, key: bytes) 
     """
     scale = _scale(sensitivity, epsilon)
     noise = discrete_laplace(scale, len(shares), KeyedSource(key, b""))
-    return shares + noise.view(np.uint64)
+    noisy: Shares = shares + noise.view(np.uint64)
+    return noisy
 
 
 def keyed_tree_laplace(shares: Shares, epsilon: float, relation: Relation, key: bytes) -> Shares:
@@ -99,7 +100,7 @@ def keyed_tree_laplace(shares: Shares, epsilon: float, relation: Relation, key: 
         As there.
     """
     levels = len(shares).bit_length() - 1
-    if len(shares) != 1 << levels or levels > _MOST_LEVELS:
+    if len(shares).bit_count() != 1 or levels > _MOST_LEVELS:
         raise ParameterError(
             f"shares has {len(shares)} entries; expected a power of 2, at most 2**{_MOST_LEVELS}"
         )
@@ -109,7 +110,8 @@ def keyed_tree_laplace(shares: Shares, epsilon: float, relation: Relation, key: 
     above = nodes[:1]
     for level in range(1, levels + 1):
         above = np.repeat(above, 2) + nodes[2**level - 1 : 2 ** (level + 1) - 1]
-    return shares + above
+    noisy: Shares = shares + above
+    return noisy
 
 
 def keyed_tree_laplace_at(
@@ -154,8 +156,8 @@ def keyed_tree_laplace_at(
     blocks, where = np.unique(nodes // np.uint64(_BLOCK), return_inverse=True)
     drawn = np.stack([_block(int(block), scale, key) for block in blocks])
     noise = drawn[where.reshape(nodes.shape), nodes % np.uint64(_BLOCK)]
-    total: Shares = shares + noise.sum(axis=1, dtype=np.uint64)
-    return total
+    noisy: Shares = shares + noise.sum(axis=1, dtype=np.uint64)
+    return noisy
 
 
 def _scale(sensitivity: int, epsilon: float) -> float:

@@ -1,0 +1,107 @@
+"""Audited: noise that follows from a key, as seen by whoever holds the other server's share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolook.audit.case import FEWER_RUNS, Case, Draws, one_by_one
+from nolook.audit.laws import laplace_law, tree_law
+from nolook.privacy.mechanisms.binary_tree import tree_sensitivity
+from nolook.privacy.mechanisms.keyed_tree import (
+    keyed_laplace,
+    keyed_tree_laplace,
+    keyed_tree_laplace_at,
+)
+from nolook.privacy.noise import ByteSource
+
+__all__ = ["cases"]
+
+Shares: TypeAlias = NDArray[np.uint64]
+Release: TypeAlias = Callable[[Shares, bytes], Shares]
+
+_LIMIT = 10  # outcomes are clipped to -10..10: beyond, nothing is learned
+_COUNT = np.array([[1], [0]])
+#: Up to each threshold, for a value moved from the second of four cells to the last.
+_MOVED = np.array([[0, 1, 1, 1], [0, 0, 0, 1]])
+_CELLS = ((0, 1, 0, 0), (0, 0, 0, 1))
+
+
+def cases(epsilon: float) -> tuple[Case, ...]:
+    """Return the cases at a privacy parameter.
+
+    Parameters
+    ----------
+    epsilon : float
+
+    Returns
+    -------
+    tuple of Case
+    """
+    moved = "a value moved from the second of four cells to the last: two nodes move"
+    scale = tree_sensitivity(2, "replace") / epsilon
+    places = np.arange(4, dtype=np.uint64)
+    return (
+        Case(
+            "keyed-count",
+            "a row more",
+            "add-remove",
+            "epsilon",
+            epsilon,
+            ("keyed_laplace",),
+            _seen(lambda shares, key: keyed_laplace(shares, 1, epsilon, key), _COUNT),
+            law=lambda: (
+                laplace_law(1 / epsilon, 1, _LIMIT),
+                laplace_law(1 / epsilon, 0, _LIMIT),
+            ),
+            runs=FEWER_RUNS,
+        ),
+        *(
+            Case(
+                name,
+                moved,
+                "replace",
+                "epsilon",
+                epsilon,
+                (covered,),
+                _seen(release, _MOVED),
+                law=lambda: (
+                    tree_law(_CELLS[0], scale, _LIMIT),
+                    tree_law(_CELLS[1], scale, _LIMIT),
+                ),
+                runs=FEWER_RUNS,
+            )
+            for name, covered, release in (
+                (
+                    "keyed-tree-of-4",
+                    "keyed_tree_laplace",
+                    lambda shares, key: keyed_tree_laplace(shares, epsilon, "replace", key),
+                ),
+                (
+                    "keyed-tree-of-4-at",
+                    "keyed_tree_laplace_at",
+                    lambda shares, key: keyed_tree_laplace_at(
+                        shares, places, 2, epsilon, "replace", key
+                    ),
+                ),
+            )
+        ),
+    )
+
+
+def _seen(release: Release, exact: NDArray[np.int64]) -> Draws:
+    return one_by_one(partial(_outcome, release, exact.astype(np.uint64)))
+
+
+def _outcome(release: Release, exact: Shares, table: int, source: ByteSource) -> float:
+    """Share the sums out, release one share, and add the other: what its holder learns."""
+    known = source.words(exact.shape[1])
+    key = source.words(4).tobytes()
+    noisy = (release(exact[table] - known, key) + known).view(np.int64)
+    clipped = noisy.clip(-_LIMIT, _LIMIT) + _LIMIT
+    powers = (2 * _LIMIT + 1) ** np.arange(len(noisy))[::-1]
+    return float(clipped @ powers)

@@ -1,0 +1,152 @@
+"""Where random bits come from: the operating system, a seed for experiments, a secret key."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+from typing import Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolook._validation import check_random_state
+from nolook.errors import ParameterError
+
+__all__ = [
+    "ByteSource",
+    "KeyedSource",
+    "SeededSource",
+    "SystemEntropy",
+    "byte_source",
+    "derived_key",
+]
+
+Words: TypeAlias = NDArray[np.uint64]
+
+_KEYED_WORDS = 1024  # of a :class:`KeyedSource`, for each value of its counter
+
+
+class ByteSource(Protocol):
+    """Where random bits come from."""
+
+    @property
+    def private(self) -> bool:
+        """Whether nobody can know the bits."""
+
+    def words(self, n: int) -> Words:
+        """Return `n` independent uniform 64-bit words."""
+
+
+class SystemEntropy:
+    """The operating system's entropy: the source of every private release.
+
+    Nothing is kept between calls, so processes never share bits after a fork.
+    """
+
+    private = True
+
+    def words(self, n: int) -> Words:
+        """Return `n` independent uniform 64-bit words, shape (n,)."""
+        return np.frombuffer(os.urandom(8 * n), dtype=np.uint64)
+
+
+class SeededSource:
+    """Repeatable bits (Philox 4x64) for experiments; what is drawn from them is NOT private.
+
+    Parameters
+    ----------
+    seed : int
+        At least 0; the same seed gives the same words in the same order.
+    """
+
+    private = False
+
+    def __init__(self, seed: int) -> None:
+        self._bits = np.random.Philox(seed)
+
+    def words(self, n: int) -> Words:
+        """Return the next `n` words, shape (n,)."""
+        return self._bits.random_raw(n)
+
+
+class KeyedSource:
+    """Bits that follow from a secret key: for a release that must repeat itself, and no other.
+
+    To whoever does not hold the key they are as good as random: SHAKE-256 of the key, the label
+    and a counter. The same key and label must never serve two different releases.
+
+    Parameters
+    ----------
+    key : bytes
+        32 secret random bytes, or what :func:`derived_key` makes of them.
+    label : bytes
+        What the bits are for; public.
+    """
+
+    private = True
+
+    def __init__(self, key: bytes, label: bytes) -> None:
+        self._start = _check_key(key) + label
+        self._used = 0
+        self._left = np.empty(0, dtype=np.uint64)
+
+    def words(self, n: int) -> Words:
+        """Return the next `n` words, shape (n,)."""
+        parts, missing = [self._left], n - len(self._left)
+        while missing > 0:
+            block = self._start + self._used.to_bytes(8, "little")
+            text = hashlib.shake_256(block).digest(8 * _KEYED_WORDS)
+            parts.append(np.frombuffer(text, dtype="<u8").astype(np.uint64))
+            self._used += 1
+            missing -= _KEYED_WORDS
+        words = np.concatenate(parts)
+        self._left = words[n:]
+        return words[:n]
+
+
+def derived_key(secret: bytes, statement: bytes) -> bytes:
+    """Return the key that a secret gives to one public statement (HMAC-SHA-256).
+
+    Parameters
+    ----------
+    secret : bytes
+        32 random bytes.
+    statement : bytes
+        All that the noise depends on, in a form that no two different cases share.
+
+    Returns
+    -------
+    bytes
+        32 bytes; those of different statements are as good as independent.
+    """
+    return hmac.digest(_check_key(secret), statement, "sha256")
+
+
+def byte_source(random_state: int | None) -> ByteSource:
+    """Return the source of bits that `random_state` asks for.
+
+    Parameters
+    ----------
+    random_state : int or None
+        None: the operating system's entropy. An int of at least 0: a seeded source, for
+        experiments only, with `private` False.
+
+    Returns
+    -------
+    ByteSource
+        The source.
+
+    Raises
+    ------
+    ParameterError
+        If `random_state` is anything else.
+    """
+    seed = check_random_state(random_state)
+    return SystemEntropy() if seed is None else SeededSource(seed)
+
+
+def _check_key(secret: bytes) -> bytes:
+    if len(secret) != 32:
+        raise ParameterError(f"the key has {len(secret)} bytes; expected 32 secret random ones")
+    return secret
