@@ -3,7 +3,8 @@
 Groups lie between private quantiles of the probabilities. Of each group the numbers of positive
 and negative rows are released, and the sum of the probabilities above its left border, which a
 record moves by the group's width at most. Adding or removing a record changes one group, so all
-groups have the whole share of the budget. The proof is ``hosmer_lemeshow.md``.
+groups have the whole share of the budget; replacing one may change two. The proof is
+``hosmer_lemeshow.md``.
 
 =============  ============================================================================
 name here      in the paper
@@ -19,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,12 +34,16 @@ from nolook.privacy.guarantee import Budget, Event, PureEvent
 from nolook.privacy.mechanisms.binary_tree import laplace_node_variance
 from nolook.privacy.mechanisms.laplace import laplace_release
 from nolook.privacy.noise import ByteSource
+from nolook.statistics.cell_counts import cell_counts_sensitivity
 from nolook.statistics.group_sums import (
     GROUP_COUNTS_SENSITIVITY,
     GROUP_UNIT,
     excess_sensitivities,
     group_sums,
 )
+
+if TYPE_CHECKING:
+    from nolook.privacy.guarantee import Relation
 
 __all__ = ["HosmerLemeshowPlan", "hosmer_lemeshow_plan", "release_groups", "split_of_groups"]
 
@@ -74,14 +80,24 @@ class HosmerLemeshowPlan:
         """State everything that will be released, in this order."""
         return (*self.borders.events(), self.sums)
 
+    @property
+    def group_epsilon(self) -> float:
+        """What the sums of one group cost when a record is added or removed."""
+        # A replaced record leaves one group and enters the same or another one.
+        return self.sums.epsilon / cell_counts_sensitivity(self.borders.relation)
 
-def hosmer_lemeshow_plan(epsilon: float, groups: int) -> HosmerLemeshowPlan:
+
+def hosmer_lemeshow_plan(
+    epsilon: float, groups: int, relation: Relation = "add-remove"
+) -> HosmerLemeshowPlan:
     """Split an epsilon.
 
     Parameters
     ----------
     epsilon : float
     groups : int
+    relation : {"add-remove", "replace"}, default="add-remove"
+        Which tables are neighbours.
 
     Returns
     -------
@@ -98,7 +114,7 @@ def hosmer_lemeshow_plan(epsilon: float, groups: int) -> HosmerLemeshowPlan:
         )
     return HosmerLemeshowPlan(
         groups,
-        ecdf_plan(Budget(_BORDERS_SHARE * epsilon * _ROOM), "add-remove"),
+        ecdf_plan(Budget(_BORDERS_SHARE * epsilon * _ROOM), relation),
         PureEvent("sums of each group", (1.0 - _BORDERS_SHARE) * epsilon * _ROOM),
     )
 
@@ -152,7 +168,7 @@ def release_groups(
     step("groups")
     positives, negatives, excess = group_sums(rows(), borders)
     widths = excess_sensitivities(borders)
-    shares = split_of_groups(plan.sums.epsilon, borders)
+    shares = split_of_groups(plan.group_epsilon, borders)
     noisy = np.empty((3, len(widths)))
     variances = np.empty((2, len(widths)))
     for i, (width, counts, sums) in enumerate(zip(widths.tolist(), *shares, strict=True)):

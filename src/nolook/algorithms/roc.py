@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from nolook.algorithms.ecdf import Smoothing
     from nolook.privacy.guarantee import Relation
 
-__all__ = ["RocPlan", "release_roc", "roc_plan", "search_grid"]
+__all__ = ["RocPlan", "class_rows", "release_roc", "roc_plan", "search_grid"]
 
 _ROWS_SHARE = 0.05  # of epsilon, for the numbers of rows
 _SEARCH_SHARE = 0.1  # of epsilon, for a range
@@ -191,9 +191,25 @@ def _private_rows(exact: NDArray[np.int64], plan: RocPlan, source: ByteSource) -
     """Release the numbers of rows of both classes, each at least 1."""
     if plan.relation == "add-remove":
         noisy = laplace_release(exact, 1, plan.rows.epsilon, source).astype(np.float64)
-    else:
-        # The number of all rows is public, and a replaced record moves one row at most.
-        noisy = laplace_release(exact[:1], 1, plan.rows.epsilon, source).astype(np.float64)
-        noisy = noisy.clip(0.0, exact.sum())
-        noisy = np.append(noisy, exact.sum() - noisy)
-    return tuple(float(rows) for rows in np.maximum(noisy, 1.0))
+        return tuple(float(rows) for rows in np.maximum(noisy, 1.0))
+    # The number of all rows is public, and a replaced record moves one row at most.
+    noisy = laplace_release(exact[:1], 1, plan.rows.epsilon, source)
+    return class_rows(float(noisy[0]), float(exact.sum()))
+
+
+def class_rows(positive: float, rows: float) -> tuple[float, float]:
+    """Return possible numbers of rows of both classes from a noisy one, each at least 1.
+
+    Parameters
+    ----------
+    positive : float
+        The noisy number of positive rows.
+    rows : float
+        The number of all rows: public.
+
+    Returns
+    -------
+    positive, negative : float
+    """
+    within = min(max(positive, 0.0), rows)
+    return max(within, 1.0), max(rows - within, 1.0)

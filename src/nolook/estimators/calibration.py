@@ -26,6 +26,8 @@ from nolook.privacy.ledger import Ledger, require
 from nolook.privacy.noise import byte_source
 
 if TYPE_CHECKING:
+    from nolook.algorithms.calibration_table import CalibrationTable
+    from nolook.algorithms.distribution import PrivateDistribution
     from nolook.privacy.guarantee import PrivacyGuarantee
     from nolook.tables import Table
 
@@ -232,13 +234,17 @@ class HosmerLemeshow(BaseEstimator):  # type: ignore[misc]
         step = progress_steps(progress, 3)
         source = byte_source(self.random_state)
         with spending(ledger, guarantee, "calibration", table, step):
-            self.distribution_, self.table_ = release_groups(rows, plan, source, step)
+            released = release_groups(rows, plan, source, step)
         self.privacy_ = guarantee
         self.recipe_ = table.recipe()
+        self._store(*released)
+        return self
+
+    def _store(self, distribution: PrivateDistribution, table: CalibrationTable) -> None:
+        self.distribution_, self.table_ = distribution, table
         self.statistic_ = self.table_.statistic
         self.p_value_ = self.table_.p_value
         self.degrees_of_freedom_ = len(self.table_.counts)
-        return self
 
     def calibration_curve(self) -> CalibrationCurve:
         """Return the shares of positives of the groups beside their mean probabilities.
