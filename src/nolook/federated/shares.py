@@ -1,0 +1,372 @@
+"""What one of the two servers does: it adds up shares, and noise of its own.
+
+Sums are modulo 2^64, and the sums of both servers are the counts. A server answers with its sums
+plus all the noise that the release needs, so it is enough that one of them is honest. The proof is
+`shares.md`.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolook.algorithms.ecdf import EcdfPlan, ecdf_plan
+from nolook.algorithms.hosmer_lemeshow import (
+    HosmerLemeshowPlan,
+    hosmer_lemeshow_plan,
+    split_of_groups,
+)
+from nolook.algorithms.roc import RocPlan, roc_plan
+from nolook.errors import ParameterError
+from nolook.federated.batch import Batch
+from nolook.federated.dcf import evaluate_sum, full_domain_sum
+from nolook.federated.wire import unpack
+from nolook.privacy import accounting
+from nolook.privacy.guarantee import Budget, PrivacyGuarantee, PureEvent
+from nolook.privacy.mechanisms.keyed_tree import (
+    keyed_laplace,
+    keyed_tree_laplace,
+    keyed_tree_laplace_at,
+)
+from nolook.privacy.noise import SAMPLER_VERSION, derived_key
+from nolook.statistics.group_sums import (
+    GROUP_COUNTS_SENSITIVITY,
+    GROUP_UNIT,
+    excess_sensitivities,
+)
+
+if TYPE_CHECKING:
+    from nolook.privacy.guarantee import Relation
+
+__all__ = [
+    "curve_sums",
+    "group_borders",
+    "group_shares",
+    "guarantee",
+    "noisy_curves",
+    "noisy_groups",
+    "noisy_points",
+    "point_sums",
+    "release_key",
+    "rows_epsilon",
+    "tree_budget",
+]
+
+# Reports whose keys are unpacked together: some 25 MB.
+_BLOCK = 2**14
+# The plan of groups asks how many, which changes no share of the budget.
+_ANY_GROUPS = 1
+# Below, the noise of a group's sum could exceed what the sampler draws.
+_SMALLEST_EPSILON = 2.0**-17
+
+Bytes = NDArray[np.uint8]
+Shares = NDArray[np.uint64]
+
+
+def guarantee(batch: Batch) -> PrivacyGuarantee:
+    """State what all answers to a batch cost together.
+
+    Parameters
+    ----------
+    batch : Batch
+
+    Returns
+    -------
+    PrivacyGuarantee
+
+    Raises
+    ------
+    ParameterError
+        If epsilon is too small for any noise.
+    """
+    events = _plan(batch).events()
+    return accounting.guarantee(events, Budget(batch.epsilon), relation="replace", private=True)
+
+
+def tree_budget(batch: Batch) -> tuple[float, Relation]:
+    """Return what each tree of a batch costs, and under which relation."""
+    plan = _plan(batch)
+    if isinstance(plan, RocPlan):
+        return plan.class_epsilon, "add-remove"
+    tree = (plan if isinstance(plan, EcdfPlan) else plan.borders).tree
+    if not isinstance(tree, PureEvent):
+        raise TypeError("a plan without delta has a pure tree")
+    return tree.epsilon, "replace"
+
+
+def rows_epsilon(batch: Batch) -> float:
+    """Return what the number of positive records costs, for a batch of kind "roc"."""
+    plan = _plan(batch)
+    if not isinstance(plan, RocPlan):
+        raise TypeError("only an ROC curve has a number of positive records")
+    return plan.rows.epsilon
+
+
+def group_shares(
+    batch: Batch, borders: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the shares of epsilon of each group's counts and of its excess.
+
+    Parameters
+    ----------
+    batch : Batch
+        Of kind "hosmer-lemeshow".
+    borders : ndarray of shape (groups + 1,)
+        From 0 to 1.
+
+    Returns
+    -------
+    counts, excess : ndarray of shape (groups,)
+    """
+    return split_of_groups(_group_plan(batch).group_epsilon, borders)
+
+
+def release_key(secret: bytes, batch: Batch, reports: bytes, borders: bytes = b"") -> bytes:
+    """Return the key of a server's noise for one release.
+
+    Parameters
+    ----------
+    secret : bytes
+        32 random bytes that this server alone has.
+    batch : Batch
+    reports : bytes
+        32: the digest of the ids of all reports that are counted.
+    borders : bytes, default=b""
+        For the sums of groups, the places that were asked for.
+
+    Returns
+    -------
+    bytes
+        32: others for whatever is different.
+    """
+    # Of fixed lengths but the last, so no two cases have one statement.
+    version = SAMPLER_VERSION.to_bytes(4, "little")
+    return derived_key(secret, b"nolook federated" + version + batch.digest + reports + borders)
+
+
+def curve_sums(batch: Batch, role: int, reports: Bytes) -> Shares:
+    """Add up one server's shares of every curve at every threshold.
+
+    Parameters
+    ----------
+    batch : Batch
+        With whole curves.
+    role : {0, 1}
+    reports : ndarray of uint8, shape (n, report_bytes)
+        Checked ones. Sums over parts of them may be added, modulo 2^64.
+
+    Returns
+    -------
+    ndarray of uint64, shape (curves, 2**levels)
+    """
+    size = 1 << batch.levels
+    return _sums(batch, reports, size, lambda keys: full_domain_sum(role, keys, batch.levels))
+
+
+def point_sums(batch: Batch, role: int, reports: Bytes, places: Shares) -> Shares:
+    """Add up one server's shares of every curve at some thresholds.
+
+    Parameters
+    ----------
+    batch : Batch
+    role : {0, 1}
+    reports : ndarray of uint8, shape (n, report_bytes)
+        As for :func:`curve_sums`.
+    places : ndarray of uint64, shape (m,)
+        Of the thresholds, from 0.
+
+    Returns
+    -------
+    ndarray of uint64, shape (curves, m)
+
+    Raises
+    ------
+    ParameterError
+        If there is no such threshold.
+    """
+    _check_places(batch, places)
+    size = len(places)
+    return _sums(batch, reports, size, lambda keys: evaluate_sum(role, keys, batch.levels, places))
+
+
+def noisy_curves(batch: Batch, sums: Shares, key: bytes) -> dict[str, Shares]:
+    """Return a server's answer about whole curves.
+
+    Parameters
+    ----------
+    batch : Batch
+    sums : ndarray of uint64, shape (curves, 2**levels)
+        What :func:`curve_sums` gives for all reports.
+    key : bytes
+        :func:`release_key`.
+
+    Returns
+    -------
+    dict of str to ndarray of uint64
+        Of shape (2**levels,): "count", of all values; for "roc" instead "positive" and "negative",
+        and "rows", of shape (1,), the number of positive ones.
+    """
+    epsilon, relation = tree_budget(batch)
+    noisy = {
+        name: keyed_tree_laplace(counts, epsilon, relation, _own(key, name, epsilon))
+        for name, counts in _counts(batch, sums).items()
+    }
+    if batch.kind == "roc":
+        epsilon = rows_epsilon(batch)
+        noisy["rows"] = keyed_laplace(sums[0, -1:], 1, epsilon, _own(key, "rows", epsilon))
+    return noisy
+
+
+def noisy_points(batch: Batch, sums: Shares, places: Shares, key: bytes) -> dict[str, Shares]:
+    """Return a server's answer about counts up to some thresholds: as in the whole curve.
+
+    Parameters
+    ----------
+    batch : Batch
+    sums : ndarray of uint64, shape (curves, m)
+        What :func:`point_sums` gives for all reports.
+    places : ndarray of uint64, shape (m,)
+        As there.
+    key : bytes
+        :func:`release_key`.
+
+    Returns
+    -------
+    dict of str to ndarray of uint64, shape (m,)
+        "count", or for "roc" "positive" and "negative".
+
+    Raises
+    ------
+    ParameterError
+        If there is no such threshold.
+    """
+    _check_places(batch, places)
+    epsilon, relation = tree_budget(batch)
+    return {
+        name: keyed_tree_laplace_at(
+            counts, places, batch.levels, epsilon, relation, _own(key, name, epsilon)
+        )
+        for name, counts in _counts(batch, sums).items()
+    }
+
+
+def noisy_groups(batch: Batch, sums: Shares, places: Shares, key: bytes) -> dict[str, Shares]:
+    """Return a server's answer about groups of probabilities.
+
+    Parameters
+    ----------
+    batch : Batch
+        Of kind "hosmer-lemeshow".
+    sums : ndarray of uint64, shape (3, 2**levels)
+        What :func:`curve_sums` gives for all reports.
+    places : ndarray of uint64, shape (groups,)
+        Of the groups' right borders, the last one that of 1. They may not be chosen twice.
+    key : bytes
+        :func:`release_key`, with the places.
+
+    Returns
+    -------
+    dict of str to ndarray of uint64, shape (groups,)
+        "positives" and "negatives", and "excess" in steps of 1/GROUP_UNIT.
+
+    Raises
+    ------
+    ParameterError
+        If the places are no borders of groups.
+    """
+    borders = group_borders(batch, places)
+    upto = sums[:, places]
+    upto[:, 1:] -= sums[:, places[:-1]]
+    positives, negatives, probabilities = upto
+    left = (borders[:-1] * GROUP_UNIT).astype(np.uint64)
+    excess = probabilities - left * (positives + negatives)
+    widths = excess_sensitivities(borders).tolist()
+    budgets = zip(widths, *group_shares(batch, borders), strict=True)
+    noisy = np.empty((3, len(widths)), dtype=np.uint64)
+    for i, (width, epsilon, rest) in enumerate(budgets):
+        counts_key, excess_key = _own(key, f"counts {i}", epsilon), _own(key, f"excess {i}", rest)
+        both = np.array([positives[i], negatives[i]])
+        noisy[:2, i] = keyed_laplace(both, GROUP_COUNTS_SENSITIVITY, epsilon, counts_key)
+        noisy[2, i] = keyed_laplace(excess[i : i + 1], width, rest, excess_key)[0]
+    return dict(zip(("positives", "negatives", "excess"), noisy, strict=True))
+
+
+def group_borders(batch: Batch, places: Shares) -> NDArray[np.float64]:
+    """Return the borders of groups of probabilities, from 0 to 1.
+
+    Parameters
+    ----------
+    batch : Batch
+    places : ndarray of uint64, shape (groups,)
+        As for :func:`noisy_groups`.
+
+    Returns
+    -------
+    ndarray of shape (groups + 1,)
+
+    Raises
+    ------
+    ParameterError
+        If the places do not increase, or the last one is not that of 1.
+    """
+    if batch.kind != "hosmer-lemeshow":
+        raise ParameterError(f"{batch.name} is of kind {batch.kind}, which has no groups")
+    _check_places(batch, places)
+    points = batch.points()
+    if len(places) == 0 or (places[1:] <= places[:-1]).any() or int(places[-1]) != len(points) - 1:
+        raise ParameterError(
+            f"the borders of groups do not increase up to place {len(points) - 1}; expected places "
+            "of thresholds that do"
+        )
+    return np.concatenate([[0.0], points[places]])
+
+
+def _plan(batch: Batch) -> EcdfPlan | RocPlan | HosmerLemeshowPlan:
+    if batch.kind == "ecdf":
+        return ecdf_plan(Budget(batch.epsilon), "replace")
+    if batch.kind == "roc":
+        return roc_plan(batch.epsilon, "replace", search=False)
+    return _group_plan(batch)
+
+
+def _group_plan(batch: Batch) -> HosmerLemeshowPlan:
+    if batch.epsilon < _SMALLEST_EPSILON:
+        raise ParameterError(
+            f"epsilon is {batch.epsilon!r}; expected a larger one (its noise would exceed any "
+            "table)"
+        )
+    return hosmer_lemeshow_plan(batch.epsilon, _ANY_GROUPS, "replace")
+
+
+def _sums(batch: Batch, reports: Bytes, size: int, evaluated: Callable[[Bytes], Shares]) -> Shares:
+    """Add up the shares of payload * 1[cell <= t] = payload - payload * 1[t < cell]."""
+    total = np.zeros((len(batch.curves), size), dtype=np.uint64)
+    for start in range(0, len(reports), _BLOCK):
+        _, payloads, keys = unpack(batch, reports[start : start + _BLOCK])
+        total += payloads.sum(axis=0)[:, np.newaxis]
+        for curve in range(len(total)):
+            total[curve] -= evaluated(keys[:, curve])
+    return total
+
+
+def _counts(batch: Batch, sums: Shares) -> dict[str, Shares]:
+    """Return the counts that get a tree of noise each."""
+    if batch.kind == "hosmer-lemeshow":
+        return {"count": sums[0] + sums[1]}
+    return dict(zip(batch.curves, sums, strict=True))
+
+
+def _own(key: bytes, name: str, epsilon: float) -> bytes:
+    """Return a key for one array of noise; no two scales share their random numbers either."""
+    return derived_key(key, struct.pack("<d", epsilon) + name.encode("ascii"))
+
+
+def _check_places(batch: Batch, places: Shares) -> None:
+    if len(places) and int(places.max()) >= len(batch.points()):
+        raise ParameterError(
+            f"places has one beyond the last threshold, {len(batch.points()) - 1}; expected none"
+        )
