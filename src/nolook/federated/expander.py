@@ -1,0 +1,111 @@
+"""The thread that adds reports up while others arrive, and ends with the sum of the agreed ones."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+from nolook.errors import NolookError
+from nolook.federated.batch import Batch
+from nolook.federated.disk import plainly, remove
+from nolook.federated.failures import StoreError
+from nolook.federated.store import Store
+from nolook.federated.sums import Expand, RunningSum, Sums, read_sums, write_sums
+
+__all__ = ["Expander"]
+
+_PATIENCE = 1.0  # seconds between looks, should nobody call
+
+
+class Expander:
+    """Keeps the sum of a batch whose whole curves the servers compute.
+
+    Once the final sum is on the disk the reports are deleted: nothing is ever asked of them again.
+
+    Parameters
+    ----------
+    folder : Path
+    store : Store
+    batch : Batch
+    role : int
+    expand : callable
+        From reports to their sums.
+    failed : callable
+        Called with the error that ended the work.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        store: Store,
+        batch: Batch,
+        role: int,
+        expand: Expand,
+        failed: Callable[[StoreError], None],
+    ) -> None:
+        self._running_file, self._final_file = folder / "running.sum", folder / "final.sum"
+        self._store = store
+        self._batch = batch
+        self._role = role
+        self._failed = failed
+        self._wake = threading.Event()
+        self._stopping = False
+        self._sum: RunningSum | None = None
+        if store.summed:
+            self._finish()
+        else:
+            self._sum = RunningSum(self._running_file, batch, role, store.read, expand, store.count)
+        self._thread = threading.Thread(target=self._work, name="expander", daemon=True)
+        self._thread.start()
+
+    def wake(self) -> None:
+        """Say that there is something to do."""
+        self._wake.set()
+
+    def close(self) -> None:
+        """Stop after the block at hand."""
+        self._stopping = True
+        self._wake.set()
+        self._thread.join()
+
+    def final(self) -> Sums | None:
+        """Return the sum of the agreed reports, None if it is not known yet."""
+        if not self._store.summed:
+            return None
+        found = read_sums(self._final_file, self._batch, self._role, self._store.content_digest())
+        if found is None:
+            raise StoreError(
+                f"{str(self._final_file)!r} is damaged or missing; it was the only sum"
+            )
+        return found[0]
+
+    def _work(self) -> None:
+        try:
+            while not self._stopping and self._sum is not None:
+                self._advance(self._sum)
+        except NolookError as error:
+            self._failed(error if isinstance(error, StoreError) else StoreError(str(error)))
+
+    def _advance(self, running: RunningSum) -> None:
+        # In this order: a batch that is frozen gets no more reports.
+        frozen, stored = self._store.state == "frozen", self._store.count
+        if running.count < stored:
+            running.advance(stored)
+            if running.count == stored:
+                running.keep()
+        elif frozen:
+            sums = running.without(self._store.outside())
+            named, count = self._store.content_digest(), self._store.count
+            write_sums(self._final_file, self._batch, self._role, sums, count, named)
+            self._store.drop_reports()
+            self._finish()
+            self._sum = None
+        else:
+            running.keep()
+            self._wake.wait(_PATIENCE)
+            self._wake.clear()
+
+    def _finish(self) -> None:
+        with plainly(self._running_file):
+            remove(self._running_file)

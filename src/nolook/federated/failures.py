@@ -1,0 +1,30 @@
+"""What a server answers when it cannot do what it is asked, and what ends its work."""
+
+from __future__ import annotations
+
+from nolook.errors import NolookError
+
+__all__ = ["RefusedError", "StoreError"]
+
+
+class RefusedError(NolookError):
+    """A request that is not granted; the message quotes nothing that an owner sent.
+
+    Parameters
+    ----------
+    message : str
+    status : int
+        The HTTP status that says so.
+    """
+
+    exit_status = 2
+
+    def __init__(self, message: str, status: int) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class StoreError(NolookError):
+    """A server's files are damaged, in use or cannot be written; the message names the file."""
+
+    exit_status = 2

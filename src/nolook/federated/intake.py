@@ -1,0 +1,129 @@
+"""Reports that arrive together share one flush: each is answered when it is on the disk."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, InvalidStateError
+from contextlib import suppress
+from typing import Protocol
+
+from nolook.errors import NolookError
+from nolook.federated.failures import RefusedError, StoreError
+
+__all__ = ["Intake", "Shelf"]
+
+_MOST_TOGETHER = 256
+_MOST_WAITING = 4096
+
+_STOPPED = "the server cannot store anything now; try again later"
+
+
+class Shelf(Protocol):
+    """Where reports are put."""
+
+    def add(self, reports: list[tuple[bytes, bytes]]) -> list[bool | RefusedError]:
+        """Store reports, each an id and the whole; return what became of each."""
+
+
+class Intake:
+    """A queue before a store, emptied by one thread.
+
+    Parameters
+    ----------
+    store : Store
+    arrived : callable
+        Called after reports were stored.
+    failed : callable
+        Called with the error that ended the work.
+    """
+
+    def __init__(
+        self, store: Shelf, arrived: Callable[[], None], failed: Callable[[StoreError], None]
+    ) -> None:
+        self._store = store
+        self._arrived = arrived
+        self._failed = failed
+        self._waiting: queue.Queue[tuple[bytes, bytes, Future[bool]] | None]
+        self._waiting = queue.Queue(_MOST_WAITING)
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._work, name="intake", daemon=True)
+        self._thread.start()
+
+    def put(self, report_id: bytes, report: bytes) -> Future[bool]:
+        """Hand a checked report over.
+
+        Parameters
+        ----------
+        report_id, report : bytes
+
+        Returns
+        -------
+        Future
+            Whether it is new, once it is on the disk; or a RefusedError.
+        """
+        outcome: Future[bool] = Future()
+        try:
+            self._waiting.put_nowait((report_id, report, outcome))
+        except queue.Full:
+            _refuse(outcome)
+        if self._stopped.is_set():  # nobody else will see to it
+            self._refuse_all()
+        return outcome
+
+    def close(self) -> None:
+        """Store what waits, then stop."""
+        self._waiting.put(None)
+        self._thread.join()
+
+    def _work(self) -> None:
+        while not self._stopped.is_set():
+            together = self._collect()
+            if not together:
+                continue
+            try:
+                outcomes = self._store.add([(key, report) for key, report, _ in together])
+            except NolookError as error:
+                # What is in the files now is for the next start to find out.
+                self._stopped.set()
+                self._failed(error if isinstance(error, StoreError) else StoreError(str(error)))
+                for *_, waiting in together:
+                    _refuse(waiting)
+            else:
+                for (*_, waiting), outcome in zip(together, outcomes, strict=True):
+                    _settle(waiting, outcome)
+                self._arrived()
+        self._refuse_all()
+
+    def _collect(self) -> list[tuple[bytes, bytes, Future[bool]]]:
+        """Wait for a report, then take all that wait."""
+        together = []
+        entry = self._waiting.get()
+        with suppress(queue.Empty):
+            while entry is not None:
+                together.append(entry)
+                if len(together) == _MOST_TOGETHER:
+                    return together
+                entry = self._waiting.get_nowait()
+            self._stopped.set()
+        return together
+
+    def _refuse_all(self) -> None:
+        with suppress(queue.Empty):
+            while True:
+                entry = self._waiting.get_nowait()
+                if entry is not None:
+                    _refuse(entry[2])
+
+
+def _settle(waiting: Future[bool], outcome: bool | RefusedError) -> None:
+    with suppress(InvalidStateError):  # whoever waited may have gone
+        if isinstance(outcome, RefusedError):
+            waiting.set_exception(outcome)
+        else:
+            waiting.set_result(outcome)
+
+
+def _refuse(waiting: Future[bool]) -> None:
+    _settle(waiting, RefusedError(_STOPPED, 503))

@@ -1,0 +1,185 @@
+"""What a server must have before it answers: the secret of its noise, and the ledger's consent."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from base64 import b64encode
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolook.errors import BudgetExceededError, LedgerError
+from nolook.federated.batch import Batch
+from nolook.federated.disk import plainly, write_durably
+from nolook.federated.failures import RefusedError
+from nolook.federated.shares import guarantee
+from nolook.privacy.ledger import Ledger, Reservation
+from nolook.privacy.noise import SystemEntropy
+
+__all__ = ["Question", "charge", "check_ledger", "fingerprint", "make_secret", "read_secret"]
+
+_SECRET_WORDS = 4
+_MOST_PLACES = 4096
+
+
+def make_secret(path: Path) -> bytes:
+    """Make the secret of a batch's noise, or return it if it is there.
+
+    Parameters
+    ----------
+    path : Path
+
+    Returns
+    -------
+    bytes
+        32, in the file, on the disk.
+    """
+    secret = read_secret(path)
+    if secret is None:
+        secret = SystemEntropy().words(_SECRET_WORDS).tobytes()
+        with plainly(path):
+            write_durably(path, secret)
+    return secret
+
+
+def read_secret(path: Path) -> bytes | None:
+    """Return the secret of a batch's noise, None if there is none."""
+    if not path.is_file():
+        return None
+    with plainly(path):
+        secret = path.read_bytes()
+    return secret if len(secret) == 8 * _SECRET_WORDS else None
+
+
+def fingerprint(secret: bytes) -> bytes:
+    """Return what shows that a secret is the same, and no more."""
+    return hashlib.sha256(b"nolook federated secret" + secret).digest()
+
+
+def check_ledger(path: Path) -> None:
+    """Refuse a ledger that no release of a server could be charged to.
+
+    Parameters
+    ----------
+    path : Path
+
+    Raises
+    ------
+    LedgerError
+        If it cannot be opened, or its relation is another.
+    """
+    with Ledger(path) as ledger:
+        if ledger.relation != "replace":
+            raise LedgerError(
+                f"the ledger {str(path)!r} is for {ledger.relation!r}; expected one for 'replace' "
+                "(nolook ledger create --relation replace)"
+            )
+
+
+def charge(path: Path, batch: Batch, named: bytes) -> None:
+    """Charge all answers to a batch, once.
+
+    Parameters
+    ----------
+    path : Path
+        Of the ledger.
+    batch : Batch
+    named : bytes
+        Names what the noise follows from, secret and reports: whoever answers again after a crash
+        gives the same answers, and finds them charged.
+
+    Raises
+    ------
+    RefusedError
+        If the ledger has too little left (402) or cannot be charged (503).
+    """
+    cost = guarantee(batch)
+    statement = hashlib.sha256(b"nolook federated charge" + batch.digest + named).hexdigest()
+    text = f"federated batch {batch.name}, {batch.kind}, reports {statement}"
+    try:
+        with Ledger(path) as ledger:
+            charged = [
+                entry
+                for entry in ledger.history()
+                if entry.description == text and entry.state != "refunded"
+            ]
+            if not charged:
+                ledger.reserve(cost.budget, relation=cost.relation, description=text).complete()
+            elif charged[0].state == "reserved":
+                Reservation(ledger, charged[0].id).complete()
+    except BudgetExceededError as error:
+        raise RefusedError(str(error), 402) from None
+    except LedgerError as error:
+        raise RefusedError(str(error), 503) from None
+
+
+class Question:
+    """What an analyst asks of one batch.
+
+    Parameters
+    ----------
+    batch : Batch
+    content : object
+        ``{"question": "curves"}``, ``{"question": "points", "places": [...]}`` or
+        ``{"question": "groups", "borders": [...]}``.
+
+    Raises
+    ------
+    RefusedError
+        If it is no question that such a batch answers.
+    """
+
+    def __init__(self, batch: Batch, content: object) -> None:
+        kind = content.get("question") if isinstance(content, dict) else None
+        lists = {"curves": None, "points": "places", "groups": "borders"}
+        if not isinstance(content, dict) or not isinstance(kind, str) or kind not in lists:
+            raise RefusedError("the question is unknown; expected curves, points or groups", 400)
+        kinds = ["curves"] if batch.whole else ["points"]
+        kinds += ["groups"] * (batch.kind == "hosmer-lemeshow")
+        if kind not in kinds:
+            raise RefusedError(f"this batch is asked for {' and '.join(kinds)} only", 400)
+        listed = lists[kind]
+        if set(content) != {"question", listed} - {None}:
+            raise RefusedError(f"a question for {kind} has other fields than expected", 400)
+        self.kind = kind
+        self.places = _places(batch, content[listed]) if listed else np.empty(0, dtype=np.uint64)
+        #: Two questions of one text have one answer.
+        self.text = json.dumps([kind, self.places.tolist()], separators=(",", ":"))
+
+    def encode(self, arrays: dict[str, NDArray[np.uint64]], head: dict[str, Any]) -> bytes:
+        """Put an answer together; the same arrays give the same bytes.
+
+        Parameters
+        ----------
+        arrays : dict
+            The noisy shares.
+        head : dict
+            What is said beside them.
+
+        Returns
+        -------
+        bytes
+            JSON; each array is in base64, of little-endian numbers.
+        """
+        content = {
+            name: b64encode(np.ascontiguousarray(array, dtype="<u8").tobytes()).decode("ascii")
+            for name, array in arrays.items()
+        }
+        document = {**head, "question": json.loads(self.text), "answer": content}
+        return json.dumps(document, sort_keys=True, separators=(",", ":")).encode("ascii")
+
+
+def _places(batch: Batch, listed: object) -> NDArray[np.uint64]:
+    """Return a list of thresholds' places."""
+    points = len(batch.points())
+    places = listed if isinstance(listed, list) else []
+    fits = all(type(place) is int and 0 <= place < points for place in places)
+    if not fits or not 1 <= len(places) <= _MOST_PLACES:
+        raise RefusedError(
+            f"expected 1 to {_MOST_PLACES} places of thresholds, integers from 0 to {points - 1}",
+            400,
+        )
+    return np.array(places, dtype=np.uint64)

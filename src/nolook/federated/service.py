@@ -1,0 +1,346 @@
+"""One batch at one server, without a network: take reports, agree on them, answer.
+
+A batch is open, closed (no more reports), frozen (the other server has found the same set of
+reports), answered; or retired, when the secret of its noise was lost. The two servers only ever
+read from each other, and each change is on the disk before it is spoken of.
+
+What is kept, and for how long. Up to 2^16 thresholds each report is added to a running sum when it
+has arrived, and deleted when the sum of the agreed ones is on the disk. With more thresholds the
+reports are kept as long as questions are to be answered, for each needs them. A report tells
+nothing without the other server's, but whoever once holds both has the owner's value.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolook.errors import ParameterError
+from nolook.federated import shares
+from nolook.federated.batch import Batch
+from nolook.federated.disk import make_folder, plainly
+from nolook.federated.expander import Expander
+from nolook.federated.failures import RefusedError, StoreError
+from nolook.federated.intake import Intake
+from nolook.federated.release import Question, charge, fingerprint, make_secret, read_secret
+from nolook.federated.store import Agreement, Store
+from nolook.federated.wire import ID_BYTES, ReportError, check
+
+__all__ = ["Peer", "Service", "common"]
+
+_BLOCK = 4096  # reports read at a time
+
+
+class Peer(Protocol):
+    """The other server, as far as it is read from."""
+
+    def reports(self, name: str) -> dict[str, Any]:
+        """Return what :meth:`Service.reports` does there."""
+
+    def ids(self, name: str, count: int) -> bytes:
+        """Return what :meth:`Service.ids` does there; `count` of them."""
+
+
+class Service:
+    """One batch at one server; any thread may use it.
+
+    Parameters
+    ----------
+    role : {0, 1}
+    batch : Batch
+    folder : Path
+        Of this batch alone; it is made if it is not there.
+    ledger : Path
+        Of a ledger for the relation "replace".
+    peer : Peer
+
+    Raises
+    ------
+    StoreError
+        If the files are damaged, of another batch or role, or in use.
+    """
+
+    def __init__(self, role: int, batch: Batch, folder: Path, ledger: Path, peer: Peer) -> None:
+        shares.guarantee(batch)  # refuses what could never be answered
+        self.role = role
+        self.batch = batch
+        self._ledger = ledger
+        self._peer = peer
+        self._failure: StoreError | None = None
+        self._changing = threading.Lock()
+        self._answering = threading.Lock()
+        with plainly(folder):
+            make_folder(folder)
+        self._secret_file = folder / "secret"
+        if not (folder / "state.sqlite").exists():
+            make_secret(self._secret_file)
+        secret = read_secret(self._secret_file) or b""
+        self._store = Store(folder, batch, role, fingerprint(secret))
+        self._check_secret()
+        expand = partial(shares.curve_sums, batch, role)
+        self._expander = (
+            Expander(folder, self._store, batch, role, expand, self._fail) if batch.whole else None
+        )
+        self._intake = Intake(self._store, self._wake, self._fail)
+
+    def close(self) -> None:
+        """Store what was accepted, then close the files."""
+        self._intake.close()
+        if self._expander is not None:
+            self._expander.close()
+        self._store.close()
+
+    def accept(self, report: bytes, report_id: bytes) -> Future[bool]:
+        """Take a report.
+
+        Parameters
+        ----------
+        report : bytes
+        report_id : bytes
+            Under which it was sent.
+
+        Returns
+        -------
+        Future
+            Once the report is on the disk, whether it is new.
+
+        Raises
+        ------
+        ReportError
+            If it is no report of this batch for this server.
+        RefusedError
+            If it comes under another id.
+        """
+        self._check_alive()
+        if check(self.batch, self.role, report) != report_id:
+            raise ReportError("the report has another id than its address")
+        return self._intake.put(report_id, report)
+
+    def status(self) -> dict[str, Any]:
+        """Return what an analyst may know: all public under replacement."""
+        agreed = self._store.agreed
+        return {
+            "batch": self.batch.digest.hex(),
+            "role": self.role,
+            "state": self._store.state,
+            "count": self._store.count,
+            "agreed": None if agreed is None else agreed.count,
+        }
+
+    def reports(self) -> dict[str, Any]:
+        """Return what the other server may know: which reports, and which set was found."""
+        closed = self._store.state != "open"
+        agreed, ids = self._store.agreed, self._store.ids() if closed else b""
+        return {
+            "batch": self.batch.digest.hex(),
+            "closed": closed,
+            "count": len(ids) // ID_BYTES,
+            "digest": hashlib.sha256(ids).hexdigest(),
+            "agreed": None if agreed is None else [agreed.count, agreed.digest.hex()],
+        }
+
+    def ids(self) -> bytes:
+        """Return the sorted ids of all reports, once there will be no more."""
+        if self._store.state == "open":
+            raise RefusedError("the batch is open; freeze it first", 409)
+        return self._store.ids()
+
+    def freeze(self) -> dict[str, Any]:
+        """Close the batch, and agree with the other server as far as it is ready.
+
+        Returns
+        -------
+        dict
+            As from :meth:`status`. It takes two calls to each server until both are frozen.
+
+        Raises
+        ------
+        RefusedError
+            If too few reports are at both (409), or the other server cannot be asked (503).
+        """
+        with self._changing, self._guarded():
+            self._check_secret()
+            self._store.shut()
+            if self._store.state == "closed":
+                self._agree()
+            self._check_retired()
+        self._wake()
+        return self.status()
+
+    def answer(self, content: object) -> bytes:
+        """Answer a question, always with the same bytes.
+
+        Parameters
+        ----------
+        content : object
+            As for :class:`nolook.federated.release.Question`.
+
+        Returns
+        -------
+        bytes
+            JSON.
+
+        Raises
+        ------
+        RefusedError
+            If it is not answered now or never will be.
+        """
+        question = Question(self.batch, content)
+        with self._answering, self._guarded():
+            secret = self._check_secret()
+            self._check_frozen()
+            known = self._store.answers()
+            if question.text in known:
+                return known[question.text]
+            if question.kind == "groups" and any(text.startswith('["groups"') for text in known):
+                raise RefusedError("other groups were answered; ask for the same ones", 409)
+            answer = self._released(question, secret)
+            self._store.answer(question.text, answer)
+            return answer
+
+    def _released(self, question: Question, secret: bytes) -> bytes:
+        """Make an answer; it must be stored before anyone sees it."""
+        self._check_question(question)
+        sums, reports = self._sums(question), self._store.content_digest()
+        borders = question.places.tobytes() if question.kind == "groups" else b""
+        key = shares.release_key(secret, self.batch, reports, borders)
+        # Whatever the noise follows from is on the disk; the budget is charged before it is drawn.
+        if self._store.state == "frozen":
+            charge(self._ledger, self.batch, fingerprint(secret) + reports)
+        if question.kind == "curves":
+            arrays = shares.noisy_curves(self.batch, sums, key)
+        elif question.kind == "groups":
+            arrays = shares.noisy_groups(self.batch, sums, question.places, key)
+        else:
+            arrays = shares.noisy_points(self.batch, sums, question.places, key)
+        count = self.status()["agreed"]
+        head = {"batch": self.batch.digest.hex(), "role": self.role, "count": count}
+        return question.encode(arrays, head)
+
+    def _check_question(self, question: Question) -> None:
+        """Refuse groups that are none before anything is charged."""
+        if question.kind == "groups":
+            try:
+                shares.group_borders(self.batch, question.places)
+            except ParameterError as error:
+                raise RefusedError(str(error), 400) from None
+
+    def _sums(self, question: Question) -> NDArray[np.uint64]:
+        if self._expander is not None:
+            sums = self._expander.final()
+            if sums is None:
+                raise RefusedError("the reports are still being added up; ask again", 503)
+            return sums
+        inside = np.ones(self._store.count, dtype=bool)
+        inside[self._store.outside()] = False
+        sums = np.zeros((len(self.batch.curves), len(question.places)), dtype=np.uint64)
+        for start in range(0, len(inside), _BLOCK):
+            reports = self._store.read(start, min(start + _BLOCK, len(inside)))
+            chosen = reports[inside[start : start + _BLOCK]]
+            sums += shares.point_sums(self.batch, self.role, chosen, question.places)
+        return sums
+
+    def _agree(self) -> None:
+        """Find the set that both servers have; it is frozen when the other one found the same."""
+        theirs = self._peer.reports(self.batch.name)
+        own = self._store.ids()
+        digest = hashlib.sha256(own).hexdigest()
+        if theirs["batch"] != self.batch.digest.hex():
+            raise RefusedError("the other server has another batch of this name", 409)
+        if not theirs["closed"]:
+            return
+        both = own
+        if (theirs["count"], theirs["digest"]) != (len(own) // ID_BYTES, digest):
+            listed = self._peer.ids(self.batch.name, theirs["count"])
+            if hashlib.sha256(listed).hexdigest() != theirs["digest"]:
+                raise RefusedError("the other server's list of reports was damaged; try again", 503)
+            both = common(own, listed)
+        agreement = Agreement(len(both) // ID_BYTES, hashlib.sha256(both).digest())
+        if self._store.agreed != agreement:
+            self._store.propose(both)
+        if agreement.count < self.batch.minimum:
+            raise RefusedError(
+                f"both servers have {agreement.count} reports in common, fewer than the batch's "
+                f"minimum of {self.batch.minimum}; it is closed and will never be answered",
+                409,
+            )
+        found = theirs["agreed"]
+        if found == [agreement.count, agreement.digest.hex()]:
+            self._store.freeze()
+        elif found is not None:
+            raise RefusedError(
+                "the servers do not agree on the reports; one of them is at fault", 409
+            )
+
+    def _check_frozen(self) -> None:
+        self._check_retired()
+        state = self._store.state
+        if state in {"open", "closed"}:
+            raise RefusedError(f"the batch is {state}; freeze it at both servers first", 409)
+
+    def _check_retired(self) -> None:
+        if self._store.state == "retired":
+            raise RefusedError(
+                "the secret of the batch's noise was lost or changed; the batch is retired and "
+                "will never be answered",
+                410,
+            )
+
+    def _check_secret(self) -> bytes:
+        """Return the secret of the noise; retire the batch if it is not what it began with."""
+        secret = read_secret(self._secret_file)
+        if secret is not None and fingerprint(secret) == self._store.secret:
+            return secret
+        self._store.retire()
+        return b""
+
+    def _check_alive(self) -> None:
+        if self._failure is not None:
+            raise RefusedError("the server cannot use its files; its operator was told which", 500)
+
+    @contextmanager
+    def _guarded(self) -> Iterator[None]:
+        """Run the block, if no file is damaged."""
+        self._check_alive()
+        try:
+            yield
+        except StoreError as error:
+            self._fail(error)
+            self._check_alive()
+
+    def _fail(self, error: StoreError) -> None:
+        self._failure = error
+        sys.stderr.write(f"nolook: error: {error}\n")
+        sys.stderr.flush()
+
+    def _wake(self) -> None:
+        if self._expander is not None:
+            self._expander.wake()
+
+
+def common(first: bytes, second: bytes) -> bytes:
+    """Return the ids that are in two lists of them, sorted.
+
+    Parameters
+    ----------
+    first, second : bytes
+        Ids, one behind the other.
+
+    Returns
+    -------
+    bytes
+    """
+    lists = [
+        {ids[at : at + ID_BYTES] for at in range(0, len(ids), ID_BYTES)} for ids in (first, second)
+    ]
+    return b"".join(sorted(lists[0] & lists[1]))

@@ -1,0 +1,186 @@
+"""A batch's store: states, replays, agreements, files of other batches, damage."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+
+import pytest
+
+from nolook.federated.failures import RefusedError, StoreError
+from nolook.federated.store import Agreement, Store
+from tests.federated.made import ROC, SMALL, changed, reports
+
+IDS, FIRST, *_ = reports(SMALL, 20)
+SECRET = bytes(range(32))
+
+
+def opened(folder, batch=SMALL, role=0, secret=SECRET):
+    return Store(folder, batch, role, secret, largest_file=1000)
+
+
+@pytest.fixture
+def store(tmp_path):
+    made = opened(tmp_path / "b")
+    yield made
+    made.close()
+
+
+def put(store, *which):
+    return store.add([(IDS[i], FIRST[i]) for i in which])
+
+
+def again(store, folder):
+    store.close()
+    return opened(folder)
+
+
+def test_a_report_is_stored_once(store, tmp_path):
+    assert put(store, 0, 1, 0) == [True, True, False]
+    assert put(store, 1, 2) == [False, True]
+    store = again(store, tmp_path / "b")
+    assert put(store, 0, 2) == [False, False]
+    assert store.count == 3
+    assert store.read(0, 3).tobytes() == b"".join(FIRST[:3])
+    assert store.ids() == b"".join(sorted(IDS[:3]))
+    store.close()
+
+
+def test_other_bytes_are_refused(store, tmp_path):
+    put(store, 0)
+    for _ in range(2):
+        (outcome,) = store.add([(IDS[0], changed(FIRST[0]))])
+        assert isinstance(outcome, RefusedError)
+        assert outcome.status == 409
+        # Also among those that come together.
+        found = store.add([(IDS[1], FIRST[1]), (IDS[1], changed(FIRST[1]))])
+        assert found[0] in {True, False}
+        assert isinstance(found[1], RefusedError)
+        store = again(store, tmp_path / "b")
+        assert store.read(0, store.count).tobytes() == b"".join(FIRST[:2])
+    store.close()
+
+
+def test_late_reports_are_refused_and_replays_are_not(store):
+    put(store, 0)
+    store.shut()
+    known, late = put(store, 0, 1)
+    assert known is False
+    assert isinstance(late, RefusedError)
+    assert late.status == 409
+    assert store.count == 1
+    assert store.state == "closed"
+
+
+def test_states_go_one_way(store, tmp_path):
+    put(store, *range(6))
+    for step in (store.freeze, store.drop_reports):
+        step()
+        assert store.state == "open"
+    assert not store.summed
+    store.shut()
+    store.propose(store.ids())
+    store.freeze()
+    store.shut()
+    assert store.state == "frozen"
+    store.answer("a", b"1")
+    store.freeze()
+    assert store.state == "answered"
+    store.drop_reports()
+    store = again(store, tmp_path / "b")
+    assert store.summed
+    assert store.state == "answered"
+    assert store.answers() == {"a": b"1"}
+    store.retire()
+    store.freeze()
+    store.shut()
+    assert again(store, tmp_path / "b").state == "retired"
+
+
+def test_an_agreement_tells_who_is_outside(store, tmp_path):
+    put(store, *range(6))
+    store.shut()
+    assert store.agreed is None
+    both = b"".join(sorted(IDS[i] for i in (0, 2, 3, 5)))
+    for _ in range(2):
+        store.propose(both)
+        assert store.agreed == Agreement(4, hashlib.sha256(both).digest())
+        assert store.outside().tolist() == [1, 4]
+        pairs = sorted((IDS[i], FIRST[i][-32:]) for i in (0, 2, 3, 5))
+        content = b"".join(part for pair in pairs for part in pair)
+        assert store.content_digest() == hashlib.sha256(content).digest()
+        store = again(store, tmp_path / "b")
+    store.close()
+
+
+def test_the_digest_of_the_content_tells_other_bytes_apart(tmp_path):
+    digests = set()
+    for name, report in (("a", FIRST[0]), ("b", changed(FIRST[0]))):
+        store = opened(tmp_path / name)
+        store.add([(IDS[0], report)])
+        digests.add(store.content_digest())
+        store.close()
+    assert len(digests) == 2
+
+
+def test_files_of_another_batch_role_or_program_are_refused(store, tmp_path):
+    put(store, 0)
+    store.close()
+    for batch, role in ((ROC, 0), (SMALL, 1)):
+        with pytest.raises(StoreError, match="another batch or role"):
+            opened(tmp_path / "b", batch, role)
+    other = tmp_path / "other"
+    other.mkdir()
+    with sqlite3.connect(other / "state.sqlite") as database:
+        database.execute("CREATE TABLE x (y)")
+    database.close()
+    with pytest.raises(StoreError, match="damaged, or another nolook"):
+        opened(other)
+
+
+def test_two_servers_never_share_a_folder(store, tmp_path):
+    with pytest.raises(StoreError, match="in use by another server"):
+        opened(tmp_path / "b")
+
+
+def test_the_first_secret_stays(store, tmp_path):
+    store.close()
+    store = opened(tmp_path / "b", secret=bytes(32))
+    assert store.secret == SECRET
+    store.close()
+
+
+def test_damage_is_one_line_that_names_the_file(store, tmp_path):
+    put(store, *range(8))
+    store.close()
+    place = tmp_path / "b" / "state.sqlite"
+    whole = place.read_bytes()
+    for content in (b"nothing", whole[: len(whole) // 2], bytes(len(whole))):
+        place.write_bytes(content)
+        with pytest.raises(StoreError, match=r"state\.sqlite") as caught:
+            opened(tmp_path / "b")
+        assert "\n" not in str(caught.value)
+
+
+def test_reports_that_were_exchanged_on_the_disk_are_damage(store, tmp_path):
+    """Each has the right checksum; only the database tells which one was accepted here."""
+    put(store, 0, 1)
+    store.close()
+    (path,) = (tmp_path / "b" / "segments").iterdir()
+    content = path.read_bytes()
+    length = len(FIRST[0])
+    path.write_bytes(content[: -2 * length] + content[-length:] + content[-2 * length : -length])
+    store = opened(tmp_path / "b")
+    with pytest.raises(StoreError, match="does not fit"):
+        store.read(0, 2)
+    store.close()
+
+
+def test_lost_rows_are_damage(store, tmp_path):
+    put(store, 0, 1, 2)
+    store.close()
+    with sqlite3.connect(tmp_path / "b" / "state.sqlite") as database:
+        database.execute("DELETE FROM report WHERE position = 1")
+    database.close()
+    with pytest.raises(StoreError, match="damaged; expected all reports"):
+        opened(tmp_path / "b")
