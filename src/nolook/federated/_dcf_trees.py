@@ -1,0 +1,245 @@
+"""Block by block: the trees of a distributed comparison function, one level of all keys at a time.
+
+A worker holds the arrays it needs for one block of keys, and uses them again for the next block.
+`dcf.md` has the construction; the steps between two encryptions are in
+`kernels/comparison_trees.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolook.federated._dcf_keys import SEED_MASK, Shape, read_words, split_keys, write_keys
+from nolook.federated._prg import KINDS, FixedKeys, block_words
+from nolook.kernels.comparison_trees import (
+    add_leaves,
+    correct_leaves,
+    correct_level,
+    descend,
+    grow,
+    leaf_inputs,
+    take_leaves,
+)
+
+__all__ = ["Dealer", "Grower", "Walker"]
+
+Bytes = NDArray[np.uint8]
+Words = NDArray[np.uint64]
+
+
+def _cipher_inputs(seeds: Words) -> Words:
+    """Return sigma of seeds without their control bits; see `_prg`."""
+    inputs = np.empty_like(seeds)
+    inputs[..., 0] = seeds[..., 1]
+    inputs[..., 1] = (seeds[..., 0] & SEED_MASK) ^ seeds[..., 1]
+    return inputs
+
+
+class Dealer:
+    """Makes pairs of keys.
+
+    Parameters
+    ----------
+    shape : Shape
+        Of the keys.
+    count : int
+        Pairs of a block.
+    """
+
+    def __init__(self, shape: Shape, count: int) -> None:
+        self._shape, self._count = shape, count
+        self._ciphers = FixedKeys()
+        self._inputs = np.empty((2, count, 2), np.uint64)
+        self._room = block_words(6 * count)
+        self._padded = np.empty((2, count, shape.leaves), np.uint64)
+        self._leaf_room = block_words(count * shape.leaves)
+        self._running = np.empty((count, 2), np.uint64)
+        self._corrections = np.empty((count, shape.depth, 3), np.uint64)
+        self._bits = np.empty((count, shape.bit_bytes), np.uint8)
+        self._leaves = np.empty((count, shape.leaves), np.uint64)
+
+    def deal(self, secrets: Words, words: Words, keys: Bytes) -> None:
+        """Write the keys of one block.
+
+        Parameters
+        ----------
+        secrets : ndarray of uint64, shape (count, 2)
+            alpha and beta.
+        words : ndarray of uint64, shape (count, 2, 2)
+            Random: for each pair the root's seeds of party 0 and 1.
+        keys : ndarray of uint8, shape (2, count, key_bytes)
+            Set.
+        """
+        shape, count, inputs = self._shape, self._count, self._inputs
+        seeds = words.transpose(1, 0, 2).copy()
+        seeds[..., 0] &= SEED_MASK
+        inputs[...] = _cipher_inputs(seeds)
+        self._running[...] = (0, 1)
+        self._bits[...] = 0
+        blocks = self._room[:-2].reshape(3, 2, count, 2)
+        for level in range(shape.depth):
+            for i, kind in enumerate(KINDS[:3]):
+                self._ciphers.encrypt(kind, inputs, self._room[i * inputs.size :])
+            bit = shape.levels - 1 - level
+            correct_level(
+                level, bit, secrets, inputs, blocks, self._running, self._corrections, self._bits
+            )
+        leaf_inputs(inputs.reshape(-1, 2), self._padded.reshape(-1, shape.leaves))
+        self._ciphers.encrypt("leaf", self._padded, self._leaf_room)
+        blocks = self._leaf_room[:-2].reshape(self._padded.shape)
+        correct_leaves(secrets, self._padded, blocks, self._running, self._leaves)
+        write_keys(keys, shape, seeds, (self._corrections, self._bits, self._leaves))
+
+
+class Walker:
+    """Evaluates keys at points that all of them share.
+
+    Parameters
+    ----------
+    shape : Shape
+        Of the keys.
+    role : int
+        The party, 0 or 1.
+    count : int
+        Keys of a block.
+    """
+
+    def __init__(self, shape: Shape, role: int, count: int) -> None:
+        self._shape, self._role, self._count = shape, role, count
+        self._ciphers = FixedKeys()
+        # The states of all levels are kept: the next point's path may have many of them.
+        self._inputs = np.empty((shape.depth + 1, count, 2), np.uint64)
+        self._running = np.empty((shape.depth + 1, count, 2), np.uint64)
+        self._room = block_words(2 * count)
+        self._padded = np.empty((count, 2), np.uint64)
+
+    def shares(self, keys: Bytes, points: Sequence[int]) -> Iterator[Words]:
+        """Yield the shares of all keys of a block, up to their sign, point by point.
+
+        Parameters
+        ----------
+        keys : ndarray of uint8, shape (count, key_bytes)
+            Keys.
+        points : sequence of int
+            Ascending, so that points which share a path's beginning follow one another.
+        """
+        shape = self._shape
+        seeds, corrections, bits, leaves = split_keys(keys, shape)
+        self._inputs[0] = _cipher_inputs(seeds)
+        self._running[0] = (0, self._role)
+        known, last = 0, 0
+        for point in points:
+            path = point >> shape.leaf_levels
+            same = shape.depth - (path ^ last).bit_length()
+            self._descend(min(known, same), path, corrections, bits)
+            known, last = shape.depth, path
+            yield self._leaf(point & (shape.leaves - 1), leaves)
+
+    def _descend(self, known: int, path: int, corrections: Words, bits: Bytes) -> None:
+        """Step down a path whose states are known up to a level."""
+        depth = self._shape.depth
+        blocks = self._room[:-2].reshape(2, self._count, 2)
+        for level in range(known, depth):
+            turn = path >> (depth - 1 - level) & 1
+            step = slice(level, level + 2)
+            self._ciphers.encrypt(KINDS[turn], self._inputs[level], self._room)
+            self._ciphers.encrypt("value", self._inputs[level], self._room[2 * self._count :])
+            descend(level, turn, self._inputs[step], self._running[step], blocks, corrections, bits)
+
+    def _leaf(self, leaf: int, leaves: Bytes) -> Words:
+        """Return the shares at one leaf of the node reached."""
+        self._padded[...] = self._inputs[-1]
+        self._padded[:, 1] ^= np.uint64(leaf >> 1)
+        self._ciphers.encrypt("leaf", self._padded, self._room)
+        blocks = self._room[: 2 * self._count].reshape(self._padded.shape)
+        corrections = read_words(leaves[:, 8 * leaf : 8 * leaf + 8])[:, 0]
+        return take_leaves(leaf & 1, self._padded, blocks, self._running[-1], corrections)
+
+
+class Grower:
+    """Evaluates keys at all points and sums over keys.
+
+    Parameters
+    ----------
+    shape : Shape
+        Of the keys.
+    role : int
+        The party, 0 or 1.
+    count : int
+        Keys of a block; 1 if the tree has more than `width` nodes.
+    width : int
+        Nodes that are kept of each level, a power of two; a wider tree is grown in parts.
+    leaf_nodes : int
+        Nodes whose leaves are encrypted together.
+    """
+
+    def __init__(self, shape: Shape, role: int, count: int, width: int, leaf_nodes: int) -> None:
+        self._shape, self._role, self._width = shape, role, width
+        self._ciphers = FixedKeys()
+        self._states: list[tuple[Words, Words]] = []
+        for level in range(shape.depth + 1):
+            nodes = min(1 << level, width)
+            inputs = np.empty((count, nodes, 2), np.uint64)
+            self._states.append((inputs, np.empty((count, nodes), np.uint64)))
+        most = max(controls.size for _, controls in self._states)
+        self._room = block_words(3 * most)
+        self._padded = np.empty((min(leaf_nodes, most), shape.leaves), np.uint64)
+        self._leaf_room = block_words(self._padded.size // 2)
+        #: For each level the values of its nodes; then those of the leaves; without their paths'.
+        self._sums = [np.zeros((1 << level, 2), np.uint64) for level in range(shape.depth)]
+        self._leaf_sums = np.zeros((1 << shape.depth, shape.leaves), np.uint64)
+
+    def add(self, keys: Bytes) -> None:
+        """Add the shares of a block of keys, shape (at most count, key_bytes)."""
+        seeds, corrections, bits, leaves = split_keys(keys, self._shape)
+        inputs, controls = (state[: len(keys)] for state in self._states[0])
+        inputs[:, 0] = _cipher_inputs(seeds)
+        controls[...] = self._role
+        self._grow(0, 0, (inputs, controls), (corrections, bits, read_words(leaves)))
+
+    def _grow(
+        self, level: int, first: int, nodes: tuple[Words, Words], key: tuple[Words, Bytes, Words]
+    ) -> None:
+        """Add all values below some neighbouring nodes, of which `first` is the number of one."""
+        inputs, controls = nodes
+        count = controls.shape[1]
+        if level == self._shape.depth:
+            self._add_leaves(inputs, controls, key[2], self._leaf_sums[first : first + count])
+            return
+        if 2 * count > self._width:  # of a single key
+            half = count // 2
+            for part in (slice(half), slice(half, count)):
+                some = (inputs[:, part], controls[:, part])
+                self._grow(level, first + part.indices(count)[0], some, key)
+            return
+        for i, kind in enumerate(KINDS[:3]):
+            self._ciphers.encrypt(kind, inputs, self._room[i * inputs.size :])
+        blocks = self._room[: 3 * inputs.size].reshape(3, *inputs.shape)
+        below = self._states[level + 1]
+        children = (below[0][: len(inputs)], below[1][: len(inputs)])
+        sums = self._sums[level][first : first + count]
+        grow(level, nodes, blocks, key[0], key[1], children, sums)
+        self._grow(level + 1, 2 * first, children, key)
+
+    def _add_leaves(self, inputs: Words, controls: Words, corrections: Words, sums: Words) -> None:
+        """Add the values of all leaves of some nodes."""
+        inputs, controls = inputs.reshape(-1, 2), controls.reshape(-1)
+        for start in range(0, len(inputs), len(self._padded)):
+            some = inputs[start : start + len(self._padded)]
+            padded = self._padded[: len(some)]
+            leaf_inputs(some, padded)
+            self._ciphers.encrypt("leaf", padded, self._leaf_room)
+            blocks = self._leaf_room[: padded.size].reshape(padded.shape)
+            parties = controls[start : start + len(some)]
+            add_leaves(start, padded, blocks, parties, corrections, sums)
+
+    def total(self) -> Words:
+        """Return the sums so far, up to their sign, shape (2**levels,); the worker is used up."""
+        path = np.zeros(1, np.uint64)
+        for values in self._sums:
+            path = (path[:, None] + values).reshape(-1)
+        self._leaf_sums += path[:, None]
+        return self._leaf_sums.reshape(-1)
