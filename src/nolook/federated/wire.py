@@ -24,6 +24,7 @@ Numbers are little-endian.
 from __future__ import annotations
 
 import hashlib
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -66,12 +67,20 @@ class ReportError(NolookError, ValueError):
         self.status = status
 
 
+# Both are asked for with every report.
+@lru_cache(maxsize=64)
 def report_bytes(batch: Batch) -> int:
     """Return the length of every report of a batch to one server."""
-    curves = len(batch.curves) * (_SHARE + key_bytes(batch.levels))
-    return _CURVES_AT + curves + _DIGEST
+    _, curves, size = _split(batch)
+    return _CURVES_AT + curves * size + _DIGEST
 
 
+def _split(batch: Batch) -> tuple[int, int, int]:
+    """Return the shape of the secret content of any number of reports."""
+    return -1, len(batch.curves), _SHARE + key_bytes(batch.levels)
+
+
+@lru_cache(maxsize=64)
 def _head(batch: Batch, role: int) -> bytes:
     fields = bytes((_VERSION, _GROUP, role, len(batch.curves), batch.levels, 0, 0, 0))
     return _MAGIC + fields + batch.digest
@@ -98,10 +107,11 @@ def encode(batch: Batch, role: int, ids: Bytes, shares: Shares, keys: Bytes) -> 
     reports = np.empty((n, report_bytes(batch)), dtype=np.uint8)
     reports[:, :_ID_AT] = np.frombuffer(_head(batch, role), dtype=np.uint8)
     reports[:, _ID_AT:_CURVES_AT] = ids
-    curves = reports[:, _CURVES_AT:-_DIGEST].reshape(n, len(batch.curves), -1)
+    curves = reports[:, _CURVES_AT:-_DIGEST].reshape(_split(batch))
     curves[:, :, :_SHARE] = shares.astype("<u8")[:, :, np.newaxis].view(np.uint8)
     curves[:, :, _SHARE:] = keys
-    reports[:, _CURVES_AT:-_DIGEST] = curves.reshape(n, -1)
+    secret = report_bytes(batch) - _CURVES_AT - _DIGEST
+    reports[:, _CURVES_AT:-_DIGEST] = curves.reshape(n, secret)
     for report in reports:  # of the hash function's making: it takes one text at a time
         digest = hashlib.sha256(report[:-_DIGEST].tobytes()).digest()
         report[-_DIGEST:] = np.frombuffer(digest, dtype=np.uint8)
@@ -164,8 +174,7 @@ def unpack(batch: Batch, reports: Bytes) -> tuple[Bytes, Shares, Bytes]:
     shares : ndarray of uint64, shape (n, curves)
     keys : ndarray of uint8, shape (n, curves, key_bytes)
     """
-    n = len(reports)
-    curves = reports[:, _CURVES_AT:-_DIGEST].reshape(n, len(batch.curves), -1)
+    curves = reports[:, _CURVES_AT:-_DIGEST].reshape(_split(batch))
     shares = np.ascontiguousarray(curves[:, :, :_SHARE]).view("<u8")[:, :, 0]
     return reports[:, _ID_AT:_CURVES_AT], shares.astype(np.uint64), curves[:, :, _SHARE:]
 
