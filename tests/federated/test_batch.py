@@ -1,0 +1,165 @@
+"""What a batch may be, and that its digest names everything a release depends on."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+
+import nolook
+from nolook.errors import ParameterError
+from nolook.federated.batch import FULL_LEVELS, KINDS, Batch, batch_from
+
+GRID = nolook.LinearGrid(0, 1, 0.25)
+PLAIN = Batch("ages-2026", "ecdf", 1.0, nolook.LinearGrid(0, 120, 1))
+#: What is hashed. Owners, servers and analysts of one batch may run different releases of nolook.
+PINNED = {
+    PLAIN: '{"epsilon":1.0,"format":1,"grid":["linear",0.0,120.0,1.0],"kind":"ecdf","minimum":100,'
+    '"name":"ages-2026","relation":"replace"}',
+    Batch("scores", "roc", 0.5, nolook.LogGrid(0.001, 1, 0.1), 500): '{"epsilon":0.5,"format":1,'
+    '"grid":["log",0.001,1.0,0.1],"kind":"roc","minimum":500,"name":"scores","relation":"replace"}',
+    Batch("c", "hosmer-lemeshow", 2, None, 1): '{"epsilon":2.0,"format":1,"grid":null,'
+    '"kind":"hosmer-lemeshow","minimum":1,"name":"c","relation":"replace"}',
+    Batch("any", "ecdf", 1e-3, None): '{"epsilon":0.001,"format":1,"grid":null,"kind":"ecdf",'
+    '"minimum":100,"name":"any","relation":"replace"}',
+}
+
+
+@pytest.mark.parametrize(("batch", "text"), PINNED.items())
+def test_the_digest_is_pinned(batch, text):
+    assert batch.digest == hashlib.sha256(text.encode("ascii")).digest()
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"name": "ages-2027"},
+        {"kind": "roc"},
+        {"epsilon": np.nextafter(1.0, 2.0)},
+        {"grid": None},
+        {"grid": nolook.LinearGrid(0, 120, 2)},
+        {"grid": nolook.LinearGrid(0, np.nextafter(120, 121), 1)},
+        {"grid": nolook.LogGrid(1, 120, 1)},
+        {"minimum": 101},
+    ],
+)
+def test_whatever_is_changed_changes_the_digest(changed):
+    assert replace(PLAIN, **changed).digest != PLAIN.digest
+
+
+def test_every_parameter_is_in_the_content():
+    assert {field.name for field in fields(Batch)} <= set(PLAIN.content())
+
+
+@pytest.mark.parametrize("batch", PINNED, ids=lambda batch: batch.name)
+def test_a_batch_survives_its_content(batch):
+    again = batch_from(json.loads(json.dumps(batch.content())))
+    assert again == batch
+    assert again.digest == batch.digest
+
+
+def test_numbers_of_any_type_make_one_batch():
+    batch = Batch("ages-2026", "ecdf", np.float32(1), nolook.LinearGrid(0, 120, 1), np.int8(100))
+    assert batch.digest == PLAIN.digest
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        ({"name": "Ages"}, "name is no short word of a to z, digits and hyphens"),
+        ({"name": ""}, "name is no short word"),
+        ({"name": "-a"}, "name is no short word"),
+        ({"name": "a/../b"}, "name is no short word"),
+        ({"name": "a\n"}, "name is no short word"),
+        ({"name": "a" * 65}, "name is no short word"),
+        ({"name": 7}, "name is no short word"),
+        ({"kind": "mean"}, "kind is 'mean'; expected one of"),
+        ({"kind": None}, "kind"),
+        ({"epsilon": 0.0}, "epsilon is 0.0; expected"),
+        ({"epsilon": float("nan")}, "epsilon is nan; expected"),
+        ({"epsilon": "much"}, "epsilon"),
+        ({"minimum": 0}, "minimum is 0; expected"),
+        ({"minimum": 2**31 + 1}, "minimum is 2147483649; expected"),
+        ({"minimum": 1.5}, "minimum is 1.5; expected"),
+        ({"grid": [0, 1]}, "grid is a value of type list; expected a LinearGrid"),
+        ({"kind": "hosmer-lemeshow"}, "grid is given for hosmer-lemeshow; expected None"),
+        ({"kind": "roc", "grid": None}, r"expected at most 2\*\*16 for an ROC curve"),
+        ({"kind": "roc", "grid": nolook.LinearGrid(0, 2**16, 1)}, "grid has 65537 thresholds"),
+    ],
+)
+def test_a_wrong_parameter_is_one_line(changed, expected):
+    with pytest.raises(ParameterError, match=expected) as caught:
+        replace(PLAIN, **changed)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        ({"format": 2}, "the batch is not of format 1"),
+        ({"relation": "add-remove"}, "the batch is not of format 1"),
+        ({"more": 1}, "the batch is not of format 1"),
+        ({"grid": ["linear", 0, 1]}, "the batch has no grid"),
+        ({"grid": ["cubic", 0, 1, 0.5]}, "the batch has no grid"),
+        ({"grid": [["linear"], 0, 1, 0.5]}, "the batch has no grid"),
+        ({"grid": ["linear", 0, 1, True]}, "the batch has no grid"),
+        ({"grid": ["linear", 1, 0, 0.5]}, "low is 1.0 and high is 0.0"),
+        ({"grid": "linear"}, "the batch has no grid"),
+        ({"kind": ["ecdf"]}, "kind"),
+        ({"name": None}, "name is no short word"),
+        ({"epsilon": "1"}, "epsilon"),
+        ({"minimum": None}, "minimum"),
+    ],
+)
+def test_a_wrong_file_is_one_line(changed, expected):
+    with pytest.raises(ParameterError, match=expected) as caught:
+        batch_from(PLAIN.content() | changed)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", PLAIN.content())
+def test_a_file_without_a_field_is_refused(name):
+    content = PLAIN.content()
+    del content[name]
+    with pytest.raises(ParameterError, match="the batch is not of format 1"):
+        batch_from(content)
+
+
+@pytest.mark.parametrize(
+    ("grid", "levels"),
+    [
+        (nolook.LinearGrid(0, 1, 1), 1),
+        (nolook.LinearGrid(0, 2, 1), 2),
+        (nolook.LinearGrid(0, 3, 1), 2),
+        (nolook.LinearGrid(0, 4, 1), 3),
+        (nolook.LinearGrid(0, 2**16 - 1, 1), 16),
+        (nolook.LinearGrid(0, 2**16, 1), 17),
+        (None, 17),
+    ],
+)
+def test_levels_are_those_of_the_grid(grid, levels):
+    batch = Batch("a", "ecdf", 1.0, grid)
+    assert batch.levels == levels
+    assert 2 ** (levels - 1) < len(batch.points()) <= 2**levels
+    assert batch.whole == (levels <= FULL_LEVELS)
+
+
+def test_probabilities_have_a_grid_of_their_own():
+    batch = Batch("a", "hosmer-lemeshow", 1.0)
+    np.testing.assert_array_equal(batch.points(), np.arange(1, 1025) / 1024)
+    assert batch.levels == 10
+
+
+def test_thresholds_cannot_be_changed():
+    with pytest.raises(ValueError, match="read-only"):
+        PLAIN.points()[0] = 7.0
+
+
+def test_each_kind_has_its_curves():
+    assert {kind: Batch("a", kind, 1.0, GRID).curves for kind in ("ecdf", "roc")} == {
+        kind: KINDS[kind] for kind in ("ecdf", "roc")
+    }
+    assert Batch("a", "hosmer-lemeshow", 1.0).curves == KINDS["hosmer-lemeshow"]
