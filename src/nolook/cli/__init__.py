@@ -22,6 +22,7 @@ import nolook
 from nolook.cli._audit import audit
 from nolook.cli._calibration import calibration
 from nolook.cli._ecdf import ecdf
+from nolook.cli._federated import federated_app
 from nolook.cli._fit import fit
 from nolook.cli._ledger import ledger_app
 from nolook.cli._predict import predict
@@ -42,6 +43,7 @@ app = typer.Typer(
 for _command in (fit, select, predict, ecdf, quantiles, roc, calibration, audit):
     app.command()(_command)
 app.add_typer(ledger_app, name="ledger")
+app.add_typer(federated_app, name="federated")
 
 
 def main() -> None:
@@ -120,7 +122,8 @@ def _root(
 
 
 @ledger_app.callback(invoke_without_command=True)
-def _ledger_root(context: typer.Context) -> None:
+@federated_app.callback(invoke_without_command=True)
+def _group_root(context: typer.Context) -> None:
     _help_without_command(context)
 
 

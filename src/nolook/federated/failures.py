@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from nolook.errors import NolookError
+from nolook.errors import BudgetExceededError, NolookError
 
 __all__ = ["RefusedError", "StoreError"]
+
+_PAYMENT = 402  # a ledger has too little left
 
 
 class RefusedError(NolookError):
@@ -22,6 +24,8 @@ class RefusedError(NolookError):
     def __init__(self, message: str, status: int) -> None:
         super().__init__(message)
         self.status = status
+        if status == _PAYMENT:
+            self.exit_status = BudgetExceededError.exit_status
 
 
 class StoreError(NolookError):

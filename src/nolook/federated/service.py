@@ -20,35 +20,26 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nolook.errors import ParameterError
 from nolook.federated import shares
+from nolook.federated.agreement import Peer, agree
 from nolook.federated.batch import Batch
 from nolook.federated.disk import make_folder, plainly
 from nolook.federated.expander import Expander
 from nolook.federated.failures import RefusedError, StoreError
 from nolook.federated.intake import Intake
 from nolook.federated.release import Question, charge, fingerprint, make_secret, read_secret
-from nolook.federated.store import Agreement, Store
+from nolook.federated.store import Store
 from nolook.federated.wire import ID_BYTES, ReportError, check
 
-__all__ = ["Peer", "Service", "common"]
+__all__ = ["Service"]
 
 _BLOCK = 4096  # reports read at a time
-
-
-class Peer(Protocol):
-    """The other server, as far as it is read from."""
-
-    def reports(self, name: str) -> dict[str, Any]:
-        """Return what :meth:`Service.reports` does there."""
-
-    def ids(self, name: str, count: int) -> bytes:
-        """Return what :meth:`Service.ids` does there; `count` of them."""
 
 
 class Service:
@@ -172,7 +163,7 @@ class Service:
             self._check_secret()
             self._store.shut()
             if self._store.state == "closed":
-                self._agree()
+                agree(self._store, self.batch, self._peer)
             self._check_retired()
         self._wake()
         return self.status()
@@ -223,9 +214,19 @@ class Service:
             arrays = shares.noisy_groups(self.batch, sums, question.places, key)
         else:
             arrays = shares.noisy_points(self.batch, sums, question.places, key)
-        count = self.status()["agreed"]
-        head = {"batch": self.batch.digest.hex(), "role": self.role, "count": count}
-        return question.encode(arrays, head)
+        return question.encode(arrays, self._head())
+
+    def _head(self) -> dict[str, Any]:
+        """Return what is said beside every answer."""
+        agreed = self._store.agreed
+        if agreed is None:
+            raise StoreError(f"the set of reports of batch {self.batch.name} was lost")
+        return {
+            "batch": self.batch.digest.hex(),
+            "role": self.role,
+            "count": agreed.count,
+            "reports": agreed.digest.hex(),
+        }
 
     def _check_question(self, question: Question) -> None:
         """Refuse groups that are none before anything is charged."""
@@ -249,38 +250,6 @@ class Service:
             chosen = reports[inside[start : start + _BLOCK]]
             sums += shares.point_sums(self.batch, self.role, chosen, question.places)
         return sums
-
-    def _agree(self) -> None:
-        """Find the set that both servers have; it is frozen when the other one found the same."""
-        theirs = self._peer.reports(self.batch.name)
-        own = self._store.ids()
-        digest = hashlib.sha256(own).hexdigest()
-        if theirs["batch"] != self.batch.digest.hex():
-            raise RefusedError("the other server has another batch of this name", 409)
-        if not theirs["closed"]:
-            return
-        both = own
-        if (theirs["count"], theirs["digest"]) != (len(own) // ID_BYTES, digest):
-            listed = self._peer.ids(self.batch.name, theirs["count"])
-            if hashlib.sha256(listed).hexdigest() != theirs["digest"]:
-                raise RefusedError("the other server's list of reports was damaged; try again", 503)
-            both = common(own, listed)
-        agreement = Agreement(len(both) // ID_BYTES, hashlib.sha256(both).digest())
-        if self._store.agreed != agreement:
-            self._store.propose(both)
-        if agreement.count < self.batch.minimum:
-            raise RefusedError(
-                f"both servers have {agreement.count} reports in common, fewer than the batch's "
-                f"minimum of {self.batch.minimum}; it is closed and will never be answered",
-                409,
-            )
-        found = theirs["agreed"]
-        if found == [agreement.count, agreement.digest.hex()]:
-            self._store.freeze()
-        elif found is not None:
-            raise RefusedError(
-                "the servers do not agree on the reports; one of them is at fault", 409
-            )
 
     def _check_frozen(self) -> None:
         self._check_retired()
@@ -326,21 +295,3 @@ class Service:
     def _wake(self) -> None:
         if self._expander is not None:
             self._expander.wake()
-
-
-def common(first: bytes, second: bytes) -> bytes:
-    """Return the ids that are in two lists of them, sorted.
-
-    Parameters
-    ----------
-    first, second : bytes
-        Ids, one behind the other.
-
-    Returns
-    -------
-    bytes
-    """
-    lists = [
-        {ids[at : at + ID_BYTES] for at in range(0, len(ids), ID_BYTES)} for ids in (first, second)
-    ]
-    return b"".join(sorted(lists[0] & lists[1]))

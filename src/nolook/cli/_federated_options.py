@@ -1,0 +1,112 @@
+"""What the federated commands share. Imports nothing numeric."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from nolook.errors import ParameterError
+
+if TYPE_CHECKING:
+    from nolook.federated.client import Access
+
+__all__ = [
+    "BatchOption",
+    "CaOption",
+    "ClientCertificateOption",
+    "ClientKeyOption",
+    "Server0Option",
+    "Server1Option",
+    "TokenFileOption",
+    "accesses",
+    "check_extra",
+]
+
+BatchOption = Annotated[
+    Path, typer.Option("--batch", metavar="FILE", help="The batch, the same file for everybody.")
+]
+Server0Option = Annotated[
+    str, typer.Option("--server0", metavar="URL", help="The server of role 0, with https://.")
+]
+Server1Option = Annotated[
+    str, typer.Option("--server1", metavar="URL", help="The server of role 1.")
+]
+TokenFileOption = Annotated[
+    list[Path],
+    typer.Option(
+        "--token-file",
+        metavar="FILE",
+        help="Holds the token for both servers; give it twice if they differ.",
+    ),
+]
+CaOption = Annotated[
+    Path, typer.Option("--ca", metavar="FILE", help="Certificates to trust, in PEM.")
+]
+ClientCertificateOption = Annotated[
+    Path | None,
+    typer.Option("--certificate", metavar="FILE", help="To show servers that demand one, in PEM."),
+]
+ClientKeyOption = Annotated[
+    Path | None, typer.Option("--key", metavar="FILE", help="Of that certificate.")
+]
+
+
+def check_extra() -> None:
+    """Refuse to go on without the libraries that only these commands need.
+
+    Raises
+    ------
+    ParameterError
+        If one is not installed.
+    """
+    for name in ("cryptography", "httpx", "starlette", "uvicorn"):
+        if find_spec(name) is None:
+            raise ParameterError(
+                f"this needs {name}, which is not installed; expected nolook with its federated "
+                "part (pip install 'nolook[federated]')"
+            )
+
+
+def accesses(
+    servers: tuple[str, str],
+    tokens: list[Path],
+    ca: Path,
+    certificate: Path | None,
+    key: Path | None,
+) -> tuple[Access, Access]:
+    """Return how to reach both servers.
+
+    Parameters
+    ----------
+    servers : (str, str)
+        Their addresses.
+    tokens : list of Path
+        One file for both, or two.
+    ca : Path
+    certificate, key : Path or None
+
+    Returns
+    -------
+    (Access, Access)
+
+    Raises
+    ------
+    ParameterError
+        If there are more than two tokens, or a certificate without a key.
+    """
+    from nolook.federated.client import Access
+
+    if len(tokens) > 2:
+        raise ParameterError("--token-file is given too often; expected once or twice")
+    if (certificate is None) != (key is None):
+        raise ParameterError("--certificate and --key are not both given; expected both or none")
+    if servers[0].rstrip("/") == servers[1].rstrip("/"):
+        raise ParameterError("--server0 and --server1 are the same; expected two servers")
+    first, second = (
+        Access(url, token, ca, certificate, key)
+        for url, token in zip(servers, (tokens[0], tokens[-1]), strict=True)
+    )
+    return first, second

@@ -1,0 +1,86 @@
+"""``nolook federated serve``: one of the two servers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from nolook.cli._federated_options import check_extra
+from nolook.errors import ParameterError
+
+if TYPE_CHECKING:
+    from nolook.federated.batch import Batch
+
+__all__ = ["serve"]
+
+
+def serve(  # noqa: PLR0917 -- Typer gives every option by name
+    role: Annotated[int, typer.Option(metavar="0|1", help="Which of the two it is.")],
+    batch: Annotated[
+        list[Path],
+        typer.Option(metavar="FILE", help="A batch; may be given several times."),
+    ],
+    data: Annotated[Path, typer.Option(metavar="DIR", help="A folder for what is stored.")],
+    ledger: Annotated[
+        Path, typer.Option(metavar="FILE", help="Charged for every batch; for replacement.")
+    ],
+    tokens: Annotated[
+        Path, typer.Option(metavar="FILE", help="Who may call: `nolook federated token`.")
+    ],
+    certificate: Annotated[Path, typer.Option(metavar="FILE", help="The server's, in PEM.")],
+    key: Annotated[Path, typer.Option(metavar="FILE", help="Of that certificate, in PEM.")],
+    peer: Annotated[str, typer.Option(metavar="URL", help="The other server, with https://.")],
+    peer_token_file: Annotated[
+        Path, typer.Option(metavar="FILE", help="Holds the token the other server knows.")
+    ],
+    ca: Annotated[
+        Path, typer.Option(metavar="FILE", help="What signed the other server's certificate.")
+    ],
+    client_ca: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Demand certificates of callers that this one signed."),
+    ] = None,
+    host: Annotated[str, typer.Option(help="The address to listen at.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="0 for any that is free.")] = 0,
+) -> None:
+    """Take reports, and answer together with the other server. Neither sees a value."""
+    check_extra()
+    if role not in {0, 1}:
+        raise ParameterError(f"--role is {role}; expected 0 or 1 (the other server's is the other)")
+
+    from nolook.federated.app import make_app
+    from nolook.federated.client import Access, ServerClient
+    from nolook.federated.disk import make_folder, plainly
+    from nolook.federated.release import check_ledger
+    from nolook.federated.serve import Listening
+    from nolook.federated.serve import serve as listen
+    from nolook.federated.service import Service
+    from nolook.federated.tokens import Tokens
+
+    batches, known = _batches(batch), Tokens(tokens)
+    check_ledger(ledger)
+    with plainly(data):
+        make_folder(data)
+    # A server that demands certificates shows its own to the other one.
+    shown = (None, None) if client_ca is None else (certificate, key)
+    with ServerClient(Access(peer, peer_token_file, ca, *shown), patience=5.0) as other:
+        services = [Service(role, one, data / one.name, ledger, other) for one in batches]
+        try:
+            app = make_app(services, known)
+            listening = Listening(host, port, certificate, key, client_ca)
+            names = ", ".join(one.name for one in batches)
+            listen(app, listening, f"role {role} serves {names}")
+        finally:
+            for service in services:
+                service.close()
+
+
+def _batches(files: list[Path]) -> list[Batch]:
+    from nolook.report.batch_file import read_batch
+
+    batches = [read_batch(file) for file in files]
+    if len({one.name for one in batches}) < len(batches):
+        raise ParameterError("--batch gives two batches of one name; expected each name once")
+    return batches

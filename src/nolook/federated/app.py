@@ -1,0 +1,193 @@
+"""A server's addresses: who may call them, what is refused, and nothing about content.
+
+=======  ==============================  =======  ==================================
+method   address, after /v1/batches/     role     what
+=======  ==============================  =======  ==================================
+PUT      NAME/reports/ID                 owner    store a report
+GET      NAME                            analyst  state and number of reports
+POST     NAME/freeze                     analyst  close, and agree with the other
+POST     NAME/answer                     analyst  answer a question
+GET      NAME/set                        peer     which reports: number and digest
+GET      NAME/ids                        peer     their ids, once closed
+=======  ==============================  =======  ==================================
+
+Every error is ``{"error": "one line"}``. Nothing is logged.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import sys
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from nolook.federated.failures import RefusedError
+from nolook.federated.service import Service
+from nolook.federated.tokens import Tokens
+from nolook.federated.wire import ReportError, report_bytes
+
+__all__ = ["make_app", "refuse_unknown"]
+
+_ID = re.compile(r"[0-9a-f]{32}")
+_LARGEST_QUESTION = 2**17
+_PATIENCE = 30.0  # seconds for a body
+_INTERNAL = "internal error; the server's operator was told"
+_UNKNOWN = "no valid token or certificate; ask the server's operator for one"
+
+Handler = Callable[[Service, Request], Awaitable[Response]]
+
+
+def make_app(services: Sequence[Service], tokens: Tokens) -> ASGIApp:
+    """Return the application of a server.
+
+    Parameters
+    ----------
+    services : sequence of Service
+        One for each batch.
+    tokens : Tokens
+
+    Returns
+    -------
+    ASGI application
+    """
+    known = {service.batch.name: service for service in services}
+
+    def route(path: str, method: str, roles: set[str], handler: Handler) -> Route:
+        called = partial(_answer, known, tokens, roles, handler)
+
+        async def endpoint(request: Request) -> Response:
+            return await called(request)
+
+        return Route(f"/v1/batches/{{name}}{path}", endpoint, methods=[method])
+
+    routes = [
+        route("/reports/{report}", "PUT", {"owner"}, _put),
+        route("", "GET", {"analyst", "peer"}, _status),
+        route("/freeze", "POST", {"analyst"}, _freeze),
+        route("/answer", "POST", {"analyst"}, _question),
+        route("/set", "GET", {"peer"}, _set),
+        route("/ids", "GET", {"peer"}, _ids),
+    ]
+    return Starlette(routes=routes, exception_handlers={HTTPException: _no_address})
+
+
+async def refuse_unknown(request: Request) -> Response:
+    """Answer whoever shows no certificate."""
+    del request
+    return _error(401, _UNKNOWN)
+
+
+async def _answer(
+    known: dict[str, Service], tokens: Tokens, roles: set[str], handler: Handler, request: Request
+) -> Response:
+    """Check who calls, call the handler, and turn whatever it raises into one line."""
+    try:
+        service = _service(known, tokens, roles, request)
+        return await handler(service, request)
+    except (RefusedError, ReportError) as error:
+        return _error(error.status, str(error))
+    except ClientDisconnect:
+        return _error(400, "the request was cut short")
+    except Exception as error:  # noqa: BLE001 -- a message may quote what was sent
+        sys.stderr.write(f"nolook: error: internal error in serve: {type(error).__name__}\n")
+        return _error(500, _INTERNAL)
+
+
+def _service(
+    known: dict[str, Service], tokens: Tokens, roles: set[str], request: Request
+) -> Service:
+    """Return what is asked for, if the caller may ask."""
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    held = tokens.roles(token.strip()) if scheme.lower() == "bearer" else set()
+    if not held:
+        raise RefusedError(_UNKNOWN, 401)
+    if not held & roles:
+        raise RefusedError(f"this is for {' and '.join(sorted(roles))} only", 403)
+    service = known.get(request.path_params["name"])
+    if service is None:
+        raise RefusedError("there is no such batch here", 404)
+    return service
+
+
+async def _put(service: Service, request: Request) -> Response:
+    address = request.path_params["report"]
+    if not _ID.fullmatch(address):
+        raise RefusedError("the address ends with no report's id; expected 32 hex digits", 400)
+    body = await _body(request, report_bytes(service.batch))
+    stored = service.accept(body, bytes.fromhex(address))
+    new = await asyncio.wrap_future(stored)
+    return JSONResponse({"stored": True}, 201 if new else 200)
+
+
+async def _status(service: Service, request: Request) -> Response:
+    del request
+    return JSONResponse(await run_in_threadpool(service.status))
+
+
+async def _freeze(service: Service, request: Request) -> Response:
+    await _body(request, 0)
+    return JSONResponse(await run_in_threadpool(service.freeze))
+
+
+async def _question(service: Service, request: Request) -> Response:
+    body = await _body(request, _LARGEST_QUESTION)
+    try:
+        question = json.loads(body)
+    except (ValueError, RecursionError):
+        raise RefusedError("the question is no JSON", 400) from None
+    answer = await run_in_threadpool(service.answer, question)
+    return Response(answer, media_type="application/json")
+
+
+async def _set(service: Service, request: Request) -> Response:
+    del request
+    return JSONResponse(await run_in_threadpool(service.reports))
+
+
+async def _ids(service: Service, request: Request) -> Response:
+    del request
+    ids = await run_in_threadpool(service.ids)
+    return Response(ids, media_type="application/octet-stream")
+
+
+async def _body(request: Request, most: int) -> bytes:
+    """Return the body, but never take in more than one byte too many and what came with it."""
+    too_long = RefusedError(f"the request is too long; expected at most {most} bytes", 413)
+    announced = request.headers.get("content-length", "0")
+    if not announced.isdecimal() or int(announced[:20]) > most:
+        raise too_long
+    body = bytearray()
+    try:
+        async with asyncio.timeout(_PATIENCE):
+            async for part in request.stream():
+                body += part
+                if len(body) > most:
+                    raise too_long
+    except TimeoutError:
+        raise RefusedError("the request took too long", 408) from None
+    return bytes(body)
+
+
+async def _no_address(request: Request, error: Exception) -> Response:
+    del request
+    status = error.status_code if isinstance(error, HTTPException) else 404
+    return _error(status, "there is nothing at this address, or not for this method")
+
+
+def _error(status: int, message: str) -> Response:
+    # Whatever else the caller was sending is not read.
+    headers: dict[str, Any] = {"connection": "close"} if status in {408, 413} else {}
+    if status == 401:
+        headers["www-authenticate"] = "Bearer"
+    return JSONResponse({"error": message}, status, headers)

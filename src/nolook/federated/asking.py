@@ -1,0 +1,93 @@
+"""What the analyst does: close a batch at both servers, and ask both the same."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from nolook.federated.answers import Answer
+from nolook.federated.batch import Batch
+from nolook.federated.client import ServerClient
+from nolook.federated.failures import RefusedError
+
+__all__ = ["ask", "freeze"]
+
+_ROUNDS = 3  # of freezing both servers; two do
+
+
+def freeze(batch: Batch, servers: Sequence[ServerClient]) -> int:
+    """Close a batch and have both servers agree on its reports.
+
+    Parameters
+    ----------
+    batch : Batch
+    servers : (ServerClient, ServerClient)
+
+    Returns
+    -------
+    int
+        How many reports both have.
+
+    Raises
+    ------
+    RefusedError
+        If they cannot agree, or have too few reports.
+    """
+    for _ in range(_ROUNDS):
+        found = [server.freeze(batch.name) for server in servers]
+        if all(one.get("state") in {"frozen", "answered"} for one in found):
+            return int(found[0]["agreed"])
+    raise RefusedError("the servers did not agree on the reports; ask their operators", 409)
+
+
+def ask(
+    batch: Batch, servers: Sequence[ServerClient], question: dict[str, Any]
+) -> tuple[Answer, Answer]:
+    """Ask both servers the same.
+
+    Parameters
+    ----------
+    batch : Batch
+    servers : (ServerClient, ServerClient)
+        In the order of their roles.
+    question : dict
+        As for :class:`nolook.federated.release.Question`.
+
+    Returns
+    -------
+    (Answer, Answer)
+        Useless apart; for :mod:`nolook.federated.answers`.
+
+    Raises
+    ------
+    RefusedError
+        If one of them refuses, or their answers do not belong together.
+    """
+    with ThreadPoolExecutor(len(servers)) as pool:
+        contents = list(pool.map(lambda server: server.answer(batch.name, question), servers))
+    first, second = (
+        _decoded(question, content, server.url)
+        for server, content in zip(servers, contents, strict=True)
+    )
+    return first, second
+
+
+def _decoded(question: dict[str, Any], content: bytes, url: str) -> Answer:
+    try:
+        document = json.loads(content)
+        asked = [question["question"], question.get("places", question.get("borders", []))]
+        if document["question"] != asked:
+            raise RefusedError(f"{url} answered another question", 502)
+        numbers = {
+            str(name): np.frombuffer(b64decode(text, validate=True), dtype="<u8").astype(np.uint64)
+            for name, text in document["answer"].items()
+        }
+        batch, reports = (bytes.fromhex(document[name]) for name in ("batch", "reports"))
+        return Answer(int(document["role"]), batch, reports, int(document["count"]), numbers)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise RefusedError(f"{url} answered something else than a nolook server", 502) from None

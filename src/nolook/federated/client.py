@@ -1,0 +1,224 @@
+"""Talk to a server: TLS only, and whatever may be lost on the way is sent again."""
+
+from __future__ import annotations
+
+import json
+import ssl
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import httpx
+
+from nolook.errors import ParameterError
+from nolook.federated.batch import Batch
+from nolook.federated.failures import RefusedError
+from nolook.federated.tokens import read_token
+from nolook.federated.wire import ID_BYTES
+
+__all__ = ["Access", "ServerClient", "submit"]
+
+_TIMEOUT = httpx.Timeout(60.0, connect=10.0)
+_ATTEMPTS = 5
+_FIRST_PAUSE = 0.1  # seconds, doubled each time
+_LONGEST_SHOWN = 300
+_UPLOADERS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """How to reach a server.
+
+    Parameters
+    ----------
+    url : str
+        Beginning with https.
+    token : Path
+        A file that holds nothing else.
+    ca : Path
+        The certificates to trust, in PEM.
+    certificate, key : Path or None
+        What to show a server that demands a certificate.
+    """
+
+    url: str
+    token: Path
+    ca: Path
+    certificate: Path | None = None
+    key: Path | None = None
+
+
+class ServerClient:
+    """One server; threads may share it.
+
+    Parameters
+    ----------
+    access : Access
+    patience : float
+        Seconds in which a server that is busy or away may come back.
+
+    Raises
+    ------
+    ParameterError
+        If the address is not of https, or a file is not as expected.
+    """
+
+    def __init__(self, access: Access, patience: float = 60.0) -> None:
+        if not access.url.startswith("https://"):
+            raise ParameterError(
+                "a server's address does not begin with https://; expected one that does (nothing "
+                "is sent without TLS)"
+            )
+        self.url = access.url.rstrip("/")
+        self._patience = patience
+        self._client = httpx.Client(
+            base_url=self.url,
+            headers={"authorization": f"Bearer {read_token(access.token)}"},
+            verify=_context(access),
+            timeout=_TIMEOUT,
+            trust_env=False,
+            limits=httpx.Limits(max_connections=2 * _UPLOADERS),
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def put(self, name: str, report: bytes, report_id: bytes) -> bool:
+        """Send a report; whether it was new there.
+
+        It may be sent twice where a response was lost, which is the same as once.
+        """
+        address = f"/v1/batches/{name}/reports/{report_id.hex()}"
+        return self._call("PUT", address, report).status_code == 201
+
+    def status(self, name: str) -> dict[str, Any]:
+        """Return a batch's state and number of reports."""
+        return self._document("GET", f"/v1/batches/{name}")
+
+    def freeze(self, name: str) -> dict[str, Any]:
+        """Ask for no more reports; return the state."""
+        return self._document("POST", f"/v1/batches/{name}/freeze")
+
+    def reports(self, name: str) -> dict[str, Any]:
+        """Return which reports are there; for the other server."""
+        return self._document("GET", f"/v1/batches/{name}/set")
+
+    def ids(self, name: str, count: int) -> bytes:
+        """Return the ids of these reports; for the other server."""
+        content = self._call("GET", f"/v1/batches/{name}/ids").content
+        if len(content) != count * ID_BYTES:
+            raise RefusedError(f"{self.url} sent another number of ids than it said", 503)
+        return content
+
+    def answer(self, name: str, question: dict[str, Any]) -> bytes:
+        """Return the answer to a question, waiting while the server adds up."""
+        body = json.dumps(question).encode("ascii")
+        return self._call("POST", f"/v1/batches/{name}/answer", body).content
+
+    def _document(self, method: str, address: str) -> dict[str, Any]:
+        content = self._call(method, address).content
+        try:
+            document = json.loads(content)
+        except (ValueError, RecursionError):
+            document = None
+        if not isinstance(document, dict):
+            raise RefusedError(f"{self.url} answered something else than a nolook server", 502)
+        return document
+
+    def _call(self, method: str, address: str, body: bytes = b"") -> httpx.Response:
+        """Send a request until it is answered, the same bytes each time."""
+        deadline, pause, attempt = time.monotonic() + self._patience, _FIRST_PAUSE, 0
+        while True:
+            attempt += 1
+            try:
+                response = self._client.request(method, address, content=body)
+            except httpx.TransportError as error:
+                if attempt >= _ATTEMPTS or time.monotonic() > deadline:
+                    raise RefusedError(
+                        f"{self.url} cannot be reached ({type(error).__name__})", 503
+                    ) from None
+            except httpx.HTTPError as error:
+                raise RefusedError(
+                    f"{self.url} answered no HTTP ({type(error).__name__})", 502
+                ) from None
+            else:
+                if response.status_code != 503 or time.monotonic() > deadline:
+                    return _checked(self.url, response)
+            time.sleep(pause)
+            pause = min(2 * pause, 2.0)
+
+
+def submit(
+    batch: Batch,
+    ids: Sequence[bytes],
+    reports: Sequence[Sequence[bytes]],
+    servers: Sequence[ServerClient],
+) -> None:
+    """Send reports to both servers; each is stored at both when this returns.
+
+    Parameters
+    ----------
+    batch : Batch
+    ids : sequence of bytes
+    reports : (sequence of bytes, sequence of bytes)
+        For role 0 and 1.
+    servers : (ServerClient, ServerClient)
+
+    Raises
+    ------
+    RefusedError
+        If one was refused or a server cannot be reached. The same call may be made again.
+    """
+
+    def send(one: tuple[bytes, bytes, bytes]) -> None:
+        report_id, *pair = one
+        for server, report in zip(servers, pair, strict=True):
+            server.put(batch.name, report, report_id)
+
+    with ThreadPoolExecutor(_UPLOADERS) as pool:
+        try:
+            for _ in pool.map(send, zip(ids, *reports, strict=True)):
+                pass
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+
+
+def _context(access: Access) -> ssl.SSLContext:
+    try:
+        context = ssl.create_default_context(cafile=access.ca)
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        if access.certificate is not None:
+            context.load_cert_chain(access.certificate, access.key)
+    except OSError:  # ssl.SSLError is one
+        raise ParameterError(
+            "--ca, --certificate or --key cannot be used; expected certificates and a key in PEM"
+        ) from None
+    return context
+
+
+def _checked(url: str, response: httpx.Response) -> httpx.Response:
+    if response.is_success:
+        return response
+    try:
+        said = str(response.json()["error"])
+    except (ValueError, KeyError, TypeError, RecursionError):
+        said = "without saying why"
+    line = "".join(letter if letter.isprintable() else "?" for letter in said[:_LONGEST_SHOWN])
+    raise RefusedError(f"{url} refused ({response.status_code}): {line}", response.status_code)

@@ -1,0 +1,130 @@
+"""Who may do what: bearer tokens, of which a server keeps only the SHA-256.
+
+A file of tokens has one line each: a role and the digest in hexadecimal.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import re
+from pathlib import Path
+
+from nolook._validation import check_choice
+from nolook.errors import ParameterError
+from nolook.federated.disk import flush, plainly, write_all
+from nolook.privacy.noise import SystemEntropy
+
+__all__ = ["ROLES", "Tokens", "make_token", "read_token"]
+
+#: Owners send reports, analysts ask, peers are the two servers.
+ROLES = ("owner", "analyst", "peer")
+
+_WORDS = 4
+_TOKEN = re.compile(r"[0-9a-f]{64}")
+_LARGEST_FILE = 2**20
+
+
+class Tokens:
+    """The tokens that a server knows.
+
+    Parameters
+    ----------
+    path : Path
+        Of their file.
+
+    Raises
+    ------
+    ParameterError
+        If it is no such file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._known: list[tuple[str, bytes]] = []
+        for line in _text(path).splitlines():
+            role, _, digest = line.partition(" ")
+            if role not in ROLES or not _TOKEN.fullmatch(digest):
+                raise ParameterError(
+                    f"the file of tokens {str(path)!r} has a line that is none; expected what "
+                    "`nolook federated token` writes"
+                )
+            self._known.append((role, bytes.fromhex(digest)))
+
+    def roles(self, token: str) -> set[str]:
+        """Return what the bearer of a token is; the time it takes tells nothing.
+
+        Parameters
+        ----------
+        token : str
+
+        Returns
+        -------
+        set of str
+            Empty for an unknown token.
+        """
+        given = hashlib.sha256(token.encode("utf-8", errors="replace")).digest()
+        found = [(role, hmac.compare_digest(digest, given)) for role, digest in self._known]
+        return {role for role, same in found if same}
+
+
+def make_token(role: str, path: Path) -> str:
+    """Make a token and add its digest to a file.
+
+    Parameters
+    ----------
+    role : {"owner", "analyst", "peer"}
+    path : Path
+        Made if it is not there; only its owner can read it.
+
+    Returns
+    -------
+    str
+        The token, which is kept nowhere.
+    """
+    check_choice("role", role, ROLES)
+    token = SystemEntropy().words(_WORDS).tobytes().hex()
+    line = f"{role} {hashlib.sha256(token.encode()).hexdigest()}\n"
+    with plainly(path):
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        try:
+            write_all(handle, line.encode())
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+        flush(path.parent)
+    return token
+
+
+def read_token(path: Path) -> str:
+    """Return the token that a file holds, and nothing else.
+
+    Parameters
+    ----------
+    path : Path
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    ParameterError
+        If it is no such file.
+    """
+    token = _text(path).strip()
+    if not _TOKEN.fullmatch(token):
+        raise ParameterError(
+            f"{str(path)!r} holds no token; expected what `nolook federated token` prints"
+        )
+    return token
+
+
+def _text(path: Path) -> str:
+    try:
+        with path.open("rb") as stream:
+            return stream.read(_LARGEST_FILE).decode("ascii")
+    except (OSError, ValueError):
+        raise ParameterError(
+            f"{str(path)!r} cannot be read; expected a file that `nolook federated token` made"
+        ) from None

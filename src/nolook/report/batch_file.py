@@ -1,0 +1,50 @@
+"""The public description of a federated batch as a JSON file, and back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from nolook.errors import ParameterError
+from nolook.federated.batch import Batch, batch_from
+from nolook.report._strict import Broken, parse, read
+from nolook.report.files import one_line, write_json
+
+__all__ = ["read_batch", "write_batch"]
+
+
+def write_batch(batch: Batch, path: Path) -> None:
+    """Write a batch's description; owners, servers and analyst get the same file.
+
+    Parameters
+    ----------
+    batch : Batch
+    path : Path
+
+    Raises
+    ------
+    NolookError
+        If the file cannot be written.
+    """
+    write_json(path, batch.content())
+
+
+def read_batch(path: Path) -> Batch:
+    """Read a batch's description.
+
+    Parameters
+    ----------
+    path : Path
+
+    Returns
+    -------
+    Batch
+
+    Raises
+    ------
+    ParameterError
+        If it is no such file; the message names it.
+    """
+    try:
+        return batch_from(parse(read(path)))
+    except (Broken, ParameterError) as error:
+        raise ParameterError(f"{one_line(path)} is no batch: {error}") from None

@@ -1,0 +1,102 @@
+"""Private counts up to chosen thresholds, as a JSON file and in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+import nolook
+from nolook.report._model_content import guarantee_content
+from nolook.report.files import write_json
+from nolook.report.findings import Findings, grid_in_words
+from nolook.report.summary import number
+
+if TYPE_CHECKING:
+    from nolook.federated.batch import Batch
+    from nolook.privacy.guarantee import PrivacyGuarantee
+
+__all__ = ["Counts", "counts_findings", "write_counts"]
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many owners have a value up to each of some thresholds.
+
+    Parameters
+    ----------
+    batch : Batch
+    rows : int
+        How many reports there are.
+    thresholds, counts, errors : ndarray of shape (m,)
+        The errors are standard errors of the noise.
+    privacy : PrivacyGuarantee
+        Of all that is ever answered about the batch.
+    """
+
+    batch: Batch
+    rows: int
+    thresholds: NDArray[np.float64]
+    counts: NDArray[np.float64]
+    errors: NDArray[np.float64]
+    privacy: PrivacyGuarantee
+
+
+def write_counts(found: Counts, path: Path) -> None:
+    """Write counts and what they cost.
+
+    The file appears whole or not at all; an older one of the same name is replaced.
+
+    Parameters
+    ----------
+    found : Counts
+    path : Path
+
+    Raises
+    ------
+    NolookError
+        If the file cannot be written.
+    """
+    document = {
+        "format": "nolook-counts",
+        "schema_version": 1,
+        "nolook_version": nolook.__version__,
+        "batch": found.batch.content(),
+        "rows": found.rows,
+        # null stands for the last threshold of all, above every number.
+        "thresholds": [t if np.isfinite(t) else None for t in found.thresholds.tolist()],
+        "counts": found.counts.tolist(),
+        "standard_errors": found.errors.tolist(),
+        **guarantee_content(found.privacy),
+    }
+    write_json(path, document)
+
+
+def counts_findings(found: Counts) -> Findings:
+    """Say what the counts are.
+
+    Parameters
+    ----------
+    found : Counts
+
+    Returns
+    -------
+    Findings
+    """
+    columns = zip(found.thresholds, found.counts, found.errors, strict=True)
+    rows = tuple((f"up to {t:.6g}", f"{c:,.0f}", number(e)) for t, c, e in columns)
+    return Findings(
+        kind="counts",
+        of=found.batch.name,
+        cards=(("Rows", f"{found.rows:,}", "public"),),
+        heads=("", "values", "standard error"),
+        rows=rows,
+        caption="How many values there are up to each threshold",
+        notes=("Standard errors count the noise that protects the rows.",),
+        settings=(("Thresholds", grid_in_words(found.batch.grid)),),
+        privacy_=found.privacy,
+        recipe_={"features": [found.batch.name], "categories": {}, "missing": "error"},
+    )

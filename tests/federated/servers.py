@@ -1,0 +1,194 @@
+"""Two real servers: processes on loopback that speak TLS, with files of their own."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import select
+import socket
+import ssl
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import nolook
+from nolook.federated.client import Access, ServerClient
+from nolook.federated.tokens import make_token
+from nolook.report.batch_file import write_batch
+from tests.federated.certificates import Authority
+
+PROGRAM = "import sys; from nolook.cli import main; main()"
+PATIENCE = 60.0  # seconds for a process to start
+
+
+def free_ports(n):
+    """Return ports that nobody listens at now."""
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(n)]
+    ports = [one.getsockname()[1] for one in sockets]
+    for one in sockets:
+        one.close()
+    return ports
+
+
+class Pair:
+    """Two servers for some batches.
+
+    Parameters
+    ----------
+    folder : Path
+    batches : sequence of Batch
+    demanding : bool
+        Whether callers must show certificates.
+    budget : float
+        Of both ledgers.
+    """
+
+    def __init__(self, folder: Path, batches, *, demanding=False, budget=100.0) -> None:
+        self.folder, self.demanding = folder, demanding
+        self.batches = [self._write(batch) for batch in batches]
+        self.authority = Authority(folder)
+        self.ca = self.authority.path
+        self.certificate, self.key = self.authority.sign("caller")
+        self.ports = free_ports(2)
+        self.urls = [f"https://127.0.0.1:{port}" for port in self.ports]
+        self.processes = [None, None]
+        self.errors = [folder / f"server{role}.errors" for role in (0, 1)]
+        self.tokens = {}
+        for role in (0, 1):
+            self.authority.sign(f"server{role}")
+            name = folder / f"ledger{role}"
+            budgets = nolook.Budget(budget)
+            nolook.Ledger.create(name, budgets, name="all", relation="replace").close()
+        for who in ("owner", "analyst", "peer"):
+            files = [folder / f"{who}{role}.token" for role in (0, 1)]
+            for role, file in enumerate(files):
+                file.write_text(make_token(who, folder / f"server{role}.tokens"))
+            self.tokens[who] = files
+
+    def _write(self, batch):
+        path = self.folder / f"{batch.name}.json"
+        write_batch(batch, path)
+        return path
+
+    def data(self, role) -> Path:
+        return self.folder / f"data{role}"
+
+    def command(self, role):
+        """Return the words that start a server."""
+        name = self.folder / f"server{role}"
+        words = ["--role", role, "--data", self.data(role), "--ledger", self.folder / f"ledger{role}"]
+        for batch in self.batches:
+            words += ["--batch", batch]
+        words += ["--tokens", f"{name}.tokens", "--certificate", f"{name}.pem"]
+        words += ["--key", f"{name}.key", "--peer", self.urls[1 - role], "--ca", self.ca]
+        words += ["--peer-token-file", self.tokens["peer"][1 - role], "--port", self.ports[role]]
+        words += ["--client-ca", self.ca] * self.demanding
+        return [sys.executable, "-c", PROGRAM, "federated", "serve", *map(str, words)]
+
+    def launch(self, role, environment=None):
+        """Start a server without waiting until it listens."""
+        with self.errors[role].open("ab") as errors:
+            self.processes[role] = subprocess.Popen(
+                self.command(role),
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                env={**os.environ, **(environment or {})},
+            )
+
+    def listening(self, role):
+        """Wait until a server listens; False if it ends instead."""
+        out = self.processes[role].stdout
+        ready, _, _ = select.select([out], [], [], PATIENCE)
+        assert ready, "a server did not start in time"
+        line = out.readline().decode()
+        if not line:
+            self.processes[role].wait(PATIENCE)
+            return False
+        assert line.rstrip().endswith(self.urls[role])
+        return True
+
+    def start(self, *roles):
+        for role in roles or (0, 1):
+            self.launch(role)
+        for role in roles or (0, 1):
+            assert self.listening(role), self.errors[role].read_text()
+        return self
+
+    def kill(self, role):
+        """End a server as `kill -9` does."""
+        process = self.processes[role]
+        if process is not None:
+            process.kill()
+            process.wait()
+            process.stdout.close()
+            self.processes[role] = None
+
+    def close(self):
+        for role in (0, 1):
+            self.kill(role)
+
+    def access(self, who, role):
+        shown = (self.certificate, self.key) if self.demanding else (None, None)
+        return Access(self.urls[role], self.tokens[who][role], self.ca, *shown)
+
+    def client(self, who, role, patience=30.0):
+        return ServerClient(self.access(who, role), patience)
+
+    def said(self):
+        """Return all that both servers said of errors."""
+        return "".join(path.read_text() for path in self.errors if path.exists())
+
+
+class Caller:
+    """Calls a server word for word, over a connection that is kept."""
+
+    def __init__(self, pair, role, who="owner", certificate=None):
+        self._context = ssl.create_default_context(cafile=pair.ca)
+        if certificate:
+            self._context.load_cert_chain(*certificate)
+        self.port = pair.ports[role]
+        self.token = pair.tokens[who][role].read_text() if who else None
+        self._connection = None
+
+    def __call__(self, method, path, body=None, headers=None):
+        """Return the status and the document; a lost connection is opened again once."""
+        if self._connection is None:
+            self._connection = http.client.HTTPSConnection(
+                "127.0.0.1", self.port, context=self._context, timeout=PATIENCE
+            )
+        sent = {"authorization": f"Bearer {self.token}"} if self.token else {}
+        try:
+            self._connection.request(method, path, body, {**sent, **(headers or {})})
+            response = self._connection.getresponse()
+            content = response.read()
+        except BaseException:
+            self.close()
+            raise
+        if response.will_close:
+            self.close()
+        return response.status, json.loads(content) if content[:1] == b"{" else content
+
+    def put(self, batch, report_id, report):
+        return self("PUT", f"/v1/batches/{batch.name}/reports/{report_id.hex()}", report)
+
+    def connection(self):
+        """Return a connection of its own, for what no client library would send."""
+        plain = socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE)
+        return self._context.wrap_socket(plain, server_hostname="127.0.0.1")
+
+    def close(self):
+        if self._connection is not None:
+            with suppress(OSError):
+                self._connection.close()
+            self._connection = None
+
+
+def wait_until(condition, seconds=PATIENCE):
+    """Wait until something is so."""
+    patience = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < patience
+        time.sleep(0.02)
