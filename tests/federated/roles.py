@@ -65,15 +65,11 @@ def exact(batch, values, labels):
     values, labels = np.asarray(values, dtype=float), np.asarray(labels, dtype=bool)
     if batch.kind == "hosmer-lemeshow":
         values = np.where(np.isnan(values), 0.0, np.clip(values, 0.0, 1.0))
-    numbers = {
-        "ecdf": [np.ones(len(values), dtype=int)],
-        "roc": [labels.astype(int), (~labels).astype(int)],
-        "hosmer-lemeshow": [
-            labels.astype(int),
-            (~labels).astype(int),
-            np.array([int(value * 2**30) for value in values]),
-        ],
-    }[batch.kind]
+    numbers = [labels.astype(int), (~labels).astype(int)]
+    if batch.kind == "ecdf":
+        numbers = [np.ones(len(values), dtype=int)]
+    if batch.kind == "hosmer-lemeshow":
+        numbers.append(np.array([int(value * 2**30) for value in values]))
     inner = batch.points()[:-1]
     rows = []
     for each in numbers:

@@ -58,7 +58,7 @@ def make_reports(
     ids = source.words(ID_BYTES // 8 * n).view(np.uint8).reshape(n, ID_BYTES)
     share = source.words(n * curves).reshape(n, curves)
     pairs = generate(np.repeat(cells, curves), payloads.ravel(), batch.levels, source)
-    first, second = (keys.reshape(n, curves, -1) for keys in pairs)
+    first, second = (keys.reshape(n, curves, keys.shape[1]) for keys in pairs)
     return (
         ids,
         encode(batch, 0, ids, share, first),
@@ -89,7 +89,7 @@ def _payloads(
 def _numbers(values: ArrayLike) -> NDArray[np.float64]:
     try:
         numbers = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         numbers = np.empty((0, 0))
     if numbers.ndim != 1:
         raise ParameterError("values is no array of numbers; expected one number an owner")
