@@ -15,10 +15,10 @@ READY := $(VENV)/.nolook-installed
 DEMO_TABLE := examples/data/diamonds_onehot_log.parquet
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test audit check lint format types layers proofs changelog lock clean
+.PHONY: help setup demo demo-federated test audit check lint format types layers proofs changelog lock clean
 
 help: ## Show the targets
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST)
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST)
 
 $(DEPENDENCIES): requirements.txt
 	@echo "Setting up $(VENV); this takes a few minutes the first time."
@@ -37,6 +37,11 @@ demo: $(READY) ## Fit a private linear model of the diamonds table
 	@mkdir -p demo
 	$(BIN)/nolook fit $(DEMO_TABLE) --target target --epsilon 1 --delta 1e-6 \
 		--output demo/diamonds.model.json --report demo/diamonds.html
+
+demo-federated: $(READY) ## Draw an ROC curve of scores that never leave their owners
+	@mkdir -p demo
+	@rm -rf demo/federated
+	$(BIN)/python examples/federated.py demo/federated
 
 test: $(READY) ## Run the whole test suite
 	@$(BIN)/python -m pytest $(PYTEST_FLAGS)

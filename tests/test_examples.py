@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 
@@ -53,3 +54,21 @@ def test_the_calibration_example_runs(project_root, tmp_path):
     assert "p-value 0.0001\n" in done.stdout
     assert "left for later releases: epsilon 0.5" in done.stdout
     assert (tmp_path / "calibration.png").stat().st_size > 10_000
+
+
+def test_the_federated_example_runs(project_root, tmp_path):
+    script = project_root / "examples" / "federated.py"
+    done = subprocess.run(
+        [sys.executable, str(script), str(tmp_path)], check=True, capture_output=True, text=True
+    )
+    assert "2000 owners reported to both servers" in done.stdout
+    assert "epsilon = 1, delta = 0" in done.stdout
+    released = json.loads((tmp_path / "deposits.roc.json").read_text(encoding="utf-8"))
+    # Some seven standard errors below the area under the exact curve, 0.893.
+    assert released["auc"] > 0.5
+    assert (tmp_path / "deposits.html").stat().st_size > 10_000
+    for role in (0, 1):
+        with nolook.Ledger(tmp_path / f"server{role}.ledger") as ledger:
+            assert ledger.spent.epsilon == 1.0
+        # What the owners sent is deleted once it has been added up.
+        assert list((tmp_path / f"state{role}" / "deposits" / "segments").iterdir()) == []

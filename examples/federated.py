@@ -1,0 +1,119 @@
+"""An ROC curve of scores that never leave their owners: two servers and 2,000 owners, all local.
+
+    python examples/federated.py [FOLDER]
+
+makes certificates and tokens in FOLDER (default: the current one), starts two servers on this
+machine, sends every owner's report to both, and asks them for the curve. Only the process that
+plays the owners reads the scores; neither this script nor a server or the analyst ever does.
+"""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+import time
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from certificates import Authority
+
+SCORES = Path(__file__).parent / "data" / "bank_marketing_scores.parquet"
+COMMAND = Path(sys.executable).with_name("nolook")
+OWNERS = 2000
+START = 60  # seconds that a server may need
+
+
+def nolook(*words):
+    """Run a command, and return what it printed."""
+    command = [COMMAND, *map(str, words)]
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def free_ports(count):
+    """Return ports that nobody listens at now."""
+    with ExitStack() as stack:
+        sockets = [
+            stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)
+        ]
+        return [one.getsockname()[1] for one in sockets]
+
+
+def token(folder, role, *servers):
+    """Make a token for each of the servers named, and return the files that hold them."""
+    files = []
+    for server in servers:
+        file = folder / f"{role}{server}.token"
+        file.write_text(
+            nolook("federated", "token", role, "--file", folder / f"server{server}.tokens")
+        )
+        files.append(file)
+    return files
+
+
+@contextmanager
+def server(role, folder, authority, ports, peer_token):
+    """Run one of the two servers, with a ledger and a folder of its own."""
+    certificate, key = authority.sign(f"server{role}")
+    ledger = folder / f"server{role}.ledger"
+    nolook("ledger", "create", ledger, "--epsilon", 3, "--delta", 0, "--relation", "replace")
+    words = [
+        *("--role", role, "--batch", folder / "batch.json", "--data", folder / f"state{role}"),
+        *("--ledger", ledger, "--tokens", folder / f"server{role}.tokens"),
+        *("--certificate", certificate, "--key", key, "--port", ports[role]),
+        *("--peer", f"https://127.0.0.1:{ports[1 - role]}", "--peer-token-file", peer_token),
+        *("--ca", authority.path),
+    ]
+    process = subprocess.Popen([COMMAND, "federated", "serve", *map(str, words)])
+    try:
+        wait_for(process, ports[role])
+        yield
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def wait_for(process, port):
+    """Return once a server takes connections."""
+    end = time.monotonic() + START
+    while time.monotonic() < end and process.poll() is None:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        except OSError:
+            time.sleep(0.1)
+        else:
+            return
+    sys.exit("a server did not start")
+
+
+def main():
+    """Describe the batch, start the servers, let the owners report, ask."""
+    folder = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
+    folder.mkdir(parents=True, exist_ok=True)
+    batch = folder / "batch.json"
+    words = ["--name", "deposits", "--kind", "roc", "--grid", f"{1 / 256}:1:{1 / 256}"]
+    nolook("federated", "batch", *words, "--epsilon", 1, "--minimum", OWNERS, "--output", batch)
+    authority = Authority(folder)
+    ports = free_ports(2)
+    # Each server knows the other one by a token that it made for it.
+    known_by_1, known_by_0 = token(folder, "peer", 1, 0)
+    owners, analyst = (token(folder, role, 0, 1) for role in ("owner", "analyst"))
+    servers = [f"--server{role}=https://127.0.0.1:{ports[role]}" for role in (0, 1)]
+    common = ["--batch", batch, *servers, "--ca", authority.path]
+    with (
+        server(0, folder, authority, ports, known_by_1),
+        server(1, folder, authority, ports, known_by_0),
+    ):
+        start = time.perf_counter()
+        files = [word for file in owners for word in ("--token-file", file)]
+        table = ["--table", SCORES, "--column", "score", "--label", "deposit"]
+        nolook("federated", "submit", *common, *files, *table, "--pending", folder / "pending")
+        seconds = time.perf_counter() - start
+        print(f"{OWNERS} owners reported to both servers in {seconds:.1f} s")
+        files = [word for file in analyst for word in ("--token-file", file)]
+        written = ["--output", folder / "deposits.roc.json", "--report", folder / "deposits.html"]
+        print(nolook("federated", "query", "--freeze", *common, *files, *written), end="")
+
+
+if __name__ == "__main__":
+    main()
