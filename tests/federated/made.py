@@ -11,6 +11,9 @@ from nolook.federated.batch import Batch
 from nolook.federated.owners import make_reports
 from nolook.privacy.noise import SeededSource
 
+#: Of batches whose answers are exact: noise other than 0 has a chance below 1e-100.
+LOUD = 1000.0
+
 SMALL = Batch("ages", "ecdf", 1.0, LinearGrid(0.0, 7.0, 1.0), minimum=5)
 ROC = Batch("scores", "roc", 1.0, LinearGrid(0.25, 1.0, 0.25), minimum=5)
 CALIBRATION = Batch("calibration", "hosmer-lemeshow", 1.0, None, minimum=5)

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import http.client
 import json
-import os
-import select
 import socket
 import ssl
-import subprocess
-import sys
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -20,7 +16,6 @@ from nolook.federated.tokens import make_token
 from nolook.report.batch_file import write_batch
 from tests.federated.certificates import Authority
 
-PROGRAM = "import sys; from nolook.cli import main; main()"
 PATIENCE = 60.0  # seconds for a process to start
 
 
@@ -38,6 +33,7 @@ class Pair:
 
     Parameters
     ----------
+    forks : Forks
     folder : Path
     batches : sequence of Batch
     demanding : bool
@@ -46,8 +42,8 @@ class Pair:
         Of both ledgers.
     """
 
-    def __init__(self, folder: Path, batches, *, demanding=False, budget=100.0) -> None:
-        self.folder, self.demanding = folder, demanding
+    def __init__(self, forks, folder: Path, batches, *, demanding=False, budget=1e5) -> None:
+        self.forks, self.folder, self.demanding = forks, folder, demanding
         self.batches = [self._write(batch) for batch in batches]
         self.authority = Authority(folder)
         self.ca = self.authority.path
@@ -56,6 +52,7 @@ class Pair:
         self.urls = [f"https://127.0.0.1:{port}" for port in self.ports]
         self.processes = [None, None]
         self.errors = [folder / f"server{role}.errors" for role in (0, 1)]
+        self.greetings = [folder / f"server{role}.greeting" for role in (0, 1)]
         self.tokens = {}
         for role in (0, 1):
             self.authority.sign(f"server{role}")
@@ -76,39 +73,36 @@ class Pair:
     def data(self, role) -> Path:
         return self.folder / f"data{role}"
 
-    def command(self, role):
+    def words(self, role):
         """Return the words that start a server."""
         name = self.folder / f"server{role}"
-        words = ["--role", role, "--data", self.data(role), "--ledger", self.folder / f"ledger{role}"]
+        words = ["federated", "serve", "--role", role, "--data", self.data(role)]
+        words += ["--ledger", self.folder / f"ledger{role}"]
         for batch in self.batches:
             words += ["--batch", batch]
         words += ["--tokens", f"{name}.tokens", "--certificate", f"{name}.pem"]
         words += ["--key", f"{name}.key", "--peer", self.urls[1 - role], "--ca", self.ca]
         words += ["--peer-token-file", self.tokens["peer"][1 - role], "--port", self.ports[role]]
-        words += ["--client-ca", self.ca] * self.demanding
-        return [sys.executable, "-c", PROGRAM, "federated", "serve", *map(str, words)]
+        return words + ["--client-ca", self.ca] * self.demanding
 
-    def launch(self, role, environment=None):
+    def launch(self, role, arm=None, root=None):
         """Start a server without waiting until it listens."""
-        with self.errors[role].open("ab") as errors:
-            self.processes[role] = subprocess.Popen(
-                self.command(role),
-                stdout=subprocess.PIPE,
-                stderr=errors,
-                env={**os.environ, **(environment or {})},
-            )
+        self.greetings[role].unlink(missing_ok=True)
+        self.processes[role] = self.forks.run(
+            self.words(role), self.greetings[role], self.errors[role], root, arm
+        )
 
     def listening(self, role):
         """Wait until a server listens; False if it ends instead."""
-        out = self.processes[role].stdout
-        ready, _, _ = select.select([out], [], [], PATIENCE)
-        assert ready, "a server did not start in time"
-        line = out.readline().decode()
-        if not line:
-            self.processes[role].wait(PATIENCE)
-            return False
-        assert line.rstrip().endswith(self.urls[role])
-        return True
+        patience = time.monotonic() + PATIENCE
+        while self.processes[role].alive():
+            with suppress(FileNotFoundError):
+                if self.greetings[role].read_text().endswith(f" at {self.urls[role]}\n"):
+                    return True
+            assert time.monotonic() < patience, "a server did not start in time"
+            time.sleep(0.005)
+        self.kill(role)
+        return False
 
     def start(self, *roles):
         for role in roles or (0, 1):
@@ -119,11 +113,8 @@ class Pair:
 
     def kill(self, role):
         """End a server as `kill -9` does."""
-        process = self.processes[role]
-        if process is not None:
-            process.kill()
-            process.wait()
-            process.stdout.close()
+        if self.processes[role] is not None:
+            self.processes[role].kill()
             self.processes[role] = None
 
     def close(self):

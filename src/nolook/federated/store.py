@@ -274,9 +274,9 @@ class Store:
 
     def drop_reports(self) -> None:
         """Store that the final sum is on the disk, then delete the reports."""
-        self._set("summed = 1", "frozen", "answered")
         with self._lock:
-            self._segments.drop()
+            if self._set("summed = 1", "frozen", "answered", "retired"):
+                self._segments.drop()
 
     def answers(self) -> dict[str, bytes]:
         """Return what was answered, by question."""
@@ -347,11 +347,12 @@ class Store:
         with self._lock, self._speaking():
             return self._database.execute(query).fetchone()[0]
 
-    def _set(self, change: str, *states: str) -> None:
-        """Change the batch if it is in one of some states."""
+    def _set(self, change: str, *states: str) -> bool:
+        """Change the batch if it is in one of some states; tell whether it was."""
         places = ", ".join("?" * len(states))
         with self._lock, self._speaking(), self._transaction():
-            self._database.execute(f"UPDATE batch SET {change} WHERE state IN ({places})", states)  # noqa: S608
+            query = f"UPDATE batch SET {change} WHERE state IN ({places})"  # noqa: S608
+            return self._database.execute(query, states).rowcount == 1
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
