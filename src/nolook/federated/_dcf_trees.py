@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nolook.federated._dcf_keys import SEED_MASK, Shape, read_words, split_keys, write_keys
-from nolook.federated._prg import KINDS, FixedKeys, block_words
+from nolook.federated._prg import KINDS, FixedKeys, as_bytes, block_words
 from nolook.kernels.comparison_trees import (
     add_leaves,
     correct_leaves,
@@ -80,15 +80,16 @@ class Dealer:
         self._running[...] = (0, 1)
         self._bits[...] = 0
         blocks = self._room[:-2].reshape(3, 2, count, 2)
+        plain, room = as_bytes(inputs), as_bytes(self._room)
         for level in range(shape.depth):
             for i, kind in enumerate(KINDS[:3]):
-                self._ciphers.encrypt(kind, inputs, self._room[i * inputs.size :])
+                self._ciphers.encrypt(kind, plain, room[i * len(plain) :])
             bit = shape.levels - 1 - level
             correct_level(
                 level, bit, secrets, inputs, blocks, self._running, self._corrections, self._bits
             )
         leaf_inputs(inputs.reshape(-1, 2), self._padded.reshape(-1, shape.leaves))
-        self._ciphers.encrypt("leaf", self._padded, self._leaf_room)
+        self._ciphers.encrypt("leaf", as_bytes(self._padded), as_bytes(self._leaf_room))
         blocks = self._leaf_room[:-2].reshape(self._padded.shape)
         correct_leaves(secrets, self._padded, blocks, self._running, self._leaves)
         write_keys(keys, shape, seeds, (self._corrections, self._bits, self._leaves))
@@ -140,20 +141,22 @@ class Walker:
 
     def _descend(self, known: int, path: int, corrections: Words, bits: Bytes) -> None:
         """Step down a path whose states are known up to a level."""
-        depth = self._shape.depth
+        depth, size = self._shape.depth, 16 * self._count
         blocks = self._room[:-2].reshape(2, self._count, 2)
+        states, room = as_bytes(self._inputs), as_bytes(self._room)
         for level in range(known, depth):
             turn = path >> (depth - 1 - level) & 1
             step = slice(level, level + 2)
-            self._ciphers.encrypt(KINDS[turn], self._inputs[level], self._room)
-            self._ciphers.encrypt("value", self._inputs[level], self._room[2 * self._count :])
+            plain = states[level * size : (level + 1) * size]
+            self._ciphers.encrypt(KINDS[turn], plain, room)
+            self._ciphers.encrypt("value", plain, room[size:])
             descend(level, turn, self._inputs[step], self._running[step], blocks, corrections, bits)
 
     def _leaf(self, leaf: int, leaves: Bytes) -> Words:
         """Return the shares at one leaf of the node reached."""
         self._padded[...] = self._inputs[-1]
         self._padded[:, 1] ^= np.uint64(leaf >> 1)
-        self._ciphers.encrypt("leaf", self._padded, self._room)
+        self._ciphers.encrypt("leaf", as_bytes(self._padded), as_bytes(self._room))
         blocks = self._room[: 2 * self._count].reshape(self._padded.shape)
         corrections = read_words(leaves[:, 8 * leaf : 8 * leaf + 8])[:, 0]
         return take_leaves(leaf & 1, self._padded, blocks, self._running[-1], corrections)
@@ -169,9 +172,9 @@ class Grower:
     role : int
         The party, 0 or 1.
     count : int
-        Keys of a block; 1 if the tree has more than `width` nodes.
+        The most keys of a block, at most `width`.
     width : int
-        Nodes that are kept of each level, a power of two; a wider tree is grown in parts.
+        Nodes that are grown together, a power of two; more are grown in parts.
     leaf_nodes : int
         Nodes whose leaves are encrypted together.
     """
@@ -179,62 +182,22 @@ class Grower:
     def __init__(self, shape: Shape, role: int, count: int, width: int, leaf_nodes: int) -> None:
         self._shape, self._role, self._width = shape, role, width
         self._ciphers = FixedKeys()
-        self._states: list[tuple[Words, Words]] = []
-        for level in range(shape.depth + 1):
-            nodes = min(1 << level, width)
-            inputs = np.empty((count, nodes, 2), np.uint64)
-            self._states.append((inputs, np.empty((count, nodes), np.uint64)))
-        most = max(controls.size for _, controls in self._states)
-        self._room = block_words(3 * most)
-        self._padded = np.empty((min(leaf_nodes, most), shape.leaves), np.uint64)
+        sizes = [min(count << level, width) for level in range(shape.depth + 1)]
+        self._states = [(np.empty(2 * n, np.uint64), np.empty(n, np.uint64)) for n in sizes]
+        self._room = block_words(3 * sizes[-1])
+        self._padded = np.empty((min(leaf_nodes, sizes[-1]), shape.leaves), np.uint64)
         self._leaf_room = block_words(self._padded.size // 2)
-        #: For each level the values of its nodes; then those of the leaves; without their paths'.
+        # The values of each level's nodes, and of the leaves, without those of their paths.
         self._sums = [np.zeros((1 << level, 2), np.uint64) for level in range(shape.depth)]
         self._leaf_sums = np.zeros((1 << shape.depth, shape.leaves), np.uint64)
 
     def add(self, keys: Bytes) -> None:
         """Add the shares of a block of keys, shape (at most count, key_bytes)."""
         seeds, corrections, bits, leaves = split_keys(keys, self._shape)
-        inputs, controls = (state[: len(keys)] for state in self._states[0])
+        inputs, controls = self._room_of(0, len(keys), 1)
         inputs[:, 0] = _cipher_inputs(seeds)
         controls[...] = self._role
         self._grow(0, 0, (inputs, controls), (corrections, bits, read_words(leaves)))
-
-    def _grow(
-        self, level: int, first: int, nodes: tuple[Words, Words], key: tuple[Words, Bytes, Words]
-    ) -> None:
-        """Add all values below some neighbouring nodes, of which `first` is the number of one."""
-        inputs, controls = nodes
-        count = controls.shape[1]
-        if level == self._shape.depth:
-            self._add_leaves(inputs, controls, key[2], self._leaf_sums[first : first + count])
-            return
-        if 2 * count > self._width:  # of a single key
-            half = count // 2
-            for part in (slice(half), slice(half, count)):
-                some = (inputs[:, part], controls[:, part])
-                self._grow(level, first + part.indices(count)[0], some, key)
-            return
-        for i, kind in enumerate(KINDS[:3]):
-            self._ciphers.encrypt(kind, inputs, self._room[i * inputs.size :])
-        blocks = self._room[: 3 * inputs.size].reshape(3, *inputs.shape)
-        below = self._states[level + 1]
-        children = (below[0][: len(inputs)], below[1][: len(inputs)])
-        sums = self._sums[level][first : first + count]
-        grow(level, nodes, blocks, key[0], key[1], children, sums)
-        self._grow(level + 1, 2 * first, children, key)
-
-    def _add_leaves(self, inputs: Words, controls: Words, corrections: Words, sums: Words) -> None:
-        """Add the values of all leaves of some nodes."""
-        inputs, controls = inputs.reshape(-1, 2), controls.reshape(-1)
-        for start in range(0, len(inputs), len(self._padded)):
-            some = inputs[start : start + len(self._padded)]
-            padded = self._padded[: len(some)]
-            leaf_inputs(some, padded)
-            self._ciphers.encrypt("leaf", padded, self._leaf_room)
-            blocks = self._leaf_room[: padded.size].reshape(padded.shape)
-            parties = controls[start : start + len(some)]
-            add_leaves(start, padded, blocks, parties, corrections, sums)
 
     def total(self) -> Words:
         """Return the sums so far, up to their sign, shape (2**levels,); the worker is used up."""
@@ -243,3 +206,47 @@ class Grower:
             path = (path[:, None] + values).reshape(-1)
         self._leaf_sums += path[:, None]
         return self._leaf_sums.reshape(-1)
+
+    def _room_of(self, level: int, keys: int, nodes: int) -> tuple[Words, Words]:
+        """Return the arrays for the cipher inputs and control bits of some nodes of a level."""
+        inputs, controls = self._states[level]
+        count = keys * nodes
+        return inputs[: 2 * count].reshape(keys, nodes, 2), controls[:count].reshape(keys, nodes)
+
+    def _grow(
+        self, level: int, first: int, nodes: tuple[Words, Words], key: tuple[Words, Bytes, Words]
+    ) -> None:
+        """Add all values below neighbouring nodes of some keys; `first` is a node's number."""
+        inputs, controls = nodes
+        keys, count = controls.shape
+        sums = slice(first, first + count)
+        if level == self._shape.depth:
+            self._add_leaves(inputs, controls, key[2], self._leaf_sums[sums])
+        elif 2 * keys * count > self._width and keys > 1:
+            for part in (slice(keys // 2), slice(keys // 2, keys)):
+                some = (key[0][part], key[1][part], key[2][part])
+                self._grow(level, first, (inputs[part], controls[part]), some)
+        elif 2 * count > self._width:
+            for start in (0, count // 2):
+                part = slice(start, start + count // 2)
+                self._grow(level, first + start, (inputs[:, part], controls[:, part]), key)
+        else:
+            plain, room = as_bytes(inputs), as_bytes(self._room)
+            for i, kind in enumerate(KINDS[:3]):
+                self._ciphers.encrypt(kind, plain, room[i * len(plain) :])
+            blocks = self._room[: 3 * inputs.size].reshape(3, keys, count, 2)
+            children = self._room_of(level + 1, keys, 2 * count)
+            grow(level, nodes, blocks, key[0], key[1], children, self._sums[level][sums])
+            self._grow(level + 1, 2 * first, children, key)
+
+    def _add_leaves(self, inputs: Words, controls: Words, corrections: Words, sums: Words) -> None:
+        """Add the values of all leaves of some nodes."""
+        inputs, controls = inputs.reshape(-1, 2), controls.reshape(-1)
+        room = as_bytes(self._leaf_room)
+        for start in range(0, len(inputs), len(self._padded)):
+            some = slice(start, min(start + len(self._padded), len(inputs)))
+            padded = self._padded[: some.stop - start]
+            leaf_inputs(inputs[some], padded)
+            self._ciphers.encrypt("leaf", as_bytes(padded), room)
+            blocks = self._leaf_room[: padded.size].reshape(padded.shape)
+            add_leaves(start, padded, blocks, controls[some], corrections, sums)

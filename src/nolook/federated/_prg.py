@@ -17,7 +17,7 @@ import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 
-__all__ = ["KINDS", "FixedKeys", "block_words"]
+__all__ = ["KINDS", "FixedKeys", "as_bytes", "block_words"]
 
 Words = NDArray[np.uint64]
 
@@ -31,6 +31,11 @@ def block_words(count: int) -> Words:
     return np.empty(2 * count + 2, np.uint64)
 
 
+def as_bytes(words: Words) -> memoryview:
+    """Return the memory of contiguous words, for `FixedKeys.encrypt`."""
+    return memoryview(words).cast("B")
+
+
 class FixedKeys:
     """AES-128 under the four fixed keys; one object for each thread."""
 
@@ -42,24 +47,21 @@ class FixedKeys:
             for kind, key in zip(KINDS, keys, strict=True)
         }
 
-    def encrypt(self, kind: str, inputs: Words, room: Words) -> None:
+    def encrypt(self, kind: str, inputs: memoryview, room: memoryview) -> None:
         """Encrypt blocks one by one.
 
         Parameters
         ----------
         kind : str
             One of `KINDS`.
-        inputs : ndarray of uint64
-            Whole blocks, contiguous.
-        room : ndarray of uint64, shape (m,)
-            Contiguous; the encrypted blocks are written to its start, and it must have two
-            words more than these need.
+        inputs : memoryview of bytes
+            Whole blocks, of words.
+        room : memoryview of bytes
+            The encrypted blocks are written to its start; it must be a block longer.
         """
         if sys.byteorder == "big":  # words are little-endian where they become bytes
-            room[: inputs.size] = self._encrypt(kind, inputs.byteswap(), room).byteswap()
+            swapped = np.frombuffer(inputs, np.uint64).byteswap()
+            self._ciphers[kind].update_into(as_bytes(swapped), room)
+            np.frombuffer(room[: len(inputs)], np.uint64).byteswap(inplace=True)
         else:
-            self._encrypt(kind, inputs, room)
-
-    def _encrypt(self, kind: str, inputs: Words, room: Words) -> Words:
-        self._ciphers[kind].update_into(memoryview(inputs).cast("B"), memoryview(room).cast("B"))
-        return room[: inputs.size]
+            self._ciphers[kind].update_into(inputs, room)

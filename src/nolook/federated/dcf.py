@@ -19,6 +19,7 @@ With D = max(0, levels - 5), a key is, all numbers little-endian:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from numbers import Integral
 from typing import TypeVar
 
 import numpy as np
@@ -51,8 +52,9 @@ LARGEST_FULL_LEVELS = 24
 
 # How many are encrypted together: enough that a call costs little beside its work, few enough
 # that the arrays stay in the processor's cache. `benchmarks/dcf.py --tune` measures it.
-_DEALT_KEYS = 512
-_WALKED_KEYS = 1024
+_DEALT_KEYS = 1024
+_WALKED_KEYS = 2048
+_GROWN_KEYS = 128
 _GROWN_NODES = 2048
 _LEAF_NODES = 256
 
@@ -205,7 +207,7 @@ def evaluate_sum(role: int, keys: Bytes, levels: int, points: Words) -> Words:
     sums = np.zeros(len(distinct), np.uint64)
     for rows, walker in _blocks(len(keys), _WALKED_KEYS, lambda n: Walker(shape, role, n)):
         for i, shares in enumerate(walker.shares(keys[rows], ascending)):
-            sums[i] += shares.sum()
+            sums[i : i + 1] += shares.sum()  # arrays may wrap round, single numbers warn
     return _signed(sums[places], role)
 
 
@@ -236,10 +238,10 @@ def full_domain_sum(role: int, keys: Bytes, levels: int) -> Words:
     """
     shape = Shape(check_count(levels, "levels", LARGEST_FULL_LEVELS))
     _check_keys(role, keys, shape)
-    together = max(1, _GROWN_NODES >> shape.depth)
-    grower = Grower(shape, role, together, _GROWN_NODES, _LEAF_NODES)
-    for start in range(0, len(keys), together):
-        grower.add(keys[start : start + together])
+    count = min(len(keys), _GROWN_KEYS)
+    grower = Grower(shape, role, count, _GROWN_NODES, _LEAF_NODES)
+    for start in range(0, len(keys), _GROWN_KEYS):
+        grower.add(keys[start : start + _GROWN_KEYS])
     return _signed(grower.total(), role)
 
 
@@ -289,8 +291,8 @@ def _check_below(values: Words, name: str, levels: int) -> None:
         )
 
 
-def _check_point(point: int, levels: int) -> None:
-    if not 0 <= point < 1 << levels:
+def _check_point(point: object, levels: int) -> None:
+    if not isinstance(point, Integral) or not 0 <= int(point) < 1 << levels:
         raise ParameterError(
             f"point is {point!r}; expected an integer from 0 to 2**{levels} - 1 (give one of these)"
         )
