@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import replace
+import itertools
 from pathlib import Path
 
 import numpy as np
@@ -83,12 +83,10 @@ def key(number, role=0):
     return hashlib.sha256(b"%d %d" % (role, number)).digest()
 
 
-def answered(batch, noisy, both, number=0, n=1, **changed):
+def answered(batch, noisy, both, number=0, n=1):
     """Return both servers' answers: `noisy` makes them of a batch, sums and a key."""
     return tuple(
-        replace(
-            Answer(role, batch.digest, REPORTS, n, noisy(batch, own, key(number, role))), **changed
-        )
+        Answer(role, batch.digest, REPORTS, n, noisy(batch, own, key(number, role)))
         for role, own in enumerate(both)
     )
 
@@ -100,8 +98,6 @@ def signed(words):
 
 def neighbours(records, size):
     """Yield all pairs of tables of so many records that differ in one, without order."""
-    import itertools
-
     for rest in itertools.combinations_with_replacement(records, size - 1):
         for one, other in itertools.permutations(records, 2):
             yield tuple(sorted((*rest, one))), tuple(sorted((*rest, other)))
