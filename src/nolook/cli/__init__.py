@@ -13,7 +13,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any, cast
 
 import typer
 from typer.main import get_command
@@ -35,6 +35,10 @@ from nolook.report.files import one_line
 __all__ = ["app", "main"]
 
 _INTERRUPTED = 130
+# What is raised about words that cannot be parsed; Typer before 0.29 has no name for it.
+_Mistake: type[typer.TyperException] = getattr(
+    typer, "TyperException", cast("Any", typer.BadParameter.__mro__[2])
+)
 
 app = typer.Typer(
     help="Private linear models of tables nobody may look at, with nothing to set but the budget.",
@@ -63,7 +67,7 @@ def _run(arguments: Sequence[str]) -> int:
         return _invoke(arguments)
     except NolookError as error:
         return _complain(str(error), error.exit_status)
-    except typer.TyperException as error:
+    except _Mistake as error:
         return _complain(_usage(error), error.exit_code)
     except (KeyboardInterrupt, typer.Abort):
         return _INTERRUPTED
