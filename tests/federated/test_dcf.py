@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nolook.errors import ParameterError
-from nolook.federated import _dcf_trees, _prg, dcf
+from nolook.federated import _prg, dcf
 from nolook.privacy.noise import SeededSource, SystemEntropy
 from scripts import dcf_vectors
 from tests.federated import slow_dcf
@@ -343,9 +344,17 @@ def test_points_outside_the_domain(point):
         dcf.evaluate_sum(0, keys, 4, words(3, 16))
 
 
-def test_memory_of_a_full_domain_does_not_grow_with_the_keys():
-    for levels in (3, 8, 16, 20):
-        grower = _dcf_trees.Grower(dcf.Shape(levels), 0, 128, 2048, 256)
-        states = sum(part.nbytes for state in grower._states for part in state)
-        rooms = grower._room.nbytes + grower._leaf_room.nbytes + grower._padded.nbytes
-        assert states + rooms < 2**20
+@pytest.mark.parametrize("levels", [6, 16, 20])
+def test_memory_of_a_full_domain_does_not_grow_with_the_keys(levels):
+    n = 4000 >> max(0, levels - 12)
+    keys, _ = dcf.generate(
+        np.zeros(n, np.uint64), np.ones(n, np.uint64), levels, SeededSource(levels)
+    )
+    peaks = []
+    for some in (keys[: n // 2], keys):
+        tracemalloc.start()
+        result = dcf.full_domain_sum(0, some, levels)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < peaks[0] + 2**16
+    assert peaks[1] < result.nbytes * 1.125 + 2**21

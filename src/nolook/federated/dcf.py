@@ -51,7 +51,7 @@ LARGEST_LEVELS = 63
 LARGEST_FULL_LEVELS = 24
 
 # How many are encrypted together: enough that a call costs little beside its work, few enough
-# that the arrays stay in the processor's cache. `benchmarks/dcf.py --tune` measures it.
+# that the arrays stay in the processor's cache. `benchmarks/dcf.py` measures it.
 _DEALT_KEYS = 1024
 _WALKED_KEYS = 2048
 _GROWN_KEYS = 128
@@ -214,8 +214,8 @@ def evaluate_sum(role: int, keys: Bytes, levels: int, points: Words) -> Words:
 def full_domain_sum(role: int, keys: Bytes, levels: int) -> Words:
     """Return the shares at all points, summed over keys.
 
-    Beside the result and twice a 32nd of it, memory does not depend on the number of keys or
-    points.
+    Memory does not depend on the number of keys; beside the result it takes an eighth of that and
+    less than 2 MiB.
 
     Parameters
     ----------
