@@ -41,7 +41,9 @@ __all__ = ["make_app", "refuse_unknown"]
 
 _ID = re.compile(r"[0-9a-f]{32}")
 _LARGEST_QUESTION = 2**17
+_MOST_DISCARDED = 2**24  # bytes that are read so that whoever sends them hears the refusal
 _PATIENCE = 30.0  # seconds for a body
+_PATIENCE_DISCARDING = 2.0
 _INTERNAL = "internal error; the server's operator was told"
 _UNKNOWN = "no valid token or certificate; ask the server's operator for one"
 
@@ -79,7 +81,9 @@ def make_app(services: Sequence[Service], tokens: Tokens) -> ASGIApp:
         route("/set", "GET", {"peer"}, _set),
         route("/ids", "GET", {"peer"}, _ids),
     ]
-    return Starlette(routes=routes, exception_handlers={HTTPException: _no_address})
+    app = Starlette(routes=routes, exception_handlers={HTTPException: _no_address})
+    app.router.redirect_slashes = False
+    return app
 
 
 async def refuse_unknown(request: Request) -> Response:
@@ -162,20 +166,26 @@ async def _ids(service: Service, request: Request) -> Response:
 
 
 async def _body(request: Request, most: int) -> bytes:
-    """Return the body, but never take in more than one byte too many and what came with it."""
+    """Return the body; one that is too long is read to its end, if that is near, but not kept."""
     too_long = RefusedError(f"the request is too long; expected at most {most} bytes", 413)
     announced = request.headers.get("content-length", "0")
-    if not announced.isdecimal() or int(announced[:20]) > most:
+    if not announced.isdecimal() or int(announced[:20]) > _MOST_DISCARDED:
         raise too_long
-    body = bytearray()
+    body, length = bytearray(), 0
     try:
-        async with asyncio.timeout(_PATIENCE):
+        async with asyncio.timeout(_PATIENCE) as limit:
             async for part in request.stream():
-                body += part
-                if len(body) > most:
-                    raise too_long
+                if length <= most < length + len(part):
+                    limit.reschedule(asyncio.get_running_loop().time() + _PATIENCE_DISCARDING)
+                length += len(part)
+                if length > _MOST_DISCARDED:
+                    break
+                body += part if length <= most else b""
     except TimeoutError:
-        raise RefusedError("the request took too long", 408) from None
+        if length <= most:
+            raise RefusedError("the request took too long", 408) from None
+    if length > most:
+        raise too_long
     return bytes(body)
 
 

@@ -6,6 +6,7 @@ import asyncio
 import socket
 import ssl
 import sys
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +22,7 @@ __all__ = ["Listening", "serve"]
 
 _MOST_CONNECTIONS = 1000
 _KEEP_ALIVE = 30  # seconds
+_BACKLOG = 512
 _GRACE = 10  # seconds for the requests at hand when it is told to end
 
 
@@ -113,8 +115,18 @@ def serve(app: ASGIApp, listening: Listening, greeting: str) -> None:
 
 def _socket(listening: Listening) -> socket.socket:
     try:
-        return socket.create_server((listening.host, listening.port), backlog=512)
-    except (OSError, OverflowError):
+        # Only of a socket that is known to be TCP's does asyncio send small answers at once.
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            listening.host, None, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP
+        )[0]
+        with ExitStack() as stack:
+            listener = stack.enter_context(socket.socket(family, kind, protocol))
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind((address[0], listening.port, *address[2:]))
+            listener.listen(_BACKLOG)
+            stack.pop_all()
+            return listener
+    except (OSError, OverflowError, UnicodeError):
         raise ParameterError(
             f"--host {listening.host!r} and --port {listening.port} cannot be listened at; "
             "expected an address of this machine and a free port"

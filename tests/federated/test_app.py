@@ -1,0 +1,331 @@
+"""A real server and whatever may be sent to it: clear refusals, nothing stored, still up."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import time
+
+import pytest
+
+from nolook.errors import ParameterError
+from nolook.federated.tokens import Tokens, make_token, read_token
+from tests.federated.certificates import Authority
+from tests.federated.made import CALIBRATION, ROC, SMALL, changed, reports
+from tests.federated.servers import PATIENCE, Caller, Pair, free_ports
+
+IDS, FIRST, SECOND, *_ = reports(SMALL, 40)
+ADDRESS = "/v1/batches/ages/reports/" + IDS[0].hex()
+
+
+@pytest.fixture(scope="module")
+def pair(forks, tmp_path_factory):
+    made = Pair(forks, tmp_path_factory.mktemp("pair"), [SMALL, ROC]).start()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def owner(pair):
+    yield from calling(pair, "owner")
+
+
+@pytest.fixture
+def analyst(pair):
+    yield from calling(pair, "analyst")
+
+
+@pytest.fixture
+def peer(pair):
+    yield from calling(pair, "peer")
+
+
+def calling(pair, who):
+    """Give a caller; afterwards the server must be up and have said nothing."""
+    made = Caller(pair, 0, who)
+    yield made
+    made.close()
+    with pair.client("analyst", 0) as client:
+        assert client.status("ages")["state"] == "open"
+    assert pair.said() == ""
+
+
+def stored(pair):
+    with pair.client("analyst", 0) as client:
+        return client.status("ages")["count"]
+
+
+def refused(status, answer):
+    assert answer[0] == status
+    assert set(answer[1]) == {"error"}
+    assert "\n" not in answer[1]["error"]
+    return answer[1]["error"]
+
+
+def sealed(body):
+    """Return bytes with the checksum of a report."""
+    import hashlib
+
+    return bytes(body) + hashlib.sha256(bytes(body)).digest()
+
+
+def test_a_report_is_stored_once(pair, owner):
+    before = stored(pair)
+    assert owner.put(SMALL, IDS[30], FIRST[30])[0] == 201
+    assert owner.put(SMALL, IDS[30], FIRST[30]) == (200, {"stored": True})
+    refused(409, owner.put(SMALL, IDS[30], changed(FIRST[30])))
+    assert stored(pair) == before + 1
+
+
+def test_a_change_of_any_byte_is_refused_and_nothing_stored(pair, owner):
+    before = stored(pair)
+    report = FIRST[0]
+    for at in range(len(report)):
+        for flip in (1, 0x80, 0xFF):
+            damaged = report[:at] + bytes([report[at] ^ flip]) + report[at + 1 :]
+            assert FIRST[0] not in refused(400, owner.put(SMALL, IDS[0], damaged)).encode()
+    for at in range(len(report)):
+        refused(400, owner.put(SMALL, IDS[0], report[:at]))
+        # The same with its checksum right: what was cut off was no accident.
+        if at > 32:
+            refused(400, owner.put(SMALL, IDS[0], sealed(report[: at - 32])))
+    assert stored(pair) == before
+
+
+@pytest.mark.parametrize(
+    ("at", "what"),
+    [(0, "no report"), (4, "version"), (5, "group"), (6, "other server"), (7, "another batch"),
+     (8, "another batch"), (9, "another batch"), (11, "another batch"), (12, "another batch"),
+     (43, "another batch"), (44, "another id"), (59, "another id")],
+)  # fmt: skip
+def test_other_fields_with_a_right_checksum_are_refused(pair, owner, at, what):
+    before = stored(pair)
+    for flip in range(1, 256, 2):
+        body = bytearray(FIRST[0][:-32])
+        body[at] ^= flip
+        assert what in refused(400, owner.put(SMALL, IDS[0], sealed(body)))
+    assert stored(pair) == before
+
+
+def test_reports_of_other_batches_servers_and_lengths_are_refused(pair, owner):
+    before = stored(pair)
+    other_ids, other, *_ = reports(ROC, 40)
+    assert "other server" in refused(400, owner.put(SMALL, IDS[0], SECOND[0]))
+    refused(413, owner.put(SMALL, other_ids[0], other[0]))  # two curves are longer
+    refused(400, owner.put(ROC, IDS[0], FIRST[0]))
+    refused(413, owner.put(SMALL, IDS[0], FIRST[0] + b"\0"))
+    refused(413, owner.put(SMALL, IDS[0], bytes(10**7)))
+    refused(400, owner.put(SMALL, IDS[0], b""))
+    refused(400, owner.put(SMALL, IDS[1], FIRST[0]))
+    refused(404, owner.put(CALIBRATION, IDS[0], FIRST[0]))
+    for wrong in ("", "00", IDS[0].hex()[:-1], IDS[0].hex() + "0", IDS[0].hex().upper(), "x" * 32):
+        assert owner("PUT", ADDRESS[:-32] + wrong, FIRST[0])[0] in {400, 404}
+    assert stored(pair) == before
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        None, "", "Bearer", "Bearer ", "Basic abc", "Bearer " + "0" * 64, "Bearer é",
+        "Bearer " + "0" * 5000,
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("PUT", ADDRESS), ("GET", "/v1/batches/ages"), ("POST", "/v1/batches/ages/freeze"),
+        ("POST", "/v1/batches/ages/answer"), ("GET", "/v1/batches/ages/set"),
+        ("GET", "/v1/batches/ages/ids"), ("GET", "/v1/batches/none"),
+    ],
+)  # fmt: skip
+def test_without_a_token_nobody_is_heard(pair, method, path, header):
+    caller = Caller(pair, 0, None)
+    headers = {} if header is None else {"authorization": header.encode("latin-1")}
+    refused(401, caller(method, path, FIRST[0] if method == "PUT" else None, headers))
+    caller.close()
+
+
+def test_each_role_has_its_own_addresses(owner, analyst, peer):
+    calls = {
+        ("PUT", ADDRESS): owner,
+        ("POST", "/v1/batches/ages/answer"): analyst,
+        ("POST", "/v1/batches/ages/freeze"): analyst,
+        ("GET", "/v1/batches/ages/set"): peer,
+        ("GET", "/v1/batches/ages/ids"): peer,
+    }
+    for (method, path), allowed in calls.items():
+        for caller in {owner, analyst, peer} - {allowed}:
+            refused(403, caller(method, path, b"{}" if method != "GET" else None))
+    refused(403, owner("GET", "/v1/batches/ages"))
+    assert analyst("GET", "/v1/batches/ages")[0] == peer("GET", "/v1/batches/ages")[0] == 200
+    assert peer("GET", "/v1/batches/ages/set")[1]["closed"] is False
+    refused(409, peer("GET", "/v1/batches/ages/ids"))
+
+
+def test_addresses_that_are_none(owner, analyst):
+    for path in ("/", "/v1", "/v1/batches", "/v1/batches/ages/", "/v2/batches/ages", "/%00", "/é"):
+        refused(404, analyst("GET", path.replace("é", "%C3%A9")))
+    for method, path in (("DELETE", ADDRESS), ("GET", ADDRESS), ("PUT", "/v1/batches/ages")):
+        refused(405, owner(method, path))
+    refused(404, analyst("GET", "/v1/batches/none"))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"", b"{", b"[]", b"null", b"\xff", b"[" * 100_000, b'{"question": "curves"}',
+        b'{"question": "points", "places": [1]}', b'{"question": 1e999}', b"1" * 5000,
+    ],
+)  # fmt: skip
+def test_questions_before_it_is_time_and_what_is_none(analyst, body):
+    status = 409 if body == b'{"question": "curves"}' else 400
+    refused(status, analyst("POST", "/v1/batches/ages/answer", body))
+
+
+def test_a_question_that_is_too_long(analyst):
+    refused(413, analyst("POST", "/v1/batches/ages/answer", b" " * 2**20))
+    refused(413, analyst("POST", "/v1/batches/ages/freeze", b"{}"))
+
+
+def test_bodies_of_other_lengths_than_announced(pair, owner):
+    """Whatever is on its way when the limit is passed, or the line breaks, is not stored."""
+    before = stored(pair)
+    head = f"PUT {ADDRESS} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {owner.token}\r\n"
+    size = len(FIRST[0])
+    cases = [
+        (f"content-length: {10**12}\r\n\r\n", b"x", b"413"),
+        (f"content-length: {'9' * 5000}\r\n\r\n", b"x", b"400 413"),
+        ("content-length: -1\r\n\r\n", b"x", b"400"),
+        ("content-length: 1e2\r\n\r\n", b"x", b"400"),
+        ("transfer-encoding: chunked\r\n\r\n", b"ffffff\r\n" + bytes(10**6), b"413"),
+        ("transfer-encoding: chunked\r\n\r\n", b"zz\r\n", b"400"),
+        (f"content-length: {size}\r\ncontent-length: {size + 1}\r\n\r\n", FIRST[0], b"400"),
+        (f"content-length: {size}\r\n\r\n", FIRST[0][:-1], b""),
+        (f"content-length: {size}\r\n", b"", b""),
+        ("x" * 10**6, b"", b"400 431"),
+        ("nonsense\r\n\r\n", b"", b"400"),
+    ]
+    for headers, body, wanted in cases:
+        with owner.connection() as line:
+            found = b""
+            try:
+                line.sendall(head.encode() + headers.encode() + body)
+                if wanted:
+                    found = line.recv(12)
+            except (ConnectionError, ssl.SSLError):  # it need not listen to the end
+                assert wanted
+            assert found[9:12] in wanted.split() or found == b""
+    # Nothing is left of any of them.
+    assert stored(pair) == before
+    assert owner.put(SMALL, IDS[0], FIRST[0])[0] in {200, 201}
+
+
+def test_bytes_that_are_no_http_and_no_tls(pair, owner):
+    for sent in (b"\0" * 100, b"GET / HTTP/1.1\r\n\r\n", b"\x16\x03\x01\xff\xff" + bytes(200)):
+        with socket.create_connection(("127.0.0.1", pair.ports[0]), timeout=PATIENCE) as line:
+            line.sendall(sent)
+            line.shutdown(socket.SHUT_WR)
+            assert b"HTTP/1.1 200" not in line.recv(1000)
+
+
+def test_a_caller_without_certificate_is_told_so(forks, tmp_path):
+    pair = Pair(forks, tmp_path, [SMALL], demanding=True).start()
+    try:
+        bare = Caller(pair, 0, "owner")
+        assert "certificate" in refused(401, bare.put(SMALL, IDS[0], FIRST[0]))
+        refused(401, bare("GET", "/"))
+        good = Caller(pair, 0, "owner", (pair.certificate, pair.key))
+        assert good.put(SMALL, IDS[0], FIRST[0])[0] == 201
+        none = Caller(pair, 0, None, (pair.certificate, pair.key))
+        refused(401, none.put(SMALL, IDS[0], FIRST[0]))
+        stranger = tmp_path / "stranger"
+        stranger.mkdir()
+        wrong = Caller(pair, 0, "owner", Authority(stranger, "stranger").sign("caller"))
+        with pytest.raises((ssl.SSLError, ConnectionError)):
+            wrong.put(SMALL, IDS[1], FIRST[1])
+        with pair.client("analyst", 0) as client:
+            assert client.status("ages")["count"] == 1
+            # The servers show each other theirs.
+            assert client.freeze("ages")["state"] == "closed"
+        assert pair.said() == ""
+        for caller in (bare, good, none, wrong):
+            caller.close()
+    finally:
+        pair.close()
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        (lambda words: [*words, "--role", "2"], "--role is 2"),
+        (lambda words: [*words, "--peer", "http://127.0.0.1:1"], "https://"),
+        (lambda words: [*words, "--key", "missing"], "--certificate, --key"),
+        (lambda words: [*words, "--ca", "missing"], "--ca"),
+        (lambda words: [*words, "--tokens", "missing"], "'missing' cannot be read"),
+        (lambda words: [*words, "--ledger", "missing"], "'missing'"),
+        (lambda words: [*words, "--batch", "missing"], "missing is no batch"),
+        (lambda words: [*words, "--port", "70000"], "--port 70000"),
+        (lambda words: [*words, "--data", "/proc/none/x"], "cannot be read or written"),
+        (lambda words: [*words, *words[words.index("--batch") :][:2]], "two batches of one name"),
+    ],
+)
+def test_a_server_that_cannot_start_says_why_in_one_line(forks, tmp_path, change, what):
+    pair = Pair(forks, tmp_path, [SMALL])
+    files = tmp_path / "out", tmp_path / "err"
+    child = forks.run(change(pair.words(0)), *files)
+    child.wait()
+    said = files[1].read_text()
+    assert said.startswith("nolook: error: ")
+    assert said.count("\n") == 1
+    assert what in said
+    assert files[0].read_text() == ""
+
+
+def test_two_servers_never_share_files_or_a_port(pair, forks, tmp_path):
+    for words, what in (
+        (["--port", *free_ports(1)], "in use by another server"),
+        (["--data", tmp_path / "new"], f"--port {pair.ports[0]}"),
+    ):
+        files = tmp_path / "out", tmp_path / "err"
+        forks.run([*pair.words(0), *words], *files).wait()
+        said = files[1].read_text()
+        assert what in said
+        assert said.count("\n") == 1
+        files[1].unlink()
+
+
+def test_tokens(tmp_path):
+    file = tmp_path / "tokens"
+    made = {role: make_token(role, file) for role in ("owner", "analyst", "peer")}
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert len(set(made.values())) == 3
+    known = Tokens(file)
+    for role, token in made.items():
+        assert token not in file.read_text()
+        assert known.roles(token) == {role}
+        assert known.roles(token[:-1]) == known.roles(token + "0") == known.roles("") == set()
+    with pytest.raises(ParameterError, match="role"):
+        make_token("king", file)
+    for content in ("owner", "owner zz", "king " + "0" * 64, "\n", "é"):
+        file.write_text(content)
+        with pytest.raises(ParameterError, match="tokens"):
+            Tokens(file)
+    held = tmp_path / "token"
+    held.write_text(made["owner"] + "\n")
+    assert read_token(held) == made["owner"]
+    for content in ("", "x", made["owner"] * 2, made["owner"] + "\n" + made["peer"]):
+        held.write_text(content)
+        with pytest.raises(ParameterError, match="holds no token"):
+            read_token(held)
+    with pytest.raises(ParameterError, match="cannot be read"):
+        read_token(tmp_path / "none")
+
+
+def test_what_was_refused_is_nowhere_on_the_disk(pair, owner):
+    marked = bytearray(FIRST[1][:-32])
+    marked[70:86] = b"MARKED-BY-A-TEST"
+    refused(400, owner.put(SMALL, IDS[1], bytes(marked) + bytes(32)))
+    time.sleep(0.1)
+    for path in pair.folder.rglob("*"):
+        if path.is_file():
+            assert b"MARKED-BY-A-TEST" not in path.read_bytes()
