@@ -42,8 +42,6 @@ def cases(epsilon: float) -> tuple[Case, ...]:
     -------
     tuple of Case
     """
-    moved = "a value moved from the second of four cells to the last: two nodes move"
-    scale = tree_sensitivity(2, "replace") / epsilon
     places = np.arange(4, dtype=np.uint64)
     return (
         Case(
@@ -60,36 +58,36 @@ def cases(epsilon: float) -> tuple[Case, ...]:
             ),
             runs=FEWER_RUNS,
         ),
-        *(
-            Case(
-                name,
-                moved,
-                "replace",
-                "epsilon",
-                epsilon,
-                (covered,),
-                _seen(release, _MOVED),
-                law=lambda: (
-                    tree_law(_CELLS[0], scale, _LIMIT),
-                    tree_law(_CELLS[1], scale, _LIMIT),
-                ),
-                runs=FEWER_RUNS,
-            )
-            for name, covered, release in (
-                (
-                    "keyed-tree-of-4",
-                    "keyed_tree_laplace",
-                    lambda shares, key: keyed_tree_laplace(shares, epsilon, "replace", key),
-                ),
-                (
-                    "keyed-tree-of-4-at",
-                    "keyed_tree_laplace_at",
-                    lambda shares, key: keyed_tree_laplace_at(
-                        shares, places, 2, epsilon, "replace", key
-                    ),
-                ),
-            )
+        _tree(
+            epsilon,
+            "keyed-tree-of-4",
+            "keyed_tree_laplace",
+            lambda shares, key: keyed_tree_laplace(shares, epsilon, "replace", key),
         ),
+        _tree(
+            epsilon,
+            "keyed-tree-of-4-at",
+            "keyed_tree_laplace_at",
+            lambda shares, key: keyed_tree_laplace_at(shares, places, 2, epsilon, "replace", key),
+        ),
+    )
+
+
+def _tree(epsilon: float, name: str, covered: str, release: Release) -> Case:
+    scale = tree_sensitivity(2, "replace") / epsilon
+    return Case(
+        name,
+        "a value moved from the second of four cells to the last: two nodes move",
+        "replace",
+        "epsilon",
+        epsilon,
+        (covered,),
+        _seen(release, _MOVED),
+        law=lambda: (
+            tree_law(_CELLS[0], scale, _LIMIT),
+            tree_law(_CELLS[1], scale, _LIMIT),
+        ),
+        runs=FEWER_RUNS,
     )
 
 
