@@ -68,7 +68,7 @@ class Shape:
     @property
     def key_bytes(self) -> int:
         """Bytes of a key."""
-        return self.parts[-1].stop
+        return int(self.parts[-1].stop)
 
 
 def split_keys(keys: Bytes, shape: Shape) -> tuple[Words, Words, Bytes, Bytes]:

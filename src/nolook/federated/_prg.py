@@ -33,7 +33,7 @@ def block_words(count: int) -> Words:
 
 def as_bytes(words: Words) -> memoryview:
     """Return the memory of contiguous words, for `FixedKeys.encrypt`."""
-    return memoryview(words).cast("B")
+    return words.data.cast("B")
 
 
 class FixedKeys:

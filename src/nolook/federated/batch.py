@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nolook._validation import check_choice, check_count, check_epsilon
-from nolook.algorithms.grids import Grid, LinearGrid, LogGrid, grid_of_doubles
+from nolook.algorithms.grids import LinearGrid, LogGrid, grid_of_doubles
 from nolook.errors import ParameterError
 
 __all__ = ["FULL_LEVELS", "KINDS", "Batch", "Kind", "batch_from"]
@@ -116,12 +116,7 @@ class Batch:
 
     def points(self) -> NDArray[np.float64]:
         """Return the thresholds, increasing, shape (points,)."""
-        return _points(self._grid())
-
-    def _grid(self) -> Grid:
-        if self.kind == "hosmer-lemeshow":
-            return _PROBABILITIES
-        return grid_of_doubles() if self.grid is None else self.grid
+        return _points(_PROBABILITIES if self.kind == "hosmer-lemeshow" else self.grid)
 
     def content(self) -> dict[str, Any]:
         """Return what a file says about the batch, fit for JSON."""
@@ -141,8 +136,8 @@ class Batch:
 
 
 @lru_cache(maxsize=8)
-def _points(grid: Grid) -> NDArray[np.float64]:
-    points = grid.points()
+def _points(grid: LinearGrid | LogGrid | None) -> NDArray[np.float64]:
+    points = (grid_of_doubles() if grid is None else grid).points()
     points.flags.writeable = False
     return points
 
