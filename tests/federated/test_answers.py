@@ -265,6 +265,20 @@ def test_groups_are_off_by_the_root_of_two_more_than_central_ones(monkeypatch):
     np.testing.assert_allclose(one.excess_variance, 2 * other.excess_variance, rtol=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("noisy", "positive", "negative"), [(3, 3, 7), (0, 1, 10), (-4, 1, 10), (12, 10, 1)]
+)
+def test_class_sizes_come_from_the_number_of_positive_rows(noisy, positive, negative):
+    pair = answered(ROC, shares.noisy_curves, halved(np.zeros((2, 64), "u8")), 0, 10)
+    rows = halved(np.array([noisy], dtype=np.int64).view(np.uint64))
+    pair = (
+        replace(one, numbers=one.numbers | {"rows": half})
+        for one, half in zip(pair, rows, strict=True)
+    )
+    found = answers.distribution(ROC, *pair)
+    assert (found.n_positive_, found.n_negative_) == (positive, negative)
+
+
 # --- thresholds asked for ---------------------------------------------------------------------
 
 WIDE = Batch("any", "ecdf", 1.0)
