@@ -7,15 +7,20 @@ VENV ?= .venv
 PYTEST_FLAGS ?= -n auto
 
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+PIP_IN := python -m pip --disable-pip-version-check --quiet
+PIP := $(BIN)/$(PIP_IN)
+FLOWER := $(VENV)-flower
 # Stamps: the setup runs again only when what it was made from changes.
 DEPENDENCIES := $(VENV)/.dependencies-installed
 READY := $(VENV)/.nolook-installed
 
+LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-emit-index-url --no-emit-find-links --no-header --no-annotate pyproject.toml
+
 DEMO_TABLE := examples/data/diamonds_onehot_log.parquet
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-federated test audit check lint format types layers proofs changelog lock clean
+.PHONY: help setup demo demo-federated test test-flower audit check lint format types layers proofs changelog lock clean
 
 help: ## Show the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST)
@@ -46,6 +51,21 @@ demo-federated: $(READY) ## Draw an ROC curve of scores that never leave their o
 test: $(READY) ## Run the whole test suite
 	@$(BIN)/python -m pytest $(PYTEST_FLAGS)
 
+# Flower holds other packages at old versions: its tests have an environment of their own.
+test-flower: $(FLOWER)/.nolook-installed ## Run the tests of secure sums by Flower
+	@FLWR_TELEMETRY_ENABLED=0 RAY_USAGE_STATS_ENABLED=0 timeout 600 \
+		$(FLOWER)/bin/python -m pytest -W ignore --durations=5 tests/flower tests/test_cli.py
+
+$(FLOWER)/.dependencies-installed: requirements-flower.txt
+	@echo "Setting up $(FLOWER)."
+	@test -x $(FLOWER)/bin/python || $(PYTHON) -m venv $(FLOWER)
+	@$(FLOWER)/bin/$(PIP_IN) install --require-hashes -r requirements-flower.txt
+	@touch $@
+
+$(FLOWER)/.nolook-installed: $(FLOWER)/.dependencies-installed pyproject.toml
+	@$(FLOWER)/bin/$(PIP_IN) install --no-deps --no-build-isolation -e .
+	@touch $@
+
 audit: $(READY) ## Attack guarantees, ledgers and readers at length (hours)
 	@$(BIN)/nolook audit all --output docs/audit.md
 	@NOLOOK_LONG=1 $(BIN)/python -m pytest -n auto tests/privacy/test_ledger_faults.py tests/hostile
@@ -72,12 +92,11 @@ proofs: $(READY) ## Check that every proof is of the source beside it
 changelog: $(READY) ## Show what the fragments add to the changelog
 	@$(BIN)/towncrier build --draft
 
-lock: $(READY) ## Renew requirements.txt
-	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
-		--no-emit-index-url --no-emit-find-links --no-header --no-annotate \
-		--all-extras --group dev pyproject.toml --output-file requirements.txt
+lock: $(READY) ## Renew requirements.txt and requirements-flower.txt
+	@$(LOCK) --extra federated --extra pandas --extra polars --group dev --output-file requirements.txt
+	@$(LOCK) --extra flower --group flower --output-file requirements-flower.txt
 
 clean: ## Remove what was made, the environment too
-	@rm -rf $(VENV) build dist demo docs/_build docs/gallery
+	@rm -rf $(VENV) $(FLOWER) build dist demo docs/_build docs/gallery
 	@rm -rf .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	@find src tests scripts benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

@@ -27,6 +27,9 @@ shared among all owners: the aggregator with fewer than (number of owners - `dro
 learns no vector of another. Nobody's keys are certified: an aggregator that lies can read vectors.
 Owners that drop out at any stage are left out; the sum is opened only if the owners needed sent
 their vectors. Telemetry of Flower and Ray is off unless the environment turns it on.
+
+It is made for tens of owners: sharing every secret among all takes time that grows with the cube
+of their number.
 """
 
 from __future__ import annotations
