@@ -133,8 +133,16 @@ def test_type_checkers_are_told_where_the_names_really_come_from():
         assert name in importlib.import_module(module).__all__
 
 
-def test_requirements_are_pinned_with_hashes_and_name_no_index(project_root):
-    text = (project_root / "requirements.txt").read_text(encoding="utf-8")
+# Each file, and the extras and the group of dependencies it pins.
+LOCKED = [
+    ("requirements.txt", {"federated", "pandas", "polars"}, "dev"),
+    ("requirements-flower.txt", {"flower"}, "flower"),
+]
+
+
+@pytest.mark.parametrize("name", [name for name, _, _ in LOCKED])
+def test_requirements_are_pinned_with_hashes_and_name_no_index(project_root, name):
+    text = (project_root / name).read_text(encoding="utf-8")
     entries = text.replace("\\\n", " ").splitlines()
     assert len(entries) > 50
     for entry in entries:
@@ -143,14 +151,17 @@ def test_requirements_are_pinned_with_hashes_and_name_no_index(project_root):
     assert "index" not in text
 
 
-def test_every_dependency_is_pinned(project_root):
+@pytest.mark.parametrize(("name", "extras", "group"), LOCKED)
+def test_every_dependency_is_pinned(project_root, name, extras, group):
     project = tomllib.loads((project_root / "pyproject.toml").read_text(encoding="utf-8"))
+    optional = project["project"]["optional-dependencies"]
+    assert set(optional) == set().union(*(extras for _, extras, _ in LOCKED))
     wanted = [
         *project["project"]["dependencies"],
-        *itertools.chain.from_iterable(project["project"]["optional-dependencies"].values()),
-        *project["dependency-groups"]["dev"],
+        *itertools.chain.from_iterable(optional[extra] for extra in extras),
+        *project["dependency-groups"][group],
         *project["build-system"]["requires"],
     ]
-    text = (project_root / "requirements.txt").read_text(encoding="utf-8")
+    text = (project_root / name).read_text(encoding="utf-8")
     pinned = {line.split("==")[0] for line in text.splitlines() if "==" in line}
-    assert {re.split(r"[<>=~!]", entry)[0] for entry in wanted} <= pinned
+    assert {re.split(r"[<>=~!\[]", entry)[0] for entry in wanted} <= pinned

@@ -24,7 +24,7 @@ class Missing:
         there = tuple(i for i in range(len(vectors)) if i not in self.missing)
         if not set(range(needed)) <= set(there):
             raise SumError("owners are missing")
-        return Total(InProcessSum().sum([vectors[i] for i in there]).words, there)
+        return Total(InProcessSum().sum([vectors[i] for i in there]).numbers, there)
 
 
 @pytest.mark.parametrize("summing", [InProcessSum(), PointwiseSum(InProcessSum())])
@@ -39,16 +39,16 @@ def test_a_sum_is_that_of_python_modulo_2_to_the_64(summing, owners):
 
 def test_numbers_below_zero_come_back():
     vectors = [np.array([-5, 3, -(2**62)]).view(np.uint64), np.array([2, -3, -7]).view(np.uint64)]
-    assert InProcessSum().sum(vectors).words.view(np.int64).tolist() == [-3, 0, -(2**62) - 7]
+    assert InProcessSum().sum(vectors).numbers.view(np.int64).tolist() == [-3, 0, -(2**62) - 7]
 
 
 def test_the_pointwise_sum_asks_once_for_each_number_and_needs_every_owner():
     inner = Missing()
     vectors = vectors_of(4)
     pointwise = PointwiseSum(inner)
-    assert pointwise.sum(vectors).words.tolist() == InProcessSum().sum(vectors).words.tolist()
+    assert pointwise.sum(vectors).numbers.tolist() == InProcessSum().sum(vectors).numbers.tolist()
     assert inner.asked == 5
-    assert pointwise.one(vectors, 3) == int(InProcessSum().sum(vectors).words[3])
+    assert pointwise.one(vectors, 3) == int(InProcessSum().sum(vectors).numbers[3])
     assert inner.asked == 6
     inner.missing = (3,)
     with pytest.raises(SumError, match="missing"):

@@ -32,7 +32,7 @@ class Missing:
         del needed
         self.asked += 1
         there = tuple(i for i in range(len(vectors)) if i not in self.missing)
-        return Total(InProcessSum().sum([vectors[i] for i in there]).words, there)
+        return Total(InProcessSum().sum([vectors[i] for i in there]).numbers, there)
 
 
 class Unopened:

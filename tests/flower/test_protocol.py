@@ -118,22 +118,22 @@ def vectors_of(owners, length=7, seed=0):
 
 
 def reference(vectors, owners):
-    return InProcessSum().sum([vectors[i] for i in owners]).words.tolist()
+    return InProcessSum().sum([vectors[i] for i in owners]).numbers.tolist()
 
 
 @pytest.mark.parametrize("owners", [3, 4, 10])
 def test_a_sum_is_exact(owners):
     vectors = vectors_of(owners, seed=owners)
     total = Handed().sum(vectors, owners)
-    assert total.words.dtype == np.uint64
-    assert total.words.tolist() == reference(vectors, range(owners))
+    assert total.numbers.dtype == np.uint64
+    assert total.numbers.tolist() == reference(vectors, range(owners))
     assert total.owners == tuple(range(owners))
 
 
 @pytest.mark.parametrize("number", [0, 1, 2**16 - 1, 2**16, 2**63, 2**64 - 1, 0xFFFF0000FFFF0000])
 def test_a_sum_is_exact_at_the_ends_of_the_range(number):
     vectors = [np.full(3, number, dtype=np.uint64)] * 10
-    assert Handed().sum(vectors).words.tolist() == [10 * number % 2**64] * 3
+    assert Handed().sum(vectors).numbers.tolist() == [10 * number % 2**64] * 3
 
 
 def test_quantisation_leaves_every_limb_as_it_is():
@@ -161,7 +161,7 @@ def test_a_mean_gives_back_the_sum_of_limbs(owners, limb):
     Report.parameters = ndarrays_to_parameters([shifted])
     strategy.aggregate_fit(1, [(None, Report)] * owners, [])
     sums = sum(owners * limb << (16 * k) for k in range(4)) % 2**64
-    assert totals[0].words.tolist() == [sums]
+    assert totals[0].numbers.tolist() == [sums]
 
 
 @pytest.mark.parametrize("stage", STAGES)
@@ -171,14 +171,14 @@ def test_owners_may_drop_out_at_any_stage(stage, lost):
     total = Handed(2, [(place, stage) for place in lost]).sum(vectors)
     in_it = set(range(6)) - (set() if stage == Stage.UNMASK else set(lost))
     assert set(total.owners) == in_it
-    assert total.words.tolist() == reference(vectors, in_it)
+    assert total.numbers.tolist() == reference(vectors, in_it)
 
 
 def test_owners_may_drop_out_at_different_stages():
     vectors = vectors_of(10)
     total = Handed(4, zip((1, 2, 5, 9), STAGES, strict=True)).sum(vectors)
     assert total.owners == (0, 3, 4, 6, 7, 8, 9)
-    assert total.words.tolist() == reference(vectors, total.owners)
+    assert total.numbers.tolist() == reference(vectors, total.owners)
 
 
 @pytest.mark.parametrize("stage", STAGES)
@@ -349,5 +349,5 @@ def test_two_to_the_sixteen_thresholds_travel_in_one_round():
     begin = time.perf_counter()
     total = Handed(4, [(9, Stage.COLLECT_MASKED_VECTORS)]).sum(vectors, 2)
     seconds = time.perf_counter() - begin
-    assert total.words.tolist() == reference(vectors, range(9))
+    assert total.numbers.tolist() == reference(vectors, range(9))
     print(f"10 owners, 2^16 thresholds: {seconds:.1f} s in one process")  # noqa: T201

@@ -32,7 +32,7 @@ def test_ten_owners_of_whom_one_drops_out():
     left = [i for i in range(10) if i != 7]
     expected = InProcessSum().sum([vectors[i] for i in left], query.needed)
     assert total.owners == tuple(left)
-    np.testing.assert_array_equal(total.words, expected.words)
+    np.testing.assert_array_equal(total.numbers, expected.numbers)
     found = query.distribution(total, "l2", source)
     same = query.distribution(expected, "l2", source)
     np.testing.assert_array_equal(found.counts, same.counts)

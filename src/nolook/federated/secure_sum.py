@@ -11,7 +11,7 @@ out, and open nothing where an owner that must be in it is not.
 ===================  ==============================================================================
 
 Numbers below 0 are sent as their two's complement; a total in the range of int64 is read back by
-``words.view(np.int64)``.
+``numbers.view(np.int64)``.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ class Total(NamedTuple):
 
     Parameters
     ----------
-    words : ndarray of uint64, shape (n,)
+    numbers : ndarray of uint64, shape (n,)
     owners : tuple of int
         Places in the sequence of vectors, increasing.
     """
 
-    words: Words
+    numbers: Words
     owners: tuple[int, ...]
 
 
@@ -78,7 +78,7 @@ class InProcessSum:
     --------
     >>> vectors = [np.array([1, 2], dtype=np.uint64), np.array([2**64 - 1, 5], dtype=np.uint64)]
     >>> InProcessSum().sum(vectors)
-    Total(words=array([0, 7], dtype=uint64), owners=(0, 1))
+    Total(numbers=array([0, 7], dtype=uint64), owners=(0, 1))
     """
 
     def sum(self, vectors: Sequence[Words], needed: int = 0) -> Total:
@@ -129,7 +129,7 @@ class PointwiseSum:
             If an owner is missing.
         """
         numbers = [vector[place : place + 1] for vector in vectors]
-        return int(self._inner.sum(numbers, len(vectors)).words[0])
+        return int(self._inner.sum(numbers, len(vectors)).numbers[0])
 
 
 def check_sum(vectors: Sequence[Words], needed: int) -> None:

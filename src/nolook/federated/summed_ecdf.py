@@ -156,10 +156,10 @@ class SummedQuery:
         if not set(range(self.needed)) <= set(total.owners):
             raise SumError("an owner whose noise is needed is not in the sum; nothing is released")
         points = self.grid.points()
-        counts = total.words[:-1].view(np.int64)
+        counts = total.numbers[:-1].view(np.int64)
         if self.noise == "aggregator":
             counts = counts + self.tree_noise(source)
-        top = max(1.0, float(total.words[-1]))
+        top = max(1.0, float(total.numbers[-1]))
         fitted = counts.astype(np.float64)
         if smoothing is not None:
             fitted = smooth(fitted, top, smoothing)
