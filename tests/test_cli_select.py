@@ -14,7 +14,7 @@ import nolook
 import nolook.cli
 from nolook.privacy.guarantee import PrivacyGuarantee
 from nolook.report.selectors import SELECTORS
-from tests.report.command import Result, run, write_table
+from tests.report.command import Result, run, says, write_table
 from tests.report.pages import Page
 
 NAMES = ("noise", "age", "luck", "height", "chance")
@@ -110,7 +110,7 @@ def test_a_selection_is_printed_written_and_charged(here, cli, selector):
     assert "epsilon = 20, delta = 0" in done.out
     assert "selection: people.selection.json" in done.out
     assert "NOT PRIVATE" not in done.out + page.text
-    assert "4000" not in done.out + page.text + json.dumps(document)
+    assert not says(done.out + page.text + json.dumps(document), 4000)
     assert spent(here) == (20.0, [RELEASES[selector]])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -47,6 +48,11 @@ def run_python_script(command: list[str], *, cwd: Path, env: dict | None) -> Res
         check=False,
     )
     return Result(done.returncode, done.stdout, done.stderr)
+
+
+def says(text: str, number: int) -> re.Match | None:
+    """Find a number that stands in a text by itself, not among the digits of another."""
+    return re.search(rf"(?<![\d.,]){number}(?!\d|\.\d)", text.replace(f"{number:,}", str(number)))
 
 
 def columns(rows: int = 4000, seed: int = 0) -> dict:
