@@ -24,6 +24,8 @@ import threading
 import time
 from pathlib import Path
 
+from nolook.errors import NolookError
+
 COUNT, KILL, TEAR, FAIL_ONCE, FAIL_ON = range(5)
 PATIENCE = 60.0  # seconds
 
@@ -59,6 +61,8 @@ class Child:
 
     def call(self, name, *arguments):
         """Arm or count faults; None if the process is dead."""
+        if self._socket.fileno() < 0:
+            return None
         with contextlib.suppress(ConnectionError):
             self._socket.sendall((json.dumps([name, *arguments]) + "\n").encode())
             line = self._lines.readline()
@@ -90,6 +94,12 @@ class Child:
 
 class Forks:
     """The parent of all; it ends with the tests."""
+
+    def steps(self, folder, notes, arm):
+        """Run the steps of `service_steps.py` in a new process."""
+        words = ["steps", folder, notes]
+        errors = notes.with_suffix(".errors")
+        return self.run(words, errors, errors, folder, arm)
 
     def __init__(self):
         from tests.conftest import skip_or_fail
@@ -131,6 +141,7 @@ def _warm_up():
 
     from nolook import cli
     from nolook.federated import app, client, serve, shares
+    from tests.federated import service_steps
     from tests.federated.made import CALIBRATION, ROC, SMALL, WIDE, reports
 
     for batch in (SMALL, ROC, CALIBRATION, WIDE):
@@ -144,6 +155,9 @@ def _warm_up():
             shares.noisy_points(batch, sums, places, bytes(32))
     with contextlib.redirect_stdout(io.StringIO()):
         cli._run(["federated", "serve", "--help"])
+    with tempfile.TemporaryDirectory() as folder:
+        service_steps.make_ledger(Path(folder))
+        service_steps.run(Path(folder), lambda _: None)
     assert all((app, client, serve))
 
 
@@ -172,6 +186,14 @@ def _run(connection, lines):
                 connection.sendall((json.dumps(answer if name == "done" else "ok") + "\n").encode())
 
     threading.Thread(target=obey, daemon=True).start()
+    if words[0] == "steps":
+        from tests.federated import service_steps
+
+        try:
+            service_steps.main(*words[1:], shim.fault_done)
+        except NolookError as error:
+            sys.stderr.write(f"{error}\n")
+        os._exit(0)
     from nolook import cli
 
     os._exit(cli._run(words))

@@ -89,7 +89,7 @@ class Pair:
         """Start a server without waiting until it listens."""
         self.greetings[role].unlink(missing_ok=True)
         self.processes[role] = self.forks.run(
-            self.words(role), self.greetings[role], self.errors[role], root, arm
+            self.words(role), self.greetings[role], self.errors[role], root or self.folder, arm
         )
 
     def listening(self, role):

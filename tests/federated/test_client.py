@@ -1,0 +1,301 @@
+"""The client against servers that lose responses, are away, or are others than they say."""
+
+from __future__ import annotations
+
+import json
+import socket
+import ssl
+import threading
+import time
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from nolook.errors import ParameterError
+from nolook.federated import asking
+from nolook.federated.client import ServerClient, submit
+from nolook.federated.failures import RefusedError
+from nolook.federated.pending import read_pending, write_pending
+from nolook.federated.wire import report_bytes
+from tests.federated.certificates import Authority
+from tests.federated.made import ROC, SMALL, reports
+from tests.federated.servers import Pair
+
+IDS, FIRST, SECOND, *_ = reports(SMALL, 40)
+
+
+@pytest.fixture(scope="module")
+def pair(forks, tmp_path_factory):
+    made = Pair(forks, tmp_path_factory.mktemp("pair"), [SMALL]).start()
+    yield made
+    made.close()
+
+
+class Between:
+    """Passes bytes on to a server, and now and then drops what comes back with the connection."""
+
+    def __init__(self, port, lost):
+        self._port, self._lost = port, lost
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"https://127.0.0.1:{self._listener.getsockname()[1]}"
+        self.dropped = 0
+        self._threads = [threading.Thread(target=self._accept)]
+        self._threads[0].start()
+
+    def _accept(self):
+        number = 0
+        with suppress(OSError):
+            while True:
+                near, _ = self._listener.accept()
+                far = socket.create_connection(("127.0.0.1", self._port))
+                number += 1
+                made = threading.Thread(target=self._serve, args=(near, far, number))
+                self._threads.append(made)
+                made.start()
+
+    def _serve(self, near, far, number):
+        back = threading.Thread(target=self._back, args=(near, far, number))
+        back.start()
+        with suppress(OSError):
+            while part := near.recv(65536):
+                far.sendall(part)
+        with suppress(OSError):
+            far.shutdown(socket.SHUT_RDWR)
+        back.join()
+        near.close()
+        far.close()
+
+    def _back(self, near, far, number):
+        passed = 0
+        with suppress(OSError):
+            while part := far.recv(65536):
+                passed += 1
+                # The first parts are the handshake; a response is lost after them.
+                if number in self._lost and passed > self._lost[number]:
+                    self.dropped += 1
+                    break
+                near.sendall(part)
+        with suppress(OSError):
+            near.shutdown(socket.SHUT_RDWR)
+
+    def close(self):
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        for thread in self._threads:
+            thread.join(10)
+            assert not thread.is_alive()
+
+
+@contextmanager
+def between(pair, role, lost):
+    made = Between(pair.ports[role], lost)
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+def clients(pair, who):
+    return [pair.client(who, role) for role in (0, 1)]
+
+
+@pytest.mark.parametrize("lost", [{1: 2}, {1: 3}, {1: 2, 2: 4, 3: 3}, {1: 1, 2: 2, 3: 5, 4: 8}])
+def test_a_lost_response_is_harmless(pair, lost):
+    with between(pair, 0, lost) as way:
+        access = replace(pair.access("owner", 0), url=way.url)
+        with ServerClient(access) as client:
+            for i in range(20):
+                client.put("ages", FIRST[i], IDS[i])
+        assert way.dropped == len(lost)
+    with pair.client("analyst", 0) as client:
+        assert client.status("ages")["count"] == 20
+
+
+def test_submitting_twice_is_the_same_as_once(forks, tmp_path):
+    pair = Pair(forks, tmp_path, [SMALL]).start()
+    try:
+        owners, analysts = clients(pair, "owner"), clients(pair, "analyst")
+        for _ in range(2):
+            submit(SMALL, IDS, (FIRST, SECOND), owners)
+            assert [one.status("ages")["count"] for one in analysts] == [40, 40]
+        assert asking.freeze(SMALL, analysts) == 40
+        first, second = asking.ask(SMALL, analysts, {"question": "curves"})
+        assert (first.n, first.role, second.role) == (40, 0, 1)
+        assert first.batch == second.batch == SMALL.digest
+        assert first.reports == second.reports
+        with pytest.raises(RefusedError, match="closed") as caught:
+            submit(SMALL, reports(SMALL, 9, 2)[0], reports(SMALL, 9, 2)[1:3], owners)
+        assert caught.value.status == 409
+        assert pair.said() == ""
+        for one in (*owners, *analysts):
+            one.close()
+    finally:
+        pair.close()
+
+
+def test_one_refused_report_ends_a_submission(pair):
+    owners = clients(pair, "owner")
+    with pytest.raises(RefusedError, match="refused \\(400\\)"):
+        submit(SMALL, IDS, (SECOND, FIRST), owners)
+    for one in owners:
+        one.close()
+
+
+def test_a_server_that_is_away_for_a_moment(forks, tmp_path):
+    pair = Pair(forks, tmp_path, [SMALL]).start(0)
+    try:
+        with pair.client("owner", 0) as client:
+            client.put("ages", FIRST[0], IDS[0])
+            pair.kill(0)
+            starter = threading.Timer(0.2, lambda: pair.start(0))
+            starter.start()
+            assert client.put("ages", FIRST[0], IDS[0]) is False
+            starter.join()
+    finally:
+        pair.close()
+
+
+def test_a_server_that_stays_away(pair, monkeypatch):
+    monkeypatch.setattr(time, "sleep", lambda _: None)
+    (port,) = free()
+    access = replace(pair.access("owner", 0), url=f"https://127.0.0.1:{port}")
+    with ServerClient(access) as client, pytest.raises(RefusedError) as caught:
+        client.put("ages", FIRST[0], IDS[0])
+    assert caught.value.status == 503
+    assert "cannot be reached" in str(caught.value)
+
+
+def free():
+    from tests.federated.servers import free_ports
+
+    return free_ports(1)
+
+
+def test_nothing_is_sent_without_tls_or_to_a_stranger(pair, tmp_path, monkeypatch):
+    monkeypatch.setattr(time, "sleep", lambda _: None)
+    whole = pair.access("owner", 0)
+    for url in ("http://127.0.0.1:1", "127.0.0.1", "", "HTTPS//x"):
+        with pytest.raises(ParameterError, match="https://"):
+            ServerClient(replace(whole, url=url))
+    other = Authority(tmp_path, "other")
+    with (
+        ServerClient(replace(whole, ca=other.path)) as client,
+        pytest.raises(RefusedError, match="cannot be reached"),
+    ):
+        client.put("ages", FIRST[0], IDS[0])
+    for wrong in ({"ca": tmp_path / "none"}, {"ca": whole.token}, {"certificate": whole.ca}):
+        with pytest.raises(ParameterError, match="--ca, --certificate"):
+            ServerClient(replace(whole, **wrong))
+    with pytest.raises(ParameterError, match="token"):
+        ServerClient(replace(whole, token=whole.ca))
+
+
+class Fake:
+    """A server that answers what it is told to."""
+
+    def __init__(self, folder, answers):
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self.authority = Authority(folder, "fake")
+        context.load_cert_chain(*self.authority.sign("fakeserver"))
+        plain = socket.create_server(("127.0.0.1", 0))
+        self._listener = context.wrap_socket(plain, server_side=True)
+        self.url = f"https://127.0.0.1:{plain_port(self._listener)}"
+        self._answers = answers
+        self._thread = threading.Thread(target=self._serve)
+        self._thread.start()
+
+    def _serve(self):
+        for answer in self._answers:
+            line, _ = self._listener.accept()
+            with line:
+                received = b""
+                while b"\r\n\r\n" not in received:
+                    received += line.recv(65536)
+                line.sendall(answer)
+
+    def close(self):
+        self._thread.join(30)
+        self._listener.close()
+
+
+def plain_port(listener):
+    return listener.getsockname()[1]
+
+
+def response(status, content):
+    head = f"HTTP/1.1 {status} X\r\ncontent-length: {len(content)}\r\nconnection: close\r\n\r\n"
+    return head.encode() + content
+
+
+@pytest.mark.parametrize(
+    ("answer", "status", "said"),
+    [
+        (b"nonsense\r\n\r\n", 502, None),
+        (response(200, b"[]"), 502, "something else"),
+        (response(200, b"\xff"), 502, "something else"),
+        (response(200, b"[" * 100_000), 502, "something else"),
+        (response(418, b"{}"), 418, "without saying why"),
+        (response(409, json.dumps({"error": "a\nb\x1b[31m" + "c" * 5000}).encode()), 409, "a?b?"),
+    ],
+)
+def test_servers_that_are_none(pair, tmp_path, answer, status, said, monkeypatch):
+    monkeypatch.setattr(time, "sleep", lambda _: None)
+    fake = Fake(tmp_path, [answer] * (5 if said is None else 1))
+    access = replace(pair.access("analyst", 0), url=fake.url, ca=fake.authority.path)
+    with ServerClient(access) as client, pytest.raises(RefusedError) as caught:
+        client.status("ages")
+    fake.close()
+    message = str(caught.value)
+    assert message.isprintable()
+    assert len(message) < 500
+    assert caught.value.status == (503 if said is None else status)
+    assert said is None or said in message
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {}, {"question": ["curves", []]}, {"question": ["points", [1]]},
+        {"question": ["curves", []], "batch": "zz", "reports": "00", "answer": {}},
+        {"question": ["curves", []], "batch": "00", "reports": "00", "answer": {"a": "?"},
+         "role": 0, "count": 1},
+        {"question": ["curves", []], "batch": "00", "reports": "00", "answer": {"a": "AAAA"},
+         "role": 0, "count": 1},
+        [], 5,
+    ],
+)  # fmt: skip
+def test_answers_that_are_none(document):
+    with pytest.raises(RefusedError) as caught:
+        asking._decoded({"question": "curves"}, json.dumps(document).encode(), "https://x")
+    assert caught.value.status == 502
+
+
+def test_reports_on_their_way(tmp_path):
+    path = tmp_path / "ages.pending"
+    length = report_bytes(SMALL)
+    both = [np.frombuffer(b"".join(one), np.uint8).reshape(40, length) for one in (FIRST, SECOND)]
+    named, other = bytes(32), bytes(31) + b"\1"
+    assert read_pending(path, SMALL, named) is None
+    write_pending(path, SMALL, named, *both)
+    assert path.stat().st_mode & 0o777 == 0o600
+    for one in (named, None):
+        found = read_pending(path, SMALL, one)
+        assert found is not None
+        assert (found[0] == both[0]).all()
+        assert (found[1] == both[1]).all()
+    with pytest.raises(ParameterError, match="another submission"):
+        read_pending(path, SMALL, other)
+    with pytest.raises(ParameterError, match="another batch"):
+        read_pending(path, ROC, named)
+    # It is never replaced.
+    content = path.read_bytes()
+    with pytest.raises(Exception, match="at this moment"):
+        write_pending(path, SMALL, other, *both)
+    assert path.read_bytes() == content
+    assert [one.name for one in tmp_path.iterdir()] == ["ages.pending"]
+    for damaged in (content[:-1], content[:50], b"", content[:100] + b"\0" + content[101:]):
+        path.write_bytes(damaged)
+        with pytest.raises(ParameterError, match="holds no reports"):
+            read_pending(path, SMALL, named)
