@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,7 +16,10 @@ from nolook.federated.sums import Expand, RunningSum, Sums, read_sums, write_sum
 
 __all__ = ["Expander"]
 
-_PATIENCE = 1.0  # seconds between looks, should nobody call
+# Seconds.
+_PATIENCE = 1.0  # between looks, should nobody call
+_GATHERING = 0.05  # in which more reports may come, to be added up together
+_KEPT = 5.0  # after which the sum is stored though reports keep coming
 
 
 class Expander:
@@ -50,7 +54,8 @@ class Expander:
         self._role = role
         self._failed = failed
         self._wake = threading.Event()
-        self._stopping = False
+        self._stopping = threading.Event()
+        self._kept = time.monotonic()
         self._sum: RunningSum | None = None
         if store.summed:
             self._finish()
@@ -65,7 +70,7 @@ class Expander:
 
     def close(self) -> None:
         """Stop after the block at hand."""
-        self._stopping = True
+        self._stopping.set()
         self._wake.set()
         self._thread.join()
 
@@ -82,8 +87,10 @@ class Expander:
 
     def _work(self) -> None:
         try:
-            while not self._stopping and self._sum is not None:
+            while not self._stopping.is_set() and self._sum is not None:
                 self._advance(self._sum)
+            if self._sum is not None:
+                self._sum.keep()
         except NolookError as error:
             self._failed(error if isinstance(error, StoreError) else StoreError(str(error)))
 
@@ -92,8 +99,10 @@ class Expander:
         frozen, stored = self._store.state == "frozen", self._store.count
         if running.count < stored:
             running.advance(stored)
-            if running.count == stored:
-                running.keep()
+            if time.monotonic() > self._kept + _KEPT:
+                self._keep(running)
+            if running.count == stored and not frozen:
+                self._stopping.wait(_GATHERING)
         elif frozen:
             sums = running.without(self._store.outside())
             named, count = self._store.content_digest(), self._store.count
@@ -101,10 +110,14 @@ class Expander:
             self._store.drop_reports()
             self._finish()
             self._sum = None
+        elif not self._wake.wait(_PATIENCE):
+            self._keep(running)
         else:
-            running.keep()
-            self._wake.wait(_PATIENCE)
             self._wake.clear()
+
+    def _keep(self, running: RunningSum) -> None:
+        running.keep()
+        self._kept = time.monotonic()
 
     def _finish(self) -> None:
         with plainly(self._running_file):

@@ -1,0 +1,65 @@
+"""Many owners at once: nothing is lost, and how fast it went."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from dataclasses import replace
+
+import numpy as np
+
+from nolook.federated import asking
+from tests.federated.made import LOUD, SMALL, reports
+from tests.federated.servers import Caller, Pair
+
+OWNERS, UPLOADERS = 10_000, 8
+
+
+BATCH = replace(SMALL, epsilon=LOUD)
+
+
+def upload_all(pair, ids, sent):
+    """Send every report by several uploaders at once; return which were new at either server."""
+    new = [set(), set()]
+
+    def upload(which):
+        callers = [Caller(pair, role, "owner") for role in (0, 1)]
+        for i in range(which, len(ids), UPLOADERS):
+            for role, caller in enumerate(callers):
+                if caller.put(BATCH, ids[i], sent[role][i])[0] == 201:
+                    new[role].add(i)
+        for caller in callers:
+            caller.close()
+
+    threads = [threading.Thread(target=upload, args=(k,)) for k in range(UPLOADERS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return new
+
+
+def test_ten_thousand_owners_and_eight_uploaders(forks, tmp_path, capsys):
+    ids, *sent, values, _ = reports(BATCH, OWNERS)
+    pair = Pair(forks, tmp_path, [BATCH]).start()
+    try:
+        start = time.perf_counter()
+        new = upload_all(pair, ids, sent)
+        seconds = time.perf_counter() - start
+        assert [len(one) for one in new] == [OWNERS] * 2
+        analysts = [pair.client("analyst", role) for role in (0, 1)]
+        assert asking.freeze(BATCH, analysts) == OWNERS
+        found = asking.ask(BATCH, analysts, {"question": "curves"})
+        total = sum(answer.numbers["count"] for answer in found)
+        wanted = np.cumsum(np.bincount(values.astype(int), minlength=8))
+        assert total.tolist() == wanted.tolist()
+        assert pair.said() == ""
+        for one in analysts:
+            one.close()
+    finally:
+        pair.close()
+    with capsys.disabled():
+        rate = OWNERS / seconds
+        sys.stdout.write(f"\n{OWNERS} owners, {UPLOADERS} uploaders: {rate:.0f} owners/s, both ")
+        sys.stdout.write("servers, on this machine with whatever else it did\n")
