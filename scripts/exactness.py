@@ -141,7 +141,7 @@ def module_name(file: str) -> str:
 
 
 def drawing_functions(package: Path) -> dict[str, set[str]]:
-    """Return, for each file of privacy/, its functions that take a source or a key of random bits."""
+    """Return, for each file of privacy/, what takes a source or a key of random bits."""
     found = {}
     for file, tree in modules(package):
         if not file.startswith("privacy/"):

@@ -140,7 +140,8 @@ def _warm_up():
     import numpy as np
 
     from nolook import cli
-    from nolook.federated import app, client, serve, shares
+    from nolook.federated import client, shares
+    from nolook.federated.server import app, serve
     from tests.federated import service_steps
     from tests.federated.made import CALIBRATION, ROC, SMALL, WIDE, reports
 

@@ -11,10 +11,10 @@ from contextlib import suppress
 from pathlib import Path
 
 import nolook
+from examples.certificates import Authority
 from nolook.federated.client import Access, ServerClient
 from nolook.federated.tokens import make_token
 from nolook.report.batch_file import write_batch
-from tests.federated.certificates import Authority
 
 PATIENCE = 60.0  # seconds for a process to start
 

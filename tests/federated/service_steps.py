@@ -10,7 +10,7 @@ from pathlib import Path
 
 import nolook
 from nolook.federated.failures import RefusedError
-from nolook.federated.service import Service
+from nolook.federated.server.service import Service
 from tests.federated.made import LOUD, SMALL, reports
 
 BATCH = replace(SMALL, epsilon=LOUD)

@@ -8,9 +8,9 @@ import time
 
 import pytest
 
+from examples.certificates import Authority
 from nolook.errors import ParameterError
 from nolook.federated.tokens import Tokens, make_token, read_token
-from tests.federated.certificates import Authority
 from tests.federated.made import CALIBRATION, ROC, SMALL, changed, reports
 from tests.federated.servers import PATIENCE, Caller, Pair, free_ports
 

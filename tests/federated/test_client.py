@@ -13,13 +13,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from examples.certificates import Authority
 from nolook.errors import ParameterError
 from nolook.federated import asking
 from nolook.federated.client import ServerClient, submit
 from nolook.federated.failures import RefusedError
 from nolook.federated.pending import read_pending, write_pending
 from nolook.federated.wire import report_bytes
-from tests.federated.certificates import Authority
 from tests.federated.made import ROC, SMALL, reports
 from tests.federated.servers import Pair
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nolook.federated.failures import StoreError
-from nolook.federated.segments import Segments
+from nolook.federated.server.segments import Segments
 from nolook.federated.wire import report_bytes
 from tests.federated.made import ROC, SMALL, reports
 

@@ -16,11 +16,11 @@ import pytest
 import nolook
 from nolook.errors import LedgerError
 from nolook.federated import answers, asking, shares
-from nolook.federated.agreement import common
 from nolook.federated.failures import RefusedError, StoreError
-from nolook.federated.release import Question, charge, check_ledger
-from nolook.federated.service import Service
-from nolook.federated.sums import RunningSum, read_sums
+from nolook.federated.server.agreement import common
+from nolook.federated.server.release import Question, charge, check_ledger
+from nolook.federated.server.service import Service
+from nolook.federated.server.sums import RunningSum, read_sums
 from nolook.federated.wire import ReportError, report_bytes
 from tests.federated.made import CALIBRATION, LOUD, ROC, SMALL, WIDE, changed, reports
 
@@ -488,7 +488,7 @@ def test_the_running_sum_is_the_sum_from_scratch(tmp_path, monkeypatch):
     def opened(stored):
         return RunningSum(tmp_path / "s", ROC, 0, lambda a, b: rows[a:b], expand, stored)
 
-    monkeypatch.setattr("nolook.federated.sums._MOST_REPORTS", 7)
+    monkeypatch.setattr("nolook.federated.server.sums._MOST_REPORTS", 7)
     for stored in (0, 5, 17, 40):
         running = opened(stored)
         while running.count < stored:

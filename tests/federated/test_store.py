@@ -8,7 +8,7 @@ import sqlite3
 import pytest
 
 from nolook.federated.failures import RefusedError, StoreError
-from nolook.federated.store import Agreement, Store
+from nolook.federated.server.store import Agreement, Store
 from tests.federated.made import ROC, SMALL, changed, reports
 
 IDS, FIRST, *_ = reports(SMALL, 20)

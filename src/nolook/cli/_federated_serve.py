@@ -50,13 +50,13 @@ def serve(  # noqa: PLR0917 -- Typer gives every option by name
     if role not in {0, 1}:
         raise ParameterError(f"--role is {role}; expected 0 or 1 (the other server's is the other)")
 
-    from nolook.federated.app import make_app
     from nolook.federated.client import Access, ServerClient
     from nolook.federated.disk import make_folder, plainly
-    from nolook.federated.release import check_ledger
-    from nolook.federated.serve import Listening
-    from nolook.federated.serve import serve as listen
-    from nolook.federated.service import Service
+    from nolook.federated.server.app import make_app
+    from nolook.federated.server.release import check_ledger
+    from nolook.federated.server.serve import Listening
+    from nolook.federated.server.serve import serve as listen
+    from nolook.federated.server.service import Service
     from nolook.federated.tokens import Tokens
 
     batches, known = _batches(batch), Tokens(tokens)

@@ -56,7 +56,7 @@ def ask(
     servers : (ServerClient, ServerClient)
         In the order of their roles.
     question : dict
-        As for :class:`nolook.federated.release.Question`.
+        As for :class:`nolook.federated.server.release.Question`.
 
     Returns
     -------

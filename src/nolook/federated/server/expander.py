@@ -11,8 +11,8 @@ from nolook.errors import NolookError
 from nolook.federated.batch import Batch
 from nolook.federated.disk import plainly, remove
 from nolook.federated.failures import StoreError
-from nolook.federated.store import Store
-from nolook.federated.sums import Expand, RunningSum, Sums, read_sums, write_sums
+from nolook.federated.server.store import Store
+from nolook.federated.server.sums import Expand, RunningSum, Sums, read_sums, write_sums
 
 __all__ = ["Expander"]
 

@@ -27,14 +27,14 @@ from numpy.typing import NDArray
 
 from nolook.errors import ParameterError
 from nolook.federated import shares
-from nolook.federated.agreement import Peer, agree
 from nolook.federated.batch import Batch
 from nolook.federated.disk import make_folder, plainly
-from nolook.federated.expander import Expander
 from nolook.federated.failures import RefusedError, StoreError
-from nolook.federated.intake import Intake
-from nolook.federated.release import Question, charge, fingerprint, make_secret, read_secret
-from nolook.federated.store import Store
+from nolook.federated.server.agreement import Peer, agree
+from nolook.federated.server.expander import Expander
+from nolook.federated.server.intake import Intake
+from nolook.federated.server.release import Question, charge, fingerprint, make_secret, read_secret
+from nolook.federated.server.store import Store
 from nolook.federated.wire import ID_BYTES, ReportError, check
 
 __all__ = ["Service"]
@@ -174,7 +174,7 @@ class Service:
         Parameters
         ----------
         content : object
-            As for :class:`nolook.federated.release.Question`.
+            As for :class:`nolook.federated.server.release.Question`.
 
         Returns
         -------

@@ -33,7 +33,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from nolook.federated.failures import RefusedError
-from nolook.federated.service import Service
+from nolook.federated.server.service import Service
 from nolook.federated.tokens import Tokens
 from nolook.federated.wire import ReportError, report_bytes
 

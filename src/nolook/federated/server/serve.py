@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from nolook.errors import ParameterError
-from nolook.federated.app import refuse_unknown
+from nolook.federated.server.app import refuse_unknown
 
 __all__ = ["Listening", "serve"]
 

@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar
 
 from nolook.federated.batch import Batch
 from nolook.federated.failures import RefusedError
-from nolook.federated.store import Agreement, Store
+from nolook.federated.server.store import Agreement, Store
 from nolook.federated.wire import ID_BYTES
 
 __all__ = ["Peer", "agree", "common"]
@@ -21,7 +21,7 @@ class Peer(Protocol):
     """The other server, as far as it is read from."""
 
     def reports(self, name: str) -> dict[str, Any]:
-        """Return what :meth:`nolook.federated.service.Service.reports` does there."""
+        """Return what :meth:`nolook.federated.server.service.Service.reports` does there."""
 
     def ids(self, name: str, count: int) -> bytes:
         """Return the `count` ids that are there, sorted."""

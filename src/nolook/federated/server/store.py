@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from nolook.federated.batch import Batch
 from nolook.federated.disk import flush, make_folder, plainly
 from nolook.federated.failures import RefusedError, StoreError
-from nolook.federated.segments import LARGEST_FILE, Segments
+from nolook.federated.server.segments import LARGEST_FILE, Segments
 from nolook.federated.wire import ID_BYTES
 
 __all__ = ["Agreement", "Store"]
