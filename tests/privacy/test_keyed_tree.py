@@ -84,7 +84,7 @@ def test_the_last_leaf_and_its_neighbour_differ_by_two_nodes_of_the_scale(relati
     levels, epsilon = 4, 0.8
     scale = tree_sensitivity(levels, relation) / epsilon
     noise = np.array(
-        [keyed_tree_laplace(zeros(2**levels), epsilon, relation, key) for key in keys(3000)]
+        [keyed_tree_laplace(zeros(2**levels), epsilon, relation, key) for key in keys(2000)]
     ).view(np.int64)
     variance = 0.5 / np.sinh(0.5 / scale) ** 2
     leaves = np.arange(2**levels)
@@ -123,13 +123,13 @@ def test_thresholds_of_a_large_tree_share_noise_as_they_share_nodes():
     noise = np.array(
         [
             keyed_tree_laplace_at(zeros(3), places(6, 7, 2**63 - 1), 63, 63.0, "replace", key)
-            for key in keys(1500)
+            for key in keys(600)
         ]
     ).view(np.int64)
     variance = 0.5 / np.sinh(0.5) ** 2
     near, far = noise[:, 0] - noise[:, 1], noise[:, 0] - noise[:, 2]
     assert np.var(near) == pytest.approx(2 * variance, rel=0.5)
-    assert np.var(far) == pytest.approx(2 * 63 * variance, rel=0.3)
+    assert np.var(far) == pytest.approx(2 * 63 * variance, rel=0.4)
 
 
 def test_noise_wraps_and_does_not_look_at_the_shares():

@@ -111,7 +111,7 @@ def test_classes_of_the_library_have_the_law_of_all_subsets(scores, k, epsilon):
 
 def test_canonical_lipschitz_has_the_exact_law():
     scores, k, epsilon = LAWS[0]
-    counts = draws(canonical_lipschitz, scores, k, epsilon, 100_000, 1)
+    counts = draws(canonical_lipschitz, scores, k, epsilon, 60_000, 1)
     assert fit(counts, canonical_law(scores, k, epsilon)) > RIGHT
     for factor in (0.9, 1.1):
         assert fit(counts, canonical_law(scores, k, factor * epsilon)) < WRONG
@@ -132,7 +132,7 @@ def test_scores_are_measured_in_their_sensitivity():
 
 def test_peeling_has_the_exact_law():
     scores, k, epsilon = [3, 0, 5, 2], 2, 2.5
-    counts = draws(peeling, scores, k, epsilon, 100_000, 4)
+    counts = draws(peeling, scores, k, epsilon, 60_000, 4)
     assert fit(counts, peeling_law(scores, k, epsilon)) > RIGHT
     for factor in (0.9, 1.1):
         assert fit(counts, peeling_law(scores, k, factor * epsilon)) < WRONG
