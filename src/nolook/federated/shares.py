@@ -134,7 +134,7 @@ def release_key(secret: bytes, batch: Batch, reports: bytes, borders: bytes = b"
         32 random bytes that this server alone has.
     batch : Batch
     reports : bytes
-        32: the digest of the ids of all reports that are counted.
+        32: the digest of all reports that are counted, as this server has them.
     borders : bytes, default=b""
         For the sums of groups, the places that were asked for.
 
