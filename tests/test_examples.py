@@ -64,8 +64,9 @@ def test_the_federated_example_runs(project_root, tmp_path):
     assert "2000 owners reported to both servers" in done.stdout
     assert "epsilon = 1, delta = 0" in done.stdout
     released = json.loads((tmp_path / "deposits.roc.json").read_text(encoding="utf-8"))
-    # Some seven standard errors below the area under the exact curve, 0.893.
-    assert released["auc"] > 0.5
+    # The exact numbers are 0.893 and 234; noise as large has a chance below one in 10^8.
+    assert released["auc"] > 0.25
+    assert abs(released["n_positive"] - 234) < 600
     assert (tmp_path / "deposits.html").stat().st_size > 10_000
     for role in (0, 1):
         with nolook.Ledger(tmp_path / f"server{role}.ledger") as ledger:
