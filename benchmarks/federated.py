@@ -22,7 +22,8 @@ import nolook
 from benchmarks.distribution_scores import GRID, scored
 from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.roc import class_rows, release_roc, roc_plan
-from nolook.algorithms.roc_curve import RocCurve, area, smoothed_counts
+from nolook.algorithms.roc_curve import RocCurve, area
+from nolook.algorithms.tree_smoothing import smoothed_counts
 from nolook.federated.batch import Batch
 from nolook.federated.owners import make_reports
 from nolook.federated.shares import curve_sums, noisy_curves

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nolook.algorithms.distribution import PrivateDistribution
-from nolook.algorithms.tree_smoothing import smooth
+from nolook.algorithms.tree_smoothing import smoothed_counts
 from nolook.errors import ParameterError
 from nolook.privacy.accounting import gaussian_mu
 from nolook.privacy.guarantee import Budget, GaussianEvent, PureEvent
@@ -151,9 +151,5 @@ def release_ecdf(
     else:
         noisy = tree_laplace(cells, plan.tree.epsilon, plan.relation, source)
         node_variance = laplace_node_variance(levels, plan.tree.epsilon, plan.relation)
-    counts = noisy.astype(np.float64)
-    if smoothing is not None:
-        counts = smooth(counts, top, smoothing)
-    counts = counts[: len(points)]
-    counts[-1] = top  # the last threshold stands for infinity
+    counts = smoothed_counts(noisy.astype(np.float64), top, len(points), smoothing)
     return PrivateDistribution(points, counts, top, levels, node_variance, rows_variance)

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.grids import LinearGrid
 from nolook.algorithms.range_search import find_range, range_events
-from nolook.algorithms.roc_curve import smoothed_counts
+from nolook.algorithms.tree_smoothing import smoothed_counts
 from nolook.errors import ParameterError
 from nolook.privacy.guarantee import PureEvent
 from nolook.privacy.mechanisms.binary_tree import laplace_node_variance, tree_laplace

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from nolook.algorithms._simulation import Generator, simulation_generator
 from nolook.algorithms.distribution import PrivateDistribution
-from nolook.algorithms.tree_smoothing import smooth
+from nolook.algorithms.tree_smoothing import smoothed_counts
 
 if TYPE_CHECKING:
     from nolook.algorithms.ecdf import Smoothing
 
-__all__ = ["RocCurve", "area", "smoothed_counts"]
+__all__ = ["RocCurve", "area"]
 
 _MOST_REPEATS = 200
 _LEAST_REPEATS = 20
@@ -27,26 +27,6 @@ _WORK = 2**20  # thresholds times repeats
 _BAND_POINTS = 201
 
 Vector = NDArray[np.float64]
-
-
-def smoothed_counts(noisy: Vector, top: float, points: int, smoothing: Smoothing) -> Vector:
-    """Smooth noisy cumulative counts; the last threshold stands for infinity.
-
-    Parameters
-    ----------
-    noisy : ndarray of shape (2^levels,)
-    top : float
-        The private number of rows.
-    points : int
-        How many of the counts belong to thresholds.
-    smoothing : {"l2", "l1"} or None
-
-    Returns
-    -------
-    ndarray of shape (points,)
-    """
-    counts = noisy if smoothing is None else smooth(noisy, top, smoothing)
-    return np.append(counts[: points - 1], top)
 
 
 def area(fpr: Vector, tpr: Vector) -> float:

@@ -17,14 +17,17 @@ return value   n times F-acute
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nolook.kernels.tree_projection import tree_projection
 
-__all__ = ["smooth"]
+if TYPE_CHECKING:
+    from nolook.algorithms.ecdf import Smoothing
+
+__all__ = ["smooth", "smoothed_counts"]
 
 
 def smooth(
@@ -94,3 +97,25 @@ def _least_absolute_noise(noisy: NDArray[np.float64], top: float) -> NDArray[np.
         raise ArithmeticError(f"smoothing by a linear program failed: {solved.message}")
     increments: NDArray[np.float64] = np.maximum(solved.lower.marginals, 0.0)
     return np.minimum(np.cumsum(increments)[:size], top)
+
+
+def smoothed_counts(
+    noisy: NDArray[np.float64], top: float, points: int, smoothing: Smoothing
+) -> NDArray[np.float64]:
+    """Smooth noisy cumulative counts; the last threshold stands for infinity.
+
+    Parameters
+    ----------
+    noisy : ndarray of shape (2^levels,)
+    top : float
+        The private number of rows.
+    points : int
+        How many of the counts belong to thresholds.
+    smoothing : {"l2", "l1", "isotonic"} or None
+
+    Returns
+    -------
+    ndarray of shape (points,)
+    """
+    counts = noisy if smoothing is None else smooth(noisy, top, smoothing)
+    return np.append(counts[: points - 1], top)

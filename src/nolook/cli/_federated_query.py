@@ -208,7 +208,7 @@ class _Query:
         found = Quantiles(
             (batch.name,), wanted, values[np.newaxis], errors[np.newaxis], guarantee(batch)
         )
-        recipe = {"features": [batch.name], "categories": {}, "missing": "error"}
+        recipe = batch.recipe()
         grids = {} if batch.grid is None else {batch.name: batch.grid}
         write_quantiles(found, file, grids=grids, recipe=recipe)
         return quantiles_findings(found, recipe, grids)

@@ -16,7 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 from nolook.algorithms.calibration_table import CalibrationTable
 from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.roc import class_rows
-from nolook.algorithms.roc_curve import RocCurve, smoothed_counts
+from nolook.algorithms.roc_curve import RocCurve
+from nolook.algorithms.tree_smoothing import smoothed_counts
 from nolook.errors import NolookError, ParameterError
 from nolook.estimators.calibration import HosmerLemeshow
 from nolook.estimators.ecdf import ECDF, check_smoothing
@@ -364,7 +365,7 @@ def _count_error(batch: Batch) -> float:
 
 def _describe(fitted: Any, batch: Batch) -> None:  # noqa: ANN401 -- any of three estimators
     fitted.privacy_ = guarantee(batch)
-    fitted.recipe_ = {"features": [batch.name], "categories": {}, "missing": "error"}
+    fitted.recipe_ = batch.recipe()
 
 
 def _check_ecdf(batch: Batch) -> None:

@@ -134,6 +134,10 @@ class Batch:
             "minimum": self.minimum,
         }
 
+    def recipe(self) -> dict[str, Any]:
+        """Return how the reports were read, as a table's recipe: one column of the batch's name."""
+        return {"features": [self.name], "categories": {}, "missing": "error"}
+
 
 @lru_cache(maxsize=8)
 def _points(grid: LinearGrid | LogGrid | None) -> NDArray[np.float64]:

@@ -29,7 +29,7 @@ from nolook._validation import check_choice, check_count, check_epsilon
 from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.ecdf import Smoothing, ecdf_plan
 from nolook.algorithms.grids import Grid
-from nolook.algorithms.tree_smoothing import smooth
+from nolook.algorithms.tree_smoothing import smoothed_counts
 from nolook.errors import ParameterError
 from nolook.federated.secure_sum import PointwiseSum, SecureSum, SumError, Total, Words
 from nolook.privacy.guarantee import Budget, PureEvent
@@ -160,11 +160,7 @@ class SummedQuery:
         if self.noise == "aggregator":
             counts = counts + self.tree_noise(source)
         top = max(1.0, float(total.numbers[-1]))
-        fitted = counts.astype(np.float64)
-        if smoothing is not None:
-            fitted = smooth(fitted, top, smoothing)
-        fitted = fitted[: len(points)]
-        fitted[-1] = top  # the last threshold stands for infinity
+        fitted = smoothed_counts(counts.astype(np.float64), top, len(points), smoothing)
         return PrivateDistribution(points, fitted, top, self.levels, self.node_variance(), 0.0)
 
 

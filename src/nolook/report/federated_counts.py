@@ -98,5 +98,5 @@ def counts_findings(found: Counts) -> Findings:
         notes=("Standard errors count the noise that protects the rows.",),
         settings=(("Thresholds", grid_in_words(found.batch.grid)),),
         privacy_=found.privacy,
-        recipe_={"features": [found.batch.name], "categories": {}, "missing": "error"},
+        recipe_=found.batch.recipe(),
     )
