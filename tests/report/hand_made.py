@@ -7,7 +7,7 @@ import numpy as np
 from nolook import LinearRegression, PrivacyGuarantee
 from nolook.algorithms.scaling import Scaling, scaling_events
 from nolook.errors import PrivateFitFailed
-from nolook.estimators._private import PrivateRegressor
+from nolook.estimators.base import PrivateRegressor
 from nolook.privacy.guarantee import GaussianEvent
 from nolook.privacy.ledger import charge
 

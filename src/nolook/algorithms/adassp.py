@@ -17,33 +17,30 @@ name here       meaning
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nolook.algorithms.bounded_design import (
     SHARES,
     BoundedDesign,
-    private_design,
-    private_design_events,
+    BoundedModel,
+    DesignSearch,
+    PublicDesign,
     release_gram,
 )
-from nolook.algorithms.scaling import ROUNDS, Scaling
 from nolook.kernels.moments import UNIT
-from nolook.privacy.guarantee import GaussianEvent
+from nolook.privacy.guarantee import Event, GaussianEvent
 from nolook.privacy.mechanisms.gaussian import gaussian_release
 from nolook.privacy.noise import ByteSource
+from nolook.privacy.release import Release, Step
 from nolook.statistics.design_moments import DesignMoments, product_sensitivity
 from nolook.tables import Table
 
-__all__ = ["PASSES", "AdaSSPModel", "adassp", "adassp_events", "private_adassp"]
+__all__ = ["AdaSSP"]
 
-#: Labels are clipped to so many scales where the scaling is private.
+#: Labels are clipped to so many scales where the scaling is private, to one otherwise.
 LABEL = 3
-#: How often a table is read with a private scaling; once otherwise.
-PASSES = ROUNDS + 2
 
 _RELEASES = 3
 # Probability the ridge's bound on the noise is allowed to fail with.
@@ -51,116 +48,63 @@ _FAILURE = 0.05
 # The ridge costs more than the noise alone, so a smaller norm is worth more shrunken rows than it
 # is for a matrix without one.
 _NORM_WEIGHT = 3.0
+# A row (1, x / B) of public bound B has at most this norm.
+_PUBLIC_NORM = math.sqrt(2.0)
 
 
 @dataclass(frozen=True, slots=True)
-class AdaSSPModel:
-    """A released model in standardised units.
+class AdaSSP:
+    """AdaSSP on rows of bounded norm.
+
+    Guarantee: ``mu``-GDP when a record is added or removed, for up to 2^34 rows. No table raises.
 
     Parameters
     ----------
-    theta : ndarray of shape (features + 1,)
-        The constant first.
-    design : BoundedDesign
-        How rows are scaled and shrunk.
+    mu : float
+    bounds : pair of float or None
+        Public bounds on the norm of a row of features and on the size of a label; None finds
+        scales and a norm privately.
     """
 
-    theta: NDArray[np.float64]
-    design: BoundedDesign
+    mu: float
+    bounds: tuple[float, float] | None = None
 
     @property
-    def scaling(self) -> Scaling:
-        """Scaling of the design."""
-        return self.design.scaling
+    def steps(self) -> int:
+        """How often the table is read."""
+        return self._design().steps + 1
 
+    def events(self) -> tuple[Event, ...]:
+        """State everything that will be released."""
+        return (*self._design().events(), *self._own_events())
 
-def adassp_events(mu: float, *, private_scaling: bool) -> tuple[GaussianEvent, ...]:
-    """State what is released with `mu`, before any data are read."""
-    before = private_design_events(mu) if private_scaling else ()
-    each = _each(mu, private_scaling=private_scaling)
-    return (
-        *before,
-        GaussianEvent("smallest eigenvalue of the second moments", each),
-        GaussianEvent("second moments of the features", each),
-        GaussianEvent("products of features and label", each),
-    )
+    def _own_events(self) -> tuple[GaussianEvent, GaussianEvent, GaussianEvent]:
+        share = SHARES["mechanism"] if self.bounds is None else 1.0
+        each = self.mu * math.sqrt(share / _RELEASES)
+        return (
+            GaussianEvent("smallest eigenvalue of the second moments", each),
+            GaussianEvent("second moments of the features", each),
+            GaussianEvent("products of features and label", each),
+        )
 
+    def _design(self) -> Release[BoundedDesign]:
+        if self.bounds is not None:
+            return PublicDesign(*self.bounds, _PUBLIC_NORM, UNIT)
+        return DesignSearch(self.mu, self._own_events()[1].mu / _NORM_WEIGHT, UNIT)
 
-def _each(mu: float, *, private_scaling: bool) -> float:
-    share = SHARES["mechanism"] if private_scaling else 1.0
-    return mu * math.sqrt(share / _RELEASES)
-
-
-def private_adassp(
-    table: Table, mu: float, source: ByteSource, step: Callable[[str], None]
-) -> AdaSSPModel:
-    """Find scales and a norm privately, then run AdaSSP.
-
-    Guarantee: ``mu``-GDP when a record is added or removed, for up to 2^34 rows.
-
-    Parameters
-    ----------
-    table : Table
-        With a target; read :data:`PASSES` times.
-    mu : float
-    source : ByteSource
-    step : callable
-        Called with the name of each pass before it starts.
-
-    Returns
-    -------
-    AdaSSPModel
-    """
-    each = _each(mu, private_scaling=True)
-    design = private_design(table, mu, each / _NORM_WEIGHT, UNIT, source, step)
-    return _released(table, design, LABEL, each, source, step)
-
-
-def adassp(
-    table: Table,
-    design: BoundedDesign,
-    mu: float,
-    source: ByteSource,
-    step: Callable[[str], None],
-) -> AdaSSPModel:
-    """Run AdaSSP with public scales and norms; labels are clipped to one scale.
-
-    Guarantee: ``mu``-GDP when a record is added or removed, for up to 2^34 rows, if `design` does
-    not depend on the table.
-
-    Parameters
-    ----------
-    table : Table
-        With a target; read once.
-    design : BoundedDesign
-    mu : float
-    source : ByteSource
-    step : callable
-        Called with the name of the pass before it starts.
-
-    Returns
-    -------
-    AdaSSPModel
-    """
-    return _released(table, design, 1, _each(mu, private_scaling=False), source, step)
-
-
-def _released(
-    table: Table,
-    design: BoundedDesign,
-    label: int,
-    mu: float,
-    source: ByteSource,
-    step: Callable[[str], None],
-) -> AdaSSPModel:
-    step("moments")
-    largest = label * UNIT
-    moments = DesignMoments(design.size, design.squared_radius, largest)
-    for rows, labels in design.batches(table):
-        moments.update(rows, np.trunc(labels.clip(-label, label) * UNIT))
-    size = design.size
-    factor = math.sqrt(size * math.log(2 * size**2 / _FAILURE))
-    gram = release_gram(moments.gram, design, mu, factor, source)
-    sensitivity = product_sensitivity(design.squared_radius, largest)
-    products = gaussian_release(moments.products, sensitivity, mu, source)
-    return AdaSSPModel(gram.solve(products.astype(np.float64) / (design.unit * UNIT)), design)
+    def run(self, table: Table, source: ByteSource, step: Step) -> BoundedModel:
+        """Fit a table with a target."""
+        eigenvalue, gram, products = self._own_events()
+        design = self._design().run(table, source, step)
+        label = LABEL if self.bounds is None else 1
+        step("moments")
+        largest = label * UNIT
+        moments = DesignMoments(design.size, design.squared_radius, largest)
+        for rows, labels in design.batches(table):
+            moments.update(rows, np.trunc(labels.clip(-label, label) * UNIT))
+        factor = math.sqrt(design.size * math.log(2 * design.size**2 / _FAILURE))
+        noisy = release_gram(moments.gram, design, (eigenvalue, gram), factor, source)
+        sensitivity = product_sensitivity(design.squared_radius, largest)
+        right = gaussian_release(moments.products, sensitivity, products.mu, source)
+        theta = noisy.solve(right.astype(np.float64) / (design.unit * UNIT))
+        return BoundedModel(theta, design)

@@ -9,19 +9,20 @@ units of its sensitivity B_x^2; the ridge follows from v, sigma and d. The proof
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nolook.algorithms.norm_bound import choose_squared_radius, norm_counts
-from nolook.algorithms.scaling import Scaling, find_scaling, scaling_events
+from nolook.algorithms.scaling import ScaleSearch, Scaling
 from nolook.kernels.bounded_rows import bounded_labels, bounded_rows
 from nolook.kernels.moments import UNIT
 from nolook.privacy.guarantee import GaussianEvent
 from nolook.privacy.mechanisms.gaussian import gaussian_release, symmetric_gaussian_release
 from nolook.privacy.noise import ByteSource
+from nolook.privacy.release import Step
 from nolook.statistics.design_moments import (
     eigenvalue_sensitivity,
     gram_sensitivity,
@@ -31,10 +32,10 @@ from nolook.tables import Table
 
 __all__ = [
     "BoundedDesign",
+    "BoundedModel",
+    "DesignSearch",
     "NoisyGram",
-    "private_design",
-    "private_design_events",
-    "public_design",
+    "PublicDesign",
     "release_gram",
 ]
 
@@ -92,55 +93,102 @@ class BoundedDesign:
                 yield rows, bounded_labels(part[-1], float(center[-1]), float(scale[-1]), limit)
 
 
-def public_design(scaling: Scaling, norm: float, unit: int) -> BoundedDesign:
-    """Return a design of public scales and a public norm, at least 1."""
-    return BoundedDesign(scaling, math.floor((norm * unit) ** 2), unit)
+@dataclass(frozen=True, slots=True)
+class PublicDesign:
+    """A design of public scales and a public norm: nothing is released.
+
+    Parameters
+    ----------
+    scale_x, scale_y : float
+        Of every feature, and of the label.
+    norm : float
+        B_x, at least 1.
+    unit : int
+        Grid of the rows, a power of two up to UNIT.
+    """
+
+    scale_x: float
+    scale_y: float
+    norm: float
+    unit: int
+
+    @property
+    def steps(self) -> int:
+        """None: the table is not read."""
+        return 0
+
+    def events(self) -> tuple[GaussianEvent, ...]:
+        """Nothing is released."""
+        return ()
+
+    def run(self, table: Table, source: ByteSource, step: Step) -> BoundedDesign:  # noqa: ARG002
+        """Return the design for the columns of a table."""
+        scale = np.full(table.n_columns, self.scale_x)
+        scale[-1] = self.scale_y
+        scaling = Scaling.public(table.column_names, scale, math.inf)
+        return BoundedDesign(scaling, math.floor((self.norm * self.unit) ** 2), self.unit)
 
 
-def private_design_events(mu: float) -> tuple[GaussianEvent, ...]:
-    """State what :func:`private_design` releases of a whole of `mu`."""
-    return (
-        *scaling_events(mu * math.sqrt(SHARES["scales"])),
-        GaussianEvent("histogram of the rows' norms", mu * math.sqrt(SHARES["norms"])),
-    )
-
-
-def private_design(
-    table: Table,
-    mu: float,
-    mu_gram: float,
-    unit: int,
-    source: ByteSource,
-    step: Callable[[str], None],
-) -> BoundedDesign:
-    """Find scales of all columns and a bound on the rows' norm.
+@dataclass(frozen=True, slots=True)
+class DesignSearch:
+    """The search for scales of all columns and a bound on the rows' norm.
 
     Guarantee: ``sqrt(SHARES["scales"] + SHARES["norms"]) mu``-GDP under add-remove.
 
     Parameters
     ----------
-    table : Table
-        With a target; read ``ROUNDS + 1`` times.
     mu : float
         GDP parameter of the whole, of which this is a part.
     mu_gram : float
         What the norm is weighed against: the less is left for the matrix, the smaller the norm.
     unit : int
         Grid of the rows, a power of two up to UNIT.
-    source : ByteSource
-    step : callable
-        Called with the name of each pass before it starts.
-
-    Returns
-    -------
-    BoundedDesign
     """
-    scaling, rows = find_scaling(table, mu * math.sqrt(SHARES["scales"]), source, step)
-    step("norms")
-    features = table.n_columns - 1
-    counts, squares = norm_counts(table, scaling, features, mu * math.sqrt(SHARES["norms"]), source)
-    squared = choose_squared_radius(counts, squares, rows, features + 1, mu_gram)
-    return BoundedDesign(scaling, unit**2 + squared // (UNIT // unit) ** 2, unit)
+
+    mu: float
+    mu_gram: float
+    unit: int
+
+    @property
+    def steps(self) -> int:
+        """How often the table is read."""
+        return self._scales().steps + 1
+
+    def events(self) -> tuple[GaussianEvent, ...]:
+        """State everything that will be released."""
+        return (*self._scales().events(), self._norms())
+
+    def _scales(self) -> ScaleSearch:
+        return ScaleSearch(self.mu * math.sqrt(SHARES["scales"]))
+
+    def _norms(self) -> GaussianEvent:
+        return GaussianEvent("histogram of the rows' norms", self.mu * math.sqrt(SHARES["norms"]))
+
+    def run(self, table: Table, source: ByteSource, step: Step) -> BoundedDesign:
+        """Find the design of a table with a target."""
+        scaling, rows = self._scales().run(table, source, step)
+        step("norms")
+        features = table.n_columns - 1
+        counts, squares = norm_counts(table, scaling, features, self._norms().mu, source)
+        squared = choose_squared_radius(counts, squares, rows, features + 1, self.mu_gram)
+        unit = self.unit
+        return BoundedDesign(scaling, unit**2 + squared // (UNIT // unit) ** 2, unit)
+
+
+@dataclass(frozen=True, slots=True)
+class BoundedModel:
+    """A released model in standardised units.
+
+    Parameters
+    ----------
+    theta : ndarray of shape (features + 1,)
+        The constant first.
+    design : BoundedDesign
+        How rows are scaled and shrunk.
+    """
+
+    theta: Vector
+    design: BoundedDesign
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,20 +216,20 @@ class NoisyGram:
 def release_gram(
     gram: NDArray[np.object_],
     design: BoundedDesign,
-    mu: float,
+    events: tuple[GaussianEvent, GaussianEvent],
     ridge_factor: float,
     source: ByteSource,
 ) -> NoisyGram:
     """Release the smallest eigenvalue of Z'Z and Z'Z itself; add the ridge the noise asks for.
 
-    Guarantee: each of the two is ``mu``-GDP under add-remove for up to 2^34 rows.
+    Guarantee: each of the two costs its event under add-remove, for up to 2^34 rows.
 
     Parameters
     ----------
     gram : ndarray of Python ints, shape (d, d)
     design : BoundedDesign
-    mu : float
-        Of each release; sigma is 1 / mu.
+    events : pair of GaussianEvent
+        The eigenvalue and the matrix; sigma is 1 / mu of the latter.
     ridge_factor : float
         The ridge is ``max(0, ridge_factor sigma B_x^2 - v)`` for the noisy eigenvalue v.
     source : ByteSource
@@ -193,10 +241,11 @@ def release_gram(
     squared_radius, size, unit = design.squared_radius, design.size, design.unit
     lowest = np.array([smallest_eigenvalue(gram)], dtype=object)
     largest = eigenvalue_sensitivity(squared_radius, size)
-    eigenvalue = float(gaussian_release(lowest, largest, mu, source)[0])
-    cautious = max(0.0, eigenvalue - _CAUTION * largest / mu)
-    noisy = symmetric_gaussian_release(gram, gram_sensitivity(squared_radius), mu, source)
-    noise = squared_radius / mu
+    first, second = (event.mu for event in events)
+    eigenvalue = float(gaussian_release(lowest, largest, first, source)[0])
+    cautious = max(0.0, eigenvalue - _CAUTION * largest / first)
+    noisy = symmetric_gaussian_release(gram, gram_sensitivity(squared_radius), second, source)
+    noise = squared_radius / second
     ridge = max(0.0, ridge_factor * noise - cautious)
     values, vectors = np.linalg.eigh(noisy.astype(np.float64))
     values = np.maximum(values + ridge, _FLOOR * math.sqrt(size) * noise)

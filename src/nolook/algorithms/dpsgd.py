@@ -19,19 +19,20 @@ name here       meaning
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nolook.algorithms.scaling import LIMIT, ROUNDS, Scaling, find_scaling, scaling_events
+from nolook.algorithms.scaling import LIMIT, ScaleSearch, Scaling
 from nolook.errors import ParameterError
 from nolook.kernels.bounded_rows import bounded_labels, bounded_rows
 from nolook.privacy.accounting import gaussian_mu, total_delta
 from nolook.privacy.guarantee import Budget, Event, SampledGaussianEvent
 from nolook.privacy.mechanisms.gaussian import gaussian_release
 from nolook.privacy.noise import ByteSource, uniform_integers
+from nolook.privacy.release import Step
 from nolook.statistics.clipped_gradients import (
     GRADIENT_UNIT,
     ClippedGradients,
@@ -41,7 +42,7 @@ from nolook.statistics.clipped_gradients import (
 from nolook.statistics.residual_products import grid_model
 from nolook.tables import Table
 
-__all__ = ["dpsgd", "dpsgd_events", "noise_multiplier", "passes"]
+__all__ = ["DPSGD", "noise_multiplier"]
 
 #: Share of mu^2 for the scales.
 SCALES_SHARE = 0.35
@@ -99,75 +100,84 @@ def noise_multiplier(budget: Budget, steps: int) -> float:
 
 
 def _events(budget: Budget, steps: int, multiplier: float) -> tuple[Event, ...]:
-    scales = scaling_events(gaussian_mu(budget) * math.sqrt(SCALES_SHARE))
     event = SampledGaussianEvent("gradients of samples", multiplier, 1.0 / SAMPLE_EVERY, steps)
-    return (*scales, event)
+    return (*_scales(budget).events(), event)
 
 
-def dpsgd_events(budget: Budget, steps: int) -> tuple[Event, ...]:
-    """State what :func:`dpsgd` releases, before any data are read."""
-    return _events(budget, steps, noise_multiplier(budget, steps))
+def _scales(budget: Budget) -> ScaleSearch:
+    return ScaleSearch(gaussian_mu(budget) * math.sqrt(SCALES_SHARE))
 
 
-def passes(steps: int) -> int:
-    """Return how many steps :func:`dpsgd` tells of."""
-    return ROUNDS + 1 + steps
+@dataclass(frozen=True, slots=True)
+class DPSGD:
+    """Noisy gradients of random samples.
 
-
-def dpsgd(
-    table: Table,
-    budget: Budget,
-    steps: int,
-    source: ByteSource,
-    step: Callable[[str], None],
-) -> tuple[NDArray[np.float64], Scaling]:
-    """Fit a linear model by noisy gradients of random samples.
-
-    Guarantee: (epsilon, delta)-private when a record is added or removed. No table raises.
+    Guarantee: (epsilon, delta)-private when a record is added or removed. No table raises. The
+    rows are kept in memory, two bytes a feature and eight a label.
 
     Parameters
     ----------
-    table : Table
-        With a target; read ``ROUNDS + 1`` times. Its rows are then kept in memory, two bytes a
-        feature and eight a label.
     budget : Budget
-    steps : int
+    gradients : int
         T.
-    source : ByteSource
-    step : callable
-        Called with the name of each pass and each gradient before it starts.
-
-    Returns
-    -------
-    theta : ndarray of shape (d,)
-        In standardised units, the constant first.
-    scaling : Scaling
     """
-    mu = gaussian_mu(budget) * math.sqrt(SCALES_SHARE)
-    scaling, rows = find_scaling(table, mu, source, step)
-    size = table.n_columns
-    # A typical row (1, u) has norm sqrt(d), and a typical residual is below one scale.
-    radius = gradient_radius(math.sqrt(size))
-    step("rows")
-    gradients = _read(table, scaling, size, radius)
-    sigma = noise_multiplier(budget, steps)
-    # Sums of a sample are brought to means of all rows with the private number of rows.
-    rate = _RATE / size * SAMPLE_EVERY / rows / GRADIENT_UNIT
-    sensitivity = gradient_sensitivity(radius)
-    per_step = math.nextafter(1.0 / sigma, 0.0)
-    theta, velocity, total = np.zeros(size), np.zeros(size), np.zeros(size)
-    last = max(1, round(_AVERAGED * steps))
-    for number in range(1, steps + 1):
-        step(f"gradient {number}")
-        chosen = _poisson_sample(gradients.part_sizes, source)
-        on_grid, grid_step = grid_model(theta, _largest_square(size))
-        exact = gradients.value(chosen, on_grid, grid_step)
-        noisy = gaussian_release(exact, sensitivity, per_step, source)
-        velocity = _MOMENTUM * velocity + (1.0 - _MOMENTUM) * noisy.astype(np.float64)
-        theta = grid_step * on_grid + rate * velocity
-        if number > steps - last:
-            total += theta
-    return total / last, scaling
+
+    budget: Budget
+    gradients: int
+
+    @property
+    def steps(self) -> int:
+        """How many passes and gradients `run` tells of."""
+        return _scales(self.budget).steps + 1 + self.gradients
+
+    def events(self) -> tuple[Event, ...]:
+        """State everything that will be released."""
+        return _events(self.budget, self.gradients, self._multiplier)
+
+    @property
+    def _multiplier(self) -> float:
+        return noise_multiplier(self.budget, self.gradients)
+
+    def run(
+        self, table: Table, source: ByteSource, step: Step
+    ) -> tuple[NDArray[np.float64], Scaling]:
+        """Fit a table with a target.
+
+        Parameters
+        ----------
+        table : Table
+        source : ByteSource
+        step : callable
+
+        Returns
+        -------
+        theta : ndarray of shape (d,)
+            In standardised units, the constant first.
+        scaling : Scaling
+        """
+        scaling, rows = _scales(self.budget).run(table, source, step)
+        size = table.n_columns
+        # A typical row (1, u) has norm sqrt(d), and a typical residual is below one scale.
+        radius = gradient_radius(math.sqrt(size))
+        step("rows")
+        kept = _read(table, scaling, size, radius)
+        # Sums of a sample are brought to means of all rows with the private number of rows.
+        rate = _RATE / size * SAMPLE_EVERY / rows / GRADIENT_UNIT
+        sensitivity = gradient_sensitivity(radius)
+        per_step = math.nextafter(1.0 / self._multiplier, 0.0)
+        theta, velocity, total = np.zeros(size), np.zeros(size), np.zeros(size)
+        last = max(1, round(_AVERAGED * self.gradients))
+        for number in range(1, self.gradients + 1):
+            step(f"gradient {number}")
+            chosen = _poisson_sample(kept.part_sizes, source)
+            on_grid, grid_step = grid_model(theta, _largest_square(size))
+            exact = kept.value(chosen, on_grid, grid_step)
+            noisy = gaussian_release(exact, sensitivity, per_step, source)
+            velocity = _MOMENTUM * velocity + (1.0 - _MOMENTUM) * noisy.astype(np.float64)
+            theta = grid_step * on_grid + rate * velocity
+            if number > self.gradients - last:
+                total += theta
+        return total / last, scaling
 
 
 def _largest_square(size: int) -> int:

@@ -25,10 +25,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nolook.algorithms.distribution import PrivateDistribution
+from nolook.algorithms.grids import Grid
 from nolook.algorithms.tree_smoothing import smoothed_counts
 from nolook.errors import ParameterError
 from nolook.privacy.accounting import gaussian_mu
-from nolook.privacy.guarantee import Budget, GaussianEvent, PureEvent
+from nolook.privacy.guarantee import Budget, Event, GaussianEvent, PureEvent
 from nolook.privacy.mechanisms.binary_tree import (
     gaussian_node_variance,
     laplace_node_variance,
@@ -37,12 +38,14 @@ from nolook.privacy.mechanisms.binary_tree import (
 )
 from nolook.privacy.mechanisms.laplace import laplace_release
 from nolook.privacy.noise import ByteSource
+from nolook.privacy.release import Step
 from nolook.statistics.cell_counts import cell_counts
+from nolook.tables import Table
 
 if TYPE_CHECKING:
     from nolook.privacy.guarantee import Relation
 
-__all__ = ["EcdfPlan", "Smoothing", "ecdf_plan", "release_ecdf"]
+__all__ = ["EcdfPlan", "EcdfRelease", "Smoothing", "ecdf_plan", "release_ecdf"]
 
 Smoothing: TypeAlias = Literal["l2", "l1", "isotonic"] | None
 
@@ -112,6 +115,42 @@ def ecdf_plan(budget: Budget, relation: Relation, columns: int = 1) -> EcdfPlan:
         )
     kind = GaussianEvent if budget.delta else PureEvent
     return EcdfPlan(relation, rows, kind("counts up to each threshold", share))
+
+
+@dataclass(frozen=True, slots=True)
+class EcdfRelease:
+    """The distribution of every column of a table.
+
+    Parameters
+    ----------
+    plan : EcdfPlan
+        Of one column.
+    grids : tuple of Grid
+        Of each column.
+    smoothing : {"l2", "l1", "isotonic"} or None
+    """
+
+    plan: EcdfPlan
+    grids: tuple[Grid, ...]
+    smoothing: Smoothing
+
+    @property
+    def steps(self) -> int:
+        """How often the table is read."""
+        return len(self.grids)
+
+    def events(self) -> tuple[Event, ...]:
+        """State everything that will be released."""
+        return self.plan.events() * len(self.grids)
+
+    def run(self, table: Table, source: ByteSource, step: Step) -> tuple[PrivateDistribution, ...]:
+        """Release the distributions of a table's columns."""
+        found = []
+        for j, (name, grid) in enumerate(zip(table.column_names, self.grids, strict=True)):
+            step(name)
+            column = (batch[j] for batch in table.batches())
+            found.append(release_ecdf(column, grid.points(), self.plan, self.smoothing, source))
+        return tuple(found)
 
 
 def release_ecdf(

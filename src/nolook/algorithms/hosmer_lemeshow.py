@@ -18,7 +18,6 @@ name here      in the paper
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -34,6 +33,7 @@ from nolook.privacy.guarantee import Budget, Event, PureEvent
 from nolook.privacy.mechanisms.binary_tree import laplace_node_variance
 from nolook.privacy.mechanisms.laplace import laplace_release
 from nolook.privacy.noise import ByteSource
+from nolook.privacy.release import Step
 from nolook.statistics.cell_counts import cell_counts_sensitivity
 from nolook.statistics.group_sums import (
     GROUP_COUNTS_SENSITIVITY,
@@ -41,6 +41,7 @@ from nolook.statistics.group_sums import (
     excess_sensitivities,
     group_sums,
 )
+from nolook.tables.scored import ScoredRows, ScoredTable
 
 if TYPE_CHECKING:
     from nolook.privacy.guarantee import Relation
@@ -54,13 +55,11 @@ _ROOM = 1.0 - 2.0**-40  # for the rounding of the shares
 _SMALLEST_EPSILON = 2.0**-25
 
 Vector = NDArray[np.float64]
-#: Gives probabilities and whether each is a positive's, in batches, as often as called.
-ScoredRows = Callable[[], Iterable[tuple[Vector, NDArray[np.bool_]]]]
 
 
 @dataclass(frozen=True, slots=True)
 class HosmerLemeshowPlan:
-    """How epsilon is split, fixed without the data.
+    """The release of the groups, epsilon split without the data.
 
     Parameters
     ----------
@@ -79,6 +78,17 @@ class HosmerLemeshowPlan:
     def events(self) -> tuple[Event, ...]:
         """State everything that will be released, in this order."""
         return (*self.borders.events(), self.sums)
+
+    @property
+    def steps(self) -> int:
+        """How often the table is read."""
+        return 2
+
+    def run(
+        self, table: ScoredTable, source: ByteSource, step: Step
+    ) -> tuple[PrivateDistribution, CalibrationTable]:
+        """Release the distribution of the probabilities, and the sums of each group."""
+        return release_groups(table.rows, self, source, step)
 
     @property
     def group_epsilon(self) -> float:
@@ -141,7 +151,7 @@ def split_of_groups(epsilon: float, borders: Vector) -> tuple[Vector, Vector]:
 
 
 def release_groups(
-    rows: ScoredRows, plan: HosmerLemeshowPlan, source: ByteSource, step: Callable[[str], None]
+    rows: ScoredRows, plan: HosmerLemeshowPlan, source: ByteSource, step: Step
 ) -> tuple[PrivateDistribution, CalibrationTable]:
     """Lay groups between private quantiles, and release the sums of each.
 

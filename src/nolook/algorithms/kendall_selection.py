@@ -17,22 +17,46 @@ name here     meaning
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nolook.algorithms.selection_plan import Selected, Selection
 from nolook.privacy.mechanisms.exponential import exponential_choice
 from nolook.privacy.noise import ByteSource
+from nolook.privacy.release import Step
 from nolook.privacy.sampling import SAMPLING_UNIT, kept_records, sampled_epsilon
 from nolook.statistics.kendall import RankedTable, kendall_scores, kendall_sensitivity
 from nolook.tables import Table
 
-__all__ = ["choose_chances", "kendall_selection"]
+__all__ = ["KendallSelection", "choose_chances", "kendall_selection"]
 
 # A hair less for each choice, as room for the rounding of the sum.
 _ROOM = 1.0 - 2.0**-40
 # More rows than this do not sharpen a choice enough to wait for them.
 _ROWS_WANTED = 2**20
+
+
+@dataclass(frozen=True)
+class KendallSelection(Selection):
+    """DPKendall: features that agree with the label, and not with those chosen before.
+
+    Parameters
+    ----------
+    plan : SelectionPlan
+    chances : int or None
+        Each row is kept with probability ``chances / SAMPLING_UNIT``; None keeps about a million.
+    """
+
+    chances: int | None
+
+    def choose(self, table: Table, k: int, bound: int, source: ByteSource, step: Step) -> Selected:
+        """Choose k features."""
+        step("features")
+        chances = self.chances or choose_chances(bound)
+        epsilon = self.plan.features.epsilon
+        return Selected(tuple(kendall_selection(table, k, epsilon, chances, source)))
 
 
 def choose_chances(bound: int) -> int:

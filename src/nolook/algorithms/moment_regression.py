@@ -19,33 +19,25 @@ name here        meaning
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nolook.algorithms.norm_bound import choose_squared_radius, norm_counts
-from nolook.algorithms.scaling import (
-    LIMIT,
-    ROUNDS,
-    Scaling,
-    find_scaling,
-    scaling_events,
-)
+from nolook.algorithms.scaling import LIMIT, ScaleSearch, Scaling
 from nolook.kernels.moments import UNIT, integer_rows
 from nolook.privacy.guarantee import GaussianEvent
 from nolook.privacy.mechanisms.gaussian import symmetric_gaussian_release
 from nolook.privacy.noise import ByteSource
+from nolook.privacy.release import Step
 from nolook.statistics.moments import MomentMatrix, moment_sensitivity
 from nolook.tables import Table
 
-__all__ = ["PASSES", "NoisyMoments", "regression_events", "release_moments"]
+__all__ = ["MomentRelease", "NoisyMoments"]
 
 #: Shares of mu^2: finding scales, bounding the rows' norm, the moment matrix.
 SHARES = {"scales": 0.35, "norms": 0.04, "moments": 0.61}
-#: How often the table is read.
-PASSES = ROUNDS + 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,63 +62,57 @@ class NoisyMoments:
     radius: float
 
 
-def regression_events(mu: float) -> tuple[GaussianEvent, ...]:
-    """State what :func:`release_moments` releases with `mu`, before any data are read."""
-    parts = {part: mu * math.sqrt(share) for part, share in SHARES.items()}
-    return (
-        *scaling_events(parts["scales"]),
-        GaussianEvent("histogram of the rows' norms", parts["norms"]),
-        GaussianEvent("moment matrix", parts["moments"]),
-    )
-
-
-def release_moments(
-    table: Table,
-    mu: float,
-    source: ByteSource,
-    step: Callable[[str], None],
-) -> NoisyMoments:
-    """Release scales, a norm bound and the moment matrix of a table.
+@dataclass(frozen=True, slots=True)
+class MomentRelease:
+    """Scales, a norm bound and the moment matrix of a table.
 
     Guarantee: all releases are together ``mu``-GDP when a record is added or removed. No table
     raises; an empty one is answered with noise.
 
     Parameters
     ----------
-    table : Table
-        With a target; read :data:`PASSES` times.
     mu : float
         Gaussian differential privacy parameter of the whole.
-    source : ByteSource
-        Where the noise comes from.
-    step : callable
-        Called with the name of each pass before it starts.
-
-    Returns
-    -------
-    NoisyMoments
     """
-    parts = {part: mu * math.sqrt(share) for part, share in SHARES.items()}
-    scaling, rows = find_scaling(table, parts["scales"], source, step)
 
-    def standardised(batch: NDArray[np.float64]) -> NDArray[np.float64]:
-        return integer_rows(batch, scaling.center, scaling.scale, LIMIT)
+    mu: float
 
-    step("norms")
-    counts, squares = norm_counts(table, scaling, table.n_columns, parts["norms"], source)
-    squared_radius = choose_squared_radius(
-        counts, squares, rows, table.n_columns + 1, parts["moments"]
-    )
+    @property
+    def steps(self) -> int:
+        """How often the table is read."""
+        return self._scales().steps + 2
 
-    step("moments")
-    moments = MomentMatrix(table.n_columns, squared_radius)
-    for batch in table.batches():
-        moments.update(standardised(batch))
-    largest = moment_sensitivity(squared_radius, "add-remove")
-    noisy = symmetric_gaussian_release(moments.value, largest, parts["moments"], source)
-    return NoisyMoments(
-        scaling=scaling,
-        matrix=noisy.astype(np.float64) / UNIT**2,
-        sigma=largest / UNIT**2 / parts["moments"],
-        radius=math.sqrt(squared_radius) / UNIT,
-    )
+    def events(self) -> tuple[GaussianEvent, ...]:
+        """State everything that will be released."""
+        return (*self._scales().events(), *self._own_events())
+
+    def _scales(self) -> ScaleSearch:
+        return ScaleSearch(self.mu * math.sqrt(SHARES["scales"]))
+
+    def _own_events(self) -> tuple[GaussianEvent, GaussianEvent]:
+        return (
+            GaussianEvent("histogram of the rows' norms", self.mu * math.sqrt(SHARES["norms"])),
+            GaussianEvent("moment matrix", self.mu * math.sqrt(SHARES["moments"])),
+        )
+
+    def run(self, table: Table, source: ByteSource, step: Step) -> NoisyMoments:
+        """Release the moments of a table with a target."""
+        norms, products = self._own_events()
+        scaling, rows = self._scales().run(table, source, step)
+        step("norms")
+        counts, squares = norm_counts(table, scaling, table.n_columns, norms.mu, source)
+        squared_radius = choose_squared_radius(
+            counts, squares, rows, table.n_columns + 1, products.mu
+        )
+        step("moments")
+        moments = MomentMatrix(table.n_columns, squared_radius)
+        for batch in table.batches():
+            moments.update(integer_rows(batch, scaling.center, scaling.scale, LIMIT))
+        largest = moment_sensitivity(squared_radius, "add-remove")
+        noisy = symmetric_gaussian_release(moments.value, largest, products.mu, source)
+        return NoisyMoments(
+            scaling=scaling,
+            matrix=noisy.astype(np.float64) / UNIT**2,
+            sigma=largest / UNIT**2 / products.mu,
+            radius=math.sqrt(squared_radius) / UNIT,
+        )

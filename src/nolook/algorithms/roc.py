@@ -14,7 +14,6 @@ name here       in the paper
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -22,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nolook.algorithms.distribution import PrivateDistribution
-from nolook.algorithms.grids import LinearGrid
+from nolook.algorithms.grids import LinearGrid, LogGrid
 from nolook.algorithms.range_search import find_range, range_events
 from nolook.algorithms.tree_smoothing import smoothed_counts
 from nolook.errors import ParameterError
@@ -30,13 +29,15 @@ from nolook.privacy.guarantee import PureEvent
 from nolook.privacy.mechanisms.binary_tree import laplace_node_variance, tree_laplace
 from nolook.privacy.mechanisms.laplace import laplace_release
 from nolook.privacy.noise import ByteSource
+from nolook.privacy.release import Step
 from nolook.statistics.cell_counts import cell_counts, cell_counts_sensitivity
+from nolook.tables.scored import ScoredRows, ScoredTable
 
 if TYPE_CHECKING:
     from nolook.algorithms.ecdf import Smoothing
     from nolook.privacy.guarantee import Relation
 
-__all__ = ["RocPlan", "class_rows", "release_roc", "roc_plan", "search_grid"]
+__all__ = ["RocPlan", "RocRelease", "class_rows", "release_roc", "roc_plan", "search_grid"]
 
 _ROWS_SHARE = 0.05  # of epsilon, for the numbers of rows
 _SEARCH_SHARE = 0.1  # of epsilon, for a range
@@ -46,8 +47,6 @@ _ROOM = 1.0 - 2.0**-40  # for the rounding of the shares
 _SMALLEST_SHARE = 2.0**-32
 
 Vector = NDArray[np.float64]
-#: Gives scores and whether each is a positive's, in batches, as often as called.
-ScoredRows = Callable[[], Iterable[tuple[Vector, NDArray[np.bool_]]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,9 +117,43 @@ def roc_plan(epsilon: float, relation: Relation, *, search: bool) -> RocPlan:
     )
 
 
-def search_grid(
-    rows: ScoredRows, plan: RocPlan, source: ByteSource, step: Callable[[str], None]
-) -> LinearGrid:
+@dataclass(frozen=True, slots=True)
+class RocRelease:
+    """The scores of both classes, counted up to each threshold.
+
+    Parameters
+    ----------
+    plan : RocPlan
+        With a search if no grid is given.
+    grid : LinearGrid, LogGrid or None
+    smoothing : {"l2", "l1"} or None
+    """
+
+    plan: RocPlan
+    grid: LinearGrid | LogGrid | None
+    smoothing: Smoothing
+
+    @property
+    def steps(self) -> int:
+        """How often the table is read."""
+        return 1 + len(self.plan.search or ())
+
+    def events(self) -> tuple[PureEvent, ...]:
+        """State everything that will be released."""
+        return self.plan.events()
+
+    def run(
+        self, table: ScoredTable, source: ByteSource, step: Step
+    ) -> tuple[LinearGrid | LogGrid, PrivateDistribution, PrivateDistribution]:
+        """Release the grid, and the distributions of positive and negative scores."""
+        grid = self.grid
+        if grid is None:
+            grid = search_grid(table.rows, self.plan, source, step)
+        step("counts")
+        return grid, *release_roc(table.rows, grid.points(), self.plan, self.smoothing, source)
+
+
+def search_grid(rows: ScoredRows, plan: RocPlan, source: ByteSource, step: Step) -> LinearGrid:
     """Find a range of the scores of both classes together, and lay a grid in it.
 
     Parameters

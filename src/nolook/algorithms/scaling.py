@@ -35,14 +35,14 @@ from nolook.kernels.histogram import (
 from nolook.privacy.guarantee import GaussianEvent
 from nolook.privacy.mechanisms.gaussian import gaussian_release
 from nolook.privacy.noise import ByteSource
+from nolook.privacy.release import Step
 from nolook.statistics.histograms import Histograms, histograms_sensitivity
 from nolook.tables import Table
 
-__all__ = ["LIMIT", "ROUNDS", "Scaling", "find_scaling", "release_histograms", "scaling_events"]
+__all__ = ["LIMIT", "ScaleSearch", "Scaling", "release_histograms"]
 
 #: Standardised values are clipped to this many scales on either side of the centre.
 LIMIT = 5.0
-ROUNDS = 3
 
 _BINS = 48
 _TAIL = 0.005  # share of the rows left outside the range at either end, if the noise allows it
@@ -129,62 +129,72 @@ class Scaling:
         return self.center + self.limit * self.scale
 
 
-def scaling_events(mu: float) -> tuple[GaussianEvent, ...]:
-    """State what :func:`find_scaling` releases with `mu`, before any data are read."""
-    share = mu / math.sqrt(ROUNDS)
-    return (
-        GaussianEvent("column histograms by magnitude", share),
-        GaussianEvent("column histograms over the range found", share),
-        GaussianEvent("column histograms over the range kept", share),
-    )
+@dataclass(frozen=True, slots=True)
+class ScaleSearch:
+    """The search for centre and scale of every column of a table.
 
-
-def find_scaling(
-    table: Table,
-    mu: float,
-    source: ByteSource,
-    step: Callable[[str], None],
-) -> tuple[Scaling, float]:
-    """Find centre and scale of every column of a table.
-
-    Guarantee: the three releases are together ``mu``-GDP when a record is added or removed. No
+    Guarantee: its three releases are together ``mu``-GDP when a record is added or removed. No
     table raises; a constant or empty column gets a usable scale from the noise alone.
 
     Parameters
     ----------
-    table : Table
-        Read three times.
     mu : float
         Gaussian differential privacy parameter of the whole.
-    source : ByteSource
-        Where the noise comes from.
-    step : callable
-        Called with the name of each pass before it starts.
-
-    Returns
-    -------
-    scaling : Scaling
-        Of all columns, the target last if there is one.
-    rows : float
-        A private estimate of the number of rows, at least 1.
     """
-    share = mu / math.sqrt(ROUNDS)
-    columns = table.n_columns
-    sigma = histograms_sensitivity(columns, "add-remove") / share
-    release = partial(release_histograms, table, share, source)
 
-    step("magnitudes")
-    low, high, visible = occupied_range(release(magnitude_counts), sigma)
-    step("ranges")
-    low, width = _with_margins(low, high)
-    counts = release(partial(linear_counts, low=low, width=width, bins=_BINS))
-    low, high = trimmed_range(counts, sigma, low, width)
-    step("scales")
-    low, width = _with_margins(low, high)
-    counts = release(partial(linear_counts, low=low, width=width, bins=_BINS))
-    center, scale, median = center_and_scale(counts, sigma, low, width)
-    rows = max(1.0, float(counts.sum(axis=1).mean()))
-    return Scaling(table.column_names, center, scale, visible, LIMIT, median), rows
+    mu: float
+
+    @property
+    def steps(self) -> int:
+        """How often the table is read."""
+        return len(self.events())
+
+    def events(self) -> tuple[GaussianEvent, GaussianEvent, GaussianEvent]:
+        """State everything that will be released."""
+        share = self.mu / math.sqrt(3)
+        return (
+            GaussianEvent("column histograms by magnitude", share),
+            GaussianEvent("column histograms over the range found", share),
+            GaussianEvent("column histograms over the range kept", share),
+        )
+
+    def run(self, table: Table, source: ByteSource, step: Step) -> tuple[Scaling, float]:
+        """Find centre and scale of every column.
+
+        Parameters
+        ----------
+        table : Table
+        source : ByteSource
+        step : callable
+
+        Returns
+        -------
+        scaling : Scaling
+            Of all columns, the target last if there is one.
+        rows : float
+            A private estimate of the number of rows, at least 1.
+        """
+        first, second, third = self.events()
+        columns = table.n_columns
+
+        def sigma(event: GaussianEvent) -> float:
+            return histograms_sensitivity(columns, "add-remove") / event.mu
+
+        step("magnitudes")
+        counts = release_histograms(table, first.mu, source, magnitude_counts)
+        low, high, visible = occupied_range(counts, sigma(first))
+        step("ranges")
+        low, width = _with_margins(low, high)
+        count = partial(linear_counts, low=low, width=width, bins=_BINS)
+        counts = release_histograms(table, second.mu, source, count)
+        low, high = trimmed_range(counts, sigma(second), low, width)
+        step("scales")
+        low, width = _with_margins(low, high)
+        count = partial(linear_counts, low=low, width=width, bins=_BINS)
+        counts = release_histograms(table, third.mu, source, count)
+        center, scale, median = center_and_scale(counts, sigma(third), low, width)
+        rows = max(1.0, float(counts.sum(axis=1).mean()))
+        return Scaling(table.column_names, center, scale, visible, LIMIT, median), rows
 
 
 def release_histograms(

@@ -11,22 +11,27 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from nolook.algorithms.scaling import Scaling
+from nolook.algorithms.selection_plan import Selected, Selection
+from nolook.errors import ParameterError
 from nolook.privacy.mechanisms.top_k import canonical_lipschitz, peeling
 from nolook.privacy.noise import ByteSource
+from nolook.privacy.release import Step
 from nolook.statistics.centred_products import PRODUCTS_SENSITIVITY, centred_products
 from nolook.statistics.kendall import RankedTable, kendall_scores, kendall_sensitivity
 from nolook.tables import Table
 
 __all__ = [
+    "SCORES",
     "TOP_K",
     "Scores",
+    "Screening",
     "TopK",
     "covariance_scores",
     "private_ranges",
-    "published_scores",
+    "public_ranges",
     "rank_scores",
     "screen",
 ]
@@ -36,6 +41,8 @@ TOP_K: dict[TopK, Callable[..., NDArray[np.int64]]] = {
     "canonical-lipschitz": canonical_lipschitz,
     "peeling": peeling,
 }
+
+SCORES = ("kendall", "covariance")
 
 # Ranges reach so many private scales to either side of the centre: the narrower, the less weight
 # the tails have and the more of a range the middle fills.
@@ -58,6 +65,49 @@ class Scores:
 
     values: NDArray[Any]
     sensitivity: float
+
+
+@dataclass(frozen=True)
+class Screening(Selection):
+    """DP-SIS: one score for each feature, once, and then the k best.
+
+    The score is the covariance where there are ranges, public or found by the plan's scales; the
+    rank correlation otherwise.
+
+    Parameters
+    ----------
+    plan : SelectionPlan
+    top_k : str
+        A key of :data:`TOP_K`.
+    ranges : pair of array-like or None
+        Public ones, for the covariance score.
+    """
+
+    top_k: TopK
+    ranges: tuple[ArrayLike, ArrayLike] | None
+
+    def choose(
+        self,
+        table: Table,
+        k: int,
+        bound: int,  # noqa: ARG002 -- the other selectors' interface
+        source: ByteSource,
+        step: Step,
+    ) -> Selected:
+        """Choose k features."""
+        scores = self.scores(table, source, step)
+        chosen = screen(scores, k, self.plan.features.epsilon, self.top_k, source)
+        return Selected(tuple(chosen.tolist()))
+
+    def scores(self, table: Table, source: ByteSource, step: Step) -> Scores:
+        """Score the features."""
+        ranges = None
+        if self.plan.scales is not None:
+            ranges = private_ranges(self.plan.scales.run(table, source, step)[0])
+        elif self.ranges is not None:
+            ranges = public_ranges(self.ranges, table.n_columns)
+        step("features")
+        return rank_scores(table) if ranges is None else covariance_scores(table, *ranges)
 
 
 def screen(
@@ -133,29 +183,24 @@ def private_ranges(scaling: Scaling) -> tuple[Vector, Vector]:
     return scaling.center - width, scaling.center + width
 
 
-def published_scores(table: Table) -> Scores:
-    """Score features as published: centred and scaled by the table itself. NOT private.
+def public_ranges(ranges: tuple[ArrayLike, ArrayLike], columns: int) -> tuple[Vector, Vector]:
+    """Return public ranges as two arrays, shape (columns,).
 
-    One extreme record rescales all others, so a score may fall from the number of rows to
-    almost nothing; the sensitivity of 1 is the paper's claim.
-
-    Parameters
-    ----------
-    table : Table
-        Kept in memory.
-
-    Returns
-    -------
-    Scores
+    Raises
+    ------
+    ParameterError
+        If they are of another form, or not ordered and finite.
     """
-    columns = np.concatenate([np.empty((table.n_columns, 0)), *table.batches()], axis=1)
-    columns = _to_size_one(columns)  # lest a sum overflow
-    columns -= columns.mean(axis=1, keepdims=True) if columns.shape[1] else 0.0
-    columns = _to_size_one(columns)
-    return Scores(np.abs(columns[:-1] @ columns[-1]), 1.0)
-
-
-def _to_size_one(columns: Vector) -> Vector:
-    peak = np.abs(columns).max(axis=1, initial=0.0, keepdims=True)
-    scaled: Vector = columns / np.where(peak > 0.0, peak, 1.0)
-    return scaled
+    expected = (
+        f"expected a pair (low, high), each a number or {columns} numbers, one for each column "
+        "and the label's last"
+    )
+    try:
+        low, high = (
+            np.broadcast_to(np.asarray(end, dtype=np.float64), (columns,)) for end in ranges
+        )
+    except (TypeError, ValueError):
+        raise ParameterError(f"ranges is not of that form; {expected}") from None
+    if not (np.isfinite(low).all() and np.isfinite(high).all() and (low <= high).all()):
+        raise ParameterError(f"ranges is not ordered and finite; {expected}")
+    return low, high

@@ -7,14 +7,19 @@ of rows.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
-from nolook.algorithms.scaling import scaling_events
+from nolook.algorithms.rows_bound import rows_bound
+from nolook.algorithms.scaling import ScaleSearch
 from nolook.errors import ParameterError
 from nolook.privacy.accounting import gaussian_mu
-from nolook.privacy.guarantee import Budget, GaussianEvent, PureEvent
+from nolook.privacy.guarantee import Budget, Event, PureEvent
+from nolook.privacy.noise import ByteSource
+from nolook.privacy.release import Step
+from nolook.tables import Table
 
-__all__ = ["SelectionPlan", "choose_k", "selection_plan"]
+__all__ = ["Selected", "Selection", "SelectionPlan", "choose_k", "selection_plan"]
 
 _ROWS_SHARE = 0.05  # of epsilon, for a bound on the number of rows
 _SCALES_SHARE = 0.3  # of epsilon, for scales; with all of delta
@@ -30,7 +35,7 @@ _LOSS = 0.1
 
 @dataclass(frozen=True, slots=True)
 class SelectionPlan:
-    """How a budget is split, fixed without the data.
+    """How a selector's budget is split, fixed without the data.
 
     Parameters
     ----------
@@ -38,22 +43,73 @@ class SelectionPlan:
         Number of features; None if it depends on the bound on the number of rows.
     rows : PureEvent or None
         That bound, if anything depends on it.
-    scales_mu : float
-        Gaussian differential privacy parameter of the columns' scales; 0 if none are needed.
+    scales : ScaleSearch or None
+        For the columns' scales, if any are needed.
     features : PureEvent
         All choices together.
     """
 
     k: int | None
     rows: PureEvent | None
-    scales_mu: float
+    scales: ScaleSearch | None
     features: PureEvent
 
-    def events(self) -> tuple[PureEvent | GaussianEvent, ...]:
+    def events(self) -> tuple[Event, ...]:
         """State everything that will be released, in this order."""
         first = () if self.rows is None else (self.rows,)
-        second = scaling_events(self.scales_mu) if self.scales_mu else ()
+        second = () if self.scales is None else self.scales.events()
         return (*first, *second, self.features)
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """What a selector chose.
+
+    Parameters
+    ----------
+    features : tuple of int
+        Distinct, in the order of their choice if there was one.
+    blocks : int or None
+        Into how many the rows were dealt, if they were.
+    """
+
+    features: tuple[int, ...]
+    blocks: int | None = None
+
+
+@dataclass(frozen=True)
+class Selection(ABC):
+    """The choice of k features: what all selectors release.
+
+    Guarantee: that of the plan's budget when a record is added or removed. No table raises.
+
+    Parameters
+    ----------
+    plan : SelectionPlan
+    """
+
+    plan: SelectionPlan
+
+    @property
+    def steps(self) -> int:
+        """How many steps `run` tells of."""
+        return len(self.plan.events())
+
+    def events(self) -> tuple[Event, ...]:
+        """State everything that will be released."""
+        return self.plan.events()
+
+    def run(self, table: Table, source: ByteSource, step: Step) -> Selected:
+        """Choose features of a table with a target and more than k features."""
+        rows, bound = self.plan.rows, 0
+        if rows is not None:
+            bound = rows_bound(table, rows.epsilon, source, step)
+        k = self.plan.k or choose_k(bound, table.n_columns - 1, self.plan.features.epsilon)
+        return self.choose(table, k, bound, source, step)
+
+    @abstractmethod
+    def choose(self, table: Table, k: int, bound: int, source: ByteSource, step: Step) -> Selected:
+        """Choose k features; `bound` is 0 where the plan does not release one."""
 
 
 def selection_plan(k: int | None, budget: Budget, *, bound: bool) -> SelectionPlan:
@@ -76,14 +132,14 @@ def selection_plan(k: int | None, budget: Budget, *, bound: bool) -> SelectionPl
     ParameterError
         If the budget is too small for any choice.
     """
-    epsilon, mu = budget.epsilon, 0.0
+    epsilon, scales = budget.epsilon, None
     left = 1.0
     rows = None
     if bound or k is None:
         rows = PureEvent("number of rows", _ROWS_SHARE * epsilon)
         left -= _ROWS_SHARE
     if budget.delta:
-        mu = gaussian_mu(Budget(_SCALES_SHARE * epsilon, budget.delta)) * _ROOM
+        scales = ScaleSearch(gaussian_mu(Budget(_SCALES_SHARE * epsilon, budget.delta)) * _ROOM)
         left -= _SCALES_SHARE
     left *= epsilon * _ROOM
     if left / (k or 1) < _SMALLEST_SHARE:
@@ -91,7 +147,7 @@ def selection_plan(k: int | None, budget: Budget, *, bound: bool) -> SelectionPl
             f"epsilon is {epsilon!r} for {k or 1} choices; expected more (each would be plain "
             "chance)"
         )
-    return SelectionPlan(k, rows, mu, PureEvent("features", left))
+    return SelectionPlan(k, rows, scales, PureEvent("features", left))
 
 
 def choose_k(bound: int, features: int, epsilon: float) -> int:

@@ -18,16 +18,25 @@ name here     the paper's letter, or what it means
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nolook.algorithms.selection_plan import Selected, Selection
 from nolook.kernels.block_lasso import arrange_blocks, block_votes
 from nolook.privacy.mechanisms.top_k import peeling
 from nolook.privacy.noise import ByteSource, uniform_integers
+from nolook.privacy.release import Step
 from nolook.tables import Table
 
-__all__ = ["MOST_MODELS", "VOTES_SENSITIVITY", "choose_blocks", "lasso_selection"]
+__all__ = [
+    "MOST_MODELS",
+    "VOTES_SENSITIVITY",
+    "LassoSelection",
+    "choose_blocks",
+    "lasso_selection",
+]
 
 #: A record changes one block's votes, and by them each count by at most one.
 VOTES_SENSITIVITY = 1
@@ -39,6 +48,29 @@ _LARGEST_SHARE = 2.0**10
 _ROWS_WANTED = 25  # rows a block
 _NOISE_WANTED = 16  # blocks, in units of the noise of a count
 _BLOCKS_WANTED = 100  # blocks, where there is hardly any noise
+
+
+@dataclass(frozen=True)
+class LassoSelection(Selection):
+    """SubLasso: features that the Lasso models of many random blocks vote for.
+
+    Parameters
+    ----------
+    plan : SelectionPlan
+    blocks : int or None
+        m; None if it depends on the bound on the number of rows.
+    penalty : float
+    """
+
+    blocks: int | None
+    penalty: float
+
+    def choose(self, table: Table, k: int, bound: int, source: ByteSource, step: Step) -> Selected:
+        """Choose k features."""
+        step("features")
+        epsilon = self.plan.features.epsilon
+        m = self.blocks or choose_blocks(bound, k, epsilon)
+        return Selected(tuple(lasso_selection(table, k, epsilon, m, self.penalty, source)), m)
 
 
 def choose_blocks(bound: int, k: int, epsilon: float) -> int:

@@ -18,51 +18,47 @@ name here          the paper's letter, or what it means
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nolook.algorithms.moment_regression import (
-    PASSES,
-    NoisyMoments,
-    regression_events,
-    release_moments,
-)
+from nolook.algorithms.moment_regression import MomentRelease, NoisyMoments
 from nolook.algorithms.noisy_ridge import nearest_moments
-from nolook.algorithms.rows_bound import rows_margin
-from nolook.algorithms.scaling import ROUNDS, Scaling, find_scaling, scaling_events
+from nolook.algorithms.rows_bound import rows_bound, rows_margin
+from nolook.algorithms.scaling import ScaleSearch, Scaling
 from nolook.algorithms.tukey_models import models_needed
 from nolook.errors import ParameterError
-from nolook.kernels.block_models import add_block_moments, block_models, least_squares_models
+from nolook.kernels.block_models import add_block_moments, block_models
 from nolook.kernels.moments import UNIT, integer_rows
 from nolook.privacy.accounting import gaussian_mu
 from nolook.privacy.guarantee import ApproximateEvent, Budget, Event, PureEvent
-from nolook.privacy.mechanisms.tukey_depth import TukeyRule
+from nolook.privacy.mechanisms.tukey_depth import TukeyRule, tukey_release
 from nolook.privacy.noise import ByteSource, uniform_integers
+from nolook.privacy.release import Step
 from nolook.tables import Table
 
 __all__ = [
     "BASES",
     "LIMIT",
+    "MODEL_GRID",
     "SAMPLE_SHARE",
     "Basis",
     "BasisName",
+    "ModelGrid",
     "TukeyPlan",
+    "TukeyResult",
     "choose_models",
     "fit_models",
-    "model_grid",
-    "passes_over",
     "release_basis",
     "rows_needed",
     "tukey_depth",
     "tukey_plan",
 ]
 
-BasisName = Literal["private-whitening", "private-scaling", "raw"]
-BASES = ("private-whitening", "private-scaling", "raw")
+BasisName = Literal["private-whitening", "private-scaling"]
+BASES = ("private-whitening", "private-scaling")
 
 #: The block models see columns clipped to so many scales. No noise grows with it.
 LIMIT = 6.0
@@ -84,37 +80,48 @@ Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TukeyPlan:
-    """How a budget is split, fixed without the data.
+    """The Tukey mechanism with its budget split, fixed without the data.
+
+    Guarantee: (epsilon, delta)-private for the budget that was split, when a record is added or
+    removed. No table raises.
 
     Parameters
     ----------
     basis : str
+    models : int or None
+        Number of models; None if it depends on a private bound on the number of rows.
     epsilon_rows : float
-        For the bound on the number of rows; 0 if the number of models was given.
+        For that bound; 0 if there is none.
     mu : float
-        GDP parameter of scales and second moments; 0 for the raw basis.
+        GDP parameter of scales and second moments.
     epsilon, delta : float
         For the Tukey mechanism.
     """
 
     basis: BasisName
+    models: int | None
     epsilon_rows: float
     mu: float
     epsilon: float
     delta: float
 
+    @property
+    def steps(self) -> int:
+        """How many steps `run` tells of, if there are rows for any models."""
+        return self.basis_release().steps + bool(self.epsilon_rows) + 2
+
     def events(self) -> tuple[Event, ...]:
         """State everything that will be released."""
-        found: list[Event] = []
-        if self.basis == "private-whitening":
-            found += regression_events(self.mu)
-        elif self.basis == "private-scaling":
-            found += scaling_events(self.mu)
-        if self.epsilon_rows:
-            found.append(PureEvent("number of rows", self.epsilon_rows))
-        return (*found, ApproximateEvent("Tukey mechanism", self.epsilon, self.delta))
+        rows = (PureEvent("number of rows", self.epsilon_rows),) if self.epsilon_rows else ()
+        mechanism = ApproximateEvent("Tukey mechanism", self.epsilon, self.delta)
+        return (*self.basis_release().events(), *rows, mechanism)
+
+    def basis_release(self) -> MomentRelease | ScaleSearch:
+        """Say what the basis is made from."""
+        whitening = self.basis == "private-whitening"
+        return MomentRelease(self.mu) if whitening else ScaleSearch(self.mu)
 
     def rule(self, m: int) -> TukeyRule:
         """Return the mechanism's constants for m models."""
@@ -122,16 +129,30 @@ class TukeyPlan:
         test = min((1.0 - SAMPLE_SHARE) * self.epsilon * _ROOM, _LARGEST_SHARE)
         return TukeyRule(tukey_depth(m), test, sample, self.delta)
 
+    def run(self, table: Table, source: ByteSource, step: Step) -> TukeyResult:
+        """Fit a table with a target."""
+        basis = release_basis(table, self, source, step)
+        m = self.models
+        if m is None:
+            bound = rows_bound(table, self.epsilon_rows, source, step)
+            m = choose_models(bound, table.n_columns, self)
+        if m is None:
+            return TukeyResult(basis, None, None)
+        models = fit_models(table, basis, m, source, step)
+        step("Tukey mechanism")
+        point = tukey_release(MODEL_GRID.round(models), self.rule(m), source)
+        return TukeyResult(basis, m, None if point is None else MODEL_GRID.values(point))
 
-def tukey_plan(budget: Budget, basis: BasisName, *, auto: bool) -> TukeyPlan:
+
+def tukey_plan(budget: Budget, basis: BasisName, models: int | None) -> TukeyPlan:
     """Split a budget.
 
     Parameters
     ----------
     budget : Budget
     basis : str
-    auto : bool
-        Whether the number of models depends on a private bound on the number of rows.
+    models : int or None
+        None if their number is to depend on a private bound on the number of rows.
 
     Returns
     -------
@@ -147,13 +168,11 @@ def tukey_plan(budget: Budget, basis: BasisName, *, auto: bool) -> TukeyPlan:
             f"epsilon is {budget.epsilon!r}; expected a larger one (its noise would exceed any "
             "table)"
         )
-    rows = _ROWS_SHARE * budget.epsilon if auto else 0.0
-    if basis == "raw":
-        return TukeyPlan(basis, rows, 0.0, (budget.epsilon - rows) * _ROOM, budget.delta)
+    rows = _ROWS_SHARE * budget.epsilon if models is None else 0.0
     own, delta = _BASIS_SHARE * budget.epsilon, _DELTA_SHARE * budget.delta
     mu = gaussian_mu(Budget(own, delta)) * _ROOM
     left = (budget.epsilon - rows - own) * _ROOM
-    return TukeyPlan(basis, rows, mu, left, delta * _ROOM)
+    return TukeyPlan(basis, models, rows, mu, left, delta * _ROOM)
 
 
 def tukey_depth(m: int) -> int:
@@ -235,36 +254,31 @@ class Basis:
         return theta
 
 
-def passes_over(plan: TukeyPlan) -> int:
-    """Return how often the table is read."""
-    basis = {"private-whitening": PASSES, "private-scaling": ROUNDS, "raw": 0}[plan.basis]
-    return basis + bool(plan.epsilon_rows) + 1
-
-
-def release_basis(
-    table: Table, plan: TukeyPlan, source: ByteSource, step: Callable[[str], None]
-) -> Basis:
-    """Release scales and, for whitening, second moments; ``plan.mu``-GDP under add-remove.
+@dataclass(frozen=True, slots=True)
+class TukeyResult:
+    """What the Tukey mechanism released.
 
     Parameters
     ----------
-    table : Table
-    plan : TukeyPlan
-    source : ByteSource
-    step : callable
-
-    Returns
-    -------
-    Basis
+    basis : Basis
+    models : int or None
+        How many there were; None if there were too few rows for any.
+    point : ndarray of shape (d,) or None
+        The model, in the coordinates of the basis; None if there were too few rows, or the private
+        test failed.
     """
-    d = table.n_columns
-    if plan.basis == "raw":
-        return Basis(Scaling.public(table.column_names, 1.0, math.inf), np.eye(d), None)
-    if plan.basis == "private-scaling":
-        scaling, _ = find_scaling(table, plan.mu, source, step)
-        return Basis(replace(scaling, limit=LIMIT), np.eye(d), None)
-    moments = release_moments(table, plan.mu, source, step)
-    return Basis(replace(moments.scaling, limit=LIMIT), whitening(moments), moments)
+
+    basis: Basis
+    models: int | None
+    point: Vector | None
+
+
+def release_basis(table: Table, plan: TukeyPlan, source: ByteSource, step: Step) -> Basis:
+    """Release scales and, for whitening, second moments; ``plan.mu``-GDP under add-remove."""
+    found = plan.basis_release().run(table, source, step)
+    if isinstance(found, NoisyMoments):
+        return Basis(replace(found.scaling, limit=LIMIT), whitening(found), found)
+    return Basis(replace(found[0], limit=LIMIT), np.eye(table.n_columns), None)
 
 
 def whitening(moments: NoisyMoments) -> Matrix:
@@ -288,9 +302,7 @@ def whitening(moments: NoisyMoments) -> Matrix:
     return matrix
 
 
-def fit_models(
-    table: Table, basis: Basis, m: int, source: ByteSource, step: Callable[[str], None]
-) -> Matrix:
+def fit_models(table: Table, basis: Basis, m: int, source: ByteSource, step: Step) -> Matrix:
     """Fit one least-squares model to each of m random blocks of rows.
 
     Adding or removing a record replaces one model and leaves the others as they are.
@@ -311,8 +323,6 @@ def fit_models(
         In the coordinates of the basis, labels in scales; zero for an empty block.
     """
     step("models")
-    if basis.scaling.limit == math.inf:
-        return _fit_raw(table, m, source)
     scaling = basis.scaling
     sums = np.zeros((m, table.n_columns + 1, table.n_columns + 1))
     for batch in table.batches():
@@ -322,15 +332,6 @@ def fit_models(
     steps = np.full(len(basis.matrix), 1.0 / UNIT)
     steps[0] = 1.0
     return block_models(sums, steps[:, None] * basis.matrix) / UNIT
-
-
-def _fit_raw(table: Table, m: int, source: ByteSource) -> Matrix:
-    """Fit rows in their own units, which all have to be held in memory."""
-    batches = [np.empty((table.n_columns, 0)), *table.batches()]
-    rows = np.concatenate(batches, axis=1)
-    blocks = uniform_integers(m, rows.shape[1], source)
-    with np.errstate(all="ignore"):
-        return least_squares_models(rows, blocks, m)
 
 
 @dataclass(frozen=True, slots=True)
@@ -357,9 +358,5 @@ class ModelGrid:
         return point.astype(np.float64) * self.step
 
 
-def model_grid(basis: BasisName) -> ModelGrid:
-    """Return the grid for models in the coordinates of a basis.
-
-    Standardised coefficients need a few thousand units; raw ones may have any size.
-    """
-    return ModelGrid(2.0**-30, 2**61) if basis == "raw" else ModelGrid(2.0**-20, 2**32)
+#: Standardised coefficients need a few thousand units.
+MODEL_GRID = ModelGrid(2.0**-20, 2**32)

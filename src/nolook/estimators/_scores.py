@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nolook.errors import ParameterError, TableError
 from nolook.tables import Table, table_from_arrays
+from nolook.tables.scored import ScoredTable
 
-if TYPE_CHECKING:
-    from nolook.algorithms.roc import ScoredRows
-
-__all__ = ["check_label", "scored_rows"]
+__all__ = ["check_label", "scored_table"]
 
 
 def check_label(label: object) -> None:
@@ -31,7 +28,7 @@ def check_label(label: object) -> None:
         )
 
 
-def scored_rows(scores: object, labels: object, pos_label: float | str) -> tuple[Table, ScoredRows]:
+def scored_table(scores: object, labels: object, pos_label: float | str) -> ScoredTable:
     """Put scores and labels into one table.
 
     Parameters
@@ -43,10 +40,8 @@ def scored_rows(scores: object, labels: object, pos_label: float | str) -> tuple
 
     Returns
     -------
-    table : Table
+    ScoredTable
         Infinite scores stand for the largest double.
-    rows : callable
-        Gives the scores and whether each is a positive's, in batches.
 
     Raises
     ------
@@ -54,20 +49,12 @@ def scored_rows(scores: object, labels: object, pos_label: float | str) -> tuple
         If they have another shape or type.
     """
     if isinstance(scores, Table):
-        table = _scored_table(scores, labels, pos_label)
-        wanted = float(pos_label)
-    else:
-        table, wanted = _joined(scores, labels, pos_label), 1.0
-    table = table.keeping_infinite()
-
-    def rows() -> Iterator[tuple[NDArray[np.float64], NDArray[np.bool_]]]:
-        for batch in table.batches():
-            yield batch[0], batch[1] == wanted
-
-    return table, rows
+        table = _labelled(scores, labels, pos_label)
+        return ScoredTable(table.keeping_infinite(), float(pos_label))
+    return ScoredTable(_joined(scores, labels, pos_label).keeping_infinite(), 1.0)
 
 
-def _scored_table(table: Table, labels: object, pos_label: float | str) -> Table:
+def _labelled(table: Table, labels: object, pos_label: float | str) -> Table:
     if labels is not None:
         raise ParameterError("labels is given beside a Table; expected None (its target is used)")
     if len(table.feature_names) != 1 or table.target_name is None:

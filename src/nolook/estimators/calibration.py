@@ -7,28 +7,22 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from nolook._validation import check_count, check_epsilon, check_random_state
-from nolook.algorithms.hosmer_lemeshow import (
-    HosmerLemeshowPlan,
-    hosmer_lemeshow_plan,
-    release_groups,
-)
+from nolook._validation import check_count, check_epsilon
+from nolook.algorithms.calibration_table import CalibrationTable
+from nolook.algorithms.distribution import PrivateDistribution
+from nolook.algorithms.hosmer_lemeshow import hosmer_lemeshow_plan
 from nolook.errors import ParameterError
-from nolook.estimators._private import Progress, progress_steps, spending
-from nolook.estimators._scores import check_label, scored_rows
+from nolook.estimators._scores import check_label, scored_table
+from nolook.estimators.base import PrivateEstimator, Progress
 from nolook.estimators.roc import ROCCurve
-from nolook.privacy import accounting
 from nolook.privacy.guarantee import Budget
-from nolook.privacy.ledger import Ledger, require
-from nolook.privacy.noise import byte_source
+from nolook.privacy.ledger import Ledger
+from nolook.privacy.release import Plan
+from nolook.tables.scored import ScoredTable
 
 if TYPE_CHECKING:
-    from nolook.algorithms.calibration_table import CalibrationTable
-    from nolook.algorithms.distribution import PrivateDistribution
-    from nolook.privacy.guarantee import PrivacyGuarantee
     from nolook.tables import Table
 
 __all__ = ["CalibrationCurve", "HosmerLemeshow"]
@@ -103,7 +97,7 @@ class CalibrationCurve:
         return ax
 
 
-class HosmerLemeshow(BaseEstimator):  # type: ignore[misc]
+class HosmerLemeshow(PrivateEstimator):
     """Hosmer and Lemeshow's test of whether probabilities are what happened.
 
     Rows are put into groups between private quantiles of their probabilities, and the numbers of
@@ -181,15 +175,15 @@ class HosmerLemeshow(BaseEstimator):  # type: ignore[misc]
         self.pos_label = pos_label
         self.random_state = random_state
 
-    def _plan(self) -> tuple[HosmerLemeshowPlan, PrivacyGuarantee]:
+    _purpose = "calibration"
+
+    def plan(self) -> Plan[tuple[PrivateDistribution, CalibrationTable]]:
+        """Check the parameters; return what a fit will release and cost."""
         budget = Budget(check_epsilon(self.epsilon))
         groups = check_count(self.groups, "groups", _MOST_GROUPS)
         check_label(self.pos_label)
-        private = check_random_state(self.random_state) is None
-        plan = hosmer_lemeshow_plan(budget.epsilon, groups)
-        return plan, accounting.guarantee(
-            plan.events(), budget, relation="add-remove", private=private
-        )
+        release = hosmer_lemeshow_plan(budget.epsilon, groups)
+        return Plan.of(release, budget, self.random_state)
 
     def fit(
         self,
@@ -228,20 +222,15 @@ class HosmerLemeshow(BaseEstimator):  # type: ignore[misc]
         BudgetExceededError
             If the ledger has too little left. The data are not read.
         """
-        plan, guarantee = self._plan()
-        require(ledger, guarantee)
-        table, rows = scored_rows(probabilities, labels, self.pos_label)
-        step = progress_steps(progress, 3)
-        source = byte_source(self.random_state)
-        with spending(ledger, guarantee, "calibration", table, step):
-            released = release_groups(rows, plan, source, step)
-        self.privacy_ = guarantee
-        self.recipe_ = table.recipe()
-        self._store(*released)
-        return self
+        return self._fit(probabilities, labels, ledger, progress)
 
-    def _store(self, distribution: PrivateDistribution, table: CalibrationTable) -> None:
-        self.distribution_, self.table_ = distribution, table
+    def _rows(self, X: object, y: object) -> ScoredTable:
+        rows = scored_table(X, y, self.pos_label)
+        self.recipe_ = rows.recipe()
+        return rows
+
+    def _store(self, released: tuple[PrivateDistribution, CalibrationTable]) -> None:
+        self.distribution_, self.table_ = released
         self.statistic_ = self.table_.statistic
         self.p_value_ = self.table_.p_value
         self.degrees_of_freedom_ = len(self.table_.counts)

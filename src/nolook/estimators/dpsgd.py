@@ -2,27 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+import numpy as np
+from numpy.typing import NDArray
 
-from numpy.typing import ArrayLike
-
-from nolook._validation import check_count, check_random_state
-from nolook.algorithms.dpsgd import dpsgd, dpsgd_events, passes
-from nolook.estimators._private import (
-    PrivateRegressor,
-    Progress,
-    check_budget,
-    progress_steps,
-    spending,
-)
-from nolook.estimators._tables import training_table
-from nolook.privacy import accounting
-from nolook.privacy.ledger import Ledger
-from nolook.privacy.noise import byte_source
-
-if TYPE_CHECKING:
-    from nolook.privacy.guarantee import Budget, PrivacyGuarantee
-    from nolook.tables import Table
+from nolook._validation import check_count
+from nolook.algorithms.dpsgd import DPSGD
+from nolook.algorithms.scaling import Scaling
+from nolook.estimators.base import PrivateRegressor, check_budget
+from nolook.privacy.release import Plan
 
 __all__ = ["DPSGDRegressor"]
 
@@ -93,58 +80,14 @@ class DPSGDRegressor(PrivateRegressor):
         super().__init__(epsilon, delta, random_state)
         self.n_steps = n_steps
 
-    def _plan(self) -> tuple[tuple[Budget, int], PrivacyGuarantee]:
+    _purpose = "DP-SGD"
+
+    def plan(self) -> Plan[tuple[NDArray[np.float64], Scaling]]:
+        """Check the parameters; return what a fit will release and cost."""
         budget = check_budget(self.epsilon, self.delta)
-        steps = check_count(self.n_steps, "n_steps", _MOST_STEPS)
-        private = check_random_state(self.random_state) is None
-        guarantee = accounting.guarantee(
-            dpsgd_events(budget, steps), budget, relation="add-remove", private=private
-        )
-        return (budget, steps), guarantee
+        gradients = check_count(self.n_steps, "n_steps", _MOST_STEPS)
+        return Plan.of(DPSGD(budget, gradients), budget, self.random_state)
 
-    def fit(
-        self,
-        X: Table | ArrayLike,
-        y: ArrayLike | None = None,
-        *,
-        ledger: Ledger | None = None,
-        progress: Progress | None = None,
-    ) -> Self:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : Table with a target, array or frame of shape (n_samples, n_features)
-            A `Table` from :func:`nolook.read_table` is read in a few passes; its rows are then
-            kept in memory, two bytes a feature and eight a label.
-        y : array of shape (n_samples,), optional
-            The label; left out when X is a `Table`.
-        ledger : Ledger, optional
-            Is charged before the data are read.
-        progress : callable, optional
-            Called with a step's name, the steps done and their number.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ParameterError
-            If a parameter is out of range. Nothing is spent.
-        TableError
-            If X and y are no table of numbers. Nothing is spent.
-        BudgetExceededError
-            If the ledger has too little left. The data are not read.
-        """
-        (budget, steps), guarantee = self._plan()
-        table = training_table(self, X, y)
-        step = progress_steps(progress, passes(steps) + 1)
-        with spending(ledger, guarantee, "DP-SGD", table, step):
-            source = byte_source(self.random_state)
-            theta, scaling = dpsgd(table, budget, steps, source, step)
-        self.privacy_ = guarantee
-        self.scaling_ = scaling
-        self.label_range_ = (float(scaling.low[-1]), float(scaling.high[-1]))
-        self.coef_, self.intercept_ = scaling.original_units(theta)
-        return self
+    def _store(self, released: tuple[NDArray[np.float64], Scaling]) -> None:
+        theta, scaling = released
+        self._store_model(scaling, theta)

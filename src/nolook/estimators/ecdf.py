@@ -2,36 +2,32 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state as random_numbers
 from sklearn.utils.validation import check_is_fitted
 
-from nolook._validation import check_choice, check_delta, check_epsilon, check_random_state
+from nolook._validation import check_choice
 from nolook.algorithms.distribution import PrivateDistribution
-from nolook.algorithms.ecdf import EcdfPlan, Smoothing, ecdf_plan, release_ecdf
+from nolook.algorithms.ecdf import EcdfRelease, Smoothing, ecdf_plan
 from nolook.algorithms.grids import Grid, LinearGrid, LogGrid, grid_of_doubles
 from nolook.errors import ParameterError
-from nolook.estimators._private import Progress, progress_steps, spending
 from nolook.estimators._tables import values_table
-from nolook.privacy import accounting
-from nolook.privacy.guarantee import Budget
-from nolook.privacy.ledger import Ledger
-from nolook.privacy.noise import byte_source
+from nolook.estimators.base import PrivateEstimator, check_budget
+from nolook.privacy.release import Plan
+from nolook.tables import Table
 
 if TYPE_CHECKING:
-    from nolook.privacy.guarantee import PrivacyGuarantee, Relation
-    from nolook.tables import Table
+    from nolook.privacy.guarantee import Relation
 
 __all__ = ["ECDF", "check_grid", "check_smoothing"]
 
 Vector = NDArray[np.float64]
 
 
-class ECDF(BaseEstimator):  # type: ignore[misc]
+class ECDF(PrivateEstimator):
     """The distribution of a column, published once and asked as often as wanted.
 
     Values are counted up to each threshold of a public grid, and the counts are released with
@@ -105,65 +101,23 @@ class ECDF(BaseEstimator):  # type: ignore[misc]
         self.smoothing = smoothing
         self.random_state = random_state
 
-    def _plan(self) -> tuple[EcdfPlan, PrivacyGuarantee]:
-        budget = Budget(check_epsilon(self.epsilon), check_delta(self.delta, allow_zero=True))
-        relation = check_choice("relation", self.relation, ("add-remove", "replace"))
-        check_smoothing(self.smoothing)
-        check_grid(self.grid)
-        private = check_random_state(self.random_state) is None
-        plan = ecdf_plan(budget, cast("Relation", relation))
-        return plan, accounting.guarantee(
-            plan.events(), budget, relation=plan.relation, private=private
-        )
+    _purpose = "distribution"
 
-    def fit(
-        self,
-        X: Table | ArrayLike,
-        y: object = None,  # noqa: ARG002 -- scikit-learn's signature
-        *,
-        ledger: Ledger | None = None,
-        progress: Progress | None = None,
-    ) -> Self:
-        """Release the distribution.
+    def plan(self) -> Plan[tuple[PrivateDistribution, ...]]:
+        """Check the parameters; return what a fit will release and cost."""
+        budget = check_budget(self.epsilon, self.delta, pure=True)
+        check_choice("relation", self.relation, ("add-remove", "replace"))
+        relation = cast("Relation", self.relation)
+        smoothing = check_smoothing(self.smoothing)
+        release = EcdfRelease(ecdf_plan(budget, relation), (check_grid(self.grid),), smoothing)
+        return Plan.of(release, budget, self.random_state, relation=relation)
 
-        Parameters
-        ----------
-        X : Table of one column, array of shape (n_samples,) or series
-            Infinite values count in the end cells.
-        y : ignored
-        ledger : Ledger, optional
-            Is charged before the data are read.
-        progress : callable, optional
-            Called with a step's name, the steps done and their number.
+    def _rows(self, X: object, y: object) -> Table:  # noqa: ARG002 -- scikit-learn's signature
+        return values_table(self, X)
 
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ParameterError
-            If a parameter is out of range. Nothing is spent.
-        TableError
-            If X is not one column of numbers. Nothing is spent.
-        BudgetExceededError
-            If the ledger has too little left. The data are not read.
-        """
-        plan, guarantee = self._plan()
-        table = values_table(self, X)
-        step = progress_steps(progress, 2)
-        with spending(ledger, guarantee, "distribution", table, step):
-            step("counts")
-            self.distribution_ = release_ecdf(
-                (batch[0] for batch in table.batches()),
-                check_grid(self.grid).points(),
-                plan,
-                cast("Smoothing", self.smoothing),
-                byte_source(self.random_state),
-            )
-        self.privacy_ = guarantee
+    def _store(self, released: tuple[PrivateDistribution, ...]) -> None:
+        (self.distribution_,) = released
         self.n_samples_ = self.distribution_.rows
-        return self
 
     def cdf(self, t: ArrayLike, *, return_std: bool = False) -> Any:  # noqa: ANN401
         """Return the share of values up to each t, at the last threshold not above it.
@@ -343,7 +297,8 @@ def check_grid(grid: object) -> Grid:
     return grid
 
 
-def check_smoothing(smoothing: object) -> None:
-    """Refuse a smoothing that does not exist."""
+def check_smoothing(smoothing: object) -> Smoothing:
+    """Return a smoothing if there is one of this name, or None."""
     if smoothing is not None:
         check_choice("smoothing", smoothing, ("l2", "l1", "isotonic"))
+    return cast("Smoothing", smoothing)

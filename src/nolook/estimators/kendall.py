@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from nolook._validation import check_choice, check_epsilon, check_fraction
-from nolook.algorithms.kendall_selection import choose_chances, kendall_selection
-from nolook.algorithms.selection_plan import SelectionPlan, selection_plan
+from nolook.algorithms.kendall_selection import KendallSelection
+from nolook.algorithms.selection_plan import Selected, selection_plan
 from nolook.estimators._selector import PrivateSelector
 from nolook.privacy.guarantee import Budget
-from nolook.privacy.noise import ByteSource
+from nolook.privacy.release import Plan
 from nolook.privacy.sampling import SAMPLING_UNIT
-
-if TYPE_CHECKING:
-    from nolook.privacy.guarantee import PrivacyGuarantee
-    from nolook.tables import Table
 
 __all__ = ["KendallSelector"]
 
@@ -78,7 +71,7 @@ class KendallSelector(PrivateSelector):
     array([False, False,  True, False])
     """
 
-    _release = "Kendall selection"
+    _purpose = "Kendall selection"
 
     def __init__(
         self,
@@ -90,26 +83,16 @@ class KendallSelector(PrivateSelector):
         super().__init__(k, epsilon, random_state)
         self.sample = sample
 
-    def _plan(self) -> tuple[SelectionPlan, PrivacyGuarantee]:
+    def plan(self) -> Plan[Selected]:
+        """Check the parameters; return what a fit will release and cost."""
         budget = Budget(check_epsilon(self.epsilon))
-        k = self._known_k()
-        plan = selection_plan(k, budget, bound=self._chances() is None)
-        return plan, self._guarantee(plan, budget)
+        chances = self._chances()
+        parts = selection_plan(self._known_k(), budget, bound=chances is None)
+        return Plan.of(KendallSelection(parts, chances), budget, self.random_state)
 
-    def _choose(
-        self,
-        table: Table,
-        plan: SelectionPlan,
-        k: int,
-        bound: int,
-        source: ByteSource,
-        step: Callable[[str], None],
-    ) -> Sequence[int]:
-        step("features")
-        chances = self._chances() or choose_chances(bound)
-        chosen = kendall_selection(table, k, plan.features.epsilon, chances, source)
-        self.order_ = np.array(chosen)
-        return chosen
+    def _store(self, released: Selected) -> None:
+        super()._store(released)
+        self.order_ = np.array(released.features)
 
     def _chances(self) -> int | None:
         """Check the share of rows; None if it depends on their number."""

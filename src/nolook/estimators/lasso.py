@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from nolook._validation import check_choice, check_count, check_epsilon, check_fraction
-from nolook.algorithms.selection_plan import SelectionPlan, selection_plan
-from nolook.algorithms.sublasso import MOST_MODELS, choose_blocks, lasso_selection
+from nolook.algorithms.selection_plan import Selected, selection_plan
+from nolook.algorithms.sublasso import MOST_MODELS, LassoSelection
 from nolook.estimators._selector import PrivateSelector
 from nolook.privacy.guarantee import Budget
-from nolook.privacy.noise import ByteSource
-
-if TYPE_CHECKING:
-    from nolook.privacy.guarantee import PrivacyGuarantee
-    from nolook.tables import Table
+from nolook.privacy.release import Plan
 
 __all__ = ["LassoSelector"]
-
-_RAW_ALPHA = 1.0  # scikit-learn's default
 
 
 class LassoSelector(PrivateSelector):
@@ -50,11 +41,9 @@ class LassoSelector(PrivateSelector):
         takes a block for every 25 of them, up to the number that makes the noise small. A number
         must not come from the table, which is kept in memory: 16 bytes a cell while blocks are
         made up, 8 afterwards.
-    penalty : float or "raw", default=0.1
+    penalty : float, default=0.1
         Of each block's model: a share, between 0 and 1, of the least penalty at which its
-        coefficients are all 0, its columns being standardised by themselves; or "raw" for
-        scikit-learn's default of 1 on the columns as they are, as published, under which the
-        columns' units decide.
+        coefficients are all 0, its columns being standardised by themselves.
     random_state : int or None, default=None
         For experiments only: any value but None makes the noise repeatable and the result NOT
         private, which `privacy_` then says.
@@ -85,42 +74,32 @@ class LassoSelector(PrivateSelector):
     array([False, False,  True, False])
     """
 
-    _release = "Lasso selection"
+    _purpose = "Lasso selection"
 
     def __init__(
         self,
         k: int | str = 5,
         epsilon: float = 1.0,
         n_models: int | str = "auto",
-        penalty: float | str = 0.1,
+        penalty: float = 0.1,
         random_state: int | None = None,
     ) -> None:
         super().__init__(k, epsilon, random_state)
         self.n_models = n_models
         self.penalty = penalty
 
-    def _plan(self) -> tuple[SelectionPlan, PrivacyGuarantee]:
+    def plan(self) -> Plan[Selected]:
+        """Check the parameters; return what a fit will release and cost."""
         budget = Budget(check_epsilon(self.epsilon))
-        k = self._known_k()
-        self._penalty()
-        plan = selection_plan(k, budget, bound=self._models() is None)
-        return plan, self._guarantee(plan, budget)
+        k, blocks = self._known_k(), self._models()
+        penalty = check_fraction(self.penalty, "penalty")
+        parts = selection_plan(k, budget, bound=blocks is None)
+        return Plan.of(LassoSelection(parts, blocks, penalty), budget, self.random_state)
 
-    def _choose(
-        self,
-        table: Table,
-        plan: SelectionPlan,
-        k: int,
-        bound: int,
-        source: ByteSource,
-        step: Callable[[str], None],
-    ) -> Sequence[int]:
-        step("features")
-        epsilon = plan.features.epsilon
-        self.n_models_ = self._models() or choose_blocks(bound, k, epsilon)
-        chosen = lasso_selection(table, k, epsilon, self.n_models_, self._penalty(), source)
-        self.order_ = np.array(chosen)
-        return chosen
+    def _store(self, released: Selected) -> None:
+        super()._store(released)
+        self.order_ = np.array(released.features)
+        self.n_models_ = released.blocks
 
     def _models(self) -> int | None:
         """Check the number of blocks; None if it is found privately."""
@@ -128,10 +107,3 @@ class LassoSelector(PrivateSelector):
             check_choice("n_models", self.n_models, ("auto",))
             return None
         return check_count(self.n_models, "n_models", MOST_MODELS)
-
-    def _penalty(self) -> float:
-        """Check the penalty and return it as the kernel takes it."""
-        if isinstance(self.penalty, str):
-            check_choice("penalty", self.penalty, ("raw",))
-            return -_RAW_ALPHA
-        return check_fraction(self.penalty, "penalty")

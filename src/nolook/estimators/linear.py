@@ -2,27 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
-
-from numpy.typing import ArrayLike
-
 from nolook.algorithms.inference import linear_model
-from nolook.algorithms.moment_regression import PASSES, regression_events, release_moments
-from nolook.estimators._private import (
-    PrivateRegressor,
-    Progress,
-    check_budget,
-    gaussian_guarantee,
-    progress_steps,
-    spending,
-)
-from nolook.estimators._tables import training_table
-from nolook.privacy.ledger import Ledger
-from nolook.privacy.noise import byte_source
-
-if TYPE_CHECKING:
-    from nolook.privacy.guarantee import PrivacyGuarantee
-    from nolook.tables import Table
+from nolook.algorithms.moment_regression import MomentRelease, NoisyMoments
+from nolook.estimators.base import PrivateRegressor, check_budget, whole_mu
+from nolook.privacy.release import Plan
 
 __all__ = ["LinearRegression"]
 
@@ -89,58 +72,17 @@ class LinearRegression(PrivateRegressor):
     1.0
     """
 
-    def _plan(self) -> tuple[float, PrivacyGuarantee]:
+    _purpose = "linear regression"
+
+    def plan(self) -> Plan[NoisyMoments]:
+        """Check the parameters; return what a fit will release and cost."""
         budget = check_budget(self.epsilon, self.delta)
-        return gaussian_guarantee(budget, regression_events, self.random_state)
+        return Plan.of(MomentRelease(whole_mu(budget)), budget, self.random_state)
 
-    def fit(
-        self,
-        X: Table | ArrayLike,
-        y: ArrayLike | None = None,
-        *,
-        ledger: Ledger | None = None,
-        progress: Progress | None = None,
-    ) -> Self:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : Table with a target, array or frame of shape (n_samples, n_features)
-            A `Table` from :func:`nolook.read_table` is read in several passes in bounded memory.
-        y : array of shape (n_samples,), optional
-            The label; left out when X is a `Table`.
-        ledger : Ledger, optional
-            Is charged before the data are read.
-        progress : callable, optional
-            Called with a step's name, the steps done and their number.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ParameterError
-            If a parameter is out of range. Nothing is spent.
-        TableError
-            If X and y are no table of numbers. Nothing is spent.
-        BudgetExceededError
-            If the ledger has too little left. The data are not read.
-        """
-        mu, guarantee = self._plan()
-        table = training_table(self, X, y)
-        step = progress_steps(progress, PASSES + 2)
-        with spending(ledger, guarantee, "linear regression", table, step):
-            moments = release_moments(table, mu, byte_source(self.random_state), step)
-        step("intervals")
-        model = linear_model(moments)
-
-        self.privacy_ = guarantee
-        self.scaling_ = moments.scaling
-        self.label_range_ = (
-            float(moments.scaling.low[-1]),
-            float(moments.scaling.high[-1]),
-        )
+    def _store(self, released: NoisyMoments) -> None:
+        model = linear_model(released)
+        self.scaling_ = released.scaling
+        self.label_range_ = (float(released.scaling.low[-1]), float(released.scaling.high[-1]))
         self.coef_ = model.coef
         self.intercept_ = model.intercept
         self.coef_interval_ = model.coef_interval
@@ -149,4 +91,3 @@ class LinearRegression(PrivateRegressor):
         self.r2_interval_ = model.r2_interval
         self.rmse_ = model.rmse
         self.rmse_interval_ = model.rmse_interval
-        return self

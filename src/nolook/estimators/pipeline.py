@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.base import RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from nolook._validation import check_fraction
 from nolook.errors import PrivateFitFailed
-from nolook.estimators._private import (
-    PrivateRegressor,
-    Progress,
-    check_budget,
-    progress_steps,
-    spending,
-)
 from nolook.estimators._selector import PrivateSelector, check_selected
-from nolook.estimators._tables import prediction_rows, training_table
+from nolook.estimators._tables import prediction_rows
+from nolook.estimators.base import PrivateEstimator, PrivateRegressor, check_budget
 from nolook.privacy import accounting
+from nolook.privacy.release import Plan, Step
+from nolook.tables import Table
 
 if TYPE_CHECKING:
-    from nolook.privacy.guarantee import PrivacyGuarantee
-    from nolook.privacy.ledger import Ledger
-    from nolook.tables import Table
+    from nolook.privacy.guarantee import Event
+    from nolook.privacy.noise import ByteSource
 
 __all__ = ["PrivatePipeline", "make_private_pipeline"]
 
@@ -34,7 +30,47 @@ __all__ = ["PrivatePipeline", "make_private_pipeline"]
 _ROOM = 1.0 - 2.0**-40
 
 
-class PrivatePipeline(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+@dataclass(frozen=True, slots=True)
+class _InSequence:
+    """A selection, and the regression on what it chose: each draws as it does by itself.
+
+    Parameters
+    ----------
+    selector, regressor : estimators
+        With the budgets they were given.
+    """
+
+    selector: PrivateSelector
+    regressor: PrivateRegressor
+
+    @property
+    def steps(self) -> int:
+        """The parts."""
+        return 2
+
+    def events(self) -> tuple[Event, ...]:
+        """State everything that will be released."""
+        parts = (self.selector.plan(), self.regressor.plan())
+        return tuple(event for part in parts for event in part.guarantee.mechanisms)
+
+    def run(
+        self,
+        table: Table,
+        source: ByteSource,  # noqa: ARG002 -- the parts have their own
+        step: Step,
+    ) -> tuple[PrivateSelector, PrivateRegressor, PrivateFitFailed | None]:
+        """Fit both parts; a failed test of the regressor is an outcome like any other."""
+        step("selection")
+        self.selector.fit(table)
+        step("regression")
+        try:
+            self.regressor.fit(table.select(self.selector.support_))
+        except PrivateFitFailed as failure:
+            return self.selector, self.regressor, failure
+        return self.selector, self.regressor, None
+
+
+class PrivatePipeline(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
     """A private selector and a private regressor on what it chose, paid for at once.
 
     Made by :func:`make_private_pipeline`.
@@ -85,77 +121,37 @@ class PrivatePipeline(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.delta = delta
         self.split = split
 
-    def _plan(self) -> tuple[tuple[PrivateSelector, PrivateRegressor], PrivacyGuarantee]:
-        """Share the budget out to copies of the parts; no data are seen."""
+    _purpose = "feature selection and regression"
+
+    def plan(self) -> Plan[Any]:
+        """Share the budget out to copies of the parts; return what a fit will release and cost."""
         budget = check_budget(self.epsilon, self.delta)
         first = check_fraction(self.split, "split") * budget.epsilon
         selector = clone(self.selector).set_params(epsilon=first * _ROOM)
         if "delta" in selector.get_params():
             selector.set_params(delta=self.split * budget.delta)
-        selection = selector._plan()[1]
+        selection = selector.plan().guarantee
         regressor = clone(self.regressor).set_params(
             epsilon=budget.epsilon - first, delta=budget.delta - selection.delta
         )
-        parts = [selection, regressor._plan()[1]]
-        return (selector, regressor), accounting.in_sequence(parts, budget)
+        parts = [selection, regressor.plan().guarantee]
+        guarantee = accounting.in_sequence(parts, budget)
+        return Plan(_InSequence(selector, regressor), guarantee, None)
 
-    def fit(
-        self,
-        X: Table | ArrayLike,
-        y: ArrayLike | None = None,
-        *,
-        ledger: Ledger | None = None,
-        progress: Progress | None = None,
-    ) -> Self:
-        """Choose features and fit the model to them.
+    def _check_rows(self, rows: Table) -> None:
+        check_selected(self.selector.k, len(rows.feature_names))
 
-        Parameters
-        ----------
-        X : Table with a target, array or frame of shape (n_samples, n_features)
-        y : array of shape (n_samples,), optional
-            The label; left out when X is a `Table`.
-        ledger : Ledger, optional
-            Is charged once, for both parts, before the data are read.
-        progress : callable, optional
-            Called with a part's name, the parts done and their number.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ParameterError
-            If a parameter is out of range. Nothing is spent.
-        TableError
-            If X and y are no table of numbers. Nothing is spent.
-        BudgetExceededError
-            If the ledger has too little left. The data are not read.
-        PrivateFitFailed
-            If the regressor's private test failed. The budget is spent.
-        """
-        (selector, regressor), guarantee = self._plan()
-        table = training_table(self, X, y)
-        check_selected(selector.k, len(table.feature_names))
-        step = progress_steps(progress, 3)
-        failure = None
-        with spending(ledger, guarantee, "feature selection and regression", table, step):
-            step("selection")
-            selector.fit(table)
-            step("regression")
-            try:
-                regressor.fit(table.select(selector.support_))
-            except PrivateFitFailed as error:  # an outcome: the charge is complete all the same
-                failure = error
+    def _store(
+        self, released: tuple[PrivateSelector, PrivateRegressor, PrivateFitFailed | None]
+    ) -> None:
+        selector, regressor, failure = released
         if failure is not None:
             raise failure
-        self.privacy_ = guarantee
         self.selector_, self.regressor_ = selector, regressor
         self.support_ = selector.support_
-        self.coef_ = np.zeros(len(table.feature_names))
+        self.coef_ = np.zeros(len(self.support_))
         self.coef_[self.support_] = regressor.coef_
         self.intercept_ = regressor.intercept_
-        return self
 
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:
         """Predict labels with the regressor, from the features chosen.
@@ -172,12 +168,6 @@ class PrivatePipeline(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         chosen = prediction_rows(self, X)[:, self.support_]
         names = self.regressor_.feature_names_in_
         return self.regressor_.predict(pa.table(dict(zip(names, chosen.T, strict=True))))
-
-    def __sklearn_tags__(self) -> Any:  # noqa: ANN401 -- scikit-learn's own untyped class
-        """Say what scikit-learn may expect: noise makes two fits differ."""
-        tags = super().__sklearn_tags__()
-        tags.non_deterministic = True
-        return tags
 
 
 def make_private_pipeline(

@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nolook._validation import check_delta, check_epsilon, check_random_state
-from nolook.algorithms.ecdf import ecdf_plan, release_ecdf
+from nolook.algorithms.distribution import PrivateDistribution
+from nolook.algorithms.ecdf import EcdfRelease, ecdf_plan
 from nolook.algorithms.grids import LinearGrid, LogGrid
 from nolook.errors import ParameterError
-from nolook.estimators._private import Progress, progress_steps, spending
+from nolook.estimators.base import Progress, check_budget, make_release
 from nolook.estimators.ecdf import check_grid
-from nolook.privacy import accounting
-from nolook.privacy.guarantee import Budget
-from nolook.privacy.noise import byte_source
+from nolook.privacy.release import Plan
 from nolook.tables import Table, table_from_arrays
 
 if TYPE_CHECKING:
@@ -114,33 +112,30 @@ def quantiles(
     >>> bool(abs(found.values[1, 0] - 1e6) < 1e4)
     True
     """
-    budget = Budget(check_epsilon(epsilon), check_delta(delta, allow_zero=True))
+    budget = check_budget(epsilon, delta, pure=True)
     shares = _shares(p)
     _check_mapping(grids)
     table = X if isinstance(X, Table) else table_from_arrays(X)
     if table.target_name is not None:
         raise ParameterError(f"X is a Table with the target {table.target_name!r}; expected none")
-    points = [check_grid(_of(grids, name)).points() for name in table.column_names]
+    thresholds = tuple(check_grid(_of(grids, name)) for name in table.column_names)
     _check_names(grids, table)
-    plan = ecdf_plan(budget, "add-remove", table.n_columns)
-    guarantee = accounting.guarantee(
-        plan.events() * table.n_columns,
-        budget,
-        relation=plan.relation,
-        private=check_random_state(random_state) is None,
+    parts = ecdf_plan(budget, "add-remove", table.n_columns)
+    plan = Plan.of(EcdfRelease(parts, thresholds, "l2"), budget, random_state)
+
+    def read_off(found: tuple[PrivateDistribution, ...]) -> Quantiles:
+        values = np.array([one.ppf(shares) for one in found])
+        errors = np.array([one.ppf_error(shares) for one in found])
+        return Quantiles(table.column_names, shares, values, errors, plan.guarantee)
+
+    return make_release(
+        plan,
+        table.keeping_infinite(),
+        "quantiles",
+        ledger=ledger,
+        progress=progress,
+        store=read_off,
     )
-    table = table.keeping_infinite()
-    step = progress_steps(progress, table.n_columns + 1)
-    source = byte_source(random_state)
-    found = []
-    with spending(ledger, guarantee, "quantiles", table, step):
-        for j, name in enumerate(table.column_names):
-            step(name)
-            column = (batch[j] for batch in table.batches())
-            found.append(release_ecdf(column, points[j], plan, "l2", source))
-    values = np.array([one.ppf(shares) for one in found])
-    errors = np.array([one.ppf_error(shares) for one in found])
-    return Quantiles(table.column_names, shares, values, errors, guarantee)
 
 
 def _shares(p: ArrayLike) -> NDArray[np.float64]:

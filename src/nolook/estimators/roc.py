@@ -7,25 +7,24 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from nolook._validation import check_choice, check_epsilon, check_random_state
+from nolook._validation import check_choice, check_epsilon
+from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.grids import LinearGrid, LogGrid
-from nolook.algorithms.roc import RocPlan, release_roc, roc_plan, search_grid
+from nolook.algorithms.roc import RocRelease, roc_plan
 from nolook.algorithms.roc_curve import RocCurve, area
 from nolook.errors import ParameterError
-from nolook.estimators._private import Progress, progress_steps, spending
-from nolook.estimators._scores import check_label, scored_rows
+from nolook.estimators._scores import check_label, scored_table
+from nolook.estimators.base import PrivateEstimator, Progress
 from nolook.estimators.ecdf import check_grid, check_smoothing
-from nolook.privacy import accounting
 from nolook.privacy.guarantee import Budget
-from nolook.privacy.ledger import Ledger, require
-from nolook.privacy.noise import byte_source
+from nolook.privacy.ledger import Ledger
+from nolook.privacy.release import Plan
+from nolook.tables.scored import ScoredTable
 
 if TYPE_CHECKING:
-    from nolook.algorithms.ecdf import Smoothing
-    from nolook.privacy.guarantee import PrivacyGuarantee, Relation
+    from nolook.privacy.guarantee import Relation
     from nolook.tables import Table
 
 __all__ = ["ROCCurve"]
@@ -33,7 +32,7 @@ __all__ = ["ROCCurve"]
 _NORMAL_95 = 1.96
 
 
-class ROCCurve(BaseEstimator):  # type: ignore[misc]
+class ROCCurve(PrivateEstimator):
     """The ROC curve of scores and labels, published once and asked as often as wanted.
 
     The scores of each class are counted up to each threshold of a public grid, and the counts are
@@ -131,17 +130,19 @@ class ROCCurve(BaseEstimator):  # type: ignore[misc]
         self.smoothing = smoothing
         self.random_state = random_state
 
-    def _plan(self) -> tuple[RocPlan, PrivacyGuarantee]:
+    _purpose = "ROC curve"
+
+    def plan(self) -> Plan[Any]:
+        """Check the parameters; return what a fit will release and cost."""
         budget = Budget(check_epsilon(self.epsilon))
-        relation = check_choice("relation", self.relation, ("add-remove", "replace"))
-        check_smoothing(self.smoothing)
+        check_choice("relation", self.relation, ("add-remove", "replace"))
+        relation = cast("Relation", self.relation)
+        smoothing = check_smoothing(self.smoothing)
         check_grid(self.grid)
         check_label(self.pos_label)
-        private = check_random_state(self.random_state) is None
-        plan = roc_plan(budget.epsilon, cast("Relation", relation), search=self.grid is None)
-        return plan, accounting.guarantee(
-            plan.events(), budget, relation=plan.relation, private=private
-        )
+        parts = roc_plan(budget.epsilon, relation, search=self.grid is None)
+        release = RocRelease(parts, self.grid, smoothing)
+        return Plan.of(release, budget, self.random_state, relation=relation)
 
     def fit(
         self,
@@ -180,33 +181,24 @@ class ROCCurve(BaseEstimator):  # type: ignore[misc]
         BudgetExceededError
             If the ledger has too little left. The data are not read.
         """
-        plan, guarantee = self._plan()
-        require(ledger, guarantee)
-        table, rows = scored_rows(scores, labels, self.pos_label)
-        step = progress_steps(progress, 2 if plan.search is None else 4)
-        source = byte_source(self.random_state)
-        smoothing = cast("Smoothing", self.smoothing)
-        with spending(ledger, guarantee, "ROC curve", table, step):
-            grid = self.grid
-            if grid is None:
-                grid = search_grid(rows, plan, source, step)
-            step("counts")
-            curve = RocCurve(*release_roc(rows, grid.points(), plan, smoothing, source))
-        self.privacy_ = guarantee
-        self.recipe_ = table.recipe()
-        self.grid_ = grid
-        self._store(curve, smoothing)
-        return self
+        return self._fit(scores, labels, ledger, progress)
 
-    def _store(self, curve: RocCurve, smoothing: Smoothing) -> None:
-        self._curve = curve
-        self.positive_, self.negative_ = curve.positive, curve.negative
+    def _rows(self, X: object, y: object) -> ScoredTable:
+        rows = scored_table(X, y, self.pos_label)
+        self.recipe_ = rows.recipe()
+        return rows
+
+    def _store(
+        self, released: tuple[LinearGrid | LogGrid, PrivateDistribution, PrivateDistribution]
+    ) -> None:
+        self.grid_, self.positive_, self.negative_ = released
+        curve = self._curve = RocCurve(self.positive_, self.negative_)
         self.n_positive_, self.n_negative_ = curve.positive.rows, curve.negative.rows
         self.thresholds_ = curve.thresholds
         self.fpr_, self.tpr_ = curve.rates
         self.auc_ = area(self.fpr_, self.tpr_)
         error, fpr, tpr, tpr_error = curve.noise_errors(
-            smoothing, rows_known=self.relation == "replace"
+            check_smoothing(self.smoothing), rows_known=self.relation == "replace"
         )
         ends = np.array([-_NORMAL_95, _NORMAL_95])
         self.auc_interval_ = (self.auc_ + ends * error).clip(0.0, 1.0)

@@ -2,29 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from nolook.algorithms.scaling import ROUNDS, find_scaling, scaling_events
-from nolook.estimators._private import (
-    PrivateEstimator,
-    Progress,
-    check_budget,
-    gaussian_guarantee,
-    progress_steps,
-    spending,
-)
+from nolook.algorithms.scaling import ScaleSearch, Scaling
 from nolook.estimators._tables import prediction_rows, training_table
-from nolook.privacy.ledger import Ledger
-from nolook.privacy.noise import byte_source
-
-if TYPE_CHECKING:
-    from nolook.privacy.guarantee import PrivacyGuarantee
-    from nolook.tables import Table
+from nolook.estimators.base import PrivateEstimator, check_budget, whole_mu
+from nolook.privacy.release import Plan
+from nolook.tables import Table
 
 __all__ = ["QuantileScaler"]
 
@@ -71,42 +58,27 @@ class QuantileScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator): 
     array([[5.]])
     """
 
-    def _plan(self) -> tuple[float, PrivacyGuarantee]:
+    _purpose = "column scales"
+
+    def __init__(
+        self, epsilon: float = 1.0, delta: float = 1e-6, random_state: int | None = None
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.random_state = random_state
+
+    def plan(self) -> Plan[tuple[Scaling, float]]:
+        """Check the parameters; return what a fit will release and cost."""
         budget = check_budget(self.epsilon, self.delta)
-        return gaussian_guarantee(budget, scaling_events, self.random_state)
+        return Plan.of(ScaleSearch(whole_mu(budget)), budget, self.random_state)
 
-    def fit(
-        self,
-        X: Table | ArrayLike,
-        y: object = None,  # noqa: ARG002 -- scikit-learn's signature
-        *,
-        ledger: Ledger | None = None,
-        progress: Progress | None = None,
-    ) -> Self:
-        """Find centre and scale of every column.
+    def _rows(self, X: object, y: object) -> Table:  # noqa: ARG002 -- scikit-learn's signature
+        return training_table(self, X, None, target=False)
 
-        Parameters
-        ----------
-        X : Table without a target, array or frame of shape (n_samples, n_features)
-        y : ignored
-        ledger : Ledger, optional
-            Is charged before the data are read.
-        progress : callable, optional
-            Called with a step's name, the steps done and their number.
-
-        Returns
-        -------
-        self
-        """
-        mu, guarantee = self._plan()
-        table = training_table(self, X, None, target=False)
-        step = progress_steps(progress, ROUNDS + 1)
-        with spending(ledger, guarantee, "column scales", table, step):
-            scaling, _ = find_scaling(table, mu, byte_source(self.random_state), step)
-        self.privacy_ = guarantee
+    def _store(self, released: tuple[Scaling, float]) -> None:
+        scaling, _ = released
         self.center_, self.scale_ = scaling.center, scaling.scale
         self.low_, self.high_ = scaling.low, scaling.high
-        return self
 
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:
         """Clip to ``[low_, high_]``, subtract the centre and divide by the scale.

@@ -16,7 +16,6 @@ from numpy.typing import ArrayLike, NDArray
 from nolook.algorithms.calibration_table import CalibrationTable
 from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.roc import class_rows
-from nolook.algorithms.roc_curve import RocCurve
 from nolook.algorithms.tree_smoothing import smoothed_counts
 from nolook.errors import NolookError, ParameterError
 from nolook.estimators.calibration import HosmerLemeshow
@@ -122,16 +121,13 @@ def distribution(
     n, noisy = _joined(batch, first, second, lengths)
     rows_variance = _NOISES * laplace_node_variance(0, rows_epsilon(batch), "add-remove")
     tops = class_rows(float(noisy["rows"][0]), float(n))
-    curve = RocCurve(
-        *(
-            _counted(batch, noisy[name], top, rows_variance, smoothing)
-            for name, top in zip(batch.curves, tops, strict=True)
-        )
+    positive, negative = (
+        _counted(batch, noisy[name], top, rows_variance, smoothing)
+        for name, top in zip(batch.curves, tops, strict=True)
     )
     fitted = ROCCurve(batch.epsilon, batch.grid, relation="replace", smoothing=smoothing)
     _describe(fitted, batch)
-    fitted.grid_ = batch.grid
-    fitted._store(curve, smoothing)
+    fitted._store((batch.grid, positive, negative))
     return fitted
 
 
@@ -159,7 +155,7 @@ def borders(batch: Batch, first: Answer, second: Answer, groups: int = 10) -> Wo
     NolookError
         If the answers are not two about this batch and one set of reports.
     """
-    HosmerLemeshow(batch.epsilon, groups)._plan()  # checks how many
+    HosmerLemeshow(batch.epsilon, groups).plan()  # checks how many
     inner = _probabilities(batch, first, second).ppf(np.arange(1, groups) / groups)
     points = batch.points()
     found = np.append(np.searchsorted(points, inner), len(points) - 1)
@@ -224,7 +220,7 @@ def calibration(
     )
     fitted = HosmerLemeshow(batch.epsilon, groups)
     _describe(fitted, batch)
-    fitted._store(probabilities, table)
+    fitted._store((probabilities, table))
     return fitted
 
 

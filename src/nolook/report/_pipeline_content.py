@@ -24,7 +24,7 @@ from nolook.report.selection_file import selection_content, selection_from
 from nolook.report.selectors import selector_of
 
 if TYPE_CHECKING:
-    from nolook.estimators._private import PrivateRegressor
+    from nolook.estimators.base import PrivateRegressor
 
 __all__ = ["pipeline_content", "pipeline_from"]
 

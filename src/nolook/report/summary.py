@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nolook.algorithms.inference import LEVEL
-from nolook.algorithms.scaling import scaling_events
+from nolook.algorithms.scaling import ScaleSearch
 from nolook.privacy.guarantee import (
     ApproximateEvent,
     Event,
@@ -244,7 +244,7 @@ def origin_of_scales(model: FittedModel) -> tuple[str, str]:
         A few words, and a sentence without its end.
     """
     released = {event.name for event in model.privacy_.mechanisms}
-    if not released.isdisjoint(event.name for event in scaling_events(1.0)):
+    if not released.isdisjoint(event.name for event in ScaleSearch(1.0).events()):
         return (
             "Scales found privately",
             "Nobody gave bounds: centre and scale come from noisy histograms",

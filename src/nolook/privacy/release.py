@@ -1,0 +1,81 @@
+"""A release: what it costs and what it runs, in one object; and the plan of a fit made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeAlias, TypeVar
+
+from nolook._validation import check_random_state
+from nolook.privacy import accounting
+
+if TYPE_CHECKING:
+    from nolook.privacy.guarantee import Budget, Event, PrivacyGuarantee, Relation
+    from nolook.privacy.noise import ByteSource
+
+__all__ = ["Plan", "Release", "Step"]
+
+#: Is told the name of each step before it starts.
+Step: TypeAlias = Callable[[str], None]
+
+_Released_co = TypeVar("_Released_co", covariant=True)
+
+
+class Release(Protocol[_Released_co]):
+    """What is released of a table: its cost and the code that makes it, which cannot drift apart.
+
+    An implementer owes: `events` states every draw of `run` with the very number `run` draws with;
+    neither it nor `steps` depends on a table; no table makes `run` raise or take another number of
+    steps; and what `run` returns depends on the table through these draws only. Whatever is
+    checked is checked when the release is made.
+    """
+
+    @property
+    def steps(self) -> int:
+        """How many steps `run` tells of."""
+
+    def events(self) -> tuple[Event, ...]:
+        """State everything that will be released, in order."""
+
+    def run(self, table: Any, source: ByteSource, step: Step) -> _Released_co:  # noqa: ANN401
+        """Read the table, draw the noise, return what is released."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan(Generic[_Released_co]):
+    """What a fit will release, made without data from parameters that were checked.
+
+    Parameters
+    ----------
+    release : Release
+    guarantee : PrivacyGuarantee
+        Computed from the release's events.
+    random_state : int or None
+        Seed of the noise; anything but None makes the guarantee not private.
+    """
+
+    release: Release[_Released_co]
+    guarantee: PrivacyGuarantee
+    random_state: int | None
+
+    @classmethod
+    def of(
+        cls,
+        release: Release[_Released_co],
+        budget: Budget,
+        random_state: object,
+        *,
+        relation: Relation = "add-remove",
+    ) -> Self:
+        """Promise a budget for a release.
+
+        Raises
+        ------
+        ParameterError
+            If the release costs more than the budget, or `random_state` is no seed.
+        """
+        seed = check_random_state(random_state)
+        guarantee = accounting.guarantee(
+            release.events(), budget, relation=relation, private=seed is None
+        )
+        return cls(release, guarantee, seed)
