@@ -22,7 +22,7 @@ from pathlib import Path
 
 import numpy as np
 
-from nolook.algorithms.bounded_design import public_design
+from nolook.algorithms.bounded_design import BoundedDesign
 from nolook.algorithms.scaling import Scaling
 from nolook.privacy.mechanisms.gaussian import gaussian_release
 from nolook.privacy.noise import byte_source
@@ -96,7 +96,7 @@ def programs():
 
     arrays = table_from_arrays(X, y)
     scaling = Scaling.public(arrays.column_names, 1.0, LIMIT)
-    bounded = public_design(scaling, NORM, UNIT)
+    bounded = BoundedDesign(scaling, int(NORM * UNIT) ** 2, UNIT)
     largest = RESIDUAL * RESIDUAL_UNIT
     kept = ResidualProducts(FEATURES + 1, bounded.squared_radius, UNIT, largest)
     for rows, labels in bounded.batches(arrays):
@@ -120,7 +120,8 @@ def agreement():
     theta = np.linspace(-1.0, 1.0, FEATURES + 1)
     plain = design.T @ np.clip(label - design @ theta, -RESIDUAL, RESIDUAL)
     arrays = table_from_arrays(part, label)
-    bounded = public_design(Scaling.public(arrays.column_names, 1.0, LIMIT), NORM, UNIT)
+    scaling = Scaling.public(arrays.column_names, 1.0, LIMIT)
+    bounded = BoundedDesign(scaling, int(NORM * UNIT) ** 2, UNIT)
     kept = ResidualProducts(FEATURES + 1, bounded.squared_radius, UNIT, RESIDUAL * RESIDUAL_UNIT)
     for rows, labels in bounded.batches(arrays):
         kept.update(rows, labels)

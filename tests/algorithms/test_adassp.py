@@ -5,10 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from nolook.algorithms.adassp import PASSES, adassp, adassp_events, private_adassp
-from nolook.algorithms.bounded_design import public_design
-from nolook.algorithms.scaling import Scaling
-from nolook.kernels.moments import UNIT
+from nolook.algorithms.adassp import AdaSSP
 from nolook.privacy.noise import SeededSource
 from nolook.tables import table_from_arrays
 
@@ -23,21 +20,16 @@ def data(rows=4000, seed=0):
     return X, X @ [0.6, -0.4, 0.2] + 0.1 + 0.05 * generator.normal(size=rows).clip(-2, 2)
 
 
-def public(columns=4):
-    names = tuple(f"c{i}" for i in range(columns))
-    return public_design(Scaling.public(names, 1.0, math.inf), math.sqrt(2), UNIT)
-
-
 def run(X, y, mu, seed=0):
-    return adassp(table_from_arrays(X, y), public(), mu, SeededSource(seed), no_step)
+    return AdaSSP(mu, (1.0, 1.0)).run(table_from_arrays(X, y), SeededSource(seed), no_step)
 
 
-@pytest.mark.parametrize("private_scaling", [True, False])
-def test_events_add_up_to_mu_and_the_three_statistics_share_alike(private_scaling):
-    events = adassp_events(0.3, private_scaling=private_scaling)
+@pytest.mark.parametrize("bounds", [None, (1.0, 1.0)])
+def test_events_add_up_to_mu_and_the_three_statistics_share_alike(bounds):
+    events = AdaSSP(0.3, bounds).events()
     assert math.sqrt(sum(event.mu**2 for event in events)) == pytest.approx(0.3, rel=1e-12)
     assert len({event.mu for event in events[-3:]}) == 1
-    assert len(events) == (7 if private_scaling else 3)
+    assert len(events) == (7 if bounds is None else 3)
 
 
 def test_with_hardly_any_noise_it_is_least_squares():
@@ -69,7 +61,9 @@ def test_the_products_have_the_noise_that_is_claimed():
 def test_a_private_run_tells_its_passes_and_fits():
     X, y = data(20_000)
     steps = []
-    model = private_adassp(table_from_arrays(X * 1e5, y - 7), 1.0, SeededSource(0), steps.append)
-    assert len(steps) == PASSES
-    slopes = model.theta[1:] * model.scaling.scale[-1] / model.scaling.scale[:-1]
+    release = AdaSSP(1.0)
+    model = release.run(table_from_arrays(X * 1e5, y - 7), SeededSource(0), steps.append)
+    assert len(steps) == release.steps
+    scale = model.design.scaling.scale
+    slopes = model.theta[1:] * scale[-1] / scale[:-1]
     np.testing.assert_allclose(slopes * 1e5, [0.6, -0.4, 0.2], atol=0.05)

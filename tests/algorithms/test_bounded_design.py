@@ -7,13 +7,13 @@ import pytest
 
 from nolook.algorithms.bounded_design import (
     SHARES,
-    private_design,
-    private_design_events,
-    public_design,
+    DesignSearch,
+    PublicDesign,
     release_gram,
 )
 from nolook.algorithms.scaling import Scaling
 from nolook.kernels.moments import UNIT
+from nolook.privacy.guarantee import GaussianEvent
 from nolook.privacy.noise import SeededSource
 from nolook.tables import table_from_arrays
 
@@ -25,7 +25,12 @@ def no_step(name):
 
 
 def design(norm=2.0):
-    return public_design(Scaling.public(NAMES, 1.0, math.inf), norm, UNIT)
+    table = table_from_arrays(np.empty((0, 2)), np.empty(0))
+    return PublicDesign(1.0, 1.0, norm, UNIT).run(table, SeededSource(0), no_step)
+
+
+def both(mu):
+    return GaussianEvent("smallest eigenvalue", mu), GaussianEvent("second moments", mu)
 
 
 def gram(*diagonal):
@@ -34,7 +39,7 @@ def gram(*diagonal):
 
 def test_shares_and_events_add_up():
     assert sum(SHARES.values()) == pytest.approx(1.0, abs=1e-15)
-    spent = sum(event.mu**2 for event in private_design_events(0.3))
+    spent = sum(event.mu**2 for event in DesignSearch(0.3, 0.1, UNIT).events())
     assert spent == pytest.approx(0.3**2 * (1.0 - SHARES["mechanism"]))
 
 
@@ -42,7 +47,7 @@ def test_the_released_matrix_has_the_noise_that_is_claimed():
     mu, truth = 0.5, gram(10_000, 10_000, 10_000)
     matrices = []
     for seed in range(150):
-        noisy = release_gram(truth, design(), mu, 0.0, SeededSource(seed))
+        noisy = release_gram(truth, design(), both(mu), 0.0, SeededSource(seed))
         assert noisy.ridge == 0.0
         matrices.append((noisy.vectors * noisy.values) @ noisy.vectors.T - 10_000 * np.eye(3))
     errors = np.array(matrices)
@@ -56,16 +61,17 @@ def test_the_released_matrix_has_the_noise_that_is_claimed():
 
 def test_the_ridge_follows_the_noise_and_the_cautious_eigenvalue():
     mu, factor = 0.5, 10.0
+    parts = both(mu)
     sigma = 4.0 / mu
     singular = [
-        release_gram(gram(5000, 5000, 0), design(), mu, factor, SeededSource(seed)).ridge / sigma
+        release_gram(gram(5000, 5000, 0), design(), parts, factor, SeededSource(seed)).ridge / sigma
         for seed in range(300)
     ]
     # Of N(0, 1) - 1.96, only what is above zero is taken off.
     assert max(singular) == factor
     assert np.mean(np.array(singular) < factor) == pytest.approx(0.025, abs=0.025)
     ridges = [
-        release_gram(gram(99, 99, 40), design(), mu, factor, SeededSource(seed)).ridge / sigma
+        release_gram(gram(99, 99, 40), design(), parts, factor, SeededSource(seed)).ridge / sigma
         for seed in range(300)
     ]
     assert np.mean(ridges) == pytest.approx(factor - 40 / sigma + 1.96, abs=0.25)
@@ -74,7 +80,7 @@ def test_the_ridge_follows_the_noise_and_the_cautious_eigenvalue():
 
 def test_an_empty_matrix_is_solved_with_noise_only():
     for seed in range(50):
-        noisy = release_gram(gram(0, 0, 0), design(), 0.1, 0.0, SeededSource(seed))
+        noisy = release_gram(gram(0, 0, 0), design(), both(0.1), 0.0, SeededSource(seed))
         assert noisy.values.min() > 0.0
         assert np.isfinite(noisy.solve(np.ones(3))).all()
 
@@ -85,7 +91,7 @@ def test_a_private_design_bounds_its_rows(rows):
     X = generator.standard_t(3, size=(rows, 2)) * [1.0, 1e6]
     table = table_from_arrays(X, np.ones(rows))
     unit = 2**12
-    made = private_design(table, 0.3, 0.1, unit, SeededSource(0), no_step)
+    made = DesignSearch(0.3, 0.1, unit).run(table, SeededSource(0), no_step)
     assert made.squared_radius >= unit**2
     assert made.norm == math.sqrt(made.squared_radius) / unit
     for whole, labels in made.batches(table):
@@ -98,7 +104,7 @@ def test_a_norm_weighed_against_more_noise_is_no_larger():
     X = np.random.default_rng(0).standard_t(3, size=(5000, 2))
     table = table_from_arrays(X, X[:, 0])
     norms = [
-        private_design(table, 0.3, mu, UNIT, SeededSource(0), no_step).norm
+        DesignSearch(0.3, mu, UNIT).run(table, SeededSource(0), no_step).norm
         for mu in (0.001, 0.1, 100.0)
     ]
     assert norms == sorted(norms)

@@ -9,7 +9,7 @@ from sklearn.linear_model import LinearRegression as LeastSquares
 
 import nolook
 from nolook.algorithms import dpsgd as module
-from nolook.algorithms.dpsgd import SAMPLE_EVERY, dpsgd_events, noise_multiplier
+from nolook.algorithms.dpsgd import DPSGD, SAMPLE_EVERY, noise_multiplier
 from nolook.privacy.accounting import total_delta
 from nolook.privacy.guarantee import Budget, SampledGaussianEvent
 from nolook.privacy.noise import SeededSource
@@ -33,8 +33,8 @@ def data(rows=20_000, seed=0):
 @pytest.mark.parametrize("steps", [1, 60])
 def test_the_noise_is_the_least_that_keeps_the_budget(budget, steps):
     sigma = noise_multiplier(budget, steps)
-    assert total_delta(dpsgd_events(budget, steps), budget.epsilon) <= budget.delta
-    *scales, event = dpsgd_events(budget, steps)
+    assert total_delta(DPSGD(budget, steps).events(), budget.epsilon) <= budget.delta
+    *scales, event = DPSGD(budget, steps).events()
     assert event == SampledGaussianEvent("gradients of samples", sigma, 1 / SAMPLE_EVERY, steps)
     less = SampledGaussianEvent("gradients", sigma / 1.01, 1 / SAMPLE_EVERY, steps)
     assert total_delta([*scales, less], budget.epsilon) > budget.delta
@@ -65,9 +65,9 @@ def test_it_takes_the_steps_of_a_plain_loop(monkeypatch):
         return spy
 
     monkeypatch.setattr(module, "_poisson_sample", keep(module._poisson_sample, samples))
-    monkeypatch.setattr(module, "find_scaling", keep(module.find_scaling, found))
+    monkeypatch.setattr(module.ScaleSearch, "run", keep(module.ScaleSearch.run, found))
     monkeypatch.setattr(module, "gaussian_release", lambda exact, *_: exact)
-    theta, scaling = module.dpsgd(table_from_arrays(X, y), LN3, 30, SeededSource(0), quiet)
+    theta, scaling = DPSGD(LN3, 30).run(table_from_arrays(X, y), SeededSource(0), quiet)
 
     center, scale = scaling.center, scaling.scale
     z = np.column_stack([np.ones(3_000), ((X - center[:-1]) / scale[:-1]).clip(-5, 5)])
@@ -99,7 +99,7 @@ def test_a_gradient_gets_noise_of_the_size_that_is_stated(monkeypatch):
     monkeypatch.setattr(module, "gaussian_release", spy)
     table = table_from_arrays(np.empty((0, 3)), np.empty(0))
     for seed in range(6):
-        module.dpsgd(table, LN3, 60, SeededSource(seed), quiet)
+        DPSGD(LN3, 60).run(table, SeededSource(seed), quiet)
     draws = np.concatenate(released)
     assert draws.size == 6 * 60 * 4
     deviation = noise_multiplier(LN3, 60) * gradient_sensitivity(gradient_radius(2.0))

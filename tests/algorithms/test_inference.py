@@ -5,9 +5,8 @@ import pytest
 
 from nolook.algorithms.inference import linear_model
 from nolook.algorithms.moment_regression import (
+    MomentRelease,
     NoisyMoments,
-    regression_events,
-    release_moments,
 )
 from nolook.algorithms.norm_bound import choose_squared_radius
 from nolook.algorithms.scaling import Scaling
@@ -23,7 +22,7 @@ def table(rows, features=3, seed=0):
 
 def released(rows, mu=0.3, features=3, seed=0):
     X, y = table(rows, features, seed)
-    return release_moments(table_from_arrays(X, y), mu, SeededSource(seed), lambda _: None)
+    return MomentRelease(mu).run(table_from_arrays(X, y), SeededSource(seed), lambda _: None)
 
 
 def exact_moments(X, y, sigma):
@@ -87,7 +86,7 @@ def test_the_same_release_gives_the_same_model():
 
 
 def test_events_compose_to_mu():
-    events = regression_events(0.4)
+    events = MomentRelease(0.4).events()
     assert sum(event.mu**2 for event in events) == pytest.approx(0.16)
     assert len(events) == 5
 

@@ -5,10 +5,9 @@ import pytest
 
 from nolook.algorithms.scaling import (
     LIMIT,
+    ScaleSearch,
     center_and_scale,
-    find_scaling,
     occupied_range,
-    scaling_events,
     trimmed_range,
 )
 from nolook.kernels.histogram import MAGNITUDE_BINS, magnitude_counts
@@ -20,7 +19,7 @@ ROWS = 20_000
 
 
 def scaling_of(columns, mu=0.3, seed=0):
-    return find_scaling(table_from_arrays(columns), mu, SeededSource(seed), lambda _: None)
+    return ScaleSearch(mu).run(table_from_arrays(columns), SeededSource(seed), lambda _: None)
 
 
 @pytest.mark.parametrize("name", COLUMNS)
@@ -79,7 +78,7 @@ def test_limits_are_five_scales_from_the_centre():
 
 
 def test_events_compose_to_mu():
-    assert sum(event.mu**2 for event in scaling_events(0.7)) == pytest.approx(0.49)
+    assert sum(event.mu**2 for event in ScaleSearch(0.7).events()) == pytest.approx(0.49)
 
 
 def test_noise_alone_is_hardly_ever_taken_for_data():

@@ -22,7 +22,7 @@ def test_a_plan_spends_its_budget_and_no_more(budget, k, bound):
     share = 1.0 - 0.05 * (bound or k is None) - 0.3 * (budget.delta > 0)
     assert plan.features.epsilon == pytest.approx(share * budget.epsilon, rel=1e-9)
     assert (plan.rows is not None) == (bound or k is None)
-    assert (plan.scales_mu > 0) == (budget.delta > 0)
+    assert (plan.scales is not None) == (budget.delta > 0)
 
 
 def test_a_budget_too_small_for_any_choice_is_refused():

@@ -73,7 +73,7 @@ def test_infinite_values_count_at_the_ends(row):
 def test_missing_values_are_an_error_before_anything_is_spent(row, tmp_path):
     values = row.data(ROWS, 0)[0].copy()
     values[17] = math.nan
-    relation = row.make()._plan()[1].relation
+    relation = row.make().plan().guarantee.relation
     total = nolook.Budget(1.0, 1e-5)
     with nolook.Ledger.create(tmp_path / "a", total, name="a", relation=relation) as ledger:
         with pytest.raises(nolook.TableError, match="missing or infinite"):
@@ -90,7 +90,7 @@ def test_a_column_of_texts_is_refused(row):
 
 @every_row
 def test_a_ledger_is_charged_before_the_data_are_read(row, tmp_path):
-    relation = row.make(epsilon=0.6)._plan()[1].relation
+    relation = row.make(epsilon=0.6).plan().guarantee.relation
     total = nolook.Budget(1.0, 1e-5)
     with nolook.Ledger.create(tmp_path / "a", total, name="a", relation=relation) as ledger:
         row.make(epsilon=0.6).fit(*row.data(ROWS, 0), ledger=ledger)

@@ -53,7 +53,7 @@ def test_one_budget_pays_for_both(regressor, split, tmp_path):
         try:
             guarantee = model.fit(X, y, ledger=ledger).privacy_
         except nolook.PrivateFitFailed:
-            guarantee = model._plan()[1]
+            guarantee = model.plan().guarantee
         (entry,) = ledger.history()
         assert (entry.cost, entry.state) == (budget, "complete")
     assert (guarantee.budget, guarantee.private) == (budget, True)

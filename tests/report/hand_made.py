@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from nolook import LinearRegression, PrivacyGuarantee
-from nolook.algorithms.scaling import Scaling, scaling_events
+from nolook.algorithms.scaling import ScaleSearch, Scaling
 from nolook.errors import PrivateFitFailed
 from nolook.estimators.base import PrivateRegressor
 from nolook.privacy.guarantee import GaussianEvent
 from nolook.privacy.ledger import charge
 
-SCALES = scaling_events(1.0)[0].name
+SCALES = ScaleSearch(1.0).events()[0].name
 EVENTS = (GaussianEvent(SCALES, 0.09), GaussianEvent("moment matrix", 0.12))
 OPTIONAL = (
     "coef_interval_",
