@@ -29,7 +29,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "nolook"
 PAGE = ROOT / "docs" / "exactness.md"
 
-SOURCE = re.compile(r"^\| `(?P<source>[\w./]+\.py)` \| `[0-9a-f]*` \|$", re.MULTILINE)
+SOURCE = re.compile(r"^\| `(?P<source>[\w./]+\.py): [\w.]+` \| `[0-9a-f]*` \|$", re.MULTILINE)
 SECTION = re.compile(r"^## Exactness\n(?P<body>.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 CLAIM = re.compile(r"^`(?P<place>[\w.]+)` calls (?P<callees>`\w+`(?:, `\w+`)*): (?P<text>.+)$")
 NOISE = "privacy/noise.py"

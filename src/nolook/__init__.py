@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-__version__ = "0.1.0"
+from nolook._version import __version__
 
 __all__ = [
     "ECDF",

@@ -19,14 +19,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.grids import Grid
-from nolook.algorithms.tree_smoothing import smoothed_counts
+from nolook.algorithms.tree_smoothing import Smoothing, smoothed_counts
 from nolook.errors import ParameterError
 from nolook.privacy.accounting import gaussian_mu
 from nolook.privacy.guarantee import Budget, Event, GaussianEvent, PureEvent
@@ -45,9 +45,7 @@ from nolook.tables import Table
 if TYPE_CHECKING:
     from nolook.privacy.guarantee import Relation
 
-__all__ = ["EcdfPlan", "EcdfRelease", "Smoothing", "ecdf_plan", "release_ecdf"]
-
-Smoothing: TypeAlias = Literal["l2", "l1", "isotonic"] | None
+__all__ = ["EcdfPlan", "EcdfRelease", "ecdf_plan", "release_ecdf"]
 
 _ROWS_SHARE = 0.05  # of epsilon, for the number of rows
 _ROOM = 1.0 - 2.0**-40  # for the rounding of the shares

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.grids import LinearGrid, LogGrid
 from nolook.algorithms.range_search import find_range, range_events
-from nolook.algorithms.tree_smoothing import smoothed_counts
+from nolook.algorithms.tree_smoothing import Smoothing, smoothed_counts
 from nolook.errors import ParameterError
 from nolook.privacy.guarantee import PureEvent
 from nolook.privacy.mechanisms.binary_tree import laplace_node_variance, tree_laplace
@@ -34,7 +34,6 @@ from nolook.statistics.cell_counts import cell_counts, cell_counts_sensitivity
 from nolook.tables.scored import ScoredRows, ScoredTable
 
 if TYPE_CHECKING:
-    from nolook.algorithms.ecdf import Smoothing
     from nolook.privacy.guarantee import Relation
 
 __all__ = ["RocPlan", "RocRelease", "class_rows", "release_roc", "roc_plan", "search_grid"]

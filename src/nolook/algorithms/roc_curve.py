@@ -7,17 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nolook.algorithms._simulation import Generator, simulation_generator
 from nolook.algorithms.distribution import PrivateDistribution
-from nolook.algorithms.tree_smoothing import smoothed_counts
-
-if TYPE_CHECKING:
-    from nolook.algorithms.ecdf import Smoothing
+from nolook.algorithms.tree_smoothing import Smoothing, smoothed_counts
 
 __all__ = ["RocCurve", "area"]
 

@@ -17,17 +17,17 @@ return value   n times F-acute
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nolook.kernels.tree_projection import tree_projection
 
-if TYPE_CHECKING:
-    from nolook.algorithms.ecdf import Smoothing
+__all__ = ["Smoothing", "smooth", "smoothed_counts"]
 
-__all__ = ["smooth", "smoothed_counts"]
+#: What is the least possible, see :func:`smooth`; None leaves the counts as they are.
+Smoothing: TypeAlias = Literal["l2", "l1", "isotonic"] | None
 
 
 def smooth(

@@ -13,9 +13,24 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-import nolook
+from nolook.algorithms.grids import LinearGrid
 from nolook.audit.case import Case, Vector, one_by_one
+from nolook.estimators.adassp import AdaSSPRegressor
+from nolook.estimators.boosted import BoostedAdaSSPRegressor
+from nolook.estimators.calibration import HosmerLemeshow
+from nolook.estimators.dpsgd import DPSGDRegressor
+from nolook.estimators.ecdf import ECDF
+from nolook.estimators.kendall import KendallSelector
+from nolook.estimators.lasso import LassoSelector
+from nolook.estimators.linear import LinearRegression
+from nolook.estimators.pipeline import PrivatePipeline, make_private_pipeline
+from nolook.estimators.quantiles import Quantiles, quantiles
+from nolook.estimators.roc import ROCCurve
+from nolook.estimators.scaler import QuantileScaler
+from nolook.estimators.sis import SISSelector
+from nolook.estimators.tukey import TukeyRegressor
 from nolook.privacy.accounting import gaussian_mu
+from nolook.privacy.guarantee import Budget
 from nolook.privacy.noise import ByteSource
 
 __all__ = ["cases"]
@@ -39,31 +54,31 @@ def cases() -> tuple[Case, ...]:
     -------
     tuple of Case
     """
-    mu = gaussian_mu(nolook.Budget(_EPSILON, _DELTA))
+    mu = gaussian_mu(Budget(_EPSILON, _DELTA))
     far = _far_row()
     return (
         _case(
             "QuantileScaler",
-            _whole(nolook.QuantileScaler),
+            _whole(QuantileScaler),
             "one more of two equal rows",
             ((np.full((2, 1), 1.5),), (np.full((3, 1), 1.5),)),
             _scale,
             mu,
         ),
-        _case("LinearRegression", _whole(nolook.LinearRegression), _FAR, far, _slope, mu),
-        _case("AdaSSPRegressor", _whole(nolook.AdaSSPRegressor), _FAR, far, _slope, mu),
+        _case("LinearRegression", _whole(LinearRegression), _FAR, far, _slope, mu),
+        _case("AdaSSPRegressor", _whole(AdaSSPRegressor), _FAR, far, _slope, mu),
         _case(
             "BoostedAdaSSPRegressor",
-            _whole(nolook.BoostedAdaSSPRegressor, n_rounds=10),
+            _whole(BoostedAdaSSPRegressor, n_rounds=10),
             _FAR,
             far,
             _slope,
             mu,
         ),
-        _case("DPSGDRegressor", _whole(nolook.DPSGDRegressor, n_steps=10), _FAR, far, _slope),
+        _case("DPSGDRegressor", _whole(DPSGDRegressor, n_steps=10), _FAR, far, _slope),
         _case(
             "TukeyRegressor",
-            _whole(nolook.TukeyRegressor, n_models=100, on_failure="constant"),
+            _whole(TukeyRegressor, n_models=100, on_failure="constant"),
             _FAR,
             far,
             _slope,
@@ -77,11 +92,11 @@ def _selectors() -> tuple[Case, ...]:
     order = _against_the_order()
     return (
         _case("PrivatePipeline", _whole(_pipeline), _ORDER, order, _chosen),
-        _case("KendallSelector", _pure(nolook.KendallSelector, k=1), _ORDER, order, _chosen),
-        _case("SISSelector", _pure(nolook.SISSelector, k=1), _ORDER, order, _chosen),
+        _case("KendallSelector", _pure(KendallSelector, k=1), _ORDER, order, _chosen),
+        _case("SISSelector", _pure(SISSelector, k=1), _ORDER, order, _chosen),
         _case(
             "LassoSelector",
-            _pure(nolook.LassoSelector, k=1, n_models=4),
+            _pure(LassoSelector, k=1, n_models=4),
             "a row that turns the vote of its block",
             _turned_vote(),
             _chosen,
@@ -93,14 +108,14 @@ def _distributions() -> tuple[Case, ...]:
     return (
         _case(
             "ECDF",
-            _pure(nolook.ECDF, grid=nolook.LinearGrid(0.0, 1.0, 1.0)),
+            _pure(ECDF, grid=LinearGrid(0.0, 1.0, 1.0)),
             "a value more in the first of two cells",
             ((np.zeros(3),), (np.zeros(4),)),
             _first_cell,
         ),
         _case(
             "ECDF-replace",
-            _pure(nolook.ECDF, grid=nolook.LinearGrid(0.0, 1.0, 1.0), relation="replace"),
+            _pure(ECDF, grid=LinearGrid(0.0, 1.0, 1.0), relation="replace"),
             "a value moved from the first of two cells to the second",
             ((np.array([0.0, 0.0, 0.0]),), (np.array([0.0, 0.0, 1.0]),)),
             _first_cell,
@@ -114,21 +129,21 @@ def _distributions() -> tuple[Case, ...]:
         ),
         _case(
             "ROCCurve",
-            _pure(nolook.ROCCurve, grid=nolook.LinearGrid(0.0, 1.0, 1.0)),
+            _pure(ROCCurve, grid=LinearGrid(0.0, 1.0, 1.0)),
             "a positive row more with the lowest score",
             _scored(),
             _first_rate,
         ),
         _case(
             "ROCCurve-replace",
-            _pure(nolook.ROCCurve, grid=nolook.LinearGrid(0.0, 1.0, 1.0), relation="replace"),
+            _pure(ROCCurve, grid=LinearGrid(0.0, 1.0, 1.0), relation="replace"),
             "the label of a row with the lowest score",
             _relabelled(),
             _first_rate,
         ),
         _case(
             "HosmerLemeshow",
-            _pure(nolook.HosmerLemeshow, groups=2),
+            _pure(HosmerLemeshow, groups=2),
             "a positive row more with the lowest probability",
             _scored(),
             _positives,
@@ -173,10 +188,10 @@ def _case(
     )
 
 
-def _pipeline(epsilon: float, delta: float, random_state: int) -> nolook.PrivatePipeline:
-    return nolook.make_private_pipeline(
-        nolook.KendallSelector(1, random_state=random_state),
-        nolook.AdaSSPRegressor(random_state=random_state),
+def _pipeline(epsilon: float, delta: float, random_state: int) -> PrivatePipeline:
+    return make_private_pipeline(
+        KendallSelector(1, random_state=random_state),
+        AdaSSPRegressor(random_state=random_state),
         epsilon=epsilon,
         delta=delta,
         split=0.9,
@@ -188,14 +203,14 @@ class _Quantiles:
 
     def __init__(self, epsilon: float, random_state: int) -> None:
         self._ask = partial(
-            nolook.quantiles,
+            quantiles,
             p=[0.1],
-            grids={"x0": nolook.LinearGrid(0.0, 1.0, 1.0)},
+            grids={"x0": LinearGrid(0.0, 1.0, 1.0)},
             epsilon=epsilon,
             random_state=random_state,
         )
 
-    def fit(self, values: Vector) -> nolook.Quantiles:
+    def fit(self, values: Vector) -> Quantiles:
         """Return the first deciles."""
         return self._ask(values)
 

@@ -18,7 +18,7 @@ from typing import Annotated, Any, cast
 import typer
 from typer.main import get_command
 
-import nolook
+from nolook._version import __version__
 from nolook.cli._audit import audit
 from nolook.cli._calibration import calibration
 from nolook.cli._ecdf import ecdf
@@ -110,7 +110,7 @@ def _complain(message: str, status: int) -> int:
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        sys.stdout.write(f"nolook {nolook.__version__}\n")
+        sys.stdout.write(f"nolook {__version__}\n")
         raise typer.Exit
 
 

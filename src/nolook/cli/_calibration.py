@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-import nolook
 from nolook._validation import check_epsilon, check_random_state
 from nolook.cli._options import (
     EpsilonOption,
@@ -58,11 +57,12 @@ def calibration(  # noqa: PLR0917 -- Typer gives every option by name
     policy = check_missing(missing)
     file = main_output(output, "calibration.json", table=table, report=report, ledger=ledger)
 
+    from nolook.estimators.calibration import HosmerLemeshow
     from nolook.report.findings_file import write_calibration
     from nolook.report.score_findings import Scored, calibration_findings
     from nolook.tables.labelled import labelled_table
 
-    fitted = nolook.HosmerLemeshow(epsilon, groups, 1, random_state)
+    fitted = HosmerLemeshow(epsilon, groups, 1, random_state)
     with releasing(ledger, quiet=quiet) as around:
         fitted.fit(labelled_table(table, probability, label, positive, policy), **around)
     scored = Scored(probability, label, positive)

@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-import nolook
 from nolook._validation import check_delta, check_epsilon, check_random_state
 from nolook.cli._options import (
     DeltaOption,
@@ -66,12 +65,15 @@ def ecdf(  # noqa: PLR0917 -- Typer gives every option by name
         _check_size(len(thresholds.points()))
     file = main_output(output, "distribution.json", table=table, report=report, ledger=ledger)
 
-    fitted = nolook.ECDF(epsilon, thresholds, delta, neighbours, smoother, random_state)
-    with releasing(ledger, quiet=quiet) as around:
-        fitted.fit(nolook.read_table(table, features=[column], missing=policy), **around)
-    nolook.save(fitted, file)
+    from nolook.estimators.ecdf import ECDF
     from nolook.report.findings import ecdf_findings
+    from nolook.report.model_file import save
+    from nolook.tables import read_table
 
+    fitted = ECDF(epsilon, thresholds, delta, neighbours, smoother, random_state)
+    with releasing(ledger, quiet=quiet) as around:
+        fitted.fit(read_table(table, features=[column], missing=policy), **around)
+    save(fitted, file)
     show(ecdf_findings(fitted, column), table=table, output=file, report=report, quiet=quiet)
 
 

@@ -34,7 +34,7 @@ from nolook.report.files import check_outputs
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from nolook.algorithms.ecdf import Smoothing
+    from nolook.algorithms.tree_smoothing import Smoothing
     from nolook.federated.answers import Answer
     from nolook.federated.batch import Batch
     from nolook.report.findings import Findings
@@ -142,17 +142,18 @@ class _Query:
         return self._distribution(file)
 
     def _distribution(self, file: Path) -> Findings:
-        import nolook
+        from nolook.estimators.ecdf import ECDF
         from nolook.federated import answers
         from nolook.report.findings import ecdf_findings
         from nolook.report.findings_file import write_roc
+        from nolook.report.model_file import save
         from nolook.report.score_findings import Scored, roc_findings
 
         found = answers.distribution(
             self._batch, *self._ask({"question": "curves"}), self._smoothing
         )
-        if isinstance(found, nolook.ECDF):
-            nolook.save(found, file)
+        if isinstance(found, ECDF):
+            save(found, file)
             return ecdf_findings(found, self._batch.name)
         scored = Scored(self._batch.name, "label", "1")
         write_roc(found, file, scored=scored)

@@ -152,7 +152,7 @@ class _Wanted:
         """Return numbers and labels."""
         import numpy as np
 
-        import nolook
+        from nolook.tables import read_table
         from nolook.tables.labelled import labelled_table
 
         if self._value is not None:
@@ -161,7 +161,7 @@ class _Wanted:
             labels = None if self._label is None else np.array([self._label == self._positive])
             return np.array([self._value]), labels
         if self._label is None:
-            read = nolook.read_table(self._table, features=[str(self._column)])
+            read = read_table(self._table, features=[str(self._column)])
         else:
             read = labelled_table(self._table, str(self._column), self._label, self._positive)
         kept = read.keeping_infinite()

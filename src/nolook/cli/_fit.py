@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 import typer
 
-import nolook
 from nolook._validation import (
     check_choice,
     check_delta,
@@ -109,14 +108,15 @@ def fit(  # noqa: PLR0917 -- Typer gives every option by name
     options = table_options(features, categories, missing)
     model_file = main_output(output, "model.json", table=table, report=report, ledger=ledger)
 
+    from nolook.estimators.pipeline import make_private_pipeline
+    from nolook.report.model_file import save
+
     model: Any = estimator_class(chosen)(**budget, random_state=random_state, **parameters)
     if first is not None:
         name, arguments, share = first
-        model = nolook.make_private_pipeline(
-            selector_class(name)(**arguments), model, **budget, **share
-        )
+        model = make_private_pipeline(selector_class(name)(**arguments), model, **budget, **share)
     fit_table(model, table, target, options, ledger=ledger, quiet=quiet)
-    nolook.save(model, model_file)
+    save(model, model_file)
     if report is not None:
         from nolook.report.html import write_report
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-import nolook
 from nolook._validation import check_choice, check_delta, check_epsilon
 from nolook.cli._options import DeltaOption, EpsilonOption
 from nolook.cli._release import console
@@ -37,27 +36,32 @@ def create(
     ] = _RELATIONS[0],
 ) -> None:
     """Create a ledger with a total budget for a data set."""
-    budget = nolook.Budget(
+    from nolook.privacy.guarantee import Budget
+    from nolook.privacy.ledger import Ledger
+
+    budget = Budget(
         check_epsilon(epsilon, "--epsilon"), check_delta(delta, "--delta", allow_zero=True)
     )
     neighbours = cast("Relation", check_choice("--relation", relation, _RELATIONS))
-    with nolook.Ledger.create(file, budget, name=name or file.stem, relation=neighbours):
+    with Ledger.create(file, budget, name=name or file.stem, relation=neighbours):
         pass
 
 
 @ledger_app.command()
 def show(file: LedgerArgument) -> None:
     """Show a ledger's budget and what is left of it."""
+    from nolook.privacy.ledger import Ledger
     from nolook.report.terminal import print_ledger
 
-    with nolook.Ledger(file) as ledger:
+    with Ledger(file) as ledger:
         print_ledger(console(), ledger)
 
 
 @ledger_app.command()
 def history(file: LedgerArgument) -> None:
     """List the releases a ledger was charged for."""
+    from nolook.privacy.ledger import Ledger
     from nolook.report.terminal import print_history
 
-    with nolook.Ledger(file) as ledger:
+    with Ledger(file) as ledger:
         print_history(console(), ledger)

@@ -289,9 +289,9 @@ def _grid(text: str, option: str, kind: str, example: str) -> LinearGrid | LogGr
         raise ParameterError(
             f"{option} is {_brief(text)}; expected three numbers (for example {example})"
         )
-    import nolook
+    from nolook.algorithms import grids
 
-    made: type[LinearGrid | LogGrid] = getattr(nolook, kind)
+    made: type[LinearGrid | LogGrid] = getattr(grids, kind)
     try:
         return made(*numbers)
     except ParameterError as error:

@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-import nolook
 from nolook.errors import ParameterError
 from nolook.report.files import check_outputs, one_line
 from nolook.report.methods import recipe_of
@@ -24,11 +23,14 @@ def predict(
 ) -> None:
     """Predict the label of each row of a table; writes the column `prediction`."""
     check_outputs([("--output", output)], inputs=(model, table))
-    fitted = nolook.load(model)
+    from nolook.estimators.ecdf import ECDF
+    from nolook.report.model_file import load
     from nolook.report.predictions import write_predictions
+    from nolook.tables import read_table
 
-    if isinstance(fitted, nolook.ECDF):
+    fitted = load(model)
+    if isinstance(fitted, ECDF):
         raise ParameterError(
             f"{one_line(model)} is a distribution; expected a model (a file made by nolook fit)"
         )
-    write_predictions(fitted, nolook.read_table(table, **recipe_of(fitted)), output)
+    write_predictions(fitted, read_table(table, **recipe_of(fitted)), output)

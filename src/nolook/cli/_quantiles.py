@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-import nolook
 from nolook._validation import check_delta, check_epsilon, check_random_state
 from nolook.cli._options import (
     DeltaOption,
@@ -66,9 +65,14 @@ def quantiles(  # noqa: PLR0917 -- Typer gives every option by name
     names, policy = column_names(columns, "--columns"), check_missing(missing)
     file = main_output(output, "quantiles.json", table=table, report=report, ledger=ledger)
 
+    from nolook.estimators.quantiles import quantiles as release
+    from nolook.report.findings import quantiles_findings
+    from nolook.report.findings_file import write_quantiles
+    from nolook.tables import read_table
+
     with releasing(ledger, quiet=quiet) as around:
-        read = nolook.read_table(table, features=names, missing=policy)
-        found = nolook.quantiles(
+        read = read_table(table, features=names, missing=policy)
+        found = release(
             read,
             wanted,
             epsilon=epsilon,
@@ -77,9 +81,6 @@ def quantiles(  # noqa: PLR0917 -- Typer gives every option by name
             random_state=random_state,
             **around,
         )
-    from nolook.report.findings import quantiles_findings
-    from nolook.report.findings_file import write_quantiles
-
     recipe = read.recipe()
     write_quantiles(found, file, grids=grids, recipe=recipe)
     findings = quantiles_findings(found, recipe, grids)

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypedDict
 
-import nolook
 from nolook.report.files import check_outputs
 
 if TYPE_CHECKING:
@@ -86,8 +85,10 @@ def fit_table(
     quiet : bool
         Whether to draw no progress bar.
     """
+    from nolook.tables import read_table
+
     with releasing(ledger, quiet=quiet) as around:
-        estimator.fit(nolook.read_table(table, target, **options), **around)
+        estimator.fit(read_table(table, target, **options), **around)
 
 
 @contextmanager
@@ -152,7 +153,9 @@ def _open_ledger(path: Path | None) -> Iterator[Ledger | None]:
     if path is None:
         yield None
         return
-    with nolook.Ledger(path) as ledger:
+    from nolook.privacy.ledger import Ledger
+
+    with Ledger(path) as ledger:
         yield ledger
 
 

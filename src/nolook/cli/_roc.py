@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-import nolook
 from nolook._validation import check_epsilon, check_random_state
 from nolook.cli._options import (
     EpsilonOption,
@@ -65,11 +64,12 @@ def roc(  # noqa: PLR0917 -- Typer gives every option by name
     thresholds, policy = grid(linear_grid, log_grid), check_missing(missing)
     file = main_output(output, "roc.json", table=table, report=report, ledger=ledger)
 
+    from nolook.estimators.roc import ROCCurve
     from nolook.report.findings_file import write_roc
     from nolook.report.score_findings import Scored, roc_findings
     from nolook.tables.labelled import labelled_table
 
-    fitted = nolook.ROCCurve(epsilon, thresholds, 1, neighbours, smoother, random_state)
+    fitted = ROCCurve(epsilon, thresholds, 1, neighbours, smoother, random_state)
     with releasing(ledger, quiet=quiet) as around:
         fitted.fit(labelled_table(table, score, label, positive, policy), **around)
     scored = Scored(score, label, positive)

@@ -11,8 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from nolook._validation import check_choice
 from nolook.algorithms.distribution import PrivateDistribution
-from nolook.algorithms.ecdf import EcdfRelease, Smoothing, ecdf_plan
+from nolook.algorithms.ecdf import EcdfRelease, ecdf_plan
 from nolook.algorithms.grids import Grid, LinearGrid, LogGrid, grid_of_doubles
+from nolook.algorithms.tree_smoothing import Smoothing
 from nolook.errors import ParameterError
 from nolook.estimators._tables import values_table
 from nolook.estimators.base import PrivateEstimator, check_budget

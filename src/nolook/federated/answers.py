@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from nolook.algorithms.calibration_table import CalibrationTable
 from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.roc import class_rows
-from nolook.algorithms.tree_smoothing import smoothed_counts
+from nolook.algorithms.tree_smoothing import Smoothing, smoothed_counts
 from nolook.errors import NolookError, ParameterError
 from nolook.estimators.calibration import HosmerLemeshow
 from nolook.estimators.ecdf import ECDF, check_smoothing
@@ -31,9 +31,6 @@ from nolook.federated.shares import (
 )
 from nolook.privacy.mechanisms.binary_tree import laplace_node_variance
 from nolook.statistics.group_sums import GROUP_UNIT, excess_sensitivities
-
-if TYPE_CHECKING:
-    from nolook.algorithms.ecdf import Smoothing
 
 __all__ = [
     "Answer",

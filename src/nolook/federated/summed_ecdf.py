@@ -27,9 +27,9 @@ from numpy.typing import NDArray
 
 from nolook._validation import check_choice, check_count, check_epsilon
 from nolook.algorithms.distribution import PrivateDistribution
-from nolook.algorithms.ecdf import Smoothing, ecdf_plan
+from nolook.algorithms.ecdf import ecdf_plan
 from nolook.algorithms.grids import Grid
-from nolook.algorithms.tree_smoothing import smoothed_counts
+from nolook.algorithms.tree_smoothing import Smoothing, smoothed_counts
 from nolook.errors import ParameterError
 from nolook.federated.secure_sum import PointwiseSum, SecureSum, SumError, Total, Words
 from nolook.privacy.guarantee import Budget, PureEvent

@@ -7,7 +7,7 @@ from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-import nolook
+from nolook._version import __version__
 from nolook.privacy.guarantee import GaussianEvent
 from nolook.report._markup import count, meter, named, row, section, table_of
 from nolook.report.methods import FittedModel, own_parameters, recipe_of
@@ -196,7 +196,7 @@ def how_it_was_made(release: Release, settings: Sequence[tuple[str, str]]) -> st
         ("Neighbouring tables", f"{guarantee.relation} of one {guarantee.unit}"),
         ("Missing values", recipe_of(release)["missing"]),
         origin,
-        ("Made with", f"nolook {nolook.__version__}"),
+        ("Made with", f"nolook {__version__}"),
     ]
     entries = "\n".join(
         f"<dt>{head}</dt><dd>{named(str(value))}</dd>" for head, value in everything

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-import nolook
+from nolook._version import __version__
 from nolook.report._model_content import guarantee_content
 from nolook.report.files import write_json
 from nolook.report.findings import Findings, grid_in_words
@@ -63,7 +63,7 @@ def write_counts(found: Counts, path: Path) -> None:
     document = {
         "format": "nolook-counts",
         "schema_version": 1,
-        "nolook_version": nolook.__version__,
+        "nolook_version": __version__,
         "batch": found.batch.content(),
         "rows": found.rows,
         # null stands for the last threshold of all, above every number.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import nolook
+from nolook._version import __version__
 from nolook.report._model_content import guarantee_content
 from nolook.report.distribution_file import grid_content
 from nolook.report.files import write_json
@@ -147,5 +147,5 @@ def _head(form: str) -> dict[str, Any]:
     return {
         "format": form,
         "schema_version": _SCHEMA_VERSION,
-        "nolook_version": nolook.__version__,
+        "nolook_version": __version__,
     }

@@ -10,8 +10,8 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import nolook
 from nolook._validation import check_path
+from nolook._version import __version__
 from nolook.errors import ModelFileError
 from nolook.estimators.ecdf import ECDF
 from nolook.estimators.pipeline import PrivatePipeline
@@ -69,7 +69,7 @@ def save(model: Model | ECDF, path: str | os.PathLike[str]) -> None:
     head = {
         "format": kind[0],
         "schema_version": kind[1],
-        "nolook_version": nolook.__version__,
+        "nolook_version": __version__,
     }
     write_json(place, head | content)
 

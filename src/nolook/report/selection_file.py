@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import nolook
+from nolook._version import __version__
 from nolook.report._model_content import (
     checked_parameters,
     guarantee_content,
@@ -53,7 +53,7 @@ def write_selection(selector: PrivateSelector, path: Path, *, target: str) -> No
     head = {
         "format": _FORMAT,
         "schema_version": _SCHEMA_VERSION,
-        "nolook_version": nolook.__version__,
+        "nolook_version": __version__,
         "target": target,
     }
     write_json(path, head | selection_content(selector))
