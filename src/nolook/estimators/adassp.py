@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nolook._validation import check_choice, check_epsilon
+from nolook._validation import check_choice, check_positive
 from nolook.algorithms.adassp import (
     PASSES,
     AdaSSPModel,
@@ -206,8 +206,8 @@ class AdaSSPRegressor(PrivateRegressor):
                 "bound_X and bound_y out)"
             )
         return (
-            check_epsilon(self.bound_X, "bound_X"),
-            check_epsilon(self.bound_y, "bound_y"),
+            check_positive(self.bound_X, "bound_X"),
+            check_positive(self.bound_y, "bound_y"),
         ), False
 
 
