@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 
 from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.tree_smoothing import smoothed_counts
-from nolook.errors import ParameterError
 from nolook.privacy.accounting import gaussian_mu
+from nolook.privacy.budgets import split, too_small, with_room
 from nolook.privacy.guarantee import Budget, GaussianEvent, PureEvent
 from nolook.privacy.mechanisms.binary_tree import (
     gaussian_node_variance,
@@ -47,7 +47,6 @@ __all__ = ["EcdfPlan", "Smoothing", "ecdf_plan", "release_ecdf"]
 Smoothing: TypeAlias = Literal["l2", "l1", "isotonic"] | None
 
 _ROWS_SHARE = 0.05  # of epsilon, for the number of rows
-_ROOM = 1.0 - 2.0**-40  # for the rounding of the shares
 # Below, the noise would exceed any table, and could leave the range of the exact samplers.
 _SMALLEST_SHARE = 2.0**-32
 
@@ -96,22 +95,19 @@ def ecdf_plan(budget: Budget, relation: Relation, columns: int = 1) -> EcdfPlan:
     ParameterError
         If the budget is too small for any noise.
     """
-    rows = None
-    left = budget.epsilon
-    if relation == "add-remove":
-        rows = PureEvent("number of rows", _ROWS_SHARE * budget.epsilon / columns * _ROOM)
-        left *= 1.0 - _ROWS_SHARE
+    shares = (_ROWS_SHARE,) if relation == "add-remove" else ()
+    *rows, tree = split(budget.epsilon, *shares, among=columns)
     if budget.delta:
-        share = gaussian_mu(Budget(left * _ROOM, budget.delta)) / math.sqrt(columns) * _ROOM
-    else:
-        share = left / columns * _ROOM
-    if min(share, share if rows is None else rows.epsilon) < _SMALLEST_SHARE:
-        raise ParameterError(
-            f"epsilon is {budget.epsilon!r}; expected a larger one (its noise would exceed any "
-            "table)"
-        )
+        left = split(budget.epsilon, *shares)[-1]
+        tree = with_room(gaussian_mu(Budget(left, budget.delta)) / math.sqrt(columns))
+    if min((*rows, tree)) < _SMALLEST_SHARE:
+        raise too_small(budget.epsilon)
     kind = GaussianEvent if budget.delta else PureEvent
-    return EcdfPlan(relation, rows, kind("counts up to each threshold", share))
+    return EcdfPlan(
+        relation,
+        PureEvent("number of rows", *rows) if rows else None,
+        kind("counts up to each threshold", tree),
+    )
 
 
 def release_ecdf(
