@@ -15,6 +15,7 @@ from nolook._validation import (
     check_epsilon,
     check_fraction,
     check_names,
+    check_positive,
     check_random_state,
 )
 from nolook.errors import ParameterError
@@ -34,14 +35,15 @@ def message_of(check, *args, **kwargs):
 
 @pytest.mark.parametrize("value", [1, 0.5, np.float32(0.5), np.int64(3), Fraction(1, 2), 5e-324])
 def test_epsilon_accepts_every_kind_of_real_number(value):
-    checked = check_epsilon(value)
-    assert type(checked) is float
-    assert checked == value
+    for checked in (check_epsilon(value), check_positive(value, "mu")):
+        assert type(checked) is float
+        assert checked == value
 
 
 @pytest.mark.parametrize("value", [*NOT_NUMBERS, *NOT_FINITE, 0, -0.0, -1, Fraction(1, 10**400)])
-def test_epsilon_refuses(value):
-    message = message_of(check_epsilon, value, "budget")
+@pytest.mark.parametrize("check", [check_epsilon, check_positive])
+def test_epsilon_refuses(check, value):
+    message = message_of(check, value, "budget")
     assert message.startswith("budget is ")
     assert "finite number above 0" in message
 

@@ -23,6 +23,7 @@ __all__ = [
     "check_fraction",
     "check_names",
     "check_path",
+    "check_positive",
     "check_random_state",
 ]
 
@@ -30,12 +31,16 @@ _LONGEST_SHOWN = 60
 
 
 def check_epsilon(epsilon: object, name: str = "epsilon") -> float:
-    """Return `epsilon` as a float if it is finite and above 0.
+    """Return a privacy parameter as a float if it is finite and above 0."""
+    return check_positive(epsilon, name)
+
+
+def check_positive(value: object, name: str) -> float:
+    """Return `value` as a float if it is finite and above 0.
 
     Parameters
     ----------
-    epsilon : real number
-        The privacy parameter.
+    value : real number
     name : str
         The name to use in the message.
 
@@ -51,12 +56,12 @@ def check_epsilon(epsilon: object, name: str = "epsilon") -> float:
 
     Examples
     --------
-    >>> check_epsilon(1)
+    >>> check_positive(1, "bound_X")
     1.0
     """
-    number = _real(epsilon)
+    number = _real(value)
     if number is None or not 0.0 < number < math.inf:
-        raise _refusal(name, epsilon, "a finite number above 0", f"for example {name}=1.0")
+        raise _refusal(name, value, "a finite number above 0", f"for example {name}=1.0")
     return number
 
 

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from nolook.errors import ParameterError
-from nolook.privacy.mechanisms._exact import add_exactly, product_up, quotient_up
+from nolook.privacy.mechanisms._exact import add_exactly, noise_scale, product_up, quotient_up
 from nolook.privacy.mechanisms.exponential import exponential_choice
 from nolook.privacy.mechanisms.gaussian import (
     OFF_DIAGONAL,
@@ -17,7 +17,7 @@ from nolook.privacy.mechanisms.gaussian import (
     symmetric_gaussian_release,
 )
 from nolook.privacy.mechanisms.laplace import laplace_release
-from nolook.privacy.noise import SeededSource, SystemEntropy
+from nolook.privacy.noise import SMALLEST_SCALE, SeededSource, SystemEntropy
 from tests.privacy.exact_distributions import chi_square, gaussian_tail, laplace_tail, p_value
 
 N = 60_000
@@ -107,6 +107,13 @@ def test_scales_are_rounded_up():
         assert Fraction(quotient_up(top, bottom, "mu")) >= Fraction(top) / Fraction(bottom)
         assert Fraction(product_up(top, bottom)) >= Fraction(top) * Fraction(bottom)
         assert quotient_up(top, bottom, "mu") <= top / bottom * (1 + 1e-15)
+        exact = Fraction(top) / Fraction(bottom)
+        for scale, needed in (
+            (noise_scale(top, bottom, "mu"), exact),
+            (noise_scale(top, bottom, "mu", 0.3), exact * Fraction(0.3)),
+        ):
+            assert max(needed, Fraction(SMALLEST_SCALE)) <= scale
+            assert scale <= max(float(needed) * (1 + 1e-15), SMALLEST_SCALE)
 
 
 @pytest.mark.parametrize("release", [gaussian_release, laplace_release])

@@ -26,9 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nolook.algorithms.scaling import LIMIT, ScaleSearch, Scaling
-from nolook.errors import ParameterError
 from nolook.kernels.bounded_rows import bounded_labels, bounded_rows
 from nolook.privacy.accounting import gaussian_mu, total_delta
+from nolook.privacy.budgets import too_small
 from nolook.privacy.guarantee import Budget, Event, SampledGaussianEvent
 from nolook.privacy.mechanisms.gaussian import gaussian_release
 from nolook.privacy.noise import ByteSource, uniform_integers
@@ -87,10 +87,7 @@ def noise_multiplier(budget: Budget, steps: int) -> float:
     while not kept(high):
         low, high, ratio = high, high * ratio, ratio * ratio
         if high > _LARGEST_MULTIPLIER:
-            raise ParameterError(
-                f"epsilon is {budget.epsilon!r} with delta {budget.delta!r}; expected a larger "
-                "budget (its noise would exceed any table)"
-            )
+            raise too_small(budget.epsilon, budget.delta)
     while kept(low):
         low, high, ratio = low / ratio, low, ratio * ratio
     while high > low * (1.0 + _PRECISION):

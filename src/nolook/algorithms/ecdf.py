@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.grids import Grid
 from nolook.algorithms.tree_smoothing import Smoothing, smoothed_counts
-from nolook.errors import ParameterError
 from nolook.privacy.accounting import gaussian_mu
+from nolook.privacy.budgets import split, too_small, with_room
 from nolook.privacy.guarantee import Budget, Event, GaussianEvent, PureEvent
 from nolook.privacy.mechanisms.binary_tree import (
     gaussian_node_variance,
@@ -48,7 +48,6 @@ if TYPE_CHECKING:
 __all__ = ["EcdfPlan", "EcdfRelease", "ecdf_plan", "release_ecdf"]
 
 _ROWS_SHARE = 0.05  # of epsilon, for the number of rows
-_ROOM = 1.0 - 2.0**-40  # for the rounding of the shares
 # Below, the noise would exceed any table, and could leave the range of the exact samplers.
 _SMALLEST_SHARE = 2.0**-32
 
@@ -97,22 +96,19 @@ def ecdf_plan(budget: Budget, relation: Relation, columns: int = 1) -> EcdfPlan:
     ParameterError
         If the budget is too small for any noise.
     """
-    rows = None
-    left = budget.epsilon
-    if relation == "add-remove":
-        rows = PureEvent("number of rows", _ROWS_SHARE * budget.epsilon / columns * _ROOM)
-        left *= 1.0 - _ROWS_SHARE
+    shares = (_ROWS_SHARE,) if relation == "add-remove" else ()
+    *rows, tree = split(budget.epsilon, *shares, among=columns)
     if budget.delta:
-        share = gaussian_mu(Budget(left * _ROOM, budget.delta)) / math.sqrt(columns) * _ROOM
-    else:
-        share = left / columns * _ROOM
-    if min(share, share if rows is None else rows.epsilon) < _SMALLEST_SHARE:
-        raise ParameterError(
-            f"epsilon is {budget.epsilon!r}; expected a larger one (its noise would exceed any "
-            "table)"
-        )
+        left = split(budget.epsilon, *shares)[-1]
+        tree = with_room(gaussian_mu(Budget(left, budget.delta)) / math.sqrt(columns))
+    if min((*rows, tree)) < _SMALLEST_SHARE:
+        raise too_small(budget.epsilon)
     kind = GaussianEvent if budget.delta else PureEvent
-    return EcdfPlan(relation, rows, kind("counts up to each threshold", share))
+    return EcdfPlan(
+        relation,
+        PureEvent("number of rows", *rows) if rows else None,
+        kind("counts up to each threshold", tree),
+    )
 
 
 @dataclass(frozen=True, slots=True)

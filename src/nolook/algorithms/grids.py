@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from nolook._validation import check_epsilon
+from nolook._validation import check_positive
 from nolook.errors import ParameterError
 
 __all__ = ["Grid", "LinearGrid", "LogGrid", "grid_of_doubles"]
@@ -63,7 +63,7 @@ class LinearGrid:
     def __post_init__(self) -> None:
         object.__setattr__(self, "low", _finite(self.low, "low"))
         object.__setattr__(self, "high", _finite(self.high, "high"))
-        object.__setattr__(self, "step", check_epsilon(self.step, "step"))
+        object.__setattr__(self, "step", check_positive(self.step, "step"))
         _check_order(self.low, self.high)
         half_step = self.step / 2 or math.ulp(0.0)
         _check_size((self.high / 2 - self.low / 2) / half_step, self.step)
@@ -114,9 +114,9 @@ class LogGrid:
     step: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "low", check_epsilon(self.low, "low"))
-        object.__setattr__(self, "high", check_epsilon(self.high, "high"))
-        object.__setattr__(self, "step", check_epsilon(self.step, "step"))
+        object.__setattr__(self, "low", check_positive(self.low, "low"))
+        object.__setattr__(self, "high", check_positive(self.high, "high"))
+        object.__setattr__(self, "step", check_positive(self.step, "step"))
         _check_order(self.low, self.high)
         _check_size(self._steps(), self.step)
         if self.step < _LEAST_RATIO:

@@ -28,7 +28,7 @@ from nolook.algorithms.calibration_table import CalibrationTable
 from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.ecdf import EcdfPlan, ecdf_plan, release_ecdf
 from nolook.algorithms.grids import LinearGrid
-from nolook.errors import ParameterError
+from nolook.privacy.budgets import split, too_small, with_room
 from nolook.privacy.guarantee import Budget, Event, PureEvent
 from nolook.privacy.mechanisms.binary_tree import laplace_node_variance
 from nolook.privacy.mechanisms.laplace import laplace_release
@@ -50,7 +50,6 @@ __all__ = ["HosmerLemeshowPlan", "hosmer_lemeshow_plan", "release_groups", "spli
 
 _BORDERS_SHARE = 0.2  # of epsilon, for the groups' borders
 _GRID = LinearGrid(2.0**-10, 1.0, 2.0**-10)
-_ROOM = 1.0 - 2.0**-40  # for the rounding of the shares
 # Below, the noise would exceed any table, and could leave the range of the exact samplers.
 _SMALLEST_EPSILON = 2.0**-25
 
@@ -119,13 +118,12 @@ def hosmer_lemeshow_plan(
         If epsilon is too small for any noise.
     """
     if epsilon < _SMALLEST_EPSILON:
-        raise ParameterError(
-            f"epsilon is {epsilon!r}; expected a larger one (its noise would exceed any table)"
-        )
+        raise too_small(epsilon)
+    borders, sums = split(epsilon, _BORDERS_SHARE)
     return HosmerLemeshowPlan(
         groups,
-        ecdf_plan(Budget(_BORDERS_SHARE * epsilon * _ROOM), relation),
-        PureEvent("sums of each group", (1.0 - _BORDERS_SHARE) * epsilon * _ROOM),
+        ecdf_plan(Budget(borders), relation),
+        PureEvent("sums of each group", sums),
     )
 
 
@@ -147,7 +145,8 @@ def split_of_groups(epsilon: float, borders: Vector) -> tuple[Vector, Vector]:
     """
     left, widths = borders[:-1], np.diff(borders)
     ratio = np.cbrt(widths**2 / ((1.0 - left) ** 2 + left**2))
-    return epsilon * _ROOM / (1.0 + ratio), epsilon * _ROOM * ratio / (1.0 + ratio)
+    both = with_room(epsilon)
+    return both / (1.0 + ratio), both * ratio / (1.0 + ratio)
 
 
 def release_groups(

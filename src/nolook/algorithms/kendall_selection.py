@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nolook.algorithms.selection_plan import Selected, Selection
+from nolook.privacy.budgets import with_room
 from nolook.privacy.mechanisms.exponential import exponential_choice
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import Step
@@ -32,8 +33,6 @@ from nolook.tables import Table
 
 __all__ = ["KendallSelection", "choose_chances", "kendall_selection"]
 
-# A hair less for each choice, as room for the rounding of the sum.
-_ROOM = 1.0 - 2.0**-40
 # More rows than this do not sharpen a choice enough to wait for them.
 _ROWS_WANTED = 2**20
 
@@ -96,7 +95,7 @@ def kendall_selection(
     list of int
         Distinct features in the order of their choice.
     """
-    share = sampled_epsilon(epsilon, chances) / k * _ROOM
+    share = with_room(sampled_epsilon(epsilon, chances) / k)
     target = table.n_columns - 1
     ranked = RankedTable(_sample(table, chances, source), table.n_columns)
     left = list(range(target))

@@ -24,7 +24,7 @@ from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.grids import LinearGrid, LogGrid
 from nolook.algorithms.range_search import find_range, range_events
 from nolook.algorithms.tree_smoothing import Smoothing, smoothed_counts
-from nolook.errors import ParameterError
+from nolook.privacy.budgets import split, too_small
 from nolook.privacy.guarantee import PureEvent
 from nolook.privacy.mechanisms.binary_tree import laplace_node_variance, tree_laplace
 from nolook.privacy.mechanisms.laplace import laplace_release
@@ -34,14 +34,14 @@ from nolook.statistics.cell_counts import cell_counts, cell_counts_sensitivity
 from nolook.tables.scored import ScoredRows, ScoredTable
 
 if TYPE_CHECKING:
-    from nolook.privacy.guarantee import Relation
+    from nolook.privacy.budgets import split, too_small
+from nolook.privacy.guarantee import Relation
 
 __all__ = ["RocPlan", "RocRelease", "class_rows", "release_roc", "roc_plan", "search_grid"]
 
 _ROWS_SHARE = 0.05  # of epsilon, for the numbers of rows
 _SEARCH_SHARE = 0.1  # of epsilon, for a range
 _POINTS = 2**7  # in a range that was found
-_ROOM = 1.0 - 2.0**-40  # for the rounding of the shares
 # Below, the noise would exceed any table, and could leave the range of the exact samplers.
 _SMALLEST_SHARE = 2.0**-32
 
@@ -99,20 +99,15 @@ def roc_plan(epsilon: float, relation: Relation, *, search: bool) -> RocPlan:
     ParameterError
         If epsilon is too small for any noise.
     """
-    share = _SEARCH_SHARE if search else 0.0
     if epsilon * _ROWS_SHARE < _SMALLEST_SHARE:
-        raise ParameterError(
-            f"epsilon is {epsilon!r}; expected a larger one (its noise would exceed any table)"
-        )
+        raise too_small(epsilon)
+    range_part, rows, curves = split(epsilon, _SEARCH_SHARE if search else 0.0, _ROWS_SHARE)
     whose = "each class" if relation == "add-remove" else "the positive class"
     return RocPlan(
         relation,
-        range_events(share * epsilon * _ROOM) if search else None,
-        PureEvent(f"number of rows of {whose}", _ROWS_SHARE * epsilon * _ROOM),
-        PureEvent(
-            "counts of each class up to each threshold",
-            (1.0 - share - _ROWS_SHARE) * epsilon * _ROOM,
-        ),
+        range_events(range_part) if search else None,
+        PureEvent(f"number of rows of {whose}", rows),
+        PureEvent("counts of each class up to each threshold", curves),
     )
 
 

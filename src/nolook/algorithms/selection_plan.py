@@ -14,6 +14,7 @@ from nolook.algorithms.rows_bound import rows_bound
 from nolook.algorithms.scaling import ScaleSearch
 from nolook.errors import ParameterError
 from nolook.privacy.accounting import gaussian_mu
+from nolook.privacy.budgets import with_room
 from nolook.privacy.guarantee import Budget, Event, PureEvent
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import Step
@@ -23,7 +24,6 @@ __all__ = ["Selected", "Selection", "SelectionPlan", "choose_k", "selection_plan
 
 _ROWS_SHARE = 0.05  # of epsilon, for a bound on the number of rows
 _SCALES_SHARE = 0.3  # of epsilon, for scales; with all of delta
-_ROOM = 1.0 - 2.0**-40  # for the rounding of the shares
 # Below, no table could sway a choice, and the noise could leave the range of the exact samplers.
 _SMALLEST_SHARE = 2.0**-40
 
@@ -139,9 +139,9 @@ def selection_plan(k: int | None, budget: Budget, *, bound: bool) -> SelectionPl
         rows = PureEvent("number of rows", _ROWS_SHARE * epsilon)
         left -= _ROWS_SHARE
     if budget.delta:
-        scales = ScaleSearch(gaussian_mu(Budget(_SCALES_SHARE * epsilon, budget.delta)) * _ROOM)
+        scales = ScaleSearch(with_room(gaussian_mu(Budget(_SCALES_SHARE * epsilon, budget.delta))))
         left -= _SCALES_SHARE
-    left *= epsilon * _ROOM
+    left *= with_room(epsilon)
     if left / (k or 1) < _SMALLEST_SHARE:
         raise ParameterError(
             f"epsilon is {epsilon!r} for {k or 1} choices; expected more (each would be plain "

@@ -29,10 +29,10 @@ from nolook.algorithms.noisy_ridge import nearest_moments
 from nolook.algorithms.rows_bound import rows_bound, rows_margin
 from nolook.algorithms.scaling import ScaleSearch, Scaling
 from nolook.algorithms.tukey_models import models_needed
-from nolook.errors import ParameterError
 from nolook.kernels.block_models import add_block_moments, block_models
 from nolook.kernels.moments import UNIT, integer_rows
 from nolook.privacy.accounting import gaussian_mu
+from nolook.privacy.budgets import too_small, with_room
 from nolook.privacy.guarantee import ApproximateEvent, Budget, Event, PureEvent
 from nolook.privacy.mechanisms.tukey_depth import TukeyRule, tukey_release
 from nolook.privacy.noise import ByteSource, uniform_integers
@@ -68,7 +68,6 @@ SAMPLE_SHARE = 0.6
 _ROWS_SHARE = 0.05  # of epsilon, for the bound on the number of rows
 _BASIS_SHARE = 0.25  # of epsilon, for scales and second moments
 _DELTA_SHARE = 0.5  # of delta, for the same
-_ROOM = 1.0 - 2.0**-40  # for the rounding of these shares
 _SMALLEST_EPSILON = 2.0**-32
 _LARGEST_SHARE = 32.0  # more epsilon for a part would change nothing but the size of numbers
 
@@ -126,7 +125,7 @@ class TukeyPlan:
     def rule(self, m: int) -> TukeyRule:
         """Return the mechanism's constants for m models."""
         sample = min(SAMPLE_SHARE * self.epsilon, _LARGEST_SHARE)
-        test = min((1.0 - SAMPLE_SHARE) * self.epsilon * _ROOM, _LARGEST_SHARE)
+        test = min(with_room((1.0 - SAMPLE_SHARE) * self.epsilon), _LARGEST_SHARE)
         return TukeyRule(tukey_depth(m), test, sample, self.delta)
 
     def run(self, table: Table, source: ByteSource, step: Step) -> TukeyResult:
@@ -164,15 +163,12 @@ def tukey_plan(budget: Budget, basis: BasisName, models: int | None) -> TukeyPla
         If the budget is too small for any noise.
     """
     if budget.epsilon < _SMALLEST_EPSILON:
-        raise ParameterError(
-            f"epsilon is {budget.epsilon!r}; expected a larger one (its noise would exceed any "
-            "table)"
-        )
+        raise too_small(budget.epsilon)
     rows = _ROWS_SHARE * budget.epsilon if models is None else 0.0
     own, delta = _BASIS_SHARE * budget.epsilon, _DELTA_SHARE * budget.delta
-    mu = gaussian_mu(Budget(own, delta)) * _ROOM
-    left = (budget.epsilon - rows - own) * _ROOM
-    return TukeyPlan(basis, models, rows, mu, left, delta * _ROOM)
+    mu = with_room(gaussian_mu(Budget(own, delta)))
+    left = with_room(budget.epsilon - rows - own)
+    return TukeyPlan(basis, models, rows, mu, left, with_room(delta))
 
 
 def tukey_depth(m: int) -> int:

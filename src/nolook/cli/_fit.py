@@ -12,6 +12,7 @@ from nolook._validation import (
     check_delta,
     check_epsilon,
     check_fraction,
+    check_positive,
     check_random_state,
 )
 from nolook.cli._options import (
@@ -133,7 +134,7 @@ def _method_parameters(
     """Translate the options about the method into parameters of its estimator."""
     for option, bound in (("--bound-x", bound_x), ("--bound-y", bound_y)):
         if bound is not None:
-            check_epsilon(bound, option)
+            check_positive(bound, option)
     if on_failure is not None:
         check_choice("--on-failure", on_failure, _ON_FAILURE)
     options = {"--bound-x": bound_x, "--bound-y": bound_y, "--on-failure": on_failure}

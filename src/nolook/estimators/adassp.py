@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from nolook._validation import check_epsilon
+from nolook._validation import check_positive
 from nolook.algorithms.adassp import AdaSSP
 from nolook.algorithms.bounded_design import BoundedModel
 from nolook.errors import ParameterError
@@ -110,4 +110,4 @@ class AdaSSPRegressor(PrivateRegressor):
                     f"{name} is None; expected a number above 0 beside the other bound (give both "
                     "or neither)"
                 )
-        return check_epsilon(self.bound_X, "bound_X"), check_epsilon(self.bound_y, "bound_y")
+        return check_positive(self.bound_X, "bound_X"), check_positive(self.bound_y, "bound_y")

@@ -15,6 +15,7 @@ from nolook._validation import check_delta, check_epsilon
 from nolook.errors import ParameterError
 from nolook.estimators._tables import prediction_rows, training_table
 from nolook.privacy import accounting
+from nolook.privacy.budgets import too_small, with_room
 from nolook.privacy.guarantee import Budget
 from nolook.privacy.ledger import Ledger, charge, require
 from nolook.privacy.noise import byte_source
@@ -282,11 +283,7 @@ def whole_mu(budget: Budget) -> float:
     ParameterError
         If the budget is too small for any noise.
     """
-    # A hair less, as room for the rounding of its split into several releases.
-    mu = accounting.gaussian_mu(budget) * (1.0 - 2.0**-40)
+    mu = with_room(accounting.gaussian_mu(budget))
     if mu < _SMALLEST_MU:
-        raise ParameterError(
-            f"epsilon is {budget.epsilon!r} with delta {budget.delta!r}; expected a larger budget "
-            "(its noise would exceed any table)"
-        )
+        raise too_small(budget.epsilon, budget.delta)
     return mu

@@ -17,6 +17,7 @@ from nolook.estimators._selector import PrivateSelector, check_selected
 from nolook.estimators._tables import prediction_rows
 from nolook.estimators.base import PrivateEstimator, PrivateRegressor, check_budget
 from nolook.privacy import accounting
+from nolook.privacy.budgets import with_room
 from nolook.privacy.release import Plan, Step
 from nolook.tables import Table
 
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
     from nolook.privacy.noise import ByteSource
 
 __all__ = ["PrivatePipeline", "make_private_pipeline"]
-
-# A hair less for the selection, as room for the rounding of the split.
-_ROOM = 1.0 - 2.0**-40
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +125,7 @@ class PrivatePipeline(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         """Share the budget out to copies of the parts; return what a fit will release and cost."""
         budget = check_budget(self.epsilon, self.delta)
         first = check_fraction(self.split, "split") * budget.epsilon
-        selector = clone(self.selector).set_params(epsilon=first * _ROOM)
+        selector = clone(self.selector).set_params(epsilon=with_room(first))
         if "delta" in selector.get_params():
             selector.set_params(delta=self.split * budget.delta)
         selection = selector.plan().guarantee

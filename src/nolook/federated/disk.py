@@ -1,24 +1,15 @@
-"""Files that are whole or absent, and on the disk before anything relies on them."""
+"""A federation's folders and files, and what is said when the disk fails."""
 
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from nolook._files import flush
 from nolook.federated.failures import StoreError
 
-__all__ = ["flush", "make_folder", "plainly", "remove", "write_all", "write_durably"]
-
-
-def flush(path: Path) -> None:
-    """Bring a file, or the names in a folder, to the disk."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+__all__ = ["make_folder", "plainly", "remove"]
 
 
 def make_folder(path: Path) -> None:
@@ -31,33 +22,6 @@ def make_folder(path: Path) -> None:
 def remove(path: Path) -> None:
     """Remove a file, if it is there."""
     path.unlink(missing_ok=True)
-    flush(path.parent)
-
-
-def write_all(handle: int, content: bytes) -> None:
-    """Write all of some bytes."""
-    left = memoryview(content)
-    while left:
-        left = left[os.write(handle, left) :]
-
-
-def write_durably(path: Path, content: bytes) -> None:
-    """Replace a file as a whole; only its owner can read it.
-
-    Parameters
-    ----------
-    path : Path
-    content : bytes
-        On the disk under this name when the function returns.
-    """
-    part = path.with_name(f"{path.name}.part")
-    handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-    try:
-        write_all(handle, content)
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-    part.replace(path)
     flush(path.parent)
 
 

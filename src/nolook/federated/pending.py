@@ -9,16 +9,16 @@ all before (32). Whoever reads it knows the owners' values.
 from __future__ import annotations
 
 import hashlib
-import os
 import struct
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nolook import _files
 from nolook.errors import ParameterError
 from nolook.federated.batch import Batch
-from nolook.federated.disk import flush, plainly, write_durably
+from nolook.federated.disk import plainly
 from nolook.federated.failures import StoreError
 from nolook.federated.wire import report_bytes
 
@@ -49,18 +49,13 @@ def write_pending(path: Path, batch: Batch, named: bytes, first: Bytes, second: 
     """
     content = _HEAD.pack(_MAGIC, _VERSION, batch.digest, named, len(first))
     content += first.tobytes() + second.tobytes()
-    draft = path.with_name(f"{path.name}.{os.getpid()}")
     with plainly(path):
         try:
-            write_durably(draft, content + hashlib.sha256(content).digest())
-            os.link(draft, path)  # never replaces what another submission left
-            flush(path.parent)
+            _files.create(path, content + hashlib.sha256(content).digest())
         except FileExistsError:
             raise StoreError(
                 f"{str(path)!r} was made by another submission at this moment"
             ) from None
-        finally:
-            draft.unlink(missing_ok=True)
 
 
 def read_pending(path: Path, batch: Batch, named: bytes | None) -> tuple[Bytes, Bytes] | None:

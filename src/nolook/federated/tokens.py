@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import os
 import re
 from pathlib import Path
 
+from nolook import _files
 from nolook._validation import check_choice
 from nolook.errors import ParameterError
-from nolook.federated.disk import flush, plainly, write_all
+from nolook.federated.disk import plainly
 from nolook.privacy.noise import SystemEntropy
 
 __all__ = ["ROLES", "Tokens", "make_token", "read_token"]
@@ -86,13 +86,7 @@ def make_token(role: str, path: Path) -> str:
     token = SystemEntropy().words(_WORDS).tobytes().hex()
     line = f"{role} {hashlib.sha256(token.encode()).hexdigest()}\n"
     with plainly(path):
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-        try:
-            write_all(handle, line.encode())
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-        flush(path.parent)
+        _files.append(path, line.encode())
     return token
 
 

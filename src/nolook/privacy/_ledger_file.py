@@ -16,6 +16,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from nolook import _files
 from nolook.errors import LedgerError, ParameterError
 from nolook.privacy.guarantee import Budget, Relation
 
@@ -173,10 +174,8 @@ def create_file(place: Path, budget: Budget, name: str, relation: Relation) -> N
                 _seal(database)
                 database.execute(f"PRAGMA application_id = {_APPLICATION}")
                 database.execute(f"PRAGMA user_version = {_VERSION}")
-        _flush(draft)
-        # A link appears whole or not at all, and never replaces a file.
-        os.link(draft, place)
-        _flush(place.parent)
+        _files.flush(draft)
+        _files.link(draft, place)
 
 
 def _check_format(database: sqlite3.Connection, place: Path) -> None:
@@ -251,15 +250,6 @@ def _identity(place: Path) -> tuple[int, int]:
 def now() -> str:
     """Return the time in UTC, ISO 8601."""
     return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-def _flush(path: Path) -> None:
-    """Bring a file or folder to the disk."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def check_cost(value: object, name: str) -> Budget:

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, fields
 from decimal import ROUND_CEILING, Context, Decimal
 from typing import Any, Literal, Self, TypeAlias, get_args
 
-from nolook._validation import check_choice, check_count, check_delta, check_epsilon
+from nolook._validation import check_choice, check_count, check_delta, check_epsilon, check_positive
 from nolook.errors import ParameterError
 
 __all__ = [
@@ -91,7 +91,7 @@ class GaussianEvent:
 
     def __post_init__(self) -> None:
         _check_name(self.name)
-        object.__setattr__(self, "mu", check_epsilon(self.mu, "mu"))
+        object.__setattr__(self, "mu", check_positive(self.mu, "mu"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,8 +164,8 @@ class SampledGaussianEvent:
 
     def __post_init__(self) -> None:
         _check_name(self.name)
-        multiplier = check_epsilon(self.noise_multiplier, "noise_multiplier")
-        probability = check_epsilon(self.sampling_probability, "sampling_probability")
+        multiplier = check_positive(self.noise_multiplier, "noise_multiplier")
+        probability = check_positive(self.sampling_probability, "sampling_probability")
         if probability > 1.0:
             raise ParameterError(
                 f"sampling_probability is {probability!r}; expected a number above 0, at most 1"

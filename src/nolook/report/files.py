@@ -13,6 +13,7 @@ import uuid
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from nolook import _files
 from nolook.errors import NolookError, ParameterError
 
 __all__ = ["check_outputs", "one_line", "replacing", "write_json", "write_text"]
@@ -123,26 +124,14 @@ def replacing(path: Path) -> Iterator[Path]:
     part = _beside(path)
     try:
         yield part
-        with part.open("r+b") as stream:
-            os.fsync(stream.fileno())
-        part.replace(path)
-        _flush_folder(path.parent)
+        _files.flush(part)
+        _files.replace(part, path, certain=False)
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise NolookError(f"cannot write {one_line(path)}: {one_line(reason)}") from None
     finally:
         with contextlib.suppress(OSError):
             part.unlink(missing_ok=True)
-
-
-def _flush_folder(folder: Path) -> None:
-    """Make a rename durable; where a folder cannot be opened (Windows) it is already."""
-    with contextlib.suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
 
 
 def write_text(path: Path, text: str) -> None:

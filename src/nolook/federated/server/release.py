@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nolook import _files
 from nolook.errors import BudgetExceededError, LedgerError
 from nolook.federated.batch import Batch
-from nolook.federated.disk import plainly, write_durably
+from nolook.federated.disk import plainly
 from nolook.federated.failures import RefusedError
 from nolook.federated.shares import guarantee
 from nolook.privacy.ledger import Ledger, Reservation
@@ -41,7 +42,7 @@ def make_secret(path: Path) -> bytes:
     if secret is None:
         secret = SystemEntropy().words(_SECRET_WORDS).tobytes()
         with plainly(path):
-            write_durably(path, secret)
+            _files.write(path, secret)
     return secret
 
 

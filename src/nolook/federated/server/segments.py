@@ -21,8 +21,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from nolook._files import flush, open_own, write_flushed
 from nolook.federated.batch import Batch
-from nolook.federated.disk import flush, make_folder, plainly, write_all
+from nolook.federated.disk import make_folder, plainly
 from nolook.federated.failures import StoreError
 from nolook.federated.wire import ReportError, check, report_bytes
 
@@ -87,8 +88,7 @@ class Segments:
                 if not inside:
                     self._next()
                 part = left[: (self._room - inside) * self._length]
-                write_all(self._handle, bytes(part))
-                os.fsync(self._handle)
+                write_flushed(self._handle, bytes(part))
                 self.count += len(part) // self._length
                 left = left[len(part) :]
 
@@ -143,7 +143,7 @@ class Segments:
             if int(path.stem) >= needed:
                 path.unlink()
         if inside:
-            self._handle = os.open(self._path(full), os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+            self._handle = open_own(self._path(full), os.O_APPEND)
             os.ftruncate(self._handle, _HEAD_BYTES + inside * self._length)
 
     def _check_file(self, number: int, records: int, *, exact: bool) -> None:
@@ -161,10 +161,8 @@ class Segments:
         """Start a new file; its name is on the disk before a record is."""
         self.close()
         path = self._path(self.count // self._room)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
-        self._handle = os.open(path, flags, 0o600)
-        write_all(self._handle, self._head(self.count // self._room))
-        os.fsync(self._handle)
+        self._handle = open_own(path, os.O_CREAT | os.O_EXCL | os.O_APPEND)
+        write_flushed(self._handle, self._head(self.count // self._room))
         flush(self._folder)
 
     def _parts(self, start: int, stop: int) -> Iterator[tuple[int, int, int]]:

@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nolook._files import flush
 from nolook.federated.batch import Batch
-from nolook.federated.disk import flush, make_folder, plainly
+from nolook.federated.disk import make_folder, plainly
 from nolook.federated.failures import RefusedError, StoreError
 from nolook.federated.server.segments import LARGEST_FILE, Segments
 from nolook.federated.wire import ID_BYTES

@@ -15,8 +15,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from nolook import _files
 from nolook.federated.batch import Batch
-from nolook.federated.disk import plainly, write_durably
+from nolook.federated.disk import plainly
 from nolook.federated.failures import StoreError
 
 __all__ = ["Expand", "RunningSum", "Sums", "read_sums", "write_sums"]
@@ -50,7 +51,7 @@ def write_sums(path: Path, batch: Batch, role: int, sums: Sums, count: int, name
     head = _HEAD.pack(_MAGIC, _VERSION, role, batch.digest, named, count)
     content = head + sums.astype("<u8").tobytes()
     with plainly(path):
-        write_durably(path, content + hashlib.sha256(content).digest())
+        _files.write(path, content + hashlib.sha256(content).digest())
 
 
 def read_sums(path: Path, batch: Batch, role: int, named: bytes) -> tuple[Sums, int] | None:

@@ -9,10 +9,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from nolook._validation import check_epsilon
+from nolook._validation import check_positive
 from nolook.errors import ParameterError
+from nolook.privacy.noise import SMALLEST_SCALE
 
-__all__ = ["Integers", "add_exactly", "product_up", "quotient_up"]
+__all__ = ["Integers", "add_exactly", "noise_scale", "product_up", "quotient_up"]
 
 Integers: TypeAlias = NDArray[Any]  # int64, or Python ints in an array of dtype object
 
@@ -39,10 +40,37 @@ def quotient_up(sensitivity: float, divisor: float, name: str) -> float:
     ParameterError
         If either is not finite and above 0.
     """
-    top = check_epsilon(sensitivity, "sensitivity")
+    top = check_positive(sensitivity, "sensitivity")
     if int(top) < int(sensitivity):  # a whole number beyond 2^53 that was rounded down
         top = math.nextafter(top, math.inf)
-    return math.nextafter(top / check_epsilon(divisor, name), math.inf)
+    return math.nextafter(top / check_positive(divisor, name), math.inf)
+
+
+def noise_scale(
+    sensitivity: float, divisor: float, name: str, weight: float | None = None
+) -> float:
+    """Return the scale of the noise that hides a sensitivity.
+
+    Parameters
+    ----------
+    sensitivity, divisor, name
+        As for :func:`quotient_up`.
+    weight : float, optional
+        A factor, above 0.
+
+    Returns
+    -------
+    float
+        Their quotient times the weight, rounded up; at least `SMALLEST_SCALE`, since more noise
+        than asked for is private as well.
+
+    Raises
+    ------
+    ParameterError
+        As there.
+    """
+    scale = quotient_up(sensitivity, divisor, name)
+    return max(scale if weight is None else product_up(scale, weight), SMALLEST_SCALE)
 
 
 def product_up(scale: float, factor: float) -> float:

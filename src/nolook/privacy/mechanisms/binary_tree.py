@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 
 from nolook._validation import check_choice
 from nolook.errors import ParameterError
-from nolook.privacy.mechanisms._exact import Integers, add_exactly, quotient_up
-from nolook.privacy.noise import SMALLEST_SCALE, ByteSource, discrete_laplace, rounded_gaussian
+from nolook.privacy.mechanisms._exact import Integers, add_exactly, noise_scale
+from nolook.privacy.noise import ByteSource, discrete_laplace, rounded_gaussian
 
 if TYPE_CHECKING:
     from nolook.privacy.guarantee import Relation
@@ -174,8 +174,7 @@ def tree_gaussian(
     ParameterError
         If a parameter is out of range, or the standard deviation exceeds 2**46.
     """
-    # A product with a power of 2 is exact, or infinite, which the sampler refuses.
-    deviation = _gaussian_deviation(_levels(cells), mu, relation) * 2.0**_FINE_BITS
+    deviation = _fine_deviation(_levels(cells), mu, relation)
     nodes = rounded_gaussian(deviation, 2 * len(cells) - 1, source)
     fine = _sums_above_leaves(nodes, deviation)
     return _add_counts(cells, (fine + (1 << _FINE_BITS - 1)) >> _FINE_BITS)
@@ -220,7 +219,7 @@ def gaussian_node_variance(levels: int, mu: float, relation: Relation) -> float:
         Two noisy counts have this times :func:`shared_nodes` as their covariance, before they are
         rounded to whole counts.
     """
-    return _gaussian_deviation(levels, mu, relation) ** 2
+    return (_fine_deviation(levels, mu, relation) * 2.0**-_FINE_BITS) ** 2
 
 
 def shared_nodes(
@@ -261,12 +260,14 @@ def _levels(cells: NDArray[np.int64]) -> int:
 
 def _laplace_scale(levels: int, epsilon: float, relation: Relation, published: bool) -> float:
     nodes = tree_sensitivity(levels, relation, published=published)
-    return max(quotient_up(nodes, epsilon, "epsilon"), SMALLEST_SCALE)
+    return noise_scale(nodes, epsilon, "epsilon")
 
 
-def _gaussian_deviation(levels: int, mu: float, relation: Relation) -> float:
-    sensitivity = tree_gaussian_sensitivity(levels, relation)
-    return max(quotient_up(sensitivity, mu, "mu"), SMALLEST_SCALE * 2.0**-_FINE_BITS)
+def _fine_deviation(levels: int, mu: float, relation: Relation) -> float:
+    """Return the node noise's deviation in steps of 2^-24 counts; it may be infinite."""
+    # A product with a power of 2 is exact.
+    sensitivity = tree_gaussian_sensitivity(levels, relation) * 2.0**_FINE_BITS
+    return noise_scale(sensitivity, mu, "mu")
 
 
 def _sums_above_leaves(nodes: Integers, scale: float) -> Integers:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from nolook.errors import ParameterError
-from nolook.privacy.mechanisms._exact import Integers, add_exactly, product_up, quotient_up
-from nolook.privacy.noise import LARGEST_INT64_SCALE, SMALLEST_SCALE, ByteSource, rounded_gaussian
+from nolook.privacy.mechanisms._exact import Integers, add_exactly, noise_scale
+from nolook.privacy.noise import LARGEST_INT64_SCALE, ByteSource, rounded_gaussian
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -58,9 +59,9 @@ def gaussian_release(
     ParameterError
         If a parameter is out of range, or the standard deviation exceeds 2**70 grid units.
     """
-    deviation = quotient_up(sensitivity, mu, "mu")
+    scale = partial(noise_scale, sensitivity, mu, "mu")
     if weights is None:
-        return add_exactly(values, _noise(deviation, values.shape, source))
+        return add_exactly(values, rounded_gaussian(scale(), values.shape, source))
     if weights.shape != values.shape or not np.all((weights > 0.0) & np.isfinite(weights)):
         raise ParameterError(
             f"weights has shape {weights.shape} or is not positive;"
@@ -69,9 +70,8 @@ def gaussian_release(
     noise = np.zeros(values.shape, dtype=object)
     for weight in np.unique(weights):
         places = weights == weight
-        scaled = product_up(deviation, float(weight))
-        noise[places] = _noise(scaled, (int(places.sum()),), source)
-    largest = product_up(deviation, float(weights.max(initial=0.0)))
+        noise[places] = rounded_gaussian(scale(float(weight)), int(places.sum()), source)
+    largest = scale(float(weights.max(initial=0.0)))
     return add_exactly(values, noise.astype(np.int64) if largest <= LARGEST_INT64_SCALE else noise)
 
 
@@ -116,8 +116,3 @@ def symmetric_gaussian_release(
     out[rows, columns] = upper
     out[columns, rows] = upper
     return out
-
-
-def _noise(deviation: float, shape: tuple[int, ...], source: ByteSource) -> Integers:
-    # More noise than asked for is private as well.
-    return rounded_gaussian(max(deviation, SMALLEST_SCALE), shape, source)

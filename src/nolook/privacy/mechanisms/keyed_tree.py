@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nolook.errors import ParameterError
-from nolook.privacy.mechanisms._exact import quotient_up
+from nolook.privacy.budgets import too_small
+from nolook.privacy.mechanisms._exact import noise_scale
 from nolook.privacy.mechanisms.binary_tree import tree_sensitivity
 from nolook.privacy.noise import (
     LARGEST_INT64_SCALE,
-    SMALLEST_SCALE,
     KeyedSource,
     discrete_laplace,
 )
@@ -161,11 +161,9 @@ def keyed_tree_laplace_at(
 
 
 def _scale(sensitivity: int, epsilon: float) -> float:
-    scale = max(quotient_up(sensitivity, epsilon, "epsilon"), SMALLEST_SCALE)
+    scale = noise_scale(sensitivity, epsilon, "epsilon")
     if scale > LARGEST_INT64_SCALE:
-        raise ParameterError(
-            f"epsilon is {epsilon!r}; expected a larger one (its noise would exceed any table)"
-        )
+        raise too_small(epsilon)
     return scale
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from nolook.privacy.mechanisms._exact import Integers, add_exactly, quotient_up
-from nolook.privacy.noise import SMALLEST_SCALE, ByteSource, discrete_laplace
+from nolook.privacy.mechanisms._exact import Integers, add_exactly, noise_scale
+from nolook.privacy.noise import ByteSource, discrete_laplace
 
 __all__ = ["laplace_release"]
 
@@ -40,6 +40,5 @@ def laplace_release(
     ParameterError
         If a parameter is out of range, or the scale exceeds 2**70 grid units.
     """
-    # More noise than asked for is private as well.
-    scale = max(quotient_up(sensitivity, epsilon, "epsilon"), SMALLEST_SCALE)
+    scale = noise_scale(sensitivity, epsilon, "epsilon")
     return add_exactly(values, discrete_laplace(scale, values.shape, source))

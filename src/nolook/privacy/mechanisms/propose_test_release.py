@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
-import numpy as np
-
-from nolook._validation import check_delta, check_epsilon
+from nolook._validation import check_delta
 from nolook.errors import ParameterError
-from nolook.privacy.noise import LARGEST_SCALE, SMALLEST_SCALE, ByteSource, discrete_laplace
+from nolook.privacy.mechanisms._exact import noise_scale
+from nolook.privacy.noise import LARGEST_SCALE, ByteSource, discrete_laplace
 
 __all__ = ["distance_scale", "passes_test", "passing_threshold"]
 
@@ -35,10 +34,10 @@ def distance_scale(epsilon: float) -> float:
     ParameterError
         If no noise is large enough.
     """
-    exact = _UP.divide(Decimal(1), Decimal(check_epsilon(epsilon)))
-    if exact >= LARGEST_SCALE:
+    scale = noise_scale(1, epsilon, "epsilon")
+    if scale > LARGEST_SCALE:
         raise ParameterError(f"epsilon is {epsilon!r}; expected more than 2**-70")
-    return max(float(np.nextafter(float(exact), np.inf)), SMALLEST_SCALE)
+    return scale
 
 
 def passing_threshold(epsilon: float, delta: float) -> int:
