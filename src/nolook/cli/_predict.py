@@ -9,7 +9,6 @@ import typer
 
 from nolook.errors import ParameterError
 from nolook.report.files import check_outputs, one_line
-from nolook.report.methods import recipe_of
 
 __all__ = ["predict"]
 
@@ -33,4 +32,4 @@ def predict(
         raise ParameterError(
             f"{one_line(model)} is a distribution; expected a model (a file made by nolook fit)"
         )
-    write_predictions(fitted, read_table(table, **recipe_of(fitted)), output)
+    write_predictions(fitted, read_table(table, **fitted.recipe_), output)

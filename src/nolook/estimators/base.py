@@ -223,6 +223,8 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
     row_norm_ : float
         Bound on the norm of (1, x), x in standardised units, that rows are shrunk to; infinite
         where they are not.
+    failed_ : bool
+        Whether a private test failed, and the model is a constant instead.
     """
 
     coef_interval_: NDArray[np.float64] | None = None
@@ -232,6 +234,7 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
     rmse_: float | None = None
     rmse_interval_: NDArray[np.float64] | None = None
     row_norm_: float = math.inf
+    failed_: bool = False
 
     def __init__(
         self, epsilon: float = 1.0, delta: float = 1e-6, random_state: int | None = None
