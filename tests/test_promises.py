@@ -23,6 +23,8 @@ from nolook.privacy.noise import SeededSource
 from nolook.privacy.sampling import SAMPLING_UNIT
 from nolook.tables import table_from_arrays
 
+pytestmark = pytest.mark.slow
+
 
 def test_accuracy_on_real_tables(shared_data, monkeypatch):
     shared_data("README.md")
