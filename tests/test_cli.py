@@ -56,6 +56,7 @@ def test_version_and_help(tmp_path):
         assert done.err == ""
 
 
+@pytest.mark.wallclock
 def test_help_starts_about_as_fast_as_an_empty_typer_program(tmp_path):
     bare = (
         "import typer\nfrom typing import Annotated\napp = typer.Typer()\n"
@@ -316,6 +317,8 @@ INTERRUPT = (
     "import os, signal, nolook.estimators.linear as home\n"
     "ordinary = home.linear_model\n"
     "def interrupted(*args):\n"
+    # A program that a script starts in the background ignores it.
+    "    signal.signal(signal.SIGINT, signal.default_int_handler)\n"
     "    os.kill(os.getpid(), signal.SIGINT)\n"
     "    return ordinary(*args)\n"
     "home.linear_model = interrupted\n"

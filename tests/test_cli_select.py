@@ -12,8 +12,8 @@ import pytest
 
 import nolook
 import nolook.cli
+from nolook.estimators.catalogue import SELECTORS
 from nolook.privacy.guarantee import PrivacyGuarantee
-from nolook.report.selectors import SELECTORS
 from tests.report.command import Result, run, says, write_table
 from tests.report.pages import Page
 

@@ -109,6 +109,7 @@ def test_classes_of_the_library_have_the_law_of_all_subsets(scores, k, epsilon):
     assert by_class == pytest.approx(chances, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_canonical_lipschitz_has_the_exact_law():
     scores, k, epsilon = LAWS[0]
     counts = draws(canonical_lipschitz, scores, k, epsilon, 60_000, 1)

@@ -11,10 +11,10 @@ import pytest
 
 import nolook
 from nolook import ParameterError
+from nolook.estimators.catalogue import SELECTORS
 from nolook.report.html import render
+from nolook.report.origin import Origin
 from nolook.report.selection_html import render_selection
-from nolook.report.selectors import SELECTORS, selector_class
-from nolook.report.wording import why_not_private
 from tests.report.edited import load_text, refusal
 from tests.report.pages import Page
 from tests.report.test_html import NASTY
@@ -64,7 +64,7 @@ def parameters(pipeline):
 @pytest.mark.parametrize("names", [None, NAMES])
 def test_a_pipeline_comes_back_and_predicts_the_same(tmp_path, selector, names):
     regressor = nolook.BoostedAdaSSPRegressor(n_rounds=20)
-    pipeline = fitted(selector_class(selector)(k=2), regressor, names=names, split=0.25)
+    pipeline = fitted(SELECTORS[selector].load()(k=2), regressor, names=names, split=0.25)
     nolook.save(pipeline, tmp_path / "model.json")
     loaded = nolook.load(tmp_path / "model.json")
     assert type(loaded) is nolook.PrivatePipeline
@@ -257,7 +257,7 @@ def test_no_name_is_markup_on_any_page():
 )
 def test_the_page_blames_what_took_the_guarantee(make, expected):
     pipeline = fitted(make(), names=NAMES)
-    assert why_not_private(pipeline)[0] == expected
+    assert Origin.of_model(pipeline).why_not_private()[0] == expected
     page = Page(render(pipeline, table="t"))
     assert "NOT PRIVATE" in page.text
     assert f"Not private because of {expected}" in page.text

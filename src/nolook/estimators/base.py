@@ -14,6 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 from nolook._validation import check_delta, check_epsilon
 from nolook.errors import ParameterError
 from nolook.estimators._tables import prediction_rows, training_table
+from nolook.kernels.moments import squared_norms
+from nolook.kernels.row_products import row_products
 from nolook.privacy import accounting
 from nolook.privacy.budgets import too_small, with_room
 from nolook.privacy.guarantee import Budget
@@ -258,13 +260,14 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         rows = prediction_rows(self, X)
         scaling = self.scaling_
         clipped = rows.clip(scaling.low[:-1], scaling.high[:-1])
-        labels: NDArray[np.float64] = self.intercept_ + clipped @ self.coef_
+        labels = self.intercept_ + row_products(clipped.T, self.coef_)
         if self.row_norm_ < math.inf:
             standard = (clipped - scaling.center[:-1]) / scaling.scale[:-1]
-            norms = np.hypot(1.0, np.linalg.norm(standard, axis=1))
+            norms = np.hypot(1.0, np.sqrt(squared_norms(standard.T)))
             center = scaling.center[-1]
             labels = center + np.minimum(1.0, self.row_norm_ / norms) * (labels - center)
-        return labels.clip(*self.label_range_)
+        predicted: NDArray[np.float64] = labels.clip(*self.label_range_)
+        return predicted
 
     def _store_model(self, scaling: Scaling, theta: NDArray[np.float64]) -> None:
         """Keep a standardised model and the scaling it is in."""
