@@ -295,7 +295,7 @@ def test_a_progress_bar_is_drawn_on_a_terminal(people, tmp_path):
         drawn = _read_terminal(leader)
         process.communicate(timeout=60)
     assert process.returncode == 0
-    assert "intervals" in drawn  # the last step, drawn when the bar ends
+    assert "results" in drawn  # the last step, drawn when the bar ends
     assert "%" in drawn
     assert not says(drawn, 4000)
 
