@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from nolook._numerics import undisturbed
 from nolook._validation import check_delta, check_epsilon, check_random_state
 from nolook.errors import ParameterError
 from nolook.estimators._tables import prediction_rows
@@ -194,11 +195,12 @@ def spending(
             "relation is 'replace' for a table that may leave rows out for missing values, so that "
             "their number is private; expected 'add-remove' (or missing='error')"
         )
-    require(ledger, guarantee)
-    step("missing values")
-    table.check_complete()
-    with charge(ledger, guarantee, description):
-        yield
+    with undisturbed():
+        require(ledger, guarantee)
+        step("missing values")
+        table.check_complete()
+        with charge(ledger, guarantee, description):
+            yield
 
 
 def progress_steps(progress: Progress | None, total: int) -> Callable[[str], None]:

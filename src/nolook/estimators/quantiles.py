@@ -138,8 +138,8 @@ def quantiles(
             step(name)
             column = (batch[j] for batch in table.batches())
             found.append(release_ecdf(column, points[j], plan, "l2", source))
-    values = np.array([one.ppf(shares) for one in found])
-    errors = np.array([one.ppf_error(shares) for one in found])
+        values = np.array([one.ppf(shares) for one in found])
+        errors = np.array([one.ppf_error(shares) for one in found])
     return Quantiles(table.column_names, shares, values, errors, guarantee)
 
 

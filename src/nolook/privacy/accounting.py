@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
 from scipy.special import erfcx, ndtr
 
 from nolook.errors import ParameterError
@@ -252,6 +253,7 @@ def _basic_delta(events: Sequence[Event], epsilon: float) -> float:
 
 
 @lru_cache(maxsize=64)
+@np.errstate(all="ignore")  # the library's numbers underflow
 def _distribution_delta(events: tuple[Event, ...], epsilon: float) -> float:
     """Compose pessimistic privacy-loss distributions (dp-accounting); 1 if they reach too far."""
     sampled = [event for event in events if isinstance(event, SampledGaussianEvent)]
