@@ -36,12 +36,13 @@ from nolook.algorithms.rows_bound import rows_margin
 from nolook.algorithms.scaling import ROUNDS, Scaling, find_scaling, scaling_events
 from nolook.algorithms.tukey_models import models_needed
 from nolook.errors import ParameterError
-from nolook.kernels.block_models import add_block_moments, block_models, least_squares_models
+from nolook.kernels.block_models import block_models, least_squares_models
 from nolook.kernels.moments import UNIT, integer_rows
 from nolook.privacy.accounting import gaussian_mu
 from nolook.privacy.guarantee import ApproximateEvent, Budget, Event, PureEvent
 from nolook.privacy.mechanisms.tukey_depth import TukeyRule
 from nolook.privacy.noise import ByteSource, uniform_integers
+from nolook.statistics.block_moments import BlockMoments
 from nolook.tables import Table
 
 __all__ = [
@@ -314,14 +315,14 @@ def fit_models(
     if basis.scaling.limit == math.inf:
         return _fit_raw(table, m, source)
     scaling = basis.scaling
-    sums = np.zeros((m, table.n_columns + 1, table.n_columns + 1))
+    sums = BlockMoments(m, table.n_columns, math.floor(scaling.limit * UNIT))
     for batch in table.batches():
         rows = integer_rows(batch, scaling.center, scaling.scale, scaling.limit)
-        add_block_moments(sums, rows, uniform_integers(m, rows.shape[1], source))
+        sums.update(rows, uniform_integers(m, rows.shape[1], source))
     # Rows are in steps of 1/UNIT, but for their constant 1.
     steps = np.full(len(basis.matrix), 1.0 / UNIT)
     steps[0] = 1.0
-    return block_models(sums, steps[:, None] * basis.matrix) / UNIT
+    return block_models(sums.value, steps[:, None] * basis.matrix) / UNIT
 
 
 def _fit_raw(table: Table, m: int, source: ByteSource) -> Matrix:
