@@ -70,6 +70,6 @@ class BlockMoments:
         and `low` are doubles, and one rounding adds them.
         """
         self._carry()
-        total: NDArray[np.float64] = self._high * float(_LOW)
+        total: NDArray[np.float64] = self._high * np.float64(_LOW)
         total += self._low
         return total
