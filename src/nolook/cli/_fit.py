@@ -32,6 +32,7 @@ from nolook.cli._options import (
 )
 from nolook.cli._release import console, fit_table, main_output
 from nolook.errors import ParameterError
+from nolook.privacy.guarantee import DEFAULT_DELTA
 from nolook.report.methods import METHODS, check_method, estimator_class, method_parameters
 from nolook.report.selectors import (
     DEFAULT_SELECTOR,
@@ -51,7 +52,7 @@ def fit(  # noqa: PLR0917 -- Typer gives every option by name
     table: TableArgument,
     target: TargetOption,
     epsilon: EpsilonOption,
-    delta: DeltaOption,
+    delta: DeltaOption = DEFAULT_DELTA,
     features: FeaturesOption = None,
     categories: CategoriesOption = None,
     missing: MissingOption = None,

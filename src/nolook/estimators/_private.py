@@ -17,7 +17,7 @@ from nolook._validation import check_delta, check_epsilon, check_random_state
 from nolook.errors import ParameterError
 from nolook.estimators._tables import prediction_rows
 from nolook.privacy import accounting
-from nolook.privacy.guarantee import Budget, Event, PrivacyGuarantee
+from nolook.privacy.guarantee import DEFAULT_DELTA, Budget, Event, PrivacyGuarantee
 from nolook.privacy.ledger import Ledger, charge, require
 from nolook.tables import Table
 
@@ -50,7 +50,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
     def __init__(
         self,
         epsilon: float = 1.0,
-        delta: float = 1e-6,
+        delta: float = DEFAULT_DELTA,
         random_state: int | None = None,
     ) -> None:
         self.epsilon = epsilon

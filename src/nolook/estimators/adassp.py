@@ -32,6 +32,7 @@ from nolook.estimators._private import (
 )
 from nolook.estimators._tables import training_table
 from nolook.kernels.moments import UNIT
+from nolook.privacy.guarantee import DEFAULT_DELTA
 from nolook.privacy.ledger import Ledger
 from nolook.privacy.noise import ByteSource, byte_source
 
@@ -110,7 +111,7 @@ class AdaSSPRegressor(PrivateRegressor):
     def __init__(
         self,
         epsilon: float = 1.0,
-        delta: float = 1e-6,
+        delta: float = DEFAULT_DELTA,
         bound_X: float | None = None,
         bound_y: float | None = None,
         bounds: str = "private",

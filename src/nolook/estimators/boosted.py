@@ -19,6 +19,7 @@ from nolook.estimators._private import (
     spending,
 )
 from nolook.estimators._tables import training_table
+from nolook.privacy.guarantee import DEFAULT_DELTA
 from nolook.privacy.ledger import Ledger
 from nolook.privacy.noise import byte_source
 
@@ -98,7 +99,7 @@ class BoostedAdaSSPRegressor(PrivateRegressor):
     def __init__(
         self,
         epsilon: float = 1.0,
-        delta: float = 1e-6,
+        delta: float = DEFAULT_DELTA,
         n_rounds: int = 100,
         scaling: str = "private",
         random_state: int | None = None,

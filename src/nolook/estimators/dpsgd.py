@@ -17,6 +17,7 @@ from nolook.estimators._private import (
 )
 from nolook.estimators._tables import training_table
 from nolook.privacy import accounting
+from nolook.privacy.guarantee import DEFAULT_DELTA
 from nolook.privacy.ledger import Ledger
 from nolook.privacy.noise import byte_source
 
@@ -86,7 +87,7 @@ class DPSGDRegressor(PrivateRegressor):
     def __init__(
         self,
         epsilon: float = 1.0,
-        delta: float = 1e-6,
+        delta: float = DEFAULT_DELTA,
         n_steps: int = 200,
         random_state: int | None = None,
     ) -> None:

@@ -22,6 +22,7 @@ from nolook.estimators._private import (
 from nolook.estimators._selector import PrivateSelector, check_selected
 from nolook.estimators._tables import prediction_rows, training_table
 from nolook.privacy import accounting
+from nolook.privacy.guarantee import DEFAULT_DELTA
 
 if TYPE_CHECKING:
     from nolook.privacy.guarantee import PrivacyGuarantee
@@ -76,7 +77,7 @@ class PrivatePipeline(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         selector: PrivateSelector,
         regressor: PrivateRegressor,
         epsilon: float = 1.0,
-        delta: float = 1e-6,
+        delta: float = DEFAULT_DELTA,
         split: float = 0.2,
     ) -> None:
         self.selector = selector

@@ -23,7 +23,7 @@ from nolook.algorithms.screening import (
 from nolook.algorithms.selection_plan import SelectionPlan, selection_plan
 from nolook.errors import ParameterError
 from nolook.estimators._selector import PrivateSelector
-from nolook.privacy.guarantee import Budget
+from nolook.privacy.guarantee import DEFAULT_DELTA, Budget
 from nolook.privacy.noise import ByteSource
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ class SISSelector(PrivateSelector):
         self,
         k: int | str = 5,
         epsilon: float = 1.0,
-        delta: float = 1e-6,
+        delta: float = DEFAULT_DELTA,
         score: str = "kendall",
         top_k: str = "peeling",
         ranges: tuple[ArrayLike, ArrayLike] | str | None = None,

@@ -35,6 +35,7 @@ from nolook.estimators._private import (
 )
 from nolook.estimators._tables import training_table
 from nolook.privacy import accounting
+from nolook.privacy.guarantee import DEFAULT_DELTA
 from nolook.privacy.ledger import Ledger
 from nolook.privacy.mechanisms.tukey_depth import tukey_release
 from nolook.privacy.noise import ByteSource, byte_source
@@ -130,7 +131,7 @@ class TukeyRegressor(PrivateRegressor):
     def __init__(
         self,
         epsilon: float = 1.0,
-        delta: float = 1e-6,
+        delta: float = DEFAULT_DELTA,
         n_models: int | str = "auto",
         basis: str = "private-whitening",
         guarantee: str = "record",
