@@ -14,6 +14,7 @@ import pytest
 
 import nolook
 import nolook.cli
+from nolook.privacy.guarantee import DEFAULT_DELTA
 from tests.report.command import BUDGET, Result, columns, run, run_patched, says, write_table
 
 HEAVY = {"dp_accounting", "numba", "numpy", "pandas", "polars", "pyarrow", "scipy", "sklearn"}
@@ -54,6 +55,14 @@ def test_version_and_help(tmp_path):
         assert done.status == 0
         assert "Usage: nolook" in done.out
         assert done.err == ""
+
+
+def test_delta_has_the_same_default_as_in_python(people, cli):
+    assert "1e-06" in cli("fit", "--help").out
+    words = ("fit", people, "--target", "income", "--epsilon", "1", "--quiet")
+    assert cli(*words, "--output", "a.model.json").status == 0
+    model = nolook.load("a.model.json")
+    assert model.privacy_.delta == nolook.LinearRegression().delta == DEFAULT_DELTA
 
 
 @pytest.mark.wallclock

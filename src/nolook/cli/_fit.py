@@ -38,6 +38,7 @@ from nolook.estimators.catalogue import (
     check_method,
     method_parameters,
 )
+from nolook.privacy.guarantee import DEFAULT_DELTA
 
 __all__ = ["fit"]
 
@@ -55,7 +56,7 @@ def fit(  # noqa: PLR0917 -- Typer gives every option by name
     table: TableArgument,
     target: TargetOption,
     epsilon: EpsilonOption,
-    delta: DeltaOption,
+    delta: DeltaOption = DEFAULT_DELTA,
     features: FeaturesOption = None,
     categories: CategoriesOption = None,
     missing: MissingOption = None,

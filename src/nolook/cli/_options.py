@@ -63,7 +63,7 @@ EpsilonOption = Annotated[
     float, typer.Option("--epsilon", help="Privacy loss, above 0; smaller protects more.")
 ]
 DeltaOption = Annotated[
-    float, typer.Option("--delta", help="Chance left for a larger loss, for example 1e-6.")
+    float, typer.Option("--delta", help="Chance left for a larger loss; well below 1 / rows.")
 ]
 FeaturesOption = Annotated[
     str | None,

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from nolook._numerics import undisturbed
 from nolook._validation import check_delta, check_epsilon
 from nolook.errors import ParameterError
 from nolook.estimators._tables import prediction_rows, training_table
@@ -18,7 +19,7 @@ from nolook.kernels.moments import squared_norms
 from nolook.kernels.row_products import row_products
 from nolook.privacy import accounting
 from nolook.privacy.budgets import too_small, with_room
-from nolook.privacy.guarantee import Budget
+from nolook.privacy.guarantee import DEFAULT_DELTA, Budget
 from nolook.privacy.ledger import Ledger, charge, require
 from nolook.privacy.noise import byte_source
 from nolook.privacy.release import Plan, Step
@@ -99,12 +100,13 @@ def make_release(
         )
     require(ledger, guarantee)
     step = _counted_steps(progress, plan.release.steps + 2)
-    step("missing values")
-    rows.check_complete()
-    with charge(ledger, guarantee, purpose):
-        released = plan.release.run(rows, byte_source(plan.random_state), step)
-    step("results")
-    return store(released)
+    with undisturbed():
+        step("missing values")
+        rows.check_complete()
+        with charge(ledger, guarantee, purpose):
+            released = plan.release.run(rows, byte_source(plan.random_state), step)
+        step("results")
+        return store(released)
 
 
 def _counted_steps(progress: Progress | None, total: int) -> Step:
@@ -189,9 +191,12 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
     def _fit(self, X: object, y: object, ledger: Ledger | None, progress: Progress | None) -> Self:
         plan = self.plan()
         require(ledger, plan.guarantee)
-        rows = self._rows(X, y)
-        self._check_rows(rows)
-        make_release(plan, rows, self._purpose, ledger=ledger, progress=progress, store=self._store)
+        with undisturbed():
+            rows = self._rows(X, y)
+            self._check_rows(rows)
+            make_release(
+                plan, rows, self._purpose, ledger=ledger, progress=progress, store=self._store
+            )
         self.privacy_ = plan.guarantee
         return self
 
@@ -239,7 +244,7 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
     failed_: bool = False
 
     def __init__(
-        self, epsilon: float = 1.0, delta: float = 1e-6, random_state: int | None = None
+        self, epsilon: float = 1.0, delta: float = DEFAULT_DELTA, random_state: int | None = None
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta

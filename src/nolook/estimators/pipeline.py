@@ -18,6 +18,7 @@ from nolook.estimators._tables import prediction_rows
 from nolook.estimators.base import PrivateEstimator, PrivateRegressor, check_budget
 from nolook.privacy import accounting
 from nolook.privacy.budgets import with_room
+from nolook.privacy.guarantee import DEFAULT_DELTA
 from nolook.privacy.release import Plan, Step
 from nolook.tables import Table
 
@@ -122,7 +123,7 @@ class PrivatePipeline(PrivateRegressor):
         selector: PrivateSelector,
         regressor: PrivateRegressor,
         epsilon: float = 1.0,
-        delta: float = 1e-6,
+        delta: float = DEFAULT_DELTA,
         split: float = 0.2,
     ) -> None:
         super().__init__(epsilon, delta)
