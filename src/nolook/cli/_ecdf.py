@@ -16,6 +16,7 @@ from nolook.cli._options import (
     LedgerOption,
     LogGridOption,
     MissingNumbersOption,
+    MultilineOption,
     QuietOption,
     RandomStateOption,
     RelationOption,
@@ -43,6 +44,7 @@ def ecdf(  # noqa: PLR0917 -- Typer gives every option by name
     linear_grid: GridOption = None,
     log_grid: LogGridOption = None,
     missing: MissingNumbersOption = None,
+    multiline: MultilineOption = False,
     relation: RelationOption = "add-remove",
     smoothing: SmoothingOption = "l2",
     output: Annotated[
@@ -68,7 +70,8 @@ def ecdf(  # noqa: PLR0917 -- Typer gives every option by name
 
     fitted = nolook.ECDF(epsilon, thresholds, delta, neighbours, smoother, random_state)
     with releasing(ledger, quiet=quiet) as around:
-        fitted.fit(nolook.read_table(table, features=[column], missing=policy), **around)
+        read = nolook.read_table(table, features=[column], missing=policy, multiline=multiline)
+        fitted.fit(read, **around)
     nolook.save(fitted, file)
     from nolook.report.findings import ecdf_findings
 

@@ -21,6 +21,13 @@ def predict(
         Path, typer.Argument(metavar="TABLE", help="A table with the model's columns.")
     ],
     output: Annotated[Path, typer.Option(metavar="FILE", help="The Parquet file to write.")],
+    multiline: Annotated[
+        bool,
+        typer.Option(
+            "--multiline",
+            help="For CSV: a line break in quotes is part of its cell; by default as in the fit.",
+        ),
+    ] = False,
 ) -> None:
     """Predict the label of each row of a table; writes the column `prediction`."""
     check_outputs([("--output", output)], inputs=(model, table))
@@ -31,4 +38,7 @@ def predict(
         raise ParameterError(
             f"{one_line(model)} is a distribution; expected a model (a file made by nolook fit)"
         )
-    write_predictions(fitted, nolook.read_table(table, **recipe_of(fitted)), output)
+    recipe = recipe_of(fitted)
+    if multiline:
+        recipe = recipe | {"multiline": True}
+    write_predictions(fitted, nolook.read_table(table, **recipe), output)

@@ -14,6 +14,7 @@ from nolook.cli._options import (
     EpsilonOption,
     LedgerOption,
     MissingNumbersOption,
+    MultilineOption,
     QuietOption,
     RandomStateOption,
     ReportOption,
@@ -47,6 +48,7 @@ def quantiles(  # noqa: PLR0917 -- Typer gives every option by name
         ),
     ] = None,
     missing: MissingNumbersOption = None,
+    multiline: MultilineOption = False,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -67,7 +69,7 @@ def quantiles(  # noqa: PLR0917 -- Typer gives every option by name
     file = main_output(output, "quantiles.json", table=table, report=report, ledger=ledger)
 
     with releasing(ledger, quiet=quiet) as around:
-        read = nolook.read_table(table, features=names, missing=policy)
+        read = nolook.read_table(table, features=names, missing=policy, multiline=multiline)
         found = nolook.quantiles(
             read,
             wanted,
