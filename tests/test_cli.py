@@ -184,6 +184,24 @@ def test_a_csv_file_is_fitted_with_features(here, cli):
     assert (here / "people.model.json").exists()
 
 
+def test_quoted_line_breaks_are_read_when_asked_for_and_by_predictions(here, cli):
+    data = columns()
+    notes = ['"two\nlines"', '"one ""line"""'] * (len(data["age"]) // 2)
+    rows = zip(data["age"], notes, data["income"], strict=True)
+    lines = ["age,note,income", *(",".join(map(str, row)) for row in rows)]
+    (here / "notes.csv").write_text("\n".join(lines) + "\n")
+    words = ("fit", "notes.csv", "--target", "income", *BUDGET, "--features", "age")
+    assert "has a missing or infinite value" in cli(*words).err
+    assert cli(*words, "--multiline").status == 0
+    predict = ("predict", "notes.model.json", "notes.csv", "--output")
+    assert cli(*predict, "p.parquet").status == 0
+    assert pq.read_table(here / "p.parquet").num_rows == len(notes)
+    # A model of another table can be asked to read them as well.
+    assert cli(*words, "--missing", "drop-row").status == 0
+    assert cli(*predict, "q.parquet", "--multiline").status == 0
+    assert pq.read_table(here / "q.parquet").num_rows == len(notes)
+
+
 def test_many_columns_are_elided(here, cli):
     data = {f"x{i:02}": np.random.default_rng(i).normal(size=500) for i in range(30)}
     table = write_table(here / "wide.parquet", data)

@@ -21,6 +21,7 @@ from nolook.cli._options import (
     FeaturesOption,
     LedgerOption,
     MissingOption,
+    MultilineOption,
     QuietOption,
     RandomStateOption,
     ReportOption,
@@ -60,6 +61,7 @@ def fit(  # noqa: PLR0917 -- Typer gives every option by name
     features: FeaturesOption = None,
     categories: CategoriesOption = None,
     missing: MissingOption = None,
+    multiline: MultilineOption = False,
     method: Annotated[
         str, typer.Option(metavar="|".join(("auto", *METHODS)), help="How to fit.")
     ] = "auto",
@@ -99,7 +101,7 @@ def fit(  # noqa: PLR0917 -- Typer gives every option by name
     chosen = check_method(method, "--method")
     parameters = _method_parameters(chosen, bound_x, bound_y, on_failure)
     first = _selection(select, selector, split, random_state)
-    options = table_options(features, categories, missing)
+    options = table_options(features, categories, missing, multiline=multiline)
     model_file = main_output(output, "model.json", table=table, report=report, ledger=ledger)
 
     from nolook.estimators.pipeline import make_private_pipeline

@@ -14,6 +14,7 @@ from nolook.cli._options import (
     FeaturesOption,
     LedgerOption,
     MissingOption,
+    MultilineOption,
     QuietOption,
     RandomStateOption,
     ReportOption,
@@ -39,6 +40,7 @@ def select(  # noqa: PLR0917 -- Typer gives every option by name
     features: FeaturesOption = None,
     categories: CategoriesOption = None,
     missing: MissingOption = None,
+    multiline: MultilineOption = False,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -55,7 +57,7 @@ def select(  # noqa: PLR0917 -- Typer gives every option by name
     check_random_state(random_state, "--random-state")
     count = count_or_auto(k, "-k")
     name = check_choice("--selector", selector, SELECTORS)
-    options = table_options(features, categories, missing)
+    options = table_options(features, categories, missing, multiline=multiline)
     selection_file = main_output(
         output, "selection.json", table=table, report=report, ledger=ledger
     )

@@ -326,7 +326,8 @@ def _privacy(value: object) -> PrivacyGuarantee:
 
 def recipe_from(value: object, features: tuple[str, ...]) -> dict[str, Any]:
     """Return how to read a table, if it gives just these features."""
-    recipe = keys(value, frozenset({"features", "categories", "missing"}), "recipe")
+    required = frozenset({"features", "categories", "missing"})
+    recipe = keys(value, required, "recipe", optional=frozenset({"multiline"}))
     columns = names(recipe["features"], "recipe.features")
     levels = recipe["categories"]
     if not isinstance(levels, dict) or not levels.keys() <= set(columns):
@@ -335,6 +336,8 @@ def recipe_from(value: object, features: tuple[str, ...]) -> dict[str, Any]:
         names(known, f"recipe.categories of {column!r}")
     if recipe["missing"] not in _POLICIES:
         raise Broken(f"expected recipe.missing to be one of {', '.join(_POLICIES)}")
+    if not isinstance(recipe.get("multiline", False), bool):
+        raise Broken("expected recipe.multiline to be true or false")
     given = (Feature(column, levels.get(column)).names for column in columns)
     if tuple(name for several in given for name in several) != features:
         raise Broken("expected recipe to give just the features")
