@@ -36,7 +36,7 @@ def named(fault):
     return pytest.param(fault, marks=marks, id=fault.name)
 
 
-@pytest.mark.parametrize("fault", map(named, FAULTS))
+@pytest.mark.parametrize("fault", [named(fault) for fault in FAULTS])
 def test_the_audit_catches(fault):
     release = fault.release
     shown, of_one_table = fault.audit()
