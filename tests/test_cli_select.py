@@ -299,6 +299,7 @@ def test_what_exceeds_the_ledger_is_refused(here, cli):
     assert spent(here) == (0.0, [])
 
 
+@pytest.mark.slow
 def test_the_commands_work_in_a_process_of_their_own(here):
     done = run(*select("-k", "2"), cwd=here)
     assert done.status == 0, done.err

@@ -233,6 +233,7 @@ def test_classes_are_off_by_the_root_of_two_more_than_central_ones(monkeypatch):
     assert one[0].rows_variance == 2 * other[0].rows_variance
 
 
+@pytest.mark.slow
 def test_groups_are_off_by_the_root_of_two_more_than_central_ones(monkeypatch):
     values, labels = some_owners()
     counts = exact(CALIBRATION, values, labels)

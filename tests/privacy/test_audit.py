@@ -21,8 +21,24 @@ from tests.privacy.mechanisms import all_mechanisms
 CASES = catalogue()
 ESTIMATORS = [name for name, case in CASES.items() if hasattr(nolook, case.covers[0])]
 MECHANISMS = [name for name in CASES if name not in ESTIMATORS]
-# Half of the time of all quick audits.
-LONG = {"tukey-1d", "tukey-2d", "range-search", "DPSGDRegressor"}
+# Most of the time of all quick audits.
+LONG = {
+    "tukey-1d",
+    "tukey-2d",
+    "range-search",
+    "DPSGDRegressor",
+    "design-gram",
+    "lasso-votes",
+    "covariance-screening",
+    "kendall-selection",
+    "kendall-selection-on-a-sample",
+    "moments",
+    "moments-replace",
+    "propose-test-release",
+    "keyed-tree-of-4-at",
+    "rank-screening",
+    "canonical-lipschitz",
+}
 # A full audit takes some forty times as long.
 QUICK, QUICK_FITS = 5_000, 25
 # Of the claim, that a quick audit shows by draws: without laws nothing else shows a fault.

@@ -20,9 +20,23 @@ from tests.privacy.published_classes import published_law
 
 FAULTS = (*planted_noise.FAULTS, *planted_tukey.FAULTS, *planted_selection.FAULTS)
 RELEASES = list({fault.release: None for fault in FAULTS})
+# Half of the time of all.
+LONG = {
+    "overlapping classes",
+    "shuffled parts of equal size",
+    "grid taken from the data",
+    "published Tukey mechanism",
+    "choice 30 % too sharp",
+    "sensitivity of Kendall scores halved",
+}
 
 
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+def named(fault):
+    marks = [pytest.mark.slow] * (fault.name in LONG)
+    return pytest.param(fault, marks=marks, id=fault.name)
+
+
+@pytest.mark.parametrize("fault", [named(fault) for fault in FAULTS])
 def test_the_audit_catches(fault):
     release = fault.release
     shown, of_one_table = fault.audit()
