@@ -37,7 +37,8 @@ from nolook.privacy.mechanisms.binary_tree import (
 )
 from nolook.privacy.mechanisms.laplace import laplace_release
 from nolook.privacy.noise import ByteSource
-from nolook.statistics.cell_counts import cell_counts
+from nolook.statistics import fold
+from nolook.statistics.cell_counts import CellCounts
 
 if TYPE_CHECKING:
     from nolook.privacy.guarantee import Relation
@@ -135,7 +136,7 @@ def release_ecdf(
     """
     levels = (len(points) - 1).bit_length()
     cells = np.zeros(2**levels, dtype=np.int64)
-    cells[: len(points)] = cell_counts(values, points)
+    cells[: len(points)] = fold(CellCounts(points), values).value
     rows, rows_variance = np.array([cells.sum()]), 0.0
     if plan.rows is not None:
         rows = laplace_release(rows, 1, plan.rows.epsilon, source)

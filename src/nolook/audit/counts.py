@@ -16,11 +16,12 @@ from nolook.privacy.guarantee import Relation
 from nolook.privacy.mechanisms.binary_tree import tree_laplace, tree_sensitivity
 from nolook.privacy.mechanisms.laplace import laplace_release
 from nolook.privacy.noise import ByteSource
-from nolook.statistics.cell_counts import cell_counts, cell_counts_sensitivity
+from nolook.statistics import fold
+from nolook.statistics.cell_counts import CellCounts, cell_counts_sensitivity
 from nolook.statistics.group_sums import (
     GROUP_COUNTS_SENSITIVITY,
+    GroupSums,
     excess_sensitivities,
-    group_sums,
 )
 from nolook.tables import Table, table_from_arrays
 
@@ -151,7 +152,7 @@ def _moved_value(epsilon: float, runs: int, source: ByteSource) -> tuple[Vector,
     sensitivity = cell_counts_sensitivity("replace")
     both = []
     for value in (0.0, 1.0):
-        exact = cell_counts([np.array([value])], np.array([0.0, 1.0]))
+        exact = CellCounts(np.array([0.0, 1.0])).update(np.array([value])).value
         both.append(
             _outcomes(laplace_release(np.tile(exact, (runs, 1)), sensitivity, epsilon, source))
         )
@@ -170,7 +171,7 @@ def _group(epsilon: float, runs: int, source: ByteSource) -> tuple[Vector, Vecto
     record = np.array([0.25]), np.array([True])
     both = []
     for batches in ([record], []):
-        positives, _, excess = group_sums(batches, borders)
+        positives, _, excess = fold(GroupSums(borders), batches).value
         count = np.full(runs, positives[0])
         count = laplace_release(count, GROUP_COUNTS_SENSITIVITY, 0.6 * epsilon, source)
         total = laplace_release(np.full(runs, excess[0]), width, 0.4 * epsilon, source)

@@ -75,6 +75,28 @@ def cases(mu: float) -> tuple[Case, ...]:
                 _histograms([-3.0, 1e300, 1e-9]),
             ),
         ),
+        *_moment_cases(mu),
+        *_designs(mu),
+        *_kept_rows(mu),
+        case(
+            name="gaussian-tree",
+            neighbours="a value in the second of four cells",
+            covers=("tree_gaussian",),
+            draw=_trees(mu, "add-remove", [0, 0, 0, 0]),
+        ),
+        case(
+            name="gaussian-tree-replace",
+            neighbours="a value moved from the second of four cells to the last",
+            relation="replace",
+            covers=("tree_gaussian",),
+            draw=_trees(mu, "replace", [0, 0, 0, 1]),
+        ),
+    )
+
+
+def _moment_cases(mu: float) -> tuple[Case, ...]:
+    case = gaussian_case(mu)
+    return (
         case(
             name="moments",
             neighbours="a row of the largest norm more",
@@ -97,20 +119,6 @@ def cases(mu: float) -> tuple[Case, ...]:
                 _moments([1.0], UNIT**2),
                 _moments([-1.0], UNIT**2),
             ),
-        ),
-        *_designs(mu),
-        case(
-            name="gaussian-tree",
-            neighbours="a value in the second of four cells",
-            covers=("tree_gaussian",),
-            draw=_trees(mu, "add-remove", [0, 0, 0, 0]),
-        ),
-        case(
-            name="gaussian-tree-replace",
-            neighbours="a value moved from the second of four cells to the last",
-            relation="replace",
-            covers=("tree_gaussian",),
-            draw=_trees(mu, "replace", [0, 0, 0, 1]),
         ),
     )
 
@@ -143,6 +151,12 @@ def _designs(mu: float) -> tuple[Case, ...]:
                 _eigenvalue(_ONE_ROW),
             ),
         ),
+    )
+
+
+def _kept_rows(mu: float) -> tuple[Case, ...]:
+    case = gaussian_case(mu)
+    return (
         case(
             name="residual-products",
             neighbours="a row of the largest norm with a residual beyond the clipping",
