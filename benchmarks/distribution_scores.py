@@ -22,7 +22,7 @@ from nolook.algorithms.roc_curve import RocCurve, area
 from nolook.algorithms.tree_smoothing import smooth
 from nolook.privacy.mechanisms.binary_tree import tree_laplace
 from nolook.privacy.noise import SeededSource
-from nolook.statistics.cell_counts import cell_counts
+from nolook.statistics.cell_counts import CellCounts
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 TABLES = ("framingham", "bank_marketing", "diabetes_readmission")
@@ -74,7 +74,7 @@ def published_rates(table, epsilon, source):
     points = GRID.points()
     found = []
     for positive in (False, True):
-        cells = cell_counts([table.scores[table.positive == positive]], points)
+        cells = CellCounts(points).update(table.scores[table.positive == positive]).value
         noisy = tree_laplace(cells, epsilon / 2, "replace", source, published=True)
         top = max(1.0, float(noisy[-1]))
         counts = np.append(smooth(noisy.astype(float), top)[:-1], top)

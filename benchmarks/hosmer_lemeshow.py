@@ -21,8 +21,9 @@ from nolook.algorithms.hosmer_lemeshow import hosmer_lemeshow_plan, release_grou
 from nolook.privacy.mechanisms.binary_tree import tree_laplace
 from nolook.privacy.mechanisms.laplace import laplace_release
 from nolook.privacy.noise import SeededSource
-from nolook.statistics.cell_counts import cell_counts
-from nolook.statistics.group_sums import GROUP_UNIT, group_sums
+from nolook.statistics import fold
+from nolook.statistics.cell_counts import CellCounts
+from nolook.statistics.group_sums import GROUP_UNIT, GroupSums
 
 TABLES = {"bank_marketing": 6, "diabetes_readmission": 10}  # and the paper's figure
 EPSILONS = (0.05, 0.1, 0.2, 0.5, 1.0)
@@ -62,7 +63,7 @@ def published_statistic(O1, O0, E1, E0):
 def published(table, epsilon, source, tree_factor):
     """Return the statistic of Algorithm 2: everything released with noise of its own."""
     each = epsilon / (LEVELS + 9)
-    cells = cell_counts([table.scores], POINTS)
+    cells = CellCounts(POINTS).update(table.scores).value
     # The tree has (L + 1) epsilon' for itself, with the scale (L + 1) over that.
     tree_epsilon = each * (LEVELS + 1) / tree_factor
     noisy = tree_laplace(cells, tree_epsilon, "add-remove", source, published=True)
@@ -70,7 +71,7 @@ def published(table, epsilon, source, tree_factor):
     place = np.searchsorted(np.maximum.accumulate(noisy), wanted)
     borders = np.concatenate([[0.0], POINTS[np.minimum(place, len(POINTS) - 1)], [1.0]])
     groups = np.unique(borders)
-    positives, negatives, excess = group_sums(table.rows(), groups)
+    positives, negatives, excess = fold(GroupSums(groups), table.rows()).value
     expected = groups[:-1] * (positives + negatives) + excess / GROUP_UNIT
     exact = np.stack([positives, negatives, expected, positives + negatives - expected])
     released = np.zeros((4, GROUPS))
