@@ -106,4 +106,4 @@ lock: $(READY) ## Renew requirements.txt and requirements-flower.txt
 clean: ## Remove what was made, the environment too
 	@rm -rf $(VENV) $(FLOWER) build dist demo docs/_build docs/gallery
 	@rm -rf .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
-	@find src tests scripts benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+	@find src papers tests scripts benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

@@ -8,15 +8,18 @@ from pathlib import Path
 import pytest
 
 import nolook
+from tests.conftest import ROOT
 
 LONGEST_MODULE = 400
 LONGEST_FUNCTION = 45  # lines of code, the docstring apart
 
-MODULES = sorted(Path(nolook.__file__).parent.rglob("*.py"))
+ROOMS = (Path(nolook.__file__).parent, ROOT / "papers")
+MODULES = sorted(path for room in ROOMS for path in room.rglob("*.py"))
 
 
 def name_of(path: Path) -> str:
-    return path.relative_to(Path(nolook.__file__).parent).as_posix()
+    (room,) = (room for room in ROOMS if path.is_relative_to(room))
+    return path.relative_to(room.parent).as_posix()
 
 
 def code_lines(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:

@@ -237,13 +237,9 @@ def test_the_number_of_models_comes_from_the_budget_and_the_rows():
     assert 30 <= few <= 60
 
 
-@pytest.mark.parametrize("penalty", [0.1, "raw"])
-def test_a_large_budget_chooses_the_features_voted_for(penalty):
-    X, y = data(5000)
-    selector = nolook.LassoSelector(2, 50.0, 50, penalty, random_state=0).fit(X, y)
-    # As published the units decide: a narrow column's coefficient is below the penalty of 1.
-    assert 2 in selector.order_
-    assert (0 in selector.order_) == (penalty == 0.1)
+def test_a_large_budget_chooses_the_features_voted_for():
+    selector = nolook.LassoSelector(2, 50.0, 50, random_state=0).fit(*data(5000))
+    assert set(selector.order_) == {0, 2}
     np.testing.assert_array_equal(np.flatnonzero(selector.support_), np.sort(selector.order_))
 
 
@@ -252,7 +248,7 @@ def test_a_large_budget_chooses_the_features_voted_for(penalty):
     [
         ("n_models", 0), ("n_models", -3), ("n_models", 2.5), ("n_models", "all"),
         ("n_models", MOST_MODELS + 1), ("n_models", True),
-        ("penalty", 0.0), ("penalty", 1.0), ("penalty", -1.0), ("penalty", "scaled"),
+        ("penalty", 0.0), ("penalty", 1.0), ("penalty", -1.0), ("penalty", "raw"),
         ("penalty", math.nan), ("penalty", None),
     ],
 )  # fmt: skip

@@ -25,7 +25,6 @@ def data(rows=20_000, seed=0):
         lambda *args: nolook.AdaSSPRegressor(*args, bound_X=10.0, bound_y=3.0),
         nolook.BoostedAdaSSPRegressor,
         lambda *args: nolook.BoostedAdaSSPRegressor(*args, n_rounds=7),
-        lambda *args: nolook.BoostedAdaSSPRegressor(*args, scaling="none"),
     ],
 )
 @pytest.mark.parametrize(("epsilon", "delta"), [(math.log(3), 1e-5), (0.1, 1e-8), (8.0, 1e-6)])
@@ -106,8 +105,6 @@ def test_bounds_are_the_unit_of_the_noise():
         ({"bound_y": 1.0}, "bound_X"),
         ({"bound_X": 0.0, "bound_y": 1.0}, "bound_X"),
         ({"bound_X": 1.0, "bound_y": math.inf}, "bound_y"),
-        ({"bounds": "public"}, "bounds"),
-        ({"bounds": "oracle", "bound_X": 1.0, "bound_y": 1.0}, "bounds"),
     ],
 )
 def test_bounds_that_make_no_sense_are_refused(parameters, named):
@@ -123,59 +120,19 @@ def test_bounds_that_make_no_sense_are_refused(parameters, named):
         ({"n_rounds": 2.0}, "n_rounds"),
         ({"n_rounds": 10**6}, "n_rounds"),
         ({"n_rounds": True}, "n_rounds"),
-        ({"scaling": "auto"}, "scaling"),
     ],
 )
-def test_rounds_and_scaling_that_make_no_sense_are_refused(parameters, named):
+def test_rounds_that_make_no_sense_are_refused(parameters, named):
     with pytest.raises(nolook.ParameterError, match=f"^{named} is") as caught:
         nolook.BoostedAdaSSPRegressor(**parameters).fit(*data(20))
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("rows", [0, 1, 500])
-def test_norms_read_off_the_table_are_not_private(rows, tmp_path):
-    X, y = data(rows)
-    model = nolook.AdaSSPRegressor(bounds="oracle").fit(X, y)
-    assert not model.privacy_.private
-    assert model.privacy_.in_words().startswith("NOT PRIVATE")
-    assert np.isfinite([*model.coef_, model.intercept_, *model.label_range_]).all()
-    if rows:
-        assert model.label_range_[1] == np.abs(y).max()
-    with nolook.Ledger.create(tmp_path / "a.ledger", nolook.Budget(9.0, 0.1), name="a") as ledger:
-        with pytest.raises(nolook.ParameterError):
-            nolook.AdaSSPRegressor(bounds="oracle").fit(X, y, ledger=ledger)
-        assert ledger.history() == ()
-
-
-def test_the_oracle_is_the_public_run_with_the_tables_norms():
-    X, y = data(500)
-    oracle = nolook.AdaSSPRegressor(bounds="oracle", random_state=0).fit(X, y)
-    bounds = {"bound_X": oracle.scaling_.scale[0], "bound_y": oracle.scaling_.scale[-1]}
-    assert bounds["bound_X"] == pytest.approx(np.linalg.norm(X, axis=1).max())
-    public = nolook.AdaSSPRegressor(random_state=0, **bounds).fit(X, y)
-    np.testing.assert_array_equal(oracle.coef_, public.coef_)
-    assert not public.privacy_.private  # seeded
-
-
-def test_the_published_setting_fits_rows_and_labels_of_norm_one():
-    X, y = data()
-    X, y = (X - 5) / [1.0, 20.0, 1e-3] / 3, (y - y.mean()) / 10
-    model = nolook.BoostedAdaSSPRegressor(1.0, 1e-6, scaling="none", random_state=0).fit(X, y)
-    assert model.score(X, y) > 0.8
-    assert model.row_norm_ == 1.0
-    assert model.label_range_ == (-math.inf, math.inf)
-    assert len(model.privacy_.mechanisms) == 3
-
-
 @pytest.mark.parametrize("cell", [1e300, -1.7e308, 5e-324, 0.0])
-@pytest.mark.parametrize(
-    "parameters", [{"scaling": "none"}, {"bound_X": 1.0, "bound_y": 1.0}, {"bounds": "oracle"}]
-)
-def test_extreme_cells_without_private_scales_get_an_ordinary_answer(cell, parameters):
-    kind = nolook.BoostedAdaSSPRegressor if "scaling" in parameters else nolook.AdaSSPRegressor
+def test_extreme_cells_within_public_bounds_get_an_ordinary_answer(cell):
     X, y = data(300)
     X[:, 1] = cell
     for label in (y, X[:, 1]):
-        model = kind(random_state=0, **parameters).fit(X, label)
+        model = nolook.AdaSSPRegressor(bound_X=1.0, bound_y=1.0, random_state=0).fit(X, label)
         assert np.isfinite([*model.coef_, model.intercept_]).all()
         assert np.isfinite(model.predict(np.zeros((1, 3)))).all()

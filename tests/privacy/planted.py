@@ -101,6 +101,17 @@ class Fault:
             return self.release.audit(), self.release.control()
 
 
+def check_that_the_audit_catches(fault: Fault) -> None:
+    """Assert that the audit shows the fault to break the claim, and the right code to keep it."""
+    release = fault.release
+    shown, of_one_table = fault.audit()
+    assert release.claim < shown <= fault.truth
+    # It is the row that does it, and not the way of counting.
+    assert of_one_table < release.claim / 2
+    right = audit_of_the_right_code(release)
+    assert release.power * release.claim <= right <= release.claim
+
+
 def rows_that_differ(first: np.ndarray, second: np.ndarray) -> int:
     """Count the rows that must be added to one table, removed or replaced to get the other."""
     if len(first) == len(second):

@@ -7,19 +7,15 @@ from concurrent.futures import Future
 
 import numpy as np
 import pytest
-from scipy.special import gammaln
 from scipy.stats import kendalltau
 
 import nolook
 from nolook.algorithms import screening, sublasso
-from nolook.audit.laws import canonical_law
 from nolook.kernels import block_lasso
-from nolook.privacy.mechanisms import top_k
 from nolook.privacy.noise import uniform_integers
 from nolook.statistics.kendall import KENDALL_UNIT
 from nolook.tables import table_from_arrays
 from tests.privacy.planted import Fault, Release, choices, halved
-from tests.privacy.published_classes import published_law
 
 
 def as_table(rows):
@@ -78,89 +74,6 @@ def tau_b_scores(table):
     ]
     whole = np.floor(KENDALL_UNIT * np.array(scores)).astype(np.int64)
     return screening.Scores(whole, screening.kendall_sensitivity(0))
-
-
-# --- screening by covariances --------------------------------------------------------------------
-
-# The label and the first feature are within a tenth of their range and alike; three features have
-# nothing to do with them. One row reaches the end of the first feature's range, and the label's.
-_BITS = (np.arange(400)[:, None] >> np.array([0, 1, 2, 3, 0])) & 1
-COMMON = np.concatenate([0.1 * _BITS, [[1.0, 0.05, 0.05, 0.05, 1.0]]])
-
-
-def screened(rows, draws, source):
-    def scored(table):
-        return screening.covariance_scores(table, np.zeros(5), np.ones(5))
-
-    return first_chosen(rows, scored, 2.0, draws, source)
-
-
-SCREENED = Release("choice by covariances", (COMMON[:-1], COMMON), screened, 2.0, 4_000, 0.05)
-
-# --- sets of features at once --------------------------------------------------------------------
-
-K = 4
-# Scores of two tables, one row apart: none differs by more than the sensitivity.
-SENSITIVITY = 1.0 + 1e-5
-NEAR_TIES = 1e-6 * np.array([4, 2, 0, 3, 1])
-BEFORE = np.array([3.0, 2.0, 2.0, 4.0, 4.0]) + NEAR_TIES
-AFTER = np.array([2.0, 3.0, 3.0, 3.0, 5.0]) - NEAR_TIES
-
-
-def sets_of(scores, draws, source):
-    """Draw sets of K features."""
-    return [
-        tuple(top_k.canonical_lipschitz(scores, K, SENSITIVITY, 1.0, source).tolist())
-        for _ in range(draws)
-    ]
-
-
-def chosen_set(row, draws, source):
-    """Choose K features; the scores are the exact log ratios of our law and of the paper's."""
-    sets = sets_of(row[0], draws, source)
-    laws = [
-        [law(list(scores), K, 1.0) for scores in (BEFORE, AFTER)]
-        for law in (canonical_law, published_law)
-    ]
-    return [
-        np.array([math.log(here[chosen] / there[chosen]) for chosen in sets])
-        for here, there in laws
-    ]
-
-
-SETS = Release(
-    "set of features, at once",
-    (BEFORE[None, :], AFTER[None, :]),
-    chosen_set,
-    1.0,
-    4_400,
-    0.05,
-)
-
-
-def largest_ratio(here, there):
-    """Return the largest log ratio of two laws of sets."""
-    return max(abs(math.log(here[chosen] / there[chosen])) for chosen in here)
-
-
-def overlapping_classes(patch):
-    """Plant the paper's classes: the rest of a set may hold the index that it should miss."""
-    uniform_subset = top_k._uniform_subset
-
-    def class_size(head, last, k):
-        return 1 if last == k else math.comb(last - head - 1, k - head - 1)
-
-    def log_sizes(self, heads, lasts):
-        k = self._k
-        return gammaln(lasts - heads) - gammaln(k - heads) - gammaln(lasts - k + 1)
-
-    def subset(n, size, source):
-        # Places are counted from the first one after the missing index, which is place -1.
-        return {place - 1 for place in uniform_subset(n + 1, size, source)}
-
-    patch.setattr(top_k, "class_size", class_size)
-    patch.setattr(top_k.UtilityClasses, "_log_sizes", log_sizes)
-    patch.setattr(top_k, "_uniform_subset", subset)
 
 
 # --- votes of blocks -----------------------------------------------------------------------------
@@ -274,19 +187,6 @@ FAULTS = (
         TIED,
         lambda patch: patch.setattr(screening, "rank_scores", tau_b_scores),
         6.8,  # two scores move by 10.1 together, at a sensitivity of 3/2
-    ),
-    Fault(
-        "scaling by the data's maximum",
-        SCREENED,
-        lambda patch: patch.setattr(
-            screening, "covariance_scores", lambda table, *_: screening.published_scores(table)
-        ),
-    ),
-    Fault(
-        "overlapping classes",
-        SETS,
-        overlapping_classes,
-        largest_ratio(*(published_law(list(scores), K, 1.0) for scores in (BEFORE, AFTER))),
     ),
     # No votes at all become seven for the one feature and one for the other.
     Fault("shuffled parts of equal size", VOTES, equal_parts, math.log((1 + math.exp(3)) / 2)),

@@ -8,7 +8,6 @@ from functools import cache
 import numpy as np
 import pytest
 
-from nolook.algorithms import tukey_published
 from nolook.privacy import noise
 from nolook.privacy.mechanisms import propose_test_release, tukey_depth
 from tests.privacy.planted import Fault, Release, choices
@@ -105,41 +104,6 @@ UNSAFE = Release(
     delta=UNSAFE_RULE.delta,
 )
 
-# --- the point, where both tables are safe -------------------------------------------------------
-
-# Both tests, the published one and ours, are all but sure to pass on these models; so what differs
-# is the point, for which the paper claims half of its epsilon. (That the whole of the published
-# output breaks its claim too, on rarer outputs, is computed exactly in `test_tukey_exact`.)
-POINT_RULE = tukey_depth.TukeyRule(12, 2.0, 2.0, 1e-3)
-# Most points of the grid lie left of the median, where the moved model makes depths smaller; it
-# makes those on the right larger, so that the two changes add up.
-SPREAD = np.concatenate([60 * np.arange(-47, 1), 1 + np.arange(48)])[:, None]
-MOVED = np.concatenate([SPREAD[-1:] + 1, SPREAD[1:]])
-
-
-def published(models, rule, source):
-    """Run the mechanism as published, with the same budget for the same two steps."""
-    assert rule.epsilon_test == rule.epsilon_sample
-    total = rule.epsilon_test + rule.epsilon_sample
-    return tukey_published.published_tukey(models, total, rule.delta, "2023", source)
-
-
-def released_point(models, draws, source):
-    points = releases(models, POINT_RULE, draws, source)
-    # None would be an error here: a failed test.
-    return [np.array([float(point[0]) for point in points])]
-
-
-POINT = Release(
-    "point of safe models (one model replaced)",
-    (SPREAD, MOVED),
-    released_point,
-    POINT_RULE.epsilon_sample,
-    3_000,
-    0.3,
-    delta=POINT_RULE.delta,
-)
-
 # --- the digits of the point ---------------------------------------------------------------------
 
 UNIT = 2.0**-50  # of the grid of models: fine enough for every float64 number drawn below
@@ -197,12 +161,6 @@ DIGITS = Release(
 FAULTS = (
     Fault("scale of the test's noise upside down", ANSWER, scale_upside_down, 2.0),
     Fault("scale of the test's noise upside down, unsafe models", UNSAFE, scale_upside_down),
-    Fault(
-        "published Tukey mechanism",
-        POINT,
-        lambda patch: patch.setattr(tukey_depth, "tukey_release", published),
-        4.0,
-    ),
     Fault(
         "float64 sampling between an interval's ends",
         DIGITS,

@@ -95,13 +95,6 @@ def test_fractions_of_nodes_do_not_help_with_laplace_noise(levels):
         assert worst == pytest.approx(tree_sensitivity(levels, relation), abs=1e-9)
 
 
-def test_the_published_number_is_at_least_the_one_needed():
-    for levels in range(31):
-        for relation in RELATIONS:
-            published = tree_sensitivity(levels, relation, published=True)
-            assert published == levels + 1 >= tree_sensitivity(levels, relation) >= 1
-
-
 @cache
 def pseudo_inverse(levels):
     return np.linalg.pinv(ancestors(levels).astype(float))
@@ -304,22 +297,6 @@ def test_a_single_cell_gets_plain_laplace_noise():
     draws = np.array([tree_laplace(cells, 0.5, "replace", source)[0] for _ in range(4_000)])
     assert p_value(draws - 7, laplace_tail, 2.0) > 1e-3
     assert p_value(draws - 7, laplace_tail, 1.4) < 1e-9
-
-
-@pytest.mark.parametrize(("levels", "epsilon"), [(3, 1.0), (6, 0.5), (8, 0.1)])
-def test_the_published_error_formula_holds_with_the_published_scale(levels, epsilon):
-    published = 2.0 * (levels + 1) ** 3 / epsilon**2
-    node = laplace_node_variance(levels, epsilon, "replace", published=True)
-    # Discrete noise of scale s has variance 2 s^2 - 1/6 + O(1/s^2), continuous noise 2 s^2.
-    assert (levels + 1) * node == pytest.approx(published - (levels + 1) / 6, rel=1e-4)
-    source = SeededSource(44)
-    noise = repeated(
-        lambda cells: tree_laplace(cells, epsilon, "replace", source, published=True), levels, 3_000
-    )
-    of_runs = np.mean(noise.astype(float) ** 2, axis=1)
-    spread = of_runs.std(ddof=1) / math.sqrt(len(of_runs))
-    assert abs(of_runs.mean() - (levels + 1) * node) < 4.0 * spread
-    assert 4.0 * spread < 0.1 * published
 
 
 def test_node_variances_are_those_of_the_noise():

@@ -196,16 +196,6 @@ CASES = {
         ),
         partial(_table, columns=1),
     ),
-    "TukeyRegressor on raw columns": (
-        partial(
-            nolook.TukeyRegressor,
-            epsilon=50.0,
-            n_models=40,
-            basis="raw",
-            random_state=5,
-        ),
-        partial(_table, columns=1),
-    ),
     **{
         name: (partial(row.make, k=2, epsilon=1.0, random_state=5), partial(_table))
         for name, row in SELECTORS.items()

@@ -10,7 +10,6 @@ name here    in Barczewski, Mawass and Ramon (2024)
 levels       L
 cells        F(tau_i) - F(tau_(i-1)), in counts
 result       F-hat(tau_i), in counts
-published    scale (L + 1)/epsilon, as in theorem 3.1
 ===========  ==================================================
 """
 
@@ -49,7 +48,7 @@ _LARGEST_INT64_SCALE = 2.0**45
 _FINE_BITS = 24
 
 
-def tree_sensitivity(levels: int, relation: Relation, *, published: bool = False) -> int:
+def tree_sensitivity(levels: int, relation: Relation) -> int:
     """L1 sensitivity: how many nodes, each changed by one, explain a record's effect.
 
     Parameters
@@ -58,8 +57,6 @@ def tree_sensitivity(levels: int, relation: Relation, *, published: bool = False
         L, for 2^L cells.
     relation : {"add-remove", "replace"}
         Which tables are neighbours.
-    published : bool, default=False
-        Whether to return the L + 1 of the paper, which is more than needed.
 
     Returns
     -------
@@ -67,8 +64,6 @@ def tree_sensitivity(levels: int, relation: Relation, *, published: bool = False
         ceil((L + 1) / 2) for "add-remove", and L, but at least 1, for "replace".
     """
     check_choice("relation", relation, ("add-remove", "replace"))
-    if published:
-        return levels + 1
     return levels // 2 + 1 if relation == "add-remove" else max(levels, 1)
 
 
@@ -99,12 +94,7 @@ def tree_gaussian_sensitivity(levels: int, relation: Relation) -> float:
 
 
 def tree_laplace(
-    cells: NDArray[np.int64],
-    epsilon: float,
-    relation: Relation,
-    source: ByteSource,
-    *,
-    published: bool = False,
+    cells: NDArray[np.int64], epsilon: float, relation: Relation, source: ByteSource
 ) -> NDArray[np.int64]:
     """Return cumulative counts plus exact discrete Laplace noise of every node above them.
 
@@ -123,8 +113,6 @@ def tree_laplace(
         Which tables are neighbours.
     source : ByteSource
         Where the random bits come from.
-    published : bool, default=False
-        Whether the scale is (L + 1)/epsilon, as in the paper.
 
     Returns
     -------
@@ -137,7 +125,7 @@ def tree_laplace(
         If a parameter is out of range, or the scale exceeds 2**70.
     """
     levels = _levels(cells)
-    scale = _laplace_scale(levels, epsilon, relation, published)
+    scale = _laplace_scale(levels, epsilon, relation)
     nodes = discrete_laplace(scale, 2 * len(cells) - 1, source)
     return _add_counts(cells, _sums_above_leaves(nodes, scale))
 
@@ -180,9 +168,7 @@ def tree_gaussian(
     return _add_counts(cells, (fine + (1 << _FINE_BITS - 1)) >> _FINE_BITS)
 
 
-def laplace_node_variance(
-    levels: int, epsilon: float, relation: Relation, *, published: bool = False
-) -> float:
+def laplace_node_variance(levels: int, epsilon: float, relation: Relation) -> float:
     """Variance of one node's noise in :func:`tree_laplace`, in squared counts.
 
     Parameters
@@ -190,7 +176,6 @@ def laplace_node_variance(
     levels : int
     epsilon : float
     relation : {"add-remove", "replace"}
-    published : bool, default=False
         All as there.
 
     Returns
@@ -198,7 +183,7 @@ def laplace_node_variance(
     float
         Two noisy counts have this times :func:`shared_nodes` as their covariance.
     """
-    half_rate = 0.5 / _laplace_scale(levels, epsilon, relation, published)
+    half_rate = 0.5 / _laplace_scale(levels, epsilon, relation)
     # exp(-1/scale) is 0 in float64 long before the hyperbolic sine overflows.
     return 0.5 / math.sinh(half_rate) ** 2 if half_rate < 300.0 else 0.0
 
@@ -258,9 +243,8 @@ def _levels(cells: NDArray[np.int64]) -> int:
     return size.bit_length() - 1
 
 
-def _laplace_scale(levels: int, epsilon: float, relation: Relation, published: bool) -> float:
-    nodes = tree_sensitivity(levels, relation, published=published)
-    return noise_scale(nodes, epsilon, "epsilon")
+def _laplace_scale(levels: int, epsilon: float, relation: Relation) -> float:
+    return noise_scale(tree_sensitivity(levels, relation), epsilon, "epsilon")
 
 
 def _fine_deviation(levels: int, mu: float, relation: Relation) -> float:

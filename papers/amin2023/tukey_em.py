@@ -24,6 +24,7 @@ from nolook.privacy.mechanisms.tukey_depth import (
 from nolook.privacy.noise import ByteSource, discrete_laplace
 
 __all__ = [
+    "LEMMAS",
     "Lemma",
     "published_depth",
     "published_distance",
@@ -33,6 +34,7 @@ __all__ = [
 
 #: Which lemma bounds the distance to an unsafe set: 3.6 of Amin et al. or 9.5 of Dick et al.
 Lemma = Literal["2022", "2023"]
+LEMMAS = ("2022", "2023")
 
 
 def published_depth(models: int) -> int:

@@ -1,20 +1,40 @@
-"""The published canonical Lipschitz classes, which overlap, by listing them."""
+"""The canonical Lipschitz mechanism with the published classes, which overlap, by listing them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations
 
 import numpy as np
 
 from nolook.audit.laws import race_law
 
+__all__ = ["published_law"]
 
-def published_law(scores, k, epsilon):
-    """Return the law with the published classes, whose bodies may hold the missing index."""
+
+def published_law(scores: Sequence[float], k: int, epsilon: float) -> dict[tuple[int, ...], float]:
+    """Return the law of the set of k features, scores of sensitivity 1.
+
+    A class's bodies may hold the missing index, so classes overlap: NOT private, since an order of
+    all but equal scores changes a set's chance by a factor of k at any epsilon.
+
+    Parameters
+    ----------
+    scores : sequence of float
+    k : int
+    epsilon : float
+        What the paper claims.
+
+    Returns
+    -------
+    dict of tuple of int to float
+        The chance of each set.
+    """
     d = len(scores)
     order = sorted(range(d), key=lambda i: -scores[i])
     x = [scores[i] for i in order]
-    labels, bodies = [(k - 1, k)], [[()]]
+    labels: list[tuple[int, int]] = [(k - 1, k)]
+    bodies: list[list[tuple[int, ...]]] = [[()]]
     for last in range(k + 1, d + 1):
         for head in range(k):
             labels.append((head, last))

@@ -1,0 +1,101 @@
+"""AdaSSP with the norms of the table itself, as the paper compares with it: NOT private."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolook.algorithms.adassp import AdaSSP
+from nolook.algorithms.bounded_design import BoundedModel
+from nolook.estimators.adassp import AdaSSPRegressor
+from nolook.estimators.base import check_budget, whole_mu
+from nolook.privacy.guarantee import Event
+from nolook.privacy.noise import ByteSource
+from nolook.privacy.release import Plan, Step
+from nolook.tables import Table
+from papers import not_private
+
+__all__ = ["OracleAdaSSP", "OracleAdaSSPRegressor"]
+
+
+@dataclass(frozen=True, slots=True)
+class OracleAdaSSP:
+    """AdaSSP with bounds read off the table. Its events leave that out, so they promise nothing.
+
+    Parameters
+    ----------
+    mu : float
+    """
+
+    mu: float
+
+    @property
+    def steps(self) -> int:
+        """How often the table is read."""
+        return 2
+
+    def events(self) -> tuple[Event, ...]:
+        """State what AdaSSP releases with public bounds; it is the same for all of them."""
+        return AdaSSP(self.mu, (1.0, 1.0)).events()
+
+    def run(self, table: Table, source: ByteSource, step: Step) -> BoundedModel:
+        """Fit a table with a target."""
+        step("norms")
+        return AdaSSP(self.mu, _largest_norms(table)).run(table, source, step)
+
+
+def _largest_norms(table: Table) -> tuple[float, float]:
+    """Return the largest norm of a row of features and the largest label, 1 instead of 0."""
+    largest = np.zeros(2)
+    for batch in table.batches():
+        found = np.array([_norms(batch[:-1]).max(initial=0.0), np.abs(batch[-1]).max(initial=0.0)])
+        largest = np.maximum(largest, found)
+    largest[largest == 0.0] = 1.0
+    bound_x, bound_y = largest.clip(max=np.finfo(np.float64).max)
+    return float(bound_x), float(bound_y)
+
+
+def _norms(columns: NDArray[np.float64]) -> NDArray[np.float64]:
+    peak = np.maximum(np.abs(columns).max(axis=0, initial=0.0), np.finfo(np.float64).tiny)
+    with np.errstate(over="ignore"):
+        norms: NDArray[np.float64] = peak * np.sqrt(((columns / peak) ** 2).sum(axis=0))
+    return norms
+
+
+class OracleAdaSSPRegressor(AdaSSPRegressor):
+    """AdaSSP with the table's own largest norm and largest label as bounds.
+
+    That is how section 5.1 of the paper runs it. A single row can decide both bounds and so be
+    seen in the model, which is why `privacy_` says that the result is NOT private.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        What the noise would be worth if the bounds were public.
+    random_state : int or None, default=None
+
+    Attributes
+    ----------
+    coef_, intercept_, scaling_, row_norm_, label_range_, privacy_
+        As those of :class:`nolook.AdaSSPRegressor`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.arange(40_000.0).reshape(-1, 2) % 977
+    >>> OracleAdaSSPRegressor().fit(x, x @ [2.0, -1.0]).privacy_.private
+    False
+    """
+
+    def __init__(
+        self, epsilon: float = 1.0, delta: float = 1e-6, random_state: int | None = None
+    ) -> None:
+        super().__init__(epsilon, delta, random_state=random_state)
+
+    def plan(self) -> Plan[BoundedModel]:
+        """Check the parameters; return what a fit will release."""
+        budget = check_budget(self.epsilon, self.delta)
+        release = OracleAdaSSP(whole_mu(budget))
+        return not_private(Plan.of(release, budget, self.random_state))

@@ -1,0 +1,49 @@
+"""The rates of an ROC curve with the paper's constants."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolook.algorithms.tree_smoothing import smooth
+from nolook.privacy.noise import ByteSource
+from nolook.statistics.cell_counts import CellCounts
+from papers.barczewski2024.tree import tree_counts
+
+__all__ = ["roc_rates"]
+
+Vector = NDArray[np.float64]
+
+
+def roc_rates(
+    scores: Vector, positive: NDArray[np.bool_], points: Vector, epsilon: float, source: ByteSource
+) -> tuple[Vector, Vector]:
+    """Return l2-smoothed false and true positive rates, divided by the noisy last counts.
+
+    Guarantee: (epsilon, 0)-private, half of it for either label.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n,)
+    positive : ndarray of bool, shape (n,)
+    points : ndarray of shape (2**L,)
+        Public places of the scores.
+    epsilon : float
+    source : ByteSource
+
+    Returns
+    -------
+    tuple of two ndarray of shape (2**L + 1,)
+    """
+    negatives, positives = (
+        _rates(CellCounts(points).update(scores[positive == label]).value, epsilon / 2, source)
+        for label in (False, True)
+    )
+    return negatives, positives
+
+
+def _rates(cells: NDArray[np.int64], epsilon: float, source: ByteSource) -> Vector:
+    noisy = tree_counts(cells, epsilon, source)
+    top = max(1.0, float(noisy[-1]))
+    counts = np.append(smooth(noisy.astype(np.float64), top)[:-1], top)
+    return np.append(1.0 - (counts / top)[::-1], 1.0)

@@ -1,0 +1,11 @@
+"""Dick, Gillenwater, Joseph: Better Private Linear Regression Through Better ... Selection (2023).
+
+What the paper compares with; its own selector is :class:`nolook.KendallSelector`.
+"""
+
+from __future__ import annotations
+
+from papers.dick2023.boosted_adassp import UnscaledBoostedAdaSSPRegressor
+from papers.dick2023.sublasso import RawLassoSelector
+
+__all__ = ["RawLassoSelector", "UnscaledBoostedAdaSSPRegressor"]

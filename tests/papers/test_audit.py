@@ -1,0 +1,61 @@
+"""The audit of the published releases shows the fault in them, and none in the product's."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from nolook.algorithms.screening import covariance_scores
+from nolook.audit.findings import audit
+from nolook.audit.laws import canonical_law, exact_epsilon
+from nolook.privacy.mechanisms.tukey_depth import TukeyRule, tukey_release
+from nolook.privacy.noise import SeededSource
+from papers import audit as published
+
+pytestmark = pytest.mark.papers
+
+CASES = {case.covers[0]: case for case in published.cases()}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_published_release_breaks_its_claim(name):
+    case = CASES[name]
+    found = audit(case, SeededSource(1), 4_000)
+    assert found.verdict == "broken"
+    assert found.bound > case.claim
+    if found.exact is not None:
+        assert found.bound <= found.exact
+        assert found.fit > 1e-4
+
+
+def record_version(models, epsilon, delta, lemma, source):
+    return tukey_release(models, TukeyRule(12, epsilon / 2, epsilon / 2, delta), source)
+
+
+def clipped(table):
+    return covariance_scores(table, np.zeros(5), np.ones(5))
+
+
+# How much of its claim the product's release is shown to lose at least, on the same tables.
+RIGHT = [("published_tukey", record_version, 0.3), ("published_scores", clipped, 0.05)]
+
+
+@pytest.mark.parametrize(("name", "right", "power"), RIGHT, ids=str)
+def test_the_products_release_keeps_it_on_the_same_tables(name, right, power, monkeypatch):
+    monkeypatch.setattr(published, name, right)
+    published._scored.cache_clear()
+    case = replace(CASES[name], law=None)
+    shown = audit(case, SeededSource(1), 4_000).bound
+    published._scored.cache_clear()
+    assert power * case.claim <= shown <= case.claim
+
+
+def test_the_products_classes_keep_it_on_the_same_scores():
+    case = CASES["published_law"]
+    laws = [
+        np.array(list(canonical_law(list(scores / (1.0 + 1e-5)), published._K, 1.0).values()))
+        for scores in published._SCORES
+    ]
+    assert 0.05 * case.claim <= exact_epsilon(*laws) <= case.claim

@@ -1,0 +1,111 @@
+"""Boosted AdaSSP without scales, and SubLasso with the penalty in the columns' units."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import nolook
+from nolook.privacy.accounting import gaussian_delta
+from nolook.privacy.noise import SeededSource
+from nolook.tables import table_from_arrays
+from papers.dick2023 import RawLassoSelector, UnscaledBoostedAdaSSPRegressor
+from papers.dick2023.boosted_adassp import UnscaledBoostedAdaSSP
+from tests.algorithms.boosting import data, gram_of, no_step, plain
+
+pytestmark = pytest.mark.papers
+
+
+def run(X, y, mu, rounds, seed=0):
+    table = table_from_arrays(X, y)
+    return UnscaledBoostedAdaSSP(mu, rounds).run(table, SeededSource(seed), no_step)
+
+
+@pytest.mark.parametrize("rounds", [1, 100])
+def test_events_add_up_to_mu_and_every_release_has_one_sigma(rounds):
+    eigenvalue, matrix, gradients = (
+        event.mu for event in UnscaledBoostedAdaSSP(0.3, rounds).events()
+    )
+    assert math.hypot(eigenvalue, matrix, gradients) == pytest.approx(0.3, rel=1e-12)
+    assert eigenvalue == matrix == pytest.approx(0.3 / math.sqrt(rounds + 2))
+    assert gradients == pytest.approx(eigenvalue * math.sqrt(rounds))
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 40])
+def test_with_hardly_any_noise_it_is_the_published_rule(rounds):
+    X, y = data()
+    Z = np.column_stack([np.ones(len(X)), X])
+    Z /= np.maximum(1.0, np.linalg.norm(Z, axis=1))[:, None]
+    theta = run(X, y, 1e7, rounds).theta
+    np.testing.assert_allclose(theta, plain(Z, y, rounds, 1)[-1], rtol=5e-3, atol=5e-3)
+
+
+@pytest.mark.parametrize("rounds", [1, 7])
+def test_a_round_has_the_noise_that_is_claimed(rounds):
+    # Labels of zero: after one round the model is the solution for nothing but noise.
+    X = np.random.default_rng(0).normal(size=(20_000, 3))
+    mu = 2.0
+    gram, label = gram_of(X), np.zeros(len(X))
+    noise = [gram @ run(X, label, mu, rounds, seed).theta for seed in range(60)]
+    # Every round takes off what noise the last one added: one round's noise is left.
+    assert 0.87 < np.std(noise) / (math.sqrt(rounds + 2) / mu) < 1.13
+
+
+def test_progress_tells_a_step_for_each_pass_and_round():
+    X, y = data(100)
+    seen = []
+    release = UnscaledBoostedAdaSSP(1.0, 5)
+    release.run(table_from_arrays(X, y), SeededSource(0), seen.append)
+    assert len(seen) == release.steps
+    assert seen[-1] == "round 5"
+
+
+def test_rows_and_labels_of_norm_one_are_fitted():
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(20_000, 3)) / 3
+    y = X @ [0.3, -1.2, 0.1] + generator.normal(size=20_000) / 10
+    model = UnscaledBoostedAdaSSPRegressor(1.0, 1e-6, random_state=0).fit(X, y)
+    assert model.score(X, y) > 0.8
+    assert model.row_norm_ == 1.0
+    assert model.label_range_ == (-math.inf, math.inf)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(math.log(3), 1e-5), (0.1, 1e-8), (8.0, 1e-6)])
+def test_the_whole_budget_is_spent_and_no_more(epsilon, delta):
+    guarantee = UnscaledBoostedAdaSSPRegressor(epsilon, delta).fit(*data(50)).privacy_
+    assert guarantee.private
+    mu = math.sqrt(sum(event.mu**2 for event in guarantee.mechanisms))
+    assert gaussian_delta(mu, epsilon) <= delta
+    assert gaussian_delta(mu * (1 + 1e-6), epsilon) > delta
+
+
+@pytest.mark.parametrize("cell", [1e300, -1.7e308, 5e-324, 0.0])
+def test_extreme_cells_get_an_ordinary_answer(cell):
+    X, y = data(300)
+    X[:, 1] = cell
+    for label in (y, X[:, 1]):
+        model = UnscaledBoostedAdaSSPRegressor(random_state=0).fit(X, label)
+        assert np.isfinite([*model.coef_, model.intercept_]).all()
+        assert np.isfinite(model.predict(np.zeros((1, 3)))).all()
+
+
+def test_the_units_decide_what_is_voted_for():
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(5000, 6)) * 10.0 ** np.arange(6)
+    y = 0.9 * X[:, 0] - 2 * X[:, 2] / 100 + generator.normal(size=5000)
+    selector = RawLassoSelector(2, 50.0, 50).fit(X, y)
+    # A narrow column's coefficient is below the penalty of 1.
+    assert 2 in selector.order_
+    assert 0 not in selector.order_
+    np.testing.assert_array_equal(np.flatnonzero(selector.support_), np.sort(selector.order_))
+    assert selector.privacy_.private
+    assert 0 in RawLassoSelector(2, 50.0, 50, alpha=0.01).fit(X, y).order_
+
+
+@pytest.mark.parametrize("alpha", [0.0, -1.0, math.inf, "raw", None])
+def test_bad_penalties_are_refused_in_one_line(alpha):
+    with pytest.raises(nolook.ParameterError, match=r"^alpha is ") as caught:
+        RawLassoSelector(2, alpha=alpha).fit(*data(20))
+    assert "\n" not in str(caught.value)
