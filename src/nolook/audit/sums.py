@@ -124,7 +124,7 @@ def _moment_cases(mu: float) -> tuple[Case, ...]:
 
 
 def _designs(mu: float) -> tuple[Case, ...]:
-    case, one, none = gaussian_case(mu), _design(_ONE_ROW), _design(_NO_ROW)
+    case, (one, none) = gaussian_case(mu), map(_design, _MORE)
     return (
         case(
             name="design-gram",
@@ -147,8 +147,7 @@ def _designs(mu: float) -> tuple[Case, ...]:
             draw=_vectors(
                 mu,
                 eigenvalue_sensitivity(_ROW_UNIT**2, 2),
-                _eigenvalue(_BOTH_ROWS),
-                _eigenvalue(_ONE_ROW),
+                *map(_eigenvalue, (_BOTH_ROWS, _ONE_ROW)),
             ),
         ),
     )
@@ -162,22 +161,14 @@ def _kept_rows(mu: float) -> tuple[Case, ...]:
             neighbours="a row of the largest norm with a residual beyond the clipping",
             covers=("gaussian_release", "product_sensitivity"),
             draw=_vectors(
-                mu,
-                product_sensitivity(_ROW_UNIT**2, RESIDUAL_UNIT),
-                _residuals(_ONE_ROW),
-                _residuals(_NO_ROW),
+                mu, product_sensitivity(_ROW_UNIT**2, RESIDUAL_UNIT), *map(_residuals, _MORE)
             ),
         ),
         case(
             name="clipped-gradients",
             neighbours="a row with a gradient beyond the clipping",
             covers=("gaussian_release", "gradient_sensitivity"),
-            draw=_vectors(
-                mu,
-                gradient_sensitivity(gradient_radius(1.0)),
-                _gradients(_ONE_ROW),
-                _gradients(_NO_ROW),
-            ),
+            draw=_vectors(mu, gradient_sensitivity(gradient_radius(1.0)), *map(_gradients, _MORE)),
         ),
     )
 
@@ -223,6 +214,7 @@ def _moments(row: list[float] | None = None, radius: int = _RADIUS) -> NDArray[n
 _NO_ROW = np.empty((2, 0))
 _ONE_ROW = np.array([[float(_ROW_UNIT)], [0.0]])
 _BOTH_ROWS = np.array([[_ROW_UNIT, 0.0], [0.0, _ROW_UNIT]])
+_MORE = (_ONE_ROW, _NO_ROW)
 
 
 def _design(rows: Matrix) -> DesignMoments:
