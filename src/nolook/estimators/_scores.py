@@ -9,23 +9,47 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nolook.errors import ParameterError, TableError
+from nolook.estimators.base import PrivateEstimator
 from nolook.tables import Table, table_from_arrays
 from nolook.tables.scored import ScoredTable
 
-__all__ = ["check_label", "scored_table"]
+__all__ = ["ScoredEstimator", "scored_table"]
 
 
-def check_label(label: object) -> None:
-    """Refuse a positive label that is neither a finite number nor a text."""
-    largest = float(np.finfo(np.float64).max)
-    number: float = math.nan
-    if isinstance(label, int | float | np.integer | np.floating | np.bool_):
-        number = label if isinstance(label, int) else float(label)
-    if not isinstance(label, str) and not -largest <= number <= largest:
-        raise ParameterError(
-            f"pos_label is a value of type {type(label).__name__}; expected a finite number or a "
-            "text (the label of the positive class)"
-        )
+class ScoredEstimator(PrivateEstimator):
+    """What is released of scores and labels.
+
+    Parameters
+    ----------
+    pos_label : number or str
+        The label of the positive class.
+    """
+
+    pos_label: float | str
+
+    #: What a reader of the result must know about the scored model.
+    caution = (
+        "The scored model must not itself have been fitted without privacy on these rows: such a "
+        "model depends on every row, which this guarantee does not cover."
+    )
+
+    def _rows(self, X: object, y: object) -> ScoredTable:
+        rows = scored_table(X, y, self.pos_label)
+        self.recipe_ = rows.recipe()
+        return rows
+
+    def _check_label(self) -> None:
+        """Refuse a positive label that is neither a finite number nor a text."""
+        label: object = self.pos_label
+        largest = float(np.finfo(np.float64).max)
+        number: float = math.nan
+        if isinstance(label, int | float | np.integer | np.floating | np.bool_):
+            number = label if isinstance(label, int) else float(label)
+        if not isinstance(label, str) and not -largest <= number <= largest:
+            raise ParameterError(
+                f"pos_label is a value of type {type(label).__name__}; expected a finite number or "
+                "a text (the label of the positive class)"
+            )
 
 
 def scored_table(scores: object, labels: object, pos_label: float | str) -> ScoredTable:
