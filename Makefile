@@ -20,7 +20,7 @@ LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --genera
 DEMO_TABLE := examples/data/diamonds_onehot_log.parquet
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-federated test test-flower audit check lint format types layers proofs changelog lock clean
+.PHONY: help setup demo demo-federated test test-slow test-all test-flower audit check lint format types layers proofs changelog lock clean
 
 help: ## Show the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST)
@@ -48,8 +48,15 @@ demo-federated: $(READY) ## Draw an ROC curve of scores that never leave their o
 	@rm -rf demo/federated
 	$(BIN)/python examples/federated.py demo/federated
 
-test: $(READY) ## Run the whole test suite
-	@$(BIN)/python -m pytest $(PYTEST_FLAGS)
+test: $(READY) ## Run the tests of every module in a few minutes
+	@$(BIN)/python -m pytest -m "not slow and not papers and not wallclock" $(PYTEST_FLAGS)
+
+# What measures time runs by itself.
+test-slow: $(READY) ## Run the tests that `make test` leaves out
+	@$(BIN)/python -m pytest -m "(slow or papers) and not wallclock" $(PYTEST_FLAGS)
+	@$(BIN)/python -m pytest -m wallclock $(PYTEST_FLAGS) -n 0
+
+test-all: test test-slow ## Run every test
 
 # Flower holds other packages at old versions: its tests have an environment of their own.
 test-flower: $(FLOWER)/.nolook-installed ## Run the tests of secure sums by Flower

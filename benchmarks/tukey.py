@@ -19,10 +19,11 @@ import numpy as np
 from sklearn.linear_model import LinearRegression
 
 import nolook
-from nolook.kernels.block_models import add_block_moments, block_models
+from nolook.kernels.block_models import block_models
 from nolook.kernels.moments import UNIT
 from nolook.privacy.mechanisms.tukey_depth import TukeyRule, tukey_release
 from nolook.privacy.noise import SystemEntropy
+from nolook.statistics.block_moments import BlockMoments
 
 EPSILON, DELTA = math.log(3), 1e-5
 ROWS, FEATURES, MODELS = 22_000, 10, 1000
@@ -101,10 +102,10 @@ def plain_point(columns, depth, generator):
 def our_models(X, y, m, generator):
     """Fit one model to each random block, as the mechanism does after standardising."""
     rows = np.trunc(np.column_stack([X, y]).T * UNIT)
-    sums = np.zeros((m, len(rows) + 1, len(rows) + 1))
-    add_block_moments(sums, rows, generator.integers(m, size=len(y)))
+    sums = BlockMoments(m, len(rows), int(np.abs(rows).max()))
+    sums.update(rows, generator.integers(m, size=len(y)))
     steps = np.diag([1.0] + [1.0 / UNIT] * X.shape[1])
-    return block_models(sums, steps) / UNIT
+    return block_models(sums.value, steps) / UNIT
 
 
 def our_fit(X, y, m, generator):  # noqa: ARG001 -- the noise is the operating system's

@@ -14,6 +14,7 @@ import pytest
 
 import nolook
 import nolook.cli
+from nolook.privacy.guarantee import DEFAULT_DELTA
 from tests.report.command import BUDGET, Result, columns, run, run_patched, says, write_table
 
 HEAVY = {"dp_accounting", "numba", "numpy", "pandas", "polars", "pyarrow", "scipy", "sklearn"}
@@ -56,6 +57,15 @@ def test_version_and_help(tmp_path):
         assert done.err == ""
 
 
+def test_delta_has_the_same_default_as_in_python(people, cli):
+    assert "1e-06" in cli("fit", "--help").out
+    words = ("fit", people, "--target", "income", "--epsilon", "1", "--quiet")
+    assert cli(*words, "--output", "a.model.json").status == 0
+    model = nolook.load("a.model.json")
+    assert model.privacy_.delta == nolook.LinearRegression().delta == DEFAULT_DELTA
+
+
+@pytest.mark.wallclock
 def test_help_starts_about_as_fast_as_an_empty_typer_program(tmp_path):
     bare = (
         "import typer\nfrom typing import Annotated\napp = typer.Typer()\n"
@@ -172,6 +182,24 @@ def test_a_csv_file_is_fitted_with_features(here, cli):
     done = cli(*words, "--features", "age,height")
     assert done.status == 0, done.err
     assert (here / "people.model.json").exists()
+
+
+def test_quoted_line_breaks_are_read_when_asked_for_and_by_predictions(here, cli):
+    data = columns()
+    notes = ['"two\nlines"', '"one ""line"""'] * (len(data["age"]) // 2)
+    rows = zip(data["age"], notes, data["income"], strict=True)
+    lines = ["age,note,income", *(",".join(map(str, row)) for row in rows)]
+    (here / "notes.csv").write_text("\n".join(lines) + "\n")
+    words = ("fit", "notes.csv", "--target", "income", *BUDGET, "--features", "age")
+    assert "has a missing or infinite value" in cli(*words).err
+    assert cli(*words, "--multiline").status == 0
+    predict = ("predict", "notes.model.json", "notes.csv", "--output")
+    assert cli(*predict, "p.parquet").status == 0
+    assert pq.read_table(here / "p.parquet").num_rows == len(notes)
+    # A model of another table can be asked to read them as well.
+    assert cli(*words, "--missing", "drop-row").status == 0
+    assert cli(*predict, "q.parquet", "--multiline").status == 0
+    assert pq.read_table(here / "q.parquet").num_rows == len(notes)
 
 
 def test_many_columns_are_elided(here, cli):
@@ -294,7 +322,7 @@ def test_a_progress_bar_is_drawn_on_a_terminal(people, tmp_path):
         drawn = _read_terminal(leader)
         process.communicate(timeout=60)
     assert process.returncode == 0
-    assert "intervals" in drawn  # the last step, drawn when the bar ends
+    assert "results" in drawn  # the last step, drawn when the bar ends
     assert "%" in drawn
     assert not says(drawn, 4000)
 
@@ -316,6 +344,8 @@ INTERRUPT = (
     "import os, signal, nolook.estimators.linear as home\n"
     "ordinary = home.linear_model\n"
     "def interrupted(*args):\n"
+    # A program that a script starts in the background ignores it.
+    "    signal.signal(signal.SIGINT, signal.default_int_handler)\n"
     "    os.kill(os.getpid(), signal.SIGINT)\n"
     "    return ordinary(*args)\n"
     "home.linear_model = interrupted\n"

@@ -44,6 +44,7 @@ def test_an_audit_prints_its_findings_and_writes_a_page(cli, tmp_path):
     assert cli(*words, "--quiet") == (0, "", "")
 
 
+@pytest.mark.slow
 def test_the_same_seed_draws_the_same_whatever_else_is_audited(cli):
     seeded = ("--runs", 2000, "--random-state", 1)
     together = cli("audit", "laplace-count", "group-sums", *seeded)[1].splitlines()

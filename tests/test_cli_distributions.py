@@ -571,6 +571,7 @@ def test_a_distribution_predicts_nothing(here, cli):
     assert new_names(here) == {"people.distribution.json"}
 
 
+@pytest.mark.slow
 def test_the_commands_work_in_a_process_of_their_own(here):
     assert run(*ecdf("--quiet"), cwd=here) == (0, "", "")
     refused(run(*quantiles("--at", "2"), cwd=here), "--at is '2'")

@@ -95,7 +95,6 @@ def test_the_command_that_errors_are_made_from_works(here, cli):
         ({"delta": "2"}, ["--delta is 2", "between 0 and 1"]),
         ({"delta": "nan"}, ["--delta is nan", "between 0 and 1"]),
         ({"delta": "small"}, ["--delta", "number"]),
-        ({"delta": None}, ["--delta"]),
         ({"random_state": "-1"}, ["--random-state is -1", "at least 0"]),
         ({"random_state": "x"}, ["--random-state", "integer"]),
         ({"target": None}, ["--target"]),

@@ -11,10 +11,10 @@ from rich.console import Console
 import nolook
 import nolook.cli
 from nolook import PrivateFitFailed
-from nolook.report.methods import METHODS
+from nolook.estimators.catalogue import METHODS
 from nolook.report.terminal import print_model
 from tests.report.command import BUDGET, Result, columns, write_table
-from tests.report.hand_made import HOME, Choosy, fitted, without
+from tests.report.hand_made import CHOOSY, Choosy, fitted, without
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,7 @@ def names_in(folder: Path) -> set[str]:
 @pytest.fixture
 def choosy(monkeypatch):
     """Puts a method with a test that fails, and parameters of its own, under the name tukey."""
-    monkeypatch.setitem(METHODS, "tukey", HOME)
+    monkeypatch.setitem(METHODS, "tukey", CHOOSY)
 
 
 def test_the_method_is_named_on_the_terminal(people, here, cli):

@@ -12,8 +12,8 @@ import pytest
 
 import nolook
 import nolook.cli
+from nolook.estimators.catalogue import SELECTORS
 from nolook.privacy.guarantee import PrivacyGuarantee
-from nolook.report.selectors import SELECTORS
 from tests.report.command import Result, run, says, write_table
 from tests.report.pages import Page
 
@@ -299,6 +299,7 @@ def test_what_exceeds_the_ledger_is_refused(here, cli):
     assert spent(here) == (0.0, [])
 
 
+@pytest.mark.slow
 def test_the_commands_work_in_a_process_of_their_own(here):
     done = run(*select("-k", "2"), cwd=here)
     assert done.status == 0, done.err

@@ -4,6 +4,8 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 import nolook
 
 
@@ -18,6 +20,7 @@ def test_the_diamonds_example_runs(project_root, tmp_path):
     assert (tmp_path / "diamonds.ledger").is_file()
 
 
+@pytest.mark.slow
 def test_the_methods_example_runs(project_root, tmp_path):
     script = project_root / "examples" / "methods.py"
     done = subprocess.run(
@@ -27,6 +30,7 @@ def test_the_methods_example_runs(project_root, tmp_path):
     assert "left for later releases: epsilon 0" in done.stdout
 
 
+@pytest.mark.slow
 def test_the_selection_example_runs(project_root, tmp_path):
     script = project_root / "examples" / "selection.py"
     done = subprocess.run(
@@ -36,6 +40,7 @@ def test_the_selection_example_runs(project_root, tmp_path):
     assert "left for later releases: epsilon 1" in done.stdout
 
 
+@pytest.mark.slow
 def test_the_roc_example_runs(project_root, tmp_path):
     script = project_root / "examples" / "roc.py"
     done = subprocess.run(
@@ -46,6 +51,7 @@ def test_the_roc_example_runs(project_root, tmp_path):
     assert (tmp_path / "roc.png").stat().st_size > 10_000
 
 
+@pytest.mark.slow
 def test_the_calibration_example_runs(project_root, tmp_path):
     script = project_root / "examples" / "calibration.py"
     done = subprocess.run(
@@ -56,6 +62,7 @@ def test_the_calibration_example_runs(project_root, tmp_path):
     assert (tmp_path / "calibration.png").stat().st_size > 10_000
 
 
+@pytest.mark.slow
 def test_the_federated_example_runs(project_root, tmp_path):
     script = project_root / "examples" / "federated.py"
     done = subprocess.run(

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import sysconfig
+import tarfile
 import tomllib
 import venv
 import zipfile
@@ -66,6 +67,22 @@ def test_the_wheel_holds_the_whole_package(wheel, project_root):
     }
     assert "nolook/py.typed" in expected
     assert expected <= set(zipfile.ZipFile(wheel).namelist())
+
+
+def test_the_source_archive_holds_what_tests_and_documents_use(project_root, tmp_path):
+    options = ("--sdist", "--no-isolation", "--outdir", tmp_path)
+    run(sys.executable, "-m", "build", *options, project_root, cwd=tmp_path)
+    (archive,) = tmp_path.glob("*.tar.gz")
+    with tarfile.open(archive) as files:
+        held = {name.partition("/")[2] for name in files.getnames()}
+    for folder in ("benchmarks", "examples", "scripts", "src", "tests"):
+        found = {
+            path.relative_to(project_root).as_posix()
+            for ending in ("py", "md", "parquet")
+            for path in (project_root / folder).rglob(f"*.{ending}")
+        }
+        assert found
+        assert found <= held
 
 
 def test_the_wheel_runs_in_a_clean_environment(clean_python, tmp_path):

@@ -23,6 +23,8 @@ from nolook.privacy.noise import SeededSource
 from nolook.privacy.sampling import SAMPLING_UNIT
 from nolook.tables import table_from_arrays
 
+pytestmark = pytest.mark.slow
+
 
 def test_accuracy_on_real_tables(shared_data, monkeypatch):
     shared_data("README.md")
@@ -45,6 +47,7 @@ def test_intervals_cover_the_truth(kind):
     assert runs[:, 1].mean() < 5 * runs[:, 2].mean()
 
 
+@pytest.mark.wallclock
 def test_time_and_memory_of_a_fit_from_one_row_group(tmp_path):
     path = tmp_path / "table.parquet"
     fit.write_table(path, fit.MILLION, "one")
@@ -73,6 +76,7 @@ def test_the_other_regressors_come_close_to_least_squares(shared_data, name, met
     assert regressors.scores(method, X, y, runs=3).min() > best - 0.08
 
 
+@pytest.mark.wallclock
 def test_speed_of_the_tukey_regression():
     # Half of what the benchmark wants: other programs may run beside the tests.
     X, y = tukey.table(tukey.ROWS, tukey.FEATURES)
@@ -84,6 +88,7 @@ def test_speed_of_the_tukey_regression():
     assert tukey.exact_seconds(tukey.MODELS, tukey.FEATURES + 1) < 0.05
 
 
+@pytest.mark.wallclock
 def test_speed_of_a_round_of_boosted_adassp():
     work = boosting.programs()
     turns = [{name: boosting.seconds(work[name]) for name in work} for _ in range(5)]
@@ -142,6 +147,7 @@ def test_screening_is_more_stable_than_two_stage(monkeypatch):
         assert max(counts["SIS"][5:]) < 12
 
 
+@pytest.mark.wallclock
 def test_speed_of_lasso_selection():
     # Half of what the benchmark wants: other programs may run beside the tests.
     X, y = sublasso.table()

@@ -30,7 +30,7 @@ def data(rows=20_000, seed=0):
 
 
 @pytest.mark.parametrize("budget", [LN3, Budget(0.3, 1e-6), Budget(8.0, 1e-3)])
-@pytest.mark.parametrize("steps", [1, 60])
+@pytest.mark.parametrize("steps", [pytest.param(1, marks=pytest.mark.slow), 60])
 def test_the_noise_is_the_least_that_keeps_the_budget(budget, steps):
     sigma = noise_multiplier(budget, steps)
     assert total_delta(DPSGD(budget, steps).events(), budget.epsilon) <= budget.delta

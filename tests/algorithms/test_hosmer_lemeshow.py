@@ -194,7 +194,12 @@ def calibrated(rows, seed, power=1.0, shape=(1, 6)):
 
 @pytest.mark.parametrize(
     ("rows", "epsilon", "shape"),
-    [(3000, 1.0, (1, 6)), (20_000, 0.1, (1, 6)), (300, 10.0, (2, 2)), (3000, 0.3, (0.3, 0.3))],
+    [
+        pytest.param(3000, 1.0, (1, 6), marks=pytest.mark.slow),
+        pytest.param(20_000, 0.1, (1, 6), marks=pytest.mark.slow),
+        (300, 10.0, (2, 2)),
+        (3000, 0.3, (0.3, 0.3)),
+    ],
 )
 def test_p_values_of_a_calibrated_model_are_roughly_uniform(monkeypatch, rows, epsilon, shape):
     monkeypatch.setattr("nolook.algorithms.calibration_table._REPEATS", 999)  # to save time
@@ -210,6 +215,7 @@ def test_p_values_of_a_calibrated_model_are_roughly_uniform(monkeypatch, rows, e
     assert found.max() <= 1.0
 
 
+@pytest.mark.slow
 def test_a_wrong_model_is_found_out_more_often_with_more_rows_and_more_epsilon(monkeypatch):
     monkeypatch.setattr("nolook.algorithms.calibration_table._REPEATS", 999)
 

@@ -116,7 +116,10 @@ def test_without_noise_the_curve_is_exact():
     )
 
 
-@pytest.mark.parametrize(("relation", "runs"), [("add-remove", 300), ("replace", 150)])
+@pytest.mark.parametrize(
+    ("relation", "runs"),
+    [pytest.param("add-remove", 300, marks=pytest.mark.slow), ("replace", 150)],
+)
 def test_the_interval_covers_the_area_under_the_exact_curve(monkeypatch, relation, runs):
     monkeypatch.setattr(roc_curve, "_MOST_REPEATS", 60)  # to save time
     generator = np.random.default_rng(0)

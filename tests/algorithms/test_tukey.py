@@ -9,9 +9,12 @@ from sklearn.linear_model import LinearRegression as LeastSquares
 import nolook
 from nolook.algorithms.moment_regression import MomentRelease
 from nolook.algorithms.rows_bound import rows_bound
+from nolook.algorithms.scaling import Scaling
 from nolook.algorithms.tukey import (
     BASES,
+    LIMIT,
     MODEL_GRID,
+    Basis,
     choose_models,
     fit_models,
     release_basis,
@@ -20,6 +23,7 @@ from nolook.algorithms.tukey import (
     whitening,
 )
 from nolook.algorithms.tukey_models import models_needed
+from nolook.kernels.moments import UNIT
 from nolook.privacy import accounting
 from nolook.privacy.guarantee import ApproximateEvent, Budget, PureEvent
 from nolook.privacy.mechanisms.tukey_depth import tukey_release
@@ -144,6 +148,21 @@ def test_models_are_those_of_least_squares_on_their_rows(basis):
         coefficients, intercept = found.scaling.original_units(found.matrix @ model)
         np.testing.assert_allclose(coefficients, ols.coef_, rtol=0.02)
         assert intercept == pytest.approx(ols.intercept_, abs=0.05)
+
+
+def test_the_order_of_rows_changes_no_model_however_large_its_block():
+    # Squares of so many rows near the limit add up to more than doubles hold exactly.
+    n = 1_200_000
+    generator = np.random.default_rng(0)
+    X, y = (LIMIT - generator.integers(0, 50, (n, 1)) / UNIT for _ in range(2))
+    basis = Basis(Scaling.public(("x0", "y"), 1.0, LIMIT), np.eye(2), None)
+    order = generator.permutation(n)
+    one, other = (
+        fit_models(table_from_arrays(*rows), basis, 1, SeededSource(0), quiet)
+        for rows in ((X, y[:, 0]), (X[order], y[order, 0]))
+    )
+    np.testing.assert_array_equal(one, other)
+    assert one.any()
 
 
 def test_the_grid_is_public_and_takes_anything():

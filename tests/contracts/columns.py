@@ -19,6 +19,8 @@ def column(name: str, rows: int, seed: int = 1) -> np.ndarray:
     uniform = generator.random(rows)
     outlier = normal.copy()
     outlier[-1:] = 1e200
+    subnormal = normal.copy()
+    subnormal[-1:] = 5e-324
     return {
         "constant": np.full(rows, 7.25),
         "zero": np.zeros(rows),
@@ -29,6 +31,7 @@ def column(name: str, rows: int, seed: int = 1) -> np.ndarray:
         "huge": normal * 1e300,
         "largest": np.full(rows, 1.7e308),
         "subnormal": np.full(rows, 5e-324),
+        "one subnormal cell": subnormal,
         "symmetric": np.where(uniform < 0.5, -1.0, 1.0),
         "near 2^53": 2.0**53 - np.floor(10 * uniform),
         "years": 2001.0 + np.floor(20 * uniform),

@@ -223,7 +223,8 @@ def test_a_seed_makes_it_repeatable_and_not_private():
 def test_steps_are_told():
     told = []
     nolook.HosmerLemeshow().fit(*scored(100), progress=lambda *step: told.append(step))
-    assert told == [(name, i, 3) for i, name in enumerate(["missing values", "borders", "groups"])]
+    names = ["missing values", "borders", "groups", "results"]
+    assert told == [(name, i, 4) for i, name in enumerate(names)]
 
 
 def test_the_plot_shows_points_and_errors():

@@ -224,8 +224,8 @@ def test_a_seed_makes_it_repeatable_and_not_private():
 def test_steps_are_told():
     told = []
     nolook.ROCCurve().fit(*scored(100), progress=lambda *step: told.append(step))
-    names = ["missing values", "magnitudes", "range", "counts"]
-    assert told == [(name, i, 4) for i, name in enumerate(names)]
+    names = ["missing values", "magnitudes", "range", "counts", "results"]
+    assert told == [(name, i, 5) for i, name in enumerate(names)]
 
 
 def test_the_plot_shows_curve_and_band():

@@ -14,6 +14,7 @@ PARTS = {
 }
 
 
+@pytest.mark.wallclock
 @pytest.mark.parametrize("name", PARTS)
 def test_speed_as_a_part_of_the_raw_rate(name):
     work, n = benchmark.tasks(16)[name]

@@ -8,14 +8,13 @@ import time
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from nolook.federated import asking
 from tests.federated.made import LOUD, SMALL, reports
 from tests.federated.servers import Caller, Pair
 
-OWNERS, UPLOADERS = 10_000, 8
-
-
+UPLOADERS = 8
 BATCH = replace(SMALL, epsilon=LOUD)
 
 
@@ -40,16 +39,17 @@ def upload_all(pair, ids, sent):
     return new
 
 
-def test_ten_thousand_owners_and_eight_uploaders(forks, tmp_path, capsys):
-    ids, *sent, values, _ = reports(BATCH, OWNERS)
+@pytest.mark.parametrize("owners", [300, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_many_owners_and_eight_uploaders(forks, tmp_path, capsys, owners):
+    ids, *sent, values, _ = reports(BATCH, owners)
     pair = Pair(forks, tmp_path, [BATCH]).start()
     try:
         start = time.perf_counter()
         new = upload_all(pair, ids, sent)
         seconds = time.perf_counter() - start
-        assert [len(one) for one in new] == [OWNERS] * 2
+        assert [len(one) for one in new] == [owners] * 2
         analysts = [pair.client("analyst", role) for role in (0, 1)]
-        assert asking.freeze(BATCH, analysts) == OWNERS
+        assert asking.freeze(BATCH, analysts) == owners
         found = asking.ask(BATCH, analysts, {"question": "curves"})
         total = sum(answer.numbers["count"] for answer in found)
         wanted = np.cumsum(np.bincount(values.astype(int), minlength=8))
@@ -60,6 +60,6 @@ def test_ten_thousand_owners_and_eight_uploaders(forks, tmp_path, capsys):
     finally:
         pair.close()
     with capsys.disabled():
-        rate = OWNERS / seconds
-        sys.stdout.write(f"\n{OWNERS} owners, {UPLOADERS} uploaders: {rate:.0f} owners/s, both ")
+        rate = owners / seconds
+        sys.stdout.write(f"\n{owners} owners, {UPLOADERS} uploaders: {rate:.0f} owners/s, both ")
         sys.stdout.write("servers, on this machine with whatever else it did\n")

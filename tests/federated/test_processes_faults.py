@@ -20,6 +20,7 @@ from tests.federated.service_steps import AGREED, BATCH, FIRST, IDS, OWN, VALUES
 from tests.privacy.ledger_processes import quick_folder
 
 LONG = os.environ.get("NOLOOK_LONG", "") not in {"", "0"}
+SLOW = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +91,9 @@ def test_the_steps_are_as_the_checks_assume(forks, place):
     assert len(VALUES) == 40
 
 
-@pytest.mark.parametrize("mode", [KILL, TEAR], ids=["before", "half done"])
+@pytest.mark.parametrize(
+    "mode", [pytest.param(KILL, marks=SLOW), TEAR], ids=["before", "half done"]
+)
 def test_killed_at_every_write(forks, place, mode):
     at, step, ended = (0, 1 if LONG or mode == KILL else 3, 0)
     seen = set()
@@ -108,7 +111,9 @@ def test_killed_at_every_write(forks, place, mode):
 
 
 @pytest.mark.parametrize("mode", [FAIL_ONCE, FAIL_ON], ids=["once", "from then on"])
-@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO], ids=["full", "failing"])
+@pytest.mark.parametrize(
+    "number", [errno.ENOSPC, pytest.param(errno.EIO, marks=SLOW)], ids=["full", "failing"]
+)
 def test_a_disk_that_fails_at_any_write(forks, place, mode, number):
     folder, noted, _ = attempt(forks, place, -1, COUNT)
     shutil.rmtree(folder)

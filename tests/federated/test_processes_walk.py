@@ -22,6 +22,7 @@ from tests.federated.servers import PATIENCE, Caller, Pair
 from tests.privacy.ledger_processes import quick_folder
 
 LONG = os.environ.get("NOLOOK_LONG", "") not in {"", "0"}
+SLOW_SEEDS = [pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 30 if LONG else 4)]
 BATCH = replace(SMALL, epsilon=LOUD)
 IDS, *SENT, VALUES, _ = reports(BATCH, 120)
 LOST = None  # no response
@@ -247,7 +248,7 @@ def finish(walk):
 
 # Python leaves a socket open whose other end goes away between connection and handshake.
 @pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
-@pytest.mark.parametrize("seed", range(30 if LONG else 4))
+@pytest.mark.parametrize("seed", [0, *SLOW_SEEDS])
 def test_a_random_walk_beside_a_plain_list(forks, seed):
     with quick_folder() as folder:
         walk = Walk(forks, folder, seed)

@@ -90,8 +90,8 @@ def test_two_counts_by_hand():
 )
 def test_awkward_sequences_take_few_rounds(shape, top):
     noisy = shape(np.arange(2.0**17))
-    start = time.perf_counter()
+    start = time.process_time()
     values = tree_projection(noisy, top)
     # As many rounds as counts would take minutes.
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 10
     assert np.all(np.diff(values, prepend=0.0, append=top) >= 0)

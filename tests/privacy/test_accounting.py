@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import mpmath
 import numpy as np
@@ -184,6 +185,19 @@ def test_mixtures_never_fall_below_the_exact_delta(mu, tail, costs, share):
 )
 def test_huge_losses_need_no_memory(events):
     assert total_delta(events, 10.0) == 1.0
+
+
+# Below what the composition of distributions adds for its own rounding, so that sums decide.
+@given(st.lists(st.floats(1e-300, 1e-13), min_size=2, max_size=9))
+def test_the_sum_of_deltas_is_rounded_up_to_the_next_double(deltas):
+    events = [ApproximateEvent(f"{i}", 1e-3, delta) for i, delta in enumerate(deltas)]
+    found, exact = total_delta(events, 0.1), sum(map(Fraction, deltas))
+    assert math.nextafter(found, 0.0) < exact <= found
+
+
+def test_a_delta_too_small_for_the_sum_still_counts():
+    events = [ApproximateEvent("x", 0.5, delta) for delta in (1e-13, 1e-40)]
+    assert total_delta(events, 1.0) > 1e-13
 
 
 def test_nothing_costs_nothing():

@@ -21,10 +21,32 @@ from tests.privacy.mechanisms import all_mechanisms
 CASES = catalogue()
 ESTIMATORS = [name for name, case in CASES.items() if hasattr(nolook, case.covers[0])]
 MECHANISMS = [name for name in CASES if name not in ESTIMATORS]
+# Most of the time of all quick audits.
+LONG = {
+    "tukey-1d",
+    "tukey-2d",
+    "range-search",
+    "DPSGDRegressor",
+    "design-gram",
+    "lasso-votes",
+    "covariance-screening",
+    "kendall-selection",
+    "kendall-selection-on-a-sample",
+    "moments",
+    "moments-replace",
+    "propose-test-release",
+    "keyed-tree-of-4-at",
+    "rank-screening",
+    "canonical-lipschitz",
+}
 # A full audit takes some forty times as long.
 QUICK, QUICK_FITS = 5_000, 25
 # Of the claim, that a quick audit shows by draws: without laws nothing else shows a fault.
 SHOWN = 0.4
+
+
+def marked(names):
+    return [pytest.param(name, marks=[pytest.mark.slow] * (name in LONG)) for name in names]
 
 
 def normal(mean, draws, seed):
@@ -96,7 +118,7 @@ def test_a_tree_law_is_that_of_sums_of_independent_noise():
     assert laws.fit_chance(places, laws.tree_law(cells, scale, limit)) > 1e-6
 
 
-@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("name", marked(MECHANISMS))
 def test_a_quick_audit_of_a_mechanism_finds_what_is_promised_kept(name):
     case = replace(CASES[name], power=0.0)
     found = audit(case, SeededSource(1), QUICK)
@@ -105,7 +127,7 @@ def test_a_quick_audit_of_a_mechanism_finds_what_is_promised_kept(name):
         assert found.power > SHOWN
 
 
-@pytest.mark.parametrize("name", ESTIMATORS)
+@pytest.mark.parametrize("name", marked(ESTIMATORS))
 def test_a_quick_audit_of_an_estimator_finds_what_is_promised_kept(name):
     assert audit(CASES[name], SeededSource(1), QUICK_FITS).verdict == "kept"
 

@@ -118,6 +118,7 @@ def test_parts_are_parts_of_the_whole(levels):
         np.testing.assert_array_equal(at, whole[part])
 
 
+@pytest.mark.slow
 def test_thresholds_of_a_large_tree_share_noise_as_they_share_nodes():
     # Neighbouring leaves of a tree of 63 levels share all nodes but the last.
     noise = np.array(

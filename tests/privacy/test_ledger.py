@@ -322,6 +322,37 @@ def test_a_ledger_that_cannot_be_written_grants_nothing_and_can_be_read(path):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda ledger: ledger.spent,
+        lambda ledger: ledger.remaining,
+        lambda ledger: ledger.history(),
+        lambda ledger: ledger.require(Budget(0.1), relation="add-remove"),
+        lambda ledger: ledger.reserve(Budget(0.1), **ADD_REMOVE),
+    ],
+    ids=["spent", "remaining", "history", "require", "reserve"],
+)
+def test_a_forked_child_may_not_use_its_parents_ledger(path, use):
+    with make(path) as ledger:
+        reader, writer = os.pipe()
+        child = os.fork()
+        if child == 0:
+            try:
+                use(ledger)
+                os.write(writer, b"nothing was refused")
+            except LedgerError as error:
+                os.write(writer, str(error).encode())
+            os._exit(0)
+        os.waitpid(child, 0)
+        said = os.read(reader, 1000).decode()
+        os.close(reader)
+        os.close(writer)
+        assert "opened by a parent" in said
+        use(ledger)
+
+
 def test_another_user_may_look_but_not_spend():
     code = """
         import os, sys
@@ -489,9 +520,10 @@ def test_a_ledger_belongs_to_its_thread_and_its_process(path, monkeypatch):
     with make(path) as ledger:
         with ThreadPoolExecutor(1) as pool, pytest.raises(LedgerError, match="another thread"):
             pool.submit(lambda: ledger.spent).result()
-        monkeypatch.setattr("os.getpid", lambda: -1)
-        with pytest.raises(LedgerError, match="each process"):
-            ledger.reserve(Budget(0.1), **ADD_REMOVE)
+        with monkeypatch.context() as patched:
+            patched.setattr("os.getpid", lambda: -1)
+            with pytest.raises(LedgerError, match="each process"):
+                ledger.reserve(Budget(0.1), **ADD_REMOVE)
     with pytest.raises(LedgerError, match="closed"):
         ledger.history()
 

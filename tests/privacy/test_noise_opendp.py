@@ -61,6 +61,7 @@ def test_rounded_gaussian_agrees_with_opendps_discrete_gaussian(opendp, sigma):
         assert two_sample_p_value(wrong, theirs) < 1e-9
 
 
+@pytest.mark.wallclock
 @pytest.mark.parametrize(
     ("draw", "peer", "scale"),
     [(discrete_laplace, laplace_of, 1e6), (rounded_gaussian, gaussian_of, 1e6)],

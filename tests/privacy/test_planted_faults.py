@@ -17,9 +17,21 @@ from tests.privacy.planted import check_that_the_audit_catches, rows_that_differ
 
 FAULTS = (*planted_noise.FAULTS, *planted_tukey.FAULTS, *planted_selection.FAULTS)
 RELEASES = list({fault.release: None for fault in FAULTS})
+# Half of the time of all.
+LONG = {
+    "shuffled parts of equal size",
+    "grid taken from the data",
+    "choice 30 % too sharp",
+    "sensitivity of Kendall scores halved",
+}
 
 
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+def named(fault):
+    marks = [pytest.mark.slow] * (fault.name in LONG)
+    return pytest.param(fault, marks=marks, id=fault.name)
+
+
+@pytest.mark.parametrize("fault", [named(fault) for fault in FAULTS])
 def test_the_audit_catches(fault):
     check_that_the_audit_catches(fault)
 

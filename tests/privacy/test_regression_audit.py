@@ -68,6 +68,7 @@ def test_the_worst_record_comes_close_to_the_claim_and_never_beyond(release):
     assert mu_of(*release(1.0)) == pytest.approx(MU, rel=TOLERANCE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("release", [moments_noise, histogram_noise])
 @pytest.mark.parametrize("factor", [0.7, 1.3])
 def test_the_audit_notices_noise_that_is_30_percent_off(release, factor):

@@ -103,6 +103,7 @@ def test_classes_of_the_library_have_the_law_of_all_subsets(scores, k, epsilon):
     assert by_class == pytest.approx(chances, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_canonical_lipschitz_has_the_exact_law():
     scores, k, epsilon = LAWS[0]
     counts = draws(canonical_lipschitz, scores, k, epsilon, 60_000, 1)
@@ -123,6 +124,7 @@ def test_scores_are_measured_in_their_sensitivity():
     assert counts == draws(canonical_lipschitz, scores // 10, 3, 2.0, 5_000, 3)
 
 
+@pytest.mark.slow
 def test_peeling_has_the_exact_law():
     scores, k, epsilon = [3, 0, 5, 2], 2, 2.5
     counts = draws(peeling, scores, k, epsilon, 60_000, 4)
@@ -236,6 +238,7 @@ def test_blocks_cover_each_class_once(cells, monkeypatch):
     assert sorted(seen) == sorted(labels(d, k))
 
 
+@pytest.mark.slow
 def test_digits_appended_later_have_the_exact_law(monkeypatch):
     monkeypatch.setattr(_refine, "_WORD_BITS", 4)
     draw = crumbs(7)

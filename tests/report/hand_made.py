@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from nolook import LinearRegression, PrivacyGuarantee
 from nolook.algorithms.scaling import ScaleSearch, Scaling
 from nolook.errors import PrivateFitFailed
 from nolook.estimators.base import PrivateRegressor
+from nolook.estimators.catalogue import METHODS
 from nolook.privacy.guarantee import GaussianEvent
 from nolook.privacy.ledger import charge
 
@@ -21,7 +24,7 @@ OPTIONAL = (
     "rmse_",
     "rmse_interval_",
 )
-HOME = ("tests.report.hand_made", "Choosy")
+CHOOSY = replace(METHODS["tukey"], module="tests.report.hand_made", kind="Choosy")
 
 
 class Choosy(PrivateRegressor):
@@ -83,8 +86,7 @@ def fitted(names=("age", "height", "income"), *, seed=0, recipe=None, made_by=No
     model.privacy_ = guarantee(**privacy)
     model.n_features_in_ = features
     model.feature_names_in_ = np.array(names[:-1], dtype=object)
-    if recipe is not None:
-        model.recipe_ = recipe
+    model.recipe_ = recipe or {"features": list(names[:-1]), "categories": {}, "missing": "error"}
     return model
 
 

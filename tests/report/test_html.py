@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nolook
+from nolook.estimators.catalogue import METHODS
 from nolook.privacy.guarantee import ApproximateEvent, PureEvent
 from nolook.report.html import render, write_report
-from nolook.report.methods import METHODS
 from nolook.report.wording import failure_in_words
-from tests.report.hand_made import HOME, Choosy, fitted, make_constant, unlimited, without
+from tests.report.hand_made import CHOOSY, Choosy, fitted, make_constant, unlimited, without
 from tests.report.pages import Page
 
 NASTY = (
@@ -124,7 +124,7 @@ def test_the_page_says_which_method_made_the_model_and_with_which_parameters(mon
     assert "Method linear" in text
     assert "Gaussian noise once" in text
     assert "Parameters of the method" not in text
-    monkeypatch.setitem(METHODS, "tukey", HOME)
+    monkeypatch.setitem(METHODS, "tukey", CHOOSY)
     text = page(fitted(made_by=Choosy(n_models=500))).text
     assert "Method tukey" in text
     assert "n_models=500" in text
@@ -132,7 +132,7 @@ def test_the_page_says_which_method_made_the_model_and_with_which_parameters(mon
 
 
 def test_a_constant_is_called_one(monkeypatch):
-    monkeypatch.setitem(METHODS, "tukey", HOME)
+    monkeypatch.setitem(METHODS, "tukey", CHOOSY)
     model = make_constant(fitted(made_by=Choosy()))
     shown = page(model)
     assert failure_in_words(model) in shown.text
@@ -302,7 +302,7 @@ def test_the_report_is_written_whole(tmp_path):
 )
 @pytest.mark.parametrize("settings", [{}, {"guarantee": "paper", "random_state": 3}], ids=str)
 def test_a_model_file_gives_the_same_report(tmp_path, monkeypatch, change, settings):
-    monkeypatch.setitem(METHODS, "tukey", HOME)
+    monkeypatch.setitem(METHODS, "tukey", CHOOSY)
     model = change(fitted(made_by=Choosy(**settings)))
     model.privacy_ = dataclasses.replace(model.privacy_, private=not settings)
     nolook.save(model, tmp_path / "model.json")

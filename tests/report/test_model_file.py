@@ -299,6 +299,13 @@ def test_a_file_with_any_one_value_of_another_kind_is_refused(tmp_path, document
     assert tried > 300
 
 
+@pytest.mark.parametrize("multiline", [True, False])
+def test_a_recipe_may_say_how_quoted_line_breaks_are_read(tmp_path, multiline):
+    recipe = RECIPE | {"multiline": multiline}
+    nolook.save(fitted(NAMES, recipe=recipe), tmp_path / "m.json")
+    assert nolook.load(tmp_path / "m.json").recipe_ == recipe
+
+
 def test_an_unknown_key_is_refused_anywhere(tmp_path, document):
     for path in [(), ("metrics",), ("scaling",), ("recipe",), ("parameters",), ("privacy",)]:
         changed = edited(document, (*path, "added"), lambda at, key: at.update({key: 1}))
@@ -333,6 +340,7 @@ def test_privacy_is_read_strictly(tmp_path, document):
         (("features",), ["city=Bern", "age", "age"], "each column once"),
         (("method",), "magic", "one of linear"),
         (("recipe", "missing"), "guess", "error, drop-row, zero"),
+        (("recipe", "multiline"), 1, "recipe.multiline to be true or false"),
         (("recipe", "categories"), {"town": ["A"]}, "some of recipe.features"),
         (("recipe", "categories", "city"), ["Bern"], "just the features"),
         (("recipe", "features"), ["age", "city"], "just the features"),

@@ -9,16 +9,16 @@ import pytest
 
 import nolook
 from nolook import ParameterError
-from nolook.report.methods import METHODS, estimator_class, own_parameters
+from nolook.estimators.catalogue import METHODS, own_parameters
 from tests.report.edited import refusal
-from tests.report.hand_made import HOME, Choosy, fitted
+from tests.report.hand_made import CHOOSY, Choosy, fitted
 
 NAMES = ("age", "height", "income")
 
 
 @pytest.fixture
 def choosy(monkeypatch):
-    monkeypatch.setitem(METHODS, "tukey", HOME)
+    monkeypatch.setitem(METHODS, "tukey", CHOOSY)
 
 
 CHOICES = (
@@ -100,7 +100,7 @@ def test_loading_fits_nothing(tmp_path, choosy, monkeypatch):
 @pytest.mark.parametrize("method", METHODS)
 def test_each_method_comes_back_with_its_parameters(tmp_path, method):
     # Also fails where a constructor's types cannot be told from its annotations.
-    model = fitted(NAMES, made_by=estimator_class(method)())
+    model = fitted(NAMES, made_by=METHODS[method].load()())
     nolook.save(model, tmp_path / "model.json")
     loaded = nolook.load(tmp_path / "model.json")
     assert type(loaded) is type(model)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from operator import attrgetter
 
 import numpy as np
 import pytest
@@ -8,13 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nolook import ParameterError
-from nolook.report.methods import (
+from nolook.estimators.catalogue import (
+    DISTRIBUTIONS,
     METHODS,
+    SELECTORS,
+    Entry,
     check_method,
-    estimator_class,
-    method_of,
     method_parameters,
+    name_of,
 )
+from nolook.report.origin import Origin
 from nolook.report.picture import shortened
 from nolook.report.summary import (
     certainty_in_words,
@@ -23,9 +27,9 @@ from nolook.report.summary import (
     number,
     origin_of_scales,
 )
-from nolook.report.wording import failure_in_words, method_in_words, why_not_private
+from nolook.report.wording import failure_in_words
 from tests.report.hand_made import (
-    HOME,
+    CHOOSY,
     Choosy,
     fitted,
     guarantee,
@@ -127,22 +131,25 @@ def test_the_origin_of_the_scales_is_that_of_the_release(change, bounds, expecte
     assert ("without looking" in sentence) == (expected == "set beforehand")
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_each_method_is_described_in_a_sentence_or_two(method):
-    words = method_in_words(estimator_class(method)())
+@pytest.mark.parametrize(
+    "entry", (METHODS | SELECTORS | DISTRIBUTIONS).values(), ids=attrgetter("kind")
+)
+def test_each_entry_is_described_in_a_sentence_or_two(entry):
+    words = entry.words
     assert 1 <= words.count(". ") + 1 <= 2
     assert words.endswith(".")
     assert words.isascii()
 
 
 def test_a_reason_other_than_a_seed_is_named_and_no_seed_is_blamed():
-    assert why_not_private(Choosy(random_state=1))[0] == "a known seed"
+    seeded = fitted(made_by=Choosy(random_state=1))
+    assert Origin.of_model(seeded).why_not_private()[0] == "a known seed"
     for settings, shown in (
         ({"guarantee": "paper"}, "guarantee='paper'"),
         ({"bounds": "oracle"}, "bounds='oracle'"),
         ({"bounds": "oracle", "guarantee": "paper"}, "bounds='oracle' and guarantee='paper'"),
     ):
-        short, sentence = why_not_private(Choosy(**settings))
+        short, sentence = Origin.of_model(fitted(made_by=Choosy(**settings))).why_not_private()
         assert short == shown
         assert shown in sentence
         assert "seed" not in sentence
@@ -169,14 +176,14 @@ def test_options_of_one_method_are_refused_for_the_others():
 @pytest.mark.parametrize("method", METHODS)
 def test_each_method_has_an_estimator_that_knows_its_method(method):
     assert check_method(method) == method
-    assert method_of(estimator_class(method)()) == method
+    assert name_of(METHODS[method].load()()) == method
 
 
 def test_a_subclass_belongs_to_its_parents_method():
-    class Ours(estimator_class("linear")):
+    class Ours(METHODS["linear"].load()):
         pass
 
-    assert method_of(Ours()) == "linear"
+    assert name_of(Ours()) == "linear"
 
 
 @pytest.mark.parametrize("order", [1, -1])
@@ -184,12 +191,12 @@ def test_the_nearest_parent_names_the_method(monkeypatch, order):
     class Nearer(Choosy):
         __module__, __qualname__ = "elsewhere", "Nearer"
 
-    homes = {"far": HOME, "near": ("elsewhere", "Nearer")}
+    homes = {"far": CHOOSY, "near": Entry("elsewhere", "Nearer", "It is nearer.")}
     for method in list(homes)[::order]:
         monkeypatch.setitem(METHODS, method, homes[method])
-    assert method_of(Nearer()) == "near"
-    assert method_of(Choosy()) == "far"
+    assert name_of(Nearer()) == "near"
+    assert name_of(Choosy()) == "far"
 
 
 def test_other_objects_have_no_method():
-    assert method_of(object()) is None
+    assert name_of(object()) is None

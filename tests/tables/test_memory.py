@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 READ = """
 import sys
@@ -23,6 +24,7 @@ print(peak)
 """
 
 
+@pytest.mark.slow
 def test_one_row_group_of_any_length(tmp_path):
     def peak(rows):
         columns = {f"c{i}": np.random.default_rng(i).normal(size=rows) for i in range(31)}

@@ -275,30 +275,6 @@ def test_whether_rows_may_be_left_out_is_told_by_declared_types_alone():
     assert not told("zero", "whole")
 
 
-@pytest.mark.parametrize("opening", [pa.ipc.new_file, pa.ipc.new_stream])
-@pytest.mark.parametrize("kind", ["offsets", "indices"])
-@pytest.mark.parametrize("where", ["file", "memory"])
-def test_offsets_and_indices_that_lead_out_of_their_buffers(tmp_path, opening, kind, where):
-    # Reading such an array ends the process; the format has no checksum that would tell.
-    texts = pa.array(["Bern", "Basel"])
-    far = np.array([0, 2**30, 9], np.int32).tobytes()
-    if kind == "offsets":
-        column = pa.Array.from_buffers(texts.type, 2, [None, pa.py_buffer(far), texts.buffers()[2]])
-    else:
-        codes = pa.array([0, 2**30], pa.int32())
-        column = pa.DictionaryArray.from_arrays(codes, texts, safe=False)
-    stored = pa.table({"city": column, "y": [1.0, 2.0]})
-    path = tmp_path / "t.arrow"
-    with opening(path, stored.schema) as writer:
-        writer.write_table(stored)
-    source = stored if where == "memory" else path
-    table = read_table(source, "y", categories={"city": ["Bern"]}, missing="zero")
-    with pytest.raises(TableError, match=r"cannot be read|not a readable Arrow file"):
-        table.check_complete()
-    with pytest.raises(TableError):
-        list(table.batches())
-
-
 def test_numbers_too_large_for_a_double_are_infinite_and_warn_nobody():
     values = np.array([[1.0, 2.0], [3.0, 4.0]], dtype=np.longdouble)
     values[1, 0] = np.ldexp(np.longdouble(1.0), 10_000)

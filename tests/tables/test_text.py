@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from nolook.errors import ParameterError, TableError
 from nolook.tables import read_table, text
+from nolook.tables.labelled import labelled_table
 
 ANY_BYTES = st.text('01.5,,\n\n\r"" eENA-+\x00éÿ\t', max_size=60).map(
     lambda body: body.encode("latin-1")
@@ -37,17 +38,21 @@ def rows_of(path, **options):
     return np.concatenate(found, axis=1).T if found else np.empty((0, opened.n_columns))
 
 
-def by_brute_force(body):
+def by_brute_force(body, *, multiline):
     """The same rows with the standard library, one cell at a time."""
-    lines = io.StringIO(
-        body.decode("latin-1").replace("\r\n", "\n").replace("\r", "\n"), newline="\n"
-    )
+    whole = body.decode("latin-1").replace("\r\n", "\n").replace("\r", "\n")
+    lines = [f"{line}\n" for line in whole.split("\n")]
+    records = []
+    for part in [lines] if multiline else [[line] for line in lines]:
+        # A record of its own stands behind, unless a quote that is not closed takes it in.
+        *found, end = csv.reader([*part, "end\n"], skipinitialspace=True)
+        records += found if end == ["end"] else [*found, None]
     rows = []
-    for record in csv.reader(lines, skipinitialspace=True):
-        if not record:
+    for record in records:
+        if record == []:
             continue
         row = [math.nan] * 3
-        if len(record) == 3:
+        if record is not None and len(record) == 3:
             cells = [text._number(cell.encode("latin-1").strip()) for cell in record]
             row = cells if None not in cells and np.isfinite(cells).all() else row
         rows.append(row)
@@ -55,13 +60,43 @@ def by_brute_force(body):
 
 
 @in_one_folder
-@given(body=ANY_BYTES, block=st.integers(1, 20))
-def test_any_bytes_are_read_as_the_standard_library_reads_them(tmp_path, body, block):
+@given(body=ANY_BYTES, block=st.integers(1, 20), multiline=st.booleans())
+def test_any_bytes_are_read_as_the_standard_library_reads_them(tmp_path, body, block, multiline):
     path = write(tmp_path, body)
+    expected = by_brute_force(body, multiline=multiline)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(text, "_BLOCK", block)
-        np.testing.assert_array_equal(rows_of(path), by_brute_force(body))
-    np.testing.assert_array_equal(rows_of(path), by_brute_force(body))
+        np.testing.assert_array_equal(rows_of(path, multiline=multiline), expected)
+    np.testing.assert_array_equal(rows_of(path, multiline=multiline), expected)
+
+
+@in_one_folder
+@given(
+    body=st.text("1.5,,,\n \tx\x00é", max_size=60).map(lambda body: body.encode("latin-1")),
+    longest=st.integers(1, 6),
+    multiline=st.booleans(),
+)
+def test_both_paths_find_the_same_cells(tmp_path, body, longest, multiline):
+    # A quote at the end sends the whole block through the slow one.
+    slow = write(tmp_path, body + b'\n"7",8,9\n').rename(tmp_path / "slow.csv")
+    fast = write(tmp_path, body + b"\n7,8,9\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(text, "_LONGEST_CELL", longest)
+        rows = rows_of(fast, multiline=multiline)
+        np.testing.assert_array_equal(rows, rows_of(slow, multiline=multiline))
+    assert rows[-1].tolist() == [7, 8, 9]
+
+
+@in_one_folder
+@given(lines=st.lists(st.text('15.,"\r é', max_size=12), max_size=8), data=st.data())
+def test_a_line_does_not_depend_on_its_neighbours_whatever_its_quotes(tmp_path, lines, data):
+    lines = [f"1{line}".replace("\r", "").encode() + b"\n" for line in lines]
+    place = data.draw(st.integers(0, len(lines)))
+    one = data.draw(st.sampled_from([b'"\n', b'1,2,"3\n', b'1,"2\r', b'"",""",""\r\n']))
+    without = rows_of(write(tmp_path, b"".join(lines)))
+    rows = rows_of(write(tmp_path, b"".join([*lines[:place], one, *lines[place:]])))
+    assert np.isnan(rows[place]).all()
+    np.testing.assert_array_equal(np.delete(rows, place, 0), without)
 
 
 @in_one_folder
@@ -113,7 +148,8 @@ def test_cells_that_are_no_numbers_are_null(cells):
         (b"a,b,c\r1,2,3\r4,5,6\r", [[1, 2, 3], [4, 5, 6]]),
         (b"\n\na , b,c\n 1,\t2 ,3\n", [[1, 2, 3]]),
         (b'"a","b","c"\n"1","2","3"\n', [[1, 2, 3]]),
-        (b'a,b,c,note\n1,2,3,"two\nlines, ""quoted"""\n4,5,6,x\n', [[1, 2, 3], [4, 5, 6]]),
+        (b'a,b,c,note\n1,2,3,"a line, ""quoted"""\n4,5,6,x\n', [[1, 2, 3], [4, 5, 6]]),
+        (b'a,b,c,note\n1,2,3,"a"" line\n4,5,6,"x"y"\n', [[math.nan] * 3, [4, 5, 6]]),
         (b'a,b,c\n1, "2",\t3\n', [[1, 2, 3]]),
         (b"a,b,c\n", np.empty((0, 3))),
         (b"a,b,c", np.empty((0, 3))),
@@ -147,21 +183,82 @@ def test_declared_categories_in_any_bytes(tmp_path, numbers_of):
 def test_a_line_end_in_a_cell_cut_by_a_block(tmp_path, block, monkeypatch, numbers_of):
     monkeypatch.setattr(text, "_BLOCK", block)
     path = write(tmp_path, b'1,"two\r\nlines"\r\n', header=b"n,word\r\n")
-    opened = read_table(path, features=["n", "word"], categories={"word": ["two\nlines"]})
+    levels = {"word": ["two\nlines"]}
+    opened = read_table(path, features=["n", "word"], categories=levels, multiline=True)
     np.testing.assert_array_equal(numbers_of(opened), [[1], [1]])
 
 
-def test_a_quote_that_is_never_closed_spoils_no_more_than_a_long_cell(tmp_path):
+@pytest.mark.parametrize("multiline", [False, True])
+def test_a_quote_that_is_never_closed_spoils_its_line_or_no_more_than_a_long_cell(
+    tmp_path, multiline
+):
     lines = b"1,2,3\n" * 60_000
     path = write(tmp_path, b'"1,2,3\n' + lines)
-    rows = rows_of(path)
+    rows = rows_of(path, multiline=multiline)
     assert np.isnan(rows[0]).all()
-    assert len(rows) > 60_000 - csv.field_size_limit() // len("1,2,3\n") - 3
+    spoilt = text._LONGEST_CELL // len("1,2,3\n") + 3 if multiline else 0
+    assert 60_001 - spoilt <= len(rows) <= 60_001
     assert (rows[1:] == [1, 2, 3]).all()
 
 
+@pytest.mark.parametrize("multiline", [False, True])
+def test_a_quote_in_the_header_that_is_never_closed(tmp_path, multiline):
+    path = write(tmp_path, b"1,2,3\n", header=b'a,b,"c\n')
+    with pytest.raises(TableError, match="a quote in its header that is not closed"):
+        rows_of(path, multiline=multiline)
+
+
+def test_a_name_with_a_line_break(tmp_path):
+    path = write(tmp_path, b"1,2\n", header=b'a,"b\nc"\n')
+    rows = rows_of(path, features=["a", "b\nc"], multiline=True)
+    np.testing.assert_array_equal(rows, [[1, 2]])
+
+
+@pytest.mark.parametrize("quote", [b"", b'"'])
+def test_blanks_before_a_cell_are_no_part_of_its_length(tmp_path, quote):
+    blanks = b" " * text._LONGEST_CELL
+    rows = rows_of(write(tmp_path, b"1," + blanks + b"  2," + quote + b"3" + quote + b"\n"))
+    np.testing.assert_array_equal(rows, [[1, 2, 3]])
+
+
+@pytest.mark.parametrize(
+    ("line", "besides", "multiline"),
+    [
+        (b"1,%b,3\n", 0, False),
+        (b'1,"%b",3\n', 0, False),
+        (b'1,"%b",3\n', 0, True),
+        (b'1, "\n%b\n"x,3\n', 3, True),
+    ],
+)
+def test_the_longest_cell(tmp_path, line, besides, multiline):
+    room = text._LONGEST_CELL - besides
+    for extra in (0, 1):
+        path = write(tmp_path, line % (b"y" * (room + extra)) + b'"4",5,6\n')
+        rows = rows_of(path, features=["a", "c"], missing="zero", multiline=multiline)
+        np.testing.assert_array_equal(rows, [[0, 0] if extra else [1, 3], [4, 6]])
+
+
+def test_quotes_in_a_cell_of_several_lines_count_once(tmp_path):
+    half = text._LONGEST_CELL // 2
+    cell = b'""' * half + b"\n" + b'""' * (half - 1)
+    rows = rows_of(write(tmp_path, b'1,"' + cell + b'",3\n'), features=["a"], multiline=True)
+    np.testing.assert_array_equal(rows, [[1]])
+    rows = rows_of(write(tmp_path, b'1,"' + cell + b'""",3\n'), features=["a"], multiline=True)
+    np.testing.assert_array_equal(rows, [[math.nan]])
+
+
+def test_the_limit_of_the_standard_library_does_not_matter(tmp_path):
+    path = write(tmp_path, b'1,"2",345678\n1,2,"three"\n')
+    expected = rows_of(path)
+    before = csv.field_size_limit(2)
+    try:
+        np.testing.assert_array_equal(rows_of(path), expected)
+    finally:
+        csv.field_size_limit(before)
+
+
 def test_a_cell_too_long_for_the_reader_spoils_its_row_alone(tmp_path):
-    long = b"1,2,3\n" + b"4,5," + b"x" * (csv.field_size_limit() + 1) + b"\n"
+    long = b"1,2,3\n" + b"4,5," + b"x" * (text._LONGEST_CELL + 1) + b"\n"
     for tail in (b"7,8,9\n", b'7,8,"9"\n'):
         rows = rows_of(write(tmp_path, long + tail))
         np.testing.assert_array_equal(rows, [[1, 2, 3], [math.nan] * 3, [7, 8, 9]])
@@ -223,7 +320,8 @@ def test_a_record_that_never_ends_is_cut_off(tmp_path, numbers_of, monkeypatch):
     monkeypatch.setattr(text, "_LONGEST", 100)
     path = tmp_path / "t.csv"
     path.write_text('a,b\n1,2\n"' + 40 * '\n","' + "\n3,4\n")
-    read = numbers_of(read_table(path, features=["a", "b"], missing="zero"))
+    opened = read_table(path, features=["a", "b"], missing="zero", multiline=True)
+    read = numbers_of(opened)
     assert read[:, 0].tolist() == [1, 2]
     assert read[:, -1].tolist() == [3, 4]
     assert not read[:, 1:-1].any()
@@ -235,10 +333,20 @@ def test_memory_is_bounded_however_long_a_line(tmp_path, monkeypatch):
     for content in (b"9" * (1 << 24), b'"' + b'\n","' * (1 << 17)):
         path = tmp_path / "t.csv"
         path.write_bytes(b"a,b\n1,2\n" + content)
-        opened = read_table(path, features=["a", "b"], missing="zero")
+        opened = read_table(path, features=["a", "b"], missing="zero", multiline=True)
         tracemalloc.start()
         rows = sum(batch.shape[1] for batch in opened.batches())
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         assert rows > 1
         assert peak < 1 << 22
+
+
+@pytest.mark.parametrize("positive", ["1", "yes"])
+def test_labels_beside_quoted_line_breaks(tmp_path, numbers_of, positive):
+    content = f'{positive},0.5,"two\nlines"\n'.encode()
+    path = write(tmp_path, content, header=b"label,score,note\n")
+    for multiline, expected in ((False, [[], []]), (True, [[0.5], [1.0]])):
+        read = labelled_table(path, "score", "label", positive, "drop-row", multiline=multiline)
+        assert numbers_of(read).tolist() == expected
+        assert read.recipe().get("multiline", False) == multiline

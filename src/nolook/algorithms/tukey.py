@@ -29,7 +29,7 @@ from nolook.algorithms.noisy_ridge import nearest_moments
 from nolook.algorithms.rows_bound import rows_bound, rows_margin
 from nolook.algorithms.scaling import ScaleSearch, Scaling
 from nolook.algorithms.tukey_models import models_needed
-from nolook.kernels.block_models import add_block_moments, block_models
+from nolook.kernels.block_models import block_models
 from nolook.kernels.moments import UNIT, integer_rows
 from nolook.privacy.accounting import gaussian_mu
 from nolook.privacy.budgets import too_small, with_room
@@ -37,6 +37,7 @@ from nolook.privacy.guarantee import ApproximateEvent, Budget, Event, PureEvent
 from nolook.privacy.mechanisms.tukey_depth import TukeyRule, tukey_release
 from nolook.privacy.noise import ByteSource, uniform_integers
 from nolook.privacy.release import Step
+from nolook.statistics.block_moments import BlockMoments
 from nolook.tables import Table
 
 __all__ = [
@@ -320,14 +321,14 @@ def fit_models(table: Table, basis: Basis, m: int, source: ByteSource, step: Ste
     """
     step("models")
     scaling = basis.scaling
-    sums = np.zeros((m, table.n_columns + 1, table.n_columns + 1))
+    sums = BlockMoments(m, table.n_columns, math.floor(scaling.limit * UNIT))
     for batch in table.batches():
         rows = integer_rows(batch, scaling.center, scaling.scale, scaling.limit)
-        add_block_moments(sums, rows, uniform_integers(m, rows.shape[1], source))
+        sums.update(rows, uniform_integers(m, rows.shape[1], source))
     # Rows are in steps of 1/UNIT, but for their constant 1.
     steps = np.full(len(basis.matrix), 1.0 / UNIT)
     steps[0] = 1.0
-    return block_models(sums, steps[:, None] * basis.matrix) / UNIT
+    return block_models(sums.value, steps[:, None] * basis.matrix) / UNIT
 
 
 @dataclass(frozen=True, slots=True)

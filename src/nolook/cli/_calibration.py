@@ -13,6 +13,7 @@ from nolook.cli._options import (
     LabelOption,
     LedgerOption,
     MissingNumbersOption,
+    MultilineOption,
     PositiveOption,
     QuietOption,
     RandomStateOption,
@@ -37,6 +38,7 @@ def calibration(  # noqa: PLR0917 -- Typer gives every option by name
         int, typer.Option(metavar="N", help="How many groups of rows are compared.")
     ] = 10,
     missing: MissingNumbersOption = None,
+    multiline: MultilineOption = False,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -64,7 +66,8 @@ def calibration(  # noqa: PLR0917 -- Typer gives every option by name
 
     fitted = HosmerLemeshow(epsilon, groups, 1, random_state)
     with releasing(ledger, quiet=quiet) as around:
-        fitted.fit(labelled_table(table, probability, label, positive, policy), **around)
+        read = labelled_table(table, probability, label, positive, policy, multiline=multiline)
+        fitted.fit(read, **around)
     scored = Scored(probability, label, positive)
     write_calibration(fitted, file, scored=scored)
     findings = calibration_findings(fitted, scored)

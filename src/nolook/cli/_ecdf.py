@@ -15,6 +15,7 @@ from nolook.cli._options import (
     LedgerOption,
     LogGridOption,
     MissingNumbersOption,
+    MultilineOption,
     QuietOption,
     RandomStateOption,
     RelationOption,
@@ -42,6 +43,7 @@ def ecdf(  # noqa: PLR0917 -- Typer gives every option by name
     linear_grid: GridOption = None,
     log_grid: LogGridOption = None,
     missing: MissingNumbersOption = None,
+    multiline: MultilineOption = False,
     relation: RelationOption = "add-remove",
     smoothing: SmoothingOption = "l2",
     output: Annotated[
@@ -72,7 +74,8 @@ def ecdf(  # noqa: PLR0917 -- Typer gives every option by name
 
     fitted = ECDF(epsilon, thresholds, delta, neighbours, smoother, random_state)
     with releasing(ledger, quiet=quiet) as around:
-        fitted.fit(read_table(table, features=[column], missing=policy), **around)
+        read = read_table(table, features=[column], missing=policy, multiline=multiline)
+        fitted.fit(read, **around)
     save(fitted, file)
     show(ecdf_findings(fitted, column), table=table, output=file, report=report, quiet=quiet)
 

@@ -22,7 +22,7 @@ from nolook.cli._federated_options import (
     accesses,
     check_extra,
 )
-from nolook.cli._options import QuietOption
+from nolook.cli._options import MultilineOption, QuietOption
 from nolook.errors import ParameterError
 from nolook.report.files import check_outputs, one_line
 
@@ -52,6 +52,7 @@ def submit(  # noqa: PLR0917 -- Typer gives every option by name
         str | None, typer.Option(help="The value's label, or the table's column of labels.")
     ] = None,
     positive: Annotated[str, typer.Option(metavar="VALUE", help="The positive label.")] = "1",
+    multiline: MultilineOption = False,
     pending: Annotated[
         Path | None,
         typer.Option(
@@ -68,7 +69,7 @@ def submit(  # noqa: PLR0917 -- Typer gives every option by name
     Without --value and --table it sends what an interrupted submission left.
     """
     check_extra()
-    wanted = _Wanted(value, table, column, label, positive)
+    wanted = _Wanted(value, table, column, label, positive, multiline=multiline)
 
     from nolook.federated.client import ServerClient
     from nolook.federated.client import submit as send
@@ -102,20 +103,22 @@ class _Wanted:
         column: str | None,
         label: str | None,
         positive: str,
+        *,
+        multiline: bool,
     ) -> None:
         if value is not None and table is not None:
             raise ParameterError("--value and --table are both given; expected one of them")
         if (table is None) != (column is None):
             raise ParameterError("--table and --column are not both given; expected both or none")
         self._value, self._table, self._column = value, table, column
-        self._label, self._positive = label, positive
+        self._label, self._positive, self._multiline = label, positive, multiline
         self.digest: bytes | None = None
         if value is not None or table is not None:
             self.digest = hashlib.sha256(json.dumps(self._named()).encode()).digest()
 
     def _named(self) -> list[object]:
         """Return what tells this submission from others."""
-        shown = [self._column, self._label, self._positive]
+        shown = [self._column, self._label, self._positive, *["multiline"] * self._multiline]
         if self._table is None:
             return [repr(self._value), *shown]
         try:
@@ -161,9 +164,15 @@ class _Wanted:
             labels = None if self._label is None else np.array([self._label == self._positive])
             return np.array([self._value]), labels
         if self._label is None:
-            read = read_table(self._table, features=[str(self._column)])
+            read = read_table(self._table, features=[str(self._column)], multiline=self._multiline)
         else:
-            read = labelled_table(self._table, str(self._column), self._label, self._positive)
+            read = labelled_table(
+                self._table,
+                str(self._column),
+                self._label,
+                self._positive,
+                multiline=self._multiline,
+            )
         kept = read.keeping_infinite()
         kept.check_complete()
         rows = np.concatenate([np.empty((kept.n_columns, 0)), *kept.batches()], axis=1)

@@ -12,7 +12,6 @@ from nolook._validation import (
     check_delta,
     check_epsilon,
     check_fraction,
-    check_positive,
     check_random_state,
 )
 from nolook.cli._options import (
@@ -22,6 +21,7 @@ from nolook.cli._options import (
     FeaturesOption,
     LedgerOption,
     MissingOption,
+    MultilineOption,
     QuietOption,
     RandomStateOption,
     ReportOption,
@@ -32,47 +32,42 @@ from nolook.cli._options import (
 )
 from nolook.cli._release import console, fit_table, main_output
 from nolook.errors import ParameterError
-from nolook.report.methods import METHODS, check_method, estimator_class, method_parameters
-from nolook.report.selectors import (
+from nolook.estimators.catalogue import (
     DEFAULT_SELECTOR,
+    METHODS,
     SELECTORS,
-    check_selector,
-    selector_class,
+    check_method,
+    method_parameters,
 )
+from nolook.privacy.guarantee import DEFAULT_DELTA
 
 __all__ = ["fit"]
 
-_ON_FAILURE = ("raise", "constant")
+# What only one method has, by flag.
+_OWN = {option.flag: option for entry in METHODS.values() for option in entry.options}
 # So that a seed gives the selection other noise than the regression.
 _OTHER_SEED = 2**32
+
+
+def _own(flag: str) -> Any:  # noqa: ANN401 -- Typer's own untyped class
+    return typer.Option(flag, metavar=_OWN[flag].metavar, help=_OWN[flag].help)
 
 
 def fit(  # noqa: PLR0917 -- Typer gives every option by name
     table: TableArgument,
     target: TargetOption,
     epsilon: EpsilonOption,
-    delta: DeltaOption,
+    delta: DeltaOption = DEFAULT_DELTA,
     features: FeaturesOption = None,
     categories: CategoriesOption = None,
     missing: MissingOption = None,
+    multiline: MultilineOption = False,
     method: Annotated[
         str, typer.Option(metavar="|".join(("auto", *METHODS)), help="How to fit.")
     ] = "auto",
-    bound_x: Annotated[
-        float | None,
-        typer.Option(metavar="B", help="For adassp: a public bound on the norm of a row."),
-    ] = None,
-    bound_y: Annotated[
-        float | None,
-        typer.Option(metavar="B", help="For adassp: a public bound on the size of the label."),
-    ] = None,
-    on_failure: Annotated[
-        str | None,
-        typer.Option(
-            metavar="|".join(_ON_FAILURE),
-            help="For tukey: what a failed private test does; by default it is an error.",
-        ),
-    ] = None,
+    bound_x: Annotated[float | None, _own("--bound-x")] = None,
+    bound_y: Annotated[float | None, _own("--bound-y")] = None,
+    on_failure: Annotated[str | None, _own("--on-failure")] = None,
     select: Annotated[
         str | None,
         typer.Option(metavar="K|auto", help="Choose so many columns privately first."),
@@ -106,16 +101,16 @@ def fit(  # noqa: PLR0917 -- Typer gives every option by name
     chosen = check_method(method, "--method")
     parameters = _method_parameters(chosen, bound_x, bound_y, on_failure)
     first = _selection(select, selector, split, random_state)
-    options = table_options(features, categories, missing)
+    options = table_options(features, categories, missing, multiline=multiline)
     model_file = main_output(output, "model.json", table=table, report=report, ledger=ledger)
 
     from nolook.estimators.pipeline import make_private_pipeline
     from nolook.report.model_file import save
 
-    model: Any = estimator_class(chosen)(**budget, random_state=random_state, **parameters)
+    model: Any = METHODS[chosen].load()(**budget, random_state=random_state, **parameters)
     if first is not None:
         name, arguments, share = first
-        model = make_private_pipeline(selector_class(name)(**arguments), model, **budget, **share)
+        model = make_private_pipeline(SELECTORS[name].load()(**arguments), model, **budget, **share)
     fit_table(model, table, target, options, ledger=ledger, quiet=quiet)
     save(model, model_file)
     if report is not None:
@@ -132,11 +127,6 @@ def _method_parameters(
     method: str, bound_x: float | None, bound_y: float | None, on_failure: str | None
 ) -> dict[str, Any]:
     """Translate the options about the method into parameters of its estimator."""
-    for option, bound in (("--bound-x", bound_x), ("--bound-y", bound_y)):
-        if bound is not None:
-            check_positive(bound, option)
-    if on_failure is not None:
-        check_choice("--on-failure", on_failure, _ON_FAILURE)
     options = {"--bound-x": bound_x, "--bound-y": bound_y, "--on-failure": on_failure}
     parameters = method_parameters(method, options)
     if (bound_x is None) != (bound_y is None):
@@ -160,7 +150,7 @@ def _selection(
                     f"or leave {option} out)"
                 )
         return None
-    name = check_selector(DEFAULT_SELECTOR if selector is None else selector, "--selector")
+    name = check_choice("--selector", DEFAULT_SELECTOR if selector is None else selector, SELECTORS)
     seed = None if random_state is None else random_state + _OTHER_SEED
     arguments = {"k": count_or_auto(select, "--select"), "random_state": seed}
     share = {} if split is None else {"split": check_fraction(split, "--split")}

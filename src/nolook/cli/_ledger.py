@@ -51,7 +51,7 @@ def create(
 def show(file: LedgerArgument) -> None:
     """Show a ledger's budget and what is left of it."""
     from nolook.privacy.ledger import Ledger
-    from nolook.report.terminal import print_ledger
+    from nolook.report.ledger_terminal import print_ledger
 
     with Ledger(file) as ledger:
         print_ledger(console(), ledger)
@@ -61,7 +61,7 @@ def show(file: LedgerArgument) -> None:
 def history(file: LedgerArgument) -> None:
     """List the releases a ledger was charged for."""
     from nolook.privacy.ledger import Ledger
-    from nolook.report.terminal import print_history
+    from nolook.report.ledger_terminal import print_history
 
     with Ledger(file) as ledger:
         print_history(console(), ledger)

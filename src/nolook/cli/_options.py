@@ -30,6 +30,7 @@ __all__ = [
     "LogGridOption",
     "MissingNumbersOption",
     "MissingOption",
+    "MultilineOption",
     "PositiveOption",
     "QuietOption",
     "RandomStateOption",
@@ -63,7 +64,7 @@ EpsilonOption = Annotated[
     float, typer.Option("--epsilon", help="Privacy loss, above 0; smaller protects more.")
 ]
 DeltaOption = Annotated[
-    float, typer.Option("--delta", help="Chance left for a larger loss, for example 1e-6.")
+    float, typer.Option("--delta", help="Chance left for a larger loss; well below 1 / rows.")
 ]
 FeaturesOption = Annotated[
     str | None,
@@ -96,6 +97,13 @@ MissingNumbersOption = Annotated[
         metavar="|".join(_MISSING),
         help="What to do with missing values; by default they are an error. Infinite values count "
         "in the end cells.",
+    ),
+]
+MultilineOption = Annotated[
+    bool,
+    typer.Option(
+        "--multiline",
+        help="For CSV: a line break in quotes is part of its cell; by default every line is a row.",
     ),
 ]
 GridOption = Annotated[
@@ -186,10 +194,14 @@ def count_or_auto(text: str, option: str) -> int | str:
 
 
 def table_options(
-    features: str | None, categories: Sequence[str] | None, missing: str | None
+    features: str | None,
+    categories: Sequence[str] | None,
+    missing: str | None,
+    *,
+    multiline: bool,
 ) -> dict[str, Any]:
-    """Translate the options about columns into those of `nolook.read_table`."""
-    options: dict[str, Any] = {}
+    """Translate the options about a table into those of `nolook.read_table`."""
+    options: dict[str, Any] = {"multiline": multiline}
     if features is not None:
         options["features"] = column_names(features, "--features")
     for text in categories or ():

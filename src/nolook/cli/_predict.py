@@ -9,7 +9,6 @@ import typer
 
 from nolook.errors import ParameterError
 from nolook.report.files import check_outputs, one_line
-from nolook.report.methods import recipe_of
 
 __all__ = ["predict"]
 
@@ -20,6 +19,13 @@ def predict(
         Path, typer.Argument(metavar="TABLE", help="A table with the model's columns.")
     ],
     output: Annotated[Path, typer.Option(metavar="FILE", help="The Parquet file to write.")],
+    multiline: Annotated[
+        bool,
+        typer.Option(
+            "--multiline",
+            help="For CSV: a line break in quotes is part of its cell; by default as in the fit.",
+        ),
+    ] = False,
 ) -> None:
     """Predict the label of each row of a table; writes the column `prediction`."""
     check_outputs([("--output", output)], inputs=(model, table))
@@ -33,4 +39,5 @@ def predict(
         raise ParameterError(
             f"{one_line(model)} is a distribution; expected a model (a file made by nolook fit)"
         )
-    write_predictions(fitted, read_table(table, **recipe_of(fitted)), output)
+    recipe = fitted.recipe_ | ({"multiline": True} if multiline else {})
+    write_predictions(fitted, read_table(table, **recipe), output)

@@ -13,6 +13,7 @@ from nolook.cli._options import (
     EpsilonOption,
     LedgerOption,
     MissingNumbersOption,
+    MultilineOption,
     QuietOption,
     RandomStateOption,
     ReportOption,
@@ -46,6 +47,7 @@ def quantiles(  # noqa: PLR0917 -- Typer gives every option by name
         ),
     ] = None,
     missing: MissingNumbersOption = None,
+    multiline: MultilineOption = False,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -71,7 +73,7 @@ def quantiles(  # noqa: PLR0917 -- Typer gives every option by name
     from nolook.tables import read_table
 
     with releasing(ledger, quiet=quiet) as around:
-        read = read_table(table, features=names, missing=policy)
+        read = read_table(table, features=names, missing=policy, multiline=multiline)
         found = release(
             read,
             wanted,

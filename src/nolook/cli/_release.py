@@ -6,17 +6,16 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from nolook.report.files import check_outputs
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from nolook.estimators.base import PrivateEstimator, Progress
     from nolook.privacy.ledger import Ledger
     from nolook.report.findings import Findings
-    from nolook.report.methods import Progress
-    from nolook.tables import Table
 
 __all__ = ["console", "fit_table", "main_output", "releasing", "show"]
 
@@ -26,15 +25,6 @@ class Around(TypedDict):
 
     ledger: Ledger | None
     progress: Progress | None
-
-
-class Estimator(Protocol):
-    """Whatever is fitted to a table with a target."""
-
-    def fit(
-        self, X: Table, *, ledger: Ledger | None = None, progress: Progress | None = None
-    ) -> object:
-        """Fit it."""
 
 
 def main_output(
@@ -64,7 +54,7 @@ def main_output(
 
 
 def fit_table(
-    estimator: Estimator,
+    estimator: PrivateEstimator,
     table: Path,
     target: str,
     options: Mapping[str, Any],

@@ -15,6 +15,7 @@ from nolook.cli._options import (
     LedgerOption,
     LogGridOption,
     MissingNumbersOption,
+    MultilineOption,
     PositiveOption,
     QuietOption,
     RandomStateOption,
@@ -43,6 +44,7 @@ def roc(  # noqa: PLR0917 -- Typer gives every option by name
     linear_grid: GridOption = None,
     log_grid: LogGridOption = None,
     missing: MissingNumbersOption = None,
+    multiline: MultilineOption = False,
     relation: RelationOption = "add-remove",
     smoothing: SmoothingOption = "l2",
     output: Annotated[
@@ -71,7 +73,8 @@ def roc(  # noqa: PLR0917 -- Typer gives every option by name
 
     fitted = ROCCurve(epsilon, thresholds, 1, neighbours, smoother, random_state)
     with releasing(ledger, quiet=quiet) as around:
-        fitted.fit(labelled_table(table, score, label, positive, policy), **around)
+        read = labelled_table(table, score, label, positive, policy, multiline=multiline)
+        fitted.fit(read, **around)
     scored = Scored(score, label, positive)
     write_roc(fitted, file, scored=scored)
     findings = roc_findings(fitted, scored)

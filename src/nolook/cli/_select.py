@@ -7,13 +7,14 @@ from typing import Annotated
 
 import typer
 
-from nolook._validation import check_epsilon, check_random_state
+from nolook._validation import check_choice, check_epsilon, check_random_state
 from nolook.cli._options import (
     CategoriesOption,
     EpsilonOption,
     FeaturesOption,
     LedgerOption,
     MissingOption,
+    MultilineOption,
     QuietOption,
     RandomStateOption,
     ReportOption,
@@ -23,12 +24,7 @@ from nolook.cli._options import (
     table_options,
 )
 from nolook.cli._release import console, fit_table, main_output
-from nolook.report.selectors import (
-    DEFAULT_SELECTOR,
-    SELECTORS,
-    check_selector,
-    selector_class,
-)
+from nolook.estimators.catalogue import DEFAULT_SELECTOR, SELECTORS
 
 __all__ = ["select"]
 
@@ -44,6 +40,7 @@ def select(  # noqa: PLR0917 -- Typer gives every option by name
     features: FeaturesOption = None,
     categories: CategoriesOption = None,
     missing: MissingOption = None,
+    multiline: MultilineOption = False,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -59,13 +56,13 @@ def select(  # noqa: PLR0917 -- Typer gives every option by name
     check_epsilon(epsilon, "--epsilon")
     check_random_state(random_state, "--random-state")
     count = count_or_auto(k, "-k")
-    name = check_selector(selector, "--selector")
-    options = table_options(features, categories, missing)
+    name = check_choice("--selector", selector, SELECTORS)
+    options = table_options(features, categories, missing, multiline=multiline)
     selection_file = main_output(
         output, "selection.json", table=table, report=report, ledger=ledger
     )
 
-    fitted = selector_class(name)(k=count, epsilon=epsilon, random_state=random_state)
+    fitted = SELECTORS[name].load()(k=count, epsilon=epsilon, random_state=random_state)
     fit_table(fitted, table, target, options, ledger=ledger, quiet=quiet)
     from nolook.report.selection_file import write_selection
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from nolook.errors import ParameterError
 from nolook.estimators.base import PrivateEstimator
 from nolook.tables import Table
 
-__all__ = ["PrivateSelector", "check_selected"]
+__all__ = ["PrivateSelector", "check_selected", "chosen_columns"]
 
 _MOST_SELECTED = 2**20
 
@@ -96,3 +97,23 @@ def check_selected(k: int | str, features: int) -> None:
             f"k is {k}; expected fewer than the table's {features} features "
             "(give a smaller k, or leave the selection out)"
         )
+
+
+def chosen_columns(selector: PrivateSelector) -> tuple[tuple[str, ...], bool]:
+    """List the columns that were chosen.
+
+    Parameters
+    ----------
+    selector : fitted selector
+
+    Returns
+    -------
+    names : tuple of str
+    ordered : bool
+        Whether they stand in the order they were chosen in; if not, in that of the table.
+    """
+    names = selector.feature_names_in_.tolist()
+    order = getattr(selector, "order_", None)
+    if order is None:
+        return tuple(compress(names, selector.support_.tolist())), False
+    return tuple(names[place] for place in order.tolist()), True

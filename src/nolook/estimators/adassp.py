@@ -9,6 +9,7 @@ from nolook.algorithms.adassp import AdaSSP
 from nolook.algorithms.bounded_design import BoundedModel
 from nolook.errors import ParameterError
 from nolook.estimators.base import PrivateRegressor, check_budget, whole_mu
+from nolook.privacy.guarantee import DEFAULT_DELTA
 from nolook.privacy.release import Plan
 
 __all__ = ["AdaSSPRegressor"]
@@ -74,7 +75,7 @@ class AdaSSPRegressor(PrivateRegressor):
     def __init__(
         self,
         epsilon: float = 1.0,
-        delta: float = 1e-6,
+        delta: float = DEFAULT_DELTA,
         bound_X: float | None = None,
         bound_y: float | None = None,
         random_state: int | None = None,

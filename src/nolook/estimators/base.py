@@ -11,12 +11,15 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from nolook._numerics import undisturbed
 from nolook._validation import check_delta, check_epsilon
 from nolook.errors import ParameterError
 from nolook.estimators._tables import prediction_rows, training_table
+from nolook.kernels.moments import squared_norms
+from nolook.kernels.row_products import row_products
 from nolook.privacy import accounting
 from nolook.privacy.budgets import too_small, with_room
-from nolook.privacy.guarantee import Budget
+from nolook.privacy.guarantee import DEFAULT_DELTA, Budget
 from nolook.privacy.ledger import Ledger, charge, require
 from nolook.privacy.noise import byte_source
 from nolook.privacy.release import Plan, Step
@@ -97,12 +100,13 @@ def make_release(
         )
     require(ledger, guarantee)
     step = _counted_steps(progress, plan.release.steps + 2)
-    step("missing values")
-    rows.check_complete()
-    with charge(ledger, guarantee, purpose):
-        released = plan.release.run(rows, byte_source(plan.random_state), step)
-    step("results")
-    return store(released)
+    with undisturbed():
+        step("missing values")
+        rows.check_complete()
+        with charge(ledger, guarantee, purpose):
+            released = plan.release.run(rows, byte_source(plan.random_state), step)
+        step("results")
+        return store(released)
 
 
 def _counted_steps(progress: Progress | None, total: int) -> Step:
@@ -187,9 +191,12 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
     def _fit(self, X: object, y: object, ledger: Ledger | None, progress: Progress | None) -> Self:
         plan = self.plan()
         require(ledger, plan.guarantee)
-        rows = self._rows(X, y)
-        self._check_rows(rows)
-        make_release(plan, rows, self._purpose, ledger=ledger, progress=progress, store=self._store)
+        with undisturbed():
+            rows = self._rows(X, y)
+            self._check_rows(rows)
+            make_release(
+                plan, rows, self._purpose, ledger=ledger, progress=progress, store=self._store
+            )
         self.privacy_ = plan.guarantee
         return self
 
@@ -223,6 +230,8 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
     row_norm_ : float
         Bound on the norm of (1, x), x in standardised units, that rows are shrunk to; infinite
         where they are not.
+    failed_ : bool
+        Whether a private test failed, and the model is a constant instead.
     """
 
     coef_interval_: NDArray[np.float64] | None = None
@@ -232,9 +241,10 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
     rmse_: float | None = None
     rmse_interval_: NDArray[np.float64] | None = None
     row_norm_: float = math.inf
+    failed_: bool = False
 
     def __init__(
-        self, epsilon: float = 1.0, delta: float = 1e-6, random_state: int | None = None
+        self, epsilon: float = 1.0, delta: float = DEFAULT_DELTA, random_state: int | None = None
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -255,13 +265,14 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         rows = prediction_rows(self, X)
         scaling = self.scaling_
         clipped = rows.clip(scaling.low[:-1], scaling.high[:-1])
-        labels: NDArray[np.float64] = self.intercept_ + clipped @ self.coef_
+        labels = self.intercept_ + row_products(clipped.T, self.coef_)
         if self.row_norm_ < math.inf:
             standard = (clipped - scaling.center[:-1]) / scaling.scale[:-1]
-            norms = np.hypot(1.0, np.linalg.norm(standard, axis=1))
+            norms = np.hypot(1.0, np.sqrt(squared_norms(standard.T)))
             center = scaling.center[-1]
             labels = center + np.minimum(1.0, self.row_norm_ / norms) * (labels - center)
-        return labels.clip(*self.label_range_)
+        predicted: NDArray[np.float64] = labels.clip(*self.label_range_)
+        return predicted
 
     def _store_model(self, scaling: Scaling, theta: NDArray[np.float64]) -> None:
         """Keep a standardised model and the scaling it is in."""

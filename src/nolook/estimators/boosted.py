@@ -6,6 +6,7 @@ from nolook._validation import check_count
 from nolook.algorithms.boosted_adassp import BoostedAdaSSP
 from nolook.algorithms.bounded_design import BoundedModel
 from nolook.estimators.base import PrivateRegressor, check_budget, whole_mu
+from nolook.privacy.guarantee import DEFAULT_DELTA
 from nolook.privacy.release import Plan
 
 __all__ = ["BoostedAdaSSPRegressor"]
@@ -76,7 +77,7 @@ class BoostedAdaSSPRegressor(PrivateRegressor):
     def __init__(
         self,
         epsilon: float = 1.0,
-        delta: float = 1e-6,
+        delta: float = DEFAULT_DELTA,
         n_rounds: int = 100,
         random_state: int | None = None,
     ) -> None:

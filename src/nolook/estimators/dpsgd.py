@@ -9,6 +9,7 @@ from nolook._validation import check_count
 from nolook.algorithms.dpsgd import DPSGD
 from nolook.algorithms.scaling import Scaling
 from nolook.estimators.base import PrivateRegressor, check_budget
+from nolook.privacy.guarantee import DEFAULT_DELTA
 from nolook.privacy.release import Plan
 
 __all__ = ["DPSGDRegressor"]
@@ -73,7 +74,7 @@ class DPSGDRegressor(PrivateRegressor):
     def __init__(
         self,
         epsilon: float = 1.0,
-        delta: float = 1e-6,
+        delta: float = DEFAULT_DELTA,
         n_steps: int = 200,
         random_state: int | None = None,
     ) -> None:

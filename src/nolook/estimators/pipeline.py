@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import RegressorMixin, clone
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from nolook._validation import check_fraction
@@ -18,6 +18,7 @@ from nolook.estimators._tables import prediction_rows
 from nolook.estimators.base import PrivateEstimator, PrivateRegressor, check_budget
 from nolook.privacy import accounting
 from nolook.privacy.budgets import with_room
+from nolook.privacy.guarantee import DEFAULT_DELTA
 from nolook.privacy.release import Plan, Step
 from nolook.tables import Table
 
@@ -25,7 +26,18 @@ if TYPE_CHECKING:
     from nolook.privacy.guarantee import Event
     from nolook.privacy.noise import ByteSource
 
-__all__ = ["PrivatePipeline", "make_private_pipeline"]
+__all__ = ["PrivatePipeline", "make_private_pipeline", "regression_of", "selection_of"]
+
+# What a regression says of the whole pipeline as well.
+_SHARED = (
+    "intercept_",
+    "intercept_interval_",
+    "label_range_",
+    "r2_",
+    "r2_interval_",
+    "rmse_",
+    "rmse_interval_",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +80,7 @@ class _InSequence:
         return self.selector, self.regressor, None
 
 
-class PrivatePipeline(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
+class PrivatePipeline(PrivateRegressor):
     """A private selector and a private regressor on what it chose, paid for at once.
 
     Made by :func:`make_private_pipeline`.
@@ -97,6 +109,7 @@ class PrivatePipeline(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
     coef_ : ndarray of shape (n_features_in_,)
         Zero for features that were not chosen.
     intercept_ : float
+        It, its interval, `label_range_` and the estimates of the fit are those of `regressor_`.
     privacy_ : PrivacyGuarantee
     recipe_ : dict
         How the columns were read: arguments for :func:`nolook.read_table` on another table.
@@ -110,13 +123,12 @@ class PrivatePipeline(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         selector: PrivateSelector,
         regressor: PrivateRegressor,
         epsilon: float = 1.0,
-        delta: float = 1e-6,
+        delta: float = DEFAULT_DELTA,
         split: float = 0.2,
     ) -> None:
+        super().__init__(epsilon, delta)
         self.selector = selector
         self.regressor = regressor
-        self.epsilon = epsilon
-        self.delta = delta
         self.split = split
 
     _purpose = "feature selection and regression"
@@ -145,11 +157,16 @@ class PrivatePipeline(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         selector, regressor, failure = released
         if failure is not None:
             raise failure
+        self.keep_parts(selector, regressor)
+
+    def keep_parts(self, selector: PrivateSelector, regressor: PrivateRegressor) -> None:
+        """Keep the fitted parts, and what they say of the whole."""
         self.selector_, self.regressor_ = selector, regressor
         self.support_ = selector.support_
         self.coef_ = np.zeros(len(self.support_))
         self.coef_[self.support_] = regressor.coef_
-        self.intercept_ = regressor.intercept_
+        for name in _SHARED:
+            setattr(self, name, getattr(regressor, name))
 
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:
         """Predict labels with the regressor, from the features chosen.
@@ -166,6 +183,18 @@ class PrivatePipeline(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         chosen = prediction_rows(self, X)[:, self.support_]
         names = self.regressor_.feature_names_in_
         return self.regressor_.predict(pa.table(dict(zip(names, chosen.T, strict=True))))
+
+
+def selection_of(release: PrivateEstimator) -> PrivateSelector | None:
+    """Return the part of a release that chose columns, None if there is none."""
+    if isinstance(release, PrivatePipeline):
+        return release.selector_
+    return release if isinstance(release, PrivateSelector) else None
+
+
+def regression_of(model: PrivateRegressor) -> PrivateRegressor:
+    """Return the regression of a model: its own, or that of the columns chosen."""
+    return model.regressor_ if isinstance(model, PrivatePipeline) else model
 
 
 def make_private_pipeline(

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from nolook.algorithms.scaling import ScaleSearch, Scaling
 from nolook.estimators._tables import prediction_rows, training_table
 from nolook.estimators.base import PrivateEstimator, check_budget, whole_mu
+from nolook.privacy.guarantee import DEFAULT_DELTA
 from nolook.privacy.release import Plan
 from nolook.tables import Table
 
@@ -61,7 +62,7 @@ class QuantileScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator): 
     _purpose = "column scales"
 
     def __init__(
-        self, epsilon: float = 1.0, delta: float = 1e-6, random_state: int | None = None
+        self, epsilon: float = 1.0, delta: float = DEFAULT_DELTA, random_state: int | None = None
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta

@@ -11,7 +11,7 @@ from nolook.algorithms.screening import SCORES, TOP_K, Screening, public_ranges
 from nolook.algorithms.selection_plan import Selected, selection_plan
 from nolook.errors import ParameterError
 from nolook.estimators._selector import PrivateSelector
-from nolook.privacy.guarantee import Budget
+from nolook.privacy.guarantee import DEFAULT_DELTA, Budget
 from nolook.privacy.release import Plan
 from nolook.tables import Table
 
@@ -89,7 +89,7 @@ class SISSelector(PrivateSelector):
         self,
         k: int | str = 5,
         epsilon: float = 1.0,
-        delta: float = 1e-6,
+        delta: float = DEFAULT_DELTA,
         score: str = "kendall",
         top_k: str = "peeling",
         ranges: tuple[ArrayLike, ArrayLike] | None = None,

@@ -9,6 +9,7 @@ from nolook.algorithms.inference import fit_measures
 from nolook.algorithms.tukey import BASES, TukeyPlan, TukeyResult, rows_needed, tukey_plan
 from nolook.errors import PrivateFitFailed, TooFewRows
 from nolook.estimators.base import PrivateRegressor, check_budget
+from nolook.privacy.guarantee import DEFAULT_DELTA
 from nolook.privacy.release import Plan
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ class TukeyRegressor(PrivateRegressor):
     def __init__(
         self,
         epsilon: float = 1.0,
-        delta: float = 1e-6,
+        delta: float = DEFAULT_DELTA,
         n_models: int | str = "auto",
         basis: str = "private-whitening",
         on_failure: str = "raise",

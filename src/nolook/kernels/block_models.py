@@ -1,8 +1,8 @@
 """Least-squares models of many blocks of rows at once.
 
-Each block's sums and its model follow from that block's rows alone, taken in their order: sums are
-added row by row whatever the batches, and every model is solved by the same plain loops. So a row
-added to one block changes that block's model and no other, to the last bit.
+Each block's sums and its model follow from that block's rows alone: the sums are exact integers,
+and every model is solved from them by the same plain loops. So a row added to one block changes
+that block's model and no other, to the last bit, and the order of rows changes none.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _WORTH_THREADS = 10_000_000
 
 @njit(nogil=True, cache=True)
 def _add(
-    sums: NDArray[np.float64], rows: NDArray[np.float64], blocks: NDArray[np.int64], own_half: int
+    sums: NDArray[np.int64], rows: NDArray[np.int32], blocks: NDArray[np.int64], own_half: int
 ) -> None:
     """Add the rows of even or of odd blocks."""
     size = rows.shape[1]
@@ -38,30 +38,27 @@ def _add(
 
 
 def add_block_moments(
-    sums: NDArray[np.float64], rows: NDArray[np.float64], blocks: NDArray[np.int64]
+    sums: NDArray[np.int64], rows: NDArray[np.float64], blocks: NDArray[np.int64]
 ) -> None:
     """Add ``z z'`` of each row ``z = (1, u)`` to the sums of its block, in place.
 
-    The sums are exact while they stay below 2^53: whole numbers of 2^17 for half a million rows a
-    block. Beyond, they are rounded in the order of the block's own rows.
-
     Parameters
     ----------
-    sums : ndarray of shape (m, columns + 1, columns + 1)
-        Only the lower triangles are used.
+    sums : ndarray of int64, shape (m, columns + 1, columns + 1)
+        Only the lower triangles are used; they must have room for the rows' products.
     rows : ndarray of shape (columns, n)
-        A batch; whole numbers.
+        A batch; whole numbers below 2^31 in size.
     blocks : ndarray of int64, shape (n,)
         The block of each row, from 0 to m - 1.
     """
-    whole = np.empty((rows.shape[1], rows.shape[0] + 1))
-    whole[:, 0] = 1.0
+    whole = np.empty((rows.shape[1], rows.shape[0] + 1), dtype=np.int32)
+    whole[:, 0] = 1
     whole[:, 1:] = rows.T
     if blocks.size * len(rows) ** 2 < _WORTH_THREADS:
         _add(sums, whole, blocks, 0)
         _add(sums, whole, blocks, 1)
         return
-    # A block belongs to one thread, so the order of its additions is that of its rows.
+    # A block belongs to one thread, so no two add to one sum at once.
     with ThreadPoolExecutor(2) as threads:
         list(threads.map(lambda half: _add(sums, whole, blocks, half), (0, 1)))
 
@@ -183,8 +180,8 @@ def block_models(sums: NDArray[np.float64], basis: NDArray[np.float64]) -> NDArr
 
     Parameters
     ----------
-    sums : ndarray of shape (m, d + 1, d + 1)
-        From :func:`add_block_moments`, the label last.
+    sums : ndarray of float64, shape (m, d + 1, d + 1)
+        The nearest doubles to those of :func:`add_block_moments`, the label last.
     basis : ndarray of shape (d, d)
         Rows z of the design become ``z' basis``.
 

@@ -106,6 +106,7 @@ class LedgerFile:
     @contextmanager
     def reading(self) -> Iterator[Contents]:
         """Give what the file says at one moment."""
+        self._check_owner()
         with plainly(self._place), _transaction(self.database, "DEFERRED"):
             yield self._contents()
 
@@ -115,10 +116,7 @@ class LedgerFile:
 
         When this ends without an error, the changes are on disk in the file of this name.
         """
-        if os.getpid() != self._owner:
-            raise LedgerError(
-                f"{str(self._place)!r} was opened by a parent; expected one for each process"
-            )
+        self._check_owner()
         with plainly(self._place):
             with _transaction(self.database, "IMMEDIATE"):
                 yield self._contents()
@@ -129,6 +127,13 @@ class LedgerFile:
         """Close the file. Nothing is pending: every change was durable when it was made."""
         with suppress(sqlite3.Error):
             self.database.close()
+
+    def _check_owner(self) -> None:
+        """Refuse what a fork copied: no process may use another's connection, not even to read."""
+        if os.getpid() != self._owner:
+            raise LedgerError(
+                f"{str(self._place)!r} was opened by a parent; expected one for each process"
+            )
 
     def _contents(self) -> Contents:
         self._check_in_place()
@@ -329,22 +334,7 @@ def amount_text(amount: float, *, up: bool) -> str:
 
 
 def read_budget(epsilon: str, delta: str) -> Budget:
-    """Read stored amounts back.
-
-    Parameters
-    ----------
-    epsilon, delta : str
-        Hexadecimal doubles.
-
-    Returns
-    -------
-    Budget
-
-    Raises
-    ------
-    ParameterError
-        If one is out of range, so that damage never lowers a sum.
-    """
+    """Read stored hexadecimal doubles; one out of range is an error: damage never lowers a sum."""
     return Budget(float.fromhex(epsilon), float.fromhex(delta))
 
 

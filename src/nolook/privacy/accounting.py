@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
 from scipy.special import erfcx, ndtr
 
 from nolook.errors import ParameterError
@@ -119,7 +121,8 @@ def total_delta(events: Sequence[Event], epsilon: float) -> float:
 
     The smaller of basic composition (the Gaussian parts together as one) and, where different
     mechanisms meet, the composition of privacy-loss distributions. Later releases may depend on
-    the answers of earlier ones.
+    the answers of earlier ones. Only the sum of the releases' own epsilons is not rounded up, but
+    to the nearest double, so that a budget can be split and spent whole.
 
     Parameters
     ----------
@@ -248,10 +251,17 @@ def _basic_delta(events: Sequence[Event], epsilon: float) -> float:
     if mu > 0.0:
         left = math.fsum((epsilon, *(-event.epsilon for event in others)))
         deltas.append(gaussian_delta(mu, max(0.0, math.nextafter(left, -math.inf))))
-    return min(1.0, math.fsum(deltas))
+    return min(1.0, _sum_up(deltas))
+
+
+def _sum_up(parts: Sequence[float]) -> float:
+    """Add numbers and round the sum up."""
+    total, exact = math.fsum(parts), sum(map(Fraction, parts), Fraction(0))
+    return math.nextafter(total, math.inf) if total < exact else total
 
 
 @lru_cache(maxsize=64)
+@np.errstate(all="ignore")  # the library's numbers underflow
 def _distribution_delta(events: tuple[Event, ...], epsilon: float) -> float:
     """Compose pessimistic privacy-loss distributions (dp-accounting); 1 if they reach too far."""
     sampled = [event for event in events if isinstance(event, SampledGaussianEvent)]

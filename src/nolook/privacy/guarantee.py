@@ -12,6 +12,7 @@ from nolook._validation import check_choice, check_count, check_delta, check_eps
 from nolook.errors import ParameterError
 
 __all__ = [
+    "DEFAULT_DELTA",
     "ApproximateEvent",
     "Budget",
     "Event",
@@ -24,6 +25,9 @@ __all__ = [
 
 #: Which tables are neighbours: one record added or removed, or one replaced by another.
 Relation: TypeAlias = Literal["add-remove", "replace"]
+
+#: Delta of models and selections where none is given; distributions need none.
+DEFAULT_DELTA = 1e-6
 
 _UNIT = "record"
 _MOST_STEPS = 10**6

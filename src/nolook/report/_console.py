@@ -14,13 +14,12 @@ from rich.table import Table
 from rich.text import Text
 
 from nolook.report.files import one_line
-from nolook.report.wording import why_not_private
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from nolook.privacy.guarantee import PrivacyGuarantee
-    from nolook.report.selectors import Release
+    from nolook.report.origin import Origin
 
 __all__ = ["empty_table", "say", "say_files", "say_guarantee", "spent"]
 
@@ -53,12 +52,12 @@ def spent(parts: Iterable[tuple[str, PrivacyGuarantee]]) -> Table:
     return table
 
 
-def say_guarantee(console: Console, release: Release) -> None:
+def say_guarantee(console: Console, origin: Origin) -> None:
     """Say what is promised, loudly if that is nothing."""
-    if not release.privacy_.private:
-        _, reason = why_not_private(release)
+    if not origin.guarantee.private:
+        _, reason = origin.why_not_private()
         say(console, f"NOT PRIVATE: {reason}", style="bold red")
-    say(console, release.privacy_.in_words())
+    say(console, origin.guarantee.in_words())
 
 
 def say_files(console: Console, written: Mapping[str, Path | None]) -> None:

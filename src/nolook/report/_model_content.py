@@ -13,31 +13,30 @@ from numpy.typing import NDArray
 
 from nolook.algorithms.scaling import Scaling
 from nolook.errors import ParameterError
-from nolook.privacy.guarantee import Budget, PrivacyGuarantee
-from nolook.report._strict import Broken, array, fits, keys, limit, names, text
-from nolook.report.methods import (
+from nolook.estimators.base import PrivateRegressor
+from nolook.estimators.catalogue import (
     METHODS,
-    FittedModel,
-    estimator_class,
-    has_failed,
-    method_of,
+    Entry,
+    name_of,
     own_parameters,
-    recipe_of,
+    retired_parameters,
     unproved_settings,
 )
+from nolook.privacy.guarantee import Budget, PrivacyGuarantee
+from nolook.report._strict import Broken, array, fits, keys, limit, names, text
 from nolook.tables.design import Feature
 
 if TYPE_CHECKING:
-    from nolook.estimators._selector import PrivateSelector
+    from sklearn.base import BaseEstimator
 
 __all__ = [
-    "checked_parameters",
     "guarantee_content",
     "guarantee_from",
     "model_content",
     "model_from",
     "plain_parameters",
     "recipe_from",
+    "unfitted",
 ]
 
 
@@ -104,7 +103,7 @@ _KEYS = frozenset(
 _OPTIONAL_KEYS = frozenset({"failed"})
 
 
-def model_content(model: FittedModel) -> dict[str, Any]:
+def model_content(model: PrivateRegressor) -> dict[str, Any]:
     """Return everything a file says about a model.
 
     Parameters
@@ -122,9 +121,9 @@ def model_content(model: FittedModel) -> dict[str, Any]:
         If `model` is not an estimator of nolook that was fitted, or a parameter is no plain
         value.
     """
-    method = method_of(model)
-    if method is None or not hasattr(model, "privacy_"):
-        known = ", ".join(name for _, name in METHODS.values())
+    method = name_of(model)
+    if method not in METHODS or not hasattr(model, "privacy_"):
+        known = ", ".join(entry.kind for entry in METHODS.values())
         raise ParameterError(
             f"model is of type {type(model).__name__}; expected a fitted {known} (call fit first)"
         )
@@ -134,7 +133,7 @@ def model_content(model: FittedModel) -> dict[str, Any]:
         "method": method,
         "parameters": plain_parameters(model),
         # Columns of arrays have no names, so scikit-learn asks for none when predicting.
-        "recipe": recipe_of(model) if hasattr(model, "feature_names_in_") else None,
+        "recipe": model.recipe_ if hasattr(model, "feature_names_in_") else None,
         "features": columns[:-1],
         **{field.key: _plain(getattr(model, field.attribute)) for field in _MODEL},
         "label_range": [_finite(end) for end in model.label_range_],
@@ -147,7 +146,7 @@ def model_content(model: FittedModel) -> dict[str, Any]:
         },
         "metrics": {field.key: _plain(getattr(model, field.attribute)) for field in _METRICS},
         **guarantee_content(model.privacy_),
-        **({"failed": has_failed(model)} if hasattr(model, "failed_") else {}),
+        **({"failed": model.failed_} if "failed_" in vars(model) else {}),
     }
 
 
@@ -165,7 +164,7 @@ def guarantee_content(guarantee: PrivacyGuarantee) -> dict[str, Any]:
     return {"budget": guarantee.budget.to_dict(), "privacy": guarantee.to_dict()}
 
 
-def plain_parameters(estimator: FittedModel | PrivateSelector) -> dict[str, Any]:
+def plain_parameters(estimator: BaseEstimator) -> dict[str, Any]:
     """Return what was set besides the budget, fit for JSON."""
     plain: dict[str, Any] = {}
     for name, value in own_parameters(estimator).items():
@@ -181,7 +180,7 @@ def plain_parameters(estimator: FittedModel | PrivateSelector) -> dict[str, Any]
     return plain
 
 
-def model_from(value: object) -> FittedModel:
+def model_from(value: object) -> PrivateRegressor:
     """Return the model that a file's content describes.
 
     Parameters
@@ -203,9 +202,7 @@ def model_from(value: object) -> FittedModel:
         raise Broken(f"expected method to be one of {', '.join(METHODS)}")
     features = names(document["features"], "features")
     privacy = guarantee_from(document)
-    maker = estimator_class(method)
-    parameters = checked_parameters(document["parameters"], maker, privacy)
-    model = maker(epsilon=privacy.epsilon, delta=privacy.delta, **parameters)
+    model: PrivateRegressor = unfitted(method, METHODS[method], document["parameters"], privacy)
     metrics = keys(document["metrics"], frozenset(f.key for f in _METRICS), "metrics")
     for field, place in ((f, p) for fs, p in ((_MODEL, document), (_METRICS, metrics)) for f in fs):
         setattr(model, field.attribute, _numbers(place[field.key], field, len(features)))
@@ -215,6 +212,8 @@ def model_from(value: object) -> FittedModel:
     model.scaling_ = _scaling(document["scaling"], features)
     model.privacy_ = privacy
     model.n_features_in_ = len(features)
+    # Of arrays: another table is to have columns of the names they were given.
+    model.recipe_ = {"features": list(features), "categories": {}, "missing": "error"}
     if document["recipe"] is not None:
         model.recipe_ = recipe_from(document["recipe"], features)
         model.feature_names_in_ = np.array(features, dtype=object)
@@ -223,32 +222,39 @@ def model_from(value: object) -> FittedModel:
     return model
 
 
-def checked_parameters(
-    value: object,
-    maker: Callable[..., FittedModel | PrivateSelector],
-    privacy: PrivacyGuarantee,
-) -> dict[str, Any]:
-    """Return the parameters of an estimator if its class declares them with these types."""
+def unfitted(name: str, entry: Entry, value: object, privacy: PrivacyGuarantee) -> Any:  # noqa: ANN401
+    """Return an estimator with its parameters, if its class declares them with these types.
+
+    Settings that only an older version had are kept apart, as `retired_`.
+    """
+    maker: Any = entry.load()
+    given = value if isinstance(value, dict) else {}
+    retired = retired_parameters(name, given)
     expected = own_parameters(maker())
-    parameters = keys(value, frozenset(expected), "parameters")
+    parameters = keys(value, frozenset({*expected, *retired}), "parameters")
     hints = get_type_hints(maker.__init__)
-    for name, given in parameters.items():
-        if not fits(given, hints[name]):
-            raise Broken(f"parameters.{name} has a value of the wrong type")
+    own = {n: given for n, given in parameters.items() if n not in retired}
+    for parameter, one in own.items():
+        if not fits(one, hints[parameter]):
+            raise Broken(f"parameters.{parameter} has a value of the wrong type")
     settings = unproved_settings(parameters)
     if settings and privacy.private:
         raise Broken(f"expected privacy.private to be false with {settings[0]}")
-    return {
-        n: tuple(given) if isinstance(given, list) else given for n, given in parameters.items()
-    }
+    plain = {n: tuple(one) if isinstance(one, list) else one for n, one in own.items()}
+    estimator = maker(epsilon=privacy.epsilon, **plain)
+    if "delta" in estimator.get_params() and privacy.delta > 0:
+        estimator.set_params(delta=privacy.delta)
+    if retired:
+        estimator.retired_ = retired
+    return estimator
 
 
-def _set_failed(model: FittedModel, value: object) -> None:
+def _set_failed(model: PrivateRegressor, value: object) -> None:
     if not isinstance(value, bool):
         raise Broken("expected failed to be true or false")
     if value and np.any(model.coef_):
         raise Broken("expected coef to hold zeros where failed is true")
-    vars(model)["failed_"] = value
+    model.failed_ = value
 
 
 def _label_range(value: object) -> tuple[float, float]:
@@ -320,7 +326,8 @@ def _privacy(value: object) -> PrivacyGuarantee:
 
 def recipe_from(value: object, features: tuple[str, ...]) -> dict[str, Any]:
     """Return how to read a table, if it gives just these features."""
-    recipe = keys(value, frozenset({"features", "categories", "missing"}), "recipe")
+    required = frozenset({"features", "categories", "missing"})
+    recipe = keys(value, required, "recipe", optional=frozenset({"multiline"}))
     columns = names(recipe["features"], "recipe.features")
     levels = recipe["categories"]
     if not isinstance(levels, dict) or not levels.keys() <= set(columns):
@@ -329,6 +336,8 @@ def recipe_from(value: object, features: tuple[str, ...]) -> dict[str, Any]:
         names(known, f"recipe.categories of {column!r}")
     if recipe["missing"] not in _POLICIES:
         raise Broken(f"expected recipe.missing to be one of {', '.join(_POLICIES)}")
+    if not isinstance(recipe.get("multiline", False), bool):
+        raise Broken("expected recipe.multiline to be true or false")
     given = (Feature(column, levels.get(column)).names for column in columns)
     if tuple(name for several in given for name in several) != features:
         raise Broken("expected recipe to give just the features")

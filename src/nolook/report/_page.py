@@ -8,20 +8,21 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from nolook._version import __version__
+from nolook.estimators._selector import chosen_columns
+from nolook.estimators.catalogue import entry_of, name_of, own_parameters
 from nolook.privacy.guarantee import GaussianEvent
 from nolook.report._markup import count, meter, named, row, section, table_of
-from nolook.report.methods import FittedModel, own_parameters, recipe_of
-from nolook.report.selectors import chosen_columns, selection_of, selector_of, steps
 from nolook.report.summary import certainty_in_words, number, spending
-from nolook.report.wording import selector_in_words, why_not_private
 
 if TYPE_CHECKING:
     from nolook.estimators._selector import PrivateSelector
+    from nolook.estimators.base import PrivateEstimator
     from nolook.privacy.guarantee import PrivacyGuarantee
-    from nolook.report.selectors import Release
+    from nolook.report.origin import Origin
 
 __all__ = [
     "banner",
+    "called",
     "figures",
     "guarantee_section",
     "how_it_was_made",
@@ -30,6 +31,7 @@ __all__ = [
     "privacy_figure",
     "selection_section",
     "spending_section",
+    "words_of",
 ]
 
 _POLICY = (
@@ -67,11 +69,11 @@ def page(title: str, body: Iterable[str]) -> str:
     )
 
 
-def banner(release: Release) -> str:
+def banner(origin: Origin) -> str:
     """Say loudly that a release is not private, if it is not."""
-    if release.privacy_.private:
+    if origin.guarantee.private:
         return ""
-    _, reason = why_not_private(release)
+    _, reason = origin.why_not_private()
     return (
         '<div class="banner" role="alert"><strong>NOT PRIVATE</strong>'
         f"<p>{escape(reason)} This page is for experiments with public data; "
@@ -79,11 +81,11 @@ def banner(release: Release) -> str:
     )
 
 
-def privacy_figure(release: Release) -> tuple[str, str, str]:
+def privacy_figure(origin: Origin) -> tuple[str, str, str]:
     """Return the guarantee as a head, a large and a small text."""
-    guarantee = release.privacy_
+    guarantee = origin.guarantee
     if not guarantee.private:
-        return "Privacy", "none", escape(why_not_private(release)[0])
+        return "Privacy", "none", escape(origin.why_not_private()[0])
     large = f"epsilon {number(guarantee.epsilon)}"
     return "Privacy loss", large, f"delta {number(guarantee.delta)}"
 
@@ -98,9 +100,9 @@ def figures(shown: Iterable[tuple[str, str, str]]) -> str:
     return f'<dl class="figures">\n{cards}\n</dl>'
 
 
-def guarantee_section(release: Release, about_rows: str = _ROWS_HIDDEN) -> str:
+def guarantee_section(origin: Origin, about_rows: str = _ROWS_HIDDEN) -> str:
     """Say what is promised, what that means, and in a sentence how the number of rows fares."""
-    guarantee = release.privacy_
+    guarantee = origin.guarantee
     meaning = (
         "The guarantee holds for any table and against someone who knows all of its other rows. "
         f"{about_rows} What is true of the population can still be learned: that is what the "
@@ -116,9 +118,9 @@ def guarantee_section(release: Release, about_rows: str = _ROWS_HIDDEN) -> str:
     )
 
 
-def selection_section(release: Release) -> str:
+def selection_section(origin: Origin) -> str:
     """List the columns that were chosen, nothing where none were."""
-    selector = selection_of(release)
+    selector = origin.selector
     if selector is None:
         return ""
     chosen, ordered = chosen_columns(selector)
@@ -127,13 +129,13 @@ def selection_section(release: Release) -> str:
         "The choice is random: a column that is not here may matter all the same, and with few "
         "rows or a small budget one that is here may not."
     )
-    if release is not selector:
+    if len(origin.steps) > 1:
         doubts += " Everything below takes these columns as given, intervals too."
     places: Iterable[Sequence[str]] = ((str(place),) for place in range(1, len(chosen) + 1))
     return section(
         "selection",
         "The columns chosen",
-        f"<p>{escape(selector_in_words(selector))}</p>",
+        f"<p>{escape(words_of(selector))}</p>",
         table_of(
             f"{caption}, in the order they were drawn in" if ordered else caption,
             ("Column", "Drawn as number") if ordered else ("Column",),
@@ -146,13 +148,13 @@ def selection_section(release: Release) -> str:
     )
 
 
-def spending_section(release: Release) -> str:
+def spending_section(origin: Origin) -> str:
     """Say what each step of a release spent on what."""
-    parts = steps(release)
-    tables = [_spent(part.privacy_, name if len(parts) > 1 else None) for name, part in parts]
+    parts = origin.steps
+    tables = [_spent(guarantee, name if len(parts) > 1 else None) for name, guarantee in parts]
     squares = (
         "The parts of Gaussian noise compose: the squares of their mu add up. "
-        if any(isinstance(event, GaussianEvent) for event in release.privacy_.mechanisms)
+        if any(isinstance(event, GaussianEvent) for event in origin.guarantee.mechanisms)
         else ""
     )
     sums = "The epsilons and the deltas of the steps add up. " if len(parts) > 1 else ""
@@ -180,22 +182,22 @@ def _spent(guarantee: PrivacyGuarantee, step: str | None) -> str:
     )
 
 
-def how_it_was_made(release: Release, settings: Sequence[tuple[str, str]]) -> str:
+def how_it_was_made(origin: Origin, settings: Sequence[tuple[str, str]]) -> str:
     """List a release's own settings, those of its selection and those all releases have."""
-    guarantee = release.privacy_
-    origin = (
+    guarantee = origin.guarantee
+    noise = (
         ("Noise", "operating system's entropy")
         if guarantee.private
-        else ("Not private because of", why_not_private(release)[0])
+        else ("Not private because of", origin.why_not_private()[0])
     )
     everything = [
         *settings,
-        *_selection_settings(selection_of(release)),
+        *_selection_settings(origin.selector),
         ("epsilon", repr(guarantee.epsilon)),
         ("delta", repr(guarantee.delta)),
         ("Neighbouring tables", f"{guarantee.relation} of one {guarantee.unit}"),
-        ("Missing values", recipe_of(release)["missing"]),
-        origin,
+        ("Missing values", origin.missing),
+        noise,
         ("Made with", f"nolook {__version__}"),
     ]
     entries = "\n".join(
@@ -209,12 +211,23 @@ def _selection_settings(selector: PrivateSelector | None) -> list[tuple[str, str
         return []
     return [
         ("Chosen from", ", ".join(selector.feature_names_in_)),
-        ("Selector", selector_of(selector) or type(selector).__name__),
+        ("Selector", called(selector)),
         *parameters_of(selector, "Parameters of the selector"),
     ]
 
 
-def parameters_of(part: FittedModel | PrivateSelector, head: str) -> list[tuple[str, str]]:
+def called(estimator: PrivateEstimator) -> str:
+    """Return what a method or selector is called, by users or else by Python."""
+    return name_of(estimator) or type(estimator).__name__
+
+
+def words_of(estimator: PrivateEstimator) -> str:
+    """Say how a method or selector works; nothing of one that is not in the catalogue."""
+    entry = entry_of(estimator)
+    return "" if entry is None else entry.words
+
+
+def parameters_of(part: PrivateEstimator, head: str) -> list[tuple[str, str]]:
     """Return what was set for one step besides its budget, as one entry under a head, or none."""
     own = ", ".join(f"{name}={value!r}" for name, value in own_parameters(part).items())
     return [(head, own)] if own else []

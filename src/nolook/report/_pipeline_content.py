@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import compress
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from sklearn.base import clone
 
 from nolook.errors import ParameterError
+from nolook.estimators.catalogue import SELECTORS, name_of
 from nolook.estimators.pipeline import PrivatePipeline
 from nolook.privacy import accounting
 from nolook.privacy.guarantee import PrivacyGuarantee
@@ -21,10 +22,9 @@ from nolook.report._model_content import (
 )
 from nolook.report._strict import Broken, keys, number
 from nolook.report.selection_file import selection_content, selection_from
-from nolook.report.selectors import selector_of
 
 if TYPE_CHECKING:
-    from nolook.estimators.base import PrivateRegressor
+    pass
 
 __all__ = ["pipeline_content", "pipeline_from"]
 
@@ -53,7 +53,7 @@ def pipeline_content(pipeline: PrivatePipeline) -> dict[str, Any]:
     ParameterError
         If it was not fitted, its selector is none of nolook's, or a parameter is no plain value.
     """
-    if not hasattr(pipeline, "privacy_") or selector_of(pipeline.selector_) is None:
+    if not hasattr(pipeline, "privacy_") or name_of(pipeline.selector_) not in SELECTORS:
         raise ParameterError(
             "model is a PrivatePipeline; expected a fitted one with a selector of nolook (call "
             "fit first)"
@@ -105,17 +105,12 @@ def pipeline_from(value: object) -> PrivatePipeline:
     pipeline = PrivatePipeline(
         clone(selector), clone(regressor), privacy.epsilon, privacy.delta, share
     )
-    pipeline.selector_ = selector
-    pipeline.regressor_ = cast("PrivateRegressor", regressor)
+    pipeline.keep_parts(selector, regressor)
     pipeline.privacy_ = privacy
     pipeline.recipe_ = selector.recipe_
     pipeline.n_features_in_ = len(names)
     if _flag(document["named"], "named"):
         pipeline.feature_names_in_ = names
-    pipeline.support_ = selector.support_
-    pipeline.coef_ = np.zeros(len(names))
-    pipeline.coef_[pipeline.support_] = regressor.coef_
-    pipeline.intercept_ = regressor.intercept_
     return pipeline
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nolook.report.distribution_picture import Line, Picture
+from nolook.report.origin import Origin
 from nolook.report.summary import number
 
 if TYPE_CHECKING:
@@ -73,9 +74,11 @@ class Findings:
     picture: Picture | None = None
     caution: str = ""
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002 -- as estimators have
-        """Return nothing: the settings say it all."""
-        return {}
+    @property
+    def origin(self) -> Origin:
+        """What it promises, and what it cost."""
+        steps = ((self.kind, self.privacy_),)
+        return Origin(self.privacy_, self.recipe_["missing"], steps)
 
 
 def ecdf_findings(ecdf: ECDF, column: str) -> Findings:

@@ -64,13 +64,13 @@ def render_findings(findings: Findings, *, table: str) -> str:
     body = [
         f"<h1>{escape(kind)} of {named(findings.of)}</h1>",
         f'<p class="quiet">From the table {named(table)}.</p>',
-        banner(findings),
+        banner(findings.origin),
         f'<p class="notice">{escape(findings.caution)}</p>' if findings.caution else "",
-        figures([privacy_figure(findings), *cards]),
-        guarantee_section(findings, _rows_in_words(findings)),
+        figures([privacy_figure(findings.origin), *cards]),
+        guarantee_section(findings.origin, _rows_in_words(findings)),
         _found(findings),
-        spending_section(findings),
-        how_it_was_made(findings, [("Table", table), *findings.settings]),
+        spending_section(findings.origin),
+        how_it_was_made(findings.origin, [("Table", table), *findings.settings]),
     ]
     return page(f"{kind} of {one_line(findings.of)}", body)
 

@@ -38,6 +38,6 @@ def print_findings(
         say(console, note)
     if findings.caution:
         say(console, findings.caution, style="bold yellow")
-    console.print(spent([(findings.kind, findings.privacy_)]))
-    say_guarantee(console, findings)
+    console.print(spent(findings.origin.steps))
+    say_guarantee(console, findings.origin)
     say_files(console, {findings.kind: output, "report": report_file})

@@ -9,9 +9,11 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nolook.estimators.pipeline import regression_of
 from nolook.report._markup import count, named, row, section, table_of
 from nolook.report._page import (
     banner,
+    called,
     figures,
     guarantee_section,
     how_it_was_made,
@@ -20,11 +22,11 @@ from nolook.report._page import (
     privacy_figure,
     selection_section,
     spending_section,
+    words_of,
 )
 from nolook.report.files import one_line, write_text
-from nolook.report.methods import FittedModel, method_of
+from nolook.report.origin import Origin
 from nolook.report.picture import MOST_SHOWN, coefficient_picture, shortened
-from nolook.report.selectors import regression_of, selection_of
 from nolook.report.summary import (
     CONFIDENCE,
     Coefficient,
@@ -36,15 +38,15 @@ from nolook.report.summary import (
     number,
     origin_of_scales,
 )
-from nolook.report.wording import NOT_ESTIMATED, failure_in_words, method_in_words
+from nolook.report.wording import NOT_ESTIMATED, failure_in_words
 
 if TYPE_CHECKING:
-    from nolook.report.selectors import Model
+    from nolook.estimators.base import PrivateRegressor
 
 __all__ = ["render", "write_report"]
 
 
-def write_report(model: Model, path: str | os.PathLike[str], *, table: str) -> None:
+def write_report(model: PrivateRegressor, path: str | os.PathLike[str], *, table: str) -> None:
     """Write the report of a fitted model.
 
     Parameters
@@ -63,7 +65,7 @@ def write_report(model: Model, path: str | os.PathLike[str], *, table: str) -> N
     write_text(Path(path), render(model, table=table))
 
 
-def render(model: Model, *, table: str) -> str:
+def render(model: PrivateRegressor, *, table: str) -> str:
     """Make the report of a fitted model: everything in it was released, nothing else is shown.
 
     Parameters
@@ -77,30 +79,30 @@ def render(model: Model, *, table: str) -> str:
     str
         A whole HTML page.
     """
-    part = regression_of(model)
+    part, origin = regression_of(model), Origin.of_model(model)
     found = coefficients(part)
     label = part.scaling_.names[-1]
     kind = "Private linear model" if model.privacy_.private else "Linear model, not private,"
     body = [
         f"<h1>{kind} of {named(label)}</h1>",
-        _lead(model, table, label, len(found)),
-        banner(model),
+        _lead(origin, table, label, len(found)),
+        banner(origin),
         _failure(part),
-        _figures(model),
-        guarantee_section(model),
-        selection_section(model),
+        _figures(origin, part),
+        guarantee_section(origin),
+        selection_section(origin),
         _method(part),
         _coefficients(part, found, label),
         _fit(part, label),
         _scales(part),
-        spending_section(model),
-        _settings(model, table),
+        spending_section(origin),
+        _settings(origin, part, table),
     ]
     return page(f"{kind} of {one_line(label)}", body)
 
 
-def _lead(model: Model, table: str, label: str, columns: int) -> str:
-    selection = selection_of(model)
+def _lead(origin: Origin, table: str, label: str, columns: int) -> str:
+    selection = origin.selector
     used = count(columns, "column")
     if selection is not None:
         used = f"{columns} of {count(selection.n_features_in_, 'column')}, chosen privately"
@@ -109,14 +111,13 @@ def _lead(model: Model, table: str, label: str, columns: int) -> str:
     )
 
 
-def _failure(model: FittedModel) -> str:
+def _failure(model: PrivateRegressor) -> str:
     failure = failure_in_words(model)
     return "" if failure is None else f'<p class="notice" role="status">{escape(failure)}</p>'
 
 
-def _figures(model: Model) -> str:
-    part = regression_of(model)
-    shown = [privacy_figure(model)]
+def _figures(origin: Origin, part: PrivateRegressor) -> str:
+    shown = [privacy_figure(origin)]
     for head, short, value, ends in (
         ("Variance explained", "R²", part.r2_, part.r2_interval_),
         ("Typical error", "RMSE", part.rmse_, part.rmse_interval_),
@@ -129,12 +130,12 @@ def _figures(model: Model) -> str:
     return figures(shown)
 
 
-def _method(model: FittedModel) -> str:
-    words = method_in_words(model)
+def _method(model: PrivateRegressor) -> str:
+    words = words_of(model)
     return section("method", "The method", f"<p>{escape(words)}</p>") if words else ""
 
 
-def _coefficients(model: FittedModel, found: Sequence[Coefficient], label: str) -> str:
+def _coefficients(model: PrivateRegressor, found: Sequence[Coefficient], label: str) -> str:
     axis = f"change of {shortened(one_line(label), 30)} when a column grows by its scale"
     omitted = "" if len(found) <= MOST_SHOWN else f" The {MOST_SHOWN} largest are drawn."
     known = has_intervals(model)
@@ -165,7 +166,7 @@ def _coefficients(model: FittedModel, found: Sequence[Coefficient], label: str) 
     )
 
 
-def _about_intervals(model: FittedModel) -> str:
+def _about_intervals(model: PrivateRegressor) -> str:
     if model.coef_interval_ is None:
         return (
             "This method estimates no intervals: how far sampling and privacy noise may have moved "
@@ -178,7 +179,7 @@ def _about_intervals(model: FittedModel) -> str:
     )
 
 
-def _fit(model: FittedModel, label: str) -> str:
+def _fit(model: PrivateRegressor, label: str) -> str:
     measures = (
         (
             "R², share of the label's variance that the model explains",
@@ -208,7 +209,7 @@ def _fit(model: FittedModel, label: str) -> str:
     return section("fit", "How well it fits", *parts)
 
 
-def _scales(model: FittedModel) -> str:
+def _scales(model: PrivateRegressor) -> str:
     scaling = model.scaling_
     values = zip(scaling.center, scaling.scale, scaling.low, scaling.high, strict=True)
     marked = zip(scaling.names, scaling.visible, values, strict=True)
@@ -247,15 +248,14 @@ def _limit(value: float) -> str:
     return number(value) if math.isfinite(value) else "none"
 
 
-def _settings(model: Model, table: str) -> str:
-    part = regression_of(model)
+def _settings(origin: Origin, part: PrivateRegressor, table: str) -> str:
     return how_it_was_made(
-        model,
+        origin,
         [
             ("Table", table),
             ("Label", part.scaling_.names[-1]),
             ("Columns", ", ".join(part.scaling_.names[:-1])),
-            ("Method", method_of(part) or type(part).__name__),
+            ("Method", called(part)),
             *parameters_of(part, "Parameters of the method"),
         ],
     )

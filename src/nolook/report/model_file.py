@@ -22,7 +22,7 @@ from nolook.report.distribution_file import distribution_content, distribution_f
 from nolook.report.files import one_line, write_json
 
 if TYPE_CHECKING:
-    from nolook.report.selectors import Model
+    from nolook.estimators.base import PrivateRegressor
 
 __all__ = ["load", "save"]
 
@@ -31,14 +31,14 @@ _EXAMPLE = "people.model.json"
 # A kind of file: its format and schema version.
 _MODEL, _PIPELINE = ("nolook-model", 2), ("nolook-model", 3)
 _DISTRIBUTION = ("nolook-distribution", 1)
-_READERS: dict[tuple[str, int], Callable[[object], Model | ECDF]] = {
+_READERS: dict[tuple[str, int], Callable[[object], PrivateRegressor | ECDF]] = {
     _MODEL: model_from,
     _PIPELINE: pipeline_from,
     _DISTRIBUTION: distribution_from,
 }
 
 
-def save(model: Model | ECDF, path: str | os.PathLike[str]) -> None:
+def save(model: PrivateRegressor | ECDF, path: str | os.PathLike[str]) -> None:
     """Write a fitted model or distribution to a JSON file.
 
     The file appears whole or not at all; an older one of the same name is replaced.
@@ -74,7 +74,7 @@ def save(model: Model | ECDF, path: str | os.PathLike[str]) -> None:
     write_json(place, head | content)
 
 
-def load(path: str | os.PathLike[str]) -> Model | ECDF:
+def load(path: str | os.PathLike[str]) -> PrivateRegressor | ECDF:
     """Read a model or distribution that :func:`save` or the command line wrote.
 
     Parameters
@@ -101,7 +101,7 @@ def load(path: str | os.PathLike[str]) -> Model | ECDF:
         raise ModelFileError(f"{one_line(place)} is not a model file: {one_line(broken)}") from None
 
 
-def _reader(document: dict[str, Any]) -> Callable[[object], Model | ECDF]:
+def _reader(document: dict[str, Any]) -> Callable[[object], PrivateRegressor | ECDF]:
     """Take the head off a document; return what reads the rest."""
     form, version = document.pop("format", None), document.pop("schema_version", None)
     known = [of for name, of in _READERS if name == form]

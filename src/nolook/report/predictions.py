@@ -14,14 +14,14 @@ from nolook.report.files import replacing
 from nolook.tables import Table
 
 if TYPE_CHECKING:
-    from nolook.report.selectors import Model
+    from nolook.estimators.base import PrivateRegressor
 
 __all__ = ["write_predictions"]
 
 _SCHEMA = pa.schema([pa.field("prediction", pa.float64())])
 
 
-def write_predictions(model: Model, table: Table, path: Path) -> None:
+def write_predictions(model: PrivateRegressor, table: Table, path: Path) -> None:
     """Predict each row of a table in order; memory does not grow with their number.
 
     A row that lacks a value it needs gets a null, so that row i of the file belongs to row i of
@@ -55,7 +55,7 @@ def write_predictions(model: Model, table: Table, path: Path) -> None:
             writer.write_batch(pa.record_batch([column], schema=_SCHEMA))
 
 
-def _frame(model: Model, numbers: NDArray[np.float64]) -> Any:  # noqa: ANN401
+def _frame(model: PrivateRegressor, numbers: NDArray[np.float64]) -> Any:  # noqa: ANN401
     """Give the columns their names if the model knows some: scikit-learn compares them."""
     if not hasattr(model, "feature_names_in_"):
         return numbers.T

@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nolook._version import __version__
+from nolook.estimators._selector import chosen_columns
+from nolook.estimators.catalogue import SELECTORS, name_of
 from nolook.report._model_content import (
-    checked_parameters,
     guarantee_content,
     guarantee_from,
     plain_parameters,
     recipe_from,
+    unfitted,
 )
 from nolook.report._strict import Broken, keys, names, text
 from nolook.report.files import write_json
-from nolook.report.selectors import SELECTORS, chosen_columns, selector_class, selector_of
 
 if TYPE_CHECKING:
     from nolook.estimators._selector import PrivateSelector
@@ -73,7 +74,7 @@ def selection_content(selector: PrivateSelector) -> dict[str, Any]:
     """
     chosen, ordered = chosen_columns(selector)
     return {
-        "selector": selector_of(selector),
+        "selector": name_of(selector),
         "parameters": plain_parameters(selector),
         "recipe": selector.recipe_,
         "features": selector.feature_names_in_.tolist(),
@@ -105,11 +106,7 @@ def selection_from(value: object) -> PrivateSelector:
         raise Broken(f"expected selector to be one of {', '.join(SELECTORS)}")
     privacy = guarantee_from(content)
     features = names(content["features"], "features")
-    maker = selector_class(name)
-    parameters = checked_parameters(content["parameters"], maker, privacy)
-    selector = maker(epsilon=privacy.epsilon, **parameters)
-    if privacy.delta > 0:
-        selector.set_params(delta=privacy.delta)
+    selector: PrivateSelector = unfitted(name, SELECTORS[name], content["parameters"], privacy)
     selector.recipe_ = recipe_from(content["recipe"], features)
     selector.n_features_in_ = len(features)
     selector.feature_names_in_ = np.array(features, dtype=object)

@@ -17,6 +17,7 @@ from nolook.report._page import (
     spending_section,
 )
 from nolook.report.files import one_line, write_text
+from nolook.report.origin import Origin
 
 if TYPE_CHECKING:
     from nolook.estimators._selector import PrivateSelector
@@ -60,16 +61,17 @@ def render_selection(selector: PrivateSelector, *, table: str, target: str) -> s
         A whole HTML page.
     """
     kind = "Private selection of columns" if selector.privacy_.private else "Selection of columns"
+    origin = Origin.of_selection(selector)
     offered = count(selector.n_features_in_, "column")
     body = [
         f"<h1>{kind} for {named(target)}</h1>",
         _lead(table, target, offered),
-        banner(selector),
-        figures([privacy_figure(selector), ("Columns chosen", str(selector.k_), f"of {offered}")]),
-        guarantee_section(selector),
-        selection_section(selector),
-        spending_section(selector),
-        how_it_was_made(selector, [("Table", table), ("Label", target)]),
+        banner(origin),
+        figures([privacy_figure(origin), ("Columns chosen", str(selector.k_), f"of {offered}")]),
+        guarantee_section(origin),
+        selection_section(origin),
+        spending_section(origin),
+        how_it_was_made(origin, [("Table", table), ("Label", target)]),
     ]
     return page(f"{kind} for {one_line(target)}", body)
 

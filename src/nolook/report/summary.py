@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from nolook.algorithms.inference import LEVEL
 from nolook.algorithms.scaling import ScaleSearch
+from nolook.estimators.base import PrivateRegressor
+from nolook.estimators.catalogue import own_parameters, unproved_settings
 from nolook.privacy.guarantee import (
     ApproximateEvent,
     Event,
@@ -20,7 +22,6 @@ from nolook.privacy.guarantee import (
     PureEvent,
     SampledGaussianEvent,
 )
-from nolook.report.methods import FittedModel, own_parameters, unproved_settings
 from nolook.report.wording import NOT_ESTIMATED
 
 __all__ = [
@@ -157,7 +158,7 @@ def estimate(value: float | None) -> str:
     return NOT_ESTIMATED if value is None else number(value)
 
 
-def coefficients(model: FittedModel) -> tuple[Coefficient, ...]:
+def coefficients(model: PrivateRegressor) -> tuple[Coefficient, ...]:
     """List the coefficients of a fitted model in the order of its columns.
 
     Parameters
@@ -195,7 +196,7 @@ def _pair(ends: list[float] | None) -> Ends | None:
     return None if ends is None else (ends[0], ends[1])
 
 
-def has_intervals(model: FittedModel) -> bool:
+def has_intervals(model: PrivateRegressor) -> bool:
     """Tell whether a method estimates an interval for any coefficient or the intercept.
 
     Parameters
@@ -209,7 +210,7 @@ def has_intervals(model: FittedModel) -> bool:
     return model.coef_interval_ is not None or model.intercept_interval_ is not None
 
 
-def label_range_in_words(model: FittedModel) -> str:
+def label_range_in_words(model: PrivateRegressor) -> str:
     """Say between which numbers predictions stay.
 
     Parameters
@@ -231,7 +232,7 @@ def label_range_in_words(model: FittedModel) -> str:
     return f"stay between {number(low)} and {number(high)}"
 
 
-def origin_of_scales(model: FittedModel) -> tuple[str, str]:
+def origin_of_scales(model: PrivateRegressor) -> tuple[str, str]:
     """Say where a model's scales come from.
 
     Parameters

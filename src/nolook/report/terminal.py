@@ -1,7 +1,6 @@
-"""What the command line prints: a model and a ledger as short tables.
+"""What the command line prints of a model or a selection.
 
-Column and file names are shown as plain text, never read as markup, and on one line. Imports
-nothing numeric, so that ``nolook ledger`` is quick; a model brings its numbers along.
+Column and file names are shown as plain text, never read as markup, and on one line.
 """
 
 from __future__ import annotations
@@ -12,35 +11,28 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from nolook.privacy.ledger import amount_text
+from nolook.estimators._selector import chosen_columns
+from nolook.estimators.catalogue import name_of
+from nolook.estimators.pipeline import regression_of
 from nolook.report._console import empty_table, say, say_files, say_guarantee, spent
 from nolook.report.files import one_line
-from nolook.report.methods import method_of
-from nolook.report.selectors import (
-    chosen_columns,
-    regression_of,
-    selection_of,
-    selector_of,
-    steps,
-)
+from nolook.report.origin import Origin
+from nolook.report.summary import CONFIDENCE, coefficients, has_intervals, interval, number
 from nolook.report.wording import NOT_ESTIMATED, failure_in_words
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from nolook.estimators._selector import PrivateSelector
-    from nolook.privacy.guarantee import PrivacyGuarantee
-    from nolook.privacy.ledger import Ledger
-    from nolook.report.methods import FittedModel
-    from nolook.report.selectors import Model, Release
+    from nolook.estimators.base import PrivateRegressor
 
-__all__ = ["print_history", "print_ledger", "print_model", "print_selection"]
+__all__ = ["print_model", "print_selection"]
 
 _MOST_ROWS = 20
 
 
 def print_model(
-    console: Console, model: Model, *, model_file: Path, report_file: Path | None
+    console: Console, model: PrivateRegressor, *, model_file: Path, report_file: Path | None
 ) -> None:
     """Print coefficients with intervals, the fit, the guarantee and where the files lie.
 
@@ -51,10 +43,11 @@ def print_model(
     model_file, report_file : Path
         What was written.
     """
-    part, selection = regression_of(model), selection_of(model)
+    part, origin = regression_of(model), Origin.of_model(model)
+    selection = origin.selector
     if selection is not None:
         _say_chosen(console, selection, part.scaling_.names[-1])
-    say(console, f"method: {method_of(part) or type(part).__name__}")
+    say(console, f"method: {name_of(part) or type(part).__name__}")
     failure = failure_in_words(part)
     if failure is not None:
         say(console, failure, style="bold yellow")
@@ -69,8 +62,8 @@ def print_model(
             style="yellow",
         )
     if selection is not None:
-        console.print(spent(_guarantees(model)))
-    say_guarantee(console, model)
+        console.print(spent(origin.steps))
+    say_guarantee(console, origin)
     say_files(console, {"model": model_file, "report": report_file})
 
 
@@ -93,15 +86,16 @@ def print_selection(
     selection_file, report_file : Path
         What was written.
     """
+    origin = Origin.of_selection(selector)
     _say_chosen(console, selector, target)
-    console.print(spent(_guarantees(selector)))
-    say_guarantee(console, selector)
+    console.print(spent(origin.steps))
+    say_guarantee(console, origin)
     say_files(console, {"selection": selection_file, "report": report_file})
 
 
 def _say_chosen(console: Console, selector: PrivateSelector, label: str) -> None:
     chosen, ordered = chosen_columns(selector)
-    how = selector_of(selector) or type(selector).__name__
+    how = name_of(selector) or type(selector).__name__
     many = f"{len(chosen)} of {selector.n_features_in_} columns"
     order = "in this order" if ordered else "in the table's order"
     say(console, f"{one_line(label)}: {many}, chosen by {how}, {order}", style="bold")
@@ -109,13 +103,7 @@ def _say_chosen(console: Console, selector: PrivateSelector, label: str) -> None
         say(console, f"  {one_line(name)}", whole=True)
 
 
-def _guarantees(release: Release) -> list[tuple[str, PrivacyGuarantee]]:
-    return [(name, part.privacy_) for name, part in steps(release)]
-
-
-def _coefficients(model: FittedModel) -> Table:
-    from nolook.report.summary import CONFIDENCE, coefficients, has_intervals, interval, number
-
+def _coefficients(model: PrivateRegressor) -> Table:
     found = coefficients(model)
     shown = found
     if len(found) > _MOST_ROWS:
@@ -136,10 +124,8 @@ def _coefficients(model: FittedModel) -> Table:
     return table
 
 
-def _fit(model: FittedModel) -> str:
+def _fit(model: PrivateRegressor) -> str:
     """Say how well a model fits, and what its method does not tell."""
-    from nolook.report.summary import has_intervals, interval, number
-
     known, unknown = [], [] if has_intervals(model) else ["coefficients' intervals"]
     for name, value, ends in (
         ("R2", model.r2_, model.r2_interval_),
@@ -155,41 +141,3 @@ def _fit(model: FittedModel) -> str:
     if unknown:
         unknown = [f"{NOT_ESTIMATED}: {', '.join(unknown)}"]
     return "; ".join([part for part in (", ".join(known), *unknown) if part])
-
-
-def print_ledger(console: Console, ledger: Ledger) -> None:
-    """Print what a ledger allows and what is left of it.
-
-    Parameters
-    ----------
-    console : Console
-    ledger : Ledger
-    """
-    spent, left = ledger.spent, ledger.remaining
-    table = empty_table(f"{one_line(ledger.name)} ({ledger.relation})", ("", "epsilon", "delta"))
-    for name, amount in (("budget", ledger.budget), ("spent", spent), ("left", left)):
-        up = name == "spent"
-        table.add_row(name, amount_text(amount.epsilon, up=up), amount_text(amount.delta, up=up))
-    console.print(table)
-
-
-def print_history(console: Console, ledger: Ledger) -> None:
-    """Print each release a ledger was charged for.
-
-    Parameters
-    ----------
-    console : Console
-    ledger : Ledger
-    """
-    heads = ("time (UTC)", "release", "state", "epsilon", "delta")
-    table = empty_table(f"{one_line(ledger.name)}: releases", heads)
-    for entry in ledger.history():
-        row = (
-            entry.time,
-            entry.description,
-            entry.state,
-            f"{entry.cost.epsilon:.6g}",
-            f"{entry.cost.delta:.6g}",
-        )
-        table.add_row(*(Text(one_line(cell)) for cell in row))
-    console.print(table)

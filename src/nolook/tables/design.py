@@ -60,12 +60,15 @@ class Design:
     missing : {"error", "drop-row", "zero"}
     keeps_infinite : bool
         Whether infinite numbers stand for the largest double and are not missing.
+    multiline : bool
+        Whether quoted line breaks in a CSV file are part of their cells.
     """
 
     features: tuple[Feature, ...]
     target: str | None
     missing: Missing
     keeps_infinite: bool = False
+    multiline: bool = False
 
     @property
     def source_names(self) -> tuple[str, ...]:

@@ -22,7 +22,13 @@ _BOOLEANS = {"1": "true", "True": "true", "0": "false", "False": "false"}
 
 
 def labelled_table(
-    source: object, number: str, label: str, positive: str, missing: str = "error"
+    source: object,
+    number: str,
+    label: str,
+    positive: str,
+    missing: str = "error",
+    *,
+    multiline: bool = False,
 ) -> Table:
     """Open a table of one column of numbers and, as its target, whether a label is the positive.
 
@@ -38,6 +44,8 @@ def labelled_table(
     missing : {"error", "drop-row", "zero"}, default="error"
         What to do about missing values. A missing label is another one than the positive, but a
         missing value where the labels are read as numbers with a fraction, as in a CSV file.
+    multiline : bool, default=False
+        As for :func:`nolook.read_table`.
 
     Returns
     -------
@@ -52,7 +60,7 @@ def labelled_table(
         If the file cannot be read, or a column is unknown or of another type.
     """
     check_names([number, label], "columns")
-    opened = read_table(source, features=[number])._source
+    opened = read_table(source, features=[number], multiline=multiline)._source
     kind = next((column.type for column in opened.columns if column.name == label), None)
     wanted = _number(positive)
     if isinstance(opened, CsvFile):  # it declares no types
@@ -63,12 +71,17 @@ def labelled_table(
     if numeric:
         if wanted is None:
             raise _unlike(label, "a number", "1")
-        table = read_table(source, label, features=[number], missing=missing)
+        table = read_table(source, label, features=[number], missing=missing, multiline=multiline)
         return _Labelled(table, wanted)
     if kind == pa.bool_() and level not in _BOOLEANS.values():
         raise _unlike(label, "true or false", "true")
-    levels = {label: [level]}
-    table = read_table(source, features=[number, label], categories=levels, missing=missing)
+    table = read_table(
+        source,
+        features=[number, label],
+        categories={label: [level]},
+        missing=missing,
+        multiline=multiline,
+    )
     return _Labelled(table, 1.0)
 
 

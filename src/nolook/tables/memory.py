@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from nolook.errors import TableError
-from nolook.tables.source import Column, MemorySource, Slicer, attempt
+from nolook.tables.source import Column, MemorySource, Slicer, attempt, sound
 
 __all__ = ["from_array", "from_frame", "from_label", "join", "plain"]
 
@@ -215,9 +215,7 @@ def _from_arrow(table: Any) -> MemorySource:  # noqa: ANN401 -- pyarrow has no t
         column = table.column(position)
 
         def sliced(start: int, stop: int) -> Any:  # noqa: ANN401
-            part = _whole(column.slice(start, stop - start))
-            part.validate(full=True)  # a producer may hand over what a damaged file held
-            return part
+            return _whole(column.slice(start, stop - start))
 
         return sliced
 
@@ -247,7 +245,8 @@ def _series_column(series: Any, name: str) -> tuple[Column, Slicer]:  # noqa: AN
             return pa.DictionaryArray.from_arrays(pa.array(part, mask=part < 0), words)
 
         return Column(name, kind, declared), coded
-    if isinstance(dtype, pandas.StringDtype) or dtype is np.dtype(object):
+    text = isinstance(dtype, pandas.StringDtype) and dtype.storage == "python"
+    if text or dtype is np.dtype(object):
         kind = pa.large_string()
         return Column(name, kind, declared), lambda start, stop: _texts(series.iloc[start:stop])
 
@@ -257,7 +256,7 @@ def _series_column(series: Any, name: str) -> tuple[Column, Slicer]:  # noqa: AN
     # Other types convert themselves, if they can; an empty part tells what that gives.
     kind = None
     with suppress(Exception):
-        kind = converted(0, 0).type
+        kind = pa.array(series.iloc[:0]).type
     return Column(name, kind, declared), converted
 
 
@@ -278,4 +277,12 @@ def _text(cell: object) -> str | None:
 
 
 def _whole(column: Any) -> Any:  # noqa: ANN401
-    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    """Return a column as one array; a producer may hand over what a damaged file held."""
+    chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+    parts = [sound(chunk) for chunk in chunks]
+    if len(parts) == 1:
+        return parts[0]
+    if pa.types.is_dictionary(column.type):
+        # Together they may have more words than indices can count.
+        parts = [part.dictionary_decode() for part in parts]
+    return pa.concat_arrays(parts) if parts else pa.array([], column.type)

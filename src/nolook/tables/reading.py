@@ -38,6 +38,7 @@ def read_table(
     features: Sequence[str] | None = None,
     categories: Categories | None = None,
     missing: str = "error",
+    multiline: bool = False,
 ) -> Table:
     """Open a table for private use; columns are taken by their declared types.
 
@@ -63,6 +64,9 @@ def read_table(
         What to do about null, NaN and infinite values: refuse the table (see
         :meth:`Table.check_complete`, which fitting calls), leave the row out, or put 0 in place of
         a feature (a row without a target is left out).
+    multiline : bool, default=False
+        Whether a line break in quotes is part of its cell, in a CSV file. By default every line is
+        a row, so that a quote that is never closed spoils no other row; with True it does.
 
     Returns
     -------
@@ -80,7 +84,8 @@ def read_table(
     -----
     Integers, decimals and half floats become float64, rounded record by record; booleans become 1
     and 0. In a CSV file, a cell that is no number is a missing value, a line with too few or too
-    many cells is a row of missing values, and blank lines are no rows.
+    many cells or with a quote that is not closed is a row of missing values, and blank lines are no
+    rows. A cell its type cannot hold, such as a text that is not UTF-8, is a missing value too.
 
     Examples
     --------
@@ -92,7 +97,11 @@ def read_table(
     [[[0.0, 3.0], [1.0, 4.0], [2.0, 5.0]]]
     """
     levels = check_categories(categories)
-    opened = _open(source, levels)
+    if not isinstance(multiline, bool):
+        raise ParameterError(
+            f"multiline is a value of type {type(multiline).__name__}; expected True or False"
+        )
+    opened = _open(source, levels, multiline=multiline)
     if features is None and isinstance(opened, CsvFile):
         if not levels:
             raise ParameterError(
@@ -100,7 +109,8 @@ def read_table(
                 "(for example features=['age', 'height'])"
             )
         features = list(levels)
-    return Table(opened, plan(opened, target, features, levels, missing))
+    design = plan(opened, target, features, levels, missing)
+    return Table(opened, replace(design, multiline=multiline))
 
 
 def table_from_arrays(X: object, y: object = None) -> Table:
@@ -162,9 +172,9 @@ def table_from_values(values: object) -> Table:
     return Table(named, plan(named, None, ["values"], {}, "error"))
 
 
-def _open(source: object, levels: Mapping[str, object]) -> Source:
+def _open(source: object, levels: Mapping[str, object], *, multiline: bool) -> Source:
     if isinstance(source, str | os.PathLike):
-        return _open_file(source, levels)
+        return _open_file(source, levels, multiline=multiline)
     found: Source | None = from_frame(source)
     if found is None and isinstance(source, np.ndarray):
         found = from_array(source, "source")
@@ -176,10 +186,12 @@ def _open(source: object, levels: Mapping[str, object]) -> Source:
     return found
 
 
-def _open_file(path: str | os.PathLike[str], levels: Mapping[str, object]) -> Source:
+def _open_file(
+    path: str | os.PathLike[str], levels: Mapping[str, object], *, multiline: bool
+) -> Source:
     extension = Path(path).suffix.lower()
     if extension == _CSV:
-        return CsvFile(path, levels)
+        return CsvFile(path, levels, multiline=multiline)
     if extension not in _FORMATS:
         expected = ", ".join([*_FORMATS, _CSV])
         raise TableError(f"{str(path)!r} has no known extension; expected one of {expected}")

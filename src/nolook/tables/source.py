@@ -7,11 +7,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, ParamSpec, Protocol, TypeAlias, TypeVar
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.types as pt
+from numpy.typing import NDArray
 
 from nolook.errors import TableError
 
-__all__ = ["Column", "MemorySource", "Slicer", "Source", "attempt", "guarded"]
+__all__ = ["Column", "MemorySource", "Slicer", "Source", "attempt", "guarded", "sound"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -23,6 +26,14 @@ Slicer: TypeAlias = Callable[[int, int], Any]
 # enough of each column that calls cost nothing.
 _NUMBERS = 1 << 18
 _LEAST_ROWS, _MOST_ROWS = 512, 32_768
+
+
+# Texts as bytes, which need not be UTF-8.
+_STORED = {
+    pa.string(): pa.binary(),
+    pa.large_string(): pa.large_binary(),
+    pa.string_view(): pa.binary_view(),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +136,44 @@ class MemorySource:
 
     def _unreadable(self, name: str) -> str:
         return f"column {name!r} of {self.label} cannot be read as its declared type"
+
+
+def sound(array: Any) -> Any:  # noqa: ANN401
+    """Return an Arrow array that is safe to read, with null for a cell its type cannot hold.
+
+    Only buffers that are broken whatever the cells say are refused. A text that is not UTF-8
+    stays as it is: it is read byte by byte, and is no level that can be declared.
+    """
+    kind = array.type
+    if pt.is_dictionary(kind):
+        array.validate()
+        words, codes = sound(array.dictionary), sound(array.indices)
+        places = codes.fill_null(0).to_numpy(zero_copy_only=False)
+        codes = _only(codes, (places >= 0) & (places < len(words)))
+        return pa.DictionaryArray.from_arrays(codes, words, ordered=kind.ordered, safe=False)
+    decimal = pt.is_decimal(kind)
+    stored = pa.binary(kind.byte_width) if decimal else _STORED.get(kind, kind)
+    array.view(stored).validate(full=True)
+    return _only(array, _fitting(array)) if decimal else array
+
+
+def _fitting(decimals: Any) -> NDArray[np.bool_]:  # noqa: ANN401
+    """Mark the decimals of no more digits than declared."""
+
+    def fits(part: Any) -> bool:  # noqa: ANN401
+        with suppress(pa.ArrowInvalid):
+            part.validate(full=True)
+            return True
+        return False
+
+    if fits(decimals):
+        return np.ones(len(decimals), dtype=bool)
+    return np.array([fits(decimals.slice(i, 1)) for i in range(len(decimals))])
+
+
+def _only(array: Any, kept: NDArray[np.bool_]) -> Any:  # noqa: ANN401
+    """Return an array with null for the other cells."""
+    return array if kept.all() else array.take(pa.array(np.arange(len(array)), mask=~kept))
 
 
 def attempt(message: str, action: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

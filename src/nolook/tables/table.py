@@ -129,11 +129,13 @@ class Table:
             Keyword arguments of :func:`nolook.read_table` without the target; fit for JSON.
         """
         features = self._design.features
-        return {
+        recipe: dict[str, Any] = {
             "features": [feature.name for feature in features],
             "categories": {f.name: list(f.levels) for f in features if f.levels is not None},
             "missing": self._design.missing,
         }
+        # Left out by default: files of before know no such key.
+        return recipe | {"multiline": True} if self._design.multiline else recipe
 
     def select(self, keep: NDArray[np.bool_]) -> Table:
         """Return the same rows with some of the features, and the target.

@@ -2,13 +2,14 @@
 
 A CSV file declares no types and any bytes may follow its header, so no cell, line or encoding is
 ever an error: a cell that is no number is a missing value, and a line with too few or too many
-cells, or one far too long, is a row of missing values. Blank lines are no rows. Cells follow RFC
-4180 (commas, double quotes, quoted line breaks); white space around a cell is ignored.
+cells, a quote that is never closed or a cell far too long is a row of missing values. Blank lines
+are no rows. Cells follow RFC 4180 (commas, double quotes); white space around a cell is ignored.
+A line is a record, unless quoted line breaks are asked for: then a quote that is not closed takes
+in the lines below.
 """
 
 from __future__ import annotations
 
-import csv
 import os
 import re
 from collections import deque
@@ -20,6 +21,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from nolook.errors import TableError
 from nolook.tables.files import File
 from nolook.tables.source import Column, attempt, guarded
 
@@ -28,7 +30,15 @@ __all__ = ["CsvFile"]
 _BLOCK = 1 << 21
 # The longest line, and the most bytes of the lines of one record with quoted line breaks.
 _LONGEST = 1 << 26
+# The longest cell, without the blanks before it.
+_LONGEST_CELL = 1 << 17
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+# A cell may begin with a text in quotes, where two stand for one; any other quote is a letter.
+_QUOTED = re.compile(rb'"((?:[^"]++|"")*+)"')
+_CELL = rb' *+((?:"(?:[^"]++|"")*+"|(?!"))[^,]*+)'
+_CELLS = re.compile(_CELL + b",")
+_CLOSED_CELLS = re.compile(rb"(?:,%b)*+" % _CELL)
 
 # What pyarrow reads as a finite number; a test holds the two together.
 _NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
@@ -44,6 +54,8 @@ class CsvFile:
     path : path-like
     text : collection of str
         The columns to read as text; all others are read as float64.
+    multiline : bool
+        Whether a line break in quotes is part of its cell.
 
     Raises
     ------
@@ -51,11 +63,19 @@ class CsvFile:
         If it cannot be opened or has no header line.
     """
 
-    def __init__(self, path: str | os.PathLike[str], text: Collection[str]) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], text: Collection[str], *, multiline: bool = False
+    ) -> None:
         self._file = File(path, "CSV")
         self.label = self._file.label
         self._text = frozenset(text)
+        self._multiline = multiline
         self._names = attempt(self._file.unreadable, self._header)
+        if not self._names:
+            raise TableError(
+                f"{self.label} has a quote in its header that is not closed; close it, or ask for "
+                "quoted line breaks (multiline)"
+            )
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -75,13 +95,14 @@ class CsvFile:
 
     def _header(self) -> list[str]:
         with self._file.path.open("rb") as stream:
-            cells = _Records(stream).header
-        return [cell.encode("latin-1").decode("utf-8").strip() for cell in cells]
+            cells = _Records(stream, multiline=self._multiline).header
+        return [cell.decode("utf-8").strip() for cell in cells]
 
     def _read(self, names: list[str]) -> Iterator[Any]:
         wanted = [self._names.index(name) for name in names]
         with self._file.path.open("rb") as stream:
-            for columns in _Records(stream).columns(wanted):
+            records = _Records(stream, multiline=self._multiline)
+            for columns in records.columns(wanted):
                 trimmed = map(pc.ascii_trim_whitespace, columns)
                 arrays = [
                     cells if name in self._text else _numbers(cells)
@@ -93,20 +114,24 @@ class CsvFile:
 class _Records:
     """The records of a stream, a block at a time.
 
-    A block without quotes is cut at commas and line ends all at once. One with quotes goes through
-    the standard library's reader, which finds the same cells in lines that have none, so what
-    a record gives does not depend on its neighbours.
+    A block without quotes is cut at commas and line ends all at once, one with quotes a record at a
+    time. Both find the same cells in lines that have no quotes, so what a record gives does not
+    depend on its neighbours.
 
     Cells are arrays of type string whose bytes need not be UTF-8: only byte-wise functions may
     touch them.
     """
 
-    def __init__(self, stream: BinaryIO) -> None:
+    def __init__(self, stream: BinaryIO, *, multiline: bool) -> None:
         self._blocks = _blocks(stream)
         self._lines: deque[bytes] = deque()
-        self._drawn = 0  # bytes, by the record that is being read
-        self._reader = csv.reader(self._next_lines(), skipinitialspace=True)
-        self.header = next(record for record in self._reader if record)
+        self._next_lines = self._drawn_lines()
+        self._multiline = multiline
+        record = b""
+        while not record:
+            record = self._record()
+        cells = [] if _left_open(b"," + record) else _CELLS.findall(record + b",")
+        self.header = [_unquoted(cell) for cell in cells]  # empty if a quote is not closed
 
     def columns(self, wanted: Sequence[int]) -> Iterator[list[Any]]:
         """Yield for each block the cells of the wanted columns; null in a malformed record."""
@@ -119,7 +144,7 @@ class _Records:
                 yield self._plain(block, wanted)
             block = next(self._blocks, None)
 
-    def _next_lines(self) -> Iterator[str]:
+    def _drawn_lines(self) -> Iterator[bytes]:
         """Yield lines; a record with quoted line breaks may draw on the following block."""
         while True:
             if not self._lines:
@@ -127,30 +152,37 @@ class _Records:
                 if block is None:
                     return
                 self._lines.extend(block.splitlines(keepends=True))
-            line = self._lines.popleft()
-            self._drawn += len(line)
-            # A cell too long ends a record that would go on for ever.
-            yield (line if self._drawn <= _LONGEST else _too_long()).decode("latin-1")
+            yield self._lines.popleft()
 
     def _quoted(self, block: bytes, wanted: Sequence[int]) -> list[Any]:
         self._lines.extend(block.splitlines(keepends=True))
-        records: list[list[str] | None] = []
+        form, malformed = _form(len(self.header), frozenset(wanted)), (None,) * len(wanted)
+        rows: list[Sequence[bytes | None]] = []
         while self._lines:
-            record = self._record()
-            if record is None or record:
-                right = record is not None and len(record) == len(self.header)
-                records.append(record if right else None)
-        return [
-            _as_text([None if cells is None else cells[i].encode("latin-1") for cells in records])
-            for i in wanted
-        ]
+            if record := self._record():
+                found = form.fullmatch(record) if _is_short(record) else None
+                rows.append(found.groups() if found else malformed)
+        columns = list(zip(*rows, strict=True)) or [()] * len(wanted)
+        places = sorted(wanted)
+        return [_as_text([c and _unquoted(c) for c in columns[places.index(i)]]) for i in wanted]
 
-    def _record(self) -> list[str] | None:
-        """Return the next record, empty for a blank line and None if a cell is too long."""
-        self._drawn = 0
-        with suppress(csv.Error):
-            return next(self._reader)
-        return None
+    def _record(self) -> bytes:
+        """Return the next record without its line end; a blank line is empty."""
+        line = next(self._next_lines)
+        return (self._continued(line) if self._multiline else line)[:-1]
+
+    def _continued(self, line: bytes) -> bytes:
+        """Add the lines a quoted cell goes on with, until it is closed or far too long."""
+        lines, drawn, length = [line], len(line), _length(_left_open(b"," + line))
+        while 0 < length <= _LONGEST_CELL and drawn < _LONGEST:
+            line = next(self._next_lines, b"")
+            if not line:
+                break
+            lines.append(line)
+            drawn += len(line)
+            cell = _left_open(b',"' + line)
+            length = _length(cell) + (length if len(cell) > len(line) else 0)
+        return b"".join(lines)
 
     def _plain(self, block: bytes, wanted: Sequence[int]) -> list[Any]:
         raw = np.frombuffer(block, dtype=np.uint8)
@@ -166,8 +198,9 @@ class _Records:
         last = np.flatnonzero(raw[ends] == ord("\n"))
         first = np.concatenate(([0], last[:-1] + 1))
         right = last - first + 1 == len(self.header)
-        too_long = np.flatnonzero(lengths > csv.field_size_limit())
-        right[np.searchsorted(last, too_long)] = False
+        for i in np.flatnonzero(lengths > _LONGEST_CELL):
+            if len(block[edges[2 * i] : edges[2 * i + 1]].lstrip(b" ")) > _LONGEST_CELL:
+                right[np.searchsorted(last, i)] = False
         rows = (last > first) | (lengths[first] > 0)
         first, wrong = first[rows], ~right[rows]
         return [cells.take(pa.array(2 * (first + i), mask=wrong)) for i in wanted]
@@ -204,7 +237,7 @@ def _line_end(last: bytes, stream: BinaryIO) -> bytes:
 
 def _too_long() -> bytes:
     """Return a line that is always malformed."""
-    return b"x" * (csv.field_size_limit() + 1)
+    return b"x" * (_LONGEST_CELL + 1)
 
 
 def _lines_of(block: bytes) -> bytes:
@@ -214,6 +247,39 @@ def _lines_of(block: bytes) -> bytes:
         return block
     lines = block.split(b"\n")  # each is judged by its own length, whatever stands beside it
     return b"\n".join(line if len(line) < _LONGEST else _too_long() for line in lines)
+
+
+def _form(columns: int, wanted: Collection[int]) -> re.Pattern[bytes]:
+    """Return what a record of so many cells looks like, with the wanted ones as its groups."""
+    ungrouped = _CELL.replace(b"((?:", b"(?:(?:", 1)
+    return re.compile(b",".join(_CELL if i in wanted else ungrouped for i in range(columns)))
+
+
+def _is_short(record: bytes) -> bool:
+    """Whether neither the record nor a cell is too long."""
+    if len(record) <= _LONGEST_CELL:
+        return len(record) < _LONGEST
+    lengths = (len(_unquoted(cell)) for cell in _CELLS.findall(record + b","))
+    return len(record) < _LONGEST and max(lengths, default=0) <= _LONGEST_CELL
+
+
+def _unquoted(cell: bytes) -> bytes:
+    """Return a cell's text; what stands behind a closing quote belongs to it."""
+    quoted = _QUOTED.match(cell) if cell.startswith(b'"') else None
+    return quoted[1].replace(b'""', b'"') + cell[quoted.end() :] if quoted else cell
+
+
+def _left_open(cells: bytes) -> bytes:
+    """Return from its quote on a cell that is not closed, nothing if there is none.
+
+    A comma stands before every cell, the first one included.
+    """
+    return _CLOSED_CELLS.sub(b"", cells, count=1).lstrip(b", ")
+
+
+def _length(cell: bytes) -> int:
+    """Return the length of what stands behind a quote, where two more stand for one."""
+    return len(cell) - 1 - (cell.count(b'"') - 1) // 2 if cell else 0
 
 
 def _as_text(cells: list[bytes | None]) -> Any:  # noqa: ANN401 -- pyarrow has no types

@@ -1,0 +1,84 @@
+"""Arithmetic that neither settings of the process nor a busy machine disturb.
+
+What arithmetic meets may depend on the data, so it must not become an exception. NumPy reports it
+as its error state says, which belongs to the running context: no other thread's is changed. Filters
+of warnings belong to the whole process and stay as they are: nothing between charge and release
+warns by itself. A thread begins with NumPy's own settings, so worker threads run compiled code
+only.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Lock
+from typing import Any
+
+import numpy as np
+from threadpoolctl import ThreadpoolController
+
+__all__ = ["undisturbed"]
+
+
+class _OneBlasThread:
+    """Holds BLAS at one thread while any thread of the process is inside.
+
+    BLAS libraries wait for their threads in a loop: beside a busy process that takes many times as
+    long as one thread does. Limits are the process's, so the first one in keeps what was set, and
+    the last one out restores it.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._inside = 0
+        self._modules = 0
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if not self._inside:
+                # A search takes milliseconds; whatever loads a library is a new module.
+                if len(sys.modules) != self._modules:
+                    self._libraries = _process_wide()
+                    self._modules = len(sys.modules)
+                self._before = [library.num_threads for library in self._libraries]
+                self._set([1] * len(self._libraries))
+            self._inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if not self._inside:
+                self._set(self._before)
+
+    def _set(self, threads: list[int]) -> None:
+        for library, count in zip(self._libraries, threads, strict=True):
+            _disown(library)
+            library.set_num_threads(count)
+            _disown(library)
+
+
+def _process_wide() -> list[Any]:
+    """Find the BLAS libraries in use; OpenMP has limits for each thread, which are left alone."""
+    found = ThreadpoolController().select(user_api="blas").lib_controllers
+    return [one for one in found if getattr(one, "threading_layer", None) != "openmp"]
+
+
+def _disown(library: Any) -> None:  # noqa: ANN401 -- untyped library
+    """Let every thread set limits: threadpoolctl ignores all but the first one that did."""
+    disown = getattr(library, "clear_controlling_thread", None)
+    if disown is not None:
+        disown(force=True)
+
+
+_one_blas_thread = _OneBlasThread()
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Let no floating-point error become an exception, and BLAS use one thread, in the block.
+
+    Blocks may be nested, and run in several threads at once.
+    """
+    with np.errstate(all="ignore"), _one_blas_thread:
+        yield

@@ -1,0 +1,87 @@
+"""What every release promises whatever the process's settings and its other threads."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+import threadpoolctl
+
+import nolook
+from tests.contracts.columns import COLUMNS, column
+from tests.contracts.distributions import DISTRIBUTIONS
+from tests.contracts.estimators import ESTIMATORS
+from tests.contracts.selectors import SELECTORS
+
+ROWS = 2000
+
+
+def table(name, place):
+    """Return a table with one odd column: a feature, or the label."""
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(ROWS, 4))
+    y = X @ np.array([1.0, 2.0, 0.0, -1.0])
+    odd = column(name, ROWS)
+    if place == "label":
+        return X, odd
+    X[:, 1] = odd
+    return X, y
+
+
+def one_column(row, name):
+    """Return the arguments of a distribution's `fit`, the first one odd."""
+    _, *others = row.data(ROWS, 0)
+    return column(name, ROWS), *others
+
+
+def quantiles(values, **around):
+    return nolook.quantiles(values.reshape(-1, 1), (0.1, 0.5), epsilon=1.0, **around)
+
+
+def pipeline():
+    selector, model = nolook.KendallSelector(k=2), nolook.LinearRegression()
+    return nolook.make_private_pipeline(selector, model, epsilon=1.0, delta=1e-6)
+
+
+CASES = {
+    **{
+        f"{name}, odd {place}": lambda odd, row=row, place=place, **around: row.make().fit(
+            *table(odd, place), **around
+        )
+        for name, row in ESTIMATORS.items()
+        for place in ("feature", "label")
+    },
+    **{
+        f"{name}, odd {place}": lambda odd, row=row, place=place, **around: row.make(k=2).fit(
+            *table(odd, place), **around
+        )
+        for name, row in SELECTORS.items()
+        for place in ("feature", "label")
+    },
+    **{
+        name: lambda odd, row=row, **around: row.make().fit(*one_column(row, odd), **around)
+        for name, row in DISTRIBUTIONS.items()
+    },
+    "quantiles": lambda odd, **around: quantiles(column(odd, ROWS), **around),
+    "pipeline": lambda odd, **around: pipeline().fit(*table(odd, "feature"), **around),
+}
+every_release = pytest.mark.parametrize("release", CASES.values(), ids=CASES)
+
+
+@every_release
+def test_no_cell_becomes_an_exception_whatever_the_settings(release):
+    with warnings.catch_warnings(), np.errstate(all="raise"):
+        warnings.simplefilter("error")
+        for odd in COLUMNS:
+            release(odd)
+
+
+@every_release
+def test_blas_has_one_thread_in_a_release_and_its_own_afterwards(release):
+    libraries = threadpoolctl.ThreadpoolController().select(user_api="blas").lib_controllers
+    seen = []
+    with threadpoolctl.threadpool_limits(2, user_api="blas"):
+        release("years", progress=lambda *_: seen.append({one.num_threads for one in libraries}))
+        assert {one.num_threads for one in libraries} == {2}
+    assert seen[0] == {1}

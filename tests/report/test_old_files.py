@@ -1,0 +1,51 @@
+"""Files of older versions are read as they were."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from tests.report.old_files import FILES, FOLDER, facts
+from tests.report.pages import Page
+
+EXPECTED = json.loads((FOLDER / "expected.json").read_text())
+
+
+def test_every_old_file_has_its_facts():
+    assert sorted(EXPECTED) == FILES
+    kinds = {name.split(".", 1)[1] for name in FILES}
+    assert kinds >= {"model.json", "selection.json", "distribution.json", "batch.json", "ledger"}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_an_old_file_says_what_it_said(name, tmp_path):
+    found, (*shown,) = facts(name, tmp_path)
+    same(found, EXPECTED[name])
+    reason = EXPECTED[name].get("why not private")
+    for text in shown:
+        assert ("NOT PRIVATE" in text.upper()) == (reason is not None)
+    if shown:
+        page, printed = shown
+        assert Page(page).unbalanced == []
+        assert reason is None or reason.split("=")[0] in printed
+
+
+def same(found, expected):
+    """Compare facts; numbers may differ in their last bits from machine to machine."""
+    if isinstance(expected, dict):
+        assert found.keys() == expected.keys()
+        for key, value in expected.items():
+            same(found[key], value)
+    elif _are_numbers(expected):
+        ours, theirs = ([float.fromhex(one) for one in both] for both in (found, expected))
+        np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-300)
+    else:
+        assert json.loads(json.dumps(found)) == expected
+
+
+def _are_numbers(value):
+    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+        return False
+    return all("0x" in one or one in {"inf", "-inf"} for one in value)

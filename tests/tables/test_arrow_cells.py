@@ -1,0 +1,162 @@
+"""A cell that its Arrow type cannot hold is a missing value; only broken buffers are refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.ipc
+import pytest
+
+from nolook.errors import TableError
+from nolook.tables import read_table
+
+WORDS = pa.array([b"Bern", b"\xff\xfe", b"Basel"], pa.binary())
+
+
+def texts(kind, cells):
+    """Texts of a type, whether or not they are UTF-8."""
+    stored = {pa.string(): pa.binary(), pa.large_string(): pa.large_binary()}
+    array = pa.array(cells, stored.get(kind, pa.binary_view()))
+    return pa.Array.from_buffers(kind, len(array), array.buffers(), array.null_count)
+
+
+def codes(cells, index, words=WORDS):
+    """Cells as indices of words, whether or not there are so many."""
+    return pa.DictionaryArray.from_arrays(pa.array(cells, index), words, safe=False)
+
+
+def decimals(kind, cells):
+    """Decimals of a type, whether or not they have too many digits."""
+    width = kind.byte_width
+    raw = [int(cell or 0).to_bytes(width, "little", signed=True) for cell in cells]
+    return pa.array(
+        [cell and r for cell, r in zip(cells, raw, strict=True)], pa.binary(width)
+    ).view(kind)
+
+
+BAD_WORDS = texts(pa.string(), WORDS.to_pylist())
+GOOD_WORDS = pa.array(["Bern", "?", "Basel"])
+# What a column holds, and the same with null for the cells it cannot hold.
+CATEGORIES = {
+    **{
+        str(kind): (texts(kind, [b"Bern", b"\xff", None, b"Basel"]),
+                    texts(kind, [b"Bern", None, None, b"Basel"]))
+        for kind in (pa.string(), pa.large_string(), pa.string_view())
+    },
+    "a word": (codes([0, 1, None, 2], pa.int8(), BAD_WORDS),
+               codes([0, None, None, 2], pa.int8(), GOOD_WORDS)),
+    **{
+        f"{index} {far}": (codes([0, far, None, 2], index, GOOD_WORDS),
+                           codes([0, None, None, 2], index, GOOD_WORDS))
+        for index, far in ((pa.int8(), -1), (pa.int32(), 2**30), (pa.uint64(), 2**64 - 1))
+    },
+    "whole numbers": (codes([0, 9, None, 2], pa.int8(), pa.array([7, 8, 9])),
+                      codes([0, None, None, 2], pa.int8(), pa.array([7, 8, 9]))),
+    "no words": (codes([0, 1, None, 2], pa.int8(), GOOD_WORDS[:0]),
+                 codes([None] * 4, pa.int8(), GOOD_WORDS)),
+}  # fmt: skip
+NUMBERS = {
+    str(kind): (
+        decimals(kind, [1, 10**kind.precision, None, 10**kind.precision - 1]),
+        decimals(kind, [1, None, None, 10**kind.precision - 1]),
+    )
+    for kind in (
+        pa.decimal32(5, 2), pa.decimal64(9, 0), pa.decimal128(38, 2), pa.decimal256(50, 3),
+    )
+}  # fmt: skip
+
+
+class Stream:
+    """Gives an Arrow stream and nothing else."""
+
+    def __init__(self, table):
+        self._table = table
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self._table.__arrow_c_stream__(requested_schema)
+
+
+def in_file(table, folder, opening):
+    path = folder / "t.arrow"
+    with opening(path, table.schema) as writer:
+        writer.write_table(table, max_chunksize=3)
+    return path
+
+
+def in_pandas(table, _):
+    held = {n: pd.arrays.ArrowExtensionArray(table[n]) for n in table.column_names}
+    return pd.DataFrame(held)
+
+
+HOLDERS = {
+    "table": lambda table, _: table,
+    "chunks": lambda table, _: pa.concat_tables([table.slice(0, 2), table.slice(2)]),
+    "stream": lambda table, _: Stream(table),
+    "pandas": in_pandas,
+    "file": lambda table, folder: in_file(table, folder, pa.ipc.new_file),
+    "file of a stream": lambda table, folder: in_file(table, folder, pa.ipc.new_stream),
+}
+
+
+def told(cells, holder, folder, missing, levels):
+    """What a user can learn of a column beside the three rows of numbers."""
+    stored = HOLDERS[holder](pa.table({"c": cells, "y": [1.0, 2.0, 3.0, 4.0]}), folder)
+    opened = read_table(stored, "y", features=["c"], categories=levels, missing=missing)
+    try:
+        opened.check_complete()
+    except TableError as error:
+        return str(error).replace(opened._source.label, "the table")
+    return np.concatenate(list(opened.batches()), axis=1).tolist()
+
+
+@pytest.mark.parametrize("missing", ["error", "drop-row", "zero"])
+@pytest.mark.parametrize("holder", HOLDERS)
+@pytest.mark.parametrize("kind", [*CATEGORIES, *NUMBERS])
+def test_a_cell_its_type_cannot_hold_is_a_missing_value(tmp_path, kind, holder, missing):
+    levels = {"c": ["Bern", "Basel"] if kind != "whole numbers" else [7, 9]}
+    levels = levels if kind in CATEGORIES else None
+    bad, null = CATEGORIES.get(kind) or NUMBERS[kind]
+    with pytest.raises(pa.ArrowInvalid):
+        bad.validate(full=True)
+    null.validate(full=True)
+    found = told(bad, holder, tmp_path, missing, levels)
+    assert found == told(null, holder, tmp_path, missing, levels)
+    rows = 4 if levels or missing == "zero" else 2
+    assert isinstance(found, str) or len(found[0]) == rows
+    assert isinstance(found, str) == (levels is None and missing == "error")
+
+
+def test_parts_may_have_more_words_together_than_indices_can_count():
+    parts = [pa.array([f"{part}{i}" for i in range(100)]) for part in "ab"]
+    column = pa.chunked_array([codes(range(100), pa.int8(), words) for words in parts])
+    opened = read_table(pa.table({"c": column}), categories={"c": ["a7", "b99"]})
+    opened.check_complete()
+    (numbers,) = opened.batches()
+    assert np.argwhere(numbers).tolist() == [[0, 7], [1, 199]]
+
+
+def test_a_text_that_is_not_utf_8_in_a_column_of_texts_in_pandas():
+    bad = texts(pa.large_string(), [b"Bern", b"\xff"])
+    held = pd.arrays.ArrowStringArray(pa.chunked_array([bad]))
+    opened = read_table(pd.DataFrame({"c": held}), categories={"c": ["Bern"]})
+    opened.check_complete()
+    assert next(iter(opened.batches())).tolist() == [[1.0, 0.0]]
+
+
+@pytest.mark.parametrize("holder", HOLDERS)
+@pytest.mark.parametrize("kind", ["texts", "words"])
+def test_offsets_that_lead_out_of_their_buffers(tmp_path, holder, kind):
+    # Reading such an array ends the process; the format has no checksum that would tell.
+    far = np.array([0, 2**30, 9, 9, 9], np.int32).tobytes()
+    broken = pa.Array.from_buffers(
+        pa.string(), 4, [None, pa.py_buffer(far), pa.array(["Bern", "Basel"]).buffers()[2]]
+    )
+    if kind == "words":
+        broken = codes([0, 1, 2, 3], pa.int8(), broken)
+    stored = HOLDERS[holder](pa.table({"c": broken, "y": [1.0, 2.0, 3.0, 4.0]}), tmp_path)
+    table = read_table(stored, "y", categories={"c": ["Bern"]}, missing="zero")
+    with pytest.raises(TableError, match=r"cannot be read|not a readable Arrow file"):
+        table.check_complete()
+    with pytest.raises(TableError):
+        list(table.batches())
