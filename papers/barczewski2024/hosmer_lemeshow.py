@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from nolook.privacy.mechanisms.laplace import laplace_release
 from nolook.privacy.noise import ByteSource
-from nolook.statistics.cell_counts import cell_counts
-from nolook.statistics.group_sums import GROUP_UNIT, group_sums
+from nolook.statistics.cell_counts import CellCounts
+from nolook.statistics.group_sums import GROUP_UNIT, GroupSums
 from papers.barczewski2024.tree import tree_counts
 
 __all__ = ["LEVELS", "chi_squared", "hosmer_lemeshow"]
@@ -57,12 +57,12 @@ def hosmer_lemeshow(
     """
     each = epsilon / (LEVELS + 9)
     tree_epsilon = each if literal else each * (LEVELS + 1)
-    noisy = tree_counts(cell_counts([scores], _POINTS), tree_epsilon, source)
+    noisy = tree_counts(CellCounts(_POINTS).update(scores).value, tree_epsilon, source)
     wanted = np.arange(1, groups) / groups * len(scores)
     place = np.searchsorted(np.maximum.accumulate(noisy), wanted)
     borders = np.concatenate([[0.0], _POINTS[np.minimum(place, len(_POINTS) - 1)], [1.0]])
     between = np.unique(borders)
-    positives, negatives, excess = group_sums([(scores, positive)], between)
+    positives, negatives, excess = GroupSums(between).update(scores, positive).value
     expected = between[:-1] * (positives + negatives) + excess / GROUP_UNIT
     exact = np.stack([positives, negatives, expected, positives + negatives - expected])
     released = np.zeros((4, groups))

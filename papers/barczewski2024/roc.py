@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from nolook.algorithms.tree_smoothing import smooth
 from nolook.privacy.noise import ByteSource
-from nolook.statistics.cell_counts import cell_counts
+from nolook.statistics.cell_counts import CellCounts
 from papers.barczewski2024.tree import tree_counts
 
 __all__ = ["roc_rates"]
@@ -36,7 +36,7 @@ def roc_rates(
     tuple of two ndarray of shape (2**L + 1,)
     """
     negatives, positives = (
-        _rates(cell_counts([scores[positive == label]], points), epsilon / 2, source)
+        _rates(CellCounts(points).update(scores[positive == label]).value, epsilon / 2, source)
         for label in (False, True)
     )
     return negatives, positives

@@ -10,7 +10,7 @@ from nolook.kernels.moments import UNIT
 from nolook.privacy import noise
 from nolook.privacy.mechanisms import binary_tree, exponential, gaussian, laplace
 from nolook.statistics import histograms, moments
-from nolook.statistics.group_sums import GROUP_UNIT
+from nolook.statistics.group_sums import GROUP_UNIT, GroupSums
 from tests.privacy.planted import Fault, Release, choices, halved
 
 # --- a count with Laplace noise ------------------------------------------------------------------
@@ -211,19 +211,25 @@ TREE = Release(
 _SMALL = np.full(2**23, 2.0**-24 * (1.0 + 2.0**-10))
 
 
-def float_group_sums(batches, borders):
+class FloatGroupSums(GroupSums):
     """Add up as a float32 column does, one after the other."""
-    total = np.float32(0.0)
-    for probabilities, _ in batches:
-        start = np.concatenate([[total], probabilities.astype(np.float32)])
-        total = np.cumsum(start, dtype=np.float32)[-1]
-    return None, None, np.array([int(float(total) * GROUP_UNIT)])
+
+    _total = np.float32(0.0)
+
+    def update(self, probabilities, _):
+        start = np.concatenate([[self._total], probabilities.astype(np.float32)])
+        self._total = np.cumsum(start, dtype=np.float32)[-1]
+        return self
+
+    @property
+    def value(self):
+        return None, None, np.array([int(float(self._total) * GROUP_UNIT)])
 
 
 def noisy_sum(table, draws, source):
     borders = np.array([0.0, 1.0])
-    batch = table, np.zeros(len(table), dtype=bool)
-    _, _, excess = hosmer_lemeshow.group_sums([batch], borders)
+    sums = hosmer_lemeshow.GroupSums(borders).update(table, np.zeros(len(table), dtype=bool))
+    _, _, excess = sums.value
     sensitivity = hosmer_lemeshow.excess_sensitivities(borders)[0]
     noisy = laplace.laplace_release(np.repeat(excess, draws), sensitivity, 1.0, source)
     return [noisy.astype(np.float64)]
@@ -276,7 +282,7 @@ FAULTS = (
     Fault(
         "float rounding of a sum",
         SUM,
-        lambda patch: patch.setattr(hosmer_lemeshow, "group_sums", float_group_sums),
+        lambda patch: patch.setattr(hosmer_lemeshow, "GroupSums", FloatGroupSums),
         1.5,
     ),
 )

@@ -19,7 +19,7 @@ from nolook.statistics import centred_products as products
 from nolook.statistics import group_sums as groups
 from nolook.statistics.clipped_gradients import ClippedGradients
 from nolook.statistics.design_moments import DesignMoments
-from nolook.statistics.kendall import RankedTable
+from nolook.statistics.kendall import KendallRows
 from nolook.statistics.moments import MomentMatrix
 from nolook.statistics.residual_products import ResidualProducts
 from tests.privacy.mechanisms import MECHANISMS
@@ -164,7 +164,9 @@ def test_group_sums_leave_64_bits_and_do_not_wrap(monkeypatch):
     monkeypatch.setattr(groups, "GROUP_UNIT", 2**61)
     monkeypatch.setattr(groups, "_EXACT_ROWS", 2)
     block = (np.ones(7), np.array([True] * 3 + [False] * 4))
-    positives, negatives, excess = groups.group_sums([block, block], np.array([0.0, 1.0]))
+    positives, negatives, excess = (
+        groups.GroupSums(np.array([0.0, 1.0])).update(*block).update(*block).value
+    )
     assert (positives.tolist(), negatives.tolist()) == ([6], [8])
     assert excess.tolist() == [14 * 2**61]
     released = laplace_release(excess, 2**61, 1.0, SeededSource(1))
@@ -175,9 +177,9 @@ def test_group_sums_do_not_depend_on_the_parts(monkeypatch):
     generator = np.random.default_rng(0)
     block = (generator.random(100), generator.random(100) < 0.3)
     borders = np.array([0.0, 0.25, 0.5, 1.0])
-    whole = [part.tolist() for part in groups.group_sums([block], borders)]
+    whole = [part.tolist() for part in groups.GroupSums(borders).update(*block).value]
     monkeypatch.setattr(groups, "_EXACT_ROWS", 7)
-    assert [part.tolist() for part in groups.group_sums([block], borders)] == whole
+    assert [part.tolist() for part in groups.GroupSums(borders).update(*block).value] == whole
 
 
 def test_centred_products_saturate(monkeypatch):
@@ -188,9 +190,9 @@ def test_centred_products_saturate(monkeypatch):
     low, high = np.zeros(3), np.ones(3)
     exact = 2**13 * (2**52) // 4
     assert exact == 2**63
-    scores = products.centred_products([batch], low, high)
+    scores = products.CentredProducts(low, high).update(batch).value
     assert scores.tolist() == [2**63 - 1] * 2
-    fewer = products.centred_products([batch[:, :-2]], low, high)
+    fewer = products.CentredProducts(low, high).update(batch[:, :-2]).value
     assert fewer.tolist() == [(2**13 - 2) * 2**50] * 2
 
 
@@ -198,5 +200,5 @@ def test_ranks_of_too_many_rows_are_refused():
     # No memory is behind these: every cell is the same one.
     many = np.broadcast_to(0.0, (2, 2**31))
     with pytest.raises(TableError, match="2\\*\\*32 rows or more") as caught:
-        RankedTable([many, many], 2)
+        _ = KendallRows(2).update(many).update(many).value
     assert "\n" not in str(caught.value)

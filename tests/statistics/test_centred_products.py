@@ -8,10 +8,11 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nolook.statistics import fold
 from nolook.statistics.centred_products import (
     PRODUCTS_SENSITIVITY,
     PRODUCTS_UNIT,
-    centred_products,
+    CentredProducts,
 )
 
 
@@ -19,7 +20,7 @@ def scores(rows, low=0.0, high=1.0):
     """Score a table of rows, the label last, all columns with the same range."""
     block = np.array(rows, dtype=float).T if len(rows) else np.empty((2, 0))
     ends = (np.full(len(block), low), np.full(len(block), high))
-    return centred_products([block], *ends).tolist()
+    return CentredProducts(*ends).update(block).value.tolist()
 
 
 def by_definition(rows):
@@ -70,7 +71,7 @@ def test_batches_and_the_order_of_rows_do_not_matter(rows, random, size):
     random.shuffle(rows)
     block = np.array(rows).T
     parts = [block[:, i : i + size] for i in range(0, len(rows), size)]
-    assert centred_products(parts, np.zeros(3), np.ones(3)).tolist() == expected
+    assert fold(CentredProducts(np.zeros(3), np.ones(3)), parts).value.tolist() == expected
 
 
 def test_numbers_are_clipped_to_their_range_whatever_its_size():
@@ -86,7 +87,7 @@ def test_a_range_without_width_and_a_constant_column_score_nothing():
     generator = np.random.default_rng(0)
     rows = generator.uniform(size=(40, 3))
     ends = (np.array([0.5, 0.0, 0.0]), np.array([0.5, 1.0, 1.0]))
-    first, second = centred_products([rows.T], *ends)
+    first, second = CentredProducts(*ends).update(rows.T).value
     assert first == 0
     assert second > 0
     rows[:, 1] = 0.3

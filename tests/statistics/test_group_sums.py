@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nolook.statistics import fold
 from nolook.statistics.group_sums import (
     GROUP_COUNTS_SENSITIVITY,
     GROUP_UNIT,
+    GroupSums,
     excess_sensitivities,
-    group_sums,
 )
 
 BORDERS = np.array([0.0, 0.25, 0.25 + 2.0**-10, 0.75, 1.0])
@@ -22,7 +23,7 @@ BORDERS = np.array([0.0, 0.25, 0.25 + 2.0**-10, 0.75, 1.0])
 def sums(records, borders=BORDERS):
     probabilities = np.array([p for p, _ in records], dtype=float)
     positive = np.array([one for _, one in records], dtype=bool)
-    return np.stack(group_sums([(probabilities, positive)], borders))
+    return np.stack(GroupSums(borders).update(probabilities, positive).value)
 
 
 def by_definition(records, borders=BORDERS):
@@ -53,7 +54,9 @@ def test_batches_do_not_matter(first, second):
         (np.array([p for p, _ in part], dtype=float), np.array([y for _, y in part], dtype=bool))
         for part in (first, second)
     ]
-    np.testing.assert_array_equal(np.stack(group_sums(parts, BORDERS)), sums(first + second))
+    np.testing.assert_array_equal(
+        np.stack(fold(GroupSums(BORDERS), parts).value), sums(first + second)
+    )
 
 
 @given(table, st.tuples(st.floats(allow_infinity=True, allow_nan=True), st.booleans()))
@@ -82,6 +85,6 @@ def test_groups_are_half_open(ulps):
 def test_sums_beyond_float64_stay_exact():
     rows = 2**23 + 1
     block = (np.full(rows, 1.0 - 2.0**-30), np.zeros(rows, dtype=bool))
-    _, negatives, excess = group_sums([block, block], np.array([0.0, 1.0]))
+    _, negatives, excess = fold(GroupSums(np.array([0.0, 1.0])), [block, block]).value
     assert negatives.tolist() == [2 * rows]
     assert excess.tolist() == [2 * rows * (GROUP_UNIT - 1)]

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nolook.statistics import fold
 from nolook.statistics.kendall import (
     KENDALL_UNIT,
-    RankedTable,
+    KendallRows,
     kendall_scores,
     kendall_sensitivity,
 )
@@ -19,7 +20,7 @@ from nolook.statistics.kendall import (
 def scores(rows, chosen=()):
     """Score the features of a table of rows, the label last, against features chosen."""
     block = np.array(rows, dtype=float).T
-    return scores_of(RankedTable([block], len(block)), len(block) - 1, chosen)
+    return scores_of(KendallRows(len(block)).update(block).value, len(block) - 1, chosen)
 
 
 def scores_of(ranked, target, chosen):
@@ -90,7 +91,7 @@ def test_scores_are_those_of_the_definition(rows, chosen):
 @pytest.mark.parametrize("rows", [0, 1])
 def test_fewer_than_two_rows_score_nothing(rows):
     batches = [np.ones((4, rows))] if rows else []
-    assert scores_of(RankedTable(batches, 4), 3, (1,)).tolist() == [0, 0, 0]
+    assert scores_of(fold(KendallRows(4), batches).value, 3, (1,)).tolist() == [0, 0, 0]
 
 
 def test_scores_are_exact_beyond_64_bits():

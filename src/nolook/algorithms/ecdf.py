@@ -39,7 +39,8 @@ from nolook.privacy.mechanisms.binary_tree import (
 from nolook.privacy.mechanisms.laplace import laplace_release
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import Step
-from nolook.statistics.cell_counts import cell_counts
+from nolook.statistics import fold
+from nolook.statistics.cell_counts import CellCounts
 from nolook.tables import Table
 
 if TYPE_CHECKING:
@@ -172,7 +173,7 @@ def release_ecdf(
     """
     levels = (len(points) - 1).bit_length()
     cells = np.zeros(2**levels, dtype=np.int64)
-    cells[: len(points)] = cell_counts(values, points)
+    cells[: len(points)] = fold(CellCounts(points), values).value
     rows, rows_variance = np.array([cells.sum()]), 0.0
     if plan.rows is not None:
         rows = laplace_release(rows, 1, plan.rows.epsilon, source)

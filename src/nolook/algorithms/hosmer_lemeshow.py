@@ -34,12 +34,13 @@ from nolook.privacy.mechanisms.binary_tree import laplace_node_variance
 from nolook.privacy.mechanisms.laplace import laplace_release
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import Step
+from nolook.statistics import fold
 from nolook.statistics.cell_counts import cell_counts_sensitivity
 from nolook.statistics.group_sums import (
     GROUP_COUNTS_SENSITIVITY,
     GROUP_UNIT,
+    GroupSums,
     excess_sensitivities,
-    group_sums,
 )
 from nolook.tables.scored import ScoredRows, ScoredTable
 
@@ -175,7 +176,7 @@ def release_groups(
     inner = distribution.ppf(np.arange(1, plan.groups) / plan.groups)
     borders = np.unique(np.concatenate([[0.0], inner, [1.0]]))
     step("groups")
-    positives, negatives, excess = group_sums(rows(), borders)
+    positives, negatives, excess = fold(GroupSums(borders), rows()).value
     widths = excess_sensitivities(borders)
     shares = split_of_groups(plan.group_epsilon, borders)
     noisy = np.empty((3, len(widths)))

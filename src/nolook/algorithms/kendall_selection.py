@@ -28,7 +28,8 @@ from nolook.privacy.mechanisms.exponential import exponential_choice
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import Step
 from nolook.privacy.sampling import SAMPLING_UNIT, kept_records, sampled_epsilon
-from nolook.statistics.kendall import RankedTable, kendall_scores, kendall_sensitivity
+from nolook.statistics import fold
+from nolook.statistics.kendall import KendallRows, kendall_scores, kendall_sensitivity
 from nolook.tables import Table
 
 __all__ = ["KendallSelection", "choose_chances", "kendall_selection"]
@@ -97,7 +98,7 @@ def kendall_selection(
     """
     share = with_room(sampled_epsilon(epsilon, chances) / k)
     target = table.n_columns - 1
-    ranked = RankedTable(_sample(table, chances, source), table.n_columns)
+    ranked = fold(KendallRows(table.n_columns), _sample(table, chances, source)).value
     left = list(range(target))
     label = ranked.differences(target, left)
     others = [0] * target

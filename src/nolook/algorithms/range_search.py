@@ -21,6 +21,7 @@ from nolook.kernels.histogram import linear_counts, magnitude_counts
 from nolook.privacy.guarantee import PureEvent
 from nolook.privacy.mechanisms.laplace import laplace_release
 from nolook.privacy.noise import ByteSource
+from nolook.statistics import fold
 from nolook.statistics.cell_counts import cell_counts_sensitivity
 from nolook.statistics.histograms import Histograms
 
@@ -79,10 +80,7 @@ def find_range(
     sensitivity = cell_counts_sensitivity(relation)
 
     def release(count: Callable[[Vector], NDArray[np.int64]], epsilon: float) -> Vector:
-        histograms = Histograms(count)
-        for batch in batches():
-            histograms.update(batch[np.newaxis])
-        exact = histograms.value(1)
+        exact = fold(Histograms(count), (batch[np.newaxis] for batch in batches())).value(1)
         return laplace_release(exact, sensitivity, epsilon, source).astype(np.float64)
 
     step("magnitudes")

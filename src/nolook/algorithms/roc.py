@@ -30,12 +30,11 @@ from nolook.privacy.mechanisms.binary_tree import laplace_node_variance, tree_la
 from nolook.privacy.mechanisms.laplace import laplace_release
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import Step
-from nolook.statistics.cell_counts import cell_counts, cell_counts_sensitivity
+from nolook.statistics.cell_counts import CellCounts, cell_counts_sensitivity
 from nolook.tables.scored import ScoredRows, ScoredTable
 
 if TYPE_CHECKING:
-    from nolook.privacy.budgets import split, too_small
-from nolook.privacy.guarantee import Relation
+    from nolook.privacy.guarantee import Relation
 
 __all__ = ["RocPlan", "RocRelease", "class_rows", "release_roc", "roc_plan", "search_grid"]
 
@@ -193,9 +192,11 @@ def release_roc(
     """
     levels = (len(points) - 1).bit_length()
     cells = np.zeros((2, 2**levels), dtype=np.int64)
+    counted = CellCounts(points), CellCounts(points)
     for scores, positives in rows():
-        for place, wanted in enumerate((positives, ~positives)):
-            cells[place, : len(points)] += cell_counts([scores[wanted]], points)
+        counted[0].update(scores[positives])
+        counted[1].update(scores[~positives])
+    cells[:, : len(points)] = [each.value for each in counted]
     epsilon = plan.class_epsilon
     noisy = [tree_laplace(each, epsilon, "add-remove", source) for each in cells]
     tops = _private_rows(cells.sum(axis=1), plan, source)

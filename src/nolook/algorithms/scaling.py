@@ -36,6 +36,7 @@ from nolook.privacy.guarantee import GaussianEvent
 from nolook.privacy.mechanisms.gaussian import gaussian_release
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import Step
+from nolook.statistics import fold
 from nolook.statistics.histograms import Histograms, histograms_sensitivity
 from nolook.tables import Table
 
@@ -217,10 +218,7 @@ def release_histograms(
     -------
     ndarray of shape (histograms, bins)
     """
-    histograms = Histograms(count)
-    for batch in table.batches():
-        histograms.update(batch)
-    exact = histograms.value(table.n_columns)
+    exact = fold(Histograms(count), table.batches()).value(table.n_columns)
     sensitivity = histograms_sensitivity(len(exact), "add-remove")
     return gaussian_release(exact, sensitivity, mu, source).astype(np.float64)
 

@@ -19,8 +19,9 @@ from nolook.errors import ParameterError
 from nolook.privacy.mechanisms.top_k import canonical_lipschitz, peeling
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import Step
-from nolook.statistics.centred_products import PRODUCTS_SENSITIVITY, centred_products
-from nolook.statistics.kendall import RankedTable, kendall_scores, kendall_sensitivity
+from nolook.statistics import fold
+from nolook.statistics.centred_products import PRODUCTS_SENSITIVITY, CentredProducts
+from nolook.statistics.kendall import KendallRows, kendall_scores, kendall_sensitivity
 from nolook.tables import Table
 
 __all__ = [
@@ -145,7 +146,7 @@ def rank_scores(table: Table) -> Scores:
     -------
     Scores
     """
-    ranked = RankedTable(table.batches(), table.n_columns)
+    ranked = fold(KendallRows(table.n_columns), table.batches()).value
     features = table.n_columns - 1
     label = ranked.differences(features, list(range(features)))
     return Scores(kendall_scores(label, [0] * features, 0, ranked.rows), kendall_sensitivity(0))
@@ -165,7 +166,8 @@ def covariance_scores(table: Table, low: Vector, high: Vector) -> Scores:
     -------
     Scores
     """
-    return Scores(centred_products(table.batches(), low, high), PRODUCTS_SENSITIVITY)
+    products = fold(CentredProducts(low, high), table.batches())
+    return Scores(products.value, PRODUCTS_SENSITIVITY)
 
 
 def private_ranges(scaling: Scaling) -> tuple[Vector, Vector]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -11,7 +12,18 @@ from numpy.typing import NDArray
 
 from nolook.privacy.noise import ByteSource
 
-__all__ = ["FEWER_RUNS", "RUNS", "Case", "Draws", "Vector", "ignore", "one_by_one", "projected"]
+__all__ = [
+    "FEWER_RUNS",
+    "RUNS",
+    "Case",
+    "Draws",
+    "Vector",
+    "gaussian_case",
+    "ignore",
+    "one_by_one",
+    "projected",
+    "pure_case",
+]
 
 #: Draws from each table in a full audit.
 RUNS = 200_000
@@ -65,6 +77,16 @@ class Case:
     law: Callable[[], tuple[Vector, Vector]] | None = None
     runs: int = RUNS
     power: float = 0.6
+
+
+def pure_case(epsilon: float) -> partial[Case]:
+    """Return cases of a promised epsilon, by keyword; they are of records added unless they say."""
+    return partial(Case, relation="add-remove", measure="epsilon", claim=epsilon)
+
+
+def gaussian_case(mu: float) -> partial[Case]:
+    """Return cases of a promised mu, likewise."""
+    return partial(Case, relation="add-remove", measure="mu", claim=mu)
 
 
 def ignore(_: str) -> None:

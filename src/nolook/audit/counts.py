@@ -10,17 +10,18 @@ from numpy.typing import NDArray
 
 from nolook.algorithms.range_search import find_range, range_events
 from nolook.algorithms.rows_bound import rows_bound
-from nolook.audit.case import FEWER_RUNS, Case, Vector, ignore, one_by_one
+from nolook.audit.case import FEWER_RUNS, Case, Vector, ignore, one_by_one, pure_case
 from nolook.audit.laws import laplace_law, tree_law
 from nolook.privacy.guarantee import Relation
 from nolook.privacy.mechanisms.binary_tree import tree_laplace, tree_sensitivity
 from nolook.privacy.mechanisms.laplace import laplace_release
 from nolook.privacy.noise import ByteSource
-from nolook.statistics.cell_counts import cell_counts, cell_counts_sensitivity
+from nolook.statistics import fold
+from nolook.statistics.cell_counts import CellCounts, cell_counts_sensitivity
 from nolook.statistics.group_sums import (
     GROUP_COUNTS_SENSITIVITY,
+    GroupSums,
     excess_sensitivities,
-    group_sums,
 )
 from nolook.tables import Table, table_from_arrays
 
@@ -43,34 +44,27 @@ def cases(epsilon: float) -> tuple[Case, ...]:
     -------
     tuple of Case
     """
+    case = pure_case(epsilon)
     return (
-        Case(
-            "laplace-count",
-            "a row more",
-            "add-remove",
-            "epsilon",
-            epsilon,
-            ("laplace_release",),
-            partial(_counts, epsilon),
+        case(
+            name="laplace-count",
+            neighbours="a row more",
+            covers=("laplace_release",),
+            draw=partial(_counts, epsilon),
             law=lambda: (_law(epsilon, 1), _law(epsilon, 0)),
         ),
-        Case(
-            "rows-bound",
-            "a row more",
-            "add-remove",
-            "epsilon",
-            epsilon,
-            ("rows_bound",),
-            one_by_one(partial(_rows_bound, epsilon)),
+        case(
+            name="rows-bound",
+            neighbours="a row more",
+            covers=("rows_bound",),
+            draw=one_by_one(partial(_rows_bound, epsilon)),
         ),
-        Case(
-            "cells-replace",
-            "a value moved to another cell",
-            "replace",
-            "epsilon",
-            epsilon,
-            ("laplace_release", "cell_counts_sensitivity"),
-            partial(_moved_value, epsilon),
+        case(
+            name="cells-replace",
+            neighbours="a value moved to another cell",
+            relation="replace",
+            covers=("laplace_release", "cell_counts_sensitivity"),
+            draw=partial(_moved_value, epsilon),
             law=partial(_moved_laws, epsilon),
         ),
         *_trees(epsilon),
@@ -79,57 +73,47 @@ def cases(epsilon: float) -> tuple[Case, ...]:
 
 
 def _trees(epsilon: float) -> tuple[Case, ...]:
+    case = partial(_tree_case, epsilon)
     return (
-        _tree_case(
-            epsilon,
-            "add-remove",
-            "tree-of-2",
-            "a value in the first of two cells: one node moves",
-            ((1, 0), (0, 0)),
+        case(
+            name="tree-of-2",
+            neighbours="a value in the first of two cells: one node moves",
+            cells=((1, 0), (0, 0)),
         ),
-        _tree_case(
-            epsilon,
-            "replace",
-            "tree-of-2-replace",
-            "a value moved from the first of two cells to the second: one node moves",
-            ((1, 0), (0, 1)),
+        case(
+            name="tree-of-2-replace",
+            neighbours="a value moved from the first of two cells to the second: one node moves",
+            relation="replace",
+            cells=((1, 0), (0, 1)),
         ),
-        _tree_case(
-            epsilon,
-            "add-remove",
-            "tree-of-4",
-            "a value in the second of four cells: two nodes move",
-            ((0, 1, 0, 0), (0, 0, 0, 0)),
+        case(
+            name="tree-of-4",
+            neighbours="a value in the second of four cells: two nodes move",
+            cells=((0, 1, 0, 0), (0, 0, 0, 0)),
         ),
-        _tree_case(
-            epsilon,
-            "replace",
-            "tree-of-4-replace",
-            "a value moved from the second of four cells to the last: two nodes move",
-            ((0, 1, 0, 0), (0, 0, 0, 1)),
+        case(
+            name="tree-of-4-replace",
+            neighbours="a value moved from the second of four cells to the last: two nodes move",
+            relation="replace",
+            cells=((0, 1, 0, 0), (0, 0, 0, 1)),
         ),
     )
 
 
 def _built_on_counts(epsilon: float) -> tuple[Case, ...]:
+    case = pure_case(epsilon)
     return (
-        Case(
-            "group-sums",
-            "a positive row at the right border of a group",
-            "add-remove",
-            "epsilon",
-            epsilon,
-            ("laplace_release", "excess_sensitivities"),
-            partial(_group, epsilon),
+        case(
+            name="group-sums",
+            neighbours="a positive row at the right border of a group",
+            covers=("laplace_release", "excess_sensitivities"),
+            draw=partial(_group, epsilon),
         ),
-        Case(
-            "range-search",
-            "one more of twenty equal values",
-            "add-remove",
-            "epsilon",
-            epsilon,
-            ("find_range",),
-            one_by_one(partial(_range, epsilon)),
+        case(
+            name="range-search",
+            neighbours="one more of twenty equal values",
+            covers=("find_range",),
+            draw=one_by_one(partial(_range, epsilon)),
             # Two releases, of which the answer keeps no more than this.
             power=0.5,
         ),
@@ -168,7 +152,7 @@ def _moved_value(epsilon: float, runs: int, source: ByteSource) -> tuple[Vector,
     sensitivity = cell_counts_sensitivity("replace")
     both = []
     for value in (0.0, 1.0):
-        exact = cell_counts([np.array([value])], np.array([0.0, 1.0]))
+        exact = CellCounts(np.array([0.0, 1.0])).update(np.array([value])).value
         both.append(
             _outcomes(laplace_release(np.tile(exact, (runs, 1)), sensitivity, epsilon, source))
         )
@@ -187,7 +171,7 @@ def _group(epsilon: float, runs: int, source: ByteSource) -> tuple[Vector, Vecto
     record = np.array([0.25]), np.array([True])
     both = []
     for batches in ([record], []):
-        positives, _, excess = group_sums(batches, borders)
+        positives, _, excess = fold(GroupSums(borders), batches).value
         count = np.full(runs, positives[0])
         count = laplace_release(count, GROUP_COUNTS_SENSITIVITY, 0.6 * epsilon, source)
         total = laplace_release(np.full(runs, excess[0]), width, 0.4 * epsilon, source)
@@ -204,18 +188,15 @@ def _tree(
 
 
 def _tree_case(
-    epsilon: float, relation: Relation, name: str, neighbours: str, cells: Cells
+    epsilon: float, *, cells: Cells, relation: Relation = "add-remove", **words: str
 ) -> Case:
     limit = {2: _LIMIT, 4: 10}[len(cells[0])]
     nodes = tree_sensitivity(len(cells[0]).bit_length() - 1, relation)
-    return Case(
-        name,
-        neighbours,
-        relation,
-        "epsilon",
-        epsilon,
-        ("tree_laplace",),
-        one_by_one(partial(_tree, epsilon, relation, cells, limit)),
+    return pure_case(epsilon)(
+        **words,
+        relation=relation,
+        covers=("tree_laplace",),
+        draw=one_by_one(partial(_tree, epsilon, relation, cells, limit)),
         law=lambda: (
             tree_law(cells[0], nodes / epsilon, limit),
             tree_law(cells[1], nodes / epsilon, limit),

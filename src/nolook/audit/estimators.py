@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from nolook.algorithms.grids import LinearGrid
-from nolook.audit.case import Case, Vector, one_by_one
+from nolook.audit.case import Case, Vector, gaussian_case, one_by_one, pure_case
 from nolook.estimators.adassp import AdaSSPRegressor
 from nolook.estimators.boosted import BoostedAdaSSPRegressor
 from nolook.estimators.calibration import HosmerLemeshow
@@ -55,33 +55,27 @@ def cases() -> tuple[Case, ...]:
     tuple of Case
     """
     mu = gaussian_mu(Budget(_EPSILON, _DELTA))
-    far = _far_row()
+    far = partial(_case, neighbours=_FAR, tables=_far_row(), score=_slope)
     return (
         _case(
-            "QuantileScaler",
-            _whole(QuantileScaler),
-            "one more of two equal rows",
-            ((np.full((2, 1), 1.5),), (np.full((3, 1), 1.5),)),
-            _scale,
-            mu,
+            name="QuantileScaler",
+            make=_whole(QuantileScaler),
+            neighbours="one more of two equal rows",
+            tables=((np.full((2, 1), 1.5),), (np.full((3, 1), 1.5),)),
+            score=_scale,
+            mu=mu,
         ),
-        _case("LinearRegression", _whole(LinearRegression), _FAR, far, _slope, mu),
-        _case("AdaSSPRegressor", _whole(AdaSSPRegressor), _FAR, far, _slope, mu),
-        _case(
-            "BoostedAdaSSPRegressor",
-            _whole(BoostedAdaSSPRegressor, n_rounds=10),
-            _FAR,
-            far,
-            _slope,
-            mu,
+        far(name="LinearRegression", make=_whole(LinearRegression), mu=mu),
+        far(name="AdaSSPRegressor", make=_whole(AdaSSPRegressor), mu=mu),
+        far(
+            name="BoostedAdaSSPRegressor",
+            make=_whole(BoostedAdaSSPRegressor, n_rounds=10),
+            mu=mu,
         ),
-        _case("DPSGDRegressor", _whole(DPSGDRegressor, n_steps=10), _FAR, far, _slope),
-        _case(
-            "TukeyRegressor",
-            _whole(TukeyRegressor, n_models=100, on_failure="constant"),
-            _FAR,
-            far,
-            _slope,
+        far(name="DPSGDRegressor", make=_whole(DPSGDRegressor, n_steps=10)),
+        far(
+            name="TukeyRegressor",
+            make=_whole(TukeyRegressor, n_models=100, on_failure="constant"),
         ),
         *_selectors(),
         *_distributions(),
@@ -89,64 +83,65 @@ def cases() -> tuple[Case, ...]:
 
 
 def _selectors() -> tuple[Case, ...]:
-    order = _against_the_order()
+    order = partial(_case, neighbours=_ORDER, tables=_against_the_order(), score=_chosen)
     return (
-        _case("PrivatePipeline", _whole(_pipeline), _ORDER, order, _chosen),
-        _case("KendallSelector", _pure(KendallSelector, k=1), _ORDER, order, _chosen),
-        _case("SISSelector", _pure(SISSelector, k=1), _ORDER, order, _chosen),
+        order(name="PrivatePipeline", make=_whole(_pipeline)),
+        order(name="KendallSelector", make=_pure(KendallSelector, k=1)),
+        order(name="SISSelector", make=_pure(SISSelector, k=1)),
         _case(
-            "LassoSelector",
-            _pure(LassoSelector, k=1, n_models=4),
-            "a row that turns the vote of its block",
-            _turned_vote(),
-            _chosen,
+            name="LassoSelector",
+            make=_pure(LassoSelector, k=1, n_models=4),
+            neighbours="a row that turns the vote of its block",
+            tables=_turned_vote(),
+            score=_chosen,
         ),
     )
 
 
 def _distributions() -> tuple[Case, ...]:
+    grid = LinearGrid(0.0, 1.0, 1.0)
     return (
         _case(
-            "ECDF",
-            _pure(ECDF, grid=LinearGrid(0.0, 1.0, 1.0)),
-            "a value more in the first of two cells",
-            ((np.zeros(3),), (np.zeros(4),)),
-            _first_cell,
+            name="ECDF",
+            make=_pure(ECDF, grid=grid),
+            neighbours="a value more in the first of two cells",
+            tables=((np.zeros(3),), (np.zeros(4),)),
+            score=_first_cell,
         ),
         _case(
-            "ECDF-replace",
-            _pure(ECDF, grid=LinearGrid(0.0, 1.0, 1.0), relation="replace"),
-            "a value moved from the first of two cells to the second",
-            ((np.array([0.0, 0.0, 0.0]),), (np.array([0.0, 0.0, 1.0]),)),
-            _first_cell,
+            name="ECDF-replace",
+            make=_pure(ECDF, grid=grid, relation="replace"),
+            neighbours="a value moved from the first of two cells to the second",
+            tables=((np.array([0.0, 0.0, 0.0]),), (np.array([0.0, 0.0, 1.0]),)),
+            score=_first_cell,
         ),
         _case(
-            "quantiles",
-            _pure(_Quantiles),
-            "a value below all others",
-            ((np.ones((8, 1)),), (np.append(np.ones(8), 0.0)[:, np.newaxis],)),
-            _low_quantile,
+            name="quantiles",
+            make=_pure(_Quantiles),
+            neighbours="a value below all others",
+            tables=((np.ones((8, 1)),), (np.append(np.ones(8), 0.0)[:, np.newaxis],)),
+            score=_low_quantile,
         ),
         _case(
-            "ROCCurve",
-            _pure(ROCCurve, grid=LinearGrid(0.0, 1.0, 1.0)),
-            "a positive row more with the lowest score",
-            _scored(),
-            _first_rate,
+            name="ROCCurve",
+            make=_pure(ROCCurve, grid=grid),
+            neighbours="a positive row more with the lowest score",
+            tables=_scored(),
+            score=_first_rate,
         ),
         _case(
-            "ROCCurve-replace",
-            _pure(ROCCurve, grid=LinearGrid(0.0, 1.0, 1.0), relation="replace"),
-            "the label of a row with the lowest score",
-            _relabelled(),
-            _first_rate,
+            name="ROCCurve-replace",
+            make=_pure(ROCCurve, grid=grid, relation="replace"),
+            neighbours="the label of a row with the lowest score",
+            tables=_relabelled(),
+            score=_first_rate,
         ),
         _case(
-            "HosmerLemeshow",
-            _pure(HosmerLemeshow, groups=2),
-            "a positive row more with the lowest probability",
-            _scored(),
-            _positives,
+            name="HosmerLemeshow",
+            make=_pure(HosmerLemeshow, groups=2),
+            neighbours="a positive row more with the lowest probability",
+            tables=_scored(),
+            score=_positives,
         ),
     )
 
@@ -160,29 +155,32 @@ def _pure(make: Callable[..., Any], **parameters: object) -> partial[Any]:
 
 
 def _case(
+    *,
     name: str,
     make: partial[Any],
-    neighbours: str,
     tables: Tables,
     score: Score,
+    neighbours: str,
     mu: float | None = None,
 ) -> Case:
     """Return the case of one estimator, whose promise is its budget or the `mu` of that."""
-    relation = make.keywords.get("relation", "add-remove")
+    given = make.keywords
+    promised = (
+        gaussian_case(mu)
+        if mu is not None
+        else partial(pure_case(given["epsilon"]), delta=given.get("delta", 0.0))
+    )
 
     def one(table: int, source: ByteSource) -> float:
         seed = int(source.words(1)[0])
         return score(make(random_state=seed).fit(*tables[table]))
 
-    return Case(
-        name,
-        neighbours,
-        relation,
-        "epsilon" if mu is None else "mu",
-        make.keywords["epsilon"] if mu is None else mu,
-        (name.removesuffix("-replace"),),
-        one_by_one(one),
-        delta=0.0 if mu is not None else make.keywords.get("delta", 0.0),
+    return promised(
+        name=name,
+        neighbours=neighbours,
+        relation=given.get("relation", "add-remove"),
+        covers=(name.removesuffix("-replace"),),
+        draw=one_by_one(one),
         runs=_RUNS,
         power=0.0,
     )

@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from nolook.audit.case import FEWER_RUNS, Case, Draws, one_by_one
+from nolook.audit.case import FEWER_RUNS, Case, Draws, one_by_one, pure_case
 from nolook.audit.laws import laplace_law, tree_law
 from nolook.privacy.mechanisms.binary_tree import tree_sensitivity
 from nolook.privacy.mechanisms.keyed_tree import (
@@ -43,51 +43,42 @@ def cases(epsilon: float) -> tuple[Case, ...]:
     tuple of Case
     """
     places = np.arange(4, dtype=np.uint64)
+    scale = tree_sensitivity(2, "replace") / epsilon
+    case = partial(pure_case(epsilon), runs=FEWER_RUNS)
+    tree = partial(
+        case,
+        neighbours="a value moved from the second of four cells to the last: two nodes move",
+        relation="replace",
+        law=lambda: (tree_law(_CELLS[0], scale, _LIMIT), tree_law(_CELLS[1], scale, _LIMIT)),
+    )
     return (
-        Case(
-            "keyed-count",
-            "a row more",
-            "add-remove",
-            "epsilon",
-            epsilon,
-            ("keyed_laplace",),
-            _seen(lambda shares, key: keyed_laplace(shares, 1, epsilon, key), _COUNT),
+        case(
+            name="keyed-count",
+            neighbours="a row more",
+            covers=("keyed_laplace",),
+            draw=_seen(lambda shares, key: keyed_laplace(shares, 1, epsilon, key), _COUNT),
             law=lambda: (
                 laplace_law(1 / epsilon, 1, _LIMIT),
                 laplace_law(1 / epsilon, 0, _LIMIT),
             ),
-            runs=FEWER_RUNS,
         ),
-        _tree(
-            epsilon,
-            "keyed-tree-of-4",
-            "keyed_tree_laplace",
-            lambda shares, key: keyed_tree_laplace(shares, epsilon, "replace", key),
+        tree(
+            name="keyed-tree-of-4",
+            covers=("keyed_tree_laplace",),
+            draw=_seen(
+                lambda shares, key: keyed_tree_laplace(shares, epsilon, "replace", key), _MOVED
+            ),
         ),
-        _tree(
-            epsilon,
-            "keyed-tree-of-4-at",
-            "keyed_tree_laplace_at",
-            lambda shares, key: keyed_tree_laplace_at(shares, places, 2, epsilon, "replace", key),
+        tree(
+            name="keyed-tree-of-4-at",
+            covers=("keyed_tree_laplace_at",),
+            draw=_seen(
+                lambda shares, key: keyed_tree_laplace_at(
+                    shares, places, 2, epsilon, "replace", key
+                ),
+                _MOVED,
+            ),
         ),
-    )
-
-
-def _tree(epsilon: float, name: str, covered: str, release: Release) -> Case:
-    scale = tree_sensitivity(2, "replace") / epsilon
-    return Case(
-        name,
-        "a value moved from the second of four cells to the last: two nodes move",
-        "replace",
-        "epsilon",
-        epsilon,
-        (covered,),
-        _seen(release, _MOVED),
-        law=lambda: (
-            tree_law(_CELLS[0], scale, _LIMIT),
-            tree_law(_CELLS[1], scale, _LIMIT),
-        ),
-        runs=FEWER_RUNS,
     )
 
 

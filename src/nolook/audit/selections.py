@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from nolook.algorithms.kendall_selection import kendall_selection
 from nolook.algorithms.screening import covariance_scores, rank_scores, screen
 from nolook.algorithms.sublasso import lasso_selection
-from nolook.audit.case import FEWER_RUNS, Case, Vector, one_by_one
+from nolook.audit.case import FEWER_RUNS, Case, Vector, one_by_one, pure_case
 from nolook.audit.laws import canonical_law, exponential_law, peeling_law
 from nolook.privacy.mechanisms.exponential import exponential_choice
 from nolook.privacy.mechanisms.top_k import canonical_lipschitz, peeling
@@ -42,7 +42,7 @@ def cases(epsilon: float) -> tuple[Case, ...]:
     -------
     tuple of Case
     """
-    pure = _pure(epsilon)
+    pure = partial(pure_case(epsilon), runs=FEWER_RUNS)
     return (
         pure(
             name="exponential-mechanism",
@@ -69,12 +69,8 @@ def cases(epsilon: float) -> tuple[Case, ...]:
     )
 
 
-def _pure(epsilon: float) -> partial[Case]:
-    return partial(Case, relation="add-remove", measure="epsilon", claim=epsilon, runs=FEWER_RUNS)
-
-
 def _selectors(epsilon: float) -> tuple[Case, ...]:
-    pure = _pure(epsilon)
+    pure = partial(pure_case(epsilon), runs=FEWER_RUNS)
     return (
         pure(
             name="kendall-selection",

@@ -7,7 +7,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from nolook.audit.case import Case, one_by_one, projected
+from nolook.audit.case import Case, Draws, gaussian_case, one_by_one, projected
 from nolook.kernels.histogram import magnitude_counts
 from nolook.kernels.moments import UNIT
 from nolook.privacy.guarantee import Relation
@@ -33,6 +33,7 @@ from nolook.statistics.residual_products import RESIDUAL_UNIT, ResidualProducts,
 __all__ = ["cases"]
 
 Integers: TypeAlias = NDArray[np.int64]
+Exact: TypeAlias = NDArray[np.object_] | Integers
 Matrix: TypeAlias = NDArray[np.float64]
 
 _ROW_UNIT = 2**10  # of rows of a design
@@ -49,123 +50,138 @@ def cases(mu: float) -> tuple[Case, ...]:
     -------
     tuple of Case
     """
+    case = gaussian_case(mu)
     return (
-        _vector_case(
-            mu,
-            "histograms",
-            "a row more: a bin of each of three columns",
-            ("gaussian_release", "histograms_sensitivity"),
-            (_histograms([3.0, -1e9, 0.0]), _histograms()),
-            histograms_sensitivity(3, "add-remove"),
+        case(
+            name="histograms",
+            neighbours="a row more: a bin of each of three columns",
+            covers=("gaussian_release", "histograms_sensitivity"),
+            draw=_vectors(
+                mu,
+                histograms_sensitivity(3, "add-remove"),
+                _histograms([3.0, -1e9, 0.0]),
+                _histograms(),
+            ),
         ),
-        _vector_case(
-            mu,
-            "histograms-replace",
-            "a row moved to other bins in all three columns",
-            ("gaussian_release", "histograms_sensitivity"),
-            (_histograms([3.0, -1e9, 0.0]), _histograms([-3.0, 1e300, 1e-9])),
-            histograms_sensitivity(3, "replace"),
-            "replace",
+        case(
+            name="histograms-replace",
+            neighbours="a row moved to other bins in all three columns",
+            relation="replace",
+            covers=("gaussian_release", "histograms_sensitivity"),
+            draw=_vectors(
+                mu,
+                histograms_sensitivity(3, "replace"),
+                _histograms([3.0, -1e9, 0.0]),
+                _histograms([-3.0, 1e300, 1e-9]),
+            ),
         ),
-        _matrix_case(
-            mu,
-            "moments",
-            "a row of the largest norm more",
-            ("symmetric_gaussian_release", "moment_sensitivity"),
-            (_moments([2.0, -2.0, 2.0]), _moments()),
-            moment_sensitivity(_RADIUS, "add-remove"),
-        ),
-        _matrix_case(
-            mu,
-            "moments-replace",
-            "a row replaced by one at a right angle to it",
-            ("symmetric_gaussian_release", "moment_sensitivity"),
-            (_moments([1.0], UNIT**2), _moments([-1.0], UNIT**2)),
-            moment_sensitivity(UNIT**2, "replace"),
-            "replace",
-        ),
+        *_moment_cases(mu),
         *_designs(mu),
-        _tree_case(mu, "add-remove", "gaussian-tree", "a value in the second of four cells"),
-        _tree_case(
-            mu,
-            "replace",
-            "gaussian-tree-replace",
-            "a value moved from the second of four cells to the last",
+        *_kept_rows(mu),
+        case(
+            name="gaussian-tree",
+            neighbours="a value in the second of four cells",
+            covers=("tree_gaussian",),
+            draw=_trees(mu, "add-remove", [0, 0, 0, 0]),
+        ),
+        case(
+            name="gaussian-tree-replace",
+            neighbours="a value moved from the second of four cells to the last",
+            relation="replace",
+            covers=("tree_gaussian",),
+            draw=_trees(mu, "replace", [0, 0, 0, 1]),
+        ),
+    )
+
+
+def _moment_cases(mu: float) -> tuple[Case, ...]:
+    case = gaussian_case(mu)
+    return (
+        case(
+            name="moments",
+            neighbours="a row of the largest norm more",
+            covers=("symmetric_gaussian_release", "moment_sensitivity"),
+            draw=_matrices(
+                mu,
+                moment_sensitivity(_RADIUS, "add-remove"),
+                _moments([2.0, -2.0, 2.0]),
+                _moments(),
+            ),
+        ),
+        case(
+            name="moments-replace",
+            neighbours="a row replaced by one at a right angle to it",
+            relation="replace",
+            covers=("symmetric_gaussian_release", "moment_sensitivity"),
+            draw=_matrices(
+                mu,
+                moment_sensitivity(UNIT**2, "replace"),
+                _moments([1.0], UNIT**2),
+                _moments([-1.0], UNIT**2),
+            ),
         ),
     )
 
 
 def _designs(mu: float) -> tuple[Case, ...]:
+    case, (one, none) = gaussian_case(mu), map(_design, _MORE)
     return (
-        _matrix_case(
-            mu,
-            "design-gram",
-            "a row of the largest norm more",
-            ("symmetric_gaussian_release", "gram_sensitivity"),
-            (_design(_ONE_ROW).gram, _design(_NO_ROW).gram),
-            gram_sensitivity(_ROW_UNIT**2),
+        case(
+            name="design-gram",
+            neighbours="a row of the largest norm more",
+            covers=("symmetric_gaussian_release", "gram_sensitivity"),
+            draw=_matrices(mu, gram_sensitivity(_ROW_UNIT**2), one.gram, none.gram),
         ),
-        _vector_case(
-            mu,
-            "design-products",
-            "a row of the largest norm with the largest label more",
-            ("gaussian_release", "product_sensitivity"),
-            (_design(_ONE_ROW).products, _design(_NO_ROW).products),
-            product_sensitivity(_ROW_UNIT**2, _ROW_UNIT),
+        case(
+            name="design-products",
+            neighbours="a row of the largest norm with the largest label more",
+            covers=("gaussian_release", "product_sensitivity"),
+            draw=_vectors(
+                mu, product_sensitivity(_ROW_UNIT**2, _ROW_UNIT), one.products, none.products
+            ),
         ),
-        _vector_case(
-            mu,
-            "smallest-eigenvalue",
-            "a row of the largest norm in the only direction that had none",
-            ("gaussian_release", "eigenvalue_sensitivity"),
-            (_eigenvalue(_BOTH_ROWS), _eigenvalue(_ONE_ROW)),
-            eigenvalue_sensitivity(_ROW_UNIT**2, 2),
-        ),
-        _vector_case(
-            mu,
-            "residual-products",
-            "a row of the largest norm with a residual beyond the clipping",
-            ("gaussian_release", "product_sensitivity"),
-            (_residuals(_ONE_ROW), _residuals(_NO_ROW)),
-            product_sensitivity(_ROW_UNIT**2, RESIDUAL_UNIT),
-        ),
-        _vector_case(
-            mu,
-            "clipped-gradients",
-            "a row with a gradient beyond the clipping",
-            ("gaussian_release", "gradient_sensitivity"),
-            (_gradients(_ONE_ROW), _gradients(_NO_ROW)),
-            gradient_sensitivity(gradient_radius(1.0)),
+        case(
+            name="smallest-eigenvalue",
+            neighbours="a row of the largest norm in the only direction that had none",
+            covers=("gaussian_release", "eigenvalue_sensitivity"),
+            draw=_vectors(
+                mu,
+                eigenvalue_sensitivity(_ROW_UNIT**2, 2),
+                *map(_eigenvalue, (_BOTH_ROWS, _ONE_ROW)),
+            ),
         ),
     )
 
 
-def _vector_case(
-    mu: float,
-    name: str,
-    neighbours: str,
-    covers: tuple[str, ...],
-    pair: tuple[NDArray[np.object_] | Integers, NDArray[np.object_] | Integers],
-    sensitivity: float,
-    relation: Relation = "add-remove",
-) -> Case:
-    first, second = (np.ravel(each).astype(np.int64) for each in pair)
+def _kept_rows(mu: float) -> tuple[Case, ...]:
+    case = gaussian_case(mu)
+    return (
+        case(
+            name="residual-products",
+            neighbours="a row of the largest norm with a residual beyond the clipping",
+            covers=("gaussian_release", "product_sensitivity"),
+            draw=_vectors(
+                mu, product_sensitivity(_ROW_UNIT**2, RESIDUAL_UNIT), *map(_residuals, _MORE)
+            ),
+        ),
+        case(
+            name="clipped-gradients",
+            neighbours="a row with a gradient beyond the clipping",
+            covers=("gaussian_release", "gradient_sensitivity"),
+            draw=_vectors(mu, gradient_sensitivity(gradient_radius(1.0)), *map(_gradients, _MORE)),
+        ),
+    )
 
-    def release(values: Integers, source: ByteSource) -> NDArray[np.object_] | Integers:
+
+def _vectors(mu: float, sensitivity: float, first: Exact, second: Exact) -> Draws:
+    def release(values: Integers, source: ByteSource) -> Exact:
         return gaussian_release(values, sensitivity, mu, source)
 
-    return Case(name, neighbours, relation, "mu", mu, covers, projected(release, first, second))
+    one, other = (np.ravel(each).astype(np.int64) for each in (first, second))
+    return projected(release, one, other)
 
 
-def _matrix_case(
-    mu: float,
-    name: str,
-    neighbours: str,
-    covers: tuple[str, ...],
-    pair: tuple[NDArray[np.object_], NDArray[np.object_]],
-    sensitivity: int,
-    relation: Relation = "add-remove",
-) -> Case:
+def _matrices(mu: float, sensitivity: int, *pair: NDArray[np.object_]) -> Draws:
     # Entries off the diagonal count twice and have half the variance: weights of the best test.
     shift = (pair[0] - pair[1]).astype(np.float64)
 
@@ -173,7 +189,7 @@ def _matrix_case(
         noisy = symmetric_gaussian_release(pair[table], sensitivity, mu, source)
         return float(np.sum(noisy.astype(np.float64) * shift))
 
-    return Case(name, neighbours, relation, "mu", mu, covers, one_by_one(one))
+    return one_by_one(one)
 
 
 def _histograms(*rows: list[float]) -> Integers:
@@ -198,6 +214,7 @@ def _moments(row: list[float] | None = None, radius: int = _RADIUS) -> NDArray[n
 _NO_ROW = np.empty((2, 0))
 _ONE_ROW = np.array([[float(_ROW_UNIT)], [0.0]])
 _BOTH_ROWS = np.array([[_ROW_UNIT, 0.0], [0.0, _ROW_UNIT]])
+_MORE = (_ONE_ROW, _NO_ROW)
 
 
 def _design(rows: Matrix) -> DesignMoments:
@@ -222,8 +239,8 @@ def _gradients(rows: Matrix) -> NDArray[np.object_]:
     return kept.value(chosen, *grid_model(np.zeros(2), _ROW_UNIT**2))
 
 
-def _tree_case(mu: float, relation: Relation, name: str, neighbours: str) -> Case:
-    cells = np.array([[0, 1, 0, 0], [0, 0, 0, 1 if relation == "replace" else 0]])
+def _trees(mu: float, relation: Relation, second: list[int]) -> Draws:
+    cells = np.array([[0, 1, 0, 0], second])
     shift = np.cumsum(cells[0] - cells[1])
     # The best linear test weighs by the inverse of the noise's covariance: shared nodes.
     shared = np.array([[3, 2, 1, 1], [2, 3, 1, 1], [1, 1, 3, 2], [1, 1, 2, 3]])
@@ -232,4 +249,4 @@ def _tree_case(mu: float, relation: Relation, name: str, neighbours: str) -> Cas
     def one(table: int, source: ByteSource) -> float:
         return float(tree_gaussian(cells[table], mu, relation, source) @ weights)
 
-    return Case(name, neighbours, relation, "mu", mu, ("tree_gaussian",), one_by_one(one))
+    return one_by_one(one)

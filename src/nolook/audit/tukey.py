@@ -13,7 +13,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from nolook.audit.case import FEWER_RUNS, Case, Vector, one_by_one
+from nolook.audit.case import FEWER_RUNS, Case, Vector, one_by_one, pure_case
 from nolook.audit.laws import all_points, passing_chance, point_law
 from nolook.privacy.mechanisms.propose_test_release import (
     distance_scale,
@@ -49,30 +49,23 @@ def cases(epsilon: float) -> tuple[Case, ...]:
     -------
     tuple of Case
     """
+    case = partial(pure_case(epsilon), runs=FEWER_RUNS)
     return (
-        Case(
-            "propose-test-release",
-            "the distance to unsafety is smaller by 1, just below what passes",
-            "add-remove",
-            "epsilon",
-            epsilon,
-            ("passes_test",),
-            one_by_one(partial(_test, epsilon)),
+        case(
+            name="propose-test-release",
+            neighbours="the distance to unsafety is smaller by 1, just below what passes",
+            covers=("passes_test",),
+            draw=one_by_one(partial(_test, epsilon)),
             law=partial(_test_laws, epsilon),
-            runs=FEWER_RUNS,
         ),
         *(
-            Case(
-                f"tukey-{d}d",
-                "one model replaced: from the right end to the left one",
-                "add-remove",
-                "epsilon",
-                epsilon,
-                ("tukey_release", "restricted_tukey", "sample_point_with_depth"),
-                one_by_one(partial(_tukey, epsilon, d)),
+            case(
+                name=f"tukey-{d}d",
+                neighbours="one model replaced: from the right end to the left one",
+                covers=("tukey_release", "restricted_tukey", "sample_point_with_depth"),
+                draw=one_by_one(partial(_tukey, epsilon, d)),
                 delta=_DELTA,
                 law=partial(_tukey_laws, epsilon, d),
-                runs=FEWER_RUNS,
             )
             for d in (1, 2)
         ),

@@ -46,7 +46,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from nolook._validation import check_count
+from nolook._validation import check_count, check_positive
 from nolook.errors import ParameterError
 from nolook.federated.secure_sum import SumError, Total, Words, check_sum
 
@@ -232,8 +232,7 @@ def _check_numbers(owners: int, needed: int, drop_outs: int, timeout: float) -> 
         raise ParameterError(
             f"drop_outs is {drop_outs!r}; expected fewer than half of the {owners} owners"
         )
-    if not 0.0 < timeout < math.inf:
-        raise ParameterError(f"timeout is {timeout!r}; expected seconds, above 0")
+    check_positive(timeout, "timeout")
 
 
 def _be_quiet() -> None:

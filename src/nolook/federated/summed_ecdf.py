@@ -35,7 +35,7 @@ from nolook.federated.secure_sum import PointwiseSum, SecureSum, SumError, Total
 from nolook.privacy.guarantee import Budget, PureEvent
 from nolook.privacy.mechanisms.binary_tree import laplace_node_variance, tree_laplace
 from nolook.privacy.noise import ByteSource
-from nolook.statistics.cell_counts import cell_counts
+from nolook.statistics.cell_counts import CellCounts
 
 __all__ = ["PointwiseCounts", "SummedQuery", "release_summed_ecdf"]
 
@@ -125,7 +125,7 @@ class SummedQuery:
         """
         points = self.grid.points()
         cells = np.zeros(2**self.levels, dtype=np.int64)
-        cells[: len(points)] = cell_counts([np.asarray(values, dtype=np.float64)], points)
+        cells[: len(points)] = CellCounts(points).update(np.asarray(values, np.float64)).value
         counts = np.cumsum(cells)
         records = counts[-1]
         if place < self.needed:

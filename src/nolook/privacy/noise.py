@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from nolook._validation import check_positive
 from nolook.errors import ParameterError
 from nolook.privacy._class_race import Classes, class_race
 from nolook.privacy._collect import LARGEST_INT64_SCALE, Integers, Size, fill, join
@@ -223,8 +224,7 @@ def report_noisy_max_gumbel(
         If the scale is not finite and positive, or `scores` is not such an array. Scores that are
         not finite are a mistake of the calling code, which must exclude them for all data.
     """
-    if not 0.0 < scale < math.inf:
-        raise ParameterError(f"scale is {scale!r}; expected a finite number above 0")
+    check_positive(scale, "scale")
     scores = check_scores(scores)
     return gumbel_race(scores, scale, source.words(len(scores)), _one_word_from(source))
 

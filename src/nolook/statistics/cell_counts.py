@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nolook.kernels.cells import count_into, index_cells
+from nolook.statistics import Statistic
 
-__all__ = ["cell_counts", "cell_counts_sensitivity"]
+__all__ = ["CellCounts", "cell_counts_sensitivity"]
 
 
 def cell_counts_sensitivity(relation: Literal["add-remove", "replace"]) -> int:
@@ -28,26 +28,34 @@ def cell_counts_sensitivity(relation: Literal["add-remove", "replace"]) -> int:
     return 1 if relation == "add-remove" else 2
 
 
-def cell_counts(
-    batches: Iterable[NDArray[np.float64]], edges: NDArray[np.float64]
-) -> NDArray[np.int64]:
-    """Count values between public edges; cumulative sums are the numbers of values up to an edge.
+class CellCounts(Statistic):
+    """How many values lie between public edges; cumulative sums are the numbers up to an edge.
 
     Parameters
     ----------
-    batches : iterable of ndarray of float64, shape (rows,)
-        Any doubles. NaN counts in the last cell.
     edges : ndarray of float64, shape (N,)
         Increasing, N >= 1. The last stands for plus infinity, whatever it is.
+    """
 
-    Returns
-    -------
-    ndarray of int64, shape (N,)
+    def __init__(self, edges: NDArray[np.float64]) -> None:
+        self._cells = index_cells(edges[:-1])
+        self._counts = np.zeros(len(edges), dtype=np.int64)
+
+    def update(self, values: NDArray[np.float64]) -> Self:
+        """Add values of shape (rows,), any doubles. NaN counts in the last cell."""
+        count_into(self._counts, values, self._cells)
+        return self
+
+    def merge(self, other: Self) -> Self:
+        """Add the values another one of the same edges has seen."""
+        self._counts += other._counts
+        return self
+
+    @property
+    def value(self) -> NDArray[np.int64]:
+        """The counts, of shape (N,).
+
         Cell i holds the values above ``edges[i-1]`` and up to ``edges[i]``; the first one all up
         to ``edges[0]``, the last one all above ``edges[N-2]``.
-    """
-    cells = index_cells(edges[:-1])
-    counts = np.zeros(len(edges), dtype=np.int64)
-    for batch in batches:
-        count_into(counts, batch, cells)
-    return counts
+        """
+        return self._counts.copy()

@@ -6,12 +6,14 @@ For u and v, a feature and the label clipped to a range each and scaled to width
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["PRODUCTS_SENSITIVITY", "PRODUCTS_UNIT", "centred_products"]
+from nolook.statistics import Statistic
+
+__all__ = ["PRODUCTS_SENSITIVITY", "PRODUCTS_UNIT", "CentredProducts"]
 
 #: Numbers are whole steps of 1/PRODUCTS_UNIT of their range.
 PRODUCTS_UNIT = 2**16
@@ -26,35 +28,47 @@ _LARGEST_SCORE = 2**63 - 1
 Vector = NDArray[np.float64]
 
 
-def centred_products(batches: Iterable[Vector], low: Vector, high: Vector) -> NDArray[np.int64]:
-    """Score every column by its product with the last one.
+class CentredProducts(Statistic):
+    """Scores of every column by its product with the last one.
 
     Parameters
     ----------
-    batches : iterable of ndarray of shape (columns, rows)
-        Finite numbers.
     low, high : ndarray of shape (columns,)
         The ranges; finite, ``low <= high``.
-
-    Returns
-    -------
-    ndarray of int64, shape (columns - 1,)
-        The exact score, rounded down once, in steps of 1/PRODUCTS_UNIT^2; at most 2^63 - 1.
     """
-    rows = 0
-    sums = [0] * len(low)
-    products = [0] * (len(low) - 1)
-    for batch in batches:
+
+    def __init__(self, low: Vector, high: Vector) -> None:
+        self._range = low, high
+        self._rows = 0
+        # Python integers: these may exceed 64 bits.
+        self._sums = np.zeros(len(low), dtype=object)
+        self._products = np.zeros(len(low) - 1, dtype=object)
+
+    def update(self, batch: Vector) -> Self:
+        """Add rows of shape (columns, rows), finite numbers."""
         for start in range(0, batch.shape[1], _EXACT_ROWS):
-            steps = _whole_steps(batch[:, start : start + _EXACT_ROWS], low, high)
-            rows += steps.shape[1]
-            sums = _add(sums, steps.sum(axis=1))
-            products = _add(products, steps[:-1] @ steps[-1])
-    if rows == 0:
-        return np.zeros(len(products), dtype=np.int64)
-    # Python integers: these may exceed 64 bits.
-    centred = [rows * p - s * sums[-1] for p, s in zip(products, sums, strict=False)]
-    return np.array([min(abs(c) // rows, _LARGEST_SCORE) for c in centred], dtype=np.int64)
+            steps = _whole_steps(batch[:, start : start + _EXACT_ROWS], *self._range)
+            self._rows += steps.shape[1]
+            self._sums += steps.sum(axis=1).astype(np.int64)
+            self._products += (steps[:-1] @ steps[-1]).astype(np.int64)
+        return self
+
+    def merge(self, other: Self) -> Self:
+        """Add the rows another one of the same ranges has seen."""
+        self._rows += other._rows
+        self._sums += other._sums
+        self._products += other._products
+        return self
+
+    @property
+    def value(self) -> NDArray[np.int64]:
+        """The exact scores, of shape (columns - 1,), each rounded down once.
+
+        In steps of 1/PRODUCTS_UNIT^2; at most 2^63 - 1, and 0 without rows.
+        """
+        centred = abs(self._rows * self._products - self._sums[:-1] * self._sums[-1])
+        scores = centred // max(self._rows, 1)
+        return np.array([min(score, _LARGEST_SCORE) for score in scores], dtype=np.int64)
 
 
 def _whole_steps(batch: Vector, low: Vector, high: Vector) -> Vector:
@@ -66,7 +80,3 @@ def _whole_steps(batch: Vector, low: Vector, high: Vector) -> Vector:
         places = np.where(width > 0.0, places / width, 0.0)
     steps: Vector = np.floor(PRODUCTS_UNIT * places).clip(0.0, PRODUCTS_UNIT)
     return steps
-
-
-def _add(totals: list[int], more: Vector) -> list[int]:
-    return [total + int(part) for total, part in zip(totals, more.tolist(), strict=True)]

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nolook.kernels.moments import shrink_rows
+from nolook.statistics import Statistic
 
 __all__ = ["GRADIENT_UNIT", "ClippedGradients", "gradient_radius", "gradient_sensitivity"]
 
@@ -45,7 +46,7 @@ def gradient_sensitivity(squared_radius: int) -> float:
     return math.nextafter(math.sqrt(squared_radius), math.inf)
 
 
-class ClippedGradients:
+class ClippedGradients(Statistic):
     """Rows kept in memory, two bytes a cell, and sums of the gradients of some of them.
 
     Parameters
@@ -69,6 +70,11 @@ class ClippedGradients:
         for start in range(0, labels.size, _PART_ROWS):
             part = slice(start, start + _PART_ROWS)
             self._parts.append((rows[:, part].astype(np.int16), labels[part].copy()))
+        return self
+
+    def merge(self, other: Self) -> Self:
+        """Keep the rows another one of the same grid and radius has seen, in parts of their own."""
+        self._parts += other._parts
         return self
 
     @property

@@ -12,6 +12,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from nolook.statistics import Statistic
+
 __all__ = [
     "MOST_ROWS",
     "DesignMoments",
@@ -106,7 +108,7 @@ def smallest_eigenvalue(gram: NDArray[np.object_]) -> int:
     return min(math.floor(lowest), trace) if lowest > 0.0 else 0
 
 
-class DesignMoments:
+class DesignMoments(Statistic):
     """Sums of ``z z'`` and of ``z y``, as exact integers of any size.
 
     Parameters
@@ -144,7 +146,7 @@ class DesignMoments:
         self._total = self._total + recent.astype(object)
         return self
 
-    def merge(self, other: DesignMoments) -> Self:
+    def merge(self, other: Self) -> Self:
         """Add the rows other moments have seen."""
         self._total = self._total + other._total
         return self

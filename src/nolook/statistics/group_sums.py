@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["GROUP_COUNTS_SENSITIVITY", "GROUP_UNIT", "excess_sensitivities", "group_sums"]
+from nolook.statistics import Statistic
+
+__all__ = ["GROUP_COUNTS_SENSITIVITY", "GROUP_UNIT", "GroupSums", "excess_sensitivities"]
 
 #: Probabilities are whole steps of 1/GROUP_UNIT in sums.
 GROUP_UNIT = 2**30
@@ -27,7 +29,7 @@ def excess_sensitivities(borders: Vector) -> Integers:
     Parameters
     ----------
     borders : ndarray of shape (groups + 1,)
-        As for :func:`group_sums`.
+        As for :class:`GroupSums`.
 
     Returns
     -------
@@ -38,37 +40,47 @@ def excess_sensitivities(borders: Vector) -> Integers:
     return widths
 
 
-def group_sums(
-    batches: Iterable[tuple[Vector, NDArray[np.bool_]]], borders: Vector
-) -> tuple[Integers, Integers, NDArray[np.object_]]:
-    """Count the rows of each group, and sum how far their probabilities exceed its left border.
+class GroupSums(Statistic):
+    """The rows of each group, counted, and how far their probabilities exceed its left border.
 
     Parameters
     ----------
-    batches : iterable of (ndarray of shape (rows,), ndarray of bool, shape (rows,))
-        Probabilities, clipped to 0 and 1, and whether each row is positive; fewer than 2^32 rows
-        together. NaN counts as 0.
     borders : ndarray of shape (groups + 1,)
         Increasing from 0 to 1, whole multiples of 1/GROUP_UNIT. A group holds the probabilities
         above its left border and up to its right one, the first one also 0.
-
-    Returns
-    -------
-    positives, negatives : ndarray of int64, shape (groups,)
-    excess : ndarray of Python ints, shape (groups,)
-        In steps of 1/GROUP_UNIT; each probability is rounded down to them.
     """
-    positives, negatives = np.zeros((2, len(borders) - 1), dtype=np.int64)
-    excess = np.zeros(len(borders) - 1, dtype=object)
-    left = (borders[:-1] * GROUP_UNIT).astype(np.int64)
-    for probabilities, positive in batches:
+
+    def __init__(self, borders: Vector) -> None:
+        self._inner = borders[1:-1]
+        self._left = (borders[:-1] * GROUP_UNIT).astype(np.int64)
+        self._counts = np.zeros((2, len(self._left)), dtype=np.int64)
+        self._excess = np.zeros(len(self._left), dtype=object)
+
+    def update(self, probabilities: Vector, positive: NDArray[np.bool_]) -> Self:
+        """Add probabilities, and whether each row is positive, both of shape (rows,).
+
+        They are clipped to 0 and 1, NaN counts as 0, and each is rounded down to whole steps;
+        fewer than 2^32 rows together.
+        """
         for start in range(0, len(probabilities), _EXACT_ROWS):
             rows = slice(start, start + _EXACT_ROWS)
             inside = np.nan_to_num(probabilities[rows], nan=0.0).clip(0.0, 1.0)
-            group = np.searchsorted(borders[1:-1], inside, side="left")
-            positives += np.bincount(group[positive[rows]], minlength=len(left))
-            negatives += np.bincount(group[~positive[rows]], minlength=len(left))
-            part = np.zeros_like(left)
-            np.add.at(part, group, (inside * GROUP_UNIT).astype(np.int64) - left[group])
-            excess += part
-    return positives, negatives, excess
+            group = np.searchsorted(self._inner, inside, side="left")
+            part = np.zeros_like(self._left)
+            self._counts[0] += np.bincount(group[positive[rows]], minlength=len(part))
+            self._counts[1] += np.bincount(group[~positive[rows]], minlength=len(part))
+            np.add.at(part, group, (inside * GROUP_UNIT).astype(np.int64) - self._left[group])
+            self._excess += part
+        return self
+
+    def merge(self, other: Self) -> Self:
+        """Add the rows another one of the same borders has seen."""
+        self._counts += other._counts
+        self._excess += other._excess
+        return self
+
+    @property
+    def value(self) -> tuple[Integers, Integers, NDArray[np.object_]]:
+        """Positives, negatives, and excesses as Python ints in steps of 1/GROUP_UNIT, by group."""
+        positives, negatives = self._counts.copy()
+        return positives, negatives, self._excess.copy()

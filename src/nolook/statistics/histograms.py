@@ -10,6 +10,8 @@ from typing import Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from nolook.statistics import Statistic
+
 __all__ = ["Histograms", "histograms_sensitivity"]
 
 
@@ -36,7 +38,7 @@ def histograms_sensitivity(columns: int, relation: Literal["add-remove", "replac
     return root if Fraction(root) ** 2 >= squared else math.nextafter(root, math.inf)
 
 
-class Histograms:
+class Histograms(Statistic):
     """Counts of a table's rows in fixed bins, one histogram a column.
 
     Parameters
@@ -54,7 +56,7 @@ class Histograms:
         """Add the rows of a batch of shape (columns, rows)."""
         return self._add(self._count(batch))
 
-    def merge(self, other: Histograms) -> Self:
+    def merge(self, other: Self) -> Self:
         """Add the rows another histogram of the same bins has seen."""
         return self if other._value is None else self._add(other._value)
 

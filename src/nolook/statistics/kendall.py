@@ -6,15 +6,17 @@ a pair tied in either column counts zero, and T is 0 for fewer than two rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nolook.errors import TableError
 from nolook.kernels.inversions import RankedColumn, pair_differences, rank_columns
+from nolook.statistics import Statistic
 
-__all__ = ["KENDALL_UNIT", "RankedTable", "kendall_scores", "kendall_sensitivity"]
+__all__ = ["KENDALL_UNIT", "KendallRows", "RankedTable", "kendall_scores", "kendall_sensitivity"]
 
 #: Scores are whole steps of 1/KENDALL_UNIT. Even, so that 3/2 is a whole number of them.
 KENDALL_UNIT = 2**20
@@ -69,15 +71,41 @@ def kendall_scores(
     return out
 
 
+class KendallRows(Statistic):
+    """Rows kept in memory, eight bytes a cell, until they are ranked.
+
+    Parameters
+    ----------
+    columns : int
+        How many each row has.
+    """
+
+    def __init__(self, columns: int) -> None:
+        self._parts = [np.empty((columns, 0))]
+
+    def update(self, batch: NDArray[np.float64]) -> Self:
+        """Keep rows of shape (columns, rows), finite numbers, without a copy."""
+        self._parts.append(batch)
+        return self
+
+    def merge(self, other: Self) -> Self:
+        """Keep the rows another one has seen."""
+        self._parts += other._parts
+        return self
+
+    @property
+    def value(self) -> RankedTable:
+        """The ranks of the rows."""
+        return RankedTable(self._parts)
+
+
 class RankedTable:
     """The ranks of a table's columns, four bytes a cell, and the pairs of rows they order.
 
     Parameters
     ----------
-    batches : iterable of ndarray of shape (columns, rows)
-        Finite; fewer than 2^32 rows together.
-    columns : int
-        How many; needed for a table without rows.
+    parts : sequence of ndarray of shape (columns, rows)
+        At least one; finite; fewer than 2^32 rows together.
 
     Raises
     ------
@@ -85,8 +113,7 @@ class RankedTable:
         If there are more rows: ranks would wrap.
     """
 
-    def __init__(self, batches: Iterable[NDArray[np.float64]], columns: int) -> None:
-        parts = list(batches) or [np.empty((columns, 0))]
+    def __init__(self, parts: Sequence[NDArray[np.float64]]) -> None:
         #: As confidential as the table.
         self.rows = sum(part.shape[1] for part in parts)
         if self.rows > _MOST_ROWS:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nolook.kernels.moments import UNIT, exact_block_rows, integer_gram, shrink_rows
+from nolook.statistics import Statistic
 
 __all__ = ["MomentMatrix", "moment_sensitivity"]
 
@@ -41,7 +42,7 @@ def moment_sensitivity(squared_radius: int, relation: Literal["add-remove", "rep
     return -(-single * 14_142_135_624 // 10_000_000_000)
 
 
-class MomentMatrix:
+class MomentMatrix(Statistic):
     """Sum of ``z z'`` over rows ``z = (UNIT, u)``, as exact integers of any size.
 
     Parameters
@@ -69,7 +70,7 @@ class MomentMatrix:
                 self._flush()
         return self
 
-    def merge(self, other: MomentMatrix) -> Self:
+    def merge(self, other: Self) -> Self:
         """Add the rows another matrix of the same radius has seen."""
         if other.squared_radius != self.squared_radius:
             raise ValueError("moment matrices of different radii cannot be merged")

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nolook.kernels.clipped_gradient import add_clipped_gradient
+from nolook.statistics import Statistic
 
 __all__ = ["RESIDUAL_UNIT", "ResidualProducts", "grid_model"]
 
@@ -61,7 +62,7 @@ def grid_model(
     return steps, math.ldexp(1.0, exponent)
 
 
-class ResidualProducts:
+class ResidualProducts(Statistic):
     """Rows kept in memory, two bytes a cell, and their products with clipped residuals.
 
     Parameters
@@ -85,7 +86,7 @@ class ResidualProducts:
         self._blocks: list[tuple[NDArray[np.int16], NDArray[np.float64]]] = []
         self._filled = self._block_rows  # of the last block
 
-    def update(self, rows: NDArray[np.float64], labels: NDArray[np.float64]) -> Self:
+    def update(self, rows: NDArray[np.number], labels: NDArray[np.float64]) -> Self:
         """Keep rows of shape (size, rows), whole numbers, and finite labels of shape (rows,)."""
         start = 0
         while start < labels.size:
@@ -99,6 +100,12 @@ class ResidualProducts:
             self._blocks[-1][1][place] = labels[start : start + count]
             self._filled += count
             start += count
+        return self
+
+    def merge(self, other: Self) -> Self:
+        """Keep the rows another one of the same grid and bounds has seen."""
+        for index in range(len(other._blocks)):
+            self.update(*other._block(index))
         return self
 
     def value(self, steps: NDArray[np.float64], step: float) -> NDArray[np.object_]:
@@ -127,12 +134,16 @@ class ResidualProducts:
         return total
 
     def _products(self, steps: NDArray[np.float64], step: float, index: int) -> NDArray[np.object_]:
-        rows, labels = self._blocks[index]
-        if index == len(self._blocks) - 1:
-            labels = labels[: self._filled]
+        rows, labels = self._block(index)
         out = np.zeros(self._size)
         add_clipped_gradient(
             rows, labels, steps, step / self._unit, RESIDUAL_UNIT, self._bound, out
         )
         exact: NDArray[np.object_] = out.astype(np.int64).astype(object)
         return exact
+
+    def _block(self, index: int) -> tuple[NDArray[np.int16], NDArray[np.float64]]:
+        """Return the rows and labels of a block; rows may go on beyond the labels."""
+        rows, labels = self._blocks[index]
+        last = index == len(self._blocks) - 1
+        return rows, labels[: self._filled] if last else labels

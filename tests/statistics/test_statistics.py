@@ -1,0 +1,171 @@
+"""What every statistic owes, whichever it is: see `nolook.statistics.Statistic`."""
+
+from __future__ import annotations
+
+import importlib
+import pickle
+import pkgutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import nolook.statistics
+from nolook.kernels.histogram import linear_counts
+from nolook.statistics import Statistic, fold
+from nolook.statistics.cell_counts import CellCounts
+from nolook.statistics.centred_products import CentredProducts
+from nolook.statistics.clipped_gradients import ClippedGradients
+from nolook.statistics.design_moments import DesignMoments
+from nolook.statistics.group_sums import GroupSums
+from nolook.statistics.histograms import Histograms
+from nolook.statistics.kendall import KendallRows
+from nolook.statistics.moments import MomentMatrix
+from nolook.statistics.residual_products import ResidualProducts, grid_model
+
+COLUMNS = 3
+ROWS = 40
+LARGEST = 2**12  # of an entry of a row of whole numbers
+
+_random = np.random.default_rng(0)
+NUMBERS = _random.normal(size=(COLUMNS, ROWS)).round(1)  # with ties
+WHOLE = _random.integers(-LARGEST, LARGEST + 1, (COLUMNS, ROWS)).astype(float)
+BIG = WHOLE * 2**13 + 1  # sums of products are beyond 2^53
+LABELS = 10.0 ** _random.integers(-9, 9, ROWS) * _random.normal(size=ROWS)
+SCORES = _random.random(ROWS)
+POSITIVE = _random.random(ROWS) < 0.3
+
+SQUARED = COLUMNS * LARGEST**2
+MODEL = grid_model(np.array([0.3, -2.0, 1e-3]), SQUARED)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A statistic: how it is made, the table it sees, and all that it tells."""
+
+    make: Callable[[], Any]
+    table: tuple[np.ndarray, ...]
+    tell: Callable[[Any], list[Any]]
+
+
+def plain(*values):
+    return [np.asarray(value).tolist() for value in values]
+
+
+def all_chosen(kept):
+    return [np.ones(size, dtype=bool) for size in kept.part_sizes]
+
+
+def orders(ranked):
+    return plain(ranked.rows, *(ranked.differences(j, range(COLUMNS)) for j in range(COLUMNS)))
+
+
+STATISTICS = {
+    "CellCounts": Row(
+        partial(CellCounts, np.linspace(-1.0, 1.0, 9)), (NUMBERS[0],), lambda s: plain(s.value)
+    ),
+    "CentredProducts": Row(
+        partial(CentredProducts, np.full(COLUMNS, -1.0), np.full(COLUMNS, 1.5)),
+        (NUMBERS,),
+        lambda s: plain(s.value),
+    ),
+    "ClippedGradients": Row(
+        partial(ClippedGradients, COLUMNS, LARGEST, 2**30),
+        (WHOLE, LABELS),
+        lambda s: plain(s.value(all_chosen(s), *MODEL)),
+    ),
+    "DesignMoments": Row(
+        # Blocks of a few rows.
+        partial(DesignMoments, COLUMNS, 2**52, 2**26),
+        (BIG, BIG[0]),
+        lambda s: plain(s.gram, s.products),
+    ),
+    "GroupSums": Row(
+        partial(GroupSums, np.array([0.0, 0.25, 0.5, 1.0])),
+        (SCORES, POSITIVE),
+        lambda s: plain(*s.value),
+    ),
+    "Histograms": Row(
+        partial(
+            Histograms,
+            partial(linear_counts, low=np.full(COLUMNS, -2.0), width=np.full(COLUMNS, 0.5), bins=8),
+        ),
+        (NUMBERS,),
+        lambda s: plain(s.value(COLUMNS)),
+    ),
+    "KendallRows": Row(partial(KendallRows, COLUMNS), (NUMBERS,), lambda s: orders(s.value)),
+    "MomentMatrix": Row(partial(MomentMatrix, COLUMNS, 2**52), (BIG,), lambda s: plain(s.value)),
+    "ResidualProducts": Row(
+        # Blocks of a few rows.
+        partial(ResidualProducts, COLUMNS, SQUARED, 2**10, 2**38),
+        (WHOLE, LABELS),
+        lambda s: plain(s.value(*MODEL)),
+    ),
+}
+ALL = pytest.mark.parametrize("row", STATISTICS.values(), ids=STATISTICS)
+
+
+def seen(row, places):
+    """Return a statistic that has seen some rows; what it was given is its own."""
+    batch = tuple(column[..., places].copy() for column in row.table)
+    return row.make().update(*batch)
+
+
+def test_every_statistic_is_here():
+    found = set()
+    for module in pkgutil.iter_modules(nolook.statistics.__path__):
+        inside = vars(importlib.import_module(f"nolook.statistics.{module.name}")).values()
+        own = [one for one in inside if isinstance(one, type) and hasattr(one, "update")]
+        assert any(one is not Statistic for one in own), f"{module.name} has no statistic"
+        assert all(Statistic in one.__mro__ for one in own)
+        found |= {one.__name__ for one in own if one is not Statistic}
+    assert found == set(STATISTICS)
+
+
+@ALL
+@settings(max_examples=30, deadline=None)
+@given(data=st.data())
+def test_parts_merged_in_any_order_are_the_whole_table(row, data):
+    places = np.array(data.draw(st.permutations(range(ROWS))))
+    cuts = sorted(data.draw(st.lists(st.integers(0, ROWS), max_size=6)))
+    parts = [seen(row, part) for part in np.split(places, cuts)]
+    whole = row.tell(seen(row, np.arange(ROWS)))
+    states = [pickle.dumps(part) for part in parts]
+    merged = row.make()
+    for i in data.draw(st.permutations(range(len(states)))):
+        merged.merge(pickle.loads(states[i]))
+    assert row.tell(merged) == whole
+    # Two by two, and into one that has rows already.
+    left = [pickle.loads(state) for state in states]
+    while len(left) > 1:
+        left.append(left.pop(0).merge(left.pop(0)))
+    assert row.tell(left[0]) == whole
+
+
+@ALL
+def test_what_was_merged_stays_as_it_was(row):
+    first, second, third = (seen(row, np.arange(i, ROWS, 3)) for i in range(3))
+    before = row.tell(second)
+    merged = row.make().merge(first).merge(second)
+    told = row.tell(merged)
+    merged.merge(third)
+    assert row.tell(second) == before
+    assert told != before
+    assert row.tell(row.make().merge(first).merge(second)) == told
+
+
+@ALL
+def test_a_fresh_one_adds_nothing_and_takes_batches_as_they_come(row):
+    whole = row.tell(seen(row, np.arange(ROWS)))
+    empty = row.tell(row.make())
+    assert empty != whole
+    assert row.tell(row.make().merge(pickle.loads(pickle.dumps(row.make())))) == empty
+    batches = [tuple(column[..., i : i + 7] for column in row.table) for i in range(0, ROWS, 7)]
+    # One that shrinks rows in place is given copies.
+    copies = [tuple(column.copy() for column in batch) for batch in batches]
+    assert row.tell(fold(row.make(), copies).merge(row.make())) == whole
