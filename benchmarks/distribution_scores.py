@@ -20,11 +20,7 @@ import nolook
 from nolook.algorithms.roc import release_roc, roc_plan, search_grid
 from nolook.algorithms.roc_curve import RocCurve, area
 from nolook.privacy.noise import SeededSource
-<<<<<<< HEAD
 from papers.barczewski2024 import roc_rates
-=======
-from nolook.statistics.cell_counts import CellCounts
->>>>>>> main
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 TABLES = ("framingham", "bank_marketing", "diabetes_readmission")
@@ -71,22 +67,6 @@ def rates(table, method, epsilon, seed):
     return RocCurve(*release_roc(table.rows, grid.points(), plan, smoothing, source)).rates
 
 
-<<<<<<< HEAD
-=======
-def published_rates(table, epsilon, source):
-    """Return l2-smoothed rates at the paper's scale, divided by the noisy last counts."""
-    points = GRID.points()
-    found = []
-    for positive in (False, True):
-        cells = CellCounts(points).update(table.scores[table.positive == positive]).value
-        noisy = tree_laplace(cells, epsilon / 2, "replace", source, published=True)
-        top = max(1.0, float(noisy[-1]))
-        counts = np.append(smooth(noisy.astype(float), top)[:-1], top)
-        found.append(np.append(1.0 - (counts / top)[::-1], 1.0))
-    return tuple(found)
-
-
->>>>>>> main
 def roc_errors(table, method, epsilon, runs):
     """Return the mean area between private and exact curve, and the mean error of the AUC."""
     errors = []
