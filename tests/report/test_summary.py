@@ -135,7 +135,7 @@ def test_the_origin_of_the_scales_is_that_of_the_release(change, bounds, expecte
     "entry", (METHODS | SELECTORS | DISTRIBUTIONS).values(), ids=attrgetter("kind")
 )
 def test_each_entry_is_described_in_a_sentence_or_two(entry):
-    words = entry.words
+    words = entry.explanation
     assert 1 <= words.count(". ") + 1 <= 2
     assert words.endswith(".")
     assert words.isascii()

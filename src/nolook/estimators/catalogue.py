@@ -65,14 +65,14 @@ class Entry:
     ----------
     module, kind : str
         Where its class is, and what it is called.
-    words : str
+    explanation : str
         How it works, in a sentence or two, for someone who knows least squares.
     options : tuple of Option
     """
 
     module: str
     kind: str
-    words: str
+    explanation: str
     options: tuple[Option, ...] = ()
 
     def load(self) -> type[BaseEstimator]:

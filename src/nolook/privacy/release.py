@@ -25,9 +25,9 @@ class Release(Protocol[_Released_co]):
     """What is released of a table: its cost and the code that makes it, which cannot drift apart.
 
     An implementer owes: `events` states every draw of `run` with the very number `run` draws with;
-    neither it nor `steps` depends on a table; no table makes `run` raise or take another number of
-    steps; and what `run` returns depends on the table through these draws only. Whatever is
-    checked is checked when the release is made.
+    neither it nor `steps` depends on a table; no table makes `run` raise, and only what was
+    released can end it early; what `run` returns depends on the table through these draws only.
+    Whatever is checked is checked when the release is made.
     """
 
     @property

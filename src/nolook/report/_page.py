@@ -224,7 +224,7 @@ def called(estimator: PrivateEstimator) -> str:
 def words_of(estimator: PrivateEstimator) -> str:
     """Say how a method or selector works; nothing of one that is not in the catalogue."""
     entry = entry_of(estimator)
-    return "" if entry is None else entry.words
+    return "" if entry is None else entry.explanation
 
 
 def parameters_of(part: PrivateEstimator, head: str) -> list[tuple[str, str]]:
