@@ -304,3 +304,10 @@ def test_labels_all_alike_are_predicted(label):
     fitted = nolook.TukeyRegressor(1.0, 1e-6, on_failure="constant", random_state=0).fit(X, y)
     # A column with one value has the scale of one bin of its histogram.
     np.testing.assert_allclose(fitted.predict(X), y, atol=0.3)
+
+
+def test_a_second_fit_keeps_nothing_of_the_first():
+    model = nolook.TukeyRegressor(8.0, on_failure="constant").fit(*data())
+    assert model.r2_ is not None
+    model.set_params(basis="private-scaling").fit(*data())
+    assert model.r2_ is model.r2_interval_ is model.rmse_ is model.rmse_interval_ is None
