@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 import nolook
+from nolook.estimators.base import PrivateEstimator
+from nolook.estimators.catalogue import DISTRIBUTIONS, METHODS, SELECTORS
 from nolook.privacy.mechanisms import (
     binary_tree,
     exponential,
@@ -185,3 +187,13 @@ def test_what_is_drawn_is_what_is_stated(name, drawn):
 def test_quantiles_draw_what_they_state(drawn):
     found = nolook.quantiles(data()[0], [0.5], epsilon=1.0, delta=1e-6)
     assert drawn == stated(found.privacy)
+
+
+def test_nothing_that_releases_is_left_out():
+    named = (getattr(nolook, name) for name in nolook.__all__)
+    kinds = {
+        kind for kind in named if isinstance(kind, type) and issubclass(kind, PrivateEstimator)
+    }
+    assert {type(make()) for make, _, _ in RELEASES.values()} == kinds
+    listed = {entry.load() for entry in (METHODS | SELECTORS | DISTRIBUTIONS).values()}
+    assert kinds - listed == {nolook.QuantileScaler, nolook.PrivatePipeline}
