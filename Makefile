@@ -49,11 +49,11 @@ demo-federated: $(READY) ## Draw an ROC curve of scores that never leave their o
 	$(BIN)/python examples/federated.py demo/federated
 
 test: $(READY) ## Run the tests of every module in a few minutes
-	@$(BIN)/python -m pytest -m "not slow and not wallclock" $(PYTEST_FLAGS)
+	@$(BIN)/python -m pytest -m "not slow and not papers and not wallclock" $(PYTEST_FLAGS)
 
 # What measures time runs by itself.
 test-slow: $(READY) ## Run the tests that `make test` leaves out
-	@$(BIN)/python -m pytest -m "slow and not wallclock" $(PYTEST_FLAGS)
+	@$(BIN)/python -m pytest -m "(slow or papers) and not wallclock" $(PYTEST_FLAGS)
 	@$(BIN)/python -m pytest -m wallclock $(PYTEST_FLAGS) -n 0
 
 test-all: test test-slow ## Run every test

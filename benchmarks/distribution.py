@@ -27,6 +27,7 @@ from nolook.algorithms.tree_smoothing import smooth
 from nolook.privacy.guarantee import Budget
 from nolook.privacy.mechanisms.binary_tree import tree_laplace
 from nolook.privacy.noise import SeededSource
+from papers.barczewski2024 import tree_counts
 
 SIZE = 2**15
 POINTS = LinearGrid(1, SIZE, 1).points()
@@ -76,8 +77,7 @@ def released(cells, epsilon, smoothing, seed):
 
 def published(cells, epsilon, seed):
     """Return the counts of the paper's release; the number of values is public there."""
-    source = SeededSource(seed)
-    return tree_laplace(cells, epsilon, "replace", source, published=True).astype(float)
+    return tree_counts(cells, epsilon, SeededSource(seed)).astype(float)
 
 
 def step_errors(epsilon, runs):

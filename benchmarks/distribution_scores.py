@@ -19,10 +19,8 @@ from sklearn.preprocessing import StandardScaler
 import nolook
 from nolook.algorithms.roc import release_roc, roc_plan, search_grid
 from nolook.algorithms.roc_curve import RocCurve, area
-from nolook.algorithms.tree_smoothing import smooth
-from nolook.privacy.mechanisms.binary_tree import tree_laplace
 from nolook.privacy.noise import SeededSource
-from nolook.statistics.cell_counts import CellCounts
+from papers.barczewski2024 import roc_rates
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 TABLES = ("framingham", "bank_marketing", "diabetes_readmission")
@@ -62,24 +60,11 @@ def rates(table, method, epsilon, seed):
     """Return the rates that nolook.ROCCurve releases, without its simulated intervals."""
     source = SeededSource(seed)
     if method == PUBLISHED:
-        return published_rates(table, epsilon, source)
+        return roc_rates(table.scores, table.positive, GRID.points(), epsilon, source)
     plan = roc_plan(epsilon, "add-remove", search=method == "no grid")
     grid = GRID if plan.search is None else search_grid(table.rows, plan, source, lambda _: None)
     smoothing = {"grid, l1": "l1", "unsmoothed": None}.get(method, "l2")
     return RocCurve(*release_roc(table.rows, grid.points(), plan, smoothing, source)).rates
-
-
-def published_rates(table, epsilon, source):
-    """Return l2-smoothed rates at the paper's scale, divided by the noisy last counts."""
-    points = GRID.points()
-    found = []
-    for positive in (False, True):
-        cells = CellCounts(points).update(table.scores[table.positive == positive]).value
-        noisy = tree_laplace(cells, epsilon / 2, "replace", source, published=True)
-        top = max(1.0, float(noisy[-1]))
-        counts = np.append(smooth(noisy.astype(float), top)[:-1], top)
-        found.append(np.append(1.0 - (counts / top)[::-1], 1.0))
-    return tuple(found)
 
 
 def roc_errors(table, method, epsilon, runs):

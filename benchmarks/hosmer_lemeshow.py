@@ -18,18 +18,12 @@ import numpy as np
 from benchmarks.distribution_figures import draw, statistic
 from benchmarks.distribution_scores import scored
 from nolook.algorithms.hosmer_lemeshow import hosmer_lemeshow_plan, release_groups
-from nolook.privacy.mechanisms.binary_tree import tree_laplace
-from nolook.privacy.mechanisms.laplace import laplace_release
 from nolook.privacy.noise import SeededSource
-from nolook.statistics import fold
-from nolook.statistics.cell_counts import CellCounts
-from nolook.statistics.group_sums import GROUP_UNIT, GroupSums
+from papers.barczewski2024 import chi_squared, hosmer_lemeshow
 
 TABLES = {"bank_marketing": 6, "diabetes_readmission": 10}  # and the paper's figure
 EPSILONS = (0.05, 0.1, 0.2, 0.5, 1.0)
 GROUPS = 10
-LEVELS = 8  # of the paper's tree
-POINTS = np.arange(1, 2**LEVELS + 1) / 2**LEVELS
 WANTED = 0.5
 
 METHODS = """\
@@ -52,46 +46,22 @@ def exact_statistic(table):
     observed = np.bincount(group, table.positive)
     expected = np.bincount(group, table.scores)
     rows = np.bincount(group)
-    return published_statistic(observed, rows - observed, expected, rows - expected)
-
-
-def published_statistic(O1, O0, E1, E0):
-    """Return the paper's equation (5)."""
-    return float(np.sum((O1 - E1) ** 2 / E1 + (O0 - E0) ** 2 / E0))
-
-
-def published(table, epsilon, source, tree_factor):
-    """Return the statistic of Algorithm 2: everything released with noise of its own."""
-    each = epsilon / (LEVELS + 9)
-    cells = CellCounts(POINTS).update(table.scores).value
-    # The tree has (L + 1) epsilon' for itself, with the scale (L + 1) over that.
-    tree_epsilon = each * (LEVELS + 1) / tree_factor
-    noisy = tree_laplace(cells, tree_epsilon, "add-remove", source, published=True)
-    wanted = np.arange(1, GROUPS) / GROUPS * len(table.scores)
-    place = np.searchsorted(np.maximum.accumulate(noisy), wanted)
-    borders = np.concatenate([[0.0], POINTS[np.minimum(place, len(POINTS) - 1)], [1.0]])
-    groups = np.unique(borders)
-    positives, negatives, excess = fold(GroupSums(groups), table.rows()).value
-    expected = groups[:-1] * (positives + negatives) + excess / GROUP_UNIT
-    exact = np.stack([positives, negatives, expected, positives + negatives - expected])
-    released = np.zeros((4, GROUPS))
-    # Equal borders leave empty groups, which get noise as well.
-    released[:, np.diff(borders) > 0] = exact
-    units = np.rint(released * GROUP_UNIT).astype(np.int64)
-    noisy = laplace_release(units, float(GROUP_UNIT), each, source)
-    return published_statistic(*(noisy.astype(np.float64) / GROUP_UNIT))
+    return chi_squared(observed, rows - observed, expected, rows - expected)
 
 
 def private_statistic(table, method, epsilon, seed):
     """Return one private statistic."""
     source = SeededSource(seed)
     if method in ("published", "literal"):
-        return published(table, epsilon, source, 1 if method == "published" else LEVELS + 1)
+        literal = method == "literal"
+        return hosmer_lemeshow(
+            table.scores, table.positive, GROUPS, epsilon, source, literal=literal
+        )
     plan = hosmer_lemeshow_plan(epsilon, GROUPS)
     found = release_groups(table.rows, plan, source, lambda _: None)[1]
     if method == "ours":
         return found.statistic
-    return published_statistic(
+    return chi_squared(
         found.positives, found.negatives, found.expected_positives, found.expected_negatives
     )
 

@@ -27,7 +27,7 @@ from sklearn.linear_model import Lasso
 from threadpoolctl import threadpool_limits
 
 from benchmarks import selection_figures as figures
-from nolook.algorithms.screening import Scores, published_scores, rank_scores
+from nolook.algorithms.screening import Scores, rank_scores
 from nolook.kernels.block_lasso import arrange_blocks, lasso_models
 from nolook.kernels.selection_quality import is_good, is_great, is_top
 from nolook.privacy.mechanisms.exponential import exponential_choice
@@ -35,6 +35,7 @@ from nolook.privacy.mechanisms.top_k import canonical_lipschitz, peeling
 from nolook.privacy.noise import SeededSource, uniform_integers
 from nolook.statistics.kendall import KENDALL_UNIT, kendall_sensitivity
 from nolook.tables import table_from_arrays
+from papers.swope2024 import published_scores
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 5.0, 7.0, 10.0, 20.0)

@@ -18,15 +18,16 @@ from sklearn.metrics import r2_score
 
 import nolook
 from benchmarks.regressors import DELTA, EPSILON, RUNS, WANTED, table
+from papers.amin2023 import PublishedTukeyRegressor, RawTukeyRegressor
 
 VERSIONS = {
     "whitened": partial(nolook.TukeyRegressor, basis="private-whitening"),
     "scaled": partial(nolook.TukeyRegressor, basis="private-scaling"),
-    "raw": partial(nolook.TukeyRegressor, basis="raw"),
+    "raw": RawTukeyRegressor,
 }
 PUBLISHED = {
-    f"published {ptr}": partial(nolook.TukeyRegressor, basis="raw", guarantee="paper", ptr=ptr)
-    for ptr in ("2023", "2022")
+    f"published {lemma}": partial(PublishedTukeyRegressor, lemma=lemma)
+    for lemma in ("2023", "2022")
 }
 
 

@@ -112,8 +112,8 @@ def _set_laws() -> tuple[Vector, Vector]:
 def _set(table: int, source: ByteSource) -> float:
     """Draw from the law itself: the published classes stand nowhere as a mechanism."""
     uniform = float(source.words(1)[0]) / 2.0**64
-    law = _set_law(table)
-    return float(min(int(np.searchsorted(law.cumsum(), uniform)), len(law) - 1))
+    ends = _set_law(table).cumsum()
+    return float(np.searchsorted(ends[:-1], uniform))
 
 
 # The label and the first feature are within a tenth of their range and alike; three features have

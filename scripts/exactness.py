@@ -9,7 +9,8 @@ beside its code, in the section "Exactness" of the proof that lists the file:
 
 `python scripts/exactness.py` writes the page; `--check` only tells whether it is up to date. Both
 fail when a place has no argument, an argument has no place, a module of samplers is imported as a
-whole, or a file takes random numbers from elsewhere without being listed below.
+whole, or a file takes random numbers from elsewhere without being listed below. The published
+versions in `papers/` are held to the same, but are not on the page.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "nolook"
+PAPERS = ROOT / "papers"
 PAGE = ROOT / "docs" / "exactness.md"
 
 SOURCE = re.compile(r"^\| `(?P<source>[\w./]+\.py): [\w.]+` \| `[0-9a-f]*` \|$", re.MULTILINE)
@@ -131,7 +133,7 @@ def modules(package: Path) -> Iterator[tuple[str, ast.Module]]:
     """Yield every file's path within the package, and its tree; audits aside."""
     for path in sorted(package.rglob("*.py")):
         file = path.relative_to(package).as_posix()
-        if not file.startswith(AUDITS):
+        if not file.startswith(AUDITS) and file != "audit.py":
             yield file, parsed(path.read_text(encoding="utf-8"))
 
 
@@ -197,10 +199,9 @@ def uses(node: ast.AST, names: dict[str, str]) -> set[str]:
     return found
 
 
-def places(package: Path) -> Found:
+def places(package: Path, drawing: dict[str, set[str]]) -> Found:
     """Find all places, without their arguments yet, and what must not be there."""
     found = Found()
-    drawing = drawing_functions(package)
     for file, tree in modules(package):
         names = names_of_drawing(file, tree, drawing)
         for function, node in functions(tree):
@@ -275,9 +276,9 @@ def arguments(proof: Path) -> Iterator[Argument]:
         yield Argument(proof, claim["place"], callees, claim["text"])
 
 
-def collect(package: Path) -> Found:
-    """Find all places with their arguments."""
-    found = places(package)
+def collect(package: Path, product: Path | None = None) -> Found:
+    """Find all places with their arguments; the product's functions draw, if it is another one."""
+    found = places(package, drawing_functions(product or package))
     left = dict.fromkeys(found.places)
     for proof in sorted(package.rglob("*.md")):
         sources = SOURCE.findall(proof.read_text(encoding="utf-8"))
@@ -341,7 +342,7 @@ def main(given: list[str] | None = None) -> int:
     parser.add_argument("--package", type=Path, default=PACKAGE, help=argparse.SUPPRESS)
     options = parser.parse_args(given)
     found = collect(options.package)
-    problems = found.problems
+    problems = found.problems + collect(PAPERS, options.package).problems
     if not problems:
         text = page(found)
         if not options.check:

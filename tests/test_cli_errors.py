@@ -299,6 +299,7 @@ def test_wrong_usage_is_one_plain_line(here, cli, words, expected):
     untouched(here)
 
 
+@pytest.mark.slow
 def test_errors_are_the_same_in_a_process_of_its_own(here):
     for words in (fit(epsilon="0"), fit(table="none.parquet"), fit(unknown="1"), ["fir"]):
         refused(run(*words, cwd=here))

@@ -1,6 +1,6 @@
-"""Dick, Gillenwater, Joseph: Better Private Linear Regression Through Better ... Selection (2023).
+"""Dick, Gillenwater and Joseph (2023): private feature selection before private regression.
 
-What the paper compares with; its own selector is :class:`nolook.KendallSelector`.
+Here stands what the paper compares with; its own selector is :class:`nolook.KendallSelector`.
 """
 
 from __future__ import annotations

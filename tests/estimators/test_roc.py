@@ -201,6 +201,55 @@ def test_bad_input_is_one_line_and_costs_nothing(tmp_path, message):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("odd", ["a text", 10**400, None, 2.5, np.datetime64("2024"), b"1"])
+@pytest.mark.parametrize("kind", [list, lambda x: pd.Series(x, dtype=object)])
+def test_no_label_decides_what_others_are(odd, kind):
+    scores, labels = scored(100)
+    expected = nolook.ROCCurve(1.0, GRID, random_state=0).fit(scores, np.append(labels[:99], 7))
+    given = kind([*labels[:99].tolist(), odd])
+    curve = nolook.ROCCurve(1.0, GRID, random_state=0).fit(scores, given)
+    assert curve.auc_ == expected.auc_
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        pa.array([2**53 + 1, 2**53, None] * 30),
+        pl.Series([2**53 + 1, 2**53, None] * 30),
+        pd.Series([2**53 + 1, 2**53, None] * 30, dtype="Int64"),
+    ],
+    ids=["arrow", "polars", "pandas"],
+)
+def test_a_missing_label_does_not_round_the_others(labels):
+    scores = scored(90)[0]
+    whole = np.array([2**53 + 1, 2**53, 0] * 30)
+    for positive in (2**53, 2**53 + 1):
+        curves = [
+            nolook.ROCCurve(1.0, GRID, positive, random_state=0).fit(scores, given)
+            for given in (whole, labels)
+        ]
+        assert curves[0].auc_ == curves[1].auc_
+
+
+def test_a_label_that_is_not_utf_8_is_another_one():
+    cells = pa.array([b"yes", b"\xff", b"no"] * 30, pa.binary())
+    labels = pa.Array.from_buffers(pa.string(), 90, cells.buffers())
+    scores = scored(90)[0]
+    curves = [
+        nolook.ROCCurve(1.0, GRID, "yes", random_state=0).fit(scores, given)
+        for given in (np.array(["yes", "?", "no"] * 30), labels)
+    ]
+    assert curves[0].auc_ == curves[1].auc_
+
+
+def test_no_message_tells_the_longest_label():
+    scores, labels = scored(20)
+    for given in (np.where(labels == 1, "yes", "a long word"), np.zeros(20, "M8[ns]")):
+        with pytest.raises(ParameterError) as caught:
+            nolook.ROCCurve(1.0, GRID).fit(scores, given)
+        assert "has dtype str;" in str(caught.value) or "has dtype datetime64 " in str(caught.value)
+
+
 def test_questions_are_checked():
     with pytest.raises(NotFittedError):
         nolook.ROCCurve().partial_auc(0.1)

@@ -216,6 +216,8 @@ SPOILS = {
     "objects": lambda X, y: (X.astype(object), [TEXT] * len(y)),
     "dimensions": lambda X, y: (X[:, :, np.newaxis], y),
     "ragged": lambda X, y: ([*X.tolist(), [NUMBER]], y),
+    "a text in a list": lambda X, y: ([*X[1:].tolist(), [NUMBER, TEXT]], [*y[1:].tolist(), TEXT]),
+    "odd numbers": lambda X, y: ([*X[1:].tolist(), [10**400, None]], [*y[1:].tolist(), 10**20]),
     "frame": lambda X, y: (pd.DataFrame(X, columns=["a", "b"]).assign(c=TEXT), y),
     "polars": lambda _, y: (pl.DataFrame({"a": [TEXT], "b": [NUMBER]}), y[:1]),
     "names": lambda X, y: (pd.DataFrame(X, columns=["a", "a"]), y),

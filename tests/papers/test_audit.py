@@ -42,7 +42,7 @@ def clipped(table):
 RIGHT = [("published_tukey", record_version, 0.3), ("published_scores", clipped, 0.05)]
 
 
-@pytest.mark.parametrize(("name", "right", "power"), RIGHT, ids=str)
+@pytest.mark.parametrize(("name", "right", "power"), RIGHT, ids=["Tukey", "DP-SIS"])
 def test_the_products_release_keeps_it_on_the_same_tables(name, right, power, monkeypatch):
     monkeypatch.setattr(published, name, right)
     published._scored.cache_clear()

@@ -53,6 +53,12 @@ def test_every_place_has_its_argument_and_the_page_is_up_to_date(exactness, foun
     assert written == exactness.page(found), "run python scripts/exactness.py"
 
 
+def test_every_place_of_the_published_versions_has_its_argument(exactness):
+    papers = exactness.collect(exactness.PAPERS, PACKAGE)
+    assert papers.problems == []
+    assert "tukey_em.published_tukey" in {place.key for place in papers.places}
+
+
 def test_all_samplers_and_mechanisms_are_among_the_places(found):
     called = {name for place in found.places for name in place.callees}
     # Found by other means than the script's: by what the modules say they offer.

@@ -19,10 +19,8 @@ FAULTS = (*planted_noise.FAULTS, *planted_tukey.FAULTS, *planted_selection.FAULT
 RELEASES = list({fault.release: None for fault in FAULTS})
 # Half of the time of all.
 LONG = {
-    "overlapping classes",
     "shuffled parts of equal size",
     "grid taken from the data",
-    "published Tukey mechanism",
     "choice 30 % too sharp",
     "sensitivity of Kendall scores halved",
 }

@@ -140,7 +140,9 @@ def test_pandas_columns_are_taken_by_dtype(numbers_of):
             "y": [1, 2],
         }
     )
-    opened = read_table(frame, "y", missing="zero")
+    with pytest.raises(TableError, match="column 'object' of the table has type object"):
+        read_table(frame, "y", missing="zero")
+    opened = read_table(frame.drop(columns="object"), "y", missing="zero")
     assert opened.feature_names == ("half", "Int", "Bool", "bool")
     assert (
         repr(opened)
@@ -152,6 +154,18 @@ def test_pandas_columns_are_taken_by_dtype(numbers_of):
     for name in ("object", "date", "complex", "period"):
         with pytest.raises(TableError, match=f"features names '{name}'"):
             read_table(frame, "y", features=[name])
+
+
+def test_one_text_makes_no_feature_disappear():
+    frame = pd.DataFrame({"a": [1.0, "SECRET", 2.0], "b": [1, 2, 3], "y": [1.0, 2.0, 3.0]})
+    assert frame["a"].dtype == object
+    with pytest.raises(TableError) as caught:
+        read_table(frame, "y")
+    assert "column 'a' of the table has type object" in str(caught.value)
+    assert "SECRET" not in str(caught.value)
+    assert read_table(frame, "y", features=["b"]).feature_names == ("b",)
+    some = read_table(frame, "y", categories={"a": [1]})
+    assert some.feature_names == ("a=1", "b")
 
 
 class TestMissing:

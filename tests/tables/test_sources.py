@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+from fractions import Fraction
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -12,7 +15,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nolook.errors import ParameterError, TableError
-from nolook.tables import files, read_table, source, table, table_from_arrays, text
+from nolook.tables import (
+    files,
+    read_table,
+    source,
+    table,
+    table_from_arrays,
+    table_from_values,
+    text,
+)
 
 ROWS = st.lists(
     st.tuples(
@@ -191,7 +202,14 @@ class TestEstimatorInput:
             (X, Y[:2], "different numbers of rows"),
             (X, np.ones((3, 2)), "y has 2 columns"),
             (X, 3.0, "y has 0 dimensions"),
-            (X, list("abc"), "y has dtype <U1"),
+            (X, np.array(["a", "b", "long"]), "y has dtype str: not numbers"),
+            (X, list("abc"), "y is no array of numbers"),
+            (X, [1.0, 2.0, None], "y is no array of numbers"),
+            (X, [1, 10**20, "3"], "y is no array of numbers"),
+            (X, [1, 2, 3j], "y is no array of numbers"),
+            (X, [10**20, 2, np.timedelta64(1, "s")], "y is no array of numbers"),
+            (X, [np.datetime64("2024-01-01")] * 3, "y is no array of numbers"),
+            (X.astype(str).tolist(), Y, "X is no array of numbers"),
             (X, pd.Series(list("abc")), "target names 'y'"),
             (pd.DataFrame({"a": ["x", "y", "z"]}), Y, "features names 'a'"),
         ],
@@ -206,6 +224,29 @@ class TestEstimatorInput:
         sparse = pytest.importorskip("scipy.sparse")
         with pytest.raises(TableError, match="X is sparse"):
             table_from_arrays(sparse.csr_array(self.X), self.Y)
+
+
+@pytest.mark.parametrize("cell", ["a", "a long text", None, 1j, [1.0, 2.0], Decimal(1)])
+def test_what_a_list_holds_does_not_change_the_message(cell):
+    for make in (
+        lambda: table_from_arrays(np.ones((3, 2)), [1.0, cell, 2.0]),
+        lambda: table_from_arrays([[1.0], [cell], [2.0]], np.ones(3)),
+        lambda: table_from_values([1.0, cell, 2.0]),
+    ):
+        with pytest.raises(TableError, match=r"^(X|y|values) is no array of numbers; expected"):
+            make()
+
+
+def test_a_list_declares_no_type_whatever_it_holds(numbers_of):
+    for cells in ([1, 0, 1], [True, False, True], [1.0, 0, np.float32(1)], [10**20, 0, -1]):
+        made = table_from_arrays([[cell] for cell in cells], cells)
+        assert repr(made) == "Table(x0: float64; target y: float64)"
+        np.testing.assert_array_equal(numbers_of(made), [[float(cell) for cell in cells]] * 2)
+    values = table_from_values([10**400, -(10**400), Fraction(1, 2)])
+    with pytest.raises(TableError, match="missing or infinite"):
+        values.check_complete()
+    largest = np.finfo(float).max
+    np.testing.assert_array_equal(numbers_of(values.keeping_infinite()), [[largest, -largest, 0.5]])
 
 
 @pytest.mark.parametrize("thing", [None, 3, [[1.0]], {"a": [1]}, object()])

@@ -22,6 +22,7 @@ from nolook.cli._options import (
     check_missing,
 )
 from nolook.cli._release import main_output, releasing, show
+from nolook.estimators.catalogue import DISTRIBUTIONS
 
 __all__ = ["calibration"]
 
@@ -59,12 +60,12 @@ def calibration(  # noqa: PLR0917 -- Typer gives every option by name
     policy = check_missing(missing)
     file = main_output(output, "calibration.json", table=table, report=report, ledger=ledger)
 
-    from nolook.estimators.calibration import HosmerLemeshow
     from nolook.report.findings_file import write_calibration
     from nolook.report.score_findings import Scored, calibration_findings
     from nolook.tables.labelled import labelled_table
 
-    fitted = HosmerLemeshow(epsilon, groups, 1, random_state)
+    make = DISTRIBUTIONS["calibration"].load()
+    fitted = make(epsilon, groups, 1, random_state)
     with releasing(ledger, quiet=quiet) as around:
         read = labelled_table(table, probability, label, positive, policy, multiline=multiline)
         fitted.fit(read, **around)

@@ -29,6 +29,7 @@ from nolook.cli._options import (
 )
 from nolook.cli._release import main_output, releasing, show
 from nolook.errors import ParameterError
+from nolook.estimators.catalogue import DISTRIBUTIONS
 
 __all__ = ["ecdf"]
 
@@ -67,12 +68,12 @@ def ecdf(  # noqa: PLR0917 -- Typer gives every option by name
         _check_size(len(thresholds.points()))
     file = main_output(output, "distribution.json", table=table, report=report, ledger=ledger)
 
-    from nolook.estimators.ecdf import ECDF
     from nolook.report.findings import ecdf_findings
     from nolook.report.model_file import save
     from nolook.tables import read_table
 
-    fitted = ECDF(epsilon, thresholds, delta, neighbours, smoother, random_state)
+    make = DISTRIBUTIONS["ecdf"].load()
+    fitted = make(epsilon, thresholds, delta, neighbours, smoother, random_state)
     with releasing(ledger, quiet=quiet) as around:
         read = read_table(table, features=[column], missing=policy, multiline=multiline)
         fitted.fit(read, **around)

@@ -29,6 +29,7 @@ from nolook.cli._options import (
     grid,
 )
 from nolook.cli._release import main_output, releasing, show
+from nolook.estimators.catalogue import DISTRIBUTIONS
 
 __all__ = ["roc"]
 
@@ -66,12 +67,12 @@ def roc(  # noqa: PLR0917 -- Typer gives every option by name
     thresholds, policy = grid(linear_grid, log_grid), check_missing(missing)
     file = main_output(output, "roc.json", table=table, report=report, ledger=ledger)
 
-    from nolook.estimators.roc import ROCCurve
     from nolook.report.findings_file import write_roc
     from nolook.report.score_findings import Scored, roc_findings
     from nolook.tables.labelled import labelled_table
 
-    fitted = ROCCurve(epsilon, thresholds, 1, neighbours, smoother, random_state)
+    make = DISTRIBUTIONS["roc"].load()
+    fitted = make(epsilon, thresholds, 1, neighbours, smoother, random_state)
     with releasing(ledger, quiet=quiet) as around:
         read = labelled_table(table, score, label, positive, policy, multiline=multiline)
         fitted.fit(read, **around)

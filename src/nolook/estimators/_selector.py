@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from nolook._validation import check_choice, check_count
 from nolook.algorithms.selection_plan import Selected
 from nolook.errors import ParameterError
+from nolook.estimators._tables import training_table
 from nolook.estimators.base import PrivateEstimator
 from nolook.tables import Table
 
@@ -45,8 +46,10 @@ class PrivateSelector(SelectorMixin, PrivateEstimator):  # type: ignore[misc]
         self.epsilon = epsilon
         self.random_state = random_state
 
-    def _check_rows(self, rows: Table) -> None:
-        check_selected(self.k, len(rows.feature_names))
+    def _rows(self, X: object, y: object) -> Table:
+        table = training_table(self, X, y)
+        check_selected(self.k, self.n_features_in_)
+        return table
 
     def _store(self, released: Selected) -> None:
         self.k_ = len(released.features)

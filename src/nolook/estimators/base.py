@@ -57,7 +57,7 @@ class Rows(Protocol):
 
 def make_release(
     plan: Plan[_Released],
-    rows: Rows,
+    open_rows: Callable[[], Rows],
     purpose: str,
     *,
     ledger: Ledger | None,
@@ -72,7 +72,8 @@ def make_release(
     Parameters
     ----------
     plan : Plan
-    rows : Table, or what is read like one
+    open_rows : callable
+        Returns the table, or what is read like one, after checks against its declared columns.
     purpose : str
         What the ledger calls the release.
     ledger : Ledger or None
@@ -91,14 +92,15 @@ def make_release(
         If neighbours are to have equally many rows, and the table may leave some out.
     """
     guarantee = plan.guarantee
-    if guarantee.relation == "replace" and rows.may_drop_rows():
-        raise ParameterError(
-            "relation is 'replace' for a table that may leave rows out for missing values, so that "
-            "their number is private; expected 'add-remove' (or missing='error')"
-        )
     require(ledger, guarantee)
     step = _counted_steps(progress, plan.release.steps + 2)
     with undisturbed():
+        rows = open_rows()
+        if guarantee.relation == "replace" and rows.may_drop_rows():
+            raise ParameterError(
+                "relation is 'replace' for a table that may leave rows out for missing values, so "
+                "that their number is private; expected 'add-remove' (or missing='error')"
+            )
         step("missing values")
         rows.check_complete()
         with charge(ledger, guarantee, purpose):
@@ -124,8 +126,8 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
     """Whatever is fitted privately: a subclass says what it releases and what it keeps of it.
 
     `plan` checks the parameters and makes the release; `_rows` turns the arguments of `fit` into a
-    table; `_check_rows` holds parameters against its columns; `_store` keeps the results. In which
-    order `fit` does all that, and when it charges, is decided in :func:`make_release` alone.
+    table and holds parameters against its columns; `_store` keeps the results. In which order `fit`
+    does all that, and when it charges, is decided in :func:`make_release` alone.
     """
 
     #: What a ledger calls the release.
@@ -188,22 +190,23 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _fit(self, X: object, y: object, ledger: Ledger | None, progress: Progress | None) -> Self:
         plan = self.plan()
-        require(ledger, plan.guarantee)
-        with undisturbed():
-            rows = self._rows(X, y)
-            self._check_rows(rows)
-            make_release(
-                plan, rows, self._purpose, ledger=ledger, progress=progress, store=self._store
-            )
+        make_release(
+            plan,
+            lambda: self._rows(X, y),
+            self._purpose,
+            ledger=ledger,
+            progress=progress,
+            store=self._store,
+        )
         self.privacy_ = plan.guarantee
         return self
 
     def _rows(self, X: object, y: object) -> Any:  # noqa: ANN401 -- what the release reads
-        """Return what the release reads, and remember its columns: a table with a target."""
-        return training_table(self, X, y)
+        """Return what the release reads, and remember its columns: a table with a target.
 
-    def _check_rows(self, rows: Any) -> None:  # noqa: ANN401
-        """Hold parameters against the declared columns, before anything is spent."""
+        Parameters are held against the declared columns here, before anything is spent.
+        """
+        return training_table(self, X, y)
 
     def _store(self, released: Any) -> None:  # noqa: ANN401
         """Keep what was released as fitted attributes."""

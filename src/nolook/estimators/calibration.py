@@ -14,13 +14,11 @@ from nolook.algorithms.calibration_table import CalibrationTable
 from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.hosmer_lemeshow import hosmer_lemeshow_plan
 from nolook.errors import ParameterError
-from nolook.estimators._scores import check_label, scored_table
-from nolook.estimators.base import PrivateEstimator, Progress
-from nolook.estimators.roc import ROCCurve
+from nolook.estimators._scores import ScoredEstimator
+from nolook.estimators.base import Progress
 from nolook.privacy.guarantee import Budget
 from nolook.privacy.ledger import Ledger
 from nolook.privacy.release import Plan
-from nolook.tables.scored import ScoredTable
 
 if TYPE_CHECKING:
     from nolook.tables import Table
@@ -97,7 +95,7 @@ class CalibrationCurve:
         return ax
 
 
-class HosmerLemeshow(PrivateEstimator):
+class HosmerLemeshow(ScoredEstimator):
     """Hosmer and Lemeshow's test of whether probabilities are what happened.
 
     Rows are put into groups between private quantiles of their probabilities, and the numbers of
@@ -161,8 +159,6 @@ class HosmerLemeshow(PrivateEstimator):
     0.0001
     """
 
-    caution = ROCCurve.caution
-
     def __init__(
         self,
         epsilon: float = 1.0,
@@ -181,7 +177,7 @@ class HosmerLemeshow(PrivateEstimator):
         """Check the parameters; return what a fit will release and cost."""
         budget = Budget(check_epsilon(self.epsilon))
         groups = check_count(self.groups, "groups", _MOST_GROUPS)
-        check_label(self.pos_label)
+        self._check_label()
         release = hosmer_lemeshow_plan(budget.epsilon, groups)
         return Plan.of(release, budget, self.random_state)
 
@@ -223,11 +219,6 @@ class HosmerLemeshow(PrivateEstimator):
             If the ledger has too little left. The data are not read.
         """
         return self._fit(probabilities, labels, ledger, progress)
-
-    def _rows(self, X: object, y: object) -> ScoredTable:
-        rows = scored_table(X, y, self.pos_label)
-        self.recipe_ = rows.recipe()
-        return rows
 
     def _store(self, released: tuple[PrivateDistribution, CalibrationTable]) -> None:
         self.distribution_, self.table_ = released

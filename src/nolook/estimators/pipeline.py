@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from nolook._validation import check_fraction
 from nolook.errors import PrivateFitFailed
 from nolook.estimators._selector import PrivateSelector, check_selected
-from nolook.estimators._tables import prediction_rows
+from nolook.estimators._tables import prediction_rows, training_table
 from nolook.estimators.base import PrivateEstimator, PrivateRegressor, check_budget
 from nolook.privacy import accounting
 from nolook.privacy.budgets import with_room
@@ -148,8 +148,10 @@ class PrivatePipeline(PrivateRegressor):
         guarantee = accounting.in_sequence(parts, budget)
         return Plan(_InSequence(selector, regressor), guarantee, None)
 
-    def _check_rows(self, rows: Table) -> None:
-        check_selected(self.selector.k, len(rows.feature_names))
+    def _rows(self, X: object, y: object) -> Table:
+        table = training_table(self, X, y)
+        check_selected(self.selector.k, self.n_features_in_)
+        return table
 
     def _store(
         self, released: tuple[PrivateSelector, PrivateRegressor, PrivateFitFailed | None]

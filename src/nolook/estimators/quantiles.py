@@ -130,7 +130,7 @@ def quantiles(
 
     return make_release(
         plan,
-        table.keeping_infinite(),
+        table.keeping_infinite,
         "quantiles",
         ledger=ledger,
         progress=progress,

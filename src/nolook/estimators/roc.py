@@ -15,13 +15,12 @@ from nolook.algorithms.grids import LinearGrid, LogGrid
 from nolook.algorithms.roc import RocRelease, roc_plan
 from nolook.algorithms.roc_curve import RocCurve, area
 from nolook.errors import ParameterError
-from nolook.estimators._scores import check_label, scored_table
-from nolook.estimators.base import PrivateEstimator, Progress
+from nolook.estimators._scores import ScoredEstimator
+from nolook.estimators.base import Progress
 from nolook.estimators.ecdf import check_grid, check_smoothing
 from nolook.privacy.guarantee import Budget
 from nolook.privacy.ledger import Ledger
 from nolook.privacy.release import Plan
-from nolook.tables.scored import ScoredTable
 
 if TYPE_CHECKING:
     from nolook.privacy.guarantee import Relation
@@ -32,7 +31,7 @@ __all__ = ["ROCCurve"]
 _NORMAL_95 = 1.96
 
 
-class ROCCurve(PrivateEstimator):
+class ROCCurve(ScoredEstimator):
     """The ROC curve of scores and labels, published once and asked as often as wanted.
 
     The scores of each class are counted up to each threshold of a public grid, and the counts are
@@ -109,11 +108,6 @@ class ROCCurve(PrivateEstimator):
     True
     """
 
-    caution = (
-        "The scored model must not itself have been fitted without privacy on these rows: such a "
-        "model depends on every row, which this guarantee does not cover."
-    )
-
     def __init__(
         self,
         epsilon: float = 1.0,
@@ -139,7 +133,7 @@ class ROCCurve(PrivateEstimator):
         relation = cast("Relation", self.relation)
         smoothing = check_smoothing(self.smoothing)
         check_grid(self.grid)
-        check_label(self.pos_label)
+        self._check_label()
         parts = roc_plan(budget.epsilon, relation, search=self.grid is None)
         release = RocRelease(parts, self.grid, smoothing)
         return Plan.of(release, budget, self.random_state, relation=relation)
@@ -182,11 +176,6 @@ class ROCCurve(PrivateEstimator):
             If the ledger has too little left. The data are not read.
         """
         return self._fit(scores, labels, ledger, progress)
-
-    def _rows(self, X: object, y: object) -> ScoredTable:
-        rows = scored_table(X, y, self.pos_label)
-        self.recipe_ = rows.recipe()
-        return rows
 
     def _store(
         self, released: tuple[LinearGrid | LogGrid, PrivateDistribution, PrivateDistribution]

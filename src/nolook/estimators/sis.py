@@ -118,7 +118,8 @@ class SISSelector(PrivateSelector):
         release = Screening(parts, cast("TopK", self.top_k), self.ranges)
         return Plan.of(release, budget, self.random_state)
 
-    def _check_rows(self, rows: Table) -> None:
-        super()._check_rows(rows)
+    def _rows(self, X: object, y: object) -> Table:
+        table = super()._rows(X, y)
         if self.ranges is not None:
-            public_ranges(self.ranges, rows.n_columns)
+            public_ranges(self.ranges, table.n_columns)
+        return table

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, cast
 
@@ -175,6 +175,7 @@ def plan(
         (target,) = check_names((target,), "target")
         _check_number(schema.find(target, "target"), schema, "target")
     if features is None:
+        _check_types(source, {target, *categories})
         names = [
             column.name
             for column in source.columns
@@ -298,6 +299,17 @@ def _integer_level(level: str, column: Column) -> str:
             f"categories of {column.name!r} is {level!r}; expected an integer, as the column has "
             f"type {_shown(column)}"
         ) from None
+
+
+def _check_types(source: Source, used: Collection[str | None]) -> None:
+    """Refuse columns whose type a cell decides where types decide which columns are used."""
+    for column in source.columns:
+        # So pandas calls a mixture; declared types have other names.
+        if column.declared == "object" and column.name not in used:
+            raise TableError(
+                f"column {column.name!r} of {source.label} has type object, which may hold "
+                "anything; expected another type, or the columns to use (features=[...])"
+            )
 
 
 def _check_number(column: Column, schema: _Schema, parameter: str) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from contextlib import suppress
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,7 @@ from numpy.typing import NDArray
 from nolook.errors import TableError
 from nolook.tables.source import Column, MemorySource, Slicer, attempt, sound
 
-__all__ = ["from_array", "from_frame", "from_label", "join", "plain"]
+__all__ = ["as_array", "dtype_name", "from_array", "from_frame", "from_label", "join", "plain"]
 
 _LABEL = "the table"
 _MOST_HELD = 1 << 20  # numbers
@@ -53,6 +55,35 @@ def from_frame(source: object) -> MemorySource | None:
     if hasattr(source, "__arrow_c_stream__"):
         return _from_arrow(attempt(message, pa.table, source))
     return None
+
+
+def as_array(values: object, message: str) -> NDArray[Any]:
+    """Return values as an array; those that declare no type become float64, whatever they are.
+
+    Parameters
+    ----------
+    values : array-like
+        An array keeps its type. NumPy would make up that of a list from its cells.
+    message : str
+        What to say of values that are no numbers.
+
+    Returns
+    -------
+    ndarray
+
+    Raises
+    ------
+    TableError
+        With the message, if anything in a list is neither a number nor a boolean.
+    """
+    array: NDArray[Any] = attempt(message, np.asanyarray, values)
+    declared = isinstance(getattr(values, "dtype", None), np.dtype)
+    return array if declared else attempt(message, _floats, array)
+
+
+def dtype_name(dtype: np.dtype[Any]) -> str:
+    """Return what to call a type in messages; lengths and units of time depend on cells."""
+    return dtype.type.__name__.rstrip("_")
 
 
 def from_array(array: NDArray[Any], name: str) -> MemorySource:
@@ -114,7 +145,7 @@ def from_label(label: object, name: str = "y") -> MemorySource:
         label = pa.table({name: label})
     frame = from_frame(label)
     if frame is None:
-        array: Any = attempt(f"{name} is no array of numbers; {_EXPECTED}", np.asanyarray, label)
+        array = as_array(label, f"{name} is no array of numbers; {_EXPECTED}")
         if array.ndim not in {1, 2}:
             raise TableError(f"{name} has {array.ndim} dimensions; {_EXPECTED}")
         frame = from_array(array[:, np.newaxis] if array.ndim == 1 else array, name)
@@ -162,7 +193,9 @@ def _native(dtype: np.dtype[Any], name: str) -> np.dtype[Any]:
     """Return the dtype to read an array as, in this machine's byte order."""
     if dtype.kind not in "biuf":
         reason = "Complex data not supported" if dtype.kind == "c" else "not numbers"
-        raise TableError(f"{name} has dtype {dtype}: {reason}; expected floats, ints or booleans")
+        raise TableError(
+            f"{name} has dtype {dtype_name(dtype)}: {reason}; expected floats, ints or booleans"
+        )
     if dtype.itemsize > 8:
         return np.dtype(np.float64)
     return dtype.newbyteorder("=")
@@ -172,6 +205,27 @@ def _cast(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     """Return values as another dtype without a word: a warning would tell of a cell."""
     with np.errstate(all="ignore"):
         return values.astype(dtype, copy=False)
+
+
+def _floats(cells: NDArray[Any]) -> NDArray[np.float64]:
+    """Return numbers and booleans as float64; those beyond every double are infinite."""
+    if cells.dtype.kind == "O":
+        floats = np.fromiter(map(_float, cells.flat), np.float64, cells.size)
+        return floats.reshape(cells.shape)
+    if cells.dtype.kind not in "biuf":
+        raise TypeError
+    return _cast(cells, np.dtype(np.float64))
+
+
+def _float(cell: Any) -> float:  # noqa: ANN401
+    # To NumPy a length of time is an integer.
+    if not issubclass(type(cell), Real | np.bool_) or issubclass(type(cell), np.timedelta64):
+        raise TypeError
+    try:
+        with np.errstate(all="ignore"):
+            return float(cell)
+    except OverflowError:
+        return math.inf if cell > 0 else -math.inf
 
 
 class _Rows:

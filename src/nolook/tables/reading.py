@@ -6,15 +6,14 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from nolook.errors import ParameterError, TableError
 from nolook.tables.design import Categories, check_categories, plan
 from nolook.tables.files import ArrowFile, ParquetFile
-from nolook.tables.memory import from_array, from_frame, from_label, join, plain
-from nolook.tables.source import MemorySource, Source, attempt
+from nolook.tables.memory import as_array, from_array, from_frame, from_label, join, plain
+from nolook.tables.source import MemorySource, Source
 from nolook.tables.table import Table
 from nolook.tables.text import CsvFile
 
@@ -53,8 +52,9 @@ def read_table(
         The column to predict: numbers or booleans.
     features : sequence of str, optional
         The columns to use, in this order. Default: every number or boolean column but the target,
-        and every column of `categories`. A CSV file declares no types, so there the default is the
-        columns of `categories` alone.
+        and every column of `categories`; a pandas column of type object is refused then, since one
+        text among numbers makes it one and it would be left out without a word. A CSV file declares
+        no types, so there the default is the columns of `categories` alone.
     categories : mapping, optional
         From a column of text, integers or booleans to its levels, such as
         ``{"city": ["A", "B"]}``. Each level becomes a feature that is 1 or 0. Levels are declared
@@ -204,5 +204,4 @@ def _features(X: object) -> MemorySource:
     frame = from_frame(X)
     if frame is not None:
         return frame
-    array: Any = attempt("X is no array of numbers; expected 2D data", np.asanyarray, X)
-    return from_array(array, "X")
+    return from_array(as_array(X, "X is no array of numbers; expected 2D data"), "X")

@@ -1,0 +1,199 @@
+"""What a fit draws is what its guarantee says, number by number: no draw is left out or cheaper."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import sys
+from functools import partial
+
+import numpy as np
+import pytest
+
+import nolook
+from nolook.estimators.base import PrivateEstimator
+from nolook.estimators.catalogue import DISTRIBUTIONS, METHODS, SELECTORS
+from nolook.privacy.mechanisms import (
+    binary_tree,
+    exponential,
+    gaussian,
+    laplace,
+    top_k,
+    tukey_depth,
+)
+
+MECHANISMS = (
+    gaussian.gaussian_release,
+    gaussian.symmetric_gaussian_release,
+    laplace.laplace_release,
+    binary_tree.tree_laplace,
+    binary_tree.tree_gaussian,
+    exponential.exponential_choice,
+    top_k.peeling,
+    top_k.canonical_lipschitz,
+    tukey_depth.tukey_release,
+)
+ROUNDS = 7
+
+
+def data():
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(6000, 4)) * [1.0, 20.0, 1e-3, 1.0] + 5
+    return X, X[:, 1] / 20 + 0.1 * generator.normal(size=6000)
+
+
+def scored():
+    generator = np.random.default_rng(0)
+    p = generator.beta(2.0, 5.0, 3000)
+    return p, generator.random(3000) < p
+
+
+@pytest.fixture
+def drawn(monkeypatch):
+    """The amounts that mechanisms are called with from outside, in order."""
+    amounts, inside = [], []
+
+    def spy(mechanism):
+        parameters = inspect.signature(mechanism).parameters
+        name = next(name for name in ("mu", "epsilon", "rule") if name in parameters)
+
+        def call(*positional, **named):
+            given = inspect.signature(mechanism).bind(*positional, **named).arguments[name]
+            if not inside:
+                rule = name == "rule"
+                amounts.append(given.epsilon_test + given.epsilon_sample if rule else given)
+            inside.append(mechanism)
+            try:
+                return mechanism(*positional, **named)
+            finally:
+                inside.pop()
+
+        return call
+
+    spies = {mechanism: spy(mechanism) for mechanism in MECHANISMS}
+    for module in [m for name, m in sys.modules.items() if name.startswith("nolook.")]:
+        for name, value in list(vars(module).items()):
+            if inspect.isfunction(value) and value in spies:
+                monkeypatch.setattr(module, name, spies[value])
+            elif isinstance(value, dict):
+                for key, one in value.items():
+                    if inspect.isfunction(one) and one in spies:
+                        monkeypatch.setitem(value, key, spies[one])
+    return amounts
+
+
+def stated(guarantee):
+    """The cost of each release, as the mechanisms take it."""
+    return [
+        getattr(event, "mu", None)
+        or getattr(event, "epsilon", None)
+        or [1.0 / event.noise_multiplier] * event.steps
+        for event in guarantee.mechanisms
+    ]
+
+
+def each(draws):
+    return draws
+
+
+def gradients(draws):
+    """All rounds are stated as one release."""
+    return [*draws[:-ROUNDS], math.hypot(*draws[-ROUNDS:])]
+
+
+def samples(draws):
+    """Every gradient is a release of a sample; the first three find scales."""
+    return [*draws[:3], draws[3:]]
+
+
+def choices(draws):
+    """Choices one after the other are stated as one."""
+    return [math.fsum(draws)]
+
+
+def classes(draws):
+    """A row added is in one class: both classes' counts cost as much as one; their sizes last."""
+    first, second, rows = draws
+    assert first == second
+    return [rows, first]
+
+
+def either_class(draws):
+    """A row replaced may leave one class and enter the other."""
+    first, second, rows = draws
+    return [rows, first + second]
+
+
+def groups(draws):
+    """A row is in one group, of which counts and sum are drawn one after the other."""
+    sums = [one + other for one, other in zip(draws[2::2], draws[3::2], strict=True)]
+    np.testing.assert_allclose(sums, sums[0], rtol=1e-9)
+    return [*draws[:2], max(sums)]
+
+
+def parts(draws):
+    """Two choices, then a regression."""
+    return [math.fsum(draws[:2]), *draws[2:]]
+
+
+CONSTANT = "constant"
+GRID = nolook.LinearGrid(0, 1, 1 / 64)
+PIPELINE = nolook.make_private_pipeline(
+    nolook.KendallSelector(2), nolook.LinearRegression(), epsilon=2.0, delta=1e-6
+)
+RELEASES = {
+    "scaler": (nolook.QuantileScaler, each, data),
+    "linear": (nolook.LinearRegression, each, data),
+    "adassp": (nolook.AdaSSPRegressor, each, data),
+    "adassp-bounds": (partial(nolook.AdaSSPRegressor, bound_X=30.0, bound_y=9.0), each, data),
+    "boosted": (partial(nolook.BoostedAdaSSPRegressor, n_rounds=ROUNDS), gradients, data),
+    "dpsgd": (partial(nolook.DPSGDRegressor, n_steps=ROUNDS), samples, data),
+    "tukey": (partial(nolook.TukeyRegressor, 8.0, on_failure=CONSTANT), each, data),
+    "tukey-scaling": (
+        partial(nolook.TukeyRegressor, basis="private-scaling", n_models=300, on_failure=CONSTANT),
+        each,
+        data,
+    ),
+    "kendall": (partial(nolook.KendallSelector, 3), choices, data),
+    "lasso": (partial(nolook.LassoSelector, 2), each, data),
+    "sis": (partial(nolook.SISSelector, 2), each, data),
+    "sis-lipschitz": (partial(nolook.SISSelector, 2, top_k="canonical-lipschitz"), each, data),
+    "sis-ranges": (partial(nolook.SISSelector, 2, score="covariance"), each, data),
+    "ecdf": (nolook.ECDF, each, lambda: scored()[:1]),
+    "ecdf-gaussian": (partial(nolook.ECDF, grid=GRID, delta=1e-6), each, lambda: scored()[:1]),
+    "ecdf-replace": (partial(nolook.ECDF, relation="replace"), each, lambda: scored()[:1]),
+    "roc": (partial(nolook.ROCCurve, grid=GRID), classes, scored),
+    "roc-replace": (partial(nolook.ROCCurve, grid=GRID, relation="replace"), either_class, scored),
+    "hosmer-lemeshow": (nolook.HosmerLemeshow, groups, scored),
+    "pipeline": (lambda: PIPELINE, parts, data),
+}
+
+
+@pytest.mark.parametrize("name", RELEASES)
+def test_what_is_drawn_is_what_is_stated(name, drawn):
+    make, composed, arguments = RELEASES[name]
+    estimator = make()
+    planned = estimator.plan().guarantee
+    fitted = estimator.fit(*arguments())
+    assert fitted.privacy_ == planned
+    ours, theirs = composed(drawn), stated(planned)
+    assert len(ours) == len(theirs)
+    for one, other in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9)
+        # Rounding may only make a draw cheaper than stated, up to that of the sums made here.
+        assert np.all(np.asarray(one) <= np.asarray(other) * (1 + 1e-14))
+
+
+def test_quantiles_draw_what_they_state(drawn):
+    found = nolook.quantiles(data()[0], [0.5], epsilon=1.0, delta=1e-6)
+    assert drawn == stated(found.privacy)
+
+
+def test_nothing_that_releases_is_left_out():
+    named = (getattr(nolook, name) for name in nolook.__all__)
+    kinds = {
+        kind for kind in named if isinstance(kind, type) and issubclass(kind, PrivateEstimator)
+    }
+    assert {type(make()) for make, _, _ in RELEASES.values()} == kinds
+    listed = {entry.load() for entry in (METHODS | SELECTORS | DISTRIBUTIONS).values()}
+    assert kinds - listed == {nolook.QuantileScaler, nolook.PrivatePipeline}
