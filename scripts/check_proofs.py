@@ -5,7 +5,7 @@ A proof is a Markdown file beside its code with a table of the functions and cla
     | Proved | Digest |
     | --- | --- |
     | `gaussian.py: gaussian_release` | `0123456789abcdef` |
-    | `../estimators/ecdf.py: ECDF.fit` | `0123456789abcdef` |
+    | `../estimators/ecdf.py: ECDF.plan` | `0123456789abcdef` |
 
 A digest covers what the function does, and whatever of its own file it reaches: functions, classes,
 constants, and what the names it imports stand for. Comments, docstrings, annotations of parameters

@@ -192,11 +192,14 @@ def test_bad_parameters_cost_nothing(row, parameter, value, tmp_path):
 
 @every_estimator
 @pytest.mark.parametrize("exponent", [6, 16, 24, 30, 31, 32, 36, 40, 44, 60, 70, 100, 1074])
-def test_a_budget_too_small_for_any_noise_is_refused_before_it_is_spent(row, exponent, tmp_path):
+@pytest.mark.parametrize("delta", [1e-7, 1e-300])
+def test_a_budget_too_small_for_any_noise_is_refused_before_it_is_spent(
+    row, exponent, delta, tmp_path
+):
     epsilon = math.ldexp(1.0, -exponent)
     with nolook.Ledger.create(tmp_path / "a.ledger", nolook.Budget(1.0, 1e-6), name="a") as ledger:
         try:
-            row.make(epsilon=epsilon, delta=1e-7).fit(*data(40), ledger=ledger)
+            row.make(epsilon=epsilon, delta=delta).fit(*data(40), ledger=ledger)
         except nolook.ParameterError as error:
             refusal = str(error)
         else:

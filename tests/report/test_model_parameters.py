@@ -105,3 +105,14 @@ def test_each_method_comes_back_with_its_parameters(tmp_path, method):
     loaded = nolook.load(tmp_path / "model.json")
     assert type(loaded) is type(model)
     assert own_parameters(loaded) == own_parameters(model)
+
+
+def test_a_subclass_with_parameters_of_its_own_is_not_saved(tmp_path):
+    class Ours(nolook.LinearRegression):
+        def __init__(self, epsilon=1.0, delta=1e-6, weight=1.0, random_state=None):
+            super().__init__(epsilon, delta, random_state)
+            self.weight = weight
+
+    with pytest.raises(ParameterError, match=r"type Ours, whose parameters .* LinearRegression"):
+        nolook.save(fitted(NAMES, made_by=Ours()), tmp_path / "model.json")
+    assert not list(tmp_path.iterdir())

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 import nolook.statistics
 from nolook.kernels.histogram import linear_counts
 from nolook.statistics import Statistic, fold
+from nolook.statistics.block_moments import BlockMoments
 from nolook.statistics.cell_counts import CellCounts
 from nolook.statistics.centred_products import CentredProducts
 from nolook.statistics.clipped_gradients import ClippedGradients
@@ -36,6 +37,7 @@ _random = np.random.default_rng(0)
 NUMBERS = _random.normal(size=(COLUMNS, ROWS)).round(1)  # with ties
 WHOLE = _random.integers(-LARGEST, LARGEST + 1, (COLUMNS, ROWS)).astype(float)
 BIG = WHOLE * 2**13 + 1  # sums of products are beyond 2^53
+BLOCKS = _random.integers(0, 4, ROWS)
 LABELS = 10.0 ** _random.integers(-9, 9, ROWS) * _random.normal(size=ROWS)
 SCORES = _random.random(ROWS)
 POSITIVE = _random.random(ROWS) < 0.3
@@ -66,6 +68,12 @@ def orders(ranked):
 
 
 STATISTICS = {
+    "BlockMoments": Row(
+        # Carries every few rows.
+        partial(BlockMoments, 4, COLUMNS, 2**31 - 1),
+        (BIG, BLOCKS),
+        lambda s: plain(s.value),
+    ),
     "CellCounts": Row(
         partial(CellCounts, np.linspace(-1.0, 1.0, 9)), (NUMBERS[0],), lambda s: plain(s.value)
     ),

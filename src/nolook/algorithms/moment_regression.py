@@ -34,10 +34,12 @@ from nolook.privacy.release import Step
 from nolook.statistics.moments import MomentMatrix, moment_sensitivity
 from nolook.tables import Table
 
-__all__ = ["MomentRelease", "NoisyMoments"]
+__all__ = ["SMALLEST_MU", "MomentRelease", "NoisyMoments"]
 
 #: Shares of mu^2: finding scales, bounding the rows' norm, the moment matrix.
 SHARES = {"scales": 0.35, "norms": 0.04, "moments": 0.61}
+#: Below, the noise of a moment matrix could leave the range of the exact samplers.
+SMALLEST_MU = 2.0**-20
 
 
 @dataclass(frozen=True, slots=True)

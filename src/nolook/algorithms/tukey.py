@@ -24,7 +24,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from nolook.algorithms.moment_regression import MomentRelease, NoisyMoments
+from nolook.algorithms.moment_regression import SMALLEST_MU, MomentRelease, NoisyMoments
 from nolook.algorithms.noisy_ridge import nearest_moments
 from nolook.algorithms.rows_bound import rows_bound, rows_margin
 from nolook.algorithms.scaling import ScaleSearch, Scaling
@@ -168,6 +168,8 @@ def tukey_plan(budget: Budget, basis: BasisName, models: int | None) -> TukeyPla
     rows = _ROWS_SHARE * budget.epsilon if models is None else 0.0
     own, delta = _BASIS_SHARE * budget.epsilon, _DELTA_SHARE * budget.delta
     mu = with_room(gaussian_mu(Budget(own, delta)))
+    if basis == "private-whitening" and mu < SMALLEST_MU:
+        raise too_small(budget.epsilon, budget.delta)
     left = with_room(budget.epsilon - rows - own)
     return TukeyPlan(basis, models, rows, mu, left, with_room(delta))
 

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from nolook._numerics import undisturbed
 from nolook._validation import check_delta, check_epsilon
+from nolook.algorithms.moment_regression import SMALLEST_MU
 from nolook.errors import ParameterError
 from nolook.estimators._tables import prediction_rows, training_table
 from nolook.kernels.moments import squared_norms
@@ -36,9 +37,6 @@ __all__ = [
     "make_release",
     "whole_mu",
 ]
-
-# Below, the noise of a moment matrix could leave the range of the exact samplers.
-_SMALLEST_MU = 2.0**-20
 
 #: Called with a step's name, how many steps are done and how many there are.
 Progress: TypeAlias = Callable[[str, int, int], None]
@@ -298,6 +296,6 @@ def whole_mu(budget: Budget) -> float:
         If the budget is too small for any noise.
     """
     mu = with_room(accounting.gaussian_mu(budget))
-    if mu < _SMALLEST_MU:
+    if mu < SMALLEST_MU:
         raise too_small(budget.epsilon, budget.delta)
     return mu

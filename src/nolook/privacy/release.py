@@ -24,10 +24,10 @@ _Released_co = TypeVar("_Released_co", covariant=True)
 class Release(Protocol[_Released_co]):
     """What is released of a table: its cost and the code that makes it, which cannot drift apart.
 
-    An implementer owes: `events` states every draw of `run` with the very number `run` draws with;
-    neither it nor `steps` depends on a table; no table makes `run` raise, and only what was
-    released can end it early; what `run` returns depends on the table through these draws only.
-    Whatever is checked is checked when the release is made.
+    An implementer owes: `events` states every draw of `run` with the very number `run` draws with,
+    and neither it nor `steps` depends on a table. No table makes `run` raise. What it returns, and
+    whether it ends before its last step, depends on the table through these draws only. Whatever
+    is checked is checked when the release is made.
     """
 
     @property
@@ -35,7 +35,7 @@ class Release(Protocol[_Released_co]):
         """How many steps `run` tells of."""
 
     def events(self) -> tuple[Event, ...]:
-        """State everything that will be released, in order."""
+        """State everything that will be released."""
 
     def run(self, table: Any, source: ByteSource, step: Step) -> _Released_co:  # noqa: ANN401
         """Read the table, draw the noise, return what is released."""

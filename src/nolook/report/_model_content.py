@@ -127,6 +127,12 @@ def model_content(model: PrivateRegressor) -> dict[str, Any]:
         raise ParameterError(
             f"model is of type {type(model).__name__}; expected a fitted {known} (call fit first)"
         )
+    kind: Any = METHODS[method].load()
+    if model.get_params().keys() != kind().get_params().keys():
+        raise ParameterError(
+            f"model is of type {type(model).__name__}, whose parameters a file has no place for; "
+            f"expected a {kind.__name__}"
+        )
     scaling = model.scaling_
     columns = list(scaling.names)
     return {

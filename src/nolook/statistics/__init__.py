@@ -11,11 +11,12 @@ __all__ = ["Statistic", "fold"]
 class Statistic(Protocol):
     """What is found out about a table, part by part and in any order.
 
-    An implementer owes: made with public arguments, it has seen no rows. It can be pickled. It has
-    a ``value`` (a property, or a method of further public arguments) that depends on the rows seen
-    and on nothing else, to the last bit: not on how they were cut into batches, which object saw
-    them, or in which order they were merged. Beside it stands, as a named function or constant of
-    public numbers, its sensitivity: how far the values of neighbouring tables differ at most.
+    An implementer owes: made with public arguments, it has seen no rows. It can be sent to another
+    process. It has a ``value`` (a property, or a method of further public arguments) that depends
+    on the rows seen and on nothing else, to the last bit: not on how they were cut into batches,
+    which object saw them, or in which order they were merged. Beside it stands, as a named function
+    or constant of public numbers, its sensitivity: how far the values of neighbouring tables differ
+    at most.
     """
 
     def update(self, *batch: Any, **named: Any) -> Self:  # noqa: ANN401

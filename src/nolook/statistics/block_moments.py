@@ -8,13 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nolook.kernels.block_models import add_block_moments
+from nolook.statistics import Statistic
 
 __all__ = ["BlockMoments"]
 
 _LOW = 2**32
 
 
-class BlockMoments:
+class BlockMoments(Statistic):
     """Sums of ``z z'`` over the rows ``z = (1, u)`` of each block, as exact integers.
 
     A sum is ``high * 2^32 + low``. Rows are added to `low`, an int64; before it could overflow, all
@@ -48,7 +49,7 @@ class BlockMoments:
             self._rows += part.size
         return self
 
-    def merge(self, other: BlockMoments) -> Self:
+    def merge(self, other: Self) -> Self:
         """Add the rows that the same blocks have elsewhere."""
         self._carry()
         other._carry()
