@@ -255,6 +255,32 @@ def test_progress_tells_steps_and_never_rows(row):
     assert [done for _, done, _ in seen] == list(range(len(seen)))
 
 
+@every_estimator
+def test_a_second_fit_that_fails_leaves_the_first_one_whole(row):
+    X, y = data()
+    fitted = row.make(random_state=0).fit(X, y)
+    before = dict(vars(fitted))
+
+    def stop(name, *_):
+        if name == "results":
+            raise KeyboardInterrupt
+
+    for arguments in ({"progress": stop}, {"ledger": object()}):
+        with pytest.raises((KeyboardInterrupt, AttributeError, nolook.ParameterError)):
+            fitted.fit(X[:, :2], y, **arguments)
+        assert vars(fitted).keys() == before.keys()
+        assert all(vars(fitted)[name] is value for name, value in before.items())
+
+
+@every_estimator
+def test_nothing_of_an_earlier_fit_stands_beside_the_last_one(row):
+    X, y = data()
+    fitted = row.make(random_state=0).fit(pd.DataFrame(X, columns=["age", "weight", "dose"]), y)
+    fitted.left_over_ = 1.0
+    fitted.fit(X, y)
+    assert vars(fitted).keys() == vars(row.make(random_state=0).fit(X, y)).keys()
+
+
 @every_regressor
 def test_an_unfitted_model_does_not_predict(row):
     with pytest.raises(NotFittedError):

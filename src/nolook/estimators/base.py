@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeAlias, TypeVar
 
 import numpy as np
@@ -190,16 +191,31 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _fit(self, X: object, y: object, ledger: Ledger | None, progress: Progress | None) -> Self:
         plan = self.plan()
-        make_release(
-            plan,
-            lambda: self._rows(X, y),
-            self._purpose,
-            ledger=ledger,
-            progress=progress,
-            store=self._store,
-        )
-        self.privacy_ = plan.guarantee
+        with self._all_or_nothing():
+            make_release(
+                plan,
+                lambda: self._rows(X, y),
+                self._purpose,
+                ledger=ledger,
+                progress=progress,
+                store=self._store,
+            )
+            self.privacy_ = plan.guarantee
         return self
+
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        """Let results of an earlier fit neither stand beside new ones nor be lost to an error."""
+        before = dict(vars(self))
+        for name in before:
+            if name.endswith("_"):
+                delattr(self, name)
+        try:
+            yield
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
 
     def _rows(self, X: object, y: object) -> Any:  # noqa: ANN401 -- what the release reads
         """Return what the release reads, and remember its columns: a table with a target.

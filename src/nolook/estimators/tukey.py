@@ -155,7 +155,6 @@ class TukeyRegressor(PrivateRegressor):
         self.failed_ = point is None
         theta = basis.constant() if point is None else basis.matrix @ point
         self._store_model(basis.scaling, theta)
-        self.r2_ = self.r2_interval_ = self.rmse_ = self.rmse_interval_ = None
         if basis.moments is not None:
             fit = fit_measures(basis.moments, theta)
             self.r2_, self.r2_interval_ = fit.r2, fit.r2_interval
