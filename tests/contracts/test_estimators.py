@@ -166,6 +166,16 @@ def test_frames_keep_their_names(row):
 
 
 @every_estimator
+def test_a_warning_names_the_line_that_called_fit(row):
+    X, y = data(20)
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        row.make().fit(X, y[:, np.newaxis])
+    assert {warning.filename for warning in seen} <= {__file__}
+    assert bool(seen) == (row.make is not nolook.QuantileScaler)
+
+
+@every_estimator
 def test_clone_keeps_parameters_only(row):
     fitted = row.make(epsilon=2.0, random_state=5).fit(*data())
     again = clone(fitted)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from typing import Any
 
@@ -46,7 +47,7 @@ def training_table(estimator: Any, X: object, y: object, *, target: bool = True)
         raise ParameterError("requires y to be passed, but the target y is None")
     if getattr(y, "ndim", 1) == 2:
         message = "A column-vector y was passed when a 1d array was expected (use y.ravel())"
-        warnings.warn(message, DataConversionWarning, stacklevel=3)
+        warnings.warn(message, DataConversionWarning, stacklevel=_users_level())
     table = table_from_arrays(X, y if target else None)
     _check_feature_names(estimator, X, reset=True)
     _remember(estimator, table)
@@ -74,6 +75,14 @@ def values_table(estimator: Any, X: object) -> Table:  # noqa: ANN401
         )
     estimator.recipe_ = table.recipe()
     return table.keeping_infinite()
+
+
+def _users_level() -> int:
+    """Return as a level of the caller's stack which frame called the package."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == "nolook":
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def _remember(estimator: Any, table: Table) -> None:  # noqa: ANN401
