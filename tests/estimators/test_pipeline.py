@@ -151,3 +151,13 @@ def test_the_number_of_features_may_be_left_to_the_selector():
         nolook.KendallSelector("auto"), nolook.LinearRegression(), epsilon=20.0, delta=1e-6
     ).fit(X, y)
     assert model.support_.sum() == model.selector_.k_ == (model.coef_ != 0.0).sum()
+
+
+def test_a_pipeline_says_of_its_regression_what_that_says():
+    X, y = data(400)
+    model = pipeline(nolook.TukeyRegressor, epsilon=0.05)
+    model.regressor.set_params(on_failure="constant")
+    assert model.fit(X, y).regressor_.failed_
+    assert model.failed_
+    bounded = pipeline(nolook.AdaSSPRegressor).fit(X, y)
+    assert bounded.row_norm_ == bounded.regressor_.row_norm_ < np.inf

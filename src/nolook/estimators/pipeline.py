@@ -30,6 +30,7 @@ __all__ = ["PrivatePipeline", "make_private_pipeline", "regression_of", "selecti
 
 # What a regression says of the whole pipeline as well.
 _SHARED = (
+    "failed_",
     "intercept_",
     "intercept_interval_",
     "label_range_",
@@ -37,6 +38,7 @@ _SHARED = (
     "r2_interval_",
     "rmse_",
     "rmse_interval_",
+    "row_norm_",
 )
 
 
