@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
@@ -146,3 +147,34 @@ def test_a_library_loaded_later_is_limited_too():
     first, later = map(int, done.stdout.split())
     if later == first:
         pytest.skip("NumPy and SciPy share one BLAS library here")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks on this system")
+def test_a_child_forked_while_another_thread_enters_can_enter_too():
+    program = (
+        "import os, signal, threading\n"
+        "from nolook import _numerics\n"
+        "inside, forked = threading.Event(), threading.Event()\n"
+        "search = _numerics._process_wide\n"
+        "def slow():\n"
+        "    inside.set()\n"
+        "    forked.wait(30)\n"
+        "    return search()\n"
+        "def enter():\n"
+        "    with _numerics.undisturbed():\n"
+        "        pass\n"
+        "_numerics._process_wide = slow\n"
+        "thread = threading.Thread(target=enter)\n"
+        "thread.start()\n"
+        "inside.wait(30)\n"
+        "child = os.fork()\n"
+        "if not child:\n"
+        "    signal.alarm(10)\n"
+        "    forked.set()\n"
+        "    enter()\n"
+        "    os._exit(0)\n"
+        "forked.set()\n"
+        "thread.join()\n"
+        "assert os.waitpid(child, 0)[1] == 0\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)

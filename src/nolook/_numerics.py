@@ -9,6 +9,7 @@ only.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -33,6 +34,10 @@ class _OneBlasThread:
         self._lock = Lock()
         self._inside = 0
         self._modules = 0
+
+    def forked(self) -> None:
+        """Begin anew in a child: the thread that held the lock may not be there to release it."""
+        self._lock = Lock()
 
     def __enter__(self) -> None:
         with self._lock:
@@ -72,6 +77,8 @@ def _disown(library: Any) -> None:  # noqa: ANN401 -- untyped library
 
 
 _one_blas_thread = _OneBlasThread()
+if hasattr(os, "register_at_fork"):  # not on Windows, which has no forks
+    os.register_at_fork(after_in_child=_one_blas_thread.forked)
 
 
 @contextmanager
