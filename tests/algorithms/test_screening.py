@@ -87,6 +87,8 @@ def test_ranges_may_be_public_or_private(ranges):
         "auto",
         "oracle",
         (0, "a"),
+        (0, 10**400),
+        iter([-1.0, 1.0]),
     ],
 )
 def test_bad_ranges_are_refused_before_anything_is_spent(ranges, tmp_path):
@@ -96,6 +98,17 @@ def test_bad_ranges_are_refused_before_anything_is_spent(ranges, tmp_path):
             nolook.SISSelector(2, score="covariance", ranges=ranges).fit(X, y, ledger=ledger)
         assert "\n" not in str(caught.value)
         assert ledger.history() == ()
+
+
+def test_ranges_are_those_of_the_plan_whatever_becomes_of_their_arrays():
+    low, high = np.full(7, -4.0), np.full(7, 4.0)
+    selector = nolook.SISSelector(2, score="covariance", ranges=(low, high))
+
+    def spoil(*_):
+        low[:] = high[:] = math.nan
+
+    X = np.random.default_rng(0).normal(size=(40, 6))
+    assert selector.fit(X, X[:, 1], progress=spoil).k_ == 2
 
 
 @pytest.mark.parametrize(

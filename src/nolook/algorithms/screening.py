@@ -7,6 +7,7 @@ Algorithm 1). The proof is ``screening.md``.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -81,11 +82,17 @@ class Screening(Selection):
     top_k : str
         A key of :data:`TOP_K`.
     ranges : pair of array-like or None
-        Public ones, for the covariance score.
+        Public ones, for the covariance score. They stay what they are now.
     """
 
     top_k: TopK
     ranges: tuple[ArrayLike, ArrayLike] | None
+
+    def __post_init__(self) -> None:
+        # What is no pair of numbers stays, for `public_ranges` to refuse.
+        with suppress(TypeError, ValueError, OverflowError):
+            low, high = (np.array(end, dtype=np.float64) for end in self.ranges or ())
+            object.__setattr__(self, "ranges", (low, high))
 
     def choose(
         self,
@@ -201,7 +208,7 @@ def public_ranges(ranges: tuple[ArrayLike, ArrayLike], columns: int) -> tuple[Ve
         low, high = (
             np.broadcast_to(np.asarray(end, dtype=np.float64), (columns,)) for end in ranges
         )
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ParameterError(f"ranges is not of that form; {expected}") from None
     if not (np.isfinite(low).all() and np.isfinite(high).all() and (low <= high).all()):
         raise ParameterError(f"ranges is not ordered and finite; {expected}")
