@@ -7,6 +7,8 @@ import json
 import numpy as np
 import pytest
 
+import nolook
+from nolook.report.origin import Origin
 from tests.report.old_files import FILES, FOLDER, facts
 from tests.report.pages import Page
 
@@ -30,6 +32,16 @@ def test_an_old_file_says_what_it_said(name, tmp_path):
         page, printed = shown
         assert Page(page).unbalanced == []
         assert reason is None or reason.split("=")[0] in printed
+
+
+def test_a_model_of_an_older_version_that_is_fitted_anew_is_one_of_this_version(tmp_path):
+    model = nolook.load(FOLDER / "tukey-paper.model.json")
+    X = np.random.default_rng(0).normal(size=(8000, 3))
+    model.fit(X, X[:, 0])
+    nolook.save(model, tmp_path / "again.json")
+    again = nolook.load(tmp_path / "again.json")
+    assert again.privacy_.private
+    assert Origin.of_model(again).settings == ()
 
 
 def same(found, expected):
