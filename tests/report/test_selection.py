@@ -121,6 +121,16 @@ def test_ranges_that_are_no_numbers_are_not_saved(tmp_path, entry):
         nolook.save(pipeline, tmp_path / "model.json")
 
 
+def test_a_selector_with_parameters_of_its_own_is_not_saved(tmp_path):
+    class Ours(nolook.KendallSelector):
+        def __init__(self, k=5, epsilon=1.0, random_state=None):
+            super().__init__(k, epsilon, None, random_state)
+
+    with pytest.raises(nolook.ParameterError, match=r"selector is of type Ours, .* Kendall"):
+        nolook.save(fitted(Ours(2)), tmp_path / "model.json")
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_pipeline_that_was_not_fitted_is_not_saved(tmp_path):
     pipeline = nolook.PrivatePipeline(nolook.KendallSelector(), nolook.LinearRegression())
     with pytest.raises(ParameterError, match="call fit first"):

@@ -17,6 +17,7 @@ from nolook.estimators.base import PrivateRegressor
 from nolook.estimators.catalogue import (
     METHODS,
     Entry,
+    entry_of,
     name_of,
     own_parameters,
     retired_parameters,
@@ -127,12 +128,6 @@ def model_content(model: PrivateRegressor) -> dict[str, Any]:
         raise ParameterError(
             f"model is of type {type(model).__name__}; expected a fitted {known} (call fit first)"
         )
-    kind: Any = METHODS[method].load()
-    if model.get_params().keys() != kind().get_params().keys():
-        raise ParameterError(
-            f"model is of type {type(model).__name__}, whose parameters a file has no place for; "
-            f"expected a {kind.__name__}"
-        )
     scaling = model.scaling_
     columns = list(scaling.names)
     return {
@@ -171,7 +166,15 @@ def guarantee_content(guarantee: PrivacyGuarantee) -> dict[str, Any]:
 
 
 def plain_parameters(estimator: BaseEstimator) -> dict[str, Any]:
-    """Return what was set besides the budget, fit for JSON."""
+    """Return what was set besides the budget, fit for JSON and for the class a file names."""
+    entry = entry_of(estimator)
+    kind: Any = type(estimator) if entry is None else entry.load()
+    if estimator.get_params().keys() != kind().get_params().keys():
+        part = "model" if isinstance(estimator, PrivateRegressor) else "selector"
+        raise ParameterError(
+            f"{part} is of type {type(estimator).__name__}, whose parameters a file has no place "
+            f"for; expected a {kind.__name__}"
+        )
     plain: dict[str, Any] = {}
     for name, value in own_parameters(estimator).items():
         own = value.item() if isinstance(value, np.generic) else value
