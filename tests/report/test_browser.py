@@ -125,7 +125,7 @@ def measure(chromium, folder: Path, source: str, *options: str) -> dict:
     return json.loads(html.unescape(rest.partition("</pre>")[0]))
 
 
-@pytest.mark.parametrize("width", [1280, 500])
+@pytest.mark.parametrize("width", [pytest.param(1280, marks=pytest.mark.slow), 500])
 @pytest.mark.parametrize("name", MODELS)
 def test_the_page_fits_the_screen_and_asks_for_nothing(chromium, tmp_path, proxy, name, width):
     model = MODELS[name]()

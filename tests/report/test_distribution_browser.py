@@ -43,7 +43,7 @@ def calibration():
     return calibration_findings(fitted, Scored(LONG, NASTY[0], LONG))
 
 
-@pytest.mark.parametrize("width", [1280, 500])
+@pytest.mark.parametrize("width", [pytest.param(1280, marks=pytest.mark.slow), 500])
 @pytest.mark.parametrize("make", [distribution, quantiles, curve, calibration])
 def test_the_page_fits_the_screen_and_asks_for_nothing(chromium, tmp_path, proxy, make, width):
     source = render_findings(make(), table=LONG)
