@@ -47,7 +47,11 @@ class _OneBlasThread:
                     self._libraries = _process_wide()
                     self._modules = len(sys.modules)
                 self._before = [library.num_threads for library in self._libraries]
-                self._set([1] * len(self._libraries))
+                try:
+                    self._set([1] * len(self._libraries))
+                except BaseException:
+                    self._set(self._before)
+                    raise
             self._inside += 1
 
     def __exit__(self, *_: object) -> None:

@@ -87,3 +87,11 @@ def test_blas_has_one_thread_in_a_release_and_its_own_afterwards(release):
         assert {one.num_threads for one in libraries} == {2}
     assert seen
     assert all(threads == {1} for threads in seen)
+
+
+def test_predictions_are_undisturbed():
+    X, y = table("years", "feature")
+    model = ESTIMATORS["AdaSSPRegressor"].make().fit(X, y)
+    with np.errstate(all="raise"):
+        assert np.isfinite(model.predict(np.full((3, X.shape[1]), 5e-324))).all()
+        assert np.isfinite(model.predict(np.full((3, X.shape[1]), 1e308))).all()

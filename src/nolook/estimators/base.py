@@ -281,14 +281,15 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         rows = prediction_rows(self, X)
         scaling = self.scaling_
-        clipped = rows.clip(scaling.low[:-1], scaling.high[:-1])
-        labels = self.intercept_ + row_products(clipped.T, self.coef_)
-        if self.row_norm_ < math.inf:
-            standard = (clipped - scaling.center[:-1]) / scaling.scale[:-1]
-            norms = np.hypot(1.0, np.sqrt(squared_norms(standard.T)))
-            center = scaling.center[-1]
-            labels = center + np.minimum(1.0, self.row_norm_ / norms) * (labels - center)
-        predicted: NDArray[np.float64] = labels.clip(*self.label_range_)
+        with undisturbed():
+            clipped = rows.clip(scaling.low[:-1], scaling.high[:-1])
+            labels = self.intercept_ + row_products(clipped.T, self.coef_)
+            if self.row_norm_ < math.inf:
+                standard = (clipped - scaling.center[:-1]) / scaling.scale[:-1]
+                norms = np.hypot(1.0, np.sqrt(squared_norms(standard.T)))
+                center = scaling.center[-1]
+                labels = center + np.minimum(1.0, self.row_norm_ / norms) * (labels - center)
+            predicted: NDArray[np.float64] = labels.clip(*self.label_range_)
         return predicted
 
     def _store_model(self, scaling: Scaling, theta: NDArray[np.float64]) -> None:
