@@ -55,13 +55,7 @@ ClientKeyOption = Annotated[
 
 
 def check_extra() -> None:
-    """Refuse to go on without the libraries that only these commands need.
-
-    Raises
-    ------
-    ParameterError
-        If one is not installed.
-    """
+    """Refuse to go on without the libraries that only these commands need."""
     for name in ("cryptography", "httpx", "starlette", "uvicorn"):
         if find_spec(name) is None:
             raise ParameterError(
@@ -77,26 +71,7 @@ def accesses(
     certificate: Path | None,
     key: Path | None,
 ) -> tuple[Access, Access]:
-    """Return how to reach both servers.
-
-    Parameters
-    ----------
-    servers : (str, str)
-        Their addresses.
-    tokens : list of Path
-        One file for both, or two.
-    ca : Path
-    certificate, key : Path or None
-
-    Returns
-    -------
-    (Access, Access)
-
-    Raises
-    ------
-    ParameterError
-        If there are more than two tokens, or a certificate without a key.
-    """
+    """Return how to reach both servers."""
     from nolook.federated.client import Access
 
     if len(tokens) > 2:

@@ -162,24 +162,7 @@ QuietOption = Annotated[bool, typer.Option("--quiet", help="Print nothing.")]
 
 
 def count_or_auto(text: str, option: str) -> int | str:
-    """Translate a number of things, or ``auto``.
-
-    Parameters
-    ----------
-    text : str
-        What the user gave.
-    option : str
-        The name to use in a message.
-
-    Returns
-    -------
-    int or "auto"
-
-    Raises
-    ------
-    ParameterError
-        If it is neither.
-    """
+    """Translate a number of things, or ``auto``."""
     if text == "auto":
         return text
     # A number of more digits would be too large for anything, and Python refuses to read some.
@@ -245,22 +228,7 @@ def check_smoothing(smoothing: str) -> str | None:
 
 
 def grid(linear: str | None, log: str | None) -> LinearGrid | LogGrid | None:
-    """Translate the options about the grid.
-
-    Parameters
-    ----------
-    linear, log : str or None
-        What the user gave for either option.
-
-    Returns
-    -------
-    LinearGrid, LogGrid or None
-
-    Raises
-    ------
-    ParameterError
-        If both are given, or one is no grid.
-    """
+    """Translate the options about the grid."""
     if linear is not None and log is not None:
         raise ParameterError("--grid and --log-grid are both given; expected one of them")
     if log is not None:

@@ -30,21 +30,7 @@ class Around(TypedDict):
 def main_output(
     output: Path | None, ending: str, *, table: Path, report: Path | None, ledger: Path | None
 ) -> Path:
-    """Return the file to write, by default beside nothing else; check that all can be written.
-
-    Parameters
-    ----------
-    output : Path or None
-        What the user gave.
-    ending : str
-        Of the default, such as "model.json" for TABLE.model.json in the current folder.
-    table, report, ledger : Path or None
-        The command's other files.
-
-    Returns
-    -------
-    Path
-    """
+    """Return the file to write, by default beside nothing else; check that all can be written."""
     chosen = output if output is not None else Path(f"{table.stem}.{ending}")
     outputs = [("--output", chosen)]
     if report is not None:
@@ -62,19 +48,7 @@ def fit_table(
     ledger: Path | None,
     quiet: bool,
 ) -> None:
-    """Fit an estimator to a table's file, charged to a ledger.
-
-    Parameters
-    ----------
-    estimator : estimator
-    table : Path
-    target : str
-    options : mapping
-        More arguments of :func:`nolook.read_table`.
-    ledger : Path or None
-    quiet : bool
-        Whether to draw no progress bar.
-    """
+    """Fit an estimator to a table's file, charged to a ledger."""
     from nolook.tables import read_table
 
     with releasing(ledger, quiet=quiet) as around:
@@ -83,19 +57,7 @@ def fit_table(
 
 @contextmanager
 def releasing(ledger: Path | None, *, quiet: bool) -> Iterator[Around]:
-    """Open a ledger and draw a progress bar around a release.
-
-    Parameters
-    ----------
-    ledger : Path or None
-    quiet : bool
-        Whether to draw no progress bar.
-
-    Yields
-    ------
-    dict
-        The arguments `ledger` and `progress` of whatever makes the release.
-    """
+    """Open a ledger and draw a progress bar around a release."""
     with _open_ledger(ledger) as opened, _progress(quiet=quiet) as progress:
         yield {"ledger": opened, "progress": progress}
 
@@ -103,17 +65,7 @@ def releasing(ledger: Path | None, *, quiet: bool) -> Iterator[Around]:
 def show(
     findings: Findings, *, table: Path, output: Path, report: Path | None, quiet: bool
 ) -> None:
-    """Write the report of a release, if one is wanted, and print what was found.
-
-    Parameters
-    ----------
-    findings : Findings
-    table, output : Path
-        What was read and written.
-    report : Path or None
-    quiet : bool
-        Whether to print nothing.
-    """
+    """Write the report of a release, if one is wanted, and print what was found."""
     if report is not None:
         from nolook.report.findings_html import write_findings_report
 

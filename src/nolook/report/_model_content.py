@@ -105,23 +105,7 @@ _OPTIONAL_KEYS = frozenset({"failed"})
 
 
 def model_content(model: PrivateRegressor) -> dict[str, Any]:
-    """Return everything a file says about a model.
-
-    Parameters
-    ----------
-    model : fitted estimator
-
-    Returns
-    -------
-    dict
-        Fit for JSON.
-
-    Raises
-    ------
-    ParameterError
-        If `model` is not an estimator of nolook that was fitted, or a parameter is no plain
-        value.
-    """
+    """Return everything a file says about a model."""
     method = name_of(model)
     if method not in METHODS or not hasattr(model, "privacy_"):
         known = ", ".join(entry.kind for entry in METHODS.values())
@@ -190,21 +174,7 @@ def plain_parameters(estimator: BaseEstimator) -> dict[str, Any]:
 
 
 def model_from(value: object) -> PrivateRegressor:
-    """Return the model that a file's content describes.
-
-    Parameters
-    ----------
-    value : object
-
-    Returns
-    -------
-    fitted estimator
-
-    Raises
-    ------
-    Broken
-        If it is no such content.
-    """
+    """Return the model that a file's content describes."""
     document = keys(value, _KEYS, "the model", _OPTIONAL_KEYS)
     method = text(document["method"], "method")
     if method not in METHODS:

@@ -38,20 +38,6 @@ def pipeline_content(pipeline: PrivatePipeline) -> dict[str, Any]:
 
     The regression is told as a model of its own, of the chosen columns; budget and guarantee
     outside are those of the whole.
-
-    Parameters
-    ----------
-    pipeline : fitted pipeline
-
-    Returns
-    -------
-    dict
-        Fit for JSON.
-
-    Raises
-    ------
-    ParameterError
-        If it was not fitted, its selector is none of nolook's, or a parameter is no plain value.
     """
     if not hasattr(pipeline, "privacy_") or name_of(pipeline.selector_) not in SELECTORS:
         raise ParameterError(
@@ -70,22 +56,7 @@ def pipeline_content(pipeline: PrivatePipeline) -> dict[str, Any]:
 
 
 def pipeline_from(value: object) -> PrivatePipeline:
-    """Return the pipeline that a file's content describes.
-
-    Parameters
-    ----------
-    value : object
-
-    Returns
-    -------
-    PrivatePipeline
-        Fitted.
-
-    Raises
-    ------
-    Broken
-        If it is no such content.
-    """
+    """Return the pipeline that a file's content describes."""
     document = keys(value, _KEYS, "the model")
     share = number(document["split"], "split")
     if not 0 < share < 1:

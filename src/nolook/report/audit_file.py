@@ -41,17 +41,7 @@ privacy. Repeat it with `make audit`, or one release with `nolook audit NAME`.
 
 
 def audit_page(findings: Sequence[Finding]) -> str:
-    """Return findings as a page of Markdown.
-
-    Parameters
-    ----------
-    findings : sequence of Finding
-        In any order.
-
-    Returns
-    -------
-    str
-    """
+    """Return findings as a page of Markdown."""
     today = datetime.now(tz=UTC).date().isoformat()
     libraries = ", ".join(f"{name} {version(name)}" for name in _LIBRARIES)
     shown = sorted(findings, key=lambda finding: (-finding.case.runs, finding.case.name))
@@ -81,13 +71,7 @@ def audit_page(findings: Sequence[Finding]) -> str:
 
 
 def print_finding(console: Console, finding: Finding) -> None:
-    """Print one finding on a line.
-
-    Parameters
-    ----------
-    console : Console
-    finding : Finding
-    """
+    """Print one finding on a line."""
     name, relation, claim, bound, exact, power, draws, verdict = _cells(finding)
     console.print(
         f"{name} ({relation}): {claim}; shown {bound}, exact {exact}, power {power}, "
@@ -99,13 +83,7 @@ def print_finding(console: Console, finding: Finding) -> None:
 
 
 def print_cases(console: Console, cases: Sequence[Case]) -> None:
-    """Print the names of all cases, and what they audit.
-
-    Parameters
-    ----------
-    console : Console
-    cases : sequence of Case
-    """
+    """Print the names of all cases, and what they audit."""
     table = empty_table("Releases", ("name", "audits"))
     for case in cases:
         table.add_row(case.name, ", ".join(case.covers))

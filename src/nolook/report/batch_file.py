@@ -13,37 +13,12 @@ __all__ = ["read_batch", "write_batch"]
 
 
 def write_batch(batch: Batch, path: Path) -> None:
-    """Write a batch's description; owners, servers and analyst get the same file.
-
-    Parameters
-    ----------
-    batch : Batch
-    path : Path
-
-    Raises
-    ------
-    NolookError
-        If the file cannot be written.
-    """
+    """Write a batch's description; owners, servers and analyst get the same file."""
     write_json(path, batch.content())
 
 
 def read_batch(path: Path) -> Batch:
-    """Read a batch's description.
-
-    Parameters
-    ----------
-    path : Path
-
-    Returns
-    -------
-    Batch
-
-    Raises
-    ------
-    ParameterError
-        If it is no such file; the message names it.
-    """
+    """Read a batch's description."""
     try:
         return batch_from(parse(read(path)))
     except (Broken, ParameterError) as error:

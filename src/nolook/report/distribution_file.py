@@ -38,22 +38,7 @@ _SAME = 1e-12
 
 
 def distribution_content(ecdf: ECDF) -> dict[str, Any]:
-    """Return everything a file says about a distribution.
-
-    Parameters
-    ----------
-    ecdf : ECDF
-
-    Returns
-    -------
-    dict
-        Fit for JSON.
-
-    Raises
-    ------
-    ParameterError
-        If it was not fitted.
-    """
+    """Return everything a file says about a distribution."""
     if not hasattr(ecdf, "distribution_"):
         raise ParameterError("model is an ECDF; expected a fitted one (call fit first)")
     return {
@@ -95,22 +80,7 @@ def counts_content(distribution: PrivateDistribution) -> dict[str, Any]:
 
 
 def distribution_from(value: object) -> ECDF:
-    """Return the distribution that a file's content describes.
-
-    Parameters
-    ----------
-    value : object
-
-    Returns
-    -------
-    ECDF
-        Fitted.
-
-    Raises
-    ------
-    Broken
-        If it is no such content.
-    """
+    """Return the distribution that a file's content describes."""
     document = keys(value, _KEYS, "the distribution")
     privacy = guarantee_from(document)
     ecdf = _unfitted(document, privacy)

@@ -89,17 +89,7 @@ class Picture:
 
 
 def draw(picture: Picture) -> str:
-    """Draw a picture.
-
-    Parameters
-    ----------
-    picture : Picture
-
-    Returns
-    -------
-    str
-        An ``svg`` element.
-    """
+    """Draw a picture."""
     height = _TOP + _HEIGHT + _AXIS
     plot = (
         f'<svg x="{_LEFT}%" y="{_TOP}" width="{_WIDTH}%" height="{_HEIGHT}" '

@@ -49,16 +49,6 @@ def write_counts(found: Counts, path: Path) -> None:
     """Write counts and what they cost.
 
     The file appears whole or not at all; an older one of the same name is replaced.
-
-    Parameters
-    ----------
-    found : Counts
-    path : Path
-
-    Raises
-    ------
-    NolookError
-        If the file cannot be written.
     """
     document = {
         "format": "nolook-counts",
@@ -76,16 +66,7 @@ def write_counts(found: Counts, path: Path) -> None:
 
 
 def counts_findings(found: Counts) -> Findings:
-    """Say what the counts are.
-
-    Parameters
-    ----------
-    found : Counts
-
-    Returns
-    -------
-    Findings
-    """
+    """Say what the counts are."""
     columns = zip(found.thresholds, found.counts, found.errors, strict=True)
     rows = tuple((f"up to {t:.6g}", f"{c:,.0f}", number(e)) for t, c, e in columns)
     return Findings(

@@ -26,15 +26,6 @@ def one_line(text: object) -> str:
 
     Column and file names may hold anything; shown raw they could move a terminal's cursor.
 
-    Parameters
-    ----------
-    text : object
-        What to show.
-
-    Returns
-    -------
-    str
-
     Examples
     --------
     >>> one_line("income\n\x1b[31m")
@@ -47,20 +38,7 @@ def one_line(text: object) -> str:
 
 
 def check_outputs(outputs: Iterable[tuple[str, Path]], inputs: Iterable[Path] = ()) -> None:
-    """Check that files can be written, before anything is spent on what goes into them.
-
-    Parameters
-    ----------
-    outputs : iterable of (str, Path)
-        The option that names each file, and the file.
-    inputs : iterable of Path
-        Files that are read: no output may replace one of them.
-
-    Raises
-    ------
-    ParameterError
-        If a folder is missing or not writable, a path is not an ordinary file, or two are the same.
-    """
+    """Check that files can be written, before anything is spent on what goes into them."""
     taken = {_identity(path) for path in inputs}
     for option, path in outputs:
         shown = f"{option} is {one_line(path)}"
@@ -102,23 +80,7 @@ def _beside(path: Path) -> Path:
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Give a temporary path in the same folder, renamed to `path` if the block ends well.
-
-    Parameters
-    ----------
-    path : Path
-        What the file is called in the end; an older file of this name is replaced.
-
-    Yields
-    ------
-    Path
-        Where to write.
-
-    Raises
-    ------
-    NolookError
-        If writing or renaming fails; `path` is then as it was.
-    """
+    """Give a draft's path, renamed to `path` if the block ends well; else `path` is as it was."""
     if _NULL in str(path):
         raise NolookError(f"cannot write {one_line(path)}: it holds a null character")
     part = _beside(path)
@@ -135,35 +97,12 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a whole text file in UTF-8, or nothing.
-
-    Parameters
-    ----------
-    path : Path
-    text : str
-
-    Raises
-    ------
-    NolookError
-        If it cannot be written.
-    """
+    """Write a whole text file in UTF-8, or nothing."""
     with replacing(path) as part:
         part.write_bytes(text.encode("utf-8", errors="backslashreplace"))
 
 
 def write_json(path: Path, document: object) -> None:
-    """Write a whole file of JSON without NaN and infinities, or nothing.
-
-    Parameters
-    ----------
-    path : Path
-    document : object
-        Plain objects.
-
-    Raises
-    ------
-    NolookError
-        If it cannot be written.
-    """
+    """Write a whole file of JSON without NaN and infinities, or nothing."""
     content = json.dumps(document, ensure_ascii=False, allow_nan=False, indent=1)
     write_text(path, content + "\n")

@@ -82,17 +82,7 @@ class Findings:
 
 
 def ecdf_findings(ecdf: ECDF, column: str) -> Findings:
-    """Say what the distribution of a column is.
-
-    Parameters
-    ----------
-    ecdf : fitted ECDF
-    column : str
-
-    Returns
-    -------
-    Findings
-    """
+    """Say what the distribution of a column is."""
     values, errors = ecdf.quantile(_SHARES, return_std=True)
     rows = [
         (f"{100 * p:g} % lie at or below", _value(value), _error(error))
@@ -128,20 +118,7 @@ def ecdf_findings(ecdf: ECDF, column: str) -> Findings:
 def quantiles_findings(
     found: Quantiles, recipe: dict[str, Any], grids: Mapping[str, LinearGrid | LogGrid]
 ) -> Findings:
-    """Say what the quantiles of several columns are.
-
-    Parameters
-    ----------
-    found : Quantiles
-    recipe : dict
-        How the table was read.
-    grids : mapping
-        The columns' grids; a column that is not there has that of all doubles.
-
-    Returns
-    -------
-    Findings
-    """
+    """Say what the quantiles of several columns are."""
     rows = tuple(
         (name, *(f"{_value(v)} (± {_error(e)})" for v, e in zip(values, errors, strict=True)))
         for name, values, errors in zip(found.names, found.values, found.errors, strict=True)

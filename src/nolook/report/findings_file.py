@@ -47,19 +47,6 @@ def write_quantiles(
     """Write quantiles, what they cost and how the table was read.
 
     The file appears whole or not at all; an older one of the same name is replaced.
-
-    Parameters
-    ----------
-    found : Quantiles
-    path : Path
-    grids : mapping
-        The columns' grids; a column that is not there has that of all doubles.
-    recipe : dict
-
-    Raises
-    ------
-    NolookError
-        If the file cannot be written.
     """
     document = {
         "columns": list(found.names),
@@ -77,17 +64,6 @@ def write_roc(curve: ROCCurve, path: Path, *, scored: Scored) -> None:
     """Write a ROC curve, what it cost and how the table was read.
 
     The file appears whole or not at all; an older one of the same name is replaced.
-
-    Parameters
-    ----------
-    curve : fitted ROCCurve
-    path : Path
-    scored : Scored
-
-    Raises
-    ------
-    NolookError
-        If the file cannot be written.
     """
     # Thresholds at which nothing changes say nothing; null stands for an infinite one.
     rates = np.stack([curve.fpr_, curve.tpr_])
@@ -116,17 +92,6 @@ def write_calibration(test: HosmerLemeshow, path: Path, *, scored: Scored) -> No
     """Write the groups of a calibration, the test, what it cost and how the table was read.
 
     The file appears whole or not at all; an older one of the same name is replaced.
-
-    Parameters
-    ----------
-    test : fitted HosmerLemeshow
-    path : Path
-    scored : Scored
-
-    Raises
-    ------
-    NolookError
-        If the file cannot be written.
     """
     table, curve = test.table_, test.calibration_curve()
     document = {

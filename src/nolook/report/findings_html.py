@@ -27,37 +27,12 @@ __all__ = ["render_findings", "write_findings_report"]
 
 
 def write_findings_report(findings: Findings, path: Path, *, table: str) -> None:
-    """Write the report of a release.
-
-    Parameters
-    ----------
-    findings : Findings
-    path : Path
-        The HTML file; it appears whole or not at all.
-    table : str
-        What the table is called.
-
-    Raises
-    ------
-    NolookError
-        If the file cannot be written.
-    """
+    """Write the report of a release."""
     write_text(path, render_findings(findings, table=table))
 
 
 def render_findings(findings: Findings, *, table: str) -> str:
-    """Make the report of a release: everything in it was released, nothing else is shown.
-
-    Parameters
-    ----------
-    findings : Findings
-    table : str
-
-    Returns
-    -------
-    str
-        A whole HTML page.
-    """
+    """Make the report of a release: everything in it was released, nothing else is shown."""
     kind = f"private {findings.kind}" if findings.privacy_.private else findings.kind
     kind = kind[:1].upper() + kind[1:]
     cards = [(escape(head), escape(big), escape(small)) for head, big, small in findings.cards]

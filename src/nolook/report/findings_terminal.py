@@ -20,15 +20,7 @@ __all__ = ["print_findings"]
 def print_findings(
     console: Console, findings: Findings, *, output: Path, report_file: Path | None
 ) -> None:
-    """Print what was found, what was spent, the guarantee and where the files lie.
-
-    Parameters
-    ----------
-    console : Console
-    findings : Findings
-    output, report_file : Path
-        What was written.
-    """
+    """Print what was found, what was spent, the guarantee and where the files lie."""
     title = f"{findings.kind} of {one_line(findings.of)}"
     table = empty_table(title, findings.heads)
     for cells in findings.rows:

@@ -47,38 +47,12 @@ __all__ = ["render", "write_report"]
 
 
 def write_report(model: PrivateRegressor, path: str | os.PathLike[str], *, table: str) -> None:
-    """Write the report of a fitted model.
-
-    Parameters
-    ----------
-    model : fitted estimator
-    path : path-like
-        The HTML file; it appears whole or not at all.
-    table : str
-        What the table is called in the report.
-
-    Raises
-    ------
-    NolookError
-        If the file cannot be written.
-    """
+    """Write the report of a fitted model."""
     write_text(Path(path), render(model, table=table))
 
 
 def render(model: PrivateRegressor, *, table: str) -> str:
-    """Make the report of a fitted model: everything in it was released, nothing else is shown.
-
-    Parameters
-    ----------
-    model : fitted estimator
-    table : str
-        What the table is called in the report.
-
-    Returns
-    -------
-    str
-        A whole HTML page.
-    """
+    """Make the report of a fitted model: everything in it was released, nothing else is shown."""
     part, origin = regression_of(model), Origin.of_model(model)
     found = coefficients(part)
     label = part.scaling_.names[-1]

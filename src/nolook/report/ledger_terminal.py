@@ -18,13 +18,7 @@ __all__ = ["print_history", "print_ledger"]
 
 
 def print_ledger(console: Console, ledger: Ledger) -> None:
-    """Print what a ledger allows and what is left of it.
-
-    Parameters
-    ----------
-    console : Console
-    ledger : Ledger
-    """
+    """Print what a ledger allows and what is left of it."""
     spent, left = ledger.spent, ledger.remaining
     table = empty_table(f"{one_line(ledger.name)} ({ledger.relation})", ("", "epsilon", "delta"))
     for name, amount in (("budget", ledger.budget), ("spent", spent), ("left", left)):
@@ -34,13 +28,7 @@ def print_ledger(console: Console, ledger: Ledger) -> None:
 
 
 def print_history(console: Console, ledger: Ledger) -> None:
-    """Print each release a ledger was charged for.
-
-    Parameters
-    ----------
-    console : Console
-    ledger : Ledger
-    """
+    """Print each release a ledger was charged for."""
     heads = ("time (UTC)", "release", "state", "epsilon", "delta")
     table = empty_table(f"{one_line(ledger.name)}: releases", heads)
     for entry in ledger.history():

@@ -35,16 +35,6 @@ def shortened(name: str, length: int) -> str:
 
     Both ends stay: columns made from categories differ at the end.
 
-    Parameters
-    ----------
-    name : str
-    length : int
-        In letters of ordinary width.
-
-    Returns
-    -------
-    str
-
     Examples
     --------
     >>> shortened("a_very_long_name_of_a_column=category", 16)
@@ -68,18 +58,6 @@ def coefficient_picture(coefficients: Sequence[Coefficient], caption: str) -> st
     """Draw the effect of each column: a point for the coefficient, a line for its interval.
 
     A coefficient without an interval is a point alone.
-
-    Parameters
-    ----------
-    coefficients : sequence of Coefficient
-        At least one; the largest effects come first in the picture.
-    caption : str
-        What the axis shows.
-
-    Returns
-    -------
-    str
-        An ``svg`` element.
     """
     ordered = sorted(coefficients, key=lambda one: -abs(one.effect))[:MOST_SHOWN]
     limit = _limit(ordered)

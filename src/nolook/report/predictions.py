@@ -26,21 +26,6 @@ def write_predictions(model: PrivateRegressor, table: Table, path: Path) -> None
 
     A row that lacks a value it needs gets a null, so that row i of the file belongs to row i of
     the table. The file appears whole or not at all.
-
-    Parameters
-    ----------
-    model : fitted estimator
-    table : Table
-        Read by the model's recipe, without a target.
-    path : Path
-        A Parquet file with the column ``prediction``.
-
-    Raises
-    ------
-    TableError
-        If the table cannot be read to its end.
-    NolookError
-        If the file cannot be written.
     """
     # A plain OSError while reading would be blamed on the output; tables raise their own errors.
     # Opened here, since pyarrow takes names in UTF-8 only.

@@ -51,17 +51,7 @@ class Scored:
 
 
 def roc_findings(curve: ROCCurve, scored: Scored) -> Findings:
-    """Say what the ROC curve of a score is.
-
-    Parameters
-    ----------
-    curve : fitted ROCCurve
-    scored : Scored
-
-    Returns
-    -------
-    Findings
-    """
+    """Say what the ROC curve of a score is."""
     area, ends = f"{curve.auc_:.3f}", interval(curve.auc_interval_)
     positives, negatives = (
         (f"{one.rows:,.0f}", _rows_interval(one.rows, one.rows_variance))
@@ -97,17 +87,7 @@ def roc_findings(curve: ROCCurve, scored: Scored) -> Findings:
 
 
 def calibration_findings(test: HosmerLemeshow, scored: Scored) -> Findings:
-    """Say whether probabilities agree with what happened.
-
-    Parameters
-    ----------
-    test : fitted HosmerLemeshow
-    scored : Scored
-
-    Returns
-    -------
-    Findings
-    """
+    """Say whether probabilities agree with what happened."""
     table, curve = test.table_, test.calibration_curve()
     many = len(curve.counts)
     numbers = zip(

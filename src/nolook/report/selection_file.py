@@ -37,19 +37,6 @@ def write_selection(selector: PrivateSelector, path: Path, *, target: str) -> No
     """Write which columns were chosen, how, and what that cost.
 
     The file appears whole or not at all; an older one of the same name is replaced.
-
-    Parameters
-    ----------
-    selector : fitted selector
-        Of a table whose columns have names.
-    path : Path
-    target : str
-        The label's name.
-
-    Raises
-    ------
-    NolookError
-        If the file cannot be written.
     """
     head = {
         "format": _FORMAT,
@@ -61,17 +48,7 @@ def write_selection(selector: PrivateSelector, path: Path, *, target: str) -> No
 
 
 def selection_content(selector: PrivateSelector) -> dict[str, Any]:
-    """Return everything a file says about a selection.
-
-    Parameters
-    ----------
-    selector : fitted selector
-
-    Returns
-    -------
-    dict
-        Fit for JSON.
-    """
+    """Return everything a file says about a selection."""
     chosen, ordered = chosen_columns(selector)
     return {
         "selector": name_of(selector),
@@ -85,21 +62,7 @@ def selection_content(selector: PrivateSelector) -> dict[str, Any]:
 
 
 def selection_from(value: object) -> PrivateSelector:
-    """Return the fitted selector that a file's content describes.
-
-    Parameters
-    ----------
-    value : object
-
-    Returns
-    -------
-    fitted selector
-
-    Raises
-    ------
-    Broken
-        If it is no such content.
-    """
+    """Return the fitted selector that a file's content describes."""
     content = keys(value, _KEYS, "the selection")
     name = text(content["selector"], "selector")
     if name not in SELECTORS:

@@ -28,38 +28,12 @@ __all__ = ["render_selection", "write_selection_report"]
 def write_selection_report(
     selector: PrivateSelector, path: Path, *, table: str, target: str
 ) -> None:
-    """Write the report of a selection.
-
-    Parameters
-    ----------
-    selector : fitted selector
-        Of a table whose columns have names.
-    path : Path
-        The HTML file; it appears whole or not at all.
-    table, target : str
-        What the table and its label are called.
-
-    Raises
-    ------
-    NolookError
-        If the file cannot be written.
-    """
+    """Write the report of a selection."""
     write_text(path, render_selection(selector, table=table, target=target))
 
 
 def render_selection(selector: PrivateSelector, *, table: str, target: str) -> str:
-    """Make the report of a selection: everything in it was released, nothing else is shown.
-
-    Parameters
-    ----------
-    selector : fitted selector
-    table, target : str
-
-    Returns
-    -------
-    str
-        A whole HTML page.
-    """
+    """Make the report of a selection: everything in it was released, nothing else is shown."""
     kind = "Private selection of columns" if selector.privacy_.private else "Selection of columns"
     origin = Origin.of_selection(selector)
     offered = count(selector.n_features_in_, "column")

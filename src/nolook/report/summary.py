@@ -106,14 +106,6 @@ class Spent:
 def number(value: float) -> str:
     """Return a number with four significant digits.
 
-    Parameters
-    ----------
-    value : float
-
-    Returns
-    -------
-    str
-
     Examples
     --------
     >>> number(1234567.0), number(0.25), number(-0.0)
@@ -124,15 +116,6 @@ def number(value: float) -> str:
 
 def interval(ends: Ends | NDArray[np.float64] | None) -> str:
     """Return an interval as text.
-
-    Parameters
-    ----------
-    ends : pair of floats or None
-        None if the method does not estimate it.
-
-    Returns
-    -------
-    str
 
     Examples
     --------
@@ -145,30 +128,12 @@ def interval(ends: Ends | NDArray[np.float64] | None) -> str:
 
 
 def estimate(value: float | None) -> str:
-    """Return a number as text, or that the method does not estimate it.
-
-    Parameters
-    ----------
-    value : float or None
-
-    Returns
-    -------
-    str
-    """
+    """Return a number as text, or that the method does not estimate it."""
     return NOT_ESTIMATED if value is None else number(value)
 
 
 def coefficients(model: PrivateRegressor) -> tuple[Coefficient, ...]:
-    """List the coefficients of a fitted model in the order of its columns.
-
-    Parameters
-    ----------
-    model : fitted estimator
-
-    Returns
-    -------
-    tuple of Coefficient
-    """
+    """List the coefficients of a fitted model in the order of its columns."""
     scale = model.scaling_.scale[:-1]
     features = len(scale)
     values = np.asarray(model.coef_, dtype=np.float64)
@@ -197,31 +162,12 @@ def _pair(ends: list[float] | None) -> Ends | None:
 
 
 def has_intervals(model: PrivateRegressor) -> bool:
-    """Tell whether a method estimates an interval for any coefficient or the intercept.
-
-    Parameters
-    ----------
-    model : fitted estimator
-
-    Returns
-    -------
-    bool
-    """
+    """Tell whether a method estimates an interval for any coefficient or the intercept."""
     return model.coef_interval_ is not None or model.intercept_interval_ is not None
 
 
 def label_range_in_words(model: PrivateRegressor) -> str:
-    """Say between which numbers predictions stay.
-
-    Parameters
-    ----------
-    model : fitted estimator
-
-    Returns
-    -------
-    str
-        The end of a sentence that begins with the predictions.
-    """
+    """Say between which numbers predictions stay."""
     low, high = model.label_range_
     if low == -math.inf and high == math.inf:
         return "have no limits"
@@ -233,17 +179,7 @@ def label_range_in_words(model: PrivateRegressor) -> str:
 
 
 def origin_of_scales(model: PrivateRegressor) -> tuple[str, str]:
-    """Say where a model's scales come from.
-
-    Parameters
-    ----------
-    model : fitted estimator
-
-    Returns
-    -------
-    heading, sentence : str
-        A few words, and a sentence without its end.
-    """
+    """Say where a model's scales come from."""
     released = {event.name for event in model.privacy_.mechanisms}
     if not released.isdisjoint(event.name for event in ScaleSearch(1.0).events()):
         return (
@@ -259,15 +195,6 @@ def certainty_in_words(guarantee: PrivacyGuarantee) -> str:
     """Say what epsilon and delta mean by an example, for someone who has not met them.
 
     By Bayes' rule even odds become odds of at most e^epsilon to 1.
-
-    Parameters
-    ----------
-    guarantee : PrivacyGuarantee
-
-    Returns
-    -------
-    str
-        One or two sentences.
     """
     question = {
         "add-remove": "whether one row was in the table",
@@ -295,14 +222,6 @@ def spending(guarantee: PrivacyGuarantee) -> tuple[Spent, ...]:
     """List what a release consists of and what each part cost.
 
     Gaussian parts compose by the squares of their mu, pure ones by the sum of their epsilons.
-
-    Parameters
-    ----------
-    guarantee : PrivacyGuarantee
-
-    Returns
-    -------
-    tuple of Spent
     """
     events = guarantee.mechanisms
     weights = _weights(events)

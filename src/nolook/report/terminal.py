@@ -34,15 +34,7 @@ _MOST_ROWS = 20
 def print_model(
     console: Console, model: PrivateRegressor, *, model_file: Path, report_file: Path | None
 ) -> None:
-    """Print coefficients with intervals, the fit, the guarantee and where the files lie.
-
-    Parameters
-    ----------
-    console : Console
-    model : fitted estimator
-    model_file, report_file : Path
-        What was written.
-    """
+    """Print coefficients with intervals, the fit, the guarantee and where the files lie."""
     part, origin = regression_of(model), Origin.of_model(model)
     selection = origin.selector
     if selection is not None:
@@ -75,17 +67,7 @@ def print_selection(
     selection_file: Path,
     report_file: Path | None,
 ) -> None:
-    """Print the columns chosen, what was spent, the guarantee and where the files lie.
-
-    Parameters
-    ----------
-    console : Console
-    selector : fitted selector
-    target : str
-        The label.
-    selection_file, report_file : Path
-        What was written.
-    """
+    """Print the columns chosen, what was spent, the guarantee and where the files lie."""
     origin = Origin.of_selection(selector)
     _say_chosen(console, selector, target)
     console.print(spent(origin.steps))

@@ -14,17 +14,7 @@ NOT_ESTIMATED = "not estimated by this method"
 
 
 def failure_in_words(model: PrivateRegressor) -> str | None:
-    """Say that a model is only a constant, if its private test failed.
-
-    Parameters
-    ----------
-    model : fitted estimator
-
-    Returns
-    -------
-    str or None
-        One sentence.
-    """
+    """Say that a model is only a constant, if its private test failed."""
     if not model.failed_:
         return None
     return (
