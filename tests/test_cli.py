@@ -358,6 +358,7 @@ def test_an_interruption_ends_with_130_and_leaves_no_file(people, tmp_path):
     assert names_in(tmp_path) == set()
 
 
+@pytest.mark.slow
 def test_an_interruption_after_spending_leaves_the_ledger_charged(people, tmp_path):
     nolook.Ledger.create(tmp_path / "a.ledger", nolook.Budget(5, 1e-4), name="a").close()
     words = ("fit", people, "--target", "income", *BUDGET, "--ledger", "a.ledger")
@@ -384,6 +385,7 @@ def test_an_unexpected_error_never_shows_its_text(people, tmp_path):
     assert "Smith" not in done.err
 
 
+@pytest.mark.slow
 def test_an_unexpected_error_is_shown_to_who_asks_for_it(people, tmp_path):
     words = ("fit", people, "--target", "income", *BUDGET)
     done = run_patched(BROKEN, *words, cwd=tmp_path, env={"NOLOOK_DEBUG": "1"})
@@ -391,6 +393,7 @@ def test_an_unexpected_error_is_shown_to_who_asks_for_it(people, tmp_path):
     assert "Mr. Smith earns 12345" in done.err
 
 
+@pytest.mark.slow
 def test_libraries_cannot_talk_past_the_command_line(people, tmp_path):
     program = (
         "import logging, threading, warnings\n"
@@ -431,6 +434,7 @@ def test_a_closed_pipe_ends_quietly(people, tmp_path):
     assert done.returncode == 1
 
 
+@pytest.mark.slow
 def test_output_survives_a_terminal_that_cannot_show_the_letters(here, tmp_path):
     data = columns()
     table = write_table(here / "t.parquet", {"größe_年収": data["age"], "y": data["income"]})

@@ -87,7 +87,7 @@ def table(path):
     return score, bought == "yes", ages
 
 
-@pytest.mark.parametrize("demanding", [False, True])
+@pytest.mark.parametrize("demanding", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_a_distribution_from_batch_to_report(forks, cli, here, demanding):
     batch = described(cli, "ecdf", 1000.0, "--grid", "0:127:1")
     *_, ages = table(here / "t.parquet")
@@ -194,6 +194,7 @@ def test_counts_and_quantiles_without_any_range(forks, cli, here):
         pair.close()
 
 
+@pytest.mark.slow
 def test_an_interrupted_submission_sends_the_same_reports(forks, cli, here):
     batch = described(cli, "ecdf", 1.0, "--grid", "0:127:1")
     table(here / "t.parquet")

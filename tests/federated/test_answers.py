@@ -309,6 +309,7 @@ def test_counts_at_thresholds_are_exact_without_noise():
     np.testing.assert_array_equal(errors, 0.0)
 
 
+@pytest.mark.slow
 def test_counts_at_thresholds_have_their_standard_errors():
     places = answers.places(WIDE, [0.0, np.finfo(float).max])
     both = halved(np.array([[40, 100]], dtype=np.uint64))

@@ -101,7 +101,11 @@ def clients(pair, who):
     return [pair.client(who, role) for role in (0, 1)]
 
 
-@pytest.mark.parametrize("lost", [{1: 2}, {1: 3}, {1: 2, 2: 4, 3: 3}, {1: 1, 2: 2, 3: 5, 4: 8}])
+LOST = [{1: 2, 2: 4, 3: 3}, {1: 2}, {1: 3}, {1: 1, 2: 2, 3: 5, 4: 8}]
+LOST[1:] = [pytest.param(lost, marks=pytest.mark.slow) for lost in LOST[1:]]
+
+
+@pytest.mark.parametrize("lost", LOST)
 def test_a_lost_response_is_harmless(pair, lost):
     with between(pair, 0, lost) as way:
         access = replace(pair.access("owner", 0), url=way.url)

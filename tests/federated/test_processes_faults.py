@@ -91,9 +91,8 @@ def test_the_steps_are_as_the_checks_assume(forks, place):
     assert len(VALUES) == 40
 
 
-@pytest.mark.parametrize(
-    "mode", [pytest.param(KILL, marks=SLOW), TEAR], ids=["before", "half done"]
-)
+@SLOW
+@pytest.mark.parametrize("mode", [KILL, TEAR], ids=["before", "half done"])
 def test_killed_at_every_write(forks, place, mode):
     at, step, ended = (0, 1 if LONG or mode == KILL else 3, 0)
     seen = set()
@@ -110,7 +109,9 @@ def test_killed_at_every_write(forks, place, mode):
     assert {"", "open", "put", "freeze"} <= seen
 
 
-@pytest.mark.parametrize("mode", [FAIL_ONCE, FAIL_ON], ids=["once", "from then on"])
+@pytest.mark.parametrize(
+    "mode", [pytest.param(FAIL_ONCE, marks=SLOW), FAIL_ON], ids=["once", "from then on"]
+)
 @pytest.mark.parametrize(
     "number", [errno.ENOSPC, pytest.param(errno.EIO, marks=SLOW)], ids=["full", "failing"]
 )

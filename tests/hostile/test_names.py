@@ -134,6 +134,7 @@ def test_columns_are_shown_as_text(folder):
         assert " ".join(SCRIPT.split()) in parsed.text, name
 
 
+@pytest.mark.slow
 def test_columns_run_nothing_in_a_browser(chromium, folder):
     for name, page in reports(folder):
         source = page.read_text(encoding="utf-8")

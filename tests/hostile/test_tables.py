@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -179,6 +180,7 @@ SOUND = pa.table({
 })  # fmt: skip
 
 
+@pytest.mark.slow
 @inputs(300)
 @given(st.sampled_from(ENDINGS), st.sampled_from(MISSING), st.data())
 def test_damage_in_files_that_are_used(folder, ending, missing, data):

@@ -152,6 +152,7 @@ def mixture_delta(mu, costs, epsilon):
         return 1 - kept + kept * sum(weight * exact_delta(mu, left) for weight, left in terms)
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(
     mu=st.floats(0.02, 1.0),

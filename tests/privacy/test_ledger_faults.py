@@ -737,7 +737,10 @@ def check_fit(root, status, printed):
     return len(entries)
 
 
-@pytest.mark.parametrize("mode", [KILL, TEAR, FAIL_ONCE, FAIL_ON])
+MODES = [pytest.param(mode, marks=pytest.mark.slow) for mode in (KILL, FAIL_ONCE, FAIL_ON)]
+
+
+@pytest.mark.parametrize("mode", [TEAR, *MODES])
 def test_a_fit_that_dies_or_fails_at_every_write(programs, folder, mode):
     number = errno.ENOSPC if mode in {FAIL_ONCE, FAIL_ON} else 0
     status, total, printed = run_fit(programs, folder / "whole", -1, COUNT)

@@ -97,6 +97,7 @@ def stale(tmp_path, source, check_proofs):
     return names
 
 
+@pytest.mark.slow
 def test_the_proofs_are_up_to_date(check_proofs):
     assert check_proofs.problems(check_proofs.ROOTS) == []
 

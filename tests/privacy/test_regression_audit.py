@@ -63,7 +63,9 @@ def histogram_noise(claimed):
     return exact[places].astype(float), draws.astype(float)
 
 
-@pytest.mark.parametrize("release", [moments_noise, histogram_noise])
+@pytest.mark.parametrize(
+    "release", [pytest.param(moments_noise, marks=pytest.mark.slow), histogram_noise]
+)
 def test_the_worst_record_comes_close_to_the_claim_and_never_beyond(release):
     assert mu_of(*release(1.0)) == pytest.approx(MU, rel=TOLERANCE)
 

@@ -19,6 +19,8 @@ from tests.report.hand_made import Choosy, fitted, make_constant, unlimited, wit
 from tests.report.test_html import NASTY
 from tests.report.test_selection import fitted as fitted_to_chosen
 
+pytestmark = pytest.mark.slow  # a browser for each
+
 LONG = [f"{'a_rather_long_column_name_' * 2}=category_{i:02d}"[-60:] for i in range(60)]
 INTERVALS = ("coef_interval_", "intercept_interval_", "rmse_interval_")
 MODELS = {
@@ -125,7 +127,7 @@ def measure(chromium, folder: Path, source: str, *options: str) -> dict:
     return json.loads(html.unescape(rest.partition("</pre>")[0]))
 
 
-@pytest.mark.parametrize("width", [pytest.param(1280, marks=pytest.mark.slow), 500])
+@pytest.mark.parametrize("width", [1280, 500])
 @pytest.mark.parametrize("name", MODELS)
 def test_the_page_fits_the_screen_and_asks_for_nothing(chromium, tmp_path, proxy, name, width):
     model = MODELS[name]()

@@ -14,6 +14,8 @@ from tests.report.test_html import NASTY
 
 __all__ = ["proxy"]
 
+pytestmark = pytest.mark.slow  # a browser for each
+
 LONG = "a_rather_long_column_name_" * 5
 
 
@@ -43,7 +45,7 @@ def calibration():
     return calibration_findings(fitted, Scored(LONG, NASTY[0], LONG))
 
 
-@pytest.mark.parametrize("width", [pytest.param(1280, marks=pytest.mark.slow), 500])
+@pytest.mark.parametrize("width", [1280, 500])
 @pytest.mark.parametrize("make", [distribution, quantiles, curve, calibration])
 def test_the_page_fits_the_screen_and_asks_for_nothing(chromium, tmp_path, proxy, make, width):
     source = render_findings(make(), table=LONG)
