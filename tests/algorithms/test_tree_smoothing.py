@@ -8,6 +8,8 @@ from scipy.optimize import linprog
 
 from nolook.algorithms.tree_smoothing import smooth
 
+pytestmark = pytest.mark.slow
+
 RECORDS = 5000
 LEVELS = [0, 1, 2, 3, 6, 8, 10]
 SHAPES = ["poisson", "uniform", "two humps", "few values", "one step", "at the end", "nothing"]

@@ -38,6 +38,8 @@ from tests.federated.roles import (
     sums_at,
 )
 
+pytestmark = pytest.mark.slow
+
 SECRET = bytes(range(32))
 PLACES = np.array([100, 500, 1023], dtype=np.uint64)
 

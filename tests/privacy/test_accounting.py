@@ -255,6 +255,7 @@ def one_step_delta(multiplier, probability, epsilon):
         return max(removed, added)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("multiplier", [0.7, 1.5, 4.0])
 @pytest.mark.parametrize("probability", [0.01, 0.125, 1.0])
 @pytest.mark.parametrize("epsilon", [0.05, 0.5])

@@ -127,6 +127,7 @@ def test_a_quick_audit_of_a_mechanism_finds_what_is_promised_kept(name):
         assert found.power > SHOWN
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", marked(ESTIMATORS))
 def test_a_quick_audit_of_an_estimator_finds_what_is_promised_kept(name):
     assert audit(CASES[name], SeededSource(1), QUICK_FITS).verdict == "kept"

@@ -16,6 +16,8 @@ from nolook.privacy.noise import (
 )
 from tests.privacy.exact_distributions import gaussian_tail, geometric_tail, laplace_tail, p_value
 
+pytestmark = pytest.mark.slow
+
 # Seeds are fixed, so these tests give the same answer every time.
 RIGHT = 1e-3
 WRONG = 1e-9

@@ -15,6 +15,8 @@ from nolook.privacy.noise import SeededSource
 from tests.privacy import planted_noise, planted_selection, planted_tukey
 from tests.privacy.planted import check_that_the_audit_catches, rows_that_differ
 
+pytestmark = pytest.mark.slow
+
 FAULTS = (*planted_noise.FAULTS, *planted_tukey.FAULTS, *planted_selection.FAULTS)
 RELEASES = list({fault.release: None for fault in FAULTS})
 # Half of the time of all.

@@ -112,6 +112,7 @@ def test_canonical_lipschitz_has_the_exact_law():
         assert fit(counts, canonical_law(scores, k, factor * epsilon)) < WRONG
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("scores", "k", "epsilon"), LAWS[1:])
 def test_canonical_lipschitz_has_the_exact_law_elsewhere(scores, k, epsilon):
     counts = draws(canonical_lipschitz, scores, k, epsilon, 10_000, 2)
