@@ -25,6 +25,7 @@ __all__ = [
     "SELECTORS",
     "Entry",
     "Option",
+    "called",
     "check_method",
     "entry_of",
     "method_parameters",
@@ -253,6 +254,11 @@ def name_of(estimator: object) -> str | None:
     }
     classes = ((kind.__module__, kind.__qualname__) for kind in type(estimator).__mro__)
     return next((known[kind] for kind in classes if kind in known), None)
+
+
+def called(estimator: object) -> str:
+    """Return what an estimator is called, by users or else by Python."""
+    return name_of(estimator) or type(estimator).__name__
 
 
 def entry_of(estimator: object) -> Entry | None:

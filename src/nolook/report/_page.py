@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from nolook._version import __version__
 from nolook.estimators._selector import chosen_columns
-from nolook.estimators.catalogue import entry_of, name_of, own_parameters
+from nolook.estimators.catalogue import called, entry_of, own_parameters
 from nolook.privacy.guarantee import GaussianEvent
 from nolook.report._markup import count, meter, named, row, section, table_of
 from nolook.report.summary import certainty_in_words, number, spending
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "banner",
-    "called",
     "figures",
     "guarantee_section",
     "how_it_was_made",
@@ -214,11 +213,6 @@ def _selection_settings(selector: PrivateSelector | None) -> list[tuple[str, str
         ("Selector", called(selector)),
         *parameters_of(selector, "Parameters of the selector"),
     ]
-
-
-def called(estimator: PrivateEstimator) -> str:
-    """Return what a method or selector is called, by users or else by Python."""
-    return name_of(estimator) or type(estimator).__name__
 
 
 def words_of(estimator: PrivateEstimator) -> str:

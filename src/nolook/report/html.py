@@ -9,11 +9,11 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nolook.estimators.catalogue import called
 from nolook.estimators.pipeline import regression_of
 from nolook.report._markup import count, named, row, section, table_of
 from nolook.report._page import (
     banner,
-    called,
     figures,
     guarantee_section,
     how_it_was_made,

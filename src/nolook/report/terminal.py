@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from nolook.estimators._selector import chosen_columns
-from nolook.estimators.catalogue import name_of
+from nolook.estimators.catalogue import called
 from nolook.estimators.pipeline import regression_of
 from nolook.report._console import empty_table, say, say_files, say_guarantee, spent
 from nolook.report.files import one_line
@@ -39,7 +39,7 @@ def print_model(
     selection = origin.selector
     if selection is not None:
         _say_chosen(console, selection, part.scaling_.names[-1])
-    say(console, f"method: {name_of(part) or type(part).__name__}")
+    say(console, f"method: {called(part)}")
     failure = failure_in_words(part)
     if failure is not None:
         say(console, failure, style="bold yellow")
@@ -77,7 +77,7 @@ def print_selection(
 
 def _say_chosen(console: Console, selector: PrivateSelector, label: str) -> None:
     chosen, ordered = chosen_columns(selector)
-    how = name_of(selector) or type(selector).__name__
+    how = called(selector)
     many = f"{len(chosen)} of {selector.n_features_in_} columns"
     order = "in this order" if ordered else "in the table's order"
     say(console, f"{one_line(label)}: {many}, chosen by {how}, {order}", style="bold")
