@@ -61,25 +61,13 @@ _LARGEST_MULTIPLIER = 2.0**40
 def noise_multiplier(budget: Budget, steps: int) -> float:
     """Return the smallest noise multiplier, to a thousandth, that keeps a budget beside the scales.
 
-    Parameters
-    ----------
-    budget : Budget
-    steps : int
-
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    ParameterError
-        If the budget is too small for any noise.
+    Raises ParameterError if the budget is too small for any noise.
     """
 
     def kept(multiplier: float) -> bool:
         return total_delta(_events(budget, steps, multiplier), budget.epsilon) <= budget.delta
 
-    # Near the amplified noise of a Gaussian release, from where the ends of the search are found.
+    # Start near the amplified noise of a Gaussian release.
     high = math.sqrt(steps / (1.0 - SCALES_SHARE)) / SAMPLE_EVERY / gaussian_mu(budget)
     high = max(high, 1e-3)
     ratio = 1.05
@@ -109,8 +97,8 @@ def _scales(budget: Budget) -> ScaleSearch:
 class DPSGD:
     """Noisy gradients of random samples.
 
-    Guarantee: (epsilon, delta)-private when a record is added or removed. No table raises. The
-    rows are kept in memory, two bytes a feature and eight a label.
+    Guarantee: (epsilon, delta)-private when a row is added or removed. No table raises. Keeps the
+    rows in memory, two bytes a feature and eight a target.
 
     Parameters
     ----------
@@ -124,7 +112,7 @@ class DPSGD:
 
     @property
     def steps(self) -> int:
-        """How many passes and gradients `run` tells of."""
+        """How many passes and gradients `run` reports."""
         return _scales(self.budget).steps + 1 + self.gradients
 
     def events(self) -> tuple[Event, ...]:
@@ -138,20 +126,7 @@ class DPSGD:
     def run(
         self, table: Table, source: ByteSource, step: Step
     ) -> tuple[NDArray[np.float64], Scaling]:
-        """Fit a table with a target.
-
-        Parameters
-        ----------
-        table : Table
-        source : ByteSource
-        step : callable
-
-        Returns
-        -------
-        theta : ndarray of shape (d,)
-            In standardised units, the constant first.
-        scaling : Scaling
-        """
+        """Fit a table with a target: a standardised model, the constant first, and its scaling."""
         scaling, rows = _scales(self.budget).run(table, source, step)
         size = table.n_columns
         # A typical row (1, u) has norm sqrt(d), and a typical residual is below one scale.
@@ -189,8 +164,8 @@ def _read(table: Table, scaling: Scaling, size: int, radius: int) -> ClippedGrad
         rows = bounded_rows(
             batch[:-1], center[:-1], scale[:-1], LIMIT, _largest_square(size), _UNIT
         )
-        labels = bounded_labels(batch[-1], float(center[-1]), float(scale[-1]), LIMIT)
-        kept.update(rows, labels)
+        targets = bounded_labels(batch[-1], float(center[-1]), float(scale[-1]), LIMIT)
+        kept.update(rows, targets)
     return kept
 
 
