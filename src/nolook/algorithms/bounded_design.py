@@ -85,22 +85,12 @@ class BoundedDesign:
 
 @dataclass(frozen=True, slots=True)
 class PublicDesign:
-    """A design of public scales and a public norm. Releases nothing.
+    """A design of public scales and a public norm. Releases nothing."""
 
-    Parameters
-    ----------
-    scale_x, scale_y : float
-        Scale of every feature, and of the target.
-    norm : float
-        B_x, at least 1.
-    unit : int
-        Grid of the rows, a power of two up to UNIT.
-    """
-
-    scale_x: float
-    scale_y: float
-    norm: float
-    unit: int
+    scale_x: float  # of every feature
+    scale_y: float  # of the target
+    norm: float  # B_x, at least 1
+    unit: int  # grid of the rows, a power of two up to UNIT
 
     @property
     def steps(self) -> int:

@@ -117,11 +117,7 @@ class DPSGD:
 
     def events(self) -> tuple[Event, ...]:
         """State everything that will be released."""
-        return _events(self.budget, self.gradients, self._multiplier)
-
-    @property
-    def _multiplier(self) -> float:
-        return noise_multiplier(self.budget, self.gradients)
+        return _events(self.budget, self.gradients, noise_multiplier(self.budget, self.gradients))
 
     def run(
         self, table: Table, source: ByteSource, step: Step
@@ -136,7 +132,7 @@ class DPSGD:
         # Sums of a sample are brought to means of all rows with the private number of rows.
         rate = _RATE / size * SAMPLE_EVERY / rows / GRADIENT_UNIT
         sensitivity = gradient_sensitivity(radius)
-        per_step = math.nextafter(1.0 / self._multiplier, 0.0)
+        per_step = math.nextafter(1.0 / noise_multiplier(self.budget, self.gradients), 0.0)
         theta, velocity, total = np.zeros(size), np.zeros(size), np.zeros(size)
         last = max(1, round(_AVERAGED * self.gradients))
         for number in range(1, self.gradients + 1):

@@ -19,7 +19,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +28,7 @@ from nolook.algorithms.grids import Grid
 from nolook.algorithms.tree_smoothing import Smoothing, smoothed_counts
 from nolook.privacy.accounting import gaussian_mu
 from nolook.privacy.budgets import split, too_small, with_room
-from nolook.privacy.guarantee import Budget, Event, GaussianEvent, PureEvent
+from nolook.privacy.guarantee import Budget, Event, GaussianEvent, PureEvent, Relation
 from nolook.privacy.mechanisms.binary_tree import (
     gaussian_node_variance,
     laplace_node_variance,
@@ -42,9 +41,6 @@ from nolook.privacy.release import Step
 from nolook.statistics import fold
 from nolook.statistics.cell_counts import CellCounts
 from nolook.tables import Table
-
-if TYPE_CHECKING:
-    from nolook.privacy.guarantee import Relation
 
 __all__ = ["SMALLEST_SHARE", "EcdfPlan", "EcdfRelease", "ecdf_plan", "release_ecdf"]
 

@@ -19,7 +19,6 @@ name here      in the paper
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +28,7 @@ from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.ecdf import EcdfPlan, ecdf_plan, release_ecdf
 from nolook.algorithms.grids import LinearGrid
 from nolook.privacy.budgets import split, too_small, with_room
-from nolook.privacy.guarantee import Budget, Event, PureEvent
+from nolook.privacy.guarantee import Budget, Event, PureEvent, Relation
 from nolook.privacy.mechanisms.binary_tree import laplace_node_variance
 from nolook.privacy.mechanisms.laplace import laplace_release
 from nolook.privacy.noise import ByteSource
@@ -43,9 +42,6 @@ from nolook.statistics.group_sums import (
     excess_sensitivities,
 )
 from nolook.tables.scored import ScoredRows, ScoredTable
-
-if TYPE_CHECKING:
-    from nolook.privacy.guarantee import Relation
 
 __all__ = ["HosmerLemeshowPlan", "hosmer_lemeshow_plan", "release_groups", "split_of_groups"]
 

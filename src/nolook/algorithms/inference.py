@@ -96,9 +96,10 @@ def linear_model(moments: NoisyMoments) -> LinearModel:
         released[-2], interval[-2] = 0.0, (-1.0, 1.0)
     scaling = moments.scaling
     scale = scaling.scale[-1]
-    units = np.concatenate([[scale], _finite(scale / scaling.scale[:-1])])
-    coefficients = _finite(units * released[:-2])
-    coefficient_intervals = _finite(units[:, None] * interval[:-2])
+    # Beyond the range of doubles: the largest of them.
+    units = np.concatenate([[scale], np.nan_to_num(scale / scaling.scale[:-1])])
+    coefficients = np.nan_to_num(units * released[:-2])
+    coefficient_intervals = np.nan_to_num(units[:, None] * interval[:-2])
     return LinearModel(
         coef=coefficients[1:],
         intercept=float(coefficients[0] + scaling.center[-1]),
@@ -188,8 +189,3 @@ def _total(matrix: Matrix) -> float:
     """Sum of squares of the target around its mean, kept above zero."""
     rows = max(float(matrix[0, 0]), 1.0)
     return max(float(matrix[-1, -1] - matrix[0, -1] ** 2 / rows), 1e-6 * rows)
-
-
-def _finite(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Replace what exceeds the range of doubles by the largest of them."""
-    return np.nan_to_num(values, nan=0.0)

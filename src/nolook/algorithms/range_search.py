@@ -11,22 +11,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nolook.algorithms.scaling import occupied_range, trimmed_range
 from nolook.kernels.histogram import linear_counts, magnitude_counts
-from nolook.privacy.guarantee import PureEvent
+from nolook.privacy.guarantee import PureEvent, Relation
 from nolook.privacy.mechanisms.laplace import laplace_release
 from nolook.privacy.noise import ByteSource
 from nolook.statistics import fold
 from nolook.statistics.cell_counts import cell_counts_sensitivity
 from nolook.statistics.histograms import Histograms
-
-if TYPE_CHECKING:
-    from nolook.privacy.guarantee import Relation
 
 __all__ = ["find_range", "range_events"]
 

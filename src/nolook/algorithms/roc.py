@@ -15,7 +15,6 @@ name here       in the paper
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,16 +25,13 @@ from nolook.algorithms.grids import LinearGrid, LogGrid
 from nolook.algorithms.range_search import find_range, range_events
 from nolook.algorithms.tree_smoothing import Smoothing, smoothed_counts
 from nolook.privacy.budgets import split, too_small
-from nolook.privacy.guarantee import PureEvent
+from nolook.privacy.guarantee import PureEvent, Relation
 from nolook.privacy.mechanisms.binary_tree import laplace_node_variance, tree_laplace
 from nolook.privacy.mechanisms.laplace import laplace_release
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import Step
 from nolook.statistics.cell_counts import CellCounts, cell_counts_sensitivity
 from nolook.tables.scored import ScoredRows, ScoredTable
-
-if TYPE_CHECKING:
-    from nolook.privacy.guarantee import Relation
 
 __all__ = ["RocPlan", "RocRelease", "class_rows", "release_roc", "roc_plan", "search_grid"]
 

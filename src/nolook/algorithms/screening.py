@@ -14,7 +14,6 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nolook.algorithms.scaling import Scaling
 from nolook.algorithms.selection_plan import Selected, Selection
 from nolook.errors import ParameterError
 from nolook.privacy.mechanisms.top_k import canonical_lipschitz, peeling
@@ -32,7 +31,6 @@ __all__ = [
     "Screening",
     "TopK",
     "covariance_scores",
-    "private_ranges",
     "public_ranges",
     "rank_scores",
     "screen",
@@ -106,7 +104,9 @@ class Screening(Selection):
         """Score the features."""
         ranges = None
         if self.plan.scales is not None:
-            ranges = private_ranges(self.plan.scales.run(table, source, step)[0])
+            scaling, _ = self.plan.scales.run(table, source, step)
+            width = _RANGE * scaling.scale
+            ranges = scaling.center - width, scaling.center + width
         elif self.ranges is not None:
             ranges = public_ranges(self.ranges, table.n_columns)
         step("features")
@@ -135,12 +135,6 @@ def covariance_scores(table: Table, low: Vector, high: Vector) -> Scores:
     """
     products = fold(CentredProducts(low, high), table.batches())
     return Scores(products.value, PRODUCTS_SENSITIVITY)
-
-
-def private_ranges(scaling: Scaling) -> tuple[Vector, Vector]:
-    """Return the ranges for :func:`covariance_scores` from a private scaling."""
-    width = _RANGE * scaling.scale
-    return scaling.center - width, scaling.center + width
 
 
 def public_ranges(ranges: tuple[ArrayLike, ArrayLike], columns: int) -> tuple[Vector, Vector]:

@@ -65,8 +65,8 @@ class Design:
     def fill(self, batch: Any, out: NDArray[np.float64]) -> NDArray[np.bool_] | None:  # noqa: ANN401
         """Write a record batch's numbers into `out`, shape (columns, rows); every one is finite.
 
-        0 stands where a value is missing. Returns which rows lack nothing they need; None if none
-        does.
+        0 stands where a value is missing. Returns which rows lack nothing they need, or None if all
+        of them do.
         """
         row = 0
         with np.errstate(all="ignore"):
@@ -112,11 +112,7 @@ def plan(
     categories: Mapping[str, tuple[str, ...]],
     missing: str,
 ) -> Design:
-    """Fix the design from declared columns and the parameters of :func:`nolook.read_table`.
-
-    Raises ParameterError if the parameters contradict each other, TableError if they do not fit the
-    declared columns.
-    """
+    """Fix the design from declared columns and the parameters of :func:`nolook.read_table`."""
     schema = _Schema(source)
     policy = cast("Missing", check_choice("missing", missing, ("error", "drop-row", "zero")))
     if target is not None:
@@ -152,11 +148,7 @@ def plan(
 
 
 def check_categories(categories: object) -> dict[str, tuple[str, ...]]:
-    """Return declared categories with every level as text: 3 as "3", True as "true".
-
-    Raises ParameterError if they are no mapping, or a column has no level, a level twice or one
-    that is no text, integer or boolean.
-    """
+    """Return declared categories with every level as text: 3 as "3", True as "true"."""
     if categories is None:
         return {}
     if not isinstance(categories, Mapping):

@@ -83,7 +83,7 @@ def from_array(array: NDArray[Any], name: str) -> MemorySource:
     dtype = _native(array.dtype, name)
     rows, kind, declared = _Rows(array, dtype), pa.from_numpy_dtype(dtype), str(array.dtype)
     columns = [
-        (Column(f"x{i}", kind, declared, nullable=False), rows.column(i))
+        (Column(f"x{i}", kind, declared, nullable=False), partial(rows.column, i))
         for i in range(array.shape[1])
     ]
     return MemorySource(_NAME, columns, array.shape[0], [rows.finite])
@@ -143,9 +143,7 @@ def _native(dtype: np.dtype[Any], name: str) -> np.dtype[Any]:
         raise TableError(
             f"{name} has dtype {dtype_name(dtype)}: {reason}; expected floats, ints or booleans"
         )
-    if dtype.itemsize > 8:
-        return np.dtype(np.float64)
-    return dtype.newbyteorder("=")
+    return np.dtype(np.float64) if dtype.itemsize > 8 else dtype.newbyteorder("=")
 
 
 def _cast(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
@@ -190,19 +188,15 @@ class _Rows:
         answers = [bool(np.isfinite(part).all()) for part in parts]
         return all(answers)
 
-    def column(self, place: int) -> Slicer:
-        """Return the slicer of a column."""
-
-        def sliced(start: int, stop: int) -> Any:  # noqa: ANN401
-            if (stop - start) * self._array.shape[1] > _MOST_HELD:
-                return pa.array(_cast(self._array[start:stop, place], self._dtype), self._kind)
-            asked, block = self._held
-            if asked != (start, stop):
-                block = np.ascontiguousarray(_cast(self._array[start:stop].T, self._dtype))
-                self._held = ((start, stop), block)
-            return pa.array(block[place], self._kind)
-
-        return sliced
+    def column(self, place: int, start: int, stop: int) -> Any:  # noqa: ANN401
+        """Return some rows of a column."""
+        if (stop - start) * self._array.shape[1] > _MOST_HELD:
+            return pa.array(_cast(self._array[start:stop, place], self._dtype), self._kind)
+        asked, block = self._held
+        if asked != (start, stop):
+            block = np.ascontiguousarray(_cast(self._array[start:stop].T, self._dtype))
+            self._held = ((start, stop), block)
+        return pa.array(block[place], self._kind)
 
 
 def _from_arrow(table: Any) -> MemorySource:  # noqa: ANN401 -- pyarrow has no types
@@ -247,14 +241,14 @@ def _series_column(series: Any, name: str) -> tuple[Column, Slicer]:  # noqa: AN
         kind = pa.large_string()
         return Column(name, kind, declared), lambda start, stop: _texts(series.iloc[start:stop])
 
-    def converted(start: int, stop: int) -> Any:  # noqa: ANN401
-        return _whole(pa.array(series.iloc[start:stop]))
-
     # Other types convert themselves, if they can; an empty part tells what that gives.
     kind = None
     with suppress(Exception):
         kind = pa.array(series.iloc[:0]).type
-    return Column(name, kind, declared), converted
+    return (
+        Column(name, kind, declared),
+        lambda start, stop: _whole(pa.array(series.iloc[start:stop])),
+    )
 
 
 def _texts(cells: Any) -> Any:  # noqa: ANN401

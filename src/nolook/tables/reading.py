@@ -68,10 +68,6 @@ def read_table(
         Whether a line break in quotes is part of its cell, in a CSV file. By default every line is
         a row, so that a quote that is never closed spoils no other row; with True it does.
 
-    Returns
-    -------
-    Table
-
     Raises
     ------
     ParameterError
@@ -141,7 +137,13 @@ def table_from_values(values: object) -> Table:
 
 def _open(source: object, levels: Mapping[str, object], *, multiline: bool) -> Source:
     if isinstance(source, str | os.PathLike):
-        return _open_file(source, levels, multiline=multiline)
+        extension = Path(source).suffix.lower()
+        if extension == _CSV:
+            return CsvFile(source, levels, multiline=multiline)
+        if extension not in _FORMATS:
+            expected = ", ".join([*_FORMATS, _CSV])
+            raise TableError(f"{str(source)!r} has no known extension; expected one of {expected}")
+        return _FORMATS[extension](source)
     found: Source | None = from_frame(source)
     if found is None and isinstance(source, np.ndarray):
         found = from_array(source, "source")
@@ -151,18 +153,6 @@ def _open(source: object, levels: Mapping[str, object], *, multiline: bool) -> S
             "Arrow stream or a two-dimensional NumPy array"
         )
     return found
-
-
-def _open_file(
-    path: str | os.PathLike[str], levels: Mapping[str, object], *, multiline: bool
-) -> Source:
-    extension = Path(path).suffix.lower()
-    if extension == _CSV:
-        return CsvFile(path, levels, multiline=multiline)
-    if extension not in _FORMATS:
-        expected = ", ".join([*_FORMATS, _CSV])
-        raise TableError(f"{str(path)!r} has no known extension; expected one of {expected}")
-    return _FORMATS[extension](path)
 
 
 def _features(X: object) -> MemorySource:

@@ -27,7 +27,6 @@ Slicer: TypeAlias = Callable[[int, int], Any]
 _NUMBERS = 1 << 18
 _LEAST_ROWS, _MOST_ROWS = 512, 32_768
 
-
 # Texts as bytes, which need not be UTF-8.
 _STORED = {
     pa.string(): pa.binary(),
@@ -98,9 +97,12 @@ class MemorySource:
         pairs = zip(self.columns, self.slicers, strict=True)
         wanted = {column.name: slicer for column, slicer in pairs}
         rows = min(max(_NUMBERS // len(names), _LEAST_ROWS), _MOST_ROWS)
+        refused = f"of {self.name} cannot be read as its declared type"
         for start in range(0, self.rows, rows):
             stop = min(start + rows, self.rows)
-            arrays = [attempt(self._unreadable(name), wanted[name], start, stop) for name in names]
+            arrays = [
+                attempt(f"column {name!r} {refused}", wanted[name], start, stop) for name in names
+            ]
             yield pa.RecordBatch.from_arrays(arrays, names=list(names))
 
     def surely_finite(self, names: Sequence[str]) -> bool:
@@ -109,9 +111,6 @@ class MemorySource:
             return False
         answers = [finite() for finite in self.finite]  # all: time must not tell where
         return all(answers)
-
-    def _unreadable(self, name: str) -> str:
-        return f"column {name!r} of {self.name} cannot be read as its declared type"
 
 
 def sound(array: Any) -> Any:  # noqa: ANN401

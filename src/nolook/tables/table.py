@@ -28,7 +28,8 @@ class Table:
     """Rows of finite numbers, read in as many passes as wanted, in bounded memory.
 
     Made by :func:`nolook.read_table`. What a row gives depends on that row alone, and neither the
-    number of rows nor any other statistic is shown.
+    number of rows nor any other statistic is shown. Reading raises TableError if the file is
+    damaged or was changed since it was opened.
 
     Attributes
     ----------
@@ -72,11 +73,6 @@ class Table:
         ------
         ndarray of shape (n_columns, rows)
             C-contiguous, at most 65,536 rows, the target last if there is one.
-
-        Raises
-        ------
-        TableError
-            If the file is damaged or was changed since it was opened.
         """
         for numbers, _ in self._read(drop=True):
             yield numbers
@@ -89,8 +85,7 @@ class Table:
         numbers : ndarray of shape (n_columns, rows)
             As from :meth:`batches`, with 0 where a value is missing.
         complete : ndarray of bool of shape (rows,)
-            False where a row lacks a value it needs; under ``missing="zero"`` it needs only its
-            target.
+            False where a row lacks a value it needs; under ``missing="zero"``, only its target.
         """
         yield from self._read(drop=False)
 
@@ -98,14 +93,9 @@ class Table:
         """Refuse a table that cannot be read, or has missing values if its policy is "error".
 
         One pass over the table, and none if it is an array in memory. With the policy "error",
-        whether it raises is one bit about the data that no noise protects, and all it reveals; the
+        whether it raises TableError is one bit about the data that no noise protects, and all it
+        reveals: the message says neither where nor how many values are missing or infinite. The
         other policies reveal nothing but that the file is damaged.
-
-        Raises
-        ------
-        TableError
-            If the file is damaged, or any value in use is missing or infinite; the message says
-            neither where nor how many.
         """
         names = self._design.source_names
         if isinstance(self._source, MemorySource) and self._source.surely_finite(names):
@@ -133,11 +123,8 @@ class Table:
     def select(self, keep: NDArray[np.bool_]) -> Table:
         """Return the same rows with some of the features, and the target.
 
-        Parameters
-        ----------
-        keep : ndarray of bool, shape (len(feature_names),)
-            Which features; public, or the outcome of a private release. Missing values are still
-            judged by all columns.
+        `keep` marks the features: public, or the outcome of a private release. Missing values are
+        still judged by all columns.
         """
         names = zip(self.feature_names, keep, strict=True)
         places = np.flatnonzero(keep)

@@ -98,10 +98,8 @@ class _Rows:
 
     A block without quotes is cut at commas and line ends all at once, one with quotes a row at a
     time. Both find the same cells in lines that have no quotes, so what a row gives does not depend
-    on its neighbours.
-
-    Cells are arrays of type string whose bytes need not be UTF-8: only byte-wise functions may
-    touch them.
+    on its neighbours. Cells are arrays of type string whose bytes need not be UTF-8: only byte-wise
+    functions may touch them.
     """
 
     def __init__(self, stream: BinaryIO, *, multiline: bool) -> None:
