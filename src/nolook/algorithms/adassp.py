@@ -40,7 +40,7 @@ from nolook.tables import Table
 
 __all__ = ["AdaSSP"]
 
-#: Targets are clipped to so many scales where the scaling is private, to one otherwise.
+#: Targets are clipped to this many scales where the scaling is private, to one otherwise.
 Y_BOUND = 3
 
 _RELEASES = 3

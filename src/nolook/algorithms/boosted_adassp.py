@@ -67,7 +67,7 @@ class BoostedAdaSSP:
 
     #: B_y, in scales of the target.
     residual: ClassVar[int] = 2
-    #: The model is the mean over this share of the rounds, the last ones.
+    #: The model is the mean over the last rounds, this share of them.
     averaged: ClassVar[float] = 0.25
     #: Share of mu^2 for all but the design.
     share: ClassVar[float] = SHARES["mechanism"]

@@ -44,9 +44,9 @@ SHARES = {"scales": 0.35, "norms": 0.04, "mechanism": 0.61}
 
 # Rows at a time: small parts take little memory beside the rows that are kept.
 _PART_ROWS = 4096
-# The noisy eigenvalue is lowered by so many of its standard deviations: too low in 97.5 of 100.
+# The noisy eigenvalue is lowered by this many of its standard deviations, too low in 97.5 %.
 _CAUTION = 1.96
-# Z'Z plus noise plus ridge is kept above so many sigma sqrt(d) B_x^2 in every direction.
+# Z'Z plus noise plus ridge is kept above this many sigma sqrt(d) B_x^2 in every direction.
 _FLOOR = 0.5
 
 Vector = NDArray[np.float64]

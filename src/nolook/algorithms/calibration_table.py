@@ -16,8 +16,8 @@ from nolook.algorithms._simulation import simulation_generator
 __all__ = ["CalibrationTable"]
 
 _REPEATS = 9999
-# A squared difference is divided by no less than this share of its noise's variance. A larger
-# share is steadier, and gives up more of what small groups say.
+# A squared difference is divided by at least this share of its noise's variance. A larger share
+# is steadier, and loses more of what small groups say.
 _FLOOR = 0.25
 
 Vector = NDArray[np.float64]

@@ -37,7 +37,7 @@ class PrivateDistribution:
 
     @cached_property
     def _rising(self) -> Vector:
-        # Counts that were not smoothed fall in places; a quantile needs some order.
+        # Counts that were not smoothed fall in places; quantiles need them sorted.
         return np.maximum.accumulate(self._shares.clip(0.0, 1.0))
 
     def cdf(self, t: ArrayLike) -> Vector:
@@ -111,7 +111,7 @@ class PrivateDistribution:
         inside = np.diff(np.append(0.0, shares))
         with np.errstate(over="ignore", invalid="ignore"):
             mean = float(np.sum(self.points * inside))
-            # A mean is the last point kept less the steps, each times the share up to it.
+            # A mean is the last point kept minus the steps, each times the share up to it.
             steps = np.append(np.diff(self.points), 0.0)
             weights = np.where(trimmed, -steps / kept, 0.0)
             variance = self.node_variance * self._nodes(weights)

@@ -52,7 +52,7 @@ SAMPLE_EVERY = 8
 _UNIT = 2**12  # of the rows' grid: five scales fit 16 bits
 _RATE = 8.0  # learning rate times the number of columns: momentum keeps it stable
 _MOMENTUM = 0.9
-_AVERAGED = 0.5  # the model is the mean over this share of the steps, the last ones
+_AVERAGED = 0.5  # the model is the mean over the last steps, this share of them
 _PRECISION = 1e-3  # relative, of the noise multiplier
 _LARGEST_MULTIPLIER = 2.0**40
 
@@ -129,7 +129,7 @@ class DPSGD:
         radius = gradient_radius(math.sqrt(size))
         step("rows")
         kept = _read(table, scaling, size, radius)
-        # Sums of a sample are brought to means of all rows with the private number of rows.
+        # The private number of rows turns sums over a sample into means over all rows.
         rate = _RATE / size * SAMPLE_EVERY / rows / GRADIENT_UNIT
         sensitivity = gradient_sensitivity(radius)
         per_step = math.nextafter(1.0 / noise_multiplier(self.budget, self.gradients), 0.0)

@@ -86,8 +86,8 @@ def linear_model(moments: NoisyMoments) -> LinearModel:
     margin[-2:] = np.maximum(margin[-2:], _fit_margin(matrix, moments.sigma, theta))
     point = np.concatenate([origin @ refined, _fit(matrix, theta)]) - bias
     # The coefficients are those of the ridge; their intervals, around a less biased estimate, are
-    # widened where they would leave them out. The measures of fit are freed of the optimism of a
-    # fit to the noise, which the simulation shows.
+    # widened where they would exclude them. The measures of fit lose the optimism of a fit to the
+    # noise, which the simulation shows.
     released = np.concatenate([origin @ theta, point[-2:]])
     interval = np.stack(
         [np.minimum(point - margin, released), np.maximum(point + margin, released)], axis=1
@@ -96,7 +96,7 @@ def linear_model(moments: NoisyMoments) -> LinearModel:
         released[-2], interval[-2] = 0.0, (-1.0, 1.0)
     scaling = moments.scaling
     scale = scaling.scale[-1]
-    # Beyond the range of doubles: the largest of them.
+    # What exceeds the range of doubles becomes the largest of them.
     units = np.concatenate([[scale], np.nan_to_num(scale / scaling.scale[:-1])])
     coefficients = np.nan_to_num(units * released[:-2])
     coefficient_intervals = np.nan_to_num(units[:, None] * interval[:-2])
@@ -135,7 +135,7 @@ def _simulate(matrix: Matrix, sigma: float, ridge: float, origin: Matrix) -> tup
         theta, refined = _solve(again, ridge)
         error[:-2] = origin @ refined - truth
         error[-2:] = _fit(again, theta) - _fit(matrix, theta)
-    # Student's t: the spread and the bias are themselves estimated from so many draws.
+    # Student's t: the spread and the bias are themselves estimated, from these draws.
     quantile = stdtrit(len(errors) - 1, (1 + LEVEL) / 2) * np.sqrt(1 + 1 / len(errors))
     return errors.mean(axis=0), quantile * errors.std(axis=0, ddof=1)
 

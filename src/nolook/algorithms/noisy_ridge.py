@@ -18,8 +18,8 @@ __all__ = ["choose_ridge", "nearest_moments", "ridge_path"]
 Matrix = NDArray[np.float64]
 
 _MOST_REPEATS = 30
-# In units of the noise's standard deviation. Below 1.5, a run in some hundreds goes astray on
-# small tables; nothing is lost on large ones, where the noise is small beside the eigenvalues.
+# In units of the noise's standard deviation. Below 1.5, one run in some hundreds goes astray
+# on small tables; large ones, where the noise is small beside the eigenvalues, lose nothing.
 _RIDGES = np.geomspace(1.5, 30.0, 12)
 
 

@@ -27,7 +27,7 @@ from nolook.statistics.histograms import Histograms
 __all__ = ["find_range", "range_events"]
 
 _BINS = 48
-# So many Laplace scales for a standard deviation, and all empty bins together pass the
+# With this many Laplace scales for a standard deviation, all empty bins together pass the
 # thresholds for an occupied bin no more often than with normal noise.
 _TAIL = 2.85
 # A Laplace number's standard deviation, which is what matters in a sum of many.

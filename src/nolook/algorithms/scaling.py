@@ -48,7 +48,7 @@ LIMIT = 5.0
 _BINS = 48
 _TAIL = 0.005  # share of the rows left outside the range at either end, if the noise allows it
 _FALSE_ALARM = 1e-4  # probability that noise makes any empty bin of any column look occupied
-_NEIGHBOUR = 3.0  # sigmas that make a bin beside an occupied one occupied: few candidates
+_NEIGHBOUR = 3.0  # sigmas above which a bin beside an occupied one is occupied: few candidates
 _VISIBLE = 2.0  # sigmas below which a bin does not count for centre and scale
 
 Counts = NDArray[np.float64]
@@ -64,7 +64,7 @@ class Scaling:
     scale: Vector  # positive, finite, below 2**1002
     #: Whether values stood out from the noise; if not, centre and scale are guesses.
     visible: NDArray[np.bool_]
-    limit: float = LIMIT  # in scales on either side, beyond which columns are clipped; may be inf
+    limit: float = LIMIT  # columns are clipped this many scales from the centre; may be inf
     median: Vector | None = None  # middle of the bin that holds the median, where it is known
 
     @classmethod
@@ -83,7 +83,7 @@ class Scaling:
         center, scale = self.center, self.scale
         with np.errstate(over="ignore", invalid="ignore"):
             coef = np.nan_to_num(theta[1:] * (scale[-1] / scale[:-1]), nan=0.0)
-            # A centre is some thousand scales from zero at most.
+            # A centre is at most some thousand scales from zero.
             at_origin = theta[0] - theta[1:] @ (center[:-1] / scale[:-1])
             intercept = np.nan_to_num(center[-1] + scale[-1] * at_origin, nan=0.0)
         return coef, float(intercept)

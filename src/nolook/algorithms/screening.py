@@ -44,8 +44,8 @@ TOP_K: dict[TopK, Callable[..., NDArray[np.int64]]] = {
 
 SCORES = ("kendall", "covariance")
 
-# Ranges reach so many private scales to either side of the centre: the narrower, the less weight
-# the tails have and the more of a range the middle fills.
+# Ranges reach this many private scales to either side of the centre: the narrower, the less the
+# tails weigh and the more of a range the middle fills.
 _RANGE = 1.0
 
 Vector = NDArray[np.float64]
@@ -82,7 +82,7 @@ class Screening(Selection):
     ranges: tuple[ArrayLike, ArrayLike] | None
 
     def __post_init__(self) -> None:
-        # What is no pair of numbers stays, for `public_ranges` to refuse.
+        # What is no pair of numbers stays as it is, for `public_ranges` to refuse.
         with suppress(TypeError, ValueError, OverflowError):
             low, high = (np.array(end, dtype=np.float64) for end in self.ranges or ())
             object.__setattr__(self, "ranges", (low, high))

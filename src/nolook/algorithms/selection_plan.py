@@ -26,7 +26,7 @@ _SCALES_SHARE = 0.3  # of epsilon, for scales; with all of delta
 # Below, no table could sway a choice, and the noise could leave the range of the exact samplers.
 _SMALLEST_SHARE = 2.0**-40
 
-# The rule for k: a feature whose rank correlation beats the others' by so much ...
+# The rule for k: a feature whose rank correlation exceeds the others' by this much ...
 _LEAD = 0.1
 # ... should lose its draw to any of them with at most this probability.
 _LOSS = 0.1

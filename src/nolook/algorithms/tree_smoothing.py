@@ -25,7 +25,7 @@ from nolook.kernels.tree_projection import tree_projection
 
 __all__ = ["Smoothing", "smooth", "smoothed_counts"]
 
-#: What is the least possible, see :func:`smooth`; None leaves the counts as they are.
+#: What is made as small as possible, see :func:`smooth`; None leaves the counts as they are.
 Smoothing: TypeAlias = Literal["l2", "l1", "isotonic"] | None
 
 

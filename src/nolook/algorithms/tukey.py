@@ -61,7 +61,7 @@ __all__ = [
 BasisName = Literal["private-whitening", "private-scaling"]
 BASES = ("private-whitening", "private-scaling")
 
-#: The block models see columns clipped to so many scales. No noise grows with it.
+#: The block models see columns clipped to this many scales. No noise grows with it.
 LIMIT = 6.0
 #: Share of the mechanism's epsilon for the release of a point; the test has the rest.
 SAMPLE_SHARE = 0.6
@@ -281,5 +281,5 @@ class ModelGrid:
         return point.astype(np.float64) * self.step
 
 
-#: Standardised coefficients need a few thousand units.
+#: Standardised coefficients need no more than a few thousand units.
 MODEL_GRID = ModelGrid(2.0**-20, 2**32)

@@ -227,7 +227,7 @@ def _integer_level(level: str, column: Column) -> str:
 def _check_types(source: Source, used: Collection[str | None]) -> None:
     """Where types decide which columns are used, refuse columns whose type a cell decides."""
     for column in source.columns:
-        # So pandas calls a mixture; declared types have other names.
+        # This is what pandas calls a mixture; declared types have other names.
         if column.declared == "object" and column.name not in used:
             raise TableError(
                 f"column {column.name!r} of {source.name} has type object, which may hold "

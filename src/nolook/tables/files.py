@@ -18,7 +18,7 @@ from nolook.tables.source import Column, attempt, guarded, sound
 __all__ = ["ArrowFile", "File", "ParquetFile"]
 
 # Rows decoded at a time, and bytes read ahead for each column. With buffered reads a row group is
-# never in memory as a whole, so one of any length needs no more than a short one.
+# never in memory as a whole, so a long one needs no more than a short one.
 _ROWS = 32_768
 _BUFFER = 1 << 16
 

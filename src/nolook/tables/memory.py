@@ -48,7 +48,7 @@ def from_frame(source: object) -> MemorySource | None:
         return _from_arrow(source)
     message = f"source of type {type(source).__name__} gives no readable Arrow stream of rows"
     if _is_polars(source, "DataFrame"):
-        # Its stream would end the process where a name holds a null character; this raises.
+        # A null character in a name makes its stream abort the process; this raises.
         return _from_arrow(attempt(message, source.to_arrow))  # type: ignore[attr-defined]
     if hasattr(source, "__arrow_c_stream__"):
         return _from_arrow(attempt(message, pa.table, source))
@@ -131,7 +131,7 @@ def _is_polars(source: object, kind: str) -> bool:
 
 
 def _is_pandas(source: object, kind: str) -> bool:
-    # A pandas object exists only where pandas was imported already.
+    # There are no pandas objects before pandas is imported.
     pandas = sys.modules.get("pandas")
     return pandas is not None and isinstance(source, getattr(pandas, kind))
 
@@ -163,7 +163,7 @@ def _floats(cells: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def _float(cell: Any) -> float:  # noqa: ANN401
-    # To NumPy a length of time is an integer.
+    # NumPy counts timedelta64 among the integers.
     if not issubclass(type(cell), Real | np.bool_) or issubclass(type(cell), np.timedelta64):
         raise TypeError
     try:
@@ -262,7 +262,7 @@ def as_text(cell: object) -> str | None:
         return plain(cell)
     if isinstance(cell, bool | np.bool_):
         return str(cell).lower()
-    # No declared level needs more, and Python refuses to print integers of very many digits.
+    # No declared level is larger, and Python refuses to print integers of very many digits.
     if isinstance(cell, int | np.integer) and -(2**63) <= int(cell) < 2**64:
         return str(cell)
     return None

@@ -117,7 +117,7 @@ class Table:
             "categories": {f.name: list(f.levels) for f in features if f.levels is not None},
             "missing": self._design.missing,
         }
-        # Left out by default: files of before know no such key.
+        # Left out by default: older files know no such key.
         return recipe | {"multiline": True} if self._design.multiline else recipe
 
     def select(self, keep: NDArray[np.bool_]) -> Table:

@@ -28,7 +28,7 @@ from nolook.tables.source import Column
 __all__ = ["CsvFile"]
 
 _BLOCK = 1 << 21
-# The longest line, and the most bytes of the lines of one row with quoted line breaks.
+# The longest line, and the most bytes of one row's lines with quoted line breaks.
 _LONGEST = 1 << 26
 # The longest cell, without the blanks before it.
 _LONGEST_CELL = 1 << 17
@@ -43,7 +43,7 @@ _CLOSED_CELLS = re.compile(rb"(?:,%b)*+" % _CELL)
 
 # What pyarrow reads as a finite number; a test holds the two together.
 _NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-# Common ways to write nothing. Not needed for the answer, but far quicker than one cell at a time.
+# Common ways to write nothing: they change no answer, but are far quicker than cell by cell.
 _NOTHING = pa.array(["", "NA", "N/A", "na", "n/a", "NULL", "null", "None", "-", "?", "."])
 
 
