@@ -139,7 +139,10 @@ class Table:
         return Table(self._source, replace(self._design, keeps_infinite=True))
 
     def may_drop_rows(self) -> bool:
-        """Tell from policy and declared types whether rows may be left out: then n is private."""
+        """Tell from policy and declared types whether rows may be left out.
+
+        The number of those in use is private then.
+        """
         if self._design.missing == "error":
             return False
         needed = {self._design.target}
