@@ -60,7 +60,7 @@ def calibration(  # noqa: PLR0917 -- Typer gives every option by name
     policy = check_missing(missing)
     file = main_output(output, "calibration.json", table=table, report=report, ledger=ledger)
 
-    from nolook.report.findings_file import write_calibration
+    from nolook.formats.findings_file import write_calibration
     from nolook.report.score_findings import Scored, calibration_findings
     from nolook.tables.labelled import labelled_table
 

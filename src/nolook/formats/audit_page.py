@@ -1,4 +1,4 @@
-"""Findings of an audit as a Markdown page and as a table in the terminal."""
+"""Findings of an audit as a Markdown page."""
 
 from __future__ import annotations
 
@@ -8,15 +8,10 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
-from nolook.report._console import empty_table
-
 if TYPE_CHECKING:
-    from rich.console import Console
-
-    from nolook.audit.case import Case
     from nolook.audit.findings import Finding
 
-__all__ = ["audit_page", "print_cases", "print_finding"]
+__all__ = ["audit_page", "cells"]
 
 _LIBRARIES = ("nolook", "numpy", "scipy", "numba", "dp-accounting")
 _COLUMNS = ("release", "relation", "claim", "shown by draws", "exact", "power", "draws", "verdict")
@@ -55,7 +50,7 @@ def audit_page(findings: Sequence[Finding]) -> str:
         _INTRODUCTION,
         _row(_COLUMNS),
         _row(["---"] * len(_COLUMNS)),
-        *(_row(_cells(finding)) for finding in shown),
+        *(_row(cells(finding)) for finding in shown),
         "",
         "## The pairs of tables",
         "",
@@ -70,31 +65,12 @@ def audit_page(findings: Sequence[Finding]) -> str:
     return "\n".join(lines)
 
 
-def print_finding(console: Console, finding: Finding) -> None:
-    """Print one finding on a line."""
-    name, relation, claim, bound, exact, power, draws, verdict = _cells(finding)
-    console.print(
-        f"{name} ({relation}): {claim}; shown {bound}, exact {exact}, power {power}, "
-        f"{draws} draws: {verdict}",
-        highlight=False,
-        markup=False,
-        soft_wrap=True,
-    )
-
-
-def print_cases(console: Console, cases: Sequence[Case]) -> None:
-    """Print the names of all cases, and what they audit."""
-    table = empty_table("Releases", ("name", "audits"))
-    for case in cases:
-        table.add_row(case.name, ", ".join(case.covers))
-    console.print(table)
-
-
 def _row(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _cells(finding: Finding) -> tuple[str, ...]:
+def cells(finding: Finding) -> tuple[str, ...]:
+    """Return what a row of the page says of one finding."""
     case = finding.case
     claim = f"{case.measure} {case.claim:.4g}" + (f", delta {case.delta:g}" if case.delta else "")
     return (

@@ -9,7 +9,7 @@ import pytest
 
 import nolook
 from nolook.report.origin import Origin
-from tests.report.old_files import FILES, FOLDER, facts
+from tests.formats.old_files import FILES, FOLDER, facts
 from tests.report.pages import Page
 
 EXPECTED = json.loads((FOLDER / "expected.json").read_text())
