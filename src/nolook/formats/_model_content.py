@@ -18,7 +18,6 @@ from nolook.formats.parts import (
     Fitted,
     Names,
     Recipe,
-    check_distinct,
     guarantee_content,
     plain_parameters,
 )
@@ -64,7 +63,6 @@ class Scales(Content, frozen=True):
     limit: _Positive | None
 
     def __post_init__(self) -> None:
-        check_distinct("names", self.names)
         for key in ("center", "scale", "visible"):
             if len(getattr(self, key)) != len(self.names):
                 raise Broken(f"expected {key} to have {len(self.names)} entries")
@@ -102,7 +100,8 @@ class Model(Fitted, frozen=True):
         low, high = self._target_range()
         if low > high:
             raise Broken("expected the lower end of label_range before the upper end")
-        if self.scaling.names[:-1] != self.features:
+        *names, target = self.scaling.names
+        if names != self.features or target in names:
             raise Broken("expected scaling.names to be the features and the target")
         if self.recipe is not None:
             self.recipe.check_gives(self.features)
@@ -128,7 +127,7 @@ class Model(Fitted, frozen=True):
         # Of arrays: another table is to have columns of the names they were given.
         model.recipe_ = {"features": self.features, "categories": {}, "missing": "error"}
         if self.recipe is not None:
-            model.recipe_ = self.recipe.plain()
+            model.recipe_ = msgspec.to_builtins(self.recipe)
             model.feature_names_in_ = np.array(self.features, dtype=object)
         if self.failed is not UNSET:
             model.failed_ = self.failed

@@ -17,8 +17,8 @@ _LIBRARIES = ("nolook", "numpy", "scipy", "numba", "dp-accounting")
 _COLUMNS = ("release", "relation", "claim", "shown by draws", "exact", "power", "draws", "verdict")
 
 _INTRODUCTION = """\
-Every release is drawn many times from two neighbouring tables, which are chosen so that one record
-tells most. What the draws show of the privacy loss is a bound from below:
+Every release is drawn many times from two neighbouring tables, chosen so that one row tells most.
+What the draws show of the privacy loss is a bound from below:
 
 - **shown by draws**: the loss is larger than this with probability 1 - 1e-5. The event is chosen on
   one half of the draws and counted on the other (Clopper-Pearson). A number above the claim would
@@ -54,7 +54,7 @@ def audit_page(findings: Sequence[Finding]) -> str:
         "",
         "## The pairs of tables",
         "",
-        _row(("release", "audits", "the second table has, or the records differ by")),
+        _row(("release", "audits", "the second table has, or the rows differ by")),
         _row(["---"] * 3),
         *(
             _row((finding.case.name, ", ".join(finding.case.covers), finding.case.neighbours))
@@ -65,8 +65,8 @@ def audit_page(findings: Sequence[Finding]) -> str:
     return "\n".join(lines)
 
 
-def _row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
+def _row(entries: Sequence[str]) -> str:
+    return f"| {' | '.join(entries)} |"
 
 
 def cells(finding: Finding) -> tuple[str, ...]:

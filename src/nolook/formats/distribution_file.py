@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
+import msgspec
 import numpy as np
 from msgspec import Meta
 
@@ -71,7 +72,7 @@ class Distribution(Release, frozen=True):
         """Return the distribution; refuse thresholds that its grid does not have."""
         privacy, grid = self.guarantee(), None if self.grid is None else self.grid.grid()
         ecdf = ECDF(privacy.epsilon, grid, privacy.delta, privacy.relation, self.smoothing)
-        ecdf.recipe_ = self.recipe.plain()
+        ecdf.recipe_ = msgspec.to_builtins(self.recipe)
         ecdf.distribution_ = self._counted(grid)
         ecdf.n_samples_ = self.rows
         ecdf.privacy_ = privacy

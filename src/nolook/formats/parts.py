@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
 
-import msgspec
 import numpy as np
 from msgspec import UNSET, Meta, UnsetType
 
@@ -27,23 +27,17 @@ if TYPE_CHECKING:
 
     from sklearn.base import BaseEstimator
 
-__all__ = ["Fitted", "Names", "Recipe", "Release", "check_distinct"]
-__all__ += ["guarantee_content", "plain_parameters"]
+__all__ = ["Fitted", "Names", "Recipe", "Release", "guarantee_content", "plain_parameters"]
 
 Names = Annotated[list[str], Meta(min_length=1)]
 
-_LARGEST = float(np.finfo(np.float64).max)
+_LARGEST = sys.float_info.max
 _Finite = Annotated[float, Meta(ge=-_LARGEST, le=_LARGEST)]
 _SCALAR = str | int | bool | _Finite | None
 _SEVERAL = list[_Finite | list[_Finite]]
-# What a file holds of a pair of array-likes.
+# What a file holds of a pair of array-likes; read without NaN and infinities. msgspec 0.22 crashes
+# on a union of a fixed tuple and a float with limits.
 _PAIR = tuple[float | list[float], float | list[float]] | None
-
-
-def check_distinct(name: str, names: Sequence[str]) -> None:
-    """Refuse a list of columns that names one of them twice."""
-    if len(set(names)) != len(names):
-        raise Broken(f"expected {name} to name each column once")
 
 
 def guarantee_content(guarantee: PrivacyGuarantee) -> dict[str, Any]:
@@ -79,23 +73,15 @@ class Recipe(Content, frozen=True):
 
     def __post_init__(self) -> None:
         check_choice("missing", self.missing, get_args(Missing))
-        check_distinct("features", self.features)
         if not self.categories.keys() <= set(self.features):
             raise Broken("expected categories to give the levels of some of features")
-        for column, levels in self.categories.items():
-            check_distinct(f"categories of {column!r}", levels)
 
     def check_gives(self, features: Sequence[str]) -> None:
-        """Refuse a recipe that gives other features than these."""
+        """Refuse a recipe that gives other features than these, which are distinct."""
         levels = {column: tuple(known) for column, known in self.categories.items()}
         given = (Feature(column, levels.get(column)).names for column in self.features)
         if [name for names in given for name in names] != list(features):
             raise Broken("expected recipe to give just the features")
-
-    def plain(self) -> dict[str, Any]:
-        """Return the keyword arguments of :func:`nolook.read_table`."""
-        recipe: dict[str, Any] = msgspec.to_builtins(self)
-        return recipe
 
 
 class Fitted(Release, frozen=True):
@@ -106,7 +92,8 @@ class Fitted(Release, frozen=True):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_distinct("features", self.features)
+        if len(set(self.features)) != len(self.features):
+            raise Broken("expected features to name each column once")
 
     def unfitted(self, name: str, entries: Mapping[str, Entry]) -> Any:  # noqa: ANN401
         """Return the estimator with its parameters, of the types its class declares.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 
 from nolook._validation import check_choice
@@ -14,7 +15,6 @@ from nolook.formats.parts import (
     Fitted,
     Names,
     Recipe,
-    check_distinct,
     guarantee_content,
     plain_parameters,
 )
@@ -40,9 +40,9 @@ class Selection(Fitted, frozen=True):
         super().__post_init__()
         check_choice("selector", self.selector, tuple(SELECTORS))
         self.recipe.check_gives(self.features)
-        check_distinct("chosen", self.chosen)
-        if not set(self.features) > set(self.chosen):
-            raise Broken("expected chosen to name some of features and not all")
+        chosen = set(self.chosen)
+        if not set(self.features) > chosen or len(chosen) != len(self.chosen):
+            raise Broken("expected chosen to name some of features and not all, each column once")
         k = self.unfitted(self.selector, SELECTORS).k
         if isinstance(k, int) and len(self.chosen) != k:
             raise Broken("expected chosen to name as many columns as parameters.k says")
@@ -50,7 +50,7 @@ class Selection(Fitted, frozen=True):
     def estimator(self) -> PrivateSelector:
         """Return the fitted selector."""
         selector: PrivateSelector = self.unfitted(self.selector, SELECTORS)
-        selector.recipe_ = self.recipe.plain()
+        selector.recipe_ = msgspec.to_builtins(self.recipe)
         selector.n_features_in_ = len(self.features)
         selector.feature_names_in_ = np.array(self.features, dtype=object)
         selector.privacy_ = self.guarantee()
