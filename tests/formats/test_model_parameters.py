@@ -43,8 +43,10 @@ def test_the_parameters_of_a_method_come_back(tmp_path, choosy, chosen):
     assert json.loads((tmp_path / "model.json").read_text())["method"] == "tukey"
 
 
-@pytest.mark.parametrize("value", [[1], {"a": 1}, np.inf, np.nan, 1j, np.ones(2), object()])
-def test_a_parameter_that_is_no_plain_value_is_not_saved(tmp_path, choosy, value):
+@pytest.mark.parametrize(
+    "value", [[1], {"a": 1}, np.inf, np.nan, 1j, np.ones(2), object(), "1", True, (1.0, 2.0)]
+)
+def test_a_parameter_that_is_no_plain_value_of_its_type_is_not_saved(tmp_path, choosy, value):
     model = fitted(NAMES, made_by=Choosy(bound=value))
     with pytest.raises(ParameterError, match="bound is of type") as caught:
         nolook.save(model, tmp_path / "model.json")

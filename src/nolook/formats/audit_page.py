@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import TYPE_CHECKING
@@ -16,7 +16,14 @@ __all__ = ["audit_page", "cells"]
 _LIBRARIES = ("nolook", "numpy", "scipy", "numba", "dp-accounting")
 _COLUMNS = ("release", "relation", "claim", "shown by draws", "exact", "power", "draws", "verdict")
 
-_INTRODUCTION = """\
+_PAIR = ("release", "audits", "the second table has, or the rows differ by")
+
+_PAGE = """\
+# Audit of the guarantees
+
+{today}: {cases} cases, {broken} of them not kept.
+{libraries}; Python {python}.
+
 Every release is drawn many times from two neighbouring tables, chosen so that one row tells most.
 What the draws show of the privacy loss is a bound from below:
 
@@ -32,45 +39,38 @@ What the draws show of the privacy loss is a bound from below:
 
 Claims in epsilon hold at the delta given, or 0; claims in mu are those of Gaussian differential
 privacy. Repeat it with `make audit`, or one release with `nolook audit NAME`.
+
+{findings}
+
+## The pairs of tables
+
+{pairs}
 """
 
 
 def audit_page(findings: Sequence[Finding]) -> str:
     """Return findings as a page of Markdown."""
-    today = datetime.now(tz=UTC).date().isoformat()
-    libraries = ", ".join(f"{name} {version(name)}" for name in _LIBRARIES)
     shown = sorted(findings, key=lambda finding: (-finding.case.runs, finding.case.name))
-    broken = sum(finding.verdict != "kept" for finding in shown)
-    lines = [
-        "# Audit of the guarantees",
-        "",
-        f"{today}: {len(shown)} cases, {broken} of them not kept.",
-        f"{libraries}; Python {platform.python_version()}.",
-        "",
-        _INTRODUCTION,
-        _row(_COLUMNS),
-        _row(["---"] * len(_COLUMNS)),
-        *(_row(cells(finding)) for finding in shown),
-        "",
-        "## The pairs of tables",
-        "",
-        _row(("release", "audits", "the second table has, or the rows differ by")),
-        _row(["---"] * 3),
-        *(
-            _row((finding.case.name, ", ".join(finding.case.covers), finding.case.neighbours))
-            for finding in shown
-        ),
-        "",
-    ]
-    return "\n".join(lines)
+    cases = [finding.case for finding in shown]
+    pairs = [(case.name, ", ".join(case.covers), case.neighbours) for case in cases]
+    return _PAGE.format(
+        today=datetime.now(tz=UTC).date().isoformat(),
+        cases=len(cases),
+        broken=sum(finding.verdict != "kept" for finding in shown),
+        libraries=", ".join(f"{name} {version(name)}" for name in _LIBRARIES),
+        python=platform.python_version(),
+        findings=_table(_COLUMNS, map(cells, shown)),
+        pairs=_table(_PAIR, pairs),
+    )
 
 
-def _row(entries: Sequence[str]) -> str:
-    return f"| {' | '.join(entries)} |"
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = (heads, ["---"] * len(heads), *rows)
+    return "\n".join(f"| {' | '.join(entries)} |" for entries in lines)
 
 
 def cells(finding: Finding) -> tuple[str, ...]:
-    """Return what a row of the page says of one finding."""
+    """Return what the page says of one finding, in its columns."""
     case = finding.case
     claim = f"{case.measure} {case.claim:.4g}" + (f", delta {case.delta:g}" if case.delta else "")
     return (

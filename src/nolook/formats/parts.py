@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import json
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -31,12 +31,7 @@ __all__ = ["Fitted", "Names", "Recipe", "Release", "guarantee_content", "plain_p
 
 Names = Annotated[list[str], Meta(min_length=1)]
 
-_LARGEST = sys.float_info.max
-_Finite = Annotated[float, Meta(ge=-_LARGEST, le=_LARGEST)]
-_SCALAR = str | int | bool | _Finite | None
-_SEVERAL = list[_Finite | list[_Finite]]
-# What a file holds of a pair of array-likes; read without NaN and infinities. msgspec 0.22 crashes
-# on a union of a fixed tuple and a float with limits.
+# What a file holds of a pair of array-likes.
 _PAIR = tuple[float | list[float], float | list[float]] | None
 
 
@@ -134,26 +129,28 @@ def plain_parameters(estimator: BaseEstimator) -> dict[str, Any]:
             f"{part} is of type {type(estimator).__name__}, whose parameters a file has no place "
             f"for; expected a {kind.__name__}"
         )
+    hints = get_type_hints(kind.__init__)
     plain: dict[str, Any] = {}
     for name, value in own_parameters(estimator).items():
         own = value.item() if isinstance(value, np.generic) else value
         if isinstance(value, tuple):
             own = [np.asarray(entry).tolist() for entry in value]
-        if not _fits(own, _SEVERAL if isinstance(value, tuple) else _SCALAR):
+        if not _fits(own, hints.get(name, str)):  # those of an older version are texts
             raise ParameterError(
-                f"{name} is of type {type(value).__name__} or not finite; expected a text, a "
-                "number, True, False or None, so that the model can be saved (set a plain value)"
+                f"{name} is of type {type(value).__name__} or not finite; expected a plain value "
+                "of the type its class declares, so that the model can be saved"
             )
         plain[name] = own
     return plain
 
 
 def _fits(value: object, hint: Any) -> bool:  # noqa: ANN401 -- a type or a union
-    """Tell whether a plain value has an annotated type; array-likes are numbers or lists."""
+    """Tell whether a plain value is finite and of a declared type."""
     if any(get_origin(one) is tuple for one in get_args(hint)):
         hint = _PAIR
     try:
+        json.dumps(value, allow_nan=False)
         convert(value, hint)
-    except Broken:
+    except (TypeError, ValueError):
         return False
     return True
