@@ -7,10 +7,11 @@ import pytest
 
 import nolook
 from nolook import ECDF, LinearGrid
+from nolook.formats.findings_file import Scored
 from nolook.report.distribution_picture import Bar, Line, Picture, draw
 from nolook.report.findings import ecdf_findings, quantiles_findings
 from nolook.report.findings_html import render_findings
-from nolook.report.score_findings import Scored, roc_findings
+from nolook.report.score_findings import roc_findings
 from tests.report.pages import Page
 from tests.report.test_html import NASTY
 

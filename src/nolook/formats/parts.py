@@ -129,13 +129,14 @@ def plain_parameters(estimator: BaseEstimator) -> dict[str, Any]:
             f"{part} is of type {type(estimator).__name__}, whose parameters a file has no place "
             f"for; expected a {kind.__name__}"
         )
-    hints = get_type_hints(kind.__init__)
+    # Settings of an older version are texts.
+    hints = get_type_hints(kind.__init__) | dict.fromkeys(getattr(estimator, "retired_", {}), str)
     plain: dict[str, Any] = {}
     for name, value in own_parameters(estimator).items():
         own = value.item() if isinstance(value, np.generic) else value
         if isinstance(value, tuple):
             own = [np.asarray(entry).tolist() for entry in value]
-        if not _fits(own, hints.get(name, str)):  # those of an older version are texts
+        if not _fits(own, hints[name]):
             raise ParameterError(
                 f"{name} is of type {type(value).__name__} or not finite; expected a plain value "
                 "of the type its class declares, so that the model can be saved"

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nolook.formats.findings_file import Scored
 from nolook.report.distribution_picture import Bar, Line, Picture
 from nolook.report.findings import Findings, grid_in_words
 from nolook.report.summary import interval, number
@@ -15,8 +14,9 @@ from nolook.report.summary import interval, number
 if TYPE_CHECKING:
     from nolook.estimators.calibration import HosmerLemeshow
     from nolook.estimators.roc import ROCCurve
+    from nolook.formats.findings_file import Scored
 
-__all__ = ["Scored", "calibration_findings", "roc_findings"]
+__all__ = ["calibration_findings", "roc_findings"]
 
 _RATES = (0.01, 0.05, 0.1, 0.2, 0.5)
 _CONFIDENCE = "95 %"
