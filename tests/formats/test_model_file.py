@@ -197,8 +197,8 @@ def test_only_a_fitted_model_is_saved(tmp_path, model):
         ('{"a": 1, "a": 2}', "twice"),
         ('{"a": NaN}', "NaN"),
         ('{"a": -Infinity}', "-Infinity"),
-        ('{"a": 1' + "0" * 10_000 + "}", "no finite double"),
-        ('{"a": 1e999}', "no finite double: 1e999"),
+        ('{"a": 1' + "0" * 10_000 + "}", "not a finite double"),
+        ('{"a": 1e999}', "not a finite double: 1e999"),
     ],
 )
 def test_what_is_no_model_file_is_refused(tmp_path, text, expected):

@@ -64,7 +64,7 @@ def test_a_parameter_that_is_no_plain_value_of_its_type_is_not_saved(tmp_path, c
         ({"bound": "1"}, "parameters.bound"),
         ({"bound": False}, "parameters.bound"),
         ({"bound": [1.0]}, "parameters.bound"),
-        ({"bound": 10**400}, "no finite double"),
+        ({"bound": 10**400}, "not a finite double"),
         ({"bound": {}}, "parameters.bound"),
         ({"on_failure": None}, "parameters.on_failure"),
         ({"magic": 1}, "'magic' is unknown"),

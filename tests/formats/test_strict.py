@@ -85,9 +85,9 @@ def test_a_whole_number_is_the_nearest_float(tmp_path, whole):
         ("{}", "missing required field `numbers` - at `$.inner`"),
         ('{"numbers": [7]}', "expected other numbers - at `$.inner`"),
         ('{"numbers": [], "numbers": []}', "it holds a key twice"),
-        ('{"numbers": [NaN]}', "no finite double: NaN"),
-        ('{"numbers": [1e999]}', "no finite double: 1e999"),
-        ('{"numbers": [-1' + "0" * 400 + "]}", "no finite double: -1000"),
+        ('{"numbers": [NaN]}', "not a finite double: NaN"),
+        ('{"numbers": [1e999]}', "not a finite double: 1e999"),
+        ('{"numbers": [-1' + "0" * 400 + "]}", "not a finite double: -1000"),
         ('{"numbers": [1', "it is not JSON, perhaps cut short"),
         ('{"numbers": ' + "[" * 100_000, "it is not JSON, perhaps cut short"),
     ],
@@ -114,9 +114,9 @@ def test_what_is_no_object_reads_as_an_empty_one(tmp_path, text):
 def test_a_file_that_is_not_text_is_refused(tmp_path):
     for content, expected in ((b"\xff", "UTF-8"), (b"\xef\xbb\xbf{}", "JSON")):
         assert expected in refusal(tmp_path, content)
-    with pytest.raises(Broken, match="expected an ordinary file"):
+    with pytest.raises(Broken, match=r"^cannot read it \(it is not an ordinary file"):
         read_object(tmp_path)
     with pytest.raises(Broken, match="No such file"):
         read_object(tmp_path / "none")
-    with pytest.raises(Broken, match="the path of a file"):
+    with pytest.raises(Broken, match=r"^cannot read it \(embedded null byte"):
         read_object(tmp_path / "a\0b")

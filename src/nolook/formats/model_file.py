@@ -162,5 +162,5 @@ def _estimator(document: dict[str, Any]) -> PrivateRegressor | ECDF:
         known = " or ".join(f'"{form}" with schema_version {version}' for form, version in _KINDS)
         raise Broken(f'expected "format": {known}; another one needs another nolook')
     if not isinstance(document.pop("nolook_version", None), str):
-        raise Broken("expected nolook_version to be a text")
+        raise Broken("nolook_version is missing or not a text")
     return convert(document, _KINDS[kind]).estimator()

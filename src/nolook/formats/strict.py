@@ -45,14 +45,9 @@ def read_object(path: Path) -> dict[str, Any]:
 
 def _read(path: Path) -> str:
     try:
-        if path.exists() and not path.is_file():
-            raise Broken("expected an ordinary file")
-        with path.open("rb") as stream:
-            content = stream.read(_LARGEST_FILE + 1)
-    except OSError as error:
-        raise Broken(f"cannot read it ({error.strerror})") from None
-    except ValueError as error:  # a path with a null character
-        raise Broken(f"expected the path of a file ({error})") from None
+        content = _first_bytes(path)
+    except (OSError, ValueError) as error:  # ValueError: a path with a null character
+        raise Broken(f"cannot read it ({getattr(error, 'strerror', error)})") from None
     if len(content) > _LARGEST_FILE:
         raise Broken(f"it has more than {_LARGEST_FILE} bytes")
     try:
@@ -61,10 +56,17 @@ def _read(path: Path) -> str:
         raise Broken("it is not text in UTF-8") from None
 
 
+def _first_bytes(path: Path) -> bytes:
+    if path.exists() and not path.is_file():
+        raise OSError(0, "it is not an ordinary file")
+    with path.open("rb") as stream:
+        return stream.read(_LARGEST_FILE + 1)
+
+
 def _finite(digits: str) -> float:
     number = float(digits)
     if not math.isfinite(number):
-        raise Broken(f"it holds a number that is no finite double: {digits:.20}")
+        raise Broken(f"it holds a number that is not a finite double: {digits:.20}")
     return number
 
 
