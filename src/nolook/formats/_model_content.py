@@ -14,13 +14,7 @@ from nolook._validation import check_choice
 from nolook.algorithms.scaling import Scaling
 from nolook.errors import ParameterError
 from nolook.estimators.catalogue import METHODS, name_of
-from nolook.formats.parts import (
-    Fitted,
-    Names,
-    Recipe,
-    guarantee_content,
-    plain_parameters,
-)
+from nolook.formats.parts import Fitted, Names, Recipe, guarantee_content, plain_parameters
 from nolook.formats.strict import Broken, Content
 
 if TYPE_CHECKING:

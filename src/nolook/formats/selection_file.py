@@ -11,13 +11,7 @@ from nolook._validation import check_choice
 from nolook.estimators._selector import chosen_columns
 from nolook.estimators.catalogue import SELECTORS, name_of
 from nolook.formats.files import write_release
-from nolook.formats.parts import (
-    Fitted,
-    Names,
-    Recipe,
-    guarantee_content,
-    plain_parameters,
-)
+from nolook.formats.parts import Fitted, Names, Recipe, guarantee_content, plain_parameters
 from nolook.formats.strict import Broken
 
 if TYPE_CHECKING:
