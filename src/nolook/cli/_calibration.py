@@ -60,8 +60,8 @@ def calibration(  # noqa: PLR0917 -- Typer gives every option by name
     policy = check_missing(missing)
     file = main_output(output, "calibration.json", table=table, report=report, ledger=ledger)
 
-    from nolook.report.findings_file import write_calibration
-    from nolook.report.score_findings import Scored, calibration_findings
+    from nolook.formats.findings_file import Scored, write_calibration
+    from nolook.report.score_findings import calibration_findings
     from nolook.tables.scored import read_scores
 
     make = DISTRIBUTIONS["calibration"].load()

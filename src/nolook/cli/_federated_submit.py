@@ -24,7 +24,7 @@ from nolook.cli._federated_options import (
 )
 from nolook.cli._options import MultilineOption, QuietOption
 from nolook.errors import ParameterError
-from nolook.report.files import check_outputs, one_line
+from nolook.formats.files import check_outputs, one_line
 
 if TYPE_CHECKING:
     import numpy as np

@@ -67,8 +67,8 @@ def roc(  # noqa: PLR0917 -- Typer gives every option by name
     thresholds, policy = grid(linear_grid, log_grid), check_missing(missing)
     file = main_output(output, "roc.json", table=table, report=report, ledger=ledger)
 
-    from nolook.report.findings_file import write_roc
-    from nolook.report.score_findings import Scored, roc_findings
+    from nolook.formats.findings_file import Scored, write_roc
+    from nolook.report.score_findings import roc_findings
     from nolook.tables.scored import read_scores
 
     make = DISTRIBUTIONS["roc"].load()
