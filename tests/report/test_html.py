@@ -4,6 +4,7 @@ import dataclasses
 import math
 import re
 
+import attrs
 import numpy as np
 import pytest
 from hypothesis import given
@@ -304,7 +305,7 @@ def test_the_report_is_written_whole(tmp_path):
 def test_a_model_file_gives_the_same_report(tmp_path, monkeypatch, change, settings):
     monkeypatch.setitem(METHODS, "tukey", CHOOSY)
     model = change(fitted(made_by=Choosy(**settings)))
-    model.privacy_ = dataclasses.replace(model.privacy_, private=not settings)
+    model.privacy_ = attrs.evolve(model.privacy_, private=not settings)
     nolook.save(model, tmp_path / "model.json")
     again = nolook.load(tmp_path / "model.json")
     assert render(again, table="t") == render(model, table="t")
