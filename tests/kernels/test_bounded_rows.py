@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from nolook.kernels.bounded_rows import bounded_labels, bounded_rows
+from nolook.kernels.bounded_rows import bounded_rows, bounded_targets
 
 TABLES = hnp.arrays(
     np.float64,
@@ -58,6 +58,6 @@ def test_rows_inside_stay_and_rows_outside_keep_their_direction():
     LIMITS,
 )
 def test_labels_are_finite_and_within_the_limit(labels, center, scale, limit):
-    standard = bounded_labels(labels, center, scale, limit)
+    standard = bounded_targets(labels, center, scale, limit)
     assert np.isfinite(standard).all()
     assert np.abs(standard).max() <= limit

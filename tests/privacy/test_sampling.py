@@ -11,7 +11,7 @@ from mpmath import mp, mpf
 from scipy.stats import binomtest
 
 from nolook.privacy.noise import SeededSource
-from nolook.privacy.sampling import SAMPLING_UNIT, kept_records, sampled_epsilon
+from nolook.privacy.sampling import SAMPLING_UNIT, kept_rows, sampled_epsilon
 
 
 @given(st.floats(1e-12, 1e4), st.integers(1, SAMPLING_UNIT))
@@ -43,10 +43,10 @@ def test_randomised_response_on_a_sample_meets_the_claim_and_no_more(epsilon, ch
 
 def test_records_are_kept_independently_with_their_probability():
     source = SeededSource(0)
-    kept = kept_records(400_000, SAMPLING_UNIT // 5, source).reshape(2, -1)
+    kept = kept_rows(400_000, SAMPLING_UNIT // 5, source).reshape(2, -1)
     for row in kept:
         assert binomtest(int(row.sum()), row.size, 0.2).pvalue > 1e-4
     for both in itertools.pairwise([kept[0], kept[1], np.roll(kept[1], 1)]):
         together = int((both[0] & both[1]).sum())
         assert binomtest(together, kept[0].size, 0.04).pvalue > 1e-4
-    assert kept_records(1000, SAMPLING_UNIT, source).all()
+    assert kept_rows(1000, SAMPLING_UNIT, source).all()

@@ -96,13 +96,7 @@ class Budget:
 
     @classmethod
     def from_dict(cls, data: object) -> Self:
-        """Read what :meth:`to_dict` wrote.
-
-        Raises
-        ------
-        ParameterError
-            If it has other names or values.
-        """
+        """Read what :meth:`to_dict` wrote; other names or values are a ParameterError."""
         return cls(**_exact_fields(data, set(fields_dict(cls)), "budget"))
 
 
@@ -133,11 +127,11 @@ class ApproximateEvent:
 
 @frozen
 class SampledGaussianEvent:
-    """Releases with Gaussian noise, each of a fresh Poisson sample of the rows.
+    """`steps` releases with Gaussian noise, each of a fresh Poisson sample of the rows.
 
-    There are `steps` of them; each row enters each with `sampling_probability`, independently. The
-    `noise_multiplier` is the standard deviation over the L2 sensitivity. Neighbours are tables with
-    one row added or removed; a guarantee under another relation refuses it.
+    Each row enters each sample independently, with `sampling_probability`; `noise_multiplier` is
+    the standard deviation over the L2 sensitivity. Neighbours are tables with one row added or
+    removed; a guarantee under another relation refuses it.
     """
 
     name: str = field(converter=_event_name)
@@ -219,13 +213,7 @@ class PrivacyGuarantee:
 
     @classmethod
     def from_dict(cls, data: object) -> Self:
-        """Read what :meth:`to_dict` wrote.
-
-        Raises
-        ------
-        ParameterError
-            If a name is missing or unknown, or a value outside its range.
-        """
+        """Read what :meth:`to_dict` wrote; other names or values are a ParameterError."""
         plain = _exact_fields(data, set(fields_dict(cls)), "guarantee")
         if not isinstance(plain["mechanisms"], list):
             raise ParameterError("mechanisms is not a list; expected a list of events")
