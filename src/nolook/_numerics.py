@@ -41,7 +41,7 @@ class _OneBlasThread:
     def __enter__(self) -> None:
         with self._lock:
             if not self._inside:
-                # A search takes milliseconds; whatever loads a library is a new module.
+                # A search takes milliseconds; only a new module can have loaded a library.
                 if len(sys.modules) != self._modules:
                     self._libraries = _process_wide()
                     self._modules = len(sys.modules)

@@ -114,7 +114,7 @@ def check_names(value: object, name: str) -> tuple[str, ...]:
         raise _refusal(name, value, "a list of names", advice) from None
     for entry in entries:
         if not isinstance(entry, str) or not entry:
-            raise _refusal(name, value, "texts that are not empty", advice)
+            raise _refusal(name, value, "non-empty texts", advice)
         if entry in names:
             raise _refusal(name, entry, "each name once", "leave the second one out")
         names[entry] = None

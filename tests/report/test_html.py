@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import dataclasses
 import math
 import re
 
@@ -268,7 +267,7 @@ def test_shares_of_the_budget_add_up_where_mechanisms_are_alike():
     assert not re.findall(r"epsilon = \S+ (\d+) %", text)
 
 
-@dataclasses.dataclass(frozen=True)
+@attrs.frozen
 class StrangeNewEvent(ApproximateEvent):
     """A kind of release the report has no words for."""
 

@@ -29,7 +29,7 @@ _MOST_SWEEPS = 1000
 _NOTHING = 1e-9
 _TILE = 64  # rows moved together: they stay in the fastest cache
 _FIRST_ROOM = 64  # columns of products a block has room for, before more is needed
-# Numbers; a few milliseconds for fewer.
+# Numbers in all rows; fewer take a few milliseconds.
 _WORTH_THREADS = 100_000
 
 

@@ -20,7 +20,7 @@ Integers = NDArray[np.int64]
 
 # Pivots below this share of the largest are taken for 0: what is left is rounding.
 _RANK_TOLERANCE = 1e-11
-# Products; a fraction of a second for fewer.
+# Products; fewer take a fraction of a second.
 _WORTH_THREADS = 10_000_000
 
 

@@ -84,7 +84,7 @@ def check_scores(scores: NDArray[Any]) -> NDArray[Any]:
             " expected a one-dimensional int64 or float64 array that is not empty"
         )
     if array.dtype == np.float64 and not np.isfinite(array).all():
-        raise ParameterError("scores is not finite; expected finite numbers for every data set")
+        raise ParameterError("scores has an entry that is not finite; expected none for any data")
     return array
 
 

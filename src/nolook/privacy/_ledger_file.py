@@ -91,7 +91,7 @@ class LedgerFile:
         )
         try:
             _check_format(self.database, place)
-            # A commit has reached the disk, and so has the removal of its journal.
+            # A commit returns once it and the removal of its journal are on disk.
             self.database.execute("PRAGMA synchronous = EXTRA")
             self._check_in_place()
         except BaseException:
@@ -127,7 +127,8 @@ class LedgerFile:
         """Refuse a fork's copy: no process may use another's connection, not even to read."""
         if os.getpid() != self._owner:
             raise LedgerError(
-                f"{str(self._place)!r} was opened by a parent; expected one for each process"
+                f"{str(self._place)!r} was opened by the parent process; expected one for each "
+                "process (open it again)"
             )
 
     def _contents(self) -> Contents:
@@ -137,7 +138,7 @@ class LedgerFile:
             raise LedgerError(f"{str(self._place)!r} is damaged; expected a whole ledger")
         if contents.changes < self._changes:
             raise LedgerError(
-                f"{str(self._place)!r} is an older copy; expected the file with all releases"
+                f"{str(self._place)!r} is an older copy; expected the file with every release"
             )
         self._changes = contents.changes
         return contents
@@ -159,7 +160,7 @@ def create_file(place: Path, budget: Budget, name: str, relation: Relation) -> N
         # SQLite would play the rest of a deleted ledger back into the new one.
         if os.path.lexists(f"{place}{ending}"):
             raise LedgerError(
-                f"{str(place) + ending!r} is left from a deleted ledger; expected no such file "
+                f"{str(place) + ending!r} was left by a deleted ledger; expected no such file "
                 "(remove it or choose another name)"
             )
     with tempfile.TemporaryDirectory(prefix=".ledger-", dir=place.parent) as folder:
@@ -185,8 +186,8 @@ def _check_format(database: sqlite3.Connection, place: Path) -> None:
         raise LedgerError(f"{str(place)!r} is not a ledger; expected one made by nolook")
     if version != _VERSION:
         raise LedgerError(
-            f"{str(place)!r} has ledger version {version}; expected {_VERSION} (another nolook "
-            "made it)"
+            f"{str(place)!r} has ledger version {version}; expected {_VERSION} (made by "
+            "another version of nolook)"
         )
     # Nothing but the two tables as they are made here: no trigger, no view, no weaker check.
     tables = database.execute("SELECT sql FROM sqlite_schema ORDER BY name").fetchall()

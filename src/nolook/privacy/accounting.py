@@ -31,13 +31,13 @@ _SLACK = 2.0**-46
 _KNOWN = get_args(Event)
 _WITH_EPSILON = (PureEvent, ApproximateEvent)
 
-# Privacy losses are counted on a grid; a longer one would take more memory than it is worth.
+# Privacy losses are counted on a grid; a longer one is not worth its memory.
 _LOSS_SPACING = 1e-4
 _LARGEST_LOSS = 20.0
-# What the Fourier transforms of one convolution can take off a delta, on a grid of so many points.
+# How much one convolution's Fourier transforms can lower a delta, on a grid of that many points.
 _TRANSFORM_ERROR = 2e-11
 _MOST_POINTS = 2**19
-# Less noise than there is overstates losses; the library's squares of more would overflow.
+# Assuming less noise overstates losses; larger deviations overflow when the library squares them.
 _LARGEST_DEVIATION = 1e12
 
 

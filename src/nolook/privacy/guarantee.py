@@ -40,7 +40,7 @@ def _delta_or_zero(delta: object) -> float:
 
 def _event_name(name: object) -> str:
     if not isinstance(name, str) or not name:
-        raise ParameterError("name is empty or no text; expected what was released")
+        raise ParameterError("name is empty or not a text; expected what is released")
     return name
 
 
@@ -187,11 +187,11 @@ class PrivacyGuarantee:
         known = tuple(_KINDS.values())
         events: object = self.mechanisms
         if not isinstance(events, tuple) or not all(isinstance(event, known) for event in events):
-            raise ParameterError("mechanisms holds something else; expected a tuple of events")
+            raise ParameterError("mechanisms is something else; expected a tuple of events")
         sampled = any(isinstance(event, SampledGaussianEvent) for event in self.mechanisms)
         if sampled and self.relation != "add-remove":
             raise ParameterError(
-                f"relation is {self.relation!r} with releases of samples; expected 'add-remove'"
+                f"relation is {self.relation!r} for releases of samples; expected 'add-remove'"
             )
         private: object = self.private
         if not isinstance(private, bool):
@@ -225,8 +225,8 @@ class PrivacyGuarantee:
         if not self.private:
             return (
                 "NOT PRIVATE: nothing is promised. The noise came from a known seed, so anyone can "
-                "take it off again, or a setting was chosen that has no proof for rows. For "
-                "experiments on public data only."
+                "remove it, or a setting was chosen that has no proof for rows. For experiments "
+                "on public data only."
             )
         change = {
             "add-remove": "with any one row added or removed",
@@ -250,7 +250,9 @@ def _factor(epsilon: float) -> str:
 
 def _exact_fields(data: object, names: set[str], what: str) -> dict[str, Any]:
     if not isinstance(data, Mapping) or set(data) != names:
-        raise ParameterError(f"{what} has other entries; expected {', '.join(sorted(names))}")
+        raise ParameterError(
+            f"{what} has missing or unknown entries; expected {', '.join(sorted(names))}"
+        )
     return dict(data)
 
 

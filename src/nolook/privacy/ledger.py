@@ -236,7 +236,7 @@ class Ledger:
         check_line(description, "description")
         cost = self._converted(cost, relation)
         with self._file.writing() as contents:
-            # No other process can write between the reading of the contents and the charge.
+            # No other process can write between reading the contents and charging.
             self._check_affordable(contents, cost)
             entry = len(contents.releases) + 1
             self._file.database.execute(
@@ -252,7 +252,7 @@ class Ledger:
                 (state, reason, entry),
             ).rowcount
             if changed != 1:
-                raise LedgerError(f"release {entry} is settled already; expected a reserved one")
+                raise LedgerError(f"release {entry} was already settled; expected a reserved one")
 
     def _holds(self, entry: int) -> bool:
         with self._file.reading() as contents:
@@ -314,8 +314,8 @@ def require(ledger: Ledger | None, guarantee: PrivacyGuarantee) -> None:
         return
     if not guarantee.private:
         raise ParameterError(
-            "the result would not be private; expected a private release for a ledger (leave "
-            "random_state out, and settings that are for reproduction only)"
+            "the result would not be private; expected a private release for a ledger (leave out "
+            "random_state and settings meant for reproduction only)"
         )
     ledger.require(guarantee.budget, relation=guarantee.relation)
 
@@ -338,6 +338,6 @@ def charge(ledger: Ledger | None, guarantee: PrivacyGuarantee, description: str)
     try:
         reservation.complete()
     except LedgerError:
-        # The release is paid for; only a charge that can no longer be seen withholds it.
+        # The release is paid for: withhold it only if the charge is no longer in the file.
         if not reservation.charged():
             raise

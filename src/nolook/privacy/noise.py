@@ -63,8 +63,8 @@ __all__ = [
 SMALLEST_SCALE = 2.0**-10
 LARGEST_SCALE = 2.0**70
 
-#: Which draws follow from which words. Whatever changes them must raise it: keyed noise that
-#: repeats itself under another version would repeat itself wrongly.
+#: Names the function from words to draws. Raise it with any change of that: noise drawn again
+#: from a key under another version would differ.
 SAMPLER_VERSION = 1
 
 

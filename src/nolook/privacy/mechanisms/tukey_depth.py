@@ -17,7 +17,7 @@ name here           the paper's letter
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate, pairwise
@@ -106,15 +106,8 @@ def distance_to_unsafety(volumes: list[int], rule: TukeyRule) -> int:
         wide = volumes[rule.depth - k - 2] * high  # exp(rate) times V_(t-k-1), times the unit
         return bool(wide * delta.denominator <= delta.numerator * weight)
 
-    # C(k) implies C(k - 1), so the largest k is found by bisection.
-    below, above = -1, rule.depth - 1
-    while above - below > 1:
-        middle = (below + above) // 2
-        if holds(middle):
-            below = middle
-        else:
-            above = middle
-    return below
+    # C(k) implies C(k - 1), so bisection finds the first k for which it fails.
+    return bisect_left(range(rule.depth - 1), True, key=lambda k: not holds(k)) - 1
 
 
 def restricted_tukey(
