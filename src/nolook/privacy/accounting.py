@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 from scipy.special import erfcx, ndtr
@@ -28,7 +28,8 @@ __all__ = ["gaussian_delta", "gaussian_mu", "guarantee", "in_sequence", "total_d
 # Far above the relative error of erfcx and ndtr, some units in the last place.
 _SLACK = 2.0**-46
 
-_KNOWN = get_args(Event)
+# Kinds that the sums below count; any other is refused.
+_KNOWN = (GaussianEvent, PureEvent, ApproximateEvent, SampledGaussianEvent)
 _WITH_EPSILON = (PureEvent, ApproximateEvent)
 
 # Privacy losses are counted on a grid; a longer one is not worth its memory.

@@ -140,6 +140,9 @@ class SampledGaussianEvent:
     steps: int = field(converter=_count_of_releases)
 
 
+#: What one release costs. A kind is a frozen class: what was released and the numbers that its
+#: sentence is about. A new one needs a name in `_KINDS` and rules in `accounting.py`, which refuses
+#: what it does not know.
 Event: TypeAlias = GaussianEvent | PureEvent | ApproximateEvent | SampledGaussianEvent
 
 # Names in files. A kind that is not here is refused, never guessed.
