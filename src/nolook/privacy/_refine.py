@@ -194,12 +194,7 @@ def _gumbel_bounds(gap: Fraction, uniform: LazyUniform) -> tuple[Decimal, Decima
     """Enclose -gap - ln(-ln U); an end not known yet is infinite."""
     down, up = contexts(uniform.bits)
     low, high = _exponential_bounds(uniform, down, up)
-    # The logarithm of infinity is infinity and that of 0 is minus infinity.
-    least, most = _log_bounds(low, high, down, up)
-    return (
-        down.subtract(most.copy_negate(), to_decimal(gap, up)),
-        up.subtract(least.copy_negate(), to_decimal(gap, down)),
-    )
+    return _minus_gap_and_log(gap, low, high, down, up)
 
 
 def _class_bounds(gap: Fraction, size: int, uniform: LazyUniform) -> tuple[Decimal, Decimal]:
@@ -209,9 +204,15 @@ def _class_bounds(gap: Fraction, size: int, uniform: LazyUniform) -> tuple[Decim
         context.divide(end, Decimal(size))
         for end, context in zip(_exponential_bounds(uniform, down, up), (down, up), strict=True)
     )
-    least, most = _log_bounds(
-        _complement(low, down, up)[0], _complement(high, down, up)[1], down, up
-    )
+    low, high = _complement(low, down, up)[0], _complement(high, down, up)[1]
+    return _minus_gap_and_log(gap, low, high, down, up)
+
+
+def _minus_gap_and_log(
+    gap: Fraction, low: Decimal, high: Decimal, down: Context, up: Context
+) -> tuple[Decimal, Decimal]:
+    """Enclose -gap - ln x for x from low to high, ends that may be 0 or infinite."""
+    least, most = _log_bounds(low, high, down, up)
     return (
         down.subtract(most.copy_negate(), to_decimal(gap, up)),
         up.subtract(least.copy_negate(), to_decimal(gap, down)),

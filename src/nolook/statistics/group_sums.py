@@ -43,7 +43,7 @@ class GroupSums(Statistic):
         self._excess = np.zeros(len(self._left), dtype=object)
 
     def update(self, probabilities: Vector, positive: NDArray[np.bool_]) -> Self:
-        """Add probabilities, and whether each row is positive; fewer than 2^32 rows together.
+        """Add the rows' probabilities, and whether each row is positive.
 
         Probabilities are clipped to 0 and 1, NaN to 0, and each is rounded down to a whole unit.
         """

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nolook._validation import check_positive
 from nolook.errors import ParameterError
+from nolook.privacy._collect import Integers
 from nolook.privacy.noise import SMALLEST_SCALE
 
 __all__ = ["Integers", "add_exactly", "noise_scale", "product_up", "quotient_up"]
-
-Integers: TypeAlias = NDArray[Any]  # int64, or Python ints in an array of dtype object
 
 
 def quotient_up(sensitivity: float, divisor: float, name: str) -> float:

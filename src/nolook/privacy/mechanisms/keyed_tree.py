@@ -133,7 +133,7 @@ def keyed_tree_laplace_at(
     if len(places) == 0:
         return shares.copy()
     if int(places.max()) >> levels:
-        raise ParameterError(f"places has one beyond 2**{levels} - 1; expected none")
+        raise ParameterError(f"places has an entry above 2**{levels} - 1; expected none")
     scale = _scale(tree_sensitivity(levels, relation), epsilon)
     depths = np.arange(levels + 1, dtype=np.uint64)
     first = (np.uint64(1) << depths) - np.uint64(1)
