@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 from dataclasses import replace
 from functools import cache
@@ -40,6 +41,8 @@ from tests.federated.roles import (
 
 pytestmark = pytest.mark.slow
 
+# Of the noise that follows from `SECRET`.
+PINNED = "1f1388e7d367cd8172b64f5f0ca8ed77e5ca1d12335d66777e8ca794292b38ad"
 SECRET = bytes(range(32))
 PLACES = np.array([100, 500, 1023], dtype=np.uint64)
 
@@ -346,6 +349,21 @@ def test_another_sampler_has_other_keys(monkeypatch):
     before = shares.release_key(SECRET, ECDF, REPORTS)
     monkeypatch.setattr(shares, "SAMPLER_VERSION", shares.SAMPLER_VERSION + 1)
     assert shares.release_key(SECRET, ECDF, REPORTS) != before
+
+
+def test_the_noise_of_a_secret_is_that_of_this_version_of_the_sampler():
+    """All on the way from secret to noise: who changes it raises `SAMPLER_VERSION`, then this."""
+    assert shares.SAMPLER_VERSION == 1
+    noise = hashlib.sha256()
+    for batch in BATCHES:
+        key = shares.release_key(SECRET, batch, REPORTS)
+        nothing = np.zeros((len(batch.curves), 1 << batch.levels), dtype=np.uint64)
+        places = words(3, 9)
+        whole = shares.noisy_curves(batch, nothing, key)
+        some = shares.noisy_points(batch, nothing[:, :2], places, key)
+        for name, array in (*whole.items(), *some.items()):
+            noise.update(name.encode() + array.astype("<u8").tobytes())
+    assert noise.hexdigest() == PINNED
 
 
 def test_another_budget_has_other_random_numbers_under_one_key():

@@ -9,7 +9,7 @@ from pathlib import Path
 from nolook._files import flush
 from nolook.federated.failures import StoreError
 
-__all__ = ["make_folder", "plainly", "remove"]
+__all__ = ["make_folder", "os_errors_as_store_errors", "remove"]
 
 
 def make_folder(path: Path) -> None:
@@ -26,7 +26,7 @@ def remove(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def plainly(path: Path) -> Iterator[None]:
+def os_errors_as_store_errors(path: Path) -> Iterator[None]:
     """Turn what the operating system complains of into one line that names the file."""
     try:
         yield

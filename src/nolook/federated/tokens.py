@@ -13,7 +13,7 @@ from pathlib import Path
 from nolook import _files
 from nolook._validation import check_choice
 from nolook.errors import ParameterError
-from nolook.federated.disk import plainly
+from nolook.federated.disk import os_errors_as_store_errors
 from nolook.privacy.noise import SystemEntropy
 
 __all__ = ["ROLES", "Tokens", "make_token", "read_token"]
@@ -85,7 +85,7 @@ def make_token(role: str, path: Path) -> str:
     check_choice("role", role, ROLES)
     token = SystemEntropy().words(_WORDS).tobytes().hex()
     line = f"{role} {hashlib.sha256(token.encode()).hexdigest()}\n"
-    with plainly(path):
+    with os_errors_as_store_errors(path):
         _files.append(path, line.encode())
     return token
 

@@ -21,7 +21,7 @@ class Peer(Protocol):
     """The other server, as far as it is read from."""
 
     def reports(self, name: str) -> dict[str, Any]:
-        """Return what :meth:`nolook.federated.server.service.Service.reports` does there."""
+        """Return what `BatchService.reports` returns there."""
 
     def ids(self, name: str, count: int) -> bytes:
         """Return the `count` ids that are there, sorted."""

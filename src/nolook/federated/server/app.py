@@ -21,7 +21,7 @@ import json
 import re
 import sys
 from collections.abc import Awaitable, Callable, Sequence
-from functools import partial
+from dataclasses import dataclass
 from typing import Any
 
 from starlette.applications import Starlette
@@ -33,7 +33,8 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from nolook.federated.failures import RefusedError
-from nolook.federated.server.service import Service
+from nolook.federated.server.batch_service import BatchService
+from nolook.federated.server.connections import Connections
 from nolook.federated.tokens import Tokens
 from nolook.federated.wire import ReportError, report_bytes
 
@@ -47,31 +48,16 @@ _PATIENCE_DISCARDING = 2.0
 _INTERNAL = "internal error; the server's operator was told"
 _UNKNOWN = "no valid token or certificate; ask the server's operator for one"
 
-Handler = Callable[[Service, Request], Awaitable[Response]]
+Handler = Callable[[BatchService, Request], Awaitable[Response]]
 
 
-def make_app(services: Sequence[Service], tokens: Tokens) -> ASGIApp:
-    """Return the application of a server.
-
-    Parameters
-    ----------
-    services : sequence of Service
-        One for each batch.
-    tokens : Tokens
-
-    Returns
-    -------
-    ASGI application
-    """
+def make_app(services: Sequence[BatchService], tokens: Tokens, connections: Connections) -> ASGIApp:
+    """Return the application of a server that keeps some batches."""
     known = {service.batch.name: service for service in services}
 
     def route(path: str, method: str, roles: set[str], handler: Handler) -> Route:
-        called = partial(_answer, known, tokens, roles, handler)
-
-        async def endpoint(request: Request) -> Response:
-            return await called(request)
-
-        return Route(f"/v1/batches/{{name}}{path}", endpoint, methods=[method])
+        endpoint = _Endpoint(known, tokens, connections, roles, handler)
+        return Route(f"/v1/batches/{{name}}{path}", endpoint.answer, methods=[method])
 
     routes = [
         route("/reports/{report}", "PUT", {"owner"}, _put),
@@ -86,45 +72,52 @@ def make_app(services: Sequence[Service], tokens: Tokens) -> ASGIApp:
     return app
 
 
-async def refuse_unknown(request: Request) -> Response:
-    """Answer whoever shows no certificate."""
-    del request
+async def refuse_unknown(_: Request) -> Response:
+    """Answer a caller who shows no certificate."""
     return _error(401, _UNKNOWN)
 
 
-async def _answer(
-    known: dict[str, Service], tokens: Tokens, roles: set[str], handler: Handler, request: Request
-) -> Response:
-    """Check who calls, call the handler, and turn whatever it raises into one line."""
-    try:
-        service = _service(known, tokens, roles, request)
-        return await handler(service, request)
-    except (RefusedError, ReportError) as error:
-        return _error(error.status, str(error))
-    except ClientDisconnect:
-        return _error(400, "the request was cut short")
-    except Exception as error:  # noqa: BLE001 -- a message may quote what was sent
-        sys.stderr.write(f"nolook: error: internal error in serve: {type(error).__name__}\n")
-        return _error(500, _INTERNAL)
+@dataclass(frozen=True, slots=True)
+class _Endpoint:
+    """One address: which roles may call it, and what answers them."""
+
+    services: dict[str, BatchService]
+    tokens: Tokens
+    connections: Connections
+    roles: set[str]
+    handler: Handler
+
+    async def answer(self, request: Request) -> Response:
+        """Check who calls, call the handler, and turn whatever it raises into one line."""
+        try:
+            return await self.handler(self._service(request), request)
+        except (RefusedError, ReportError) as error:
+            return _error(error.status, str(error))
+        except ClientDisconnect:
+            return _error(400, "the request was cut short")
+        except Exception as error:  # noqa: BLE001 -- a message may quote what was sent
+            sys.stderr.write(f"nolook: error: internal error in serve: {type(error).__name__}\n")
+            return _error(500, _INTERNAL)
+
+    def _service(self, request: Request) -> BatchService:
+        """Return the batch that is asked about, if the caller may ask."""
+        scheme, _, token = request.headers.get("authorization", "").partition(" ")
+        held = self.tokens.roles(token.strip()) if scheme.lower() == "bearer" else set()
+        if not held:
+            raise RefusedError(_UNKNOWN, 401)
+        if not held & self.roles:
+            raise RefusedError(f"this is for {' and '.join(sorted(self.roles))} only", 403)
+        if request.client is None or not self.connections.admit(
+            (request.client.host, request.client.port), min(held & self.roles)
+        ):
+            raise RefusedError("the server has too many connections; try again later", 503)
+        service = self.services.get(request.path_params["name"])
+        if service is None:
+            raise RefusedError("there is no such batch here", 404)
+        return service
 
 
-def _service(
-    known: dict[str, Service], tokens: Tokens, roles: set[str], request: Request
-) -> Service:
-    """Return what is asked for, if the caller may ask."""
-    scheme, _, token = request.headers.get("authorization", "").partition(" ")
-    held = tokens.roles(token.strip()) if scheme.lower() == "bearer" else set()
-    if not held:
-        raise RefusedError(_UNKNOWN, 401)
-    if not held & roles:
-        raise RefusedError(f"this is for {' and '.join(sorted(roles))} only", 403)
-    service = known.get(request.path_params["name"])
-    if service is None:
-        raise RefusedError("there is no such batch here", 404)
-    return service
-
-
-async def _put(service: Service, request: Request) -> Response:
+async def _put(service: BatchService, request: Request) -> Response:
     address = request.path_params["report"]
     if not _ID.fullmatch(address):
         raise RefusedError("the address ends with no report's id; expected 32 hex digits", 400)
@@ -134,17 +127,16 @@ async def _put(service: Service, request: Request) -> Response:
     return JSONResponse({"stored": True}, 201 if new else 200)
 
 
-async def _status(service: Service, request: Request) -> Response:
-    del request
+async def _status(service: BatchService, _: Request) -> Response:
     return JSONResponse(await run_in_threadpool(service.status))
 
 
-async def _freeze(service: Service, request: Request) -> Response:
+async def _freeze(service: BatchService, request: Request) -> Response:
     await _body(request, 0)
     return JSONResponse(await run_in_threadpool(service.freeze))
 
 
-async def _question(service: Service, request: Request) -> Response:
+async def _question(service: BatchService, request: Request) -> Response:
     body = await _body(request, _LARGEST_QUESTION)
     try:
         question = json.loads(body)
@@ -154,13 +146,11 @@ async def _question(service: Service, request: Request) -> Response:
     return Response(answer, media_type="application/json")
 
 
-async def _set(service: Service, request: Request) -> Response:
-    del request
+async def _set(service: BatchService, _: Request) -> Response:
     return JSONResponse(await run_in_threadpool(service.reports))
 
 
-async def _ids(service: Service, request: Request) -> Response:
-    del request
+async def _ids(service: BatchService, _: Request) -> Response:
     ids = await run_in_threadpool(service.ids)
     return Response(ids, media_type="application/octet-stream")
 
@@ -189,14 +179,13 @@ async def _body(request: Request, most: int) -> bytes:
     return bytes(body)
 
 
-async def _no_address(request: Request, error: Exception) -> Response:
-    del request
+async def _no_address(_: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 404
     return _error(status, "there is nothing at this address, or not for this method")
 
 
 def _error(status: int, message: str) -> Response:
-    # Whatever else the caller was sending is not read.
+    # The rest of what the caller was sending is not read.
     headers: dict[str, Any] = {"connection": "close"} if status in {408, 413} else {}
     if status == 401:
         headers["www-authenticate"] = "Bearer"

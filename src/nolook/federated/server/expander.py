@@ -9,7 +9,7 @@ from pathlib import Path
 
 from nolook.errors import NolookError
 from nolook.federated.batch import Batch
-from nolook.federated.disk import plainly, remove
+from nolook.federated.disk import os_errors_as_store_errors, remove
 from nolook.federated.failures import StoreError
 from nolook.federated.server.store import Store
 from nolook.federated.server.sums import Expand, RunningSum, Sums, read_sums, write_sums
@@ -120,5 +120,5 @@ class Expander:
         self._kept = time.monotonic()
 
     def _finish(self) -> None:
-        with plainly(self._running_file):
+        with os_errors_as_store_errors(self._running_file):
             remove(self._running_file)

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from nolook._files import flush, open_own, write_flushed
 from nolook.federated.batch import Batch
-from nolook.federated.disk import make_folder, plainly
+from nolook.federated.disk import make_folder, os_errors_as_store_errors
 from nolook.federated.failures import StoreError
 from nolook.federated.wire import ReportError, check, report_bytes
 
@@ -69,7 +69,7 @@ class Segments:
         self._room = max(1, (largest - _HEAD_BYTES) // self._length)
         self._handle = -1
         self.count = count
-        with plainly(folder):
+        with os_errors_as_store_errors(folder):
             make_folder(folder)
             self._cut()
 
@@ -82,7 +82,7 @@ class Segments:
             Checked ones, one behind the other.
         """
         left = memoryview(records)
-        with plainly(self._folder):
+        with os_errors_as_store_errors(self._folder):
             while left:
                 inside = self.count % self._room
                 if not inside:
@@ -110,7 +110,7 @@ class Segments:
     def drop(self) -> None:
         """Delete every file."""
         self.close()
-        with plainly(self._folder):
+        with os_errors_as_store_errors(self._folder):
             for path in self._files():
                 path.unlink()
             flush(self._folder)
@@ -175,7 +175,7 @@ class Segments:
 
     def _part(self, number: int, first: int, count: int) -> NDArray[np.uint8]:
         path = self._path(number)
-        with plainly(path), path.open("rb") as stream:
+        with os_errors_as_store_errors(path), path.open("rb") as stream:
             stream.seek(_HEAD_BYTES + first * self._length)
             content = stream.read(count * self._length)
         records = np.frombuffer(content[: len(content) // self._length * self._length], np.uint8)

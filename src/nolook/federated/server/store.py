@@ -20,15 +20,17 @@ from numpy.typing import NDArray
 
 from nolook._files import flush
 from nolook.federated.batch import Batch
-from nolook.federated.disk import make_folder, plainly
+from nolook.federated.disk import make_folder, os_errors_as_store_errors
 from nolook.federated.failures import RefusedError, StoreError
 from nolook.federated.server.segments import LARGEST_FILE, Segments
 from nolook.federated.wire import ID_BYTES
+from nolook.privacy.noise import SAMPLER_VERSION
 
 __all__ = ["Agreement", "Store"]
 
 _APPLICATION = 0x6E6C6B66  # marks the file as that of a federated batch
 _VERSION = 1
+_SAMPLER_BITS = 8  # of the file's version, above them the sampler's version less 1
 _DIGEST = 32
 
 _SCHEMA = (
@@ -95,7 +97,7 @@ class Store:
     ) -> None:
         self._place = folder / "state.sqlite"
         self._lock = threading.RLock()
-        with plainly(folder), self._speaking():
+        with os_errors_as_store_errors(folder), self._speaking():
             make_folder(folder)
             self._database = sqlite3.connect(
                 self._place, isolation_level=None, check_same_thread=False, timeout=1.0
@@ -109,7 +111,7 @@ class Store:
     def _open(
         self, folder: Path, batch: Batch, role: int, secret: bytes, largest_file: int
     ) -> None:
-        with plainly(folder), self._speaking():
+        with os_errors_as_store_errors(folder), self._speaking():
             # One process alone uses a batch's files; the lock ends with it.
             for pragma in ("locking_mode = EXCLUSIVE", "journal_mode = WAL", "synchronous = FULL"):
                 self._database.execute(f"PRAGMA {pragma}")
@@ -285,16 +287,23 @@ class Store:
             return dict(self._database.execute("SELECT question, content FROM answer").fetchall())
 
     def answer(self, question: str, content: bytes) -> None:
-        """Store an answer before anyone sees it.
-
-        Parameters
-        ----------
-        question : str
-        content : bytes
-        """
+        """Store an answer before anyone sees it, and with the first which sampler drew it."""
         with self._lock, self._speaking(), self._transaction():
             self._database.execute("INSERT INTO answer VALUES (?, ?)", (question, content))
-            self._database.execute("UPDATE batch SET state = 'answered' WHERE state = 'frozen'")
+            answered = "UPDATE batch SET state = 'answered' WHERE state = 'frozen'"
+            if self._database.execute(answered).rowcount:
+                version = _VERSION + (SAMPLER_VERSION - 1 << _SAMPLER_BITS)
+                self._database.execute(f"PRAGMA user_version = {version}")
+
+    def check_sampler(self) -> None:
+        """Refuse another sampler, which would draw other noise that no ledger was charged for."""
+        first = 1 + (self._one("PRAGMA user_version") >> _SAMPLER_BITS)
+        if self.state == "answered" and first != SAMPLER_VERSION:
+            raise RefusedError(
+                f"the noise of the first answer is of version {first} of the sampler, and here is "
+                f"version {SAMPLER_VERSION}; have new questions answered by that version of nolook",
+                409,
+            )
 
     def _outcome(
         self, report_id: bytes, report: bytes, *, is_open: bool, new: dict[bytes, bytes]
@@ -331,7 +340,7 @@ class Store:
         ).fetchall()
         sound = (
             self._one("PRAGMA application_id") == _APPLICATION
-            and self._one("PRAGMA user_version") == _VERSION
+            and self._one("PRAGMA user_version") % (1 << _SAMPLER_BITS) == _VERSION
             and tables == [(table,) for table in _SCHEMA]
             and self._one("PRAGMA quick_check") == "ok"
         )

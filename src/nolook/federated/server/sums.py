@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from nolook import _files
 from nolook.federated.batch import Batch
-from nolook.federated.disk import plainly
+from nolook.federated.disk import os_errors_as_store_errors
 from nolook.federated.failures import StoreError
 
 __all__ = ["Expand", "RunningSum", "Sums", "read_sums", "write_sums"]
@@ -50,7 +50,7 @@ def write_sums(path: Path, batch: Batch, role: int, sums: Sums, count: int, name
     """
     head = _HEAD.pack(_MAGIC, _VERSION, role, batch.digest, named, count)
     content = head + sums.astype("<u8").tobytes()
-    with plainly(path):
+    with os_errors_as_store_errors(path):
         _files.write(path, content + hashlib.sha256(content).digest())
 
 
@@ -71,7 +71,7 @@ def read_sums(path: Path, batch: Batch, role: int, named: bytes) -> tuple[Sums, 
     """
     if not path.is_file():
         return None
-    with plainly(path):
+    with os_errors_as_store_errors(path):
         content = path.read_bytes()
     shape = (len(batch.curves), 1 << batch.levels)
     if len(content) != _HEAD.size + 8 * shape[0] * shape[1] + 32:

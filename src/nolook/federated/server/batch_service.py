@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from nolook.errors import ParameterError
 from nolook.federated import shares
 from nolook.federated.batch import Batch
-from nolook.federated.disk import make_folder, plainly
+from nolook.federated.disk import make_folder, os_errors_as_store_errors
 from nolook.federated.failures import RefusedError, StoreError
 from nolook.federated.server.agreement import Peer, agree
 from nolook.federated.server.expander import Expander
@@ -37,12 +37,12 @@ from nolook.federated.server.release import Question, charge, fingerprint, make_
 from nolook.federated.server.store import Store
 from nolook.federated.wire import ID_BYTES, ReportError, check
 
-__all__ = ["Service"]
+__all__ = ["BatchService"]
 
 _BLOCK = 4096  # reports read at a time
 
 
-class Service:
+class BatchService:
     """One batch at one server; any thread may use it.
 
     Parameters
@@ -70,7 +70,7 @@ class Service:
         self._failure: StoreError | None = None
         self._changing = threading.Lock()
         self._answering = threading.Lock()
-        with plainly(folder):
+        with os_errors_as_store_errors(folder):
             make_folder(folder)
         self._secret_file = folder / "secret"
         if not (folder / "state.sqlite").exists():
@@ -202,6 +202,7 @@ class Service:
     def _released(self, question: Question, secret: bytes) -> bytes:
         """Make an answer; it must be stored before anyone sees it."""
         self._check_question(question)
+        self._store.check_sampler()
         sums, reports = self._sums(question), self._store.content_digest()
         borders = question.places.tobytes() if question.kind == "groups" else b""
         key = shares.release_key(secret, self.batch, reports, borders)

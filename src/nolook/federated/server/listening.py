@@ -1,4 +1,4 @@
-"""Run a server: TLS always, certificates of the callers if they are asked for."""
+"""Listen for callers: TLS always, client certificates on demand, and no idle crowds."""
 
 from __future__ import annotations
 
@@ -17,28 +17,20 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from nolook.errors import ParameterError
 from nolook.federated.server.app import refuse_unknown
+from nolook.federated.server.connections import Connections, Listener
 
-__all__ = ["Listening", "serve"]
+__all__ = ["Listening", "listen"]
 
-_MOST_CONNECTIONS = 1000
 _KEEP_ALIVE = 30  # seconds
-_BACKLOG = 512
+_BACKLOG = 128  # more would be open at once before the oldest strangers are closed
 _GRACE = 10  # seconds for the requests at hand when it is told to end
 
 
 @dataclass(frozen=True, slots=True)
 class Listening:
-    """Where a server listens, and with which certificate.
+    """Where a server listens (port 0 is any free one), with which certificate and key (PEM).
 
-    Parameters
-    ----------
-    host : str
-    port : int
-        0 for any that is free.
-    certificate, key : Path
-        In PEM.
-    client_ca : Path or None
-        If given, callers must show a certificate that it signed.
+    With `client_ca`, callers must show a certificate that it signed.
     """
 
     host: str
@@ -49,7 +41,7 @@ class Listening:
 
 
 class _Protocol(H11Protocol):
-    """HTTP over TLS; whoever shows no certificate where one is asked for is told so."""
+    """HTTP over TLS; tells a caller who lacks a certificate that one is needed."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -63,24 +55,15 @@ async def _refuse(scope: Scope, receive: Receive, send: Send) -> None:
     await response(scope, receive, send)
 
 
-def serve(app: ASGIApp, listening: Listening, greeting: str) -> None:
-    """Answer requests until told to end by a signal.
+def listen(app: ASGIApp, listening: Listening, connections: Connections, greeting: str) -> None:
+    """Print the greeting with the address, then answer requests until a signal ends the server.
 
-    Parameters
-    ----------
-    app : ASGI application
-    listening : Listening
-    greeting : str
-        Printed with the address once connections are taken.
-
-    Raises
-    ------
-    ParameterError
-        If the address is taken, or certificate and key are none.
+    Raises a ParameterError if the address is taken, or certificate and key cannot be used.
     """
     wanted = ssl.CERT_NONE if listening.client_ca is None else ssl.CERT_OPTIONAL
     config = uvicorn.Config(
         app,
+        loop="asyncio",  # which asks the listener for connections; uvloop asks the system
         http=_Protocol,
         ws="none",
         lifespan="off",
@@ -89,7 +72,7 @@ def serve(app: ASGIApp, listening: Listening, greeting: str) -> None:
         server_header=False,
         date_header=False,
         proxy_headers=False,
-        limit_concurrency=_MOST_CONNECTIONS,
+        backlog=_BACKLOG,
         timeout_keep_alive=_KEEP_ALIVE,
         timeout_graceful_shutdown=_GRACE,
         ssl_certfile=listening.certificate,
@@ -106,21 +89,21 @@ def serve(app: ASGIApp, listening: Listening, greeting: str) -> None:
         ) from None
     if config.ssl is not None:
         config.ssl.minimum_version = ssl.TLSVersion.TLSv1_2
-    with _socket(listening) as listener:
+    with _listener(listening, connections) as listener:
         host, port = listener.getsockname()[:2]
         sys.stdout.write(f"{greeting} at https://{host}:{port}\n")
         sys.stdout.flush()
         uvicorn.Server(config).run([listener])
 
 
-def _socket(listening: Listening) -> socket.socket:
+def _listener(listening: Listening, connections: Connections) -> Listener:
     try:
-        # Only of a socket that is known to be TCP's does asyncio send small answers at once.
-        family, kind, protocol, _, address = socket.getaddrinfo(
+        # asyncio sends small answers at once only over a socket that says it is TCP's.
+        family, _, protocol, _, address = socket.getaddrinfo(
             listening.host, None, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP
         )[0]
         with ExitStack() as stack:
-            listener = stack.enter_context(socket.socket(family, kind, protocol))
+            listener = stack.enter_context(Listener(connections, family, protocol))
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listener.bind((address[0], listening.port, *address[2:]))
             listener.listen(_BACKLOG)
