@@ -521,13 +521,14 @@ def test_the_running_sum_is_the_sum_from_scratch(tmp_path, monkeypatch):
     rows = np.frombuffer(b"".join(first), dtype=np.uint8).reshape(40, report_bytes(ROC))
     calls = Counter()
 
-    def expand(some):
+    def expand(batch, role, some):
         calls.update(row.tobytes() for row in some)
-        return shares.curve_sums(ROC, 0, some)
+        return shares.curve_sums(batch, role, some)
 
     def opened(stored):
-        return RunningSum(tmp_path / "s", ROC, 0, lambda a, b: rows[a:b], expand, stored)
+        return RunningSum(tmp_path / "s", ROC, 0, lambda a, b: rows[a:b], stored)
 
+    monkeypatch.setattr("nolook.federated.server.sums.curve_sums", expand)
     monkeypatch.setattr("nolook.federated.server.sums._MOST_REPORTS", 7)
     for stored in (0, 5, 17, 40):
         running = opened(stored)

@@ -1,13 +1,4 @@
-"""The bytes of the keys of a distributed comparison function.
-
-With D = levels - leaf levels, a key is, all numbers little-endian:
-
-| bytes | what |
-|---|---|
-| 16 | the root's seed, its lowest bit 0 |
-| 24 D | for each level, the corrections of the seed (16, lowest bit 0) and of the value (8) |
-| ceil(D / 4) | two bits a level, the lowest first: those of the left and the right control bit |
-| 8 * 2**(leaf levels) | the corrections of the leaves |
+"""The bytes of the keys of a distributed comparison function, as `dcf.md` lays them out.
 
 Only the root's seed differs between the two keys of a pair. Bits that must be 0 are ignored.
 """
@@ -50,7 +41,7 @@ class Shape:
 
     @property
     def depth(self) -> int:
-        """Levels that are left, each with corrections of its own."""
+        """Levels that are left, each with its own corrections."""
         return self.levels - self.leaf_levels
 
     @property
@@ -72,22 +63,9 @@ class Shape:
 
 
 def split_keys(keys: Bytes, shape: Shape) -> tuple[Words, Words, Bytes, Bytes]:
-    """Return the parts of keys.
+    """Return seeds (n, 2), corrections (n, depth, 3), bits (n, bit_bytes) and leaves (n, 8 leaves).
 
-    Parameters
-    ----------
-    keys : ndarray of uint8, shape (n, key_bytes)
-        Keys.
-    shape : Shape
-        Theirs.
-
-    Returns
-    -------
-    seeds : ndarray of uint64, shape (n, 2)
-    corrections : ndarray of uint64, shape (n, depth, 3)
-    bits : ndarray of uint8, shape (n, bit_bytes)
-    leaves : ndarray of uint8, shape (n, 8 leaves)
-        A view of the keys, of which `read_words` makes numbers; the others are copies.
+    The leaves are a view of the keys, whose numbers `read_words` reads; the others are copies.
     """
     seeds, corrections, bits, leaves = (keys[:, part] for part in shape.parts)
     words = read_words(corrections).reshape(len(keys), shape.depth, 3)
@@ -100,18 +78,10 @@ def read_words(data: Bytes) -> Words:
 
 
 def write_keys(keys: Bytes, shape: Shape, seeds: Words, shared: tuple[Words, Bytes, Words]) -> None:
-    """Write both parties' keys.
+    """Write both parties' keys (2, n, key_bytes): their seeds (2, n, 2) and what they share.
 
-    Parameters
-    ----------
-    keys : ndarray of uint8, shape (2, n, key_bytes)
-        Set.
-    shape : Shape
-        Theirs.
-    seeds : ndarray of uint64, shape (2, n, 2)
-        The root's seeds.
-    shared : tuple of ndarray
-        Corrections, bits and corrections of the leaves, as in `split_keys` (all numbers).
+    The shared parts are corrections, bits and the leaves' corrections, as from `split_keys` but
+    with the leaves as numbers.
     """
     corrections, bits, leaves = shared
     seed_part, level_part, bit_part, leaf_part = shape.parts

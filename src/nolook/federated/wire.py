@@ -51,14 +51,7 @@ Shares = NDArray[np.uint64]
 
 
 class ReportError(NolookError, ValueError):
-    """A report is not one of this batch for this server, or was damaged on its way.
-
-    Parameters
-    ----------
-    message : str
-    status : int
-        The HTTP status that says so.
-    """
+    """A report is not one of this batch for this server, or was damaged on its way."""
 
     exit_status = 2
 
@@ -67,7 +60,7 @@ class ReportError(NolookError, ValueError):
         self.status = status
 
 
-# Both are asked for with every report.
+# Every report asks for both.
 @lru_cache(maxsize=64)
 def report_bytes(batch: Batch) -> int:
     """Return the length of every report of a batch to one server."""
@@ -87,21 +80,9 @@ def _head(batch: Batch, role: int) -> bytes:
 
 
 def encode(batch: Batch, role: int, ids: Bytes, shares: Shares, keys: Bytes) -> Bytes:
-    """Put reports to one server together.
+    """Return reports to one server, shape (n, report_bytes).
 
-    Parameters
-    ----------
-    batch : Batch
-    role : int
-        Of the server, 0 or 1.
-    ids : ndarray of uint8, shape (n, 16)
-    shares : ndarray of uint64, shape (n, curves)
-        Of the secret numbers.
-    keys : ndarray of uint8, shape (n, curves, key_bytes)
-
-    Returns
-    -------
-    ndarray of uint8, shape (n, report_bytes)
+    Their parts are ids (n, 16), shares (n, curves) and keys (n, curves, key_bytes).
     """
     n = len(ids)
     reports = np.empty((n, report_bytes(batch)), dtype=np.uint8)
@@ -112,7 +93,7 @@ def encode(batch: Batch, role: int, ids: Bytes, shares: Shares, keys: Bytes) -> 
     curves[:, :, _SHARE:] = keys
     secret = report_bytes(batch) - _CURVES_AT - _DIGEST
     reports[:, _CURVES_AT:-_DIGEST] = curves.reshape(n, secret)
-    for report in reports:  # of the hash function's making: it takes one text at a time
+    for report in reports:  # a hash function takes one text at a time
         digest = hashlib.sha256(report[:-_DIGEST].tobytes()).digest()
         report[-_DIGEST:] = np.frombuffer(digest, dtype=np.uint8)
     return reports
@@ -121,27 +102,14 @@ def encode(batch: Batch, role: int, ids: Bytes, shares: Shares, keys: Bytes) -> 
 def check(batch: Batch, role: int, report: bytes) -> bytes:
     """Return the id of a report, if it is one of this batch for this server.
 
-    Parameters
-    ----------
-    batch : Batch
-    role : int
-    report : bytes
-
-    Returns
-    -------
-    bytes
-        16 of them.
-
-    Raises
-    ------
-    ReportError
-        If anything but the secret content is not as expected. The message quotes nothing of it.
+    Raises a ReportError, which quotes nothing of the report, if anything but the secret content is
+    not as expected.
     """
     head = _head(batch, role)
     _compare(
         report,
         head,
-        (0, 4, "is no report of nolook's; expected what `nolook federated submit` sends"),
+        (0, 4, "is not one of nolook's; expected what `nolook federated submit` sends"),
         (4, 5, f"has another version; expected {_VERSION}"),
         (5, 6, "has shares of another group; expected integers modulo 2^64"),
     )
@@ -161,19 +129,7 @@ def check(batch: Batch, role: int, report: bytes) -> bytes:
 
 
 def unpack(batch: Batch, reports: Bytes) -> tuple[Bytes, Shares, Bytes]:
-    """Take checked reports to one server apart.
-
-    Parameters
-    ----------
-    batch : Batch
-    reports : ndarray of uint8, shape (n, report_bytes)
-
-    Returns
-    -------
-    ids : ndarray of uint8, shape (n, 16)
-    shares : ndarray of uint64, shape (n, curves)
-    keys : ndarray of uint8, shape (n, curves, key_bytes)
-    """
+    """Split checked reports to one server into ids, shares and keys, shaped as for `encode`."""
     curves = reports[:, _CURVES_AT:-_DIGEST].reshape(_split(batch))
     shares = np.ascontiguousarray(curves[:, :, :_SHARE]).view("<u8")[:, :, 0]
     return reports[:, _ID_AT:_CURVES_AT], shares.astype(np.uint64), curves[:, :, _SHARE:]

@@ -42,7 +42,7 @@ __all__ = ["make_app", "refuse_unknown"]
 
 _ID = re.compile(r"[0-9a-f]{32}")
 _LARGEST_QUESTION = 2**17
-_MOST_DISCARDED = 2**24  # bytes that are read so that whoever sends them hears the refusal
+_MOST_DISCARDED = 2**24  # bytes read and dropped, so that the sender hears the refusal
 _PATIENCE = 30.0  # seconds for a body
 _PATIENCE_DISCARDING = 2.0
 _INTERNAL = "internal error; the server's operator was told"
@@ -120,7 +120,9 @@ class _Endpoint:
 async def _put(service: BatchService, request: Request) -> Response:
     address = request.path_params["report"]
     if not _ID.fullmatch(address):
-        raise RefusedError("the address ends with no report's id; expected 32 hex digits", 400)
+        raise RefusedError(
+            "the address does not end with a report's id; expected 32 hex digits", 400
+        )
     body = await _body(request, report_bytes(service.batch))
     stored = service.accept(body, bytes.fromhex(address))
     new = await asyncio.wrap_future(stored)
@@ -141,7 +143,7 @@ async def _question(service: BatchService, request: Request) -> Response:
     try:
         question = json.loads(body)
     except (ValueError, RecursionError):
-        raise RefusedError("the question is no JSON", 400) from None
+        raise RefusedError("the question is not JSON", 400) from None
     answer = await run_in_threadpool(service.answer, question)
     return Response(answer, media_type="application/json")
 

@@ -18,9 +18,9 @@ from nolook._validation import check_count
 __all__ = ["Connections", "Listener"]
 
 _STRANGER, _OWNER = "stranger", "owner"
-# Together with the files of a few batches fewer than 1024, what a process may usually open.
+# With the files of some batches they stay below 1024, which a process may usually open.
 _PLACES = {_STRANGER: 128, _OWNER: 512, "analyst": 32, "peer": 32}
-# After connecting, or after the last request with a token, the connection is closed.
+# Until a connection is closed, from its start or the last request with a token.
 _SECONDS = {_STRANGER: 10.0, _OWNER: 60.0, "analyst": 600.0, "peer": 600.0}
 
 

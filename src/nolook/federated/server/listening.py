@@ -22,8 +22,8 @@ from nolook.federated.server.connections import Connections, Listener
 __all__ = ["Listening", "listen"]
 
 _KEEP_ALIVE = 30  # seconds
-_BACKLOG = 128  # more would be open at once before the oldest strangers are closed
-_GRACE = 10  # seconds for the requests at hand when it is told to end
+_BACKLOG = 128  # taken at once, before the event loop closes the oldest strangers
+_GRACE = 10  # seconds to finish requests after a signal
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ def listen(app: ASGIApp, listening: Listening, connections: Connections, greetin
     wanted = ssl.CERT_NONE if listening.client_ca is None else ssl.CERT_OPTIONAL
     config = uvicorn.Config(
         app,
-        loop="asyncio",  # which asks the listener for connections; uvloop asks the system
+        loop="asyncio",  # calls `Listener.accept`; uvloop would not
         http=_Protocol,
         ws="none",
         lifespan="off",
@@ -111,6 +111,6 @@ def _listener(listening: Listening, connections: Connections) -> Listener:
             return listener
     except (OSError, OverflowError, UnicodeError):
         raise ParameterError(
-            f"--host {listening.host!r} and --port {listening.port} cannot be listened at; "
+            f"the server cannot listen at --host {listening.host!r}, --port {listening.port}; "
             "expected an address of this machine and a free port"
         ) from None
