@@ -41,10 +41,8 @@ ID_BYTES: Final = 16
 _MAGIC = b"NLKR"
 _VERSION = 1
 _GROUP = 1
-_SHARE = 8
 _DIGEST = 32
 _ID_AT = 44
-_CURVES_AT = _ID_AT + ID_BYTES
 
 Bytes = NDArray[np.uint8]
 Shares = NDArray[np.uint64]
@@ -60,17 +58,23 @@ class ReportError(NolookError, ValueError):
         self.status = status
 
 
-# Every report asks for both.
-@lru_cache(maxsize=64)
 def report_bytes(batch: Batch) -> int:
     """Return the length of every report of a batch to one server."""
-    _, curves, size = _split(batch)
-    return _CURVES_AT + curves * size + _DIGEST
+    return _layout(batch).itemsize
 
 
-def _split(batch: Batch) -> tuple[int, int, int]:
-    """Return the shape of the secret content of any number of reports."""
-    return -1, len(batch.curves), _SHARE + key_bytes(batch.levels)
+# Every report asks for both.
+@lru_cache(maxsize=64)
+def _layout(batch: Batch) -> np.dtype[np.void]:
+    curve = np.dtype([("share", "<u8"), ("key", np.uint8, key_bytes(batch.levels))])
+    return np.dtype(
+        [
+            ("head", np.uint8, _ID_AT),
+            ("id", np.uint8, ID_BYTES),
+            ("curves", curve, (len(batch.curves),)),
+            ("digest", np.uint8, _DIGEST),
+        ]
+    )
 
 
 @lru_cache(maxsize=64)
@@ -84,19 +88,15 @@ def encode(batch: Batch, role: int, ids: Bytes, shares: Shares, keys: Bytes) -> 
 
     Their parts are ids (n, 16), shares (n, curves) and keys (n, curves, key_bytes).
     """
-    n = len(ids)
-    reports = np.empty((n, report_bytes(batch)), dtype=np.uint8)
-    reports[:, :_ID_AT] = np.frombuffer(_head(batch, role), dtype=np.uint8)
-    reports[:, _ID_AT:_CURVES_AT] = ids
-    curves = reports[:, _CURVES_AT:-_DIGEST].reshape(_split(batch))
-    curves[:, :, :_SHARE] = shares.astype("<u8")[:, :, np.newaxis].view(np.uint8)
-    curves[:, :, _SHARE:] = keys
-    secret = report_bytes(batch) - _CURVES_AT - _DIGEST
-    reports[:, _CURVES_AT:-_DIGEST] = curves.reshape(n, secret)
+    reports = np.empty(len(ids), dtype=_layout(batch))
+    reports["head"] = np.frombuffer(_head(batch, role), dtype=np.uint8)
+    reports["id"] = ids
+    reports["curves"]["share"] = shares
+    reports["curves"]["key"] = keys
     for report in reports:  # a hash function takes one text at a time
-        digest = hashlib.sha256(report[:-_DIGEST].tobytes()).digest()
-        report[-_DIGEST:] = np.frombuffer(digest, dtype=np.uint8)
-    return reports
+        digest = hashlib.sha256(report.tobytes()[:-_DIGEST]).digest()
+        report["digest"] = np.frombuffer(digest, dtype=np.uint8)
+    return reports.view(np.uint8).reshape(len(ids), report_bytes(batch))
 
 
 def check(batch: Batch, role: int, report: bytes) -> bytes:
@@ -125,14 +125,13 @@ def check(batch: Batch, role: int, report: bytes) -> bytes:
         (6, 7, f"is for the other server; expected role {role}"),
         (7, _ID_AT, f"is for another batch; expected {batch.name}"),
     )
-    return report[_ID_AT:_CURVES_AT]
+    return report[_ID_AT : _ID_AT + ID_BYTES]
 
 
 def unpack(batch: Batch, reports: Bytes) -> tuple[Bytes, Shares, Bytes]:
     """Split checked reports to one server into ids, shares and keys, shaped as for `encode`."""
-    curves = reports[:, _CURVES_AT:-_DIGEST].reshape(_split(batch))
-    shares = np.ascontiguousarray(curves[:, :, :_SHARE]).view("<u8")[:, :, 0]
-    return reports[:, _ID_AT:_CURVES_AT], shares.astype(np.uint64), curves[:, :, _SHARE:]
+    parts = np.ascontiguousarray(reports).view(_layout(batch)).reshape(len(reports))
+    return parts["id"], parts["curves"]["share"].astype(np.uint64), parts["curves"]["key"]
 
 
 def _compare(report: bytes, head: bytes, *parts: tuple[int, int, str]) -> None:

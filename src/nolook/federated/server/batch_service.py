@@ -16,7 +16,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +63,8 @@ class BatchService:
             make_secret(self._secret_file)
         secret = read_secret(self._secret_file) or b""
         self._store = Store(folder, batch, role, fingerprint(secret))
-        self._check_secret()
+        with suppress(RefusedError):  # only the status of a retired batch can be had
+            self._check_secret()
         self._expander = (
             Expander(folder, self._store, batch, role, self._fail) if batch.whole else None
         )
@@ -126,7 +127,6 @@ class BatchService:
             self._store.shut()
             if self._store.state == "closed":
                 agree(self._store, self.batch, self._peer)
-            self._check_retired()
         self._wake()
         return self.status()
 
@@ -202,26 +202,22 @@ class BatchService:
         return sums
 
     def _check_frozen(self) -> None:
-        self._check_retired()
         state = self._store.state
         if state in {"open", "closed"}:
             raise RefusedError(f"the batch is {state}; freeze it at both servers first", 409)
 
-    def _check_retired(self) -> None:
-        if self._store.state == "retired":
+    def _check_secret(self) -> bytes:
+        """Return the secret of the noise; retire the batch if it is not the one it began with."""
+        secret = read_secret(self._secret_file)
+        if secret is None or fingerprint(secret) != self._store.secret:
+            self._store.retire()
+        if secret is None or self._store.state == "retired":
             raise RefusedError(
                 "the secret of the batch's noise was lost or changed; the batch is retired and "
                 "will never be answered",
                 410,
             )
-
-    def _check_secret(self) -> bytes:
-        """Return the secret of the noise; retire the batch if it is not the one it began with."""
-        secret = read_secret(self._secret_file)
-        if secret is not None and fingerprint(secret) == self._store.secret:
-            return secret
-        self._store.retire()
-        return b""
+        return secret
 
     def _check_alive(self) -> None:
         if self._failure is not None:

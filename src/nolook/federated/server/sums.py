@@ -24,6 +24,7 @@ from nolook.federated.shares import curve_sums
 __all__ = ["RunningSum", "Sums", "read_sums", "write_sums"]
 
 Sums = NDArray[np.uint64]
+Read = Callable[[int, int], NDArray[np.uint8]]
 
 _HEAD = struct.Struct("<4sBBxx32s32sQ")
 _MAGIC = b"NLKA"
@@ -65,14 +66,7 @@ class RunningSum:
     A file that cannot be used is made again from the reports.
     """
 
-    def __init__(
-        self,
-        path: Path,
-        batch: Batch,
-        role: int,
-        read: Callable[[int, int], NDArray[np.uint8]],
-        stored: int,
-    ) -> None:
+    def __init__(self, path: Path, batch: Batch, role: int, read: Read, stored: int) -> None:
         self._path = path
         self._batch = batch
         self._role = role
