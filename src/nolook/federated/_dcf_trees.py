@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from nolook.federated._dcf_keys import SEED_MASK, Shape, read_words, split_keys, write_keys
+from nolook.federated._dcf_keys import SEED_MASK, Shape
 from nolook.federated._prg import KINDS, FixedKeys, as_bytes, block_words
 from nolook.kernels.comparison_trees import (
     add_leaves,
@@ -27,6 +27,11 @@ __all__ = ["Dealer", "Grower", "Walker"]
 
 Bytes = NDArray[np.uint8]
 Words = NDArray[np.uint64]
+
+
+def _words(part: Words) -> Words:
+    """Copy numbers of keys, which need not be aligned, nor of this machine's byte order."""
+    return np.array(part, np.uint64, order="C")
 
 
 def _cipher_inputs(seeds: Words) -> Words:
@@ -76,7 +81,9 @@ class Dealer:
         self._ciphers.encrypt("leaf", as_bytes(self._padded), as_bytes(self._leaf_room))
         blocks = self._leaf_room[:-2].reshape(self._padded.shape)
         correct_leaves(secrets, self._padded, blocks, self._running, self._leaves)
-        write_keys(keys, shape, seeds, (self._corrections, self._bits, self._leaves))
+        parts = shape.parts(keys)
+        parts["seed"], parts["corrections"] = seeds, self._corrections
+        parts["bits"], parts["leaves"] = self._bits, self._leaves
 
 
 class Walker:
@@ -97,8 +104,9 @@ class Walker:
         Ascending, so that the path to a point repeats as much as possible of the one before.
         """
         shape = self._shape
-        seeds, corrections, bits, leaves = split_keys(keys, shape)
-        self._inputs[0] = _cipher_inputs(seeds)
+        parts = shape.parts(np.ascontiguousarray(keys))
+        corrections, bits = _words(parts["corrections"]), parts["bits"].copy()
+        self._inputs[0] = _cipher_inputs(_words(parts["seed"]))
         self._running[0] = (0, self._role)
         known, last = 0, 0
         for point in points:
@@ -106,7 +114,7 @@ class Walker:
             same = shape.depth - (path ^ last).bit_length()
             self._descend(min(known, same), path, corrections, bits)
             known, last = shape.depth, path
-            yield self._leaf(point & (shape.leaves - 1), leaves)
+            yield self._leaf(point & (shape.leaves - 1), parts["leaves"])
 
     def _descend(self, known: int, path: int, corrections: Words, bits: Bytes) -> None:
         """Step down a path whose states are known up to a level."""
@@ -121,13 +129,13 @@ class Walker:
             self._ciphers.encrypt("value", plain, room[size:])
             descend(level, turn, self._inputs[step], self._running[step], blocks, corrections, bits)
 
-    def _leaf(self, leaf: int, leaves: Bytes) -> Words:
+    def _leaf(self, leaf: int, leaves: Words) -> Words:
         """Return the shares at one leaf of the node reached."""
         self._padded[...] = self._inputs[-1]
         self._padded[:, 1] ^= np.uint64(leaf >> 1)
         self._ciphers.encrypt("leaf", as_bytes(self._padded), as_bytes(self._room))
         blocks = self._room[: 2 * self._count].reshape(self._padded.shape)
-        corrections = read_words(leaves[:, 8 * leaf : 8 * leaf + 8])[:, 0]
+        corrections = _words(leaves[:, leaf])
         return take_leaves(leaf & 1, self._padded, blocks, self._running[-1], corrections)
 
 
@@ -152,11 +160,12 @@ class Grower:
 
     def add(self, keys: Bytes) -> None:
         """Add the shares of a block of keys, shape (at most count, key_bytes)."""
-        seeds, corrections, bits, leaves = split_keys(keys, self._shape)
+        parts = self._shape.parts(np.ascontiguousarray(keys))
+        corrections, bits = _words(parts["corrections"]), parts["bits"].copy()
         inputs, controls = self._room_of(0, len(keys), 1)
-        inputs[:, 0] = _cipher_inputs(seeds)
+        inputs[:, 0] = _cipher_inputs(_words(parts["seed"]))
         controls[...] = self._role
-        self._grow(0, 0, (inputs, controls), (corrections, bits, read_words(leaves)))
+        self._grow(0, 0, (inputs, controls), (corrections, bits, _words(parts["leaves"])))
 
     def total(self) -> Words:
         """Return the sums so far, up to their sign, shape (2**levels,); the worker is used up."""
