@@ -45,7 +45,7 @@ def serve(  # noqa: PLR0917 -- Typer gives every option by name
     host: Annotated[str, typer.Option(help="The address to listen at.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="0 for any that is free.")] = 0,
     connections_per_address: Annotated[
-        int, typer.Option(help="At once, of owners; more behind a proxy, whose address all share.")
+        int, typer.Option(help="Owners' connections from one address; raise it behind a proxy.")
     ] = 100,
 ) -> None:
     """Take reports, and answer together with the other server. Neither sees a value."""

@@ -1,15 +1,4 @@
-"""A server's addresses: who may call them, what is refused, and nothing about content.
-
-=======  ==============================  =======  ==================================
-method   address, after /v1/batches/     role     what
-=======  ==============================  =======  ==================================
-PUT      NAME/reports/ID                 owner    store a report
-GET      NAME                            analyst  state and number of reports
-POST     NAME/freeze                     analyst  close, and agree with the other
-POST     NAME/answer                     analyst  answer a question
-GET      NAME/set                        peer     which reports: number and digest
-GET      NAME/ids                        peer     their ids, once closed
-=======  ==============================  =======  ==================================
+"""A server's addresses: who may call them, and what is refused without a word about content.
 
 Every error is ``{"error": "one line"}``. Nothing is logged.
 """
