@@ -19,7 +19,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from nolook.federated.failures import RefusedError
 from nolook.federated.server.batch_service import BatchService
@@ -50,10 +50,10 @@ def make_app(services: Sequence[BatchService], tokens: Tokens, connections: Conn
 
     routes = [
         route("/reports/{report}", "PUT", {"owner"}, _put),
-        route("", "GET", {"analyst", "peer"}, _status),
-        route("/freeze", "POST", {"analyst"}, _freeze),
+        route("", "GET", {"analyst", "peer"}, _reply(BatchService.status)),
+        route("/freeze", "POST", {"analyst"}, _reply(BatchService.freeze)),
         route("/answer", "POST", {"analyst"}, _question),
-        route("/set", "GET", {"peer"}, _set),
+        route("/set", "GET", {"peer"}, _reply(BatchService.reports)),
         route("/ids", "GET", {"peer"}, _ids),
     ]
     app = Starlette(routes=routes, exception_handlers={HTTPException: _no_address})
@@ -61,9 +61,9 @@ def make_app(services: Sequence[BatchService], tokens: Tokens, connections: Conn
     return app
 
 
-async def refuse_unknown(_: Request) -> Response:
+async def refuse_unknown(scope: Scope, receive: Receive, send: Send) -> None:
     """Answer a caller who shows no certificate."""
-    return _error(401, _UNKNOWN)
+    await _error(401, _UNKNOWN)(scope, receive, send)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,13 +118,12 @@ async def _put(service: BatchService, request: Request) -> Response:
     return JSONResponse({"stored": True}, 201 if new else 200)
 
 
-async def _status(service: BatchService, _: Request) -> Response:
-    return JSONResponse(await run_in_threadpool(service.status))
+def _reply(call: Callable[[BatchService], dict[str, Any]]) -> Handler:
+    async def handler(service: BatchService, request: Request) -> Response:
+        await _body(request, 0)
+        return JSONResponse(await run_in_threadpool(call, service))
 
-
-async def _freeze(service: BatchService, request: Request) -> Response:
-    await _body(request, 0)
-    return JSONResponse(await run_in_threadpool(service.freeze))
+    return handler
 
 
 async def _question(service: BatchService, request: Request) -> Response:
@@ -135,10 +134,6 @@ async def _question(service: BatchService, request: Request) -> Response:
         raise RefusedError("the question is not JSON", 400) from None
     answer = await run_in_threadpool(service.answer, question)
     return Response(answer, media_type="application/json")
-
-
-async def _set(service: BatchService, _: Request) -> Response:
-    return JSONResponse(await run_in_threadpool(service.reports))
 
 
 async def _ids(service: BatchService, _: Request) -> Response:

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import uvicorn
-from starlette.requests import Request
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from nolook.errors import ParameterError
@@ -47,12 +46,7 @@ class _Protocol(H11Protocol):
         super().connection_made(transport)
         demanded = self.config.ssl_cert_reqs == ssl.CERT_OPTIONAL
         if demanded and not transport.get_extra_info("peercert"):
-            self.app = _refuse
-
-
-async def _refuse(scope: Scope, receive: Receive, send: Send) -> None:
-    response = await refuse_unknown(Request(scope, receive))
-    await response(scope, receive, send)
+            self.app = refuse_unknown
 
 
 def listen(app: ASGIApp, listening: Listening, connections: Connections, greeting: str) -> None:
