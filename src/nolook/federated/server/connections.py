@@ -39,7 +39,7 @@ class Connections:
     have `patience` seconds.
     """
 
-    def __init__(self, per_address: int, patience: float = 10.0) -> None:
+    def __init__(self, per_address: int, patience: float = _SECONDS[_STRANGER]) -> None:
         self._per_address = check_count(per_address, "--connections-per-address", _PLACES[_OWNER])
         self._seconds = {**_SECONDS, _STRANGER: patience}
         self._places: dict[tuple[str, int], _Place] = {}
