@@ -177,11 +177,11 @@ def write_ledger(nolook):
 def write_federated(nolook, folder):
     """Write batches and what two servers' answers about them became."""
     from nolook.federated import answers, shares
+    from nolook.federated.batch_file import write_batch
     from nolook.federated.owners import make_reports
     from nolook.federated.pending import write_pending
+    from nolook.federated.threshold_counts import Counts, write_counts
     from nolook.privacy.noise import SystemEntropy
-    from nolook.report.batch_file import write_batch
-    from nolook.report.federated_counts import Counts, write_counts
     from nolook.report.findings_file import write_calibration, write_roc
     from nolook.report.score_findings import Scored
 

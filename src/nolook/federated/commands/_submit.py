@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nolook.cli._federated_options import (
+from nolook.cli._options import MultilineOption, QuietOption
+from nolook.errors import ParameterError
+from nolook.federated.commands._options import (
     BatchOption,
     CaOption,
     ClientCertificateOption,
@@ -22,8 +24,6 @@ from nolook.cli._federated_options import (
     accesses,
     check_extra,
 )
-from nolook.cli._options import MultilineOption, QuietOption
-from nolook.errors import ParameterError
 from nolook.report.files import check_outputs, one_line
 
 if TYPE_CHECKING:
@@ -71,11 +71,11 @@ def submit(  # noqa: PLR0917 -- Typer gives every option by name
     check_extra()
     wanted = _Wanted(value, table, column, label, positive, multiline=multiline)
 
+    from nolook.federated.batch_file import read_batch
     from nolook.federated.client import ServerClient
     from nolook.federated.client import submit as send
     from nolook.federated.pending import read_pending
     from nolook.federated.wire import unpack
-    from nolook.report.batch_file import read_batch
 
     shared = read_batch(batch)
     file = pending if pending is not None else Path(f"{shared.name}.pending")

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from nolook._validation import check_choice, check_epsilon
-from nolook.cli._federated_options import check_extra
-from nolook.cli._federated_query import query
-from nolook.cli._federated_serve import serve
-from nolook.cli._federated_submit import submit
 from nolook.cli._options import EpsilonOption, GridOption, LogGridOption, grid
+from nolook.cli._plug_ins import help_without_command
+from nolook.federated.commands._options import check_extra
+from nolook.federated.commands._query import query
+from nolook.federated.commands._serve import serve
+from nolook.federated.commands._submit import submit
 from nolook.report.files import check_outputs
 
 if TYPE_CHECKING:
@@ -24,7 +25,8 @@ __all__ = ["federated_app"]
 _KINDS = ("ecdf", "roc", "hosmer-lemeshow")
 _ROLES = ("owner", "analyst", "peer")
 
-federated_app = typer.Typer(help="Distributions of records that never leave their owners.")
+federated_app = typer.Typer(help="Distributions of rows that never leave their owners.")
+federated_app.callback(invoke_without_command=True)(help_without_command)
 
 
 @federated_app.command()
@@ -47,8 +49,8 @@ def batch(
     check_outputs([("--output", output)])
 
     from nolook.federated.batch import Batch
+    from nolook.federated.batch_file import write_batch
     from nolook.federated.shares import guarantee
-    from nolook.report.batch_file import write_batch
 
     made = Batch(name, chosen, epsilon, thresholds, minimum)
     guarantee(made)  # refuses what no server could answer

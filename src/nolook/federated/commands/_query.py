@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from nolook.cli._federated_options import (
+from nolook.cli._options import (
+    QuietOption,
+    ReportOption,
+    SmoothingOption,
+    check_smoothing,
+    shares,
+)
+from nolook.cli._release import show
+from nolook.errors import ParameterError
+from nolook.federated.commands._options import (
     BatchOption,
     CaOption,
     ClientCertificateOption,
@@ -20,15 +29,6 @@ from nolook.cli._federated_options import (
     accesses,
     check_extra,
 )
-from nolook.cli._options import (
-    QuietOption,
-    ReportOption,
-    SmoothingOption,
-    check_smoothing,
-    shares,
-)
-from nolook.cli._release import show
-from nolook.errors import ParameterError
 from nolook.report.files import check_outputs
 
 if TYPE_CHECKING:
@@ -86,8 +86,8 @@ def query(  # noqa: PLR0917 -- Typer gives every option by name
 
     from nolook.federated.asking import ask
     from nolook.federated.asking import freeze as close
+    from nolook.federated.batch_file import read_batch
     from nolook.federated.client import ServerClient
-    from nolook.report.batch_file import read_batch
 
     shared = read_batch(batch)
     asked = _Query(shared, at, quantiles, groups, smoothing)
@@ -175,7 +175,7 @@ class _Query:
     def _counts(self, file: Path) -> Findings:
         from nolook.federated import answers
         from nolook.federated.shares import guarantee
-        from nolook.report.federated_counts import Counts, counts_findings, write_counts
+        from nolook.federated.threshold_counts import Counts, counts_findings, write_counts
 
         places = answers.places(self._batch, self._at or ())
         both = self._ask({"question": "points", "places": places.tolist()})

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nolook.cli._federated_options import check_extra
 from nolook.errors import ParameterError
+from nolook.federated.commands._options import check_extra
 
 if TYPE_CHECKING:
     from nolook.federated.batch import Batch
@@ -78,7 +78,7 @@ def serve(  # noqa: PLR0917 -- Typer gives every option by name
 
 
 def _batches(files: list[Path]) -> list[Batch]:
-    from nolook.report.batch_file import read_batch
+    from nolook.federated.batch_file import read_batch
 
     batches = [read_batch(file) for file in files]
     if len({one.name for one in batches}) < len(batches):
