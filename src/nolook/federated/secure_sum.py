@@ -3,12 +3,9 @@
 An implementation says who sees what. All tell which owners are in the sum, as owners may drop
 out, and open nothing where an owner that must be in it is not.
 
-===================  ==============================================================================
-`InProcessSum`       the reference: one process holds every vector
-`PointwiseSum`       another sum, asked for one number at a time (Barczewski, Mawass and Ramon
-                     2024, section 4.1)
-`flower.FlowerSum`   pairwise masks and drop-outs (the extra ``nolook[flower]``)
-===================  ==============================================================================
+`InProcessSum` is the reference: one process holds every vector. `PointwiseSum` asks another sum for
+one number at a time (Barczewski, Mawass and Ramon 2024, section 4.1). ``contrib/flower`` has one
+with pairwise masks, from which owners may drop out.
 
 Numbers below 0 are sent as their two's complement; a total in the range of int64 is read back by
 ``numbers.view(np.int64)``.
