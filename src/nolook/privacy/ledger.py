@@ -278,6 +278,30 @@ class Ledger:
             )
         return Reservation(self, entry)
 
+    def charge_once(self, cost: Budget, *, relation: Relation, description: str) -> None:
+        """Charge a release, or find it charged: for one that is repeated after a crash, the same.
+
+        Parameters
+        ----------
+        cost : Budget
+        relation : {"add-remove", "replace"}
+            As for :meth:`reserve`.
+        description : str
+            Names the release and no other. An entry of this name that was not refunded is its
+            charge.
+
+        Raises
+        ------
+        BudgetExceededError, LedgerError
+            As from :meth:`reserve`.
+        """
+        for entry in self.history():
+            if entry.description == description and entry.state != "refunded":
+                if entry.state == "reserved":
+                    Reservation(self, entry.id).complete()
+                return
+        self.reserve(cost, relation=relation, description=description).complete()
+
     def _settle(self, entry: int, state: str, reason: str | None) -> None:
         with self._file.writing():
             changed = self._file.database.execute(

@@ -17,7 +17,7 @@ from nolook.federated.batch import Batch
 from nolook.federated.disk import plainly
 from nolook.federated.failures import RefusedError
 from nolook.federated.shares import guarantee
-from nolook.privacy.ledger import Ledger, Reservation
+from nolook.privacy.ledger import Ledger
 from nolook.privacy.noise import SystemEntropy
 
 __all__ = ["Question", "charge", "check_ledger", "fingerprint", "make_secret", "read_secret"]
@@ -102,15 +102,7 @@ def charge(path: Path, batch: Batch, named: bytes) -> None:
     text = f"federated batch {batch.name}, {batch.kind}, reports {statement}"
     try:
         with Ledger(path) as ledger:
-            charged = [
-                entry
-                for entry in ledger.history()
-                if entry.description == text and entry.state != "refunded"
-            ]
-            if not charged:
-                ledger.reserve(cost.budget, relation=cost.relation, description=text).complete()
-            elif charged[0].state == "reserved":
-                Reservation(ledger, charged[0].id).complete()
+            ledger.charge_once(cost.budget, relation=cost.relation, description=text)
     except BudgetExceededError as error:
         raise RefusedError(str(error), 402) from None
     except LedgerError as error:
