@@ -122,7 +122,7 @@ def test_what_both_servers_hold_is_not():
         (ROC, [0.5], [1], "labels has shape .* and dtype int64; expected a boolean for each"),
         (ROC, [0.5, 0.7], [True], r"for each of the 2 values"),
         (CALIBRATION, [0.5], [[True]], r"labels has shape \(1, 1\)"),
-        (ECDF, [[0.5]], None, "values is no array of numbers; expected one number an owner"),
+        (ECDF, [[0.5]], None, "values is no array of numbers; expected one number for each owner"),
         (ECDF, 0.5, None, "values is no array of numbers"),
         (ECDF, ["secret"], None, "values is no array of numbers"),
         (ECDF, [[1], [2, 3]], None, "values is no array of numbers"),

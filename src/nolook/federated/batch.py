@@ -21,7 +21,7 @@ from nolook._validation import check_choice, check_count, check_epsilon
 from nolook.algorithms.grids import LinearGrid, LogGrid, grid_of_doubles
 from nolook.errors import ParameterError
 
-__all__ = ["FULL_LEVELS", "KINDS", "Batch", "Kind", "batch_from"]
+__all__ = ["FULL_LEVELS", "KINDS", "MOST_PLACES", "Batch", "Kind", "batch_from"]
 
 Kind: TypeAlias = Literal["ecdf", "roc", "hosmer-lemeshow"]
 
@@ -33,6 +33,8 @@ KINDS: dict[str, tuple[str, ...]] = {
 }
 #: Up to 2^this many thresholds the servers compute whole curves; above, only counts asked for.
 FULL_LEVELS = 16
+#: So many counts are asked for at once.
+MOST_PLACES = 4096
 
 _PROBABILITIES = LinearGrid(2.0**-10, 1.0, 2.0**-10)
 _FORMAT = 1
@@ -50,32 +52,16 @@ class Batch:
     """The public parameters of one release from many owners.
 
     Neighbours differ in one report (replacement): the servers know how many there are.
-
-    Parameters
-    ----------
-    name : str
-        Letters a to z, digits and hyphens, at most 64: it is part of addresses and file names.
-    kind : {"ecdf", "roc", "hosmer-lemeshow"}
-        A distribution; or, where each owner has a class too, what its scores or probabilities are
-        worth.
-    epsilon : float
-        Privacy loss of all that is ever answered, above 0.
-    grid : LinearGrid, LogGrid or None, default=None
-        The thresholds. None needs no range, for "ecdf" only; for "hosmer-lemeshow" it must be None,
-        as probabilities have their own.
-    minimum : int, default=100
-        The least number of reports that is ever answered.
-
-    Raises
-    ------
-    ParameterError
-        If a parameter is out of range, or a curve would need more than 2^16 thresholds.
     """
 
+    #: At most 64 letters a to z, digits and hyphens: part of addresses and file names.
     name: str
     kind: Kind
+    #: Privacy loss of all that is ever answered, above 0.
     epsilon: float = field(converter=check_epsilon)
+    #: None is the grid of all doubles, for "ecdf"; "hosmer-lemeshow" has one of its own.
     grid: LinearGrid | LogGrid | None = None
+    #: The fewest reports that are ever answered.
     minimum: int = field(default=100, converter=_minimum)
 
     def __attrs_post_init__(self) -> None:
@@ -98,7 +84,7 @@ class Batch:
 
     @property
     def curves(self) -> tuple[str, ...]:
-        """What is counted up to each threshold."""
+        """What is counted up to each threshold, by name."""
         return KINDS[self.kind]
 
     @property

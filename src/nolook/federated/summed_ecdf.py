@@ -115,20 +115,10 @@ class SummedQuery:
         return tree_laplace(nothing, self.event().epsilon, "replace", source)
 
     def vector(self, values: Vector, place: int, source: ByteSource) -> Words:
-        """Return an owner's vector: counts up to each threshold, then the number of its rows.
+        """Return an owner's vector, for one sum only: 2^L counts up to thresholds, then its rows.
 
-        Parameters
-        ----------
-        values : ndarray of float64, shape (rows,)
-            The owner's; how many there are is public.
-        place : int
-            The owner's place among the owners: with ``noise="owners"``, the first ones add noise.
-        source : ByteSource
-
-        Returns
-        -------
-        ndarray of uint64, shape (2^L + 1,)
-            For one sum only.
+        How many values there are is public. With ``noise="owners"`` the first owners, by their
+        place, add noise.
         """
         points = self.grid.points()
         cells = np.zeros(2**self.levels, dtype=np.int64)
@@ -144,12 +134,8 @@ class SummedQuery:
     ) -> PrivateDistribution:
         """Make the release of the sum of the owners' vectors; `source` is the aggregator's.
 
-        Raises
-        ------
-        SumError
-            If an owner whose noise is needed is not in the sum.
-        NolookError
-            If no owners' counts with this noise can have the sum.
+        Raises a `SumError` if an owner whose noise is needed is not in the sum, and a `NolookError`
+        if the sum cannot be.
         """
         if not set(range(self.needed)) <= set(total.owners):
             raise SumError("an owner whose noise is needed is not in the sum; nothing is released")
@@ -199,7 +185,7 @@ def release_summed_ecdf(
     SumError
         If no sum was opened.
     NolookError
-        If the sum cannot be.
+        If the sum cannot be: no counts with this noise have it.
     """
     _check_owners(owners, query)
     vectors = [query.vector(values, place, source) for place, values in enumerate(owners)]

@@ -1,4 +1,4 @@
-"""``nolook federated``: describe a batch, make tokens, and the commands of every role."""
+"""``nolook federated``, a plug-in of the command line: a batch, tokens, a command for each role."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ federated_app.callback(invoke_without_command=True)(help_without_command)
 
 @federated_app.command()
 def batch(
-    name: Annotated[str, typer.Option(help="Of the batch: a to z, digits and hyphens.")],
+    name: Annotated[str, typer.Option(help="The batch's name: a to z, digits and hyphens.")],
     kind: Annotated[str, typer.Option(metavar="|".join(_KINDS), help="What is released.")],
     epsilon: EpsilonOption,
     output: Annotated[Path, typer.Option(metavar="FILE", help="The batch's file.")],
     linear_grid: GridOption = None,
     log_grid: LogGridOption = None,
     minimum: Annotated[
-        int, typer.Option(metavar="N", help="The least number of reports that is answered.")
+        int, typer.Option(metavar="N", help="The fewest reports that are answered.")
     ] = 100,
 ) -> None:
     """Describe a batch: the public file that owners, both servers and the analyst share."""
@@ -64,7 +64,7 @@ def token(
         Path, typer.Option(metavar="FILE", help="The server's tokens; its digest is added.")
     ],
 ) -> None:
-    """Make a token for one server and print it; the server keeps its digest only."""
+    """Make a token for one server and print it; the server keeps only its digest."""
     check_choice("role", role, _ROLES)
 
     from nolook.federated.tokens import make_token

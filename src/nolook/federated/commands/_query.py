@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
@@ -35,18 +36,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from nolook.algorithms.tree_smoothing import Smoothing
-    from nolook.federated.answers import Answer
     from nolook.federated.batch import Batch
+    from nolook.federated.commands._analysis import Ask
     from nolook.report.findings import Findings
 
 __all__ = ["query"]
-
-_ENDINGS = {
-    "ecdf": "distribution.json",
-    "roc": "roc.json",
-    "hosmer-lemeshow": "calibration.json",
-}
-_MOST_PLACES = 4096
 
 
 def query(  # noqa: PLR0917 -- Typer gives every option by name
@@ -56,7 +50,7 @@ def query(  # noqa: PLR0917 -- Typer gives every option by name
     token_file: TokenFileOption,
     ca: CaOption,
     freeze: Annotated[
-        bool, typer.Option("--freeze", help="First close the batch: no more reports.")
+        bool, typer.Option("--freeze", help="Close the batch first: no more reports.")
     ] = False,
     at: Annotated[
         str | None,
@@ -74,14 +68,14 @@ def query(  # noqa: PLR0917 -- Typer gives every option by name
     smoothing: SmoothingOption = "l2",
     output: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="What to write; by default BATCH.KIND.json here."),
+        typer.Option(metavar="FILE", help="The file to write; by default BATCH.KIND.json here."),
     ] = None,
     report: ReportOption = None,
     certificate: ClientCertificateOption = None,
     key: ClientKeyOption = None,
     quiet: QuietOption = False,
 ) -> None:
-    """Have both servers answer and write the distribution, ROC curve or calibration."""
+    """Ask both servers and write the distribution, ROC curve or calibration."""
     check_extra()
 
     from nolook.federated.asking import ask
@@ -90,8 +84,8 @@ def query(  # noqa: PLR0917 -- Typer gives every option by name
     from nolook.federated.client import ServerClient
 
     shared = read_batch(batch)
-    asked = _Query(shared, at, quantiles, groups, smoothing)
-    file = output if output is not None else Path(f"{batch.stem}.{asked.ending}")
+    ending, release = _chosen(shared, at, quantiles, groups, smoothing)
+    file = output if output is not None else Path(f"{batch.stem}.{ending}")
     outputs = [("--output", file), *([("--report", report)] if report is not None else [])]
     check_outputs(outputs, inputs=[batch, *token_file, ca])
     reach = accesses((server0, server1), token_file, ca, certificate, key)
@@ -99,120 +93,41 @@ def query(  # noqa: PLR0917 -- Typer gives every option by name
         servers = [stack.enter_context(ServerClient(one)) for one in reach]
         if freeze:
             close(shared, servers)
-        findings = asked.released(lambda question: ask(shared, servers, question), file)
+        findings = release(partial(ask, shared, servers), file)
     show(findings, table=batch, output=file, report=report, quiet=quiet)
 
 
-class _Query:
-    """What is asked of a batch, and where it goes."""
+def _chosen(
+    batch: Batch, at: str | None, quantiles: str | None, groups: int, smoothing: str
+) -> tuple[str, Callable[[Ask, Path], Findings]]:
+    """Return how the file's name ends, and what makes the release."""
+    from nolook.federated.batch import MOST_PLACES
+    from nolook.federated.commands import _analysis
 
-    def __init__(
-        self, batch: Batch, at: str | None, quantiles: str | None, groups: int, smoothing: str
-    ) -> None:
-        self._batch = batch
-        self._groups = groups
-        self._smoothing = cast("Smoothing", check_smoothing(smoothing))
-        self._at = None if at is None else _thresholds(at)
-        self._shares = None if quantiles is None else shares(quantiles, "--quantiles")
-        if batch.whole and (at is not None or quantiles is not None):
-            raise ParameterError(
-                f"--at or --quantiles is given, but {batch.name} has a whole distribution to ask; "
-                "expected neither"
-            )
-        if not batch.whole and (at is None) == (quantiles is None):
-            raise ParameterError(
-                f"{batch.name} has more than 2^16 thresholds; expected either --at or --quantiles"
-            )
-        if self._at is not None and len(self._at) > _MOST_PLACES:
-            raise ParameterError(f"--at has {len(self._at)} numbers; expected up to {_MOST_PLACES}")
-        several = {(False, True): "counts.json", (True, False): "quantiles.json"}
-        self.ending = several.get((at is None, quantiles is None), _ENDINGS[batch.kind])
-
-    def released(
-        self, ask: Callable[[dict[str, object]], tuple[Answer, Answer]], file: Path
-    ) -> Findings:
-        """Ask, write the file, and say what was found."""
-        self._ask = ask
-        if self._at is not None:
-            return self._counts(file)
-        if self._shares is not None:
-            return self._quantiles(file)
-        if self._batch.kind == "hosmer-lemeshow":
-            return self._calibration(file)
-        return self._distribution(file)
-
-    def _distribution(self, file: Path) -> Findings:
-        from nolook.estimators.ecdf import ECDF
-        from nolook.federated import answers
-        from nolook.report.findings import ecdf_findings
-        from nolook.report.findings_file import write_roc
-        from nolook.report.model_file import save
-        from nolook.report.score_findings import Scored, roc_findings
-
-        found = answers.distribution(
-            self._batch, *self._ask({"question": "curves"}), self._smoothing
+    smoothed = cast("Smoothing", check_smoothing(smoothing))
+    thresholds = None if at is None else _thresholds(at)
+    wanted = None if quantiles is None else shares(quantiles, "--quantiles")
+    if batch.whole and (at is not None or quantiles is not None):
+        raise ParameterError(
+            f"--at or --quantiles is given, but {batch.name} has a whole distribution to ask for; "
+            "expected neither"
         )
-        if isinstance(found, ECDF):
-            save(found, file)
-            return ecdf_findings(found, self._batch.name)
-        scored = Scored(self._batch.name, "label", "1")
-        write_roc(found, file, scored=scored)
-        return roc_findings(found, scored)
-
-    def _calibration(self, file: Path) -> Findings:
-        from nolook.federated import answers
-        from nolook.report.findings_file import write_calibration
-        from nolook.report.score_findings import Scored, calibration_findings
-
-        curves = self._ask({"question": "curves"})
-        places = answers.borders(self._batch, *curves, self._groups)
-        sums = self._ask({"question": "groups", "borders": places.tolist()})
-        found = answers.calibration(self._batch, curves, sums, places, self._groups)
-        scored = Scored(self._batch.name, "label", "1")
-        write_calibration(found, file, scored=scored)
-        return calibration_findings(found, scored)
-
-    def _counts(self, file: Path) -> Findings:
-        from nolook.federated import answers
-        from nolook.federated.shares import guarantee
-        from nolook.federated.threshold_counts import Counts, counts_findings, write_counts
-
-        places = answers.places(self._batch, self._at or ())
-        both = self._ask({"question": "points", "places": places.tolist()})
-        counted, errors = answers.counts(self._batch, *both, places)
-        thresholds = self._batch.points()[places]
-        cost = guarantee(self._batch)
-        found = Counts(self._batch, both[0].n, thresholds, counted, errors, cost)
-        write_counts(found, file)
-        return counts_findings(found)
-
-    def _quantiles(self, file: Path) -> Findings:
-        import numpy as np
-        from numpy.typing import NDArray
-
-        from nolook.estimators.quantiles import Quantiles
-        from nolook.federated import answers
-        from nolook.federated.shares import guarantee
-        from nolook.report.findings import quantiles_findings
-        from nolook.report.findings_file import write_quantiles
-
-        batch = self._batch
-
-        def count(places: NDArray[np.uint64]) -> tuple[int, NDArray[np.float64]]:
-            both = self._ask({"question": "points", "places": places.tolist()})
-            return both[0].n, answers.counts(batch, *both, places)[0]
-
-        wanted = np.array(self._shares)
-        last = np.array([len(batch.points()) - 1], dtype=np.uint64)
-        rows, _ = count(last)
-        values, errors = answers.quantiles(batch, rows, wanted, lambda places: count(places)[1])
-        found = Quantiles(
-            (batch.name,), wanted, values[np.newaxis], errors[np.newaxis], guarantee(batch)
+    if not batch.whole and (at is None) == (quantiles is None):
+        raise ParameterError(
+            f"{batch.name} has more than 2^16 thresholds; expected either --at or --quantiles"
         )
-        recipe = batch.recipe()
-        grids = {} if batch.grid is None else {batch.name: batch.grid}
-        write_quantiles(found, file, grids=grids, recipe=recipe)
-        return quantiles_findings(found, recipe, grids)
+    if thresholds is not None:
+        if len(thresholds) > MOST_PLACES:
+            raise ParameterError(
+                f"--at has {len(thresholds)} numbers; expected at most {MOST_PLACES}"
+            )
+        return "counts.json", partial(_analysis.counts, batch, thresholds)
+    if wanted is not None:
+        return "quantiles.json", partial(_analysis.quantiles, batch, wanted)
+    if batch.kind == "hosmer-lemeshow":
+        return "calibration.json", partial(_analysis.calibration, batch, groups)
+    ending = "roc.json" if batch.kind == "roc" else "distribution.json"
+    return ending, partial(_analysis.distribution, batch, smoothed)
 
 
 def _thresholds(text: str) -> tuple[float, ...]:
@@ -222,5 +137,5 @@ def _thresholds(text: str) -> tuple[float, ...]:
     except ValueError:
         found = ()
     if not found or any(math.isnan(number) for number in found):
-        raise ParameterError("--at has a part that is no number; expected numbers (--at 10,20,30)")
+        raise ParameterError("--at holds something that is no number; expected --at 10,20,30")
     return found
