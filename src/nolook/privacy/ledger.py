@@ -279,21 +279,14 @@ class Ledger:
         return Reservation(self, entry)
 
     def charge_once(self, cost: Budget, *, relation: Relation, description: str) -> None:
-        """Charge a release, or find it charged: for one that is repeated after a crash, the same.
+        """Charge a release that is the same whenever a crash makes it repeat, as :meth:`reserve`.
 
         Parameters
         ----------
-        cost : Budget
-        relation : {"add-remove", "replace"}
-            As for :meth:`reserve`.
+        cost, relation
+            As there.
         description : str
-            Names the release and no other. An entry of this name that was not refunded is its
-            charge.
-
-        Raises
-        ------
-        BudgetExceededError, LedgerError
-            As from :meth:`reserve`.
+            Names this release alone: an entry of this name that was not refunded is its charge.
         """
         for entry in self.history():
             if entry.description == description and entry.state != "refunded":
@@ -366,13 +359,7 @@ def _sums(contents: Contents) -> tuple[Fraction, Fraction]:
 
 
 def require(ledger: Ledger | None, guarantee: PrivacyGuarantee) -> None:
-    """Refuse at once what :func:`charge` would refuse; without a ledger do nothing.
-
-    Parameters
-    ----------
-    ledger : Ledger or None
-    guarantee : PrivacyGuarantee
-    """
+    """Refuse at once what :func:`charge` would refuse; without a ledger do nothing."""
     if ledger is None:
         return
     if not guarantee.private:
@@ -388,13 +375,6 @@ def charge(ledger: Ledger | None, guarantee: PrivacyGuarantee, description: str)
     """Charge a release before the block runs; if the block fails the charge stays.
 
     A failure may depend on the data. Without a ledger nothing happens.
-
-    Parameters
-    ----------
-    ledger : Ledger or None
-    guarantee : PrivacyGuarantee
-        Of the release.
-    description : str
 
     Raises
     ------
