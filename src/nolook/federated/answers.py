@@ -36,7 +36,7 @@ from nolook.statistics.group_sums import GROUP_UNIT, excess_sensitivities
 
 __all__ = [
     "Answer",
-    "Ask",
+    "CountsAt",
     "borders",
     "calibration",
     "counts",
@@ -52,7 +52,7 @@ Vector = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Words = NDArray[np.uint64]
 #: Gives the counts up to the thresholds at some places, as :func:`counts` does.
-Ask: TypeAlias = Callable[[Words], Vector]
+CountsAt: TypeAlias = Callable[[Words], Vector]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -165,12 +165,14 @@ def counts(batch: Batch, first: Answer, second: Answer, asked: Words) -> tuple[V
     return np.where(known, float(n), noisy["count"]), np.where(known, 0.0, _count_error(batch))
 
 
-def quantiles(batch: Batch, n: int, shares: ArrayLike, ask: Ask) -> tuple[Vector, Vector]:
+def quantiles(
+    batch: Batch, n: int, shares: ArrayLike, counts_at: CountsAt
+) -> tuple[Vector, Vector]:
     """Search the quantiles of a distribution by halves: Algorithm 1 of the paper, for all at once.
 
-    `ask` is called at most L times, with at most three places a share, and gives the same count for
-    a place each time. A quantile is the first threshold that reaches its share; its error is half
-    the distance of the quantiles a standard error below and above.
+    `counts_at` is called at most L times, with at most three places a share, and gives a place the
+    same count each time. A quantile is the first threshold that reaches its share; its error is
+    half the distance of the quantiles a standard error below and above.
     """
     _check_ecdf(batch)
     wanted = np.asarray(shares, dtype=np.float64)
@@ -184,7 +186,7 @@ def quantiles(batch: Batch, n: int, shares: ArrayLike, ask: Ask) -> tuple[Vector
     while (open_ := low < high).any():
         middle = (low[open_] + high[open_]) // np.uint64(2)
         asked, where = np.unique(middle, return_inverse=True)
-        reached = (ask(asked)[where] / n).clip(0.0, 1.0) >= targets[open_]
+        reached = (counts_at(asked)[where] / n).clip(0.0, 1.0) >= targets[open_]
         high[open_] = np.where(reached, middle, high[open_])
         low[open_] = np.where(reached, low[open_], middle + np.uint64(1))
     middles, below, above = points[high].reshape(3, -1)
