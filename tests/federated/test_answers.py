@@ -361,6 +361,15 @@ def test_a_search_for_no_quantile_asks_nothing():
     assert len(found) == len(errors) == 0
 
 
+def test_a_release_that_does_not_fit_leaves_an_estimator_as_it_was():
+    values, labels = scores()
+    found = federated(ECDF, values, labels)
+    before = dict(vars(found))
+    with pytest.raises(ValueError, match="unpack"):
+        found.keep_release((), privacy=found.privacy_, recipe={})
+    assert vars(found) == before
+
+
 # --- files and pages --------------------------------------------------------------------------
 
 
