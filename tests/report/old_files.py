@@ -120,12 +120,17 @@ def _distribution(path):
     return said, (render_findings(findings, table="people"), console.file.getvalue())
 
 
-def _selection(path):
+def selection(path):
+    """Return the selector of a selection's file, and its target."""
     document = parse(read(path))
     head = {key: document.pop(key) for key in _HEAD}
-    selector, console = selection_from(document), _console()
-    print_selection(console, selector, target=head["target"], selection_file=path, report_file=None)
-    page = render_selection(selector, table="people", target=head["target"])
+    return selection_from(document), head["target"]
+
+
+def _selection(path):
+    (selector, target), console = selection(path), _console()
+    print_selection(console, selector, target=target, selection_file=path, report_file=None)
+    page = render_selection(selector, table="people", target=target)
     return _about(selector, Origin.of_selection(selector)) | _chosen(selector), (
         page,
         console.file.getvalue(),
