@@ -252,7 +252,8 @@ def test_quantiles_are_printed_written_and_charged(here, cli):
     for value in np.ravel(document["quantiles"]):
         assert f"{value:.6g}" in done.out
         assert f"{value:.6g}" in page.text
-    assert "age: from 0 to 120 in steps of 1; height: of all numbers" in page.text
+    assert "Thresholds of age from 0 to 120 in steps of 1" in page.text
+    assert "Thresholds of height of all numbers" in page.text
     assert set(document) == (
         {"format", "schema_version", "nolook_version", "columns", "grids", "shares", "quantiles"}
         | {"standard_errors", "recipe", "budget", "privacy"}
@@ -416,7 +417,7 @@ def test_a_calibration_is_printed_written_and_charged(here, cli):
     assert len(document["table"]["borders"]) == groups + 1
     assert np.sum(document["curve"]["counts"]) == pytest.approx(ROWS, rel=0.05)
     np.testing.assert_allclose(document["curve"]["prob_true"], [0.1, 0.3, 0.5, 0.7, 0.9], atol=0.15)
-    for text in (f"p-value {document['p_value']:.4g}", nolook.HosmerLemeshow.caution, "positive r"):
+    for text in (f"p-value {document['p_value']:.4g}", nolook.HosmerLemeshow.caution, "Positive r"):
         assert text in page.text
         assert text in " ".join(done.out.split())
     circles = [float(a["cy"]) for a in page.all("circle")]

@@ -12,7 +12,8 @@ import nolook
 import nolook.cli
 from nolook import PrivateFitFailed
 from nolook.estimators.catalogue import METHODS
-from nolook.report.terminal import print_model
+from nolook.report.model_findings import model_findings
+from nolook.report.terminal import print_findings
 from tests.report.command import BUDGET, Result, columns, write_table
 from tests.report.hand_made import CHOOSY, Choosy, fitted, without
 
@@ -118,7 +119,7 @@ def test_the_terminal_names_the_setting_that_took_the_guarantee():
 def printed(model) -> str:
     with io.StringIO() as text:
         console = Console(file=text, width=200)
-        print_model(console, model, model_file=Path("m.json"), report_file=None)
+        print_findings(console, model_findings(model), output=Path("m.json"), report_file=None)
         return text.getvalue()
 
 

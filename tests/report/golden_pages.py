@@ -10,7 +10,6 @@ from __future__ import annotations
 import io
 import re
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -20,14 +19,13 @@ import nolook
 from nolook.estimators.quantiles import quantiles
 from nolook.privacy.guarantee import PrivacyGuarantee, PureEvent
 from nolook.report.batch_file import read_batch
+from nolook.report.distribution_findings import ecdf_findings, quantiles_findings
 from nolook.report.federated_counts import Counts, counts_findings
-from nolook.report.findings import ecdf_findings, quantiles_findings
-from nolook.report.findings_html import render_findings
-from nolook.report.findings_terminal import print_findings
-from nolook.report.html import render
+from nolook.report.model_findings import model_findings
+from nolook.report.page import render_page
 from nolook.report.score_findings import Scored, calibration_findings, roc_findings
-from nolook.report.selection_html import render_selection
-from nolook.report.terminal import print_model, print_selection
+from nolook.report.selection_findings import selection_findings
+from nolook.report.terminal import print_findings
 from tests.report.hand_made import Choosy, fitted, make_constant, unlimited, without
 from tests.report.old_files import FOLDER as FILES
 from tests.report.old_files import selection
@@ -36,33 +34,6 @@ FOLDER = Path(__file__).resolve().parent / "golden"
 NASTY = ("<b>'x'</b>", 'a&amp;b "twice"', "\u202eleft\n\x00\x1b[31m", "年収 Größe", "x" * 60)
 SCORED = Scored("probability", "deposit", "yes")
 GRID = nolook.LinearGrid(0, 100, 1)
-
-
-def a_model(model):
-    console = printer()
-    print_model(console, model, model_file=Path("x.json"), report_file=Path("x.html"))
-    return render(model, table="people.parquet"), console.file.getvalue()
-
-
-def a_selection(name):
-    selector, target = selection(FILES / name)
-    console, file = printer(), Path("x.json")
-    print_selection(
-        console, selector, target=target, selection_file=file, report_file=Path("x.html")
-    )
-    return render_selection(selector, table="people.parquet", target=target), (
-        console.file.getvalue()
-    )
-
-
-def shown(findings):
-    console = printer()
-    print_findings(console, findings, output=Path("x.json"), report_file=Path("x.html"))
-    return render_findings(findings, table="people.parquet"), console.file.getvalue()
-
-
-def printer():
-    return Console(file=io.StringIO(), width=80, highlight=False, markup=False, emoji=False)
 
 
 def stored(name):
@@ -121,15 +92,15 @@ def federated_counts():
 
 
 def of_selection(name):
-    return partial(a_selection, f"{name}.selection.json")
+    return lambda: selection_findings(*selection(FILES / f"{name}.selection.json"))
 
 
 def of_model(name):
-    return lambda: a_model(stored(f"{name}.model.json"))
+    return lambda: model_findings(stored(f"{name}.model.json"))
 
 
 def of_distribution(name, column="age"):
-    return lambda: shown(ecdf_findings(stored(f"{name}.distribution.json"), column))
+    return lambda: ecdf_findings(stored(f"{name}.distribution.json"), column)
 
 
 PAGES = {
@@ -139,14 +110,18 @@ PAGES = {
     "dpsgd": of_model("dpsgd"),
     "tukey-selected": of_model("sis+tukey"),
     "tukey-constant": of_model("lasso-blocks+tukey-failed-test"),
-    "constant": lambda: a_model(make_constant(fitted(made_by=Choosy(on_failure="constant")))),
+    "constant": lambda: model_findings(
+        make_constant(fitted(made_by=Choosy(on_failure="constant")))
+    ),
     "selected": of_model("kendall+linear"),
     "seeded": of_model("linear-seeded"),
     "without-guarantee": of_model("sis-oracle+tukey-paper"),
-    "many-features": lambda: a_model(many_features()),
-    "names": lambda: a_model(fitted(NASTY)),
-    "guessed-scales": lambda: a_model(guesses()),
-    "unlimited": lambda: a_model(without(unlimited(fitted()), "r2_interval_", "coef_interval_")),
+    "many-features": lambda: model_findings(many_features()),
+    "names": lambda: model_findings(fitted(NASTY)),
+    "guessed-scales": lambda: model_findings(guesses()),
+    "unlimited": lambda: model_findings(
+        without(unlimited(fitted()), "r2_interval_", "coef_interval_")
+    ),
     "selection": of_selection("kendall"),
     "selection-seeded": of_selection("kendall-seeded"),
     "selection-unordered": of_selection("lasso-blocks"),
@@ -154,17 +129,19 @@ PAGES = {
     "distribution-replace": of_distribution("ecdf-replace"),
     "distribution-seeded": of_distribution("ecdf-seeded", NASTY[2]),
     "distribution-federated": of_distribution("federated-ecdf"),
-    "quantiles": lambda: shown(some_quantiles(private=True)),
-    "quantiles-seeded": lambda: shown(some_quantiles(private=False)),
-    "roc": lambda: shown(curve()),
-    "calibration": lambda: shown(calibration()),
-    "counts-federated": lambda: shown(federated_counts()),
+    "quantiles": lambda: some_quantiles(private=True),
+    "quantiles-seeded": lambda: some_quantiles(private=False),
+    "roc": curve,
+    "calibration": calibration,
+    "counts-federated": federated_counts,
 }
 
 
 def golden(name):
     """Return a page without its style and the points of its curves, and printed text."""
-    page, printed = PAGES[name]()
+    found, console = PAGES[name](), Console(file=io.StringIO(), width=80)
+    print_findings(console, found, output=Path("x.json"), report_file=Path("x.html"))
+    page, printed = render_page(found, table="people.parquet"), console.file.getvalue()
     page = re.sub(r"<style>.*?</style>", "<style></style>", page, flags=re.DOTALL)
     page = re.sub(r'points="([^"]*)"', _how_many, page)
     return page.replace(f"nolook {nolook.__version__}", "nolook VERSION"), printed
@@ -175,10 +152,9 @@ def _how_many(points):
 
 
 if __name__ == "__main__":
-    FOLDER.mkdir(exist_ok=True)
+    made = {name: golden(name) for name in PAGES}
     for old in FOLDER.iterdir():
         old.unlink()
-    for name in PAGES:
-        page, printed = golden(name)
+    for name, (page, printed) in made.items():
         (FOLDER / f"{name}.html").write_text(page, encoding="utf-8")
         (FOLDER / f"{name}.txt").write_text(printed, encoding="utf-8")

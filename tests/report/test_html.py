@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 import nolook
 from nolook.estimators.catalogue import METHODS
 from nolook.privacy.guarantee import ApproximateEvent, PureEvent
-from nolook.report.html import render, write_report
-from nolook.report.wording import failure_in_words
+from nolook.report.model_findings import model_findings
+from nolook.report.page import write_page
 from tests.report.hand_made import CHOOSY, Choosy, fitted, make_constant, unlimited, without
-from tests.report.pages import Page
+from tests.report.pages import Page, render
 
 NASTY = (
     "<script>alert('x')</script>",
@@ -135,7 +135,8 @@ def test_a_constant_is_called_one(monkeypatch):
     monkeypatch.setitem(METHODS, "tukey", CHOOSY)
     model = make_constant(fitted(made_by=Choosy()))
     shown = page(model)
-    assert failure_in_words(model) in shown.text
+    (caution,) = model_findings(model).cautions
+    assert caution in shown.text
     assert [at for at in shown.all("p") if at.get("role") == "status"]
     assert shown.unbalanced == []
     assert not [at for at in page(fitted()).all("p") if at.get("role") == "status"]
@@ -286,12 +287,12 @@ def test_the_budget_is_explained_by_an_example():
     assert "whether one row was in the table can be at most 75.0 % sure" in text
     assert "a chance of 1 in 1,000,000" in text
     text = page(fitted(epsilon=50.0, relation="replace")).text
-    assert "which of two versions of a row was in the table can be at most nearly certain" in text
+    assert "which of two versions of a row was in the table can be nearly certain" in text
 
 
 def test_the_report_is_written_whole(tmp_path):
     model = fitted()
-    write_report(model, tmp_path / "report.html", table="people.parquet")
+    write_page(model_findings(model), tmp_path / "report.html", table="people.parquet")
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
     written = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert written == render(model, table="people.parquet")

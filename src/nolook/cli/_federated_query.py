@@ -144,7 +144,7 @@ class _Query:
     def _distribution(self, file: Path) -> Findings:
         from nolook.estimators.ecdf import ECDF
         from nolook.federated import answers
-        from nolook.report.findings import ecdf_findings
+        from nolook.report.distribution_findings import ecdf_findings
         from nolook.report.findings_file import write_roc
         from nolook.report.model_file import save
         from nolook.report.score_findings import Scored, roc_findings
@@ -193,7 +193,7 @@ class _Query:
         from nolook.estimators.quantiles import Quantiles
         from nolook.federated import answers
         from nolook.federated.shares import guarantee
-        from nolook.report.findings import quantiles_findings
+        from nolook.report.distribution_findings import quantiles_findings
         from nolook.report.findings_file import write_quantiles
 
         batch = self._batch

@@ -68,7 +68,7 @@ def quantiles(  # noqa: PLR0917 -- Typer gives every option by name
     file = main_output(output, "quantiles.json", table=table, report=report, ledger=ledger)
 
     from nolook.estimators.quantiles import quantiles as release
-    from nolook.report.findings import quantiles_findings
+    from nolook.report.distribution_findings import quantiles_findings
     from nolook.report.findings_file import write_quantiles
     from nolook.tables import read_table
 

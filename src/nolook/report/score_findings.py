@@ -1,4 +1,4 @@
-"""What is said about scores and labels: page and terminal show the same words and numbers."""
+"""What a report says of scores: ROC curves and calibration."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nolook.report.distribution_picture import Bar, Line, Picture
-from nolook.report.findings import Findings, grid_in_words
-from nolook.report.summary import interval, number
+from nolook.report.distribution_findings import what_was_found
+from nolook.report.findings import Findings, Origin, Table
+from nolook.report.picture import Bar, Line, Picture
+from nolook.report.wording import grid_in_words, interval, number
 
 if TYPE_CHECKING:
     from nolook.estimators.calibration import HosmerLemeshow
@@ -24,7 +25,7 @@ _NORMAL_95 = 1.96
 _MOST_DRAWN = 2000  # points of a curve
 
 _NOISE_ONLY = (
-    f"{_CONFIDENCE} intervals count the noise that protects the rows; they do not count that the "
+    f"{_CONFIDENCE} intervals cover the noise that protects the rows; they do not cover that the "
     "rows may be a sample."
 )
 _DIAGONAL = np.array([0.0, 1.0])
@@ -32,22 +33,15 @@ _DIAGONAL = np.array([0.0, 1.0])
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """Which columns were compared.
-
-    Parameters
-    ----------
-    score, label : str
-    positive : str
-        The positive label, as it was given.
-    """
+    """Which columns were compared: a score, and the target (`label`) with its positive class."""
 
     score: str
     label: str
     positive: str
 
     def settings(self, score: str) -> tuple[tuple[str, str], ...]:
-        """Return them as settings of a page; `score` is what a score is called there."""
-        return ((score, self.score), ("Label", self.label), ("Positive label", self.positive))
+        """Return them as settings; `score` is what a score is called there."""
+        return ((score, self.score), ("Target", self.label), ("Positive class", self.positive))
 
 
 def roc_findings(curve: ROCCurve, scored: Scored) -> Findings:
@@ -57,32 +51,33 @@ def roc_findings(curve: ROCCurve, scored: Scored) -> Findings:
         (f"{one.rows:,.0f}", _rows_interval(one.rows, one.rows_variance))
         for one in (curve.positive_, curve.negative_)
     )
-    return Findings(
-        kind="ROC curve",
-        of=scored.score,
-        cards=(
-            ("Area under the curve (AUC)", area, f"{_CONFIDENCE} interval {ends}"),
-            ("Positive rows", positives[0], f"{_CONFIDENCE} interval {positives[1]}"),
-            ("Negative rows", negatives[0], f"{_CONFIDENCE} interval {negatives[1]}"),
-        ),
-        heads=("", "value", f"{_CONFIDENCE} interval", "score above"),
-        rows=(
+    table = Table(
+        "The curve in a few numbers",
+        ("Measure", "Value", f"{_CONFIDENCE} interval", "Score above"),
+        (
             ("area under the curve (AUC)", area, ends, ""),
             ("positive rows", *positives, ""),
             ("negative rows", *negatives, ""),
             *(_at(curve, rate) for rate in _RATES),
         ),
-        caption="The curve in a few numbers",
-        notes=(_NOISE_ONLY,),
+    )
+    return Findings(
+        kind="ROC curve",
+        what="ROC curve of",
+        of=scored.score,
+        origin=Origin.of_one("ROC curve", curve.privacy_, curve.recipe_),
+        cards=(
+            ("Area under the curve (AUC)", area, f"{_CONFIDENCE} interval {ends}"),
+            ("Positive rows", positives[0], f"{_CONFIDENCE} interval {positives[1]}"),
+            ("Negative rows", negatives[0], f"{_CONFIDENCE} interval {negatives[1]}"),
+        ),
+        sections=(what_was_found(table, (_NOISE_ONLY,), _roc_picture(curve, scored)),),
         settings=(
             *scored.settings("Score"),
             ("Thresholds", _grid(curve)),
             ("Smoothing", curve.smoothing or "none"),
         ),
-        privacy_=curve.privacy_,
-        recipe_=curve.recipe_,
-        picture=_roc_picture(curve, scored),
-        caution=curve.caution,
+        cautions=(curve.caution,),
     )
 
 
@@ -100,33 +95,32 @@ def calibration_findings(test: HosmerLemeshow, scored: Scored) -> Findings:
     )
     p_value = f"{test.p_value_:.4g}"
     meaning = (
-        f"Hosmer-Lemeshow statistic {number(test.statistic_)}, p-value {p_value}: how often "
-        "probabilities that agree with what happens would give this statistic or a larger one, the "
-        "noise counted."
+        f"Hosmer-Lemeshow statistic {number(test.statistic_)}, p-value {p_value}: the chance of "
+        "this statistic or a larger one if the probabilities are right, with the noise taken into "
+        "account."
     )
-    return Findings(
-        kind="calibration",
-        of=scored.score,
-        cards=(
-            ("p-value", p_value, "small if the probabilities do not agree"),
-            ("Statistic", number(test.statistic_), "less what the noise adds to it"),
-            ("Groups", str(many), "between private quantiles"),
-        ),
-        heads=("probabilities", "positive rows", "expected", "rows"),
-        rows=tuple(
+    small = "The noise has mean 0, so the numbers of a small group may be negative."
+    groups = Table(
+        "Observed and expected numbers of each group, with standard errors of the noise",
+        ("Probabilities", "Positive rows", "Expected", "Rows"),
+        tuple(
             (f"{low:.4g} to {high:.4g}", *(_with_error(*one) for one in several))
             for low, high, *several in numbers
         ),
-        caption="Observed and expected numbers of each group, with standard errors of the noise",
-        notes=(
-            meaning,
-            "The noise has mean 0, so it may make the numbers of a small group negative.",
+    )
+    return Findings(
+        kind="calibration",
+        what="calibration of",
+        of=scored.score,
+        origin=Origin.of_one("calibration", test.privacy_, test.recipe_),
+        cards=(
+            ("p-value", p_value, "small if the probabilities are wrong"),
+            ("Statistic", number(test.statistic_), "less what the noise adds to it"),
+            ("Groups", str(many), "between private quantiles"),
         ),
+        sections=(what_was_found(groups, (meaning, small), _calibration_picture(test, scored)),),
         settings=(*scored.settings("Probability"), ("Groups", str(test.groups))),
-        privacy_=test.privacy_,
-        recipe_=test.recipe_,
-        picture=_calibration_picture(test, scored),
-        caution=test.caution,
+        cautions=(test.caution,),
     )
 
 
@@ -195,8 +189,6 @@ def _roc_picture(curve: ROCCurve, scored: Scored) -> Picture:
             Line("zero", _DIAGONAL, _DIAGONAL),
             Line("curve", curve.fpr_[shown], curve.tpr_[shown]),
         ),
-        legend=(
-            f"the private curve, {_CONFIDENCE} of its noise, and the straight line of guessing"
-        ),
+        legend=f"the private curve, {_CONFIDENCE} of its noise, and the straight line of guessing",
         band=(places, low, high),
     )
