@@ -122,7 +122,7 @@ def test_a_distribution_is_printed_written_and_charged(here, cli):
     fitted = nolook.load(here / "people.distribution.json")
     assert abs(fitted.cdf(39) - 0.5) < 0.05
     median = f"{fitted.quantile(0.5):.6g}"
-    for text in ("distribution of age", "number of rows", "50 % lie at or below", median):
+    for text in ("distribution of age", "Number of rows", "50 % lie at or below", median):
         assert text in done.out
         assert text in page.text
     assert f"{fitted.n_samples_:,.0f}" in done.out
@@ -300,7 +300,7 @@ def test_a_curve_is_printed_written_and_charged(here, cli):
     assert len(document["fpr"]) == len(document["tpr"]) == len(document["thresholds"])
     # Trapezoids between the points that are left give the same area.
     assert np.trapezoid(document["tpr"], document["fpr"]) == pytest.approx(document["auc"])
-    for text in (f"{document['auc']:.3f}", nolook.ROCCurve.caution, "positive rows"):
+    for text in (f"{document['auc']:.3f}", nolook.ROCCurve.caution, "Positive rows"):
         assert text in page.text
         assert text in " ".join(done.out.split())
     assert document["caution"] == nolook.ROCCurve.caution

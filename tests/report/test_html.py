@@ -1,19 +1,27 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 import math
 import re
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from markupsafe import Markup
+from rich.console import Console
 
 import nolook
 from nolook.estimators.catalogue import METHODS
 from nolook.privacy.guarantee import ApproximateEvent, PureEvent
+from nolook.report.files import one_line
+from nolook.report.findings import Figure, Name, Section, Table
 from nolook.report.model_findings import model_findings
-from nolook.report.page import write_page
+from nolook.report.page import render_page, write_page
+from nolook.report.terminal import print_findings
 from tests.report.hand_made import CHOOSY, Choosy, fitted, make_constant, unlimited, without
 from tests.report.pages import Page, render
 
@@ -208,6 +216,39 @@ def test_no_name_changes_the_page(first, second):
     shown = page(fitted((first, "height", second), seed=1), table=first)
     plain = page(fitted(("age", "height", "income"), seed=1))
     assert [tag for tag, _ in shown.elements] == [tag for tag, _ in plain.elements]
+
+
+def test_a_section_is_shown_by_the_page_and_by_the_printer():
+    table = Table("A & <caption>", ("Head", "Share"), ((NASTY[0], 0.25),), ("sum", "1 <unit>"))
+    drawing = Markup('<svg role="img"><title id="picture-title">drawn</title></svg>')
+    section = Section(
+        "new",
+        "A <new> one",
+        words=("Some <b>words</b>.", ("A name: ", Name(NASTY[6]))),
+        figure=Figure(drawing, "A <figure>."),
+        tables=(table,),
+        notes=("A <note>.",),
+        settings=(("Set <to>", NASTY[1]),),
+        printed=("Some <b>words</b>.", table),
+    )
+    found = replace(model_findings(fitted()), sections=(section,))
+    source = render_page(found, table="t")
+    shown = Page(source)
+    assert (shown.outside, shown.unbalanced) == ([], [])
+    words = (
+        "A <new> one",
+        "Some <b>words</b>.",
+        one_line(NASTY[6]),
+        "A <figure>.",
+        "A & <caption>",
+    )
+    for text in (*words, NASTY[0], "25 %", "1 <unit>", "A <note>.", "Set <to>", NASTY[1], "drawn"):
+        assert text in shown.text
+    assert "<tfoot>" in source
+    with io.StringIO() as text:
+        print_findings(Console(file=text, width=100), found, output=Path("x"), report_file=None)
+        for words in ("Some <b>words</b>.", "A & <caption>", NASTY[0], "25 %", "1 <unit>"):
+            assert words in text.getvalue()
 
 
 def test_the_picture_is_in_comparable_units_and_ordered_by_size():

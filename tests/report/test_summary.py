@@ -18,9 +18,8 @@ from nolook.estimators.catalogue import (
     method_parameters,
     name_of,
 )
-from nolook.report.coefficients import coefficients
 from nolook.report.findings import plain
-from nolook.report.model_findings import model_findings
+from nolook.report.model_findings import coefficients, model_findings
 from nolook.report.picture import shortened
 from nolook.report.wording import certainty_in_words, number
 from tests.report.hand_made import (

@@ -51,12 +51,12 @@ def ecdf_findings(ecdf: ECDF, column: str) -> Findings:
         "The distribution in a few numbers",
         ("Measure", "Value", "Standard error"),
         (
-            ("number of rows", rows, error),
+            ("Number of rows", rows, error),
             *(
                 (f"{100 * p:g} % lie at or below", _value(value), _error(error))
                 for p, value, error in zip(_SHARES, values, errors, strict=True)
             ),
-            (f"mean without {100 * _TRIMMED:g} % at either end", _value(mean), _error(mean_error)),
+            (f"Mean without {100 * _TRIMMED:g} % at either end", _value(mean), _error(mean_error)),
         ),
     )
     return Findings(

@@ -20,6 +20,12 @@ if TYPE_CHECKING:
 __all__ = ["Figure", "Findings", "Name", "Origin", "Section", "Table", "Text", "plain"]
 
 
+_SEEDED = (
+    "The noise was drawn from a known seed (random_state), so anyone who knows the seed can remove "
+    "it."
+)
+
+
 class Name(str):
     """A name out of a table, which keeps its writing direction to itself."""
 
@@ -82,29 +88,16 @@ class Origin:
     unproved: tuple[str, ...] = ()
 
     @classmethod
-    def of_one(
-        cls,
-        name: str,
-        guarantee: PrivacyGuarantee,
-        recipe: Mapping[str, Any],
-        unproved: tuple[str, ...] = (),
-    ) -> Self:
-        """Return the origin of a release that is one part, which was read by a recipe."""
-        return cls(guarantee, recipe["missing"], ((name, guarantee),), unproved)
+    def of_one(cls, name: str, guarantee: PrivacyGuarantee, recipe: Mapping[str, Any]) -> Self:
+        """Return the origin of a release that is one part."""
+        return cls(guarantee, recipe["missing"], ((name, guarantee),))
 
     def why_not_private(self) -> tuple[str, str]:
         """Say why a result has no guarantee, in a few words and in a sentence."""
-        if self.unproved:
-            settings = " and ".join(self.unproved)
-            return (
-                settings,
-                f"It was made with {settings}, for which no guarantee for rows has been proved.",
-            )
-        sentence = (
-            "The noise was drawn from a known seed (random_state), so anyone who knows the seed "
-            "can remove it."
-        )
-        return "a known seed", sentence
+        if not self.unproved:
+            return "a known seed", _SEEDED
+        settings = " and ".join(self.unproved)
+        return settings, f"It was made with {settings}, for which no guarantee for rows is proved."
 
 
 @dataclass(frozen=True, slots=True)

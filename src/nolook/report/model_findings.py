@@ -3,33 +3,35 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from nolook.algorithms.scaling import ScaleSearch
 from nolook.estimators.catalogue import called, own_parameters, unproved_settings
 from nolook.estimators.pipeline import regression_of, selection_of
-from nolook.report.coefficients import Coefficient, coefficients
 from nolook.report.files import one_line
 from nolook.report.findings import Figure, Findings, Name, Origin, Section, Table
-from nolook.report.picture import MOST_SHOWN, coefficient_picture, shortened
+from nolook.report.picture import MOST_SHOWN, Coefficient, coefficient_picture, shortened
 from nolook.report.selection_findings import (
     explanation_of,
     parameters_of,
     selection_section,
     selection_settings,
 )
-from nolook.report.wording import CONFIDENCE, NOT_ESTIMATED, count, estimate, interval, number
+from nolook.report.wording import CONFIDENCE, NOT_ESTIMATED, Ends, count, interval, number
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from nolook.estimators._selector import PrivateSelector
     from nolook.estimators.base import PrivateRegressor
 
-__all__ = ["model_findings"]
+__all__ = ["coefficients", "model_findings"]
 
 _MOST_PRINTED = 20  # rows of coefficients
+_INTERVAL = f"{CONFIDENCE} interval"
 _GIVEN = " Everything below takes these columns as given, including the intervals."
 _SEARCH = frozenset(event.name for event in ScaleSearch(1.0).events())
 
@@ -105,47 +107,57 @@ def _card(
     return head, f"{short} {number(value)}", small
 
 
+def coefficients(model: PrivateRegressor) -> tuple[Coefficient, ...]:
+    """List the coefficients of a fitted model in the order of its columns."""
+    scale = model.scaling_.scale[:-1]
+    ends: list[Ends | None] = [None] * len(scale)
+    effect_ends = ends
+    with np.errstate(over="ignore"):
+        effects = np.nan_to_num(model.coef_ * scale)
+        if model.coef_interval_ is not None:
+            ends = [(low, high) for low, high in model.coef_interval_.tolist()]
+            both = np.nan_to_num(model.coef_interval_ * scale[:, None])
+            effect_ends = [(low, high) for low, high in both.tolist()]
+    columns = (model.scaling_.names[:-1], model.coef_.tolist(), ends, effects.tolist(), effect_ends)
+    return tuple(Coefficient(*one) for one in zip(*columns, strict=True))
+
+
 def _coefficients(model: PrivateRegressor) -> Section:
     found = coefficients(model)
-    axis = f"change in {shortened(one_line(model.scaling_.names[-1]), 30)} when a column grows by "
+    target = shortened(one_line(model.scaling_.names[-1]), 30)
     omitted = "" if len(found) <= MOST_SHOWN else f" The {MOST_SHOWN} largest are drawn."
     figure = Figure(
-        coefficient_picture(found, f"{axis}its scale"),
+        coefficient_picture(found, f"change in {target} when a column grows by its scale"),
         "Each coefficient times its column's scale, so that columns in different units can be "
         f"compared. {_about_intervals(model)}{omitted}",
     )
-    known = _has_intervals(model)
-    own = ("Column", "Coefficient", *([f"{CONFIDENCE} interval"] if known else []))
-    constant = number(model.intercept_), interval(model.intercept_interval_)
-    foot = ("intercept", *constant[: len(own) - 1])
+    known = model.coef_interval_ is not None or model.intercept_interval_ is not None
+    ends = (interval(model.intercept_interval_),) if known else ()
     table = Table(
-        "In the table's own units: the change in the target for one unit of the column",
-        (*own, "Times the column's scale"),
-        tuple((*_row(one, known=known), number(one.effect)) for one in found),
-        (*foot, ""),
+        "Coefficients: the change in the target for one unit of the column",
+        ("Column", "Coefficient", *((_INTERVAL,) if known else ()), "Times scale"),
+        tuple(_row(one, known=known) for one in found),
+        ("intercept", number(model.intercept_), *ends, ""),
     )
-    shown = found
+    shown = table
     if len(found) > _MOST_PRINTED:
         kept = sorted(found, key=lambda one: -abs(one.effect))[: _MOST_PRINTED - 1]
-        shown = tuple(one for one in found if one in kept)
-    rows = [_row(one, known=known) for one in shown]
-    if len(shown) < len(found):
-        rows.append((f"... {len(found) - len(shown)} smaller effects",))
+        rows = tuple(_row(one, known=known) for one in found if one in kept)
+        left = f"... {len(found) - len(kept)} smaller effects"
+        shown = replace(table, rows=(*rows, (left,)))
+    unknown = () if known else (_about_intervals(model),)
     return Section(
         "coefficients",
         "Coefficients",
         figure=figure,
         tables=(table,),
-        printed=(f"method: {called(model)}", Table("Coefficients", own, tuple(rows), foot)),
+        printed=(f"method: {called(model)}", shown, *unknown),
     )
 
 
-def _has_intervals(model: PrivateRegressor) -> bool:
-    return model.coef_interval_ is not None or model.intercept_interval_ is not None
-
-
 def _row(one: Coefficient, *, known: bool) -> tuple[str, ...]:
-    return one.name, number(one.value), *([interval(one.ends)] if known else [])
+    ends = (interval(one.ends),) if known else ()
+    return one.name, number(one.value), *ends, number(one.effect)
 
 
 def _about_intervals(model: PrivateRegressor) -> str:
@@ -163,55 +175,25 @@ def _about_intervals(model: PrivateRegressor) -> str:
 
 def _fit(model: PrivateRegressor) -> Section:
     measures = (
-        (
-            "R², share of the target's variance that the model explains",
-            model.r2_,
-            model.r2_interval_,
-        ),
+        ("R², share of the target's variance explained", model.r2_, model.r2_interval_),
         ("RMSE, typical error in units of the target", model.rmse_, model.rmse_interval_),
     )
     limits = (" Predictions of ", Name(model.scaling_.names[-1]), f" {_range_in_words(model)}.")
-    printed = (_fit_in_a_line(model),)
     heading = "How well it fits"
     if model.r2_ is None and model.rmse_ is None:
         silent = (
             "This method does not estimate how well the model fits. Measuring that on the table "
             "would be another release, with its own cost."
         )
-        return Section("fit", heading, (silent,), notes=(limits,), printed=printed)
+        return Section("fit", heading, (silent,), notes=(limits,), printed=(silent,))
     clipped = ", clipped to the ranges below" if math.isfinite(model.scaling_.limit) else ""
-    return Section(
-        "fit",
-        heading,
-        tables=(
-            Table(
-                "Estimated from the same noisy sums as the model, at no further cost",
-                ("Measure", "Estimate", f"{CONFIDENCE} interval"),
-                tuple((name, estimate(value), interval(ends)) for name, value, ends in measures),
-            ),
-        ),
-        notes=((f"The estimates describe the training rows{clipped}.", *limits),),
-        printed=printed,
+    table = Table(
+        "Estimated from the same noisy sums as the model, at no further cost",
+        ("Measure", "Estimate", _INTERVAL),
+        tuple((name, number(value), interval(ends)) for name, value, ends in measures),
     )
-
-
-def _fit_in_a_line(model: PrivateRegressor) -> str:
-    """Say how well a model fits, and what its method does not tell."""
-    known: list[str] = []
-    unknown = [] if _has_intervals(model) else ["coefficients' intervals"]
-    for name, value, ends in (
-        ("R2", model.r2_, model.r2_interval_),
-        ("typical error", model.rmse_, model.rmse_interval_),
-    ):
-        if value is None:
-            unknown.append(name)
-        elif ends is None:
-            known.append(f"{name} {number(value)}")
-            unknown.append(f"interval of {name}")
-        else:
-            known.append(f"{name} {number(value)} ({interval(ends)})")
-    missing = f"{NOT_ESTIMATED}: {', '.join(unknown)}" if unknown else ""
-    return "; ".join(filter(None, (", ".join(known), missing)))
+    about = f"The estimates describe the training rows{clipped}."
+    return Section("fit", heading, tables=(table,), notes=((about, *limits),), printed=(table,))
 
 
 def _range_in_words(model: PrivateRegressor) -> str:
@@ -232,21 +214,17 @@ def _scales(model: PrivateRegressor) -> Section:
         (name if visible else f"{name} *", *(_limit(float(value)) for value in four))
         for name, visible, four in zip(scaling.names, scaling.visible, values, strict=True)
     )
-    notes, printed = [], []
+    notes, hidden = [], []
     if math.isfinite(model.row_norm_):
         notes.append(
             "A row is shrunk where the norm of 1 and its scaled columns is above "
             f"{number(model.row_norm_)}, in training and in predictions."
         )
-    hidden = sum(not visible for visible in scaling.visible)
-    if hidden:
-        notes.append(
-            "* The values of this column did not stand out from the noise: the table has too few "
-            "rows for this budget, and the scale is a guess."
-        )
-        printed.append(
-            f"{hidden} of {len(scaling.names)} columns did not stand out from the noise: too few "
-            "rows for this budget"
+    if not all(scaling.visible):
+        unseen = sum(not visible for visible in scaling.visible)
+        hidden.append(
+            f"{unseen} of {len(scaling.names)} columns did not stand out from the noise: the table "
+            "has too few rows for this budget, and their scale is a guess."
         )
     heading, source = _origin_of_scales(model)
     clipped = (
@@ -256,7 +234,13 @@ def _scales(model: PrivateRegressor) -> Section:
     )
     heads = ("Column", "Centre", "Scale", "Lower end", "Upper end")
     table = Table(f"{source}. {clipped}. The target is last.", heads, rows)
-    return Section("scales", heading, tables=(table,), notes=tuple(notes), printed=tuple(printed))
+    return Section(
+        "scales",
+        heading,
+        tables=(table,),
+        notes=(*notes, *(f"* {words}" for words in hidden)),
+        printed=tuple(hidden),
+    )
 
 
 def _origin_of_scales(model: PrivateRegressor) -> tuple[str, str]:

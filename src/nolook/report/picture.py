@@ -16,11 +16,19 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from nolook.report.coefficients import Coefficient
 from nolook.report.files import one_line
-from nolook.report.wording import interval, number
+from nolook.report.wording import Ends, interval, number
 
-__all__ = ["MOST_SHOWN", "Bar", "Line", "Picture", "coefficient_picture", "draw", "shortened"]
+__all__ = [
+    "MOST_SHOWN",
+    "Bar",
+    "Coefficient",
+    "Line",
+    "Picture",
+    "coefficient_picture",
+    "draw",
+    "shortened",
+]
 
 #: How many coefficients a picture shows, the largest effects first.
 MOST_SHOWN = 100
@@ -38,37 +46,31 @@ _LONGEST_NAME = 40
 Vector = NDArray[np.float64]
 
 
-def _element(tag: str, *inside: str, **attributes: object) -> Markup:
-    """Write an element; everything but markup is escaped."""
-    written = (
-        Markup(' {}="{}"').format(name.strip("_").replace("_", "-"), value)
-        for name, value in attributes.items()
-    )
-    return Markup("<{0}{1}>{2}</{0}>").format(tag, Markup().join(written), Markup().join(inside))
-
-
 def _framed(title: str, description: str, height: int, *parts: Markup) -> Markup:
     """Write the outer element of a picture, with its name and description for screen readers."""
-    return _element(
-        "svg",
-        _element("title", one_line(title), id="picture-title"),
-        _element("desc", one_line(description), id="picture-description"),
-        *(Markup("\n") + part for part in parts),
-        class_="picture",
-        width="100%",
-        height=height,
-        role="img",
-        aria_labelledby="picture-title picture-description",
-    )
+    return Markup(
+        '<svg class="picture" width="100%" height="{}" role="img" '
+        'aria-labelledby="picture-title picture-description">\n'
+        '<title id="picture-title">{}</title>\n<desc id="picture-description">{}</desc>\n{}\n</svg>'
+    ).format(height, one_line(title), one_line(description), Markup("\n").join(parts))
 
 
 def _tick(x: str, y: float, words: str, anchor: str = "middle") -> Markup:
-    shown = one_line(words)
-    return _element("text", shown, class_="tick", x=x, y=f"{y:g}", text_anchor=anchor)
+    written = Markup('<text class="tick" x="{}" y="{:g}" text-anchor="{}">{}</text>')
+    return written.format(x, y, anchor, one_line(words))
 
 
-def _straight(kind: str, x: tuple[str, str], y: tuple[object, object]) -> Markup:
-    return _element("line", class_=kind, x1=x[0], x2=x[1], y1=y[0], y2=y[1])
+def _straight(kind: str, x: tuple[str, str], y: tuple[float, float]) -> Markup:
+    return Markup('<line class="{}" x1="{}" x2="{}" y1="{}" y2="{}"/>').format(kind, *x, *y)
+
+
+def _circle(x: str, y: float) -> Markup:
+    return Markup('<circle cx="{}" cy="{}" r="4.5"/>').format(x, y)
+
+
+def _upright(x: str, top: int, bottom: int, words: str, kind: str = "grid") -> list[Markup]:
+    """Draw a line of the grid and what it stands for."""
+    return [_straight(kind, (x, x), (top, bottom)), _tick(x, bottom + 16, words)]
 
 
 def shortened(name: str, length: int) -> str:
@@ -93,6 +95,26 @@ def shortened(name: str, length: int) -> str:
 
 def _width(text: str) -> int:
     return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)
+
+
+@dataclass(frozen=True, slots=True)
+class Coefficient:
+    """One coefficient and its interval, if the method estimates one.
+
+    `value` and `ends` are in units of the target per unit of the column; `effect` and
+    `effect_ends` are the same times the column's scale, in units of the target.
+    """
+
+    name: str
+    value: float
+    ends: Ends | None
+    effect: float
+    effect_ends: Ends | None
+
+    @property
+    def clear(self) -> bool | None:
+        """Whether the interval leaves out 0; None if there is none."""
+        return None if self.ends is None else self.ends[0] > 0 or self.ends[1] < 0
 
 
 def coefficient_picture(coefficients: Sequence[Coefficient], axis: str) -> Markup:
@@ -137,11 +159,8 @@ def _scale(limit: float, rows: int, axis: str) -> list[Markup]:
     most = 2 if 2 * step <= 0.92 * limit else 1
     parts = []
     for index in range(-most, most + 1):
-        x = _at(index * step, limit)
-        parts += [
-            _straight("grid" if index else "zero", (x, x), (_MARGIN, bottom)),
-            _tick(x, bottom + 16, number(index * step)),
-        ]
+        kind = "grid" if index else "zero"
+        parts += _upright(_at(index * step, limit), _MARGIN, bottom, number(index * step), kind)
     return [*parts, _tick(_at(0.0, limit), bottom + 33, axis)]
 
 
@@ -149,46 +168,33 @@ def _effect(one: Coefficient, index: int, limit: float) -> Markup:
     middle = _MARGIN + _ROW * index + _ROW / 2
     name = one_line(one.name)
     ends = "" if one.effect_ends is None else f" ({interval(one.effect_ends)})"
-    text = _element(
-        "text",
-        shortened(name, _NAME_LENGTH),
-        class_="name",
-        x="100%",
-        y=_ROW / 2 + 4.5,
-        text_anchor="end",
-    )
-    # The names have a window of their own: a long one is cut, never drawn over the plot.
-    window = _element("svg", text, x=0, y=middle - _ROW / 2, width=f"{_LEFT - 1.5}%", height=_ROW)
-    return _element(
-        "g",
-        _element("title", f"{name}: {number(one.effect)}{ends}"),
-        window,
-        *([] if one.effect_ends is None else _interval(one.effect_ends, middle, limit)),
-        _element("circle", cx=_at(one.effect, limit), cy=middle, r=4.5),
-        class_={True: "clear", False: "unclear", None: "alone"}[one.clear],
+    kind = {True: "clear", False: "unclear", None: "alone"}[one.clear]
+    return Markup(
+        '<g class="{}"><title>{}: {}{}</title>'
+        # The names have a window of their own: a long one is cut, never drawn over the plot.
+        '<svg x="0" y="{}" width="{}%" height="{}"><text class="name" x="100%" y="{}" '
+        'text-anchor="end">{}</text></svg>{}{}</g>'
+    ).format(
+        *(kind, name, number(one.effect), ends),
+        *(middle - _ROW / 2, _LEFT - 1.5, _ROW, _ROW / 2 + 4.5, shortened(name, _NAME_LENGTH)),
+        "" if one.effect_ends is None else _interval(one.effect_ends, middle, limit),
+        _circle(_at(one.effect, limit), middle),
     )
 
 
-def _interval(ends: tuple[float, float], middle: float, limit: float) -> list[Markup]:
+def _interval(ends: Ends, middle: float, limit: float) -> Markup:
     """Draw a line, and an arrow where it would leave the picture."""
     low, high = (_at(end, limit) for end in ends)
-    return [
-        _straight("interval", (low, high), (middle, middle)),
-        *(
-            _element(
-                "svg",
-                _element("path", d=path),
-                class_="arrow",
-                x=_at(end, limit),
-                y=middle,
-                overflow="visible",
-            )
-            for end, sign, path in zip(
-                ends, (-1, 1), ("M-6 0 L2 -5 L2 5 Z", "M6 0 L-2 -5 L-2 5 Z"), strict=True
-            )
-            if end * sign > limit
-        ),
-    ]
+    arrow = Markup(
+        '<svg class="arrow" x="{}" y="{}" overflow="visible">'
+        '<path d="M6 0 L-2 -5 L-2 5 Z" transform="scale({} 1)"/></svg>'
+    )
+    arrows = (
+        arrow.format(_at(end, limit), middle, sign)
+        for end, sign in zip(ends, (-1, 1), strict=True)
+        if end * sign > limit
+    )
+    return Markup().join([_straight("interval", (low, high), (middle, middle)), *arrows])
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,25 +237,16 @@ class Picture:
 
 def draw(picture: Picture) -> Markup:
     """Draw curves, a band and points with error bars."""
-    band = []
+    curve = Markup('<polyline class="{}" points="{}"/>')
+    curves = [curve.format(one.kind, _points(one.across, one.up, picture)) for one in picture.lines]
     if picture.band is not None:
         across, low, high = picture.band
-        points = _points(np.append(across, across[::-1]), np.append(high, low[::-1]), picture)
-        band.append(_element("polygon", class_="band", points=points))
-    plot = _element(
-        "svg",
-        *band,
-        *(
-            _element("polyline", class_=line.kind, points=_points(line.across, line.up, picture))
-            for line in picture.lines
-        ),
-        x=f"{_START}%",
-        y=_TOP,
-        width=f"{_WIDTH}%",
-        height=_HEIGHT,
-        viewBox="0 0 1000 1000",
-        preserveAspectRatio="none",
-    )
+        around = _points(np.append(across, across[::-1]), np.append(high, low[::-1]), picture)
+        curves.insert(0, Markup('<polygon class="band" points="{}"/>').format(around))
+    plot = Markup(
+        '<svg x="{}%" y="{}" width="{}%" height="{}" viewBox="0 0 1000 1000" '
+        'preserveAspectRatio="none">\n{}\n</svg>'
+    ).format(_START, _TOP, _WIDTH, _HEIGHT, Markup("\n").join(curves))
     bars = (_bar(bar, picture) for bar in picture.bars)
     height = _TOP + _HEIGHT + _AXIS
     return _framed(picture.title, picture.legend, height, *_axes(picture), plot, *bars)
@@ -288,11 +285,7 @@ def _axes(picture: Picture) -> list[Markup]:
             _tick(f"{_START - 1}%", y + 4, f"{share:g}", "end"),
         ]
     for tick in _ticks(picture.low, picture.high):
-        x = _percent(tick, picture)
-        parts += [
-            _straight("grid", (x, x), (_TOP, bottom)),
-            _tick(x, bottom + 17, f"{tick + 0.0:.6g}"),
-        ]
+        parts += _upright(_percent(tick, picture), _TOP, bottom, f"{tick + 0.0:.6g}")
     axes = f"{shortened(one_line(picture.across), _LONGEST_NAME)} (across), {picture.up} (up)"
     return [*parts, _tick(f"{_START + _WIDTH / 2}%", bottom + 37, axes)]
 
@@ -308,9 +301,5 @@ def _ticks(low: float, high: float) -> list[float]:
 
 def _bar(bar: Bar, picture: Picture) -> Markup:
     x = _percent(bar.across, picture)
-    return _element(
-        "g",
-        _straight("interval", (x, x), (_pixel(bar.low), _pixel(bar.high))),
-        _element("circle", cx=x, cy=_pixel(bar.up), r=4.5),
-        class_="clear",
-    )
+    line = _straight("interval", (x, x), (_pixel(bar.low), _pixel(bar.high)))
+    return Markup('<g class="clear">{}{}</g>').format(line, _circle(x, _pixel(bar.up)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nolook.estimators._selector import chosen_columns
@@ -29,13 +30,13 @@ _DOUBTS = (
 
 def selection_findings(selector: PrivateSelector, target: str) -> Findings:
     """Say which columns were chosen to explain a target."""
-    unproved = unproved_settings(own_parameters(selector))
+    origin = Origin.of_one("selection", selector.privacy_, selector.recipe_)
     offered = count(selector.n_features_in_, "column")
     return Findings(
         kind="selection",
         what="selection of columns for",
         of=target,
-        origin=Origin.of_one("selection", selector.privacy_, selector.recipe_, unproved),
+        origin=replace(origin, unproved=unproved_settings(own_parameters(selector))),
         cards=(("Columns chosen", str(selector.k_), f"of {offered}"),),
         sections=(selection_section(selector),),
         settings=(("Target", target), *selection_settings(selector)),

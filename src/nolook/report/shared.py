@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, fields
+from dataclasses import fields
 
 from nolook._version import __version__
 from nolook.privacy.guarantee import (
@@ -17,7 +17,7 @@ from nolook.privacy.guarantee import (
 from nolook.report.findings import Findings, Origin, Section, Table
 from nolook.report.wording import certainty_in_words, count, number
 
-__all__ = ["Cost", "costs", "privacy_card", "sections"]
+__all__ = ["costs", "privacy_card", "sections"]
 
 _MECHANISMS: dict[type[Event], str] = {
     GaussianEvent: "Gaussian noise",
@@ -70,29 +70,22 @@ def _guarantee(origin: Origin) -> Section:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Cost:
-    """What one noisy release cost; no share where kinds are mixed and shares do not add up."""
+def costs(guarantee: PrivacyGuarantee) -> tuple[tuple[str, str, str, float | str], ...]:
+    """List what a release consists of: name, mechanism, cost and share of the whole.
 
-    released: str
-    mechanism: str
-    cost: str
-    share: float | None
-
-
-def costs(guarantee: PrivacyGuarantee) -> tuple[Cost, ...]:
-    """List what a release consists of and what each of these cost.
-
-    Gaussian noise composes by the squares of its mu, pure mechanisms by the sum of their epsilons.
+    Gaussian noise composes by the squares of its mu, pure mechanisms by the sum of their epsilons;
+    where kinds are mixed shares would not add up, and there are none.
     """
     events = guarantee.mechanisms
     gaussian = [event.mu**2 for event in events if isinstance(event, GaussianEvent)]
     pure = [event.epsilon for event in events if isinstance(event, PureEvent)]
     weights = next((kind for kind in (gaussian, pure) if len(kind) == len(events)), [])
     total = sum(weights)
-    shares = [weight / total for weight in weights] if total > 0 else [None] * len(events)
+    shares: list[float | str] = [""] * len(events)
+    if total > 0:
+        shares = [weight / total for weight in weights]
     return tuple(
-        Cost(event.name, *_mechanism_and_cost(event), share)
+        (event.name, *_mechanism_and_cost(event), share)
         for event, share in zip(events, shares, strict=True)
     )
 
@@ -110,16 +103,16 @@ def _costs(origin: Origin) -> Section:
     sums = "The epsilons and the deltas of the parts add up. " if several else ""
     if any(isinstance(event, GaussianEvent) for event in origin.guarantee.mechanisms):
         sums += "For Gaussian noise the squares of their mu add up. "
-    rest = "Everything else on this page was computed from these releases at no further cost."
+    free = "Everything else on this page was computed from these releases at no further cost."
     printed: list[tuple[str, ...]] = []
     for name, guarantee in origin.parts:
         printed.append((name, "", _budget(guarantee)))
-        printed += [(f"  {one.released}", one.mechanism, one.cost) for one in costs(guarantee)]
+        printed += [(f"  {released}", *rest) for released, *rest, _ in costs(guarantee)]
     return Section(
         "costs",
         "What it cost",
         tables=tuple(_cost_table(*part, several=several) for part in origin.parts),
-        notes=(sums + rest,),
+        notes=(sums + free,),
         printed=(Table("What it cost", ("Released", "Mechanism", "Cost"), tuple(printed)),),
     )
 
@@ -130,14 +123,8 @@ def _cost_table(name: str, guarantee: PrivacyGuarantee, *, several: bool) -> Tab
     caption = f"{releases}, {'together ' * (len(listed) > 1)}within the budget"
     if several:
         caption = f"{name.capitalize()}, with {_budget(guarantee)}: {releases}"
-    return Table(
-        caption,
-        ("Released", "Mechanism", "Cost", f"Share of the {'part' if several else 'budget'}"),
-        tuple(
-            (one.released, one.mechanism, one.cost, "" if one.share is None else one.share)
-            for one in listed
-        ),
-    )
+    share = f"Share of the {'part' if several else 'budget'}"
+    return Table(caption, ("Released", "Mechanism", "Cost", share), listed)
 
 
 def _budget(guarantee: PrivacyGuarantee) -> str:

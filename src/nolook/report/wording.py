@@ -20,7 +20,6 @@ __all__ = [
     "Ends",
     "certainty_in_words",
     "count",
-    "estimate",
     "grid_in_words",
     "interval",
     "number",
@@ -36,15 +35,15 @@ _HARDLY_PRIVATE = 99.9  # percent; more digits would only look like a protection
 Ends: TypeAlias = tuple[float, float]
 
 
-def number(value: float) -> str:
-    """Return a number with four significant digits.
+def number(value: float | None) -> str:
+    """Return a number with four significant digits, if the method estimates it.
 
     Examples
     --------
-    >>> number(1234567.0), number(0.25), number(-0.0)
-    ('1.235e+06', '0.25', '0')
+    >>> number(1234567.0), number(-0.0), number(None)
+    ('1.235e+06', '0', 'not estimated by this method')
     """
-    return f"{value + 0.0:.4g}"
+    return NOT_ESTIMATED if value is None else f"{value + 0.0:.4g}"
 
 
 def count(amount: int, noun: str) -> str:
@@ -53,21 +52,10 @@ def count(amount: int, noun: str) -> str:
 
 
 def interval(ends: Ends | NDArray[np.float64] | None) -> str:
-    """Return an interval as text.
-
-    Examples
-    --------
-    >>> interval((0.5, 2.0)), interval(None)
-    ('0.5 to 2', 'not estimated by this method')
-    """
+    """Return an interval as text, if the method estimates it."""
     if ends is None:
         return NOT_ESTIMATED
     return f"{number(float(ends[0]))} to {number(float(ends[1]))}"
-
-
-def estimate(value: float | None) -> str:
-    """Return a number as text, or that the method does not estimate it."""
-    return NOT_ESTIMATED if value is None else number(value)
 
 
 def grid_in_words(grid: LinearGrid | LogGrid | None) -> str:
