@@ -124,7 +124,7 @@ def test_fit_writes_a_model_and_says_what_it_found(people, tmp_path):
         "height",
         "member",
         "intercept",
-        "R2 ",
+        "R²",
     ):
         assert text in done.out
     assert f"{model.coef_[0]:.4g}" in done.out
