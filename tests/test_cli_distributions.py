@@ -253,7 +253,7 @@ def test_quantiles_are_printed_written_and_charged(here, cli):
         assert f"{value:.6g}" in done.out
         assert f"{value:.6g}" in page.text
     assert "Thresholds of age from 0 to 120 in steps of 1" in page.text
-    assert "Thresholds of height of all numbers" in page.text
+    assert "Thresholds of height all numbers" in page.text
     assert set(document) == (
         {"format", "schema_version", "nolook_version", "columns", "grids", "shares", "quantiles"}
         | {"standard_errors", "recipe", "budget", "privacy"}

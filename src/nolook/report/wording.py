@@ -61,7 +61,7 @@ def interval(ends: Ends | NDArray[np.float64] | None) -> str:
 def grid_in_words(grid: LinearGrid | LogGrid | None) -> str:
     """Say which public thresholds were used."""
     if grid is None:
-        return "of all numbers: steps of at most a 1024th from 7.6e-06 to 7e+13, coarser beyond"
+        return "all numbers: steps of at most a 1024th from 7.6e-06 to 7e+13, coarser beyond"
     kind = "relative steps" if type(grid).__name__ == "LogGrid" else "steps"
     return f"from {grid.low:g} to {grid.high:g} in {kind} of {grid.step:g}"
 
