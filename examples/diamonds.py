@@ -11,7 +11,8 @@ import sys
 from pathlib import Path
 
 import nolook
-from nolook.report.html import write_report
+from nolook.report.model_findings import model_findings
+from nolook.report.page import write_page
 
 TABLE = Path(__file__).parent / "data" / "diamonds_onehot_log.parquet"
 
@@ -35,7 +36,7 @@ def main():
     print(model.privacy_.in_words())
     print(f"left for later releases: epsilon {left.epsilon:g}, delta {left.delta:g}")
     nolook.save(model, folder / "diamonds.model.json")
-    write_report(model, folder / "diamonds.html", table=TABLE.name)
+    write_page(model_findings(model), folder / "diamonds.html", table=TABLE.name)
 
 
 if __name__ == "__main__":

@@ -117,7 +117,15 @@ def test_fit_writes_a_model_and_says_what_it_found(people, tmp_path):
     assert model.feature_names_in_.tolist() == ["age", "height", "member"]
     assert model.privacy_.private
     assert (model.privacy_.epsilon, model.privacy_.delta) == (1.0, 1e-6)
-    for text in ("income: coefficients", "age", "height", "member", "intercept", "R2 "):
+    for text in (
+        "linear model of income",
+        "Coefficients",
+        "age",
+        "height",
+        "member",
+        "intercept",
+        "R²",
+    ):
         assert text in done.out
     assert f"{model.coef_[0]:.4g}" in done.out
     assert "model: people.model.json" in done.out

@@ -122,7 +122,7 @@ def test_a_distribution_is_printed_written_and_charged(here, cli):
     fitted = nolook.load(here / "people.distribution.json")
     assert abs(fitted.cdf(39) - 0.5) < 0.05
     median = f"{fitted.quantile(0.5):.6g}"
-    for text in ("distribution of age", "number of rows", "50 % lie at or below", median):
+    for text in ("distribution of age", "Number of rows", "50 % lie at or below", median):
         assert text in done.out
         assert text in page.text
     assert f"{fitted.n_samples_:,.0f}" in done.out
@@ -252,7 +252,8 @@ def test_quantiles_are_printed_written_and_charged(here, cli):
     for value in np.ravel(document["quantiles"]):
         assert f"{value:.6g}" in done.out
         assert f"{value:.6g}" in page.text
-    assert "age: from 0 to 120 in steps of 1; height: of all numbers" in page.text
+    assert "Thresholds of age from 0 to 120 in steps of 1" in page.text
+    assert "Thresholds of height all numbers" in page.text
     assert set(document) == (
         {"format", "schema_version", "nolook_version", "columns", "grids", "shares", "quantiles"}
         | {"standard_errors", "recipe", "budget", "privacy"}
@@ -299,7 +300,7 @@ def test_a_curve_is_printed_written_and_charged(here, cli):
     assert len(document["fpr"]) == len(document["tpr"]) == len(document["thresholds"])
     # Trapezoids between the points that are left give the same area.
     assert np.trapezoid(document["tpr"], document["fpr"]) == pytest.approx(document["auc"])
-    for text in (f"{document['auc']:.3f}", nolook.ROCCurve.caution, "positive rows"):
+    for text in (f"{document['auc']:.3f}", nolook.ROCCurve.caution, "Positive rows"):
         assert text in page.text
         assert text in " ".join(done.out.split())
     assert document["caution"] == nolook.ROCCurve.caution
@@ -416,7 +417,7 @@ def test_a_calibration_is_printed_written_and_charged(here, cli):
     assert len(document["table"]["borders"]) == groups + 1
     assert np.sum(document["curve"]["counts"]) == pytest.approx(ROWS, rel=0.05)
     np.testing.assert_allclose(document["curve"]["prob_true"], [0.1, 0.3, 0.5, 0.7, 0.9], atol=0.15)
-    for text in (f"p-value {document['p_value']:.4g}", nolook.HosmerLemeshow.caution, "positive r"):
+    for text in (f"p-value {document['p_value']:.4g}", nolook.HosmerLemeshow.caution, "Positive r"):
         assert text in page.text
         assert text in " ".join(done.out.split())
     circles = [float(a["cy"]) for a in page.all("circle")]
@@ -511,7 +512,7 @@ BAD_GRIDS = [
         (ecdf("--relation", "other"), ["--relation is 'other'"]),
         (ecdf(column="city"), ["'city'", "string"]),
         (ecdf(column="weight"), ["'weight'", "no such column"]),
-        (ecdf(column=""), ["not empty"]),
+        (ecdf(column=""), ["non-empty"]),
         (ecdf(table="none.parquet"), ["none.parquet"]),
         *((quantiles(*more), expected) for more, expected in BAD_FOR_ALL + BAD_DELTA),
         *(

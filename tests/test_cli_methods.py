@@ -12,7 +12,8 @@ import nolook
 import nolook.cli
 from nolook import PrivateFitFailed
 from nolook.estimators.catalogue import METHODS
-from nolook.report.terminal import print_model
+from nolook.report.model_findings import model_findings
+from nolook.report.terminal import print_findings
 from tests.report.command import BUDGET, Result, columns, write_table
 from tests.report.hand_made import CHOOSY, Choosy, fitted, without
 
@@ -82,32 +83,41 @@ def test_a_constant_is_called_one_on_the_terminal_on_the_page_and_in_the_file(
     sentence = "The private test of this fit failed"
     assert sentence in " ".join(done.out.split())
     assert sentence in (here / "r.html").read_text(encoding="utf-8")
-    assert "not estimated by this method: coefficients' intervals, R2, typical" in done.out
+    assert "This method estimates no intervals" in done.out
+    assert "This method does not estimate how well the model fits" in done.out
     assert "None" not in done.out
-    assert "interval " not in done.out
+    assert "95 %" not in done.out
+
+
+NOT_ESTIMATED = "not estimated by this method"
 
 
 @pytest.mark.parametrize(
-    ("missing", "expected"),
+    ("missing", "gone", "times"),
     [
-        (("coef_interval_",), "R2 0.8125 (0.75 to 0.875), typical error 2.25 (2 to 2.5)"),
-        (
-            ("r2_",),
-            "typical error 2.25 (2 to 2.5); not estimated by this method: R2",
-        ),
-        (
-            ("rmse_interval_",),
-            "typical error 2.25; not estimated by this method: interval of typical error",
-        ),
-        ((), "not estimated by this method: coefficients' intervals, R2, typical"),
+        ((), [], 0),
+        (("coef_interval_",), [], 2),
+        (("r2_",), ["0.8125"], 1),
+        (("r2_", "r2_interval_"), ["0.8125", "0.75 to 0.875"], 2),
+        (("rmse_interval_",), ["2 to 2.5"], 1),
     ],
 )
-def test_what_a_method_does_not_estimate_is_said_on_the_terminal(missing, expected):
-    shown = printed(without(fitted(), *missing))
-    assert expected in shown
+def test_what_a_method_does_not_estimate_is_said_on_the_terminal(missing, gone, times):
+    model = fitted()
+    shown = printed(without(model, *missing) if missing else model)
+    assert shown.count(NOT_ESTIMATED) == times
+    for number in ("0.8125", "0.75 to 0.875", "2.25", "2 to 2.5"):
+        assert (number in shown) == (number not in gone)
+    assert "95 % interval" in shown
     assert "None" not in shown
-    assert ("95 % interval" in shown) == bool(missing)
-    assert shown.count("not estimated by this method") == (2 if "coef_" in str(missing) else 1)
+
+
+def test_a_method_that_estimates_nothing_says_so_on_the_terminal():
+    shown = " ".join(printed(without(fitted())).split())
+    assert "This method estimates no intervals" in shown
+    assert "This method does not estimate how well the model fits" in shown
+    assert "95 %" not in shown
+    assert "None" not in shown
 
 
 def test_the_terminal_names_the_setting_that_took_the_guarantee():
@@ -118,7 +128,7 @@ def test_the_terminal_names_the_setting_that_took_the_guarantee():
 def printed(model) -> str:
     with io.StringIO() as text:
         console = Console(file=text, width=200)
-        print_model(console, model, model_file=Path("m.json"), report_file=None)
+        print_findings(console, model_findings(model), output=Path("m.json"), report_file=None)
         return text.getvalue()
 
 

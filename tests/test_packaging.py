@@ -17,7 +17,17 @@ import pytest
 
 import nolook
 
-HEAVY = ("dp_accounting", "numba", "numpy", "pandas", "polars", "pyarrow", "scipy", "sklearn")
+HEAVY = (
+    "dp_accounting",
+    "jinja2",
+    "numba",
+    "numpy",
+    "pandas",
+    "polars",
+    "pyarrow",
+    "scipy",
+    "sklearn",
+)
 
 
 def run(*command, **kwargs):

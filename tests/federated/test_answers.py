@@ -19,8 +19,8 @@ from nolook.federated.batch import Batch
 from nolook.formats.findings_file import Scored, write_calibration, write_roc
 from nolook.privacy.guarantee import Budget
 from nolook.privacy.noise import SeededSource
-from nolook.report.findings import ecdf_findings
-from nolook.report.findings_html import render_findings
+from nolook.report.distribution_findings import ecdf_findings
+from nolook.report.page import render_page
 from nolook.report.score_findings import calibration_findings, roc_findings
 from tests.federated.roles import (
     BATCHES,
@@ -380,7 +380,7 @@ def test_a_distribution_can_be_saved_and_shown(tmp_path):
     again = nolook.load(tmp_path / "a.json")
     assert_same_distribution(again.distribution_, found.distribution_)
     assert again.privacy_ == found.privacy_
-    page = render_findings(ecdf_findings(found, "score"), table="scores")
+    page = render_page(ecdf_findings(found, "score"), table="scores")
     assert "The number of rows is not protected" in page
 
 
@@ -390,7 +390,7 @@ def test_a_roc_curve_can_be_written_and_shown(tmp_path):
     document = json.loads((tmp_path / "a.json").read_text())
     assert document["privacy"]["relation"] == "replace"
     assert document["auc"] == found.auc_
-    assert "score" in render_findings(roc_findings(found, SCORED), table="scores")
+    assert "score" in render_page(roc_findings(found, SCORED), table="scores")
 
 
 def test_a_calibration_can_be_written_and_shown(tmp_path):
@@ -400,7 +400,7 @@ def test_a_calibration_can_be_written_and_shown(tmp_path):
     assert document["privacy"]["relation"] == "replace"
     assert document["p_value"] == found.p_value_
     assert len(found.calibration_curve().counts) == found.degrees_of_freedom_
-    page = render_findings(calibration_findings(found, SCORED), table="scores")
+    page = render_page(calibration_findings(found, SCORED), table="scores")
     assert "The number of rows is not protected" in page
 
 

@@ -22,13 +22,11 @@ from nolook.federated.batch_file import read_batch
 from nolook.federated.pending import read_pending
 from nolook.formats.selection_file import Selection
 from nolook.formats.strict import convert, read_object
-from nolook.report.findings import ecdf_findings
-from nolook.report.findings_html import render_findings
-from nolook.report.findings_terminal import print_findings
-from nolook.report.html import render
-from nolook.report.origin import Origin
-from nolook.report.selection_html import render_selection
-from nolook.report.terminal import print_model, print_selection
+from nolook.report.distribution_findings import ecdf_findings
+from nolook.report.model_findings import model_findings
+from nolook.report.page import render_page
+from nolook.report.selection_findings import selection_findings
+from nolook.report.terminal import print_findings
 
 FOLDER = Path(__file__).resolve().parents[1] / "data" / "version_0_1"
 FILES = sorted(
@@ -80,7 +78,8 @@ def _batch(path):
 def _model(path):
     model = nolook.load(path)
     part = getattr(model, "regressor_", model)
-    said = _about(model, Origin.of_model(model)) | {
+    findings = model_findings(model)
+    said = _about(model, findings) | {
         "class": type(part).__name__,
         "failed": vars(part).get("failed_"),
         "features": list(part.scaling_.names),
@@ -90,9 +89,7 @@ def _model(path):
     }
     if hasattr(model, "selector_"):
         said["selection"] = _chosen(model.selector_)
-    console = _console()
-    print_model(console, model, model_file=path, report_file=None)
-    return said, (render(model, table="people"), console.file.getvalue())
+    return said, _shown(findings, path)
 
 
 def _rows(model):
@@ -106,8 +103,8 @@ def _rows(model):
 
 def _distribution(path):
     ecdf = nolook.load(path)
-    findings, console = ecdf_findings(ecdf, "age"), _console()
-    said = _about(ecdf, findings.origin) | {
+    findings = ecdf_findings(ecdf, "age")
+    said = _about(ecdf, findings) | {
         "class": type(ecdf).__name__,
         "grid": repr(ecdf.grid),
         "smoothing": ecdf.smoothing,
@@ -116,20 +113,26 @@ def _distribution(path):
         "quantile": _numbers(np.stack(ecdf.quantile([0.1, 0.5, 0.9], return_std=True))),
         "trimmed_mean": _numbers(ecdf.trimmed_mean(0.1)),
     }
-    print_findings(console, findings, output=path, report_file=None)
-    return said, (render_findings(findings, table="people"), console.file.getvalue())
+    return said, _shown(findings, path)
+
+
+def selection(path):
+    """Return the selector of a selection's file, and its target."""
+    document = read_object(path)
+    head = {key: document.pop(key) for key in _HEAD}
+    return convert(document, Selection).estimator(), head["target"]
 
 
 def _selection(path):
-    document = read_object(path)
-    head = {key: document.pop(key) for key in _HEAD}
-    selector, console = convert(document, Selection).estimator(), _console()
-    print_selection(console, selector, target=head["target"], selection_file=path, report_file=None)
-    page = render_selection(selector, table="people", target=head["target"])
-    return _about(selector, Origin.of_selection(selector)) | _chosen(selector), (
-        page,
-        console.file.getvalue(),
-    )
+    selector, target = selection(path)
+    findings = selection_findings(selector, target)
+    return _about(selector, findings) | _chosen(selector), _shown(findings, path)
+
+
+def _shown(findings, path):
+    console = Console(file=io.StringIO(), width=100)
+    print_findings(console, findings, output=path, report_file=None)
+    return render_page(findings, table="people"), console.file.getvalue()
 
 
 def _chosen(selector):
@@ -143,12 +146,12 @@ def _chosen(selector):
     }
 
 
-def _about(release, origin):
+def _about(release, findings):
     """Return the guarantee, why there is none, and how the table was read."""
     private = release.privacy_.private
     return {
         "privacy": release.privacy_.to_dict(),
-        "why not private": None if private else origin.why_not_private()[0],
+        "why not private": None if private else findings.origin.why_not_private()[0],
         "recipe": release.recipe_ if _named(release) else None,
     }
 
@@ -177,10 +180,6 @@ def _numbers(value):
     if value is None:
         return None
     return [number.hex() for number in np.asarray(value, dtype=np.float64).ravel().tolist()]
-
-
-def _console():
-    return Console(file=io.StringIO(), width=100)
 
 
 if __name__ == "__main__":

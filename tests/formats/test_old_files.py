@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import nolook
-from nolook.report.origin import Origin
+from nolook.report.model_findings import model_findings
 from tests.formats.old_files import FILES, FOLDER, facts
 from tests.report.pages import Page
 
@@ -49,7 +49,7 @@ def test_a_model_of_an_older_version_that_is_fitted_anew_is_one_of_this_version(
     nolook.save(model, tmp_path / "again.json")
     again = nolook.load(tmp_path / "again.json")
     assert again.privacy_.private
-    assert Origin.of_model(again).settings == ()
+    assert model_findings(again).origin.unproved == ()
 
 
 def same(found, expected):

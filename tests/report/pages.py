@@ -1,14 +1,22 @@
-"""Read a page: its elements, and whatever it would load or run."""
+"""Render a model, and read a page: its elements, and whatever it would load or run."""
 
 from __future__ import annotations
 
 import re
 from html.parser import HTMLParser
 
+from nolook.report.model_findings import model_findings
+from nolook.report.page import render_page
+
 # Attributes whose value a browser fetches, runs or follows.
 _FETCHED = {"src", "srcset", "href", "xlink:href", "action", "formaction", "data", "poster", "ping"}
 _ACTIVE = {"script", "iframe", "object", "embed", "link", "base", "img", "form", "audio", "video"}
 _VOID = {"meta", "br", "hr", "img", "link", "input", "base", "embed"}
+
+
+def render(model, *, table):
+    """The page of a fitted model."""
+    return render_page(model_findings(model), table=table)
 
 
 class Page(HTMLParser):

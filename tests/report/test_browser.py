@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from nolook.estimators.pipeline import regression_of
-from nolook.report.html import render
 from tests.report.hand_made import Choosy, fitted, make_constant, unlimited, without
+from tests.report.pages import render
 from tests.report.test_html import NASTY
 from tests.report.test_selection import fitted as fitted_to_chosen
 

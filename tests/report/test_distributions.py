@@ -8,9 +8,9 @@ import pytest
 import nolook
 from nolook import ECDF, LinearGrid
 from nolook.formats.findings_file import Scored
-from nolook.report.distribution_picture import Bar, Line, Picture, draw
-from nolook.report.findings import ecdf_findings, quantiles_findings
-from nolook.report.findings_html import render_findings
+from nolook.report.distribution_findings import ecdf_findings, quantiles_findings
+from nolook.report.page import render_page
+from nolook.report.picture import Bar, Line, Picture, draw
 from nolook.report.score_findings import roc_findings
 from tests.report.pages import Page
 from tests.report.test_html import NASTY
@@ -37,7 +37,7 @@ def values(seed=0, count=3000):
 @pytest.mark.parametrize("epsilon", [0.01, 50.0])
 def test_the_page_of_any_distribution(data, smoothing, epsilon):
     ecdf = ECDF(epsilon, smoothing=smoothing).fit(np.array(data, dtype=float))
-    page = Page(render_findings(ecdf_findings(ecdf, "x"), table="t"))
+    page = Page(render_page(ecdf_findings(ecdf, "x"), table="t"))
     assert (page.unbalanced, page.outside) == ([], [])
     (curve,) = (a for a in page.all("polyline") if a["class"] == "curve")
     points = np.array([pair.split(",") for pair in curve["points"].split()], dtype=float)
@@ -56,14 +56,14 @@ def test_names_are_shown_and_never_read_as_markup(name):
         quantiles_findings(found, ecdf.recipe_, {}),
         roc_findings(curve, Scored(name, name, name)),
     ):
-        page = Page(render_findings(findings, table=name))
+        page = Page(render_page(findings, table=name))
         assert (page.unbalanced, page.outside) == ([], [])
         assert not page.all("script")
 
 
 def test_the_page_says_what_the_release_says():
     ecdf = ECDF(0.5, LinearGrid(0, 100, 1), smoothing=None).fit(values())
-    page = Page(render_findings(ecdf_findings(ecdf, "age"), table="people.csv"))
+    page = Page(render_page(ecdf_findings(ecdf, "age"), table="people.csv"))
     for text in (
         "Private distribution of age",
         "From the table people.csv",
@@ -72,11 +72,11 @@ def test_the_page_says_what_the_release_says():
         f"{ecdf.quantile(0.95):.6g}",
         "from 0 to 100 in steps of 1",
         "counts up to each threshold",
-        "if this page tells one, it is a noisy one",
+        "if this page gives one, it is a noisy one",
     ):
         assert text in page.text
     public = ECDF(0.5, LinearGrid(0, 100, 1), relation="replace").fit(values())
-    page = Page(render_findings(ecdf_findings(public, "age"), table="people.csv"))
+    page = Page(render_page(ecdf_findings(public, "age"), table="people.csv"))
     assert "The number of rows is not protected" in page.text
     assert "none, it is public" in page.text
     assert "3,000" in page.text
@@ -84,13 +84,13 @@ def test_the_page_says_what_the_release_says():
 
 def test_the_page_of_a_curve_warns_of_the_scored_model():
     curve = nolook.ROCCurve(1.0, LinearGrid(0, 100, 1)).fit(values(), values() > 50)
-    page = Page(render_findings(roc_findings(curve, Scored("s", "ill", "yes")), table="t"))
+    page = Page(render_page(roc_findings(curve, Scored("s", "ill", "yes")), table="t"))
     for text in (
         curve.caution,
         "Private ROC curve of s",
         f"{curve.auc_:.3f}",
-        "Label ill",
-        "Positive label yes",
+        "Target ill",
+        "Positive class yes",
         "counts of each class up to each threshold",
     ):
         assert text in page.text
@@ -102,7 +102,7 @@ def test_the_page_of_a_curve_warns_of_the_scored_model():
 
 def test_a_seed_is_marked_on_the_page():
     ecdf = ECDF(0.5, random_state=3).fit(values())
-    page = Page(render_findings(ecdf_findings(ecdf, "age"), table="t"))
+    page = Page(render_page(ecdf_findings(ecdf, "age"), table="t"))
     assert "NOT PRIVATE" in page.text
     assert "Private distribution" not in page.text
 

@@ -1,21 +1,29 @@
 from __future__ import annotations
 
+import io
 import math
 import re
+from dataclasses import replace
+from pathlib import Path
 
 import attrs
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from markupsafe import Markup
+from rich.console import Console
 
 import nolook
 from nolook.estimators.catalogue import METHODS
+from nolook.formats.files import one_line
 from nolook.privacy.guarantee import ApproximateEvent, PureEvent
-from nolook.report.html import render, write_report
-from nolook.report.wording import failure_in_words
+from nolook.report.findings import Figure, Name, Section, Table
+from nolook.report.model_findings import model_findings
+from nolook.report.page import render_page, write_page
+from nolook.report.terminal import print_findings
 from tests.report.hand_made import CHOOSY, Choosy, fitted, make_constant, unlimited, without
-from tests.report.pages import Page
+from tests.report.pages import Page, render
 
 NASTY = (
     "<script>alert('x')</script>",
@@ -135,7 +143,8 @@ def test_a_constant_is_called_one(monkeypatch):
     monkeypatch.setitem(METHODS, "tukey", CHOOSY)
     model = make_constant(fitted(made_by=Choosy()))
     shown = page(model)
-    assert failure_in_words(model) in shown.text
+    (caution,) = model_findings(model).cautions
+    assert caution in shown.text
     assert [at for at in shown.all("p") if at.get("role") == "status"]
     assert shown.unbalanced == []
     assert not [at for at in page(fitted()).all("p") if at.get("role") == "status"]
@@ -207,6 +216,39 @@ def test_no_name_changes_the_page(first, second):
     shown = page(fitted((first, "height", second), seed=1), table=first)
     plain = page(fitted(("age", "height", "income"), seed=1))
     assert [tag for tag, _ in shown.elements] == [tag for tag, _ in plain.elements]
+
+
+def test_a_section_is_shown_by_the_page_and_by_the_printer():
+    table = Table("A & <caption>", ("Head", "Share"), ((NASTY[0], 0.25),), ("sum", "1 <unit>"))
+    drawing = Markup('<svg role="img"><title id="picture-title">drawn</title></svg>')
+    section = Section(
+        "new",
+        "A <new> one",
+        words=("Some <b>words</b>.", ("A name: ", Name(NASTY[6]))),
+        figure=Figure(drawing, "A <figure>."),
+        tables=(table,),
+        notes=("A <note>.",),
+        settings=(("Set <to>", NASTY[1]),),
+        printed=("Some <b>words</b>.", table),
+    )
+    found = replace(model_findings(fitted()), sections=(section,))
+    source = render_page(found, table="t")
+    shown = Page(source)
+    assert (shown.outside, shown.unbalanced) == ([], [])
+    words = (
+        "A <new> one",
+        "Some <b>words</b>.",
+        one_line(NASTY[6]),
+        "A <figure>.",
+        "A & <caption>",
+    )
+    for text in (*words, NASTY[0], "25 %", "1 <unit>", "A <note>.", "Set <to>", NASTY[1], "drawn"):
+        assert text in shown.text
+    assert "<tfoot>" in source
+    with io.StringIO() as text:
+        print_findings(Console(file=text, width=100), found, output=Path("x"), report_file=None)
+        for words in ("Some <b>words</b>.", "A & <caption>", NASTY[0], "25 %", "1 <unit>"):
+            assert words in text.getvalue()
 
 
 def test_the_picture_is_in_comparable_units_and_ordered_by_size():
@@ -286,12 +328,12 @@ def test_the_budget_is_explained_by_an_example():
     assert "whether one row was in the table can be at most 75.0 % sure" in text
     assert "a chance of 1 in 1,000,000" in text
     text = page(fitted(epsilon=50.0, relation="replace")).text
-    assert "which of two versions of a row was in the table can be at most nearly certain" in text
+    assert "which of two versions of a row was in the table can be nearly certain" in text
 
 
 def test_the_report_is_written_whole(tmp_path):
     model = fitted()
-    write_report(model, tmp_path / "report.html", table="people.parquet")
+    write_page(model_findings(model), tmp_path / "report.html", table="people.parquet")
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
     written = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert written == render(model, table="people.parquet")

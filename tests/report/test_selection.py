@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 
 import nolook
-from nolook.report.html import render
-from nolook.report.origin import Origin
-from nolook.report.selection_html import render_selection
-from tests.report.pages import Page
+from nolook.report.model_findings import model_findings
+from nolook.report.page import render_page
+from nolook.report.selection_findings import selection_findings
+from tests.report.pages import Page, render
 from tests.report.test_html import NASTY
 
 NAMES = [f"x{place}" for place in range(5)]
@@ -53,7 +53,7 @@ def test_no_name_is_markup_on_any_page():
     x, y = rows()
     wide = pd.DataFrame(np.tile(x, 2)[:, : len(NASTY)], columns=list(NASTY))
     selector = nolook.KendallSelector(k=3, epsilon=1.0).fit(wide, y)
-    pages = [render_selection(selector, table=NASTY[0], target=NASTY[1])]
+    pages = [render_page(selection_findings(selector, NASTY[1]), table=NASTY[0])]
     pipeline = nolook.make_private_pipeline(
         nolook.KendallSelector(k=3), nolook.LinearRegression(), epsilon=1.0, delta=1e-6
     )
@@ -72,7 +72,7 @@ def test_the_page_blames_what_took_the_guarantee(retired, seed, expected):
     pipeline = fitted(nolook.SISSelector(2, random_state=seed), names=NAMES)
     pipeline.selector_.retired_ = retired
     pipeline.privacy_ = attrs.evolve(pipeline.privacy_, private=False)
-    assert Origin.of_model(pipeline).why_not_private()[0] == expected
+    assert model_findings(pipeline).origin.why_not_private()[0] == expected
     page = Page(render(pipeline, table="t"))
     assert "NOT PRIVATE" in page.text
     assert f"Not private because of {expected}" in page.text

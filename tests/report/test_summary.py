@@ -18,16 +18,10 @@ from nolook.estimators.catalogue import (
     method_parameters,
     name_of,
 )
-from nolook.report.origin import Origin
+from nolook.report.findings import plain
+from nolook.report.model_findings import coefficients, model_findings
 from nolook.report.picture import shortened
-from nolook.report.summary import (
-    certainty_in_words,
-    coefficients,
-    label_range_in_words,
-    number,
-    origin_of_scales,
-)
-from nolook.report.wording import failure_in_words
+from nolook.report.wording import certainty_in_words, number
 from tests.report.hand_made import (
     CHOOSY,
     Choosy,
@@ -37,6 +31,17 @@ from tests.report.hand_made import (
     unlimited,
     without,
 )
+
+
+def said(model, name):
+    """All words of one section about a model, and the captions of its tables."""
+    (one,) = (one for one in model_findings(model).sections if one.name == name)
+    captions = (table.caption for table in one.tables)
+    return " ".join([one.heading, *map(plain, one.words), *captions, *map(plain, one.notes)])
+
+
+def _origin(**settings):
+    return model_findings(fitted(made_by=Choosy(**settings))).origin
 
 
 def test_effects_are_coefficients_times_scales():
@@ -113,7 +118,7 @@ def test_numbers_have_no_negative_zero():
 def test_the_range_of_predictions_is_said_in_words(ends, expected):
     model = fitted()
     model.label_range_ = ends
-    assert label_range_in_words(model) == expected
+    assert f"Predictions of income {expected}." in said(model, "fit")
 
 
 @pytest.mark.parametrize(
@@ -125,8 +130,8 @@ def test_the_range_of_predictions_is_said_in_words(ends, expected):
     ],
 )
 def test_the_origin_of_the_scales_is_that_of_the_release(change, bounds, expected):
-    heading, sentence = origin_of_scales(change(fitted(made_by=Choosy(bounds=bounds))))
-    assert heading == f"Scales {expected}"
+    sentence = said(change(fitted(made_by=Choosy(bounds=bounds))), "scales")
+    assert sentence.startswith(f"Scales {expected}")
     assert ("noisy histograms" in sentence) == (expected == "found privately")
     assert ("without looking" in sentence) == (expected == "set beforehand")
 
@@ -143,24 +148,24 @@ def test_each_entry_is_described_in_a_sentence_or_two(entry):
 
 def test_a_reason_other_than_a_seed_is_named_and_no_seed_is_blamed():
     seeded = fitted(made_by=Choosy(random_state=1))
-    assert Origin.of_model(seeded).why_not_private()[0] == "a known seed"
+    assert model_findings(seeded).origin.why_not_private()[0] == "a known seed"
     for settings, shown in (
         ({"guarantee": "paper"}, "guarantee='paper'"),
         ({"bounds": "oracle"}, "bounds='oracle'"),
         ({"bounds": "oracle", "guarantee": "paper"}, "bounds='oracle' and guarantee='paper'"),
     ):
-        short, sentence = Origin.of_model(fitted(made_by=Choosy(**settings))).why_not_private()
+        short, sentence = _origin(**settings).why_not_private()
         assert short == shown
         assert shown in sentence
         assert "seed" not in sentence
 
 
 def test_only_a_failed_fit_is_called_failed():
-    assert failure_in_words(fitted()) is None
+    assert model_findings(fitted()).cautions == ()
     model = fitted()
     model.failed_ = False
-    assert failure_in_words(model) is None
-    words = failure_in_words(make_constant(fitted()))
+    assert model_findings(model).cautions == ()
+    (words,) = model_findings(make_constant(fitted())).cautions
     assert "12.5" in words
     assert words.count(".") == 2  # one of them in the number
 

@@ -69,7 +69,7 @@ def ecdf(  # noqa: PLR0917 -- Typer gives every option by name
     file = main_output(output, "distribution.json", table=table, report=report, ledger=ledger)
 
     from nolook.formats.model_file import save
-    from nolook.report.findings import ecdf_findings
+    from nolook.report.distribution_findings import ecdf_findings
     from nolook.tables import read_table
 
     make = DISTRIBUTIONS["ecdf"].load()

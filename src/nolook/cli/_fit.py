@@ -30,7 +30,7 @@ from nolook.cli._options import (
     count_or_auto,
     table_options,
 )
-from nolook.cli._release import console, fit_table, main_output
+from nolook.cli._release import fit_table, main_output, show
 from nolook.errors import ParameterError
 from nolook.estimators.catalogue import (
     DEFAULT_SELECTOR,
@@ -106,6 +106,7 @@ def fit(  # noqa: PLR0917 -- Typer gives every option by name
 
     from nolook.estimators.pipeline import make_private_pipeline
     from nolook.formats.model_file import save
+    from nolook.report.model_findings import model_findings
 
     model: Any = METHODS[chosen].load()(**budget, random_state=random_state, **parameters)
     if first is not None:
@@ -113,14 +114,7 @@ def fit(  # noqa: PLR0917 -- Typer gives every option by name
         model = make_private_pipeline(SELECTORS[name].load()(**arguments), model, **budget, **share)
     fit_table(model, table, target, options, ledger=ledger, quiet=quiet)
     save(model, model_file)
-    if report is not None:
-        from nolook.report.html import write_report
-
-        write_report(model, report, table=table.name)
-    if not quiet:
-        from nolook.report.terminal import print_model
-
-        print_model(console(), model, model_file=model_file, report_file=report)
+    show(model_findings(model), table=table, output=model_file, report=report, quiet=quiet)
 
 
 def _method_parameters(

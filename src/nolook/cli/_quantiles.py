@@ -69,7 +69,7 @@ def quantiles(  # noqa: PLR0917 -- Typer gives every option by name
 
     from nolook.estimators.quantiles import quantiles as release
     from nolook.formats.findings_file import write_quantiles
-    from nolook.report.findings import quantiles_findings
+    from nolook.report.distribution_findings import quantiles_findings
     from nolook.tables import read_table
 
     with releasing(ledger, quiet=quiet) as around:

@@ -67,11 +67,11 @@ def show(
 ) -> None:
     """Write the report of a release, if one is wanted, and print what was found."""
     if report is not None:
-        from nolook.report.findings_html import write_findings_report
+        from nolook.report.page import write_page
 
-        write_findings_report(findings, report, table=table.name)
+        write_page(findings, report, table=table.name)
     if not quiet:
-        from nolook.report.findings_terminal import print_findings
+        from nolook.report.terminal import print_findings
 
         print_findings(console(), findings, output=output, report_file=report)
 

@@ -23,7 +23,7 @@ from nolook.cli._options import (
     count_or_auto,
     table_options,
 )
-from nolook.cli._release import console, fit_table, main_output
+from nolook.cli._release import fit_table, main_output, show
 from nolook.estimators.catalogue import DEFAULT_SELECTOR, SELECTORS
 
 __all__ = ["select"]
@@ -65,15 +65,8 @@ def select(  # noqa: PLR0917 -- Typer gives every option by name
     fitted = SELECTORS[name].load()(k=count, epsilon=epsilon, random_state=random_state)
     fit_table(fitted, table, target, options, ledger=ledger, quiet=quiet)
     from nolook.formats.selection_file import write_selection
+    from nolook.report.selection_findings import selection_findings
 
     write_selection(fitted, selection_file, target=target)
-    if report is not None:
-        from nolook.report.selection_html import write_selection_report
-
-        write_selection_report(fitted, report, table=table.name, target=target)
-    if not quiet:
-        from nolook.report.terminal import print_selection
-
-        print_selection(
-            console(), fitted, target=target, selection_file=selection_file, report_file=report
-        )
+    findings = selection_findings(fitted, target)
+    show(findings, table=table, output=selection_file, report=report, quiet=quiet)

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from nolook._version import __version__
 from nolook.formats.files import write_json
 from nolook.formats.parts import guarantee_content
-from nolook.report.findings import Findings, grid_in_words
-from nolook.report.summary import number
+from nolook.report.distribution_findings import what_was_found
+from nolook.report.findings import Findings, Origin, Table
+from nolook.report.wording import grid_in_words, number
 
 if TYPE_CHECKING:
     from nolook.federated.batch import Batch
@@ -55,15 +56,18 @@ def counts_findings(found: Counts) -> Findings:
     """Return the counts as a report shows them."""
     columns = zip(found.thresholds, found.counts, found.errors, strict=True)
     rows = tuple((f"up to {t:.6g}", f"{c:,.0f}", number(e)) for t, c, e in columns)
+    table = Table(
+        "How many values there are up to each threshold",
+        ("Threshold", "Values", "Standard error"),
+        rows,
+    )
+    notes = ("Standard errors cover the noise that protects the rows.",)
     return Findings(
         kind="counts",
+        what="counts of",
         of=found.batch.name,
+        origin=Origin.of_one("counts", found.privacy, found.batch.recipe()),
         cards=(("Rows", f"{found.rows:,}", "public"),),
-        heads=("", "values", "standard error"),
-        rows=rows,
-        caption="How many values there are up to each threshold",
-        notes=("Standard errors count the noise that protects the rows.",),
+        sections=(what_was_found(table, notes),),
         settings=(("Thresholds", grid_in_words(found.batch.grid)),),
-        privacy_=found.privacy,
-        recipe_=found.batch.recipe(),
     )

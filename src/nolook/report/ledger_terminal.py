@@ -1,4 +1,4 @@
-"""What the command line prints of a ledger. Imports nothing numeric, so that it is quick."""
+"""What the command line prints of a ledger; imports nothing numeric, to be quick."""
 
 from __future__ import annotations
 
@@ -32,12 +32,7 @@ def print_history(console: Console, ledger: Ledger) -> None:
     heads = ("time (UTC)", "release", "state", "epsilon", "delta")
     table = empty_table(f"{one_line(ledger.name)}: releases", heads)
     for entry in ledger.history():
-        row = (
-            entry.time,
-            entry.description,
-            entry.state,
-            f"{entry.cost.epsilon:.6g}",
-            f"{entry.cost.delta:.6g}",
-        )
+        cost = f"{entry.cost.epsilon:.6g}", f"{entry.cost.delta:.6g}"
+        row = (entry.time, entry.description, entry.state, *cost)
         table.add_row(*(Text(one_line(cell)) for cell in row))
     console.print(table)

@@ -1,33 +1,76 @@
-"""Coefficients with their intervals as an inline SVG picture.
+"""Inline SVG pictures: coefficients with their intervals, and curves of shares.
 
-Everything across is in percent of the picture's width and text keeps the page's size, so it fits
-a telephone as well as a poster. Colours come from the page's style sheet.
+Everything across is in percent of the picture's width and text keeps the page's size, so a picture
+fits a telephone as well as a poster. Colours come from the page's style sheet.
 """
 
 from __future__ import annotations
 
-import html
 import math
 import statistics
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from markupsafe import Markup
+from numpy.typing import NDArray
 
 from nolook.formats.files import one_line
-from nolook.report.summary import Coefficient, interval, number
+from nolook.report.wording import Ends, interval, number
 
-__all__ = ["MOST_SHOWN", "coefficient_picture", "shortened"]
+__all__ = [
+    "MOST_SHOWN",
+    "Bar",
+    "Coefficient",
+    "Line",
+    "Picture",
+    "coefficient_picture",
+    "draw",
+    "shortened",
+]
 
 #: How many coefficients a picture shows, the largest effects first.
 MOST_SHOWN = 100
 
-_ROW = 26  # pixels
-_TOP = 8
-_AXIS = 40
-_LEFT = 36.0  # percent of the width for the names
-_RIGHT = 98.0
+_ROW = 26  # pixels of a coefficient
+_MARGIN = 8  # pixels above the coefficients
+_SCALE = 40  # pixels for the axis below them
+_LEFT, _RIGHT = 36.0, 98.0  # percent of the width; the names are on the left
 _NAME_LENGTH = 36
-_CENTRED = 'text-anchor="middle"'
-_LABELLED = 'role="img" aria-labelledby="picture-title picture-description"'
+
+_START, _WIDTH = 10.0, 87.0  # percent of the width of a picture of shares
+_TOP, _HEIGHT, _AXIS = 10, 300, 46  # pixels
+_LONGEST_NAME = 40
+
+Vector = NDArray[np.float64]
+
+
+def _framed(title: str, description: str, height: int, *parts: Markup) -> Markup:
+    """Write the outer element of a picture, with its name and description for screen readers."""
+    return Markup(
+        '<svg class="picture" width="100%" height="{}" role="img" '
+        'aria-labelledby="picture-title picture-description">\n'
+        '<title id="picture-title">{}</title>\n<desc id="picture-description">{}</desc>\n{}\n</svg>'
+    ).format(height, one_line(title), one_line(description), Markup("\n").join(parts))
+
+
+def _tick(x: str, y: float, words: str, anchor: str = "middle") -> Markup:
+    written = Markup('<text class="tick" x="{}" y="{:g}" text-anchor="{}">{}</text>')
+    return written.format(x, y, anchor, one_line(words))
+
+
+def _straight(kind: str, x: tuple[str, str], y: tuple[float, float]) -> Markup:
+    return Markup('<line class="{}" x1="{}" x2="{}" y1="{}" y2="{}"/>').format(kind, *x, *y)
+
+
+def _circle(x: str, y: float) -> Markup:
+    return Markup('<circle cx="{}" cy="{}" r="4.5"/>').format(x, y)
+
+
+def _upright(x: str, top: int, bottom: int, words: str, kind: str = "grid") -> list[Markup]:
+    """Draw a line of the grid and what it stands for."""
+    return [_straight(kind, (x, x), (top, bottom)), _tick(x, bottom + 16, words)]
 
 
 def shortened(name: str, length: int) -> str:
@@ -54,111 +97,209 @@ def _width(text: str) -> int:
     return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)
 
 
-def coefficient_picture(coefficients: Sequence[Coefficient], caption: str) -> str:
-    """Draw the effect of each column: a point for the coefficient, a line for its interval.
+@dataclass(frozen=True, slots=True)
+class Coefficient:
+    """One coefficient and its interval, if the method estimates one.
 
-    A coefficient without an interval is a point alone.
+    `value` and `ends` are in units of the target per unit of the column; `effect` and
+    `effect_ends` are the same times the column's scale, in units of the target.
     """
+
+    name: str
+    value: float
+    ends: Ends | None
+    effect: float
+    effect_ends: Ends | None
+
+    @property
+    def clear(self) -> bool | None:
+        """Whether the interval leaves out 0; None if there is none."""
+        return None if self.ends is None else self.ends[0] > 0 or self.ends[1] < 0
+
+
+def coefficient_picture(coefficients: Sequence[Coefficient], axis: str) -> Markup:
+    """Draw the effect of each column: a point for the coefficient, a line for its interval."""
     ordered = sorted(coefficients, key=lambda one: -abs(one.effect))[:MOST_SHOWN]
     limit = _limit(ordered)
-    height = _TOP + _ROW * len(ordered) + _AXIS
     lines = any(one.effect_ends is not None for one in ordered)
-    description = (
+    return _framed(
+        axis,
         f"For each column a point shows the coefficient{' and a line its interval' * lines}; "
-        "the table below holds the same numbers."
-    )
-    return "\n".join(
-        [
-            f'<svg class="picture" width="100%" height="{height}" {_LABELLED}>',
-            f'<title id="picture-title">{html.escape(caption)}</title>',
-            f'<desc id="picture-description">{description}</desc>',
-            *_axis(limit, len(ordered), caption),
-            *(_row(one, index, limit) for index, one in enumerate(ordered)),
-            "</svg>",
-        ]
+        "the table below holds the same numbers.",
+        _MARGIN + _ROW * len(ordered) + _SCALE,
+        *_scale(limit, len(ordered), axis),
+        *(_effect(one, index, limit) for index, one in enumerate(ordered)),
     )
 
 
 def _limit(coefficients: Sequence[Coefficient]) -> float:
-    """Half the width of the axis: all points fit, and the ends of half the intervals at least.
+    """Return half the width of the axis: all points fit, and at least half the intervals.
 
     One wild interval would otherwise squeeze all others into a dot; it gets an arrow instead.
     """
     points = max(abs(one.effect) for one in coefficients)
     ends = [max(map(abs, one.effect_ends or (one.effect,))) for one in coefficients]
-    typical = statistics.median_high(ends)
-    largest = max(ends)
-    room = max(1.5 * points, 3 * min(typical, 1e307))
-    limit = min(largest, room)
+    room = max(1.5 * points, 3 * min(statistics.median_high(ends), 1e307))
+    limit = min(max(ends), room)
     # Below the smallest normal double the ratios of the picture would lose their digits.
     return 1.05 * min(limit, 1e307) if limit > 1e-300 else 1.0
 
 
-def _across(effect: float, limit: float) -> float:
-    """Where an effect lies, in percent of the width; beyond the axis at its end."""
+def _at(effect: float, limit: float) -> str:
+    """Return where an effect lies; beyond the axis at its end."""
     share = min(max(effect / limit, -1.0), 1.0)
-    return _LEFT + (_RIGHT - _LEFT) * (share + 1) / 2
+    return f"{_LEFT + (_RIGHT - _LEFT) * (share + 1) / 2:.3f}%"
 
 
-def _axis(limit: float, rows: int, caption: str) -> list[str]:
-    bottom = _TOP + _ROW * rows
-    parts = []
-    for tick in _ticks(limit):
-        place = f"{_across(tick, limit):.3f}%"
-        kind = "zero" if tick == 0 else "grid"
-        parts += [
-            f'<line class="{kind}" x1="{place}" x2="{place}" y1="{_TOP}" y2="{bottom}"/>',
-            f'<text class="tick" x="{place}" y="{bottom + 16}" {_CENTRED}>{number(tick)}</text>',
-        ]
-    middle = f"{(_LEFT + _RIGHT) / 2:.3f}%"
-    parts.append(
-        f'<text class="tick" x="{middle}" y="{bottom + 33}" {_CENTRED}>'
-        f"{html.escape(caption)}</text>"
-    )
-    return parts
-
-
-def _ticks(limit: float) -> list[float]:
-    """Round numbers on either side of 0, at most two."""
+def _scale(limit: float, rows: int, axis: str) -> list[Markup]:
+    bottom = _MARGIN + _ROW * rows
+    # Round numbers on either side of 0, at most two.
     decade = 10.0 ** math.floor(math.log10(limit))
     step = max(s * decade for s in (0.2, 0.5, 1.0, 2.0, 5.0) if 1.6 * s * decade <= limit)
-    count = 2 if 2 * step <= 0.92 * limit else 1
-    return [index * step for index in range(-count, count + 1)]
+    most = 2 if 2 * step <= 0.92 * limit else 1
+    parts = []
+    for index in range(-most, most + 1):
+        kind = "grid" if index else "zero"
+        parts += _upright(_at(index * step, limit), _MARGIN, bottom, number(index * step), kind)
+    return [*parts, _tick(_at(0.0, limit), bottom + 33, axis)]
 
 
-def _row(one: Coefficient, index: int, limit: float) -> str:
-    middle = _TOP + _ROW * index + _ROW / 2
+def _effect(one: Coefficient, index: int, limit: float) -> Markup:
+    middle = _MARGIN + _ROW * index + _ROW / 2
     name = one_line(one.name)
-    kind = {True: "clear", False: "unclear", None: "alone"}[one.clear]
     ends = "" if one.effect_ends is None else f" ({interval(one.effect_ends)})"
-    line = "" if one.effect_ends is None else _interval(one.effect_ends, middle, limit)
-    return (
-        f'<g class="{kind}"><title>{html.escape(name)}: {number(one.effect)}{ends}</title>'
+    kind = {True: "clear", False: "unclear", None: "alone"}[one.clear]
+    return Markup(
+        '<g class="{}"><title>{}: {}{}</title>'
         # The names have a window of their own: a long one is cut, never drawn over the plot.
-        f'<svg x="0" y="{middle - _ROW / 2}" width="{_LEFT - 1.5}%" height="{_ROW}">'
-        f'<text class="name" x="100%" y="{_ROW / 2 + 4.5}" text-anchor="end">'
-        f"{html.escape(shortened(name, _NAME_LENGTH))}</text></svg>{line}"
-        f'<circle cx="{_across(one.effect, limit):.3f}%" cy="{middle}" r="4.5"/></g>'
+        '<svg x="0" y="{}" width="{}%" height="{}"><text class="name" x="100%" y="{}" '
+        'text-anchor="end">{}</text></svg>{}{}</g>'
+    ).format(
+        *(kind, name, number(one.effect), ends),
+        *(middle - _ROW / 2, _LEFT - 1.5, _ROW, _ROW / 2 + 4.5, shortened(name, _NAME_LENGTH)),
+        "" if one.effect_ends is None else _interval(one.effect_ends, middle, limit),
+        _circle(_at(one.effect, limit), middle),
     )
 
 
-def _interval(ends: tuple[float, float], middle: float, limit: float) -> str:
+def _interval(ends: Ends, middle: float, limit: float) -> Markup:
     """Draw a line, and an arrow where it would leave the picture."""
-    low, high = (_across(end, limit) for end in ends)
-    arrows = "".join(
-        _arrow(_across(end, limit), middle, direction)
-        for end, direction in zip(ends, (-1, 1), strict=True)
-        if end * direction > limit
+    low, high = (_at(end, limit) for end in ends)
+    arrow = Markup(
+        '<svg class="arrow" x="{}" y="{}" overflow="visible">'
+        '<path d="M6 0 L-2 -5 L-2 5 Z" transform="scale({} 1)"/></svg>'
     )
-    return (
-        f'<line class="interval" x1="{low:.3f}%" x2="{high:.3f}%" y1="{middle}" y2="{middle}"/>'
-        f"{arrows}"
+    arrows = (
+        arrow.format(_at(end, limit), middle, sign)
+        for end, sign in zip(ends, (-1, 1), strict=True)
+        if end * sign > limit
+    )
+    return Markup().join([_straight("interval", (low, high), (middle, middle)), *arrows])
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line through points: a "curve" that was found, or "zero" to compare it with."""
+
+    kind: str
+    across: Vector
+    up: Vector
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A point with an error bar from `low` to `high`."""
+
+    across: float
+    up: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """Shares from 0 to 1 upwards, over an axis from `low` to `high`.
+
+    `across` and `up` name the axes, `legend` says what the lines mean, and `band` holds places
+    across with the lower and the upper end there.
+    """
+
+    title: str
+    across: str
+    up: str
+    low: float
+    high: float
+    lines: tuple[Line, ...]
+    legend: str
+    band: tuple[Vector, Vector, Vector] | None = None
+    bars: tuple[Bar, ...] = ()
+
+
+def draw(picture: Picture) -> Markup:
+    """Draw curves, a band and points with error bars."""
+    curve = Markup('<polyline class="{}" points="{}"/>')
+    curves = [curve.format(one.kind, _points(one.across, one.up, picture)) for one in picture.lines]
+    if picture.band is not None:
+        across, low, high = picture.band
+        around = _points(np.append(across, across[::-1]), np.append(high, low[::-1]), picture)
+        curves.insert(0, Markup('<polygon class="band" points="{}"/>').format(around))
+    plot = Markup(
+        '<svg x="{}%" y="{}" width="{}%" height="{}" viewBox="0 0 1000 1000" '
+        'preserveAspectRatio="none">\n{}\n</svg>'
+    ).format(_START, _TOP, _WIDTH, _HEIGHT, Markup("\n").join(curves))
+    bars = (_bar(bar, picture) for bar in picture.bars)
+    height = _TOP + _HEIGHT + _AXIS
+    return _framed(picture.title, picture.legend, height, *_axes(picture), plot, *bars)
+
+
+def _share(value: float, picture: Picture) -> float:
+    """Return the place of a value, as a share of the width."""
+    # Halves, as the whole may exceed the largest double.
+    share = (value / 2 - picture.low / 2) / (picture.high / 2 - picture.low / 2)
+    return min(max(share, 0.0), 1.0)
+
+
+def _percent(value: float, picture: Picture) -> str:
+    return f"{_START + _WIDTH * _share(value, picture):.3f}%"
+
+
+def _pixel(share: float) -> float:
+    return round(_TOP + _HEIGHT * (1.0 - min(max(share, 0.0), 1.0)), 1)
+
+
+def _points(across: Iterable[float], up: Iterable[float], picture: Picture) -> str:
+    return " ".join(
+        f"{1000 * _share(x, picture):.1f},{1000 * (1.0 - min(max(y, 0.0), 1.0)):.1f}"
+        for x, y in zip(across, up, strict=True)
     )
 
 
-def _arrow(end: float, middle: float, direction: int) -> str:
-    tip, base = (6, -2) if direction > 0 else (-6, 2)
-    return (
-        f'<svg class="arrow" x="{end:.3f}%" y="{middle}" overflow="visible">'
-        f'<path d="M{tip} 0 L{base} -5 L{base} 5 Z"/></svg>'
-    )
+def _axes(picture: Picture) -> list[Markup]:
+    bottom = _TOP + _HEIGHT
+    ends = f"{_START}%", f"{_START + _WIDTH}%"
+    parts = []
+    for share in (0.0, 0.25, 0.5, 0.75, 1.0):
+        y = _pixel(share)
+        parts += [
+            _straight("grid", ends, (y, y)),
+            _tick(f"{_START - 1}%", y + 4, f"{share:g}", "end"),
+        ]
+    for tick in _ticks(picture.low, picture.high):
+        parts += _upright(_percent(tick, picture), _TOP, bottom, f"{tick + 0.0:.6g}")
+    axes = f"{shortened(one_line(picture.across), _LONGEST_NAME)} (across), {picture.up} (up)"
+    return [*parts, _tick(f"{_START + _WIDTH / 2}%", bottom + 37, axes)]
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """Return round numbers between two others, at most six."""
+    width = high / 4 - low / 4  # a quarter, as the whole may exceed the largest double
+    decade = 10.0 ** math.floor(math.log10(width))
+    step = next(s * decade for s in (1.0, 2.0, 5.0, 10.0) if s * decade >= 0.8 * width)
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return [index * step for index in range(first, last + 1)][:6]
+
+
+def _bar(bar: Bar, picture: Picture) -> Markup:
+    x = _percent(bar.across, picture)
+    line = _straight("interval", (x, x), (_pixel(bar.low), _pixel(bar.high)))
+    return Markup('<g class="clear">{}{}</g>').format(line, _circle(x, _pixel(bar.up)))

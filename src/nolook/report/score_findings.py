@@ -1,4 +1,4 @@
-"""What is said about scores and labels: page and terminal show the same words and numbers."""
+"""What a report says of scores: ROC curves and calibration."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nolook.report.distribution_picture import Bar, Line, Picture
-from nolook.report.findings import Findings, grid_in_words
-from nolook.report.summary import interval, number
+from nolook.report.distribution_findings import what_was_found
+from nolook.report.findings import Findings, Origin, Table
+from nolook.report.picture import Bar, Line, Picture
+from nolook.report.wording import grid_in_words, interval, number
 
 if TYPE_CHECKING:
+    from nolook.algorithms.distribution import PrivateDistribution
     from nolook.estimators.calibration import HosmerLemeshow
     from nolook.estimators.roc import ROCCurve
     from nolook.formats.findings_file import Scored
@@ -20,11 +22,12 @@ __all__ = ["calibration_findings", "roc_findings"]
 
 _RATES = (0.01, 0.05, 0.1, 0.2, 0.5)
 _CONFIDENCE = "95 %"
+_INTERVAL = f"{_CONFIDENCE} interval"
 _NORMAL_95 = 1.96
 _MOST_DRAWN = 2000  # points of a curve
 
 _NOISE_ONLY = (
-    f"{_CONFIDENCE} intervals count the noise that protects the rows; they do not count that the "
+    f"{_CONFIDENCE} intervals cover the noise that protects the rows; they do not cover that the "
     "rows may be a sample."
 )
 _DIAGONAL = np.array([0.0, 1.0])
@@ -32,86 +35,79 @@ _DIAGONAL = np.array([0.0, 1.0])
 
 def _settings(scored: Scored, score: str) -> tuple[tuple[str, str], ...]:
     """Return what was compared as settings of a page; `score` is what a score is called there."""
-    return ((score, scored.score), ("Label", scored.target), ("Positive label", scored.positive))
+    return ((score, scored.score), ("Target", scored.target), ("Positive class", scored.positive))
 
 
 def roc_findings(curve: ROCCurve, scored: Scored) -> Findings:
     """Say what the ROC curve of a score is."""
     area, ends = f"{curve.auc_:.3f}", interval(curve.auc_interval_)
-    positives, negatives = (
-        (f"{one.rows:,.0f}", _rows_interval(one.rows, one.rows_variance))
-        for one in (curve.positive_, curve.negative_)
+    figures = (
+        ("Area under the curve (AUC)", area, ends),
+        ("Positive rows", *_rows_in_words(curve.positive_)),
+        ("Negative rows", *_rows_in_words(curve.negative_)),
+    )
+    table = Table(
+        "The curve in a few numbers",
+        ("Measure", "Value", _INTERVAL, "Score above"),
+        (
+            *((*figure, "") for figure in figures),
+            *(_at(curve, rate) for rate in _RATES),
+        ),
     )
     return Findings(
         kind="ROC curve",
+        what="ROC curve of",
         of=scored.score,
-        cards=(
-            ("Area under the curve (AUC)", area, f"{_CONFIDENCE} interval {ends}"),
-            ("Positive rows", positives[0], f"{_CONFIDENCE} interval {positives[1]}"),
-            ("Negative rows", negatives[0], f"{_CONFIDENCE} interval {negatives[1]}"),
-        ),
-        heads=("", "value", f"{_CONFIDENCE} interval", "score above"),
-        rows=(
-            ("area under the curve (AUC)", area, ends, ""),
-            ("positive rows", *positives, ""),
-            ("negative rows", *negatives, ""),
-            *(_at(curve, rate) for rate in _RATES),
-        ),
-        caption="The curve in a few numbers",
-        notes=(_NOISE_ONLY,),
+        origin=Origin.of_one("ROC curve", curve.privacy_, curve.recipe_),
+        cards=tuple((head, value, f"{_INTERVAL} {ends}") for head, value, ends in figures),
+        sections=(what_was_found(table, (_NOISE_ONLY,), _roc_picture(curve, scored)),),
         settings=(
             *_settings(scored, "Score"),
             ("Thresholds", _grid(curve)),
             ("Smoothing", curve.smoothing or "none"),
         ),
-        privacy_=curve.privacy_,
-        recipe_=curve.recipe_,
-        picture=_roc_picture(curve, scored),
-        caution=curve.caution,
+        cautions=(curve.caution,),
     )
 
 
 def calibration_findings(test: HosmerLemeshow, scored: Scored) -> Findings:
     """Say whether probabilities agree with what happened."""
-    table, curve = test.table_, test.calibration_curve()
-    many = len(curve.counts)
-    numbers = zip(
-        table.borders[:-1],
-        table.borders[1:],
-        zip(table.positives, table.observed_error, strict=True),
-        zip(table.expected_positives, table.expected_positives_error, strict=True),
-        zip(curve.counts, table.count_error, strict=True),
+    table = test.table_
+    counts = test.calibration_curve().counts
+    cells = zip(
+        map(_with_error, table.positives, table.observed_error),
+        map(_with_error, table.expected_positives, table.expected_positives_error),
+        map(_with_error, counts, table.count_error),
         strict=True,
     )
+    ends = zip(table.borders[:-1], table.borders[1:], strict=True)
     p_value = f"{test.p_value_:.4g}"
     meaning = (
-        f"Hosmer-Lemeshow statistic {number(test.statistic_)}, p-value {p_value}: how often "
-        "probabilities that agree with what happens would give this statistic or a larger one, the "
-        "noise counted."
+        f"Hosmer-Lemeshow statistic {number(test.statistic_)}, p-value {p_value}: the chance of "
+        "this statistic or a larger one if the probabilities are right, with the noise taken into "
+        "account."
+    )
+    small = "The noise has mean 0, so the numbers of a small group may be negative."
+    groups = Table(
+        "Observed and expected numbers of each group, with standard errors of the noise",
+        ("Probabilities", "Positive rows", "Expected", "Rows"),
+        tuple(
+            (f"{low:.4g} to {high:.4g}", *row) for (low, high), row in zip(ends, cells, strict=True)
+        ),
     )
     return Findings(
         kind="calibration",
+        what="calibration of",
         of=scored.score,
+        origin=Origin.of_one("calibration", test.privacy_, test.recipe_),
         cards=(
-            ("p-value", p_value, "small if the probabilities do not agree"),
+            ("p-value", p_value, "small if the probabilities are wrong"),
             ("Statistic", number(test.statistic_), "less what the noise adds to it"),
-            ("Groups", str(many), "between private quantiles"),
+            ("Groups", str(len(counts)), "between private quantiles"),
         ),
-        heads=("probabilities", "positive rows", "expected", "rows"),
-        rows=tuple(
-            (f"{low:.4g} to {high:.4g}", *(_with_error(*one) for one in several))
-            for low, high, *several in numbers
-        ),
-        caption="Observed and expected numbers of each group, with standard errors of the noise",
-        notes=(
-            meaning,
-            "The noise has mean 0, so it may make the numbers of a small group negative.",
-        ),
+        sections=(what_was_found(groups, (meaning, small), _calibration_picture(test, scored)),),
         settings=(*_settings(scored, "Probability"), ("Groups", str(test.groups))),
-        privacy_=test.privacy_,
-        recipe_=test.recipe_,
-        picture=_calibration_picture(test, scored),
-        caution=test.caution,
+        cautions=(test.caution,),
     )
 
 
@@ -122,13 +118,8 @@ def _with_error(value: float, error: float) -> str:
 def _calibration_picture(test: HosmerLemeshow, scored: Scored) -> Picture:
     curve = test.calibration_curve()
     room = _NORMAL_95 * curve.errors
-    points = zip(
-        curve.prob_pred.tolist(),
-        curve.prob_true.tolist(),
-        (curve.prob_true - room).tolist(),
-        (curve.prob_true + room).tolist(),
-        strict=True,
-    )
+    low, high = curve.prob_true - room, curve.prob_true + room
+    points = np.stack([curve.prob_pred, curve.prob_true, low, high], axis=1)
     return Picture(
         title=f"The calibration of {scored.score}",
         across="mean probability",
@@ -140,13 +131,13 @@ def _calibration_picture(test: HosmerLemeshow, scored: Scored) -> Picture:
             f"a point for each group with {_CONFIDENCE} of its noise, and the line on which "
             "probabilities agree with what happened"
         ),
-        bars=tuple(Bar(*point) for point in points),
+        bars=tuple(Bar(*point) for point in points.tolist()),
     )
 
 
-def _rows_interval(rows: float, variance: float) -> str:
-    room = _NORMAL_95 * math.sqrt(variance)
-    return f"{max(0.0, rows - room):,.0f} to {rows + room:,.0f}"
+def _rows_in_words(counted: PrivateDistribution) -> tuple[str, str]:
+    rows, room = counted.rows, _NORMAL_95 * math.sqrt(counted.rows_variance)
+    return f"{rows:,.0f}", f"{max(0.0, rows - room):,.0f} to {rows + room:,.0f}"
 
 
 def _at(curve: ROCCurve, rate: float) -> tuple[str, ...]:
@@ -156,7 +147,7 @@ def _at(curve: ROCCurve, rate: float) -> tuple[str, ...]:
     low, high = (float(np.interp(rate, curve.band_[0], ends)) for ends in curve.band_[1:])
     threshold = curve.threshold_at(fpr=rate)
     return (
-        f"true positive rate at {100 * rate:g} % false",
+        f"True positive rate at {100 * rate:g} % false",
         number(value),
         interval((low, high)),
         f"{threshold:.6g}" if math.isfinite(threshold) else "any" if threshold < 0 else "none",
@@ -180,8 +171,6 @@ def _roc_picture(curve: ROCCurve, scored: Scored) -> Picture:
             Line("zero", _DIAGONAL, _DIAGONAL),
             Line("curve", curve.fpr_[shown], curve.tpr_[shown]),
         ),
-        legend=(
-            f"the private curve, {_CONFIDENCE} of its noise, and the straight line of guessing"
-        ),
+        legend=f"the private curve, {_CONFIDENCE} of its noise, and the straight line of guessing",
         band=(places, low, high),
     )

@@ -1,24 +1,92 @@
-"""Sentences the page and the terminal share: what went wrong, what is not known."""
+"""Numbers and guarantees in words, the same on a page and on a terminal."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+from typing import TYPE_CHECKING, TypeAlias
+
+from nolook.algorithms.inference import LEVEL
 
 if TYPE_CHECKING:
-    from nolook.estimators.base import PrivateRegressor
+    import numpy as np
+    from numpy.typing import NDArray
 
-__all__ = ["NOT_ESTIMATED", "failure_in_words"]
+    from nolook.algorithms.grids import LinearGrid, LogGrid
+    from nolook.privacy.guarantee import PrivacyGuarantee
 
+__all__ = [
+    "CONFIDENCE",
+    "NOT_ESTIMATED",
+    "Ends",
+    "certainty_in_words",
+    "count",
+    "grid_in_words",
+    "interval",
+    "number",
+]
+
+#: The level of all intervals, as text.
+CONFIDENCE = f"{100 * LEVEL:.0f} %"
 #: Stands where a number would, if the method does not estimate it.
 NOT_ESTIMATED = "not estimated by this method"
 
+_HARDLY_PRIVATE = 99.9  # percent; more digits would only look like a protection
 
-def failure_in_words(model: PrivateRegressor) -> str | None:
-    """Say that a model is only a constant, if its private test failed."""
-    if not model.failed_:
-        return None
+Ends: TypeAlias = tuple[float, float]
+
+
+def number(value: float | None) -> str:
+    """Return a number with four significant digits, if the method estimates it.
+
+    Examples
+    --------
+    >>> number(1234567.0), number(-0.0), number(None)
+    ('1.235e+06', '0', 'not estimated by this method')
+    """
+    return NOT_ESTIMATED if value is None else f"{value + 0.0:.4g}"
+
+
+def count(amount: int, noun: str) -> str:
+    """Return a number of things, with the noun in the singular or plural."""
+    return f"{amount} {noun}" if amount == 1 else f"{amount} {noun}s"
+
+
+def interval(ends: Ends | NDArray[np.float64] | None) -> str:
+    """Return an interval as text, if the method estimates it."""
+    if ends is None:
+        return NOT_ESTIMATED
+    return f"{number(float(ends[0]))} to {number(float(ends[1]))}"
+
+
+def grid_in_words(grid: LinearGrid | LogGrid | None) -> str:
+    """Say which public thresholds were used."""
+    if grid is None:
+        return "all numbers: steps of at most a 1024th from 7.6e-06 to 7e+13, coarser beyond"
+    kind = "relative steps" if type(grid).__name__ == "LogGrid" else "steps"
+    return f"from {grid.low:g} to {grid.high:g} in {kind} of {grid.step:g}"
+
+
+def certainty_in_words(guarantee: PrivacyGuarantee) -> str:
+    """Explain epsilon and delta by an example, for someone who has not met them.
+
+    By Bayes' rule even odds become odds of at most e^epsilon to 1.
+    """
+    question = {
+        "add-remove": "whether one row was in the table",
+        "replace": "which of two versions of a row was in the table",
+    }[guarantee.relation]
+    # Rounded up, so that the page never promises more than the release.
+    percent = math.ceil(1000 / (1 + math.exp(-guarantee.epsilon)) - 1e-9) / 10
+    sure = f"at most {percent:.1f} % sure" if percent < _HARDLY_PRIVATE else "nearly certain"
+    rare = f" Exceptions have a chance of {_chance(guarantee.delta)}."
     return (
-        "The private test of this fit failed or found too few rows, so there is no regression: the "
-        f"model predicts the same number, {model.intercept_ + 0.0:.4g}, the private median of the "
-        "label, for every row."
+        f"For example, someone who thought it fifty-fifty {question} can be {sure} after seeing "
+        f"this page.{rare if guarantee.delta else ''}"
     )
+
+
+def _chance(delta: float) -> str:
+    """Return a small probability as one in so many, rounded so that it is not understated."""
+    if delta > 0.1 or delta < 1e-15:
+        return f"{delta:.3g}"
+    return f"1 in {math.floor(1 / delta * (1 + 1e-12)):,}"

@@ -19,7 +19,8 @@ from nolook.federated.shares import guarantee
 from nolook.federated.threshold_counts import Counts, counts_findings, write_counts
 from nolook.formats.findings_file import Scored, write_calibration, write_quantiles, write_roc
 from nolook.formats.model_file import save
-from nolook.report.findings import Findings, ecdf_findings, quantiles_findings
+from nolook.report.distribution_findings import ecdf_findings, quantiles_findings
+from nolook.report.findings import Findings
 from nolook.report.score_findings import calibration_findings, roc_findings
 
 __all__ = ["Ask", "calibration", "counts", "distribution", "quantiles"]

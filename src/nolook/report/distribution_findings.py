@@ -1,0 +1,136 @@
+"""What a report says of private distributions, and of other tables of numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nolook.report.findings import Figure, Findings, Origin, Section, Table
+from nolook.report.picture import Line, Picture, draw
+from nolook.report.wording import grid_in_words, number
+
+if TYPE_CHECKING:
+    from nolook.algorithms.grids import LinearGrid, LogGrid
+    from nolook.estimators.ecdf import ECDF
+    from nolook.estimators.quantiles import Quantiles
+
+__all__ = ["ecdf_findings", "quantiles_findings", "what_was_found"]
+
+_SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
+_TRIMMED = 0.05
+_STEPS = 600  # of a drawn curve
+
+_NOISE_ONLY = (
+    "Standard errors cover the noise that protects the rows, before any smoothing; they do not "
+    "cover that the rows may be a sample."
+)
+_FREE = "The file answers any other question about this distribution at no further cost."
+
+
+def what_was_found(table: Table, notes: tuple[str, ...], picture: Picture | None = None) -> Section:
+    """Return the section with the numbers of a release and perhaps a picture of them."""
+    figure = None
+    if picture is not None:
+        figure = Figure(draw(picture), f"{picture.title}: {picture.legend}.")
+    return Section("found", "What was found", (), figure, (table,), notes, printed=(table, *notes))
+
+
+def ecdf_findings(ecdf: ECDF, column: str) -> Findings:
+    """Say what the distribution of a column is."""
+    values, errors = ecdf.quantile(_SHARES, return_std=True)
+    mean, mean_error = ecdf.trimmed_mean(_TRIMMED, return_std=True)
+    rows = f"{ecdf.n_samples_:,.0f}"
+    error = number(math.sqrt(ecdf.distribution_.rows_variance))
+    if ecdf.relation == "replace":
+        error = "none, it is public"
+    median = _SHARES.index(0.5)
+    table = Table(
+        "The distribution in a few numbers",
+        ("Measure", "Value", "Standard error"),
+        (
+            ("Number of rows", rows, error),
+            *(
+                (f"{100 * p:g} % lie at or below", _value(value), _error(error))
+                for p, value, error in zip(_SHARES, values, errors, strict=True)
+            ),
+            (f"Mean without {100 * _TRIMMED:g} % at either end", _value(mean), _error(mean_error)),
+        ),
+    )
+    return Findings(
+        kind="distribution",
+        what="distribution of",
+        of=column,
+        origin=Origin.of_one("distribution", ecdf.privacy_, ecdf.recipe_),
+        cards=(
+            ("Rows", rows, f"standard error {error}"),
+            ("Median", _value(values[median]), f"standard error {_error(errors[median])}"),
+        ),
+        sections=(what_was_found(table, (_FREE, _NOISE_ONLY), _ecdf_picture(ecdf, column)),),
+        settings=(
+            ("Column", column),
+            ("Thresholds", grid_in_words(ecdf.grid)),
+            ("Smoothing", ecdf.smoothing or "none"),
+        ),
+    )
+
+
+def quantiles_findings(
+    found: Quantiles, recipe: dict[str, Any], grids: Mapping[str, LinearGrid | LogGrid]
+) -> Findings:
+    """Say what the quantiles of several columns are."""
+    rows = tuple(
+        (name, *(f"{_value(v)} (± {_error(e)})" for v, e in zip(values, errors, strict=True)))
+        for name, values, errors in zip(found.names, found.values, found.errors, strict=True)
+    )
+    table = Table(
+        "The value at or below which a share of the rows lies, and its standard error",
+        ("Column", *(f"{100 * p:g} %" for p in found.shares)),
+        rows,
+    )
+    return Findings(
+        kind="quantiles",
+        what="quantiles of",
+        of=", ".join(found.names),
+        origin=Origin.of_one("quantiles", found.privacy, recipe),
+        cards=(("Columns", str(len(found.names)), "share the budget equally"),),
+        sections=(what_was_found(table, (_NOISE_ONLY,)),),
+        settings=tuple(
+            (f"Thresholds of {name}", grid_in_words(grids.get(name))) for name in found.names
+        ),
+    )
+
+
+def _value(value: float) -> str:
+    return f"{value + 0.0:.6g}" if math.isfinite(value) else "unknown"
+
+
+def _error(error: float) -> str:
+    return number(error) if math.isfinite(error) else "unknown"
+
+
+def _ecdf_picture(ecdf: ECDF, column: str) -> Picture:
+    low, high = _view(ecdf)
+    places = low + (high - low) * np.linspace(0.0, 1.0, _STEPS)
+    shares, errors = ecdf.cdf(places, return_std=True)
+    return Picture(
+        title=f"The share of rows up to each value of {column}",
+        across=column,
+        up="share of rows",
+        low=low,
+        high=high,
+        lines=(Line("curve", places, shares),),
+        band=(places, shares - 2 * errors, shares + 2 * errors),
+        legend="the private curve and two standard errors of its noise on either side",
+    )
+
+
+def _view(ecdf: ECDF) -> tuple[float, float]:
+    """Return where most of the rows lie: noise may put a quantile at the ends of the grid."""
+    low, left, right, high = ecdf.quantile([0.005, 0.25, 0.75, 0.995]).clip(-1e307, 1e307)
+    if right > left:
+        low, high = max(low, left - 5 * (right - left)), min(high, right + 5 * (right - left))
+    room = 0.05 * (high - low) or 0.05 * abs(high) or 1.0
+    return float(low - room), float(high + room)

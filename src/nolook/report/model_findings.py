@@ -1,0 +1,258 @@
+"""What a report says of a private regression, perhaps of columns chosen privately."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from nolook.algorithms.scaling import ScaleSearch
+from nolook.estimators.catalogue import called, own_parameters, unproved_settings
+from nolook.estimators.pipeline import regression_of, selection_of
+from nolook.formats.files import one_line
+from nolook.report.findings import Figure, Findings, Name, Origin, Section, Table
+from nolook.report.picture import MOST_SHOWN, Coefficient, coefficient_picture, shortened
+from nolook.report.selection_findings import (
+    explanation_of,
+    parameters_of,
+    selection_section,
+    selection_settings,
+)
+from nolook.report.wording import CONFIDENCE, NOT_ESTIMATED, Ends, count, interval, number
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from nolook.estimators._selector import PrivateSelector
+    from nolook.estimators.base import PrivateRegressor
+
+__all__ = ["coefficients", "model_findings"]
+
+_MOST_PRINTED = 20  # rows of coefficients
+_INTERVAL = f"{CONFIDENCE} interval"
+_GIVEN = " Everything below takes these columns as given, including the intervals."
+_SEARCH = frozenset(event.name for event in ScaleSearch(1.0).events())
+
+
+def model_findings(model: PrivateRegressor) -> Findings:
+    """Say what a fitted model found."""
+    selector, part = selection_of(model), regression_of(model)
+    target = part.scaling_.names[-1]
+    settings: tuple[tuple[str, str], ...] = ()
+    before: list[Section] = []
+    used = count(len(part.coef_), "column")
+    if selector is not None:
+        before.append(selection_section(selector, _GIVEN))
+        settings = selection_settings(selector)
+        offered = count(selector.n_features_in_, "column")
+        used = f"{len(part.coef_)} of {offered}, chosen privately"
+    if words := explanation_of(part):
+        before.append(Section("method", "The method", words))
+    return Findings(
+        kind="model",
+        what="linear model of",
+        of=target,
+        origin=_origin(model, selector, part),
+        cards=(
+            _card("Variance explained", "R²", part.r2_, part.r2_interval_),
+            _card("Typical error", "RMSE", part.rmse_, part.rmse_interval_),
+        ),
+        sections=(*before, _coefficients(part), _fit(part), _scales(part)),
+        settings=(
+            ("Target", target),
+            ("Columns", ", ".join(part.scaling_.names[:-1])),
+            ("Method", called(part)),
+            *parameters_of(part, "Parameters of the method"),
+            *settings,
+        ),
+        question=(": how ", Name(target), f" depends on {used}"),
+        cautions=_failure(part),
+    )
+
+
+def _origin(
+    model: PrivateRegressor, selector: PrivateSelector | None, part: PrivateRegressor
+) -> Origin:
+    made_by = [("regression", part)]
+    if selector is not None:
+        made_by.insert(0, ("selection", selector))
+    return Origin(
+        model.privacy_,
+        model.recipe_["missing"],
+        tuple((name, one.privacy_) for name, one in made_by),
+        tuple(s for _, one in made_by for s in unproved_settings(own_parameters(one))),
+    )
+
+
+def _failure(model: PrivateRegressor) -> tuple[str, ...]:
+    """Say that a model is only a constant, if its private test failed."""
+    if not model.failed_:
+        return ()
+    words = (
+        "The private test of this fit failed or found too few rows, so there is no regression: "
+        f"the model predicts the same number for every row, {number(model.intercept_)}, the "
+        "private median of the target."
+    )
+    return (words,)
+
+
+def _card(
+    head: str, short: str, value: float | None, ends: NDArray[np.float64] | None
+) -> tuple[str, str, str]:
+    if value is None:
+        return head, "unknown", NOT_ESTIMATED
+    small = f"interval {NOT_ESTIMATED}" if ends is None else interval(ends)
+    return head, f"{short} {number(value)}", small
+
+
+def coefficients(model: PrivateRegressor) -> tuple[Coefficient, ...]:
+    """List the coefficients of a fitted model in the order of its columns."""
+    scale = model.scaling_.scale[:-1]
+    ends: list[Ends | None] = [None] * len(scale)
+    effect_ends = ends
+    with np.errstate(over="ignore"):
+        effects = np.nan_to_num(model.coef_ * scale)
+        if model.coef_interval_ is not None:
+            ends = [(low, high) for low, high in model.coef_interval_.tolist()]
+            both = np.nan_to_num(model.coef_interval_ * scale[:, None])
+            effect_ends = [(low, high) for low, high in both.tolist()]
+    columns = (model.scaling_.names[:-1], model.coef_.tolist(), ends, effects.tolist(), effect_ends)
+    return tuple(Coefficient(*one) for one in zip(*columns, strict=True))
+
+
+def _coefficients(model: PrivateRegressor) -> Section:
+    found = coefficients(model)
+    target = shortened(one_line(model.scaling_.names[-1]), 30)
+    omitted = "" if len(found) <= MOST_SHOWN else f" The {MOST_SHOWN} largest are drawn."
+    figure = Figure(
+        coefficient_picture(found, f"change in {target} when a column grows by its scale"),
+        "Each coefficient times its column's scale, so that columns in different units can be "
+        f"compared. {_about_intervals(model)}{omitted}",
+    )
+    known = model.coef_interval_ is not None or model.intercept_interval_ is not None
+    ends = (interval(model.intercept_interval_),) if known else ()
+    table = Table(
+        "Coefficients: the change in the target for one unit of the column",
+        ("Column", "Coefficient", *((_INTERVAL,) if known else ()), "Times scale"),
+        tuple(_row(one, known=known) for one in found),
+        ("intercept", number(model.intercept_), *ends, ""),
+    )
+    shown = table
+    if len(found) > _MOST_PRINTED:
+        kept = sorted(found, key=lambda one: -abs(one.effect))[: _MOST_PRINTED - 1]
+        rows = tuple(_row(one, known=known) for one in found if one in kept)
+        left = f"... {len(found) - len(kept)} smaller effects"
+        shown = replace(table, rows=(*rows, (left,)))
+    unknown = () if known else (_about_intervals(model),)
+    return Section(
+        "coefficients",
+        "Coefficients",
+        figure=figure,
+        tables=(table,),
+        printed=(f"method: {called(model)}", shown, *unknown),
+    )
+
+
+def _row(one: Coefficient, *, known: bool) -> tuple[str, ...]:
+    ends = (interval(one.ends),) if known else ()
+    return one.name, number(one.value), *ends, number(one.effect)
+
+
+def _about_intervals(model: PrivateRegressor) -> str:
+    if model.coef_interval_ is None:
+        return (
+            "This method estimates no intervals, so how far sampling and privacy noise have moved "
+            "a coefficient is unknown."
+        )
+    return (
+        f"Lines are {CONFIDENCE} intervals that cover sampling and privacy noise. A filled point's "
+        "interval leaves out 0; a hollow point may be noise. An arrow marks an interval that runs "
+        "off the picture."
+    )
+
+
+def _fit(model: PrivateRegressor) -> Section:
+    measures = (
+        ("R², share of the target's variance explained", model.r2_, model.r2_interval_),
+        ("RMSE, typical error in units of the target", model.rmse_, model.rmse_interval_),
+    )
+    limits = (" Predictions of ", Name(model.scaling_.names[-1]), f" {_range_in_words(model)}.")
+    heading = "How well it fits"
+    if model.r2_ is None and model.rmse_ is None:
+        silent = (
+            "This method does not estimate how well the model fits. Measuring that on the table "
+            "would be another release, with its own cost."
+        )
+        return Section("fit", heading, (silent,), notes=(limits,), printed=(silent,))
+    clipped = ", clipped to the ranges below" if math.isfinite(model.scaling_.limit) else ""
+    table = Table(
+        "Estimated from the same noisy sums as the model, at no further cost",
+        ("Measure", "Estimate", _INTERVAL),
+        tuple((name, number(value), interval(ends)) for name, value, ends in measures),
+    )
+    about = f"The estimates describe the training rows{clipped}."
+    return Section("fit", heading, tables=(table,), notes=((about, *limits),), printed=(table,))
+
+
+def _range_in_words(model: PrivateRegressor) -> str:
+    low, high = model.label_range_
+    if low == -math.inf and high == math.inf:
+        return "have no limits"
+    if low == -math.inf:
+        return f"stay at or below {number(high)}"
+    if high == math.inf:
+        return f"stay at or above {number(low)}"
+    return f"stay between {number(low)} and {number(high)}"
+
+
+def _scales(model: PrivateRegressor) -> Section:
+    scaling = model.scaling_
+    values = zip(scaling.center, scaling.scale, scaling.low, scaling.high, strict=True)
+    rows = tuple(
+        (name if visible else f"{name} *", *(_limit(float(value)) for value in four))
+        for name, visible, four in zip(scaling.names, scaling.visible, values, strict=True)
+    )
+    notes, hidden = [], []
+    if math.isfinite(model.row_norm_):
+        notes.append(
+            "A row is shrunk where the norm of 1 and its scaled columns is above "
+            f"{number(model.row_norm_)}, in training and in predictions."
+        )
+    if not all(scaling.visible):
+        unseen = sum(not visible for visible in scaling.visible)
+        hidden.append(
+            f"{unseen} of {len(scaling.names)} columns did not stand out from the noise: the table "
+            "has too few rows for this budget, and their scale is a guess."
+        )
+    heading, source = _origin_of_scales(model)
+    clipped = (
+        "Values are clipped to the range"
+        if math.isfinite(scaling.limit)
+        else "The columns are not clipped one by one"
+    )
+    heads = ("Column", "Centre", "Scale", "Lower end", "Upper end")
+    table = Table(f"{source}. {clipped}. The target is last.", heads, rows)
+    return Section(
+        "scales",
+        heading,
+        tables=(table,),
+        notes=(*notes, *(f"* {words}" for words in hidden)),
+        printed=tuple(hidden),
+    )
+
+
+def _origin_of_scales(model: PrivateRegressor) -> tuple[str, str]:
+    if not _SEARCH.isdisjoint(event.name for event in model.privacy_.mechanisms):
+        return (
+            "Scales found privately",
+            "No bounds were given: centre and scale come from noisy histograms",
+        )
+    if unproved_settings({"bounds": own_parameters(model).get("bounds")}):
+        return "Scales read off the table", "The scales were read off the table without any noise"
+    return "Scales set beforehand", "Centre and scale were set without looking at the table"
+
+
+def _limit(value: float) -> str:
+    return number(value) if math.isfinite(value) else "none"

@@ -1,0 +1,85 @@
+"""What a report says of a private selection of columns."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from nolook.estimators._selector import chosen_columns
+from nolook.estimators.catalogue import called, entry_of, own_parameters, unproved_settings
+from nolook.report.findings import Findings, Name, Origin, Section, Table
+from nolook.report.wording import count
+
+if TYPE_CHECKING:
+    from nolook.estimators._selector import PrivateSelector
+    from nolook.estimators.base import PrivateEstimator
+
+__all__ = [
+    "explanation_of",
+    "parameters_of",
+    "selection_findings",
+    "selection_section",
+    "selection_settings",
+]
+
+_DOUBTS = (
+    "The choice is random: a column that was left out may still matter and, with few rows or a "
+    "small budget, one that was chosen may not."
+)
+
+
+def selection_findings(selector: PrivateSelector, target: str) -> Findings:
+    """Say which columns were chosen to explain a target."""
+    origin = Origin.of_one("selection", selector.privacy_, selector.recipe_)
+    offered = count(selector.n_features_in_, "column")
+    return Findings(
+        kind="selection",
+        what="selection of columns for",
+        of=target,
+        origin=replace(origin, unproved=unproved_settings(own_parameters(selector))),
+        cards=(("Columns chosen", str(selector.k_), f"of {offered}"),),
+        sections=(selection_section(selector),),
+        settings=(("Target", target), *selection_settings(selector)),
+        question=(f": which of {offered} explain ", Name(target)),
+    )
+
+
+def selection_section(selector: PrivateSelector, more: str = "") -> Section:
+    """List the columns that were chosen; `more` is to be known of them besides."""
+    chosen, ordered = chosen_columns(selector)
+    caption = f"{len(chosen)} of {count(selector.n_features_in_, 'column')}"
+    if ordered:
+        draws = tuple((name, str(place)) for place, name in enumerate(chosen, 1))
+        table = Table(f"{caption}, in the order they were drawn", ("Column", "Draw"), draws)
+    else:
+        names = tuple((name,) for name in chosen)
+        table = Table(f"{caption}, in the table's order", ("Column",), names)
+    return Section(
+        "selection",
+        "The columns chosen",
+        explanation_of(selector),
+        tables=(table,),
+        notes=(_DOUBTS + more,),
+        printed=(f"selector: {called(selector)}", table),
+    )
+
+
+def selection_settings(selector: PrivateSelector) -> tuple[tuple[str, str], ...]:
+    """Return how columns were chosen, and from which."""
+    return (
+        ("Chosen from", ", ".join(selector.feature_names_in_)),
+        ("Selector", called(selector)),
+        *parameters_of(selector, "Parameters of the selector"),
+    )
+
+
+def explanation_of(estimator: PrivateEstimator) -> tuple[str, ...]:
+    """Say how a method or selector works; nothing of one that is not in the catalogue."""
+    entry = entry_of(estimator)
+    return () if entry is None else (entry.explanation,)
+
+
+def parameters_of(estimator: PrivateEstimator, head: str) -> tuple[tuple[str, str], ...]:
+    """Return what was set besides the budget, as one setting or none."""
+    own = ", ".join(f"{name}={value!r}" for name, value in own_parameters(estimator).items())
+    return ((head, own),) if own else ()

@@ -1,0 +1,148 @@
+"""The sections of every report: a new one is added to `sections` here."""
+
+from __future__ import annotations
+
+import re
+
+from attrs import fields
+
+from nolook._version import __version__
+from nolook.privacy.guarantee import (
+    ApproximateEvent,
+    Event,
+    GaussianEvent,
+    PrivacyGuarantee,
+    PureEvent,
+    SampledGaussianEvent,
+)
+from nolook.report.findings import Findings, Origin, Section, Table
+from nolook.report.wording import certainty_in_words, count, number
+
+__all__ = ["costs", "privacy_card", "sections"]
+
+_MECHANISMS: dict[type[Event], str] = {
+    GaussianEvent: "Gaussian noise",
+    PureEvent: "pure mechanism",
+    ApproximateEvent: "approximate mechanism",
+    SampledGaussianEvent: "Gaussian noise on random samples",
+}
+_ROWS = {
+    "add-remove": "The number of rows is protected too: if this page gives one, it is a noisy one.",
+    "replace": "The number of rows is not protected.",
+}
+_NEIGHBOURS = {"add-remove": "one row added or removed", "replace": "one row replaced by another"}
+_MISSING = {
+    "error": "error (none are allowed)",
+    "drop-row": "drop-row (rows with any are left out)",
+    "zero": "zero (they count as 0)",
+}
+
+
+def sections(found: Findings) -> tuple[Section, ...]:
+    """List the sections of a report, the release's own among those that all have."""
+    origin = found.origin
+    return (_guarantee(origin), *found.sections, _costs(origin), _settings(found))
+
+
+def privacy_card(origin: Origin) -> tuple[str, str, str]:
+    """Return the guarantee as a card."""
+    guarantee = origin.guarantee
+    if not guarantee.private:
+        return "Privacy", "none", origin.why_not_private()[0]
+    return (
+        "Privacy loss",
+        f"epsilon {number(guarantee.epsilon)}",
+        f"delta {number(guarantee.delta)}",
+    )
+
+
+def _guarantee(origin: Origin) -> Section:
+    guarantee = origin.guarantee
+    words = (guarantee.in_words(),)
+    if not guarantee.private:
+        return Section("guarantee", "The guarantee", words)
+    meaning = (
+        "The guarantee holds for any table, even against someone who knows all its other rows. "
+        f"{_ROWS[guarantee.relation]} Facts about the population can still be learned: that is "
+        "what the release is for."
+    )
+    return Section(
+        "guarantee", "The guarantee", (*words, certainty_in_words(guarantee)), notes=(meaning,)
+    )
+
+
+def costs(guarantee: PrivacyGuarantee) -> tuple[tuple[str, str, str, float | str], ...]:
+    """List what a release consists of: name, mechanism, cost and share of the whole.
+
+    Gaussian noise composes by the squares of its mu, pure mechanisms by the sum of their epsilons;
+    where kinds are mixed shares would not add up, and there are none.
+    """
+    events = guarantee.mechanisms
+    gaussian = [event.mu**2 for event in events if isinstance(event, GaussianEvent)]
+    pure = [event.epsilon for event in events if isinstance(event, PureEvent)]
+    weights = next((kind for kind in (gaussian, pure) if len(kind) == len(events)), [])
+    total = sum(weights)
+    shares: list[float | str] = [""] * len(events)
+    if total > 0:
+        shares = [weight / total for weight in weights]
+    return tuple(
+        (event.name, *_mechanism_and_cost(event), share)
+        for event, share in zip(events, shares, strict=True)
+    )
+
+
+def _mechanism_and_cost(event: Event) -> tuple[str, str]:
+    parameters = (field.name for field in fields(type(event)) if field.name != "name")
+    shown = (f"{name.replace('_', ' ')} = {number(getattr(event, name))}" for name in parameters)
+    # A kind without words here is named by its class.
+    own = re.sub("(?<=[a-z])(?=[A-Z])", " ", type(event).__name__.removesuffix("Event")).lower()
+    return _MECHANISMS.get(type(event), own), ", ".join(shown)
+
+
+def _costs(origin: Origin) -> Section:
+    several = len(origin.parts) > 1
+    sums = "The epsilons and the deltas of the parts add up. " if several else ""
+    if any(isinstance(event, GaussianEvent) for event in origin.guarantee.mechanisms):
+        sums += "For Gaussian noise the squares of their mu add up. "
+    free = "Everything else on this page was computed from these releases at no further cost."
+    printed: list[tuple[str, ...]] = []
+    for name, guarantee in origin.parts:
+        printed.append((name, "", _budget(guarantee)))
+        printed += [(f"  {released}", *rest) for released, *rest, _ in costs(guarantee)]
+    return Section(
+        "costs",
+        "What it cost",
+        tables=tuple(_cost_table(*part, several=several) for part in origin.parts),
+        notes=(sums + free,),
+        printed=(Table("What it cost", ("Released", "Mechanism", "Cost"), tuple(printed)),),
+    )
+
+
+def _cost_table(name: str, guarantee: PrivacyGuarantee, *, several: bool) -> Table:
+    listed = costs(guarantee)
+    releases = count(len(listed), "noisy release")
+    caption = f"{releases}, {'together ' * (len(listed) > 1)}within the budget"
+    if several:
+        caption = f"{name.capitalize()}, with {_budget(guarantee)}: {releases}"
+    share = f"Share of the {'part' if several else 'budget'}"
+    return Table(caption, ("Released", "Mechanism", "Cost", share), listed)
+
+
+def _budget(guarantee: PrivacyGuarantee) -> str:
+    return f"epsilon = {number(guarantee.epsilon)}, delta = {number(guarantee.delta)}"
+
+
+def _settings(found: Findings) -> Section:
+    guarantee, origin = found.origin.guarantee, found.origin
+    settings = (
+        *found.settings,
+        ("epsilon", repr(guarantee.epsilon)),
+        ("delta", repr(guarantee.delta)),
+        ("Neighbouring tables differ by", _NEIGHBOURS[guarantee.relation]),
+        ("Missing values", _MISSING.get(origin.missing, origin.missing)),
+        ("Noise", "from the operating system's entropy")
+        if guarantee.private
+        else ("Not private because of", origin.why_not_private()[0]),
+        ("Made with", f"nolook {__version__}"),
+    )
+    return Section("settings", "How it was made", settings=settings)

@@ -1,0 +1,161 @@
+"""A page and printed text for each kind of release, to compare with those in golden/.
+
+    python -m tests.report.golden_pages
+
+writes golden/ anew: read what changed with `git diff` before you commit it.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from pathlib import Path
+
+import attrs
+import numpy as np
+from rich.console import Console
+
+import nolook
+from nolook.estimators.quantiles import quantiles
+from nolook.federated.batch_file import read_batch
+from nolook.federated.threshold_counts import Counts, counts_findings
+from nolook.formats.findings_file import Scored
+from nolook.privacy.guarantee import PrivacyGuarantee, PureEvent
+from nolook.report.distribution_findings import ecdf_findings, quantiles_findings
+from nolook.report.model_findings import model_findings
+from nolook.report.page import render_page
+from nolook.report.score_findings import calibration_findings, roc_findings
+from nolook.report.selection_findings import selection_findings
+from nolook.report.terminal import print_findings
+from tests.formats.old_files import FOLDER as FILES
+from tests.formats.old_files import selection
+from tests.report.hand_made import Choosy, fitted, make_constant, unlimited, without
+
+FOLDER = Path(__file__).resolve().parent / "golden"
+NASTY = ("<b>'x'</b>", 'a&amp;b "twice"', "\u202eleft\n\x00\x1b[31m", "年収 Größe", "x" * 60)
+SCORED = Scored("probability", "deposit", "yes")
+GRID = nolook.LinearGrid(0, 100, 1)
+
+
+def stored(name):
+    return nolook.load(FILES / name)
+
+
+def called_private(release):
+    """Have a seeded release pass for a private one: the same noise each time."""
+    release.privacy_ = attrs.evolve(release.privacy_, private=True)
+    return release
+
+
+def shares():
+    """Probabilities and what happened, the same each time and about right."""
+    places = np.arange(4000)
+    probability = (places * 0.6180339887) % 1.0
+    return probability, (places * 0.7548776662) % 1.0 < probability
+
+
+def many_features():
+    return fitted([*(f"feature_{place}" for place in range(25)), "income"])
+
+
+def guesses():
+    """Scales that are guesses, and rows that are shrunk."""
+    model = fitted()
+    model.scaling_.visible[1] = False
+    model.row_norm_ = 2.75
+    return model
+
+
+def some_quantiles(private):
+    values = 100 * shares()[0]
+    table = np.column_stack([values, values**2])
+    found = quantiles(table, [0.25, 0.5, 0.75], epsilon=1.0, delta=1e-6, random_state=1)
+    object.__setattr__(found, "names", ("age", "<b>income</b>"))
+    object.__setattr__(found, "privacy", attrs.evolve(found.privacy, private=private))
+    return quantiles_findings(found, {"missing": "error"}, {"age": GRID})
+
+
+def curve():
+    made = nolook.ROCCurve(1.0, nolook.LinearGrid(0, 1, 0.01), random_state=1)
+    return roc_findings(called_private(made.fit(*shares())), SCORED)
+
+
+def calibration():
+    made = nolook.HosmerLemeshow(1.0, 5, random_state=1).fit(*shares())
+    return calibration_findings(called_private(made), SCORED)
+
+
+def federated_counts():
+    batch = read_batch(FILES / "federated-any.batch.json")
+    cost = PrivacyGuarantee(0.5, 0.0, "replace", (PureEvent("counts", 0.5),), private=True)
+    numbers = (np.array([10.0, 20.5, np.inf]), np.array([1234.0, 2345.0, 3000.0]), np.full(3, 9.5))
+    return counts_findings(Counts(batch, 3000, *numbers, cost))
+
+
+def of_selection(name):
+    return lambda: selection_findings(*selection(FILES / f"{name}.selection.json"))
+
+
+def of_model(name):
+    return lambda: model_findings(stored(f"{name}.model.json"))
+
+
+def of_distribution(name, column="age"):
+    return lambda: ecdf_findings(stored(f"{name}.distribution.json"), column)
+
+
+PAGES = {
+    "linear": of_model("linear"),
+    "adassp": of_model("adassp"),
+    "boosted-adassp": of_model("boosted-adassp"),
+    "dpsgd": of_model("dpsgd"),
+    "tukey-selected": of_model("sis+tukey"),
+    "tukey-constant": of_model("lasso-blocks+tukey-failed-test"),
+    "constant": lambda: model_findings(
+        make_constant(fitted(made_by=Choosy(on_failure="constant")))
+    ),
+    "selected": of_model("kendall+linear"),
+    "seeded": of_model("linear-seeded"),
+    "without-guarantee": of_model("sis-oracle+tukey-paper"),
+    "many-features": lambda: model_findings(many_features()),
+    "names": lambda: model_findings(fitted(NASTY)),
+    "guessed-scales": lambda: model_findings(guesses()),
+    "unlimited": lambda: model_findings(
+        without(unlimited(fitted()), "r2_interval_", "coef_interval_")
+    ),
+    "selection": of_selection("kendall"),
+    "selection-seeded": of_selection("kendall-seeded"),
+    "selection-unordered": of_selection("lasso-blocks"),
+    "distribution": of_distribution("people"),
+    "distribution-replace": of_distribution("ecdf-replace"),
+    "distribution-seeded": of_distribution("ecdf-seeded", NASTY[2]),
+    "distribution-federated": of_distribution("federated-ecdf"),
+    "quantiles": lambda: some_quantiles(private=True),
+    "quantiles-seeded": lambda: some_quantiles(private=False),
+    "roc": curve,
+    "calibration": calibration,
+    "counts-federated": federated_counts,
+}
+
+
+def golden(name):
+    """Return a page without its style and the points of its curves, and printed text."""
+    found, console = PAGES[name](), Console(file=io.StringIO(), width=80)
+    print_findings(console, found, output=Path("x.json"), report_file=Path("x.html"))
+    page, printed = render_page(found, table="people.parquet"), console.file.getvalue()
+    page = re.sub(r"<style>.*?</style>", "<style></style>", page, flags=re.DOTALL)
+    page = re.sub(r'points="([^"]*)"', _how_many, page)
+    return page.replace(f"nolook {nolook.__version__}", "nolook VERSION"), printed
+
+
+def _how_many(points):
+    return f'points="{len(points[1].split())} points"'
+
+
+if __name__ == "__main__":
+    made = {name: golden(name) for name in PAGES}
+    for old in FOLDER.iterdir():
+        old.unlink()
+    for name, (page, printed) in made.items():
+        (FOLDER / f"{name}.html").write_text(page, encoding="utf-8")
+        (FOLDER / f"{name}.txt").write_text(printed, encoding="utf-8")
