@@ -14,8 +14,8 @@ _ENTRY = re.compile(r"^(\w.*?)(?: :.*)?$(?:\n[ ].*)*", re.MULTILINE)
 def complete_docstring(kind: type) -> str:
     """Return a numpydoc docstring with the parameters and attributes that the bases document.
 
-    Parameters stand in the signature's order and only if they are in it; attributes of the bases
-    come first. An entry of the class itself replaces that of a base.
+    Parameters of a class with an `__init__` are those of its signature, in that order; attributes
+    of the bases come first. An entry of the class itself replaces that of a base.
     """
     summary, sections = _sections(kind)
     inherited = [_sections(base)[1] for base in reversed(kind.__bases__)]
@@ -23,7 +23,7 @@ def complete_docstring(kind: type) -> str:
         entries: dict[str, str] = {}
         for each in (*inherited, sections):
             entries |= {found[1]: found[0] for found in _ENTRY.finditer(each.get(title, ""))}
-        if title == "Parameters":
+        if title == "Parameters" and "__init__" in vars(kind):
             names = signature(kind).parameters
             entries = {name: entries[name] for name in names if name in entries}
         sections[title] = "\n".join(entries.values())
