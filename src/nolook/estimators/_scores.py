@@ -19,7 +19,7 @@ from nolook.tables.source import attempt
 if TYPE_CHECKING:
     from nolook.privacy.ledger import Ledger
 
-__all__ = ["ScoredEstimator", "new_axes", "scored_table"]
+__all__ = ["ScoredEstimator", "scored_table", "square_axes"]
 
 _EXPECTED = "expected one value a row (shape (rows,))"
 
@@ -97,14 +97,17 @@ class ScoredEstimator(PrivateEstimator):
             )
 
 
-def new_axes() -> Any:  # noqa: ANN401 -- matplotlib's own types
-    """Return new matplotlib axes for shares from 0 to 1; refuse if matplotlib is missing."""
-    try:
-        from matplotlib import pyplot as plt
-    except ImportError as error:
-        message = "plot needs matplotlib; expected it to be installed (pip install matplotlib)"
-        raise ParameterError(message) from error
-    return plt.subplots()[1]
+def square_axes(ax: Any, x: str, y: str) -> Any:  # noqa: ANN401 -- matplotlib's own types
+    """Prepare matplotlib axes, new ones by default, for shares from 0 to 1."""
+    if ax is None:
+        try:
+            from matplotlib import pyplot as plt
+        except ImportError as error:
+            message = "plot needs matplotlib; expected it to be installed (pip install matplotlib)"
+            raise ParameterError(message) from error
+        _, ax = plt.subplots()
+    ax.set(xlabel=x, ylabel=y, xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect="equal")
+    return ax
 
 
 def scored_table(scores: object, target: object, pos_label: float | str) -> ScoredTable:

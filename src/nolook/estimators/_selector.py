@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from nolook._validation import check_choice, check_count
 from nolook.algorithms.selection_plan import Selected
 from nolook.errors import ParameterError
 from nolook.estimators._tables import training_table
-from nolook.estimators.base import PrivateEstimator
+from nolook.estimators.base import PrivateEstimator, check_count_or_auto
 from nolook.tables import Table
 
 __all__ = ["PrivateSelector", "check_selected", "chosen_columns"]
@@ -62,10 +61,7 @@ class PrivateSelector(SelectorMixin, PrivateEstimator):  # type: ignore[misc]
 
     def _known_k(self) -> int | None:
         """Check k; return None for "auto"."""
-        if isinstance(self.k, str):
-            check_choice("k", self.k, ("auto",))
-            return None
-        return check_count(self.k, "k", _MOST_SELECTED)
+        return check_count_or_auto(self.k, "k", _MOST_SELECTED)
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from nolook._numerics import undisturbed
-from nolook._validation import check_delta, check_epsilon
+from nolook._validation import check_choice, check_count, check_delta, check_epsilon
 from nolook.algorithms.moment_regression import SMALLEST_MU
 from nolook.errors import ParameterError
 from nolook.estimators._docstrings import complete_docstring
@@ -36,6 +36,7 @@ __all__ = [
     "PrivateRegressor",
     "Progress",
     "check_budget",
+    "check_count_or_auto",
     "make_release",
     "whole_mu",
 ]
@@ -136,6 +137,13 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         super().__init_subclass__(**kwargs)
         if cls.__doc__:
             cls.__doc__ = complete_docstring(cls)
+
+    def __init__(
+        self, epsilon: float = 1.0, delta: float = DEFAULT_DELTA, random_state: int | None = None
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.random_state = random_state
 
     def plan(self) -> Plan[Any]:
         """Check the parameters; return what a fit will release and cost.
@@ -272,13 +280,6 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
     row_norm_: float = math.inf
     failed_: bool = False
 
-    def __init__(
-        self, epsilon: float = 1.0, delta: float = DEFAULT_DELTA, random_state: int | None = None
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.random_state = random_state
-
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:
         """Predict the target; inputs are clipped as in training, predictions to `label_range_`.
 
@@ -292,28 +293,43 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         rows = prediction_rows(self, X)
-        scaling = self.scaling_
         with undisturbed():
-            clipped = rows.clip(scaling.low[:-1], scaling.high[:-1])
-            target = self.intercept_ + row_products(clipped.T, self.coef_)
-            if self.row_norm_ < math.inf:
-                standard = (clipped - scaling.center[:-1]) / scaling.scale[:-1]
-                norms = np.hypot(1.0, np.sqrt(squared_norms(standard.T)))
-                center = scaling.center[-1]
-                target = center + np.minimum(1.0, self.row_norm_ / norms) * (target - center)
-            predicted: NDArray[np.float64] = target.clip(*self.label_range_)
+            return self._predict(rows)
+
+    def _predict(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Predict for complete rows of the fit's columns, shape (rows, features)."""
+        scaling = self.scaling_
+        clipped = rows.clip(scaling.low[:-1], scaling.high[:-1])
+        target = self.intercept_ + row_products(clipped.T, self.coef_)
+        if self.row_norm_ < math.inf:
+            standard = (clipped - scaling.center[:-1]) / scaling.scale[:-1]
+            norms = np.hypot(1.0, np.sqrt(squared_norms(standard.T)))
+            center = scaling.center[-1]
+            target = center + np.minimum(1.0, self.row_norm_ / norms) * (target - center)
+        predicted: NDArray[np.float64] = target.clip(*self.label_range_)
         return predicted
 
     def _store_model(self, scaling: Scaling, theta: NDArray[np.float64]) -> None:
         """Keep a model of standardised columns, in their original units, and the scaling."""
+        self._store_scaling(scaling)
+        self.coef_, self.intercept_ = scaling.original_units(theta)
+
+    def _store_scaling(self, scaling: Scaling) -> None:
         self.scaling_ = scaling
         self.label_range_ = (float(scaling.low[-1]), float(scaling.high[-1]))
-        self.coef_, self.intercept_ = scaling.original_units(theta)
 
 
 def check_budget(epsilon: object, delta: object, *, pure: bool = False) -> Budget:
     """Check a budget; `pure` allows a delta of 0."""
     return Budget(check_epsilon(epsilon), check_delta(delta, allow_zero=pure))
+
+
+def check_count_or_auto(value: object, name: str, most: int) -> int | None:
+    """Check a count of at most `most`; return None for "auto"."""
+    if isinstance(value, str):
+        check_choice(name, value, ("auto",))
+        return None
+    return check_count(value, name, most)
 
 
 def whole_mu(budget: Budget) -> float:

@@ -13,7 +13,7 @@ from nolook._validation import check_count, check_epsilon
 from nolook.algorithms.calibration_table import CalibrationTable
 from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.hosmer_lemeshow import hosmer_lemeshow_plan
-from nolook.estimators._scores import ScoredEstimator, new_axes
+from nolook.estimators._scores import ScoredEstimator, square_axes
 from nolook.privacy.guarantee import Budget
 from nolook.privacy.release import Plan
 
@@ -65,18 +65,11 @@ class CalibrationCurve:
         ParameterError
             If `ax` is None and matplotlib is not installed.
         """
-        ax = new_axes() if ax is None else ax
+        ax = square_axes(ax, "Mean probability", "Share of positives")
         ax.errorbar(
             self.prob_pred, self.prob_true, 1.96 * self.errors, fmt="o-", label="private (95 %)"
         )
         ax.plot([0, 1], [0, 1], "k--", linewidth=0.8, label="perfectly calibrated")
-        ax.set(
-            xlabel="Mean probability",
-            ylabel="Share of positives",
-            xlim=(-0.01, 1.01),
-            ylim=(-0.01, 1.01),
-            aspect="equal",
-        )
         ax.legend(loc="upper left")
         return ax
 

@@ -23,7 +23,7 @@ from nolook.tables import Table
 if TYPE_CHECKING:
     from nolook.privacy.guarantee import Relation
 
-__all__ = ["ECDF", "check_grid", "check_smoothing"]
+__all__ = ["ECDF", "check_grid", "check_relation", "check_smoothing"]
 
 Vector = NDArray[np.float64]
 
@@ -99,8 +99,7 @@ class ECDF(PrivateEstimator):
     def plan(self) -> Plan[tuple[PrivateDistribution, ...]]:
         """Check the parameters; return what a fit will release and cost."""
         budget = check_budget(self.epsilon, self.delta, pure=True)
-        check_choice("relation", self.relation, ("add-remove", "replace"))
-        relation = cast("Relation", self.relation)
+        relation = check_relation(self.relation)
         smoothing = check_smoothing(self.smoothing)
         release = EcdfRelease(ecdf_plan(budget, relation), (check_grid(self.grid),), smoothing)
         return Plan.of(release, budget, self.random_state, relation=relation)
@@ -281,3 +280,8 @@ def check_smoothing(smoothing: object) -> Smoothing:
     if smoothing is not None:
         check_choice("smoothing", smoothing, ("l2", "l1", "isotonic"))
     return cast("Smoothing", smoothing)
+
+
+def check_relation(relation: object) -> Relation:
+    """Return the relation; refuse any other name."""
+    return cast("Relation", check_choice("relation", relation, ("add-remove", "replace")))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from nolook._validation import check_choice, check_count, check_epsilon, check_fraction
+from nolook._validation import check_epsilon, check_fraction
 from nolook.algorithms.selection_plan import Selected, selection_plan
 from nolook.algorithms.sublasso import MOST_MODELS, LassoSelection
 from nolook.estimators._selector import PrivateSelector
+from nolook.estimators.base import check_count_or_auto
 from nolook.privacy.guarantee import Budget
 from nolook.privacy.release import Plan
 
@@ -72,7 +73,7 @@ class LassoSelector(PrivateSelector):
     def plan(self) -> Plan[Selected]:
         """Check the parameters; return what a fit will release and cost."""
         budget = Budget(check_epsilon(self.epsilon))
-        k, blocks = self._known_k(), self._models()
+        k, blocks = self._known_k(), check_count_or_auto(self.n_models, "n_models", MOST_MODELS)
         penalty = check_fraction(self.penalty, "penalty")
         parts = selection_plan(k, budget, bound=blocks is None)
         return Plan.of(LassoSelection(parts, blocks, penalty), budget, self.random_state)
@@ -81,10 +82,3 @@ class LassoSelector(PrivateSelector):
         super()._store(released)
         self.order_ = np.array(released.features)
         self.n_models_ = released.blocks
-
-    def _models(self) -> int | None:
-        """Check the number of blocks; return None for "auto"."""
-        if isinstance(self.n_models, str):
-            check_choice("n_models", self.n_models, ("auto",))
-            return None
-        return check_count(self.n_models, "n_models", MOST_MODELS)

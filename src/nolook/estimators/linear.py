@@ -57,13 +57,8 @@ class LinearRegression(PrivateRegressor):
 
     def _store(self, released: NoisyMoments) -> None:
         model = linear_model(released)
-        self.scaling_ = released.scaling
-        self.label_range_ = (float(released.scaling.low[-1]), float(released.scaling.high[-1]))
-        self.coef_ = model.coef
-        self.intercept_ = model.intercept
-        self.coef_interval_ = model.coef_interval
-        self.intercept_interval_ = model.intercept_interval
-        self.r2_ = model.r2
-        self.r2_interval_ = model.r2_interval
-        self.rmse_ = model.rmse
-        self.rmse_interval_ = model.rmse_interval
+        self._store_scaling(released.scaling)
+        self.coef_, self.coef_interval_ = model.coef, model.coef_interval
+        self.intercept_, self.intercept_interval_ = model.intercept, model.intercept_interval
+        self.r2_, self.r2_interval_ = model.r2, model.r2_interval
+        self.rmse_, self.rmse_interval_ = model.rmse, model.rmse_interval

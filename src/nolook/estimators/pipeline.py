@@ -6,15 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
 from nolook._validation import check_fraction
 from nolook.errors import PrivateFitFailed
 from nolook.estimators._selector import PrivateSelector, check_selected
-from nolook.estimators._tables import prediction_rows, training_table
+from nolook.estimators._tables import training_table
 from nolook.estimators.base import PrivateEstimator, PrivateRegressor, check_budget
 from nolook.privacy import accounting
 from nolook.privacy.budgets import with_room
@@ -159,21 +157,8 @@ class PrivatePipeline(PrivateRegressor):
         for name in _SHARED:
             setattr(self, name, getattr(regressor, name))
 
-    def predict(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Predict the target with the regressor, from the features chosen.
-
-        Parameters
-        ----------
-        X : array or frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        check_is_fitted(self)
-        chosen = prediction_rows(self, X)[:, self.support_]
-        names = self.regressor_.feature_names_in_
-        return self.regressor_.predict(pa.table(dict(zip(names, chosen.T, strict=True))))
+    def _predict(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        return self.regressor_._predict(rows[:, self.support_])
 
 
 def selection_of(release: PrivateEstimator) -> PrivateSelector | None:

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from nolook._validation import check_choice, check_epsilon
+from nolook._validation import check_epsilon
 from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.grids import LinearGrid, LogGrid
 from nolook.algorithms.roc import RocRelease, roc_plan
 from nolook.algorithms.roc_curve import RocCurve, area
 from nolook.errors import ParameterError
-from nolook.estimators._scores import ScoredEstimator, new_axes
-from nolook.estimators.ecdf import check_grid, check_smoothing
+from nolook.estimators._scores import ScoredEstimator, square_axes
+from nolook.estimators.ecdf import check_grid, check_relation, check_smoothing
 from nolook.privacy.guarantee import Budget
 from nolook.privacy.release import Plan
-
-if TYPE_CHECKING:
-    from nolook.privacy.guarantee import Relation
 
 __all__ = ["ROCCurve"]
 
@@ -114,8 +111,7 @@ class ROCCurve(ScoredEstimator):
     def plan(self) -> Plan[Any]:
         """Check the parameters; return what a fit will release and cost."""
         budget = Budget(check_epsilon(self.epsilon))
-        check_choice("relation", self.relation, ("add-remove", "replace"))
-        relation = cast("Relation", self.relation)
+        relation = check_relation(self.relation)
         smoothing = check_smoothing(self.smoothing)
         check_grid(self.grid)
         self._check_pos_label()
@@ -197,17 +193,10 @@ class ROCCurve(ScoredEstimator):
             If `ax` is None and matplotlib is not installed.
         """
         self._fitted()
-        ax = new_axes() if ax is None else ax
+        ax = square_axes(ax, "False positive rate", "True positive rate")
         line = ax.plot(self.fpr_, self.tpr_, label=f"private (AUC = {self.auc_:.2f})")[0]
         ax.fill_between(*self.band_, color=line.get_color(), alpha=0.2, label="95 % of the noise")
         ax.plot([0, 1], [0, 1], "k--", linewidth=0.8, label="guessing (AUC = 0.5)")
-        ax.set(
-            xlabel="False positive rate",
-            ylabel="True positive rate",
-            xlim=(-0.01, 1.01),
-            ylim=(-0.01, 1.01),
-            aspect="equal",
-        )
         ax.legend(loc="lower right")
         return ax
 

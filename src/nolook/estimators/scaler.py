@@ -10,7 +10,6 @@ from sklearn.utils.validation import check_is_fitted
 from nolook.algorithms.scaling import ScaleSearch, Scaling
 from nolook.estimators._tables import prediction_rows, training_table
 from nolook.estimators.base import PrivateEstimator, check_budget, whole_mu
-from nolook.privacy.guarantee import DEFAULT_DELTA
 from nolook.privacy.release import Plan
 from nolook.tables import Table
 
@@ -48,13 +47,6 @@ class QuantileScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator): 
     """
 
     _purpose = "column scales"
-
-    def __init__(
-        self, epsilon: float = 1.0, delta: float = DEFAULT_DELTA, random_state: int | None = None
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.random_state = random_state
 
     def plan(self) -> Plan[tuple[Scaling, float]]:
         """Check the parameters; return what a fit will release and cost."""

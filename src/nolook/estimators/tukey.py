@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from nolook._validation import check_choice, check_count
+from nolook._validation import check_choice
 from nolook.algorithms.inference import fit_measures
 from nolook.algorithms.tukey import BASES, TukeyPlan, TukeyResult, rows_needed, tukey_plan
 from nolook.errors import PrivateFitFailed, TooFewRows
-from nolook.estimators.base import PrivateRegressor, check_budget
+from nolook.estimators.base import PrivateRegressor, check_budget, check_count_or_auto
 from nolook.privacy.guarantee import DEFAULT_DELTA
 from nolook.privacy.release import Plan
 
@@ -90,15 +90,9 @@ class TukeyRegressor(PrivateRegressor):
         budget = check_budget(self.epsilon, self.delta)
         check_choice("basis", self.basis, BASES)
         check_choice("on_failure", self.on_failure, ("raise", "constant"))
-        release = tukey_plan(budget, cast("BasisName", self.basis), self._models())
+        models = check_count_or_auto(self.n_models, "n_models", _MOST_MODELS)
+        release = tukey_plan(budget, cast("BasisName", self.basis), models)
         return Plan.of(release, budget, self.random_state)
-
-    def _models(self) -> int | None:
-        """Check the number of models; return None for "auto"."""
-        if isinstance(self.n_models, str):
-            check_choice("n_models", self.n_models, ("auto",))
-            return None
-        return check_count(self.n_models, "n_models", _MOST_MODELS)
 
     def rows_needed(self, n_features: int) -> int:
         """Return how many rows a table needs, from the parameters alone.
