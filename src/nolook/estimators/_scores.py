@@ -58,10 +58,8 @@ class ScoredEstimator(PrivateEstimator):
         target : array or series of shape (n_samples,)
             Numbers, booleans or texts; None if `scores` is a Table. Whatever is not `pos_label` is
             negative, missing values too, unless they are a Table's: its `missing` decides.
-        ledger : Ledger, optional
-            Charged before the data are read.
-        progress : callable, optional
-            Called with a step's name, the number of steps done and the number of all steps.
+        ledger, progress
+            As for :class:`nolook.LinearRegression`.
 
         Returns
         -------
@@ -69,12 +67,8 @@ class ScoredEstimator(PrivateEstimator):
 
         Raises
         ------
-        ParameterError
-            If a parameter is out of range. Nothing is charged.
-        TableError
-            If the scores are not one column of numbers. Nothing is charged.
-        BudgetExceededError
-            If the ledger has too little left. The data are not read.
+        ParameterError, TableError, BudgetExceededError
+            As for :class:`nolook.LinearRegression`.
         """
         return self._fit(scores, target, ledger, progress)
 

@@ -1,6 +1,6 @@
 """What a user can name: methods, selectors and distributions, as data.
 
-A new one is an entry here. The standard library suffices, so that the command line knows names,
+A new one is an entry here. Imports the standard library only, so that the command line knows names,
 words and options without loading anything numeric.
 """
 
@@ -187,11 +187,7 @@ DISTRIBUTIONS = {
 _COMMON = frozenset({"epsilon", "delta", "random_state"})
 # Settings that only files of version 0.1 have.
 _RETIRED: dict[str, dict[str, tuple[str, ...]]] = {
-    "tukey": {
-        "guarantee": ("record", "paper"),
-        "ptr": ("2023", "2022"),
-        "basis": ("raw",),
-    },
+    "tukey": {"guarantee": ("record", "paper"), "ptr": ("2023", "2022"), "basis": ("raw",)},
     "adassp": {"bounds": ("private", "oracle")},
     "boosted-adassp": {"scaling": ("private", "none")},
     "lasso": {"penalty": ("raw",)},
@@ -218,11 +214,8 @@ def check_method(value: str, name: str = "method") -> str:
 def name_of(estimator: object) -> str | None:
     """Return the name by which a user can ask for an estimator, or None."""
     # Compares names along the base classes, nearest first, so that nothing has to be loaded.
-    known = {
-        (entry.module, entry.kind): name
-        for entries in (METHODS, SELECTORS, DISTRIBUTIONS)
-        for name, entry in entries.items()
-    }
+    entries = METHODS | SELECTORS | DISTRIBUTIONS
+    known = {(entry.module, entry.kind): name for name, entry in entries.items()}
     classes = ((kind.__module__, kind.__qualname__) for kind in type(estimator).__mro__)
     return next((known[kind] for kind in classes if kind in known), None)
 
