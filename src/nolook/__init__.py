@@ -36,9 +36,9 @@ _NAMES = {
     "estimators.scaler": ("QuantileScaler",),
     "estimators.sis": ("SISSelector",),
     "estimators.tukey": ("TukeyRegressor",),
+    "formats.model_file": ("load", "save"),
     "privacy.guarantee": ("Budget", "PrivacyGuarantee"),
     "privacy.ledger": ("Ledger",),
-    "report.model_file": ("load", "save"),
     "tables": ("Table", "read_table"),
 }
 _HOMES = {name: f"nolook.{home}" for home, names in _NAMES.items() for name in names}

@@ -28,10 +28,10 @@ from nolook.estimators.roc import ROCCurve as ROCCurve
 from nolook.estimators.scaler import QuantileScaler as QuantileScaler
 from nolook.estimators.sis import SISSelector as SISSelector
 from nolook.estimators.tukey import TukeyRegressor as TukeyRegressor
+from nolook.formats.model_file import load as load
+from nolook.formats.model_file import save as save
 from nolook.privacy.guarantee import Budget as Budget
 from nolook.privacy.guarantee import PrivacyGuarantee as PrivacyGuarantee
 from nolook.privacy.ledger import Ledger as Ledger
-from nolook.report.model_file import load as load
-from nolook.report.model_file import save as save
 from nolook.tables import Table as Table
 from nolook.tables import read_table as read_table

@@ -76,7 +76,7 @@ def _selectors(epsilon: float) -> tuple[Case, ...]:
         ),
         against(
             name="kendall-selection-on-a-sample",
-            covers=("kendall_selection", "kept_records", "sampled_epsilon"),
+            covers=("kendall_selection", "kept_rows", "sampled_epsilon"),
             one=partial(_kendall, SAMPLING_UNIT // 2),
             law=partial(_sampled_law, 0.5),
         ),

@@ -60,14 +60,14 @@ def calibration(  # noqa: PLR0917 -- Typer gives every option by name
     policy = check_missing(missing)
     file = main_output(output, "calibration.json", table=table, report=report, ledger=ledger)
 
-    from nolook.report.findings_file import write_calibration
-    from nolook.report.score_findings import Scored, calibration_findings
-    from nolook.tables.labelled import labelled_table
+    from nolook.formats.findings_file import Scored, write_calibration
+    from nolook.report.score_findings import calibration_findings
+    from nolook.tables.scored import read_scores
 
     make = DISTRIBUTIONS["calibration"].load()
     fitted = make(epsilon, groups, 1, random_state)
     with releasing(ledger, quiet=quiet) as around:
-        read = labelled_table(table, probability, label, positive, policy, multiline=multiline)
+        read = read_scores(table, probability, label, positive, policy, multiline=multiline)
         fitted.fit(read, **around)
     scored = Scored(probability, label, positive)
     write_calibration(fitted, file, scored=scored)

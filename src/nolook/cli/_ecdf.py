@@ -68,8 +68,8 @@ def ecdf(  # noqa: PLR0917 -- Typer gives every option by name
         _check_size(len(thresholds.points()))
     file = main_output(output, "distribution.json", table=table, report=report, ledger=ledger)
 
+    from nolook.formats.model_file import save
     from nolook.report.findings import ecdf_findings
-    from nolook.report.model_file import save
     from nolook.tables import read_table
 
     make = DISTRIBUTIONS["ecdf"].load()

@@ -105,7 +105,7 @@ def fit(  # noqa: PLR0917 -- Typer gives every option by name
     model_file = main_output(output, "model.json", table=table, report=report, ledger=ledger)
 
     from nolook.estimators.pipeline import make_private_pipeline
-    from nolook.report.model_file import save
+    from nolook.formats.model_file import save
 
     model: Any = METHODS[chosen].load()(**budget, random_state=random_state, **parameters)
     if first is not None:

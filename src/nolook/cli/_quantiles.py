@@ -68,8 +68,8 @@ def quantiles(  # noqa: PLR0917 -- Typer gives every option by name
     file = main_output(output, "quantiles.json", table=table, report=report, ledger=ledger)
 
     from nolook.estimators.quantiles import quantiles as release
+    from nolook.formats.findings_file import write_quantiles
     from nolook.report.findings import quantiles_findings
-    from nolook.report.findings_file import write_quantiles
     from nolook.tables import read_table
 
     with releasing(ledger, quiet=quiet) as around:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from nolook.report.files import check_outputs
+from nolook.formats.files import check_outputs
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -67,14 +67,14 @@ def roc(  # noqa: PLR0917 -- Typer gives every option by name
     thresholds, policy = grid(linear_grid, log_grid), check_missing(missing)
     file = main_output(output, "roc.json", table=table, report=report, ledger=ledger)
 
-    from nolook.report.findings_file import write_roc
-    from nolook.report.score_findings import Scored, roc_findings
-    from nolook.tables.labelled import labelled_table
+    from nolook.formats.findings_file import Scored, write_roc
+    from nolook.report.score_findings import roc_findings
+    from nolook.tables.scored import read_scores
 
     make = DISTRIBUTIONS["roc"].load()
     fitted = make(epsilon, thresholds, 1, neighbours, smoother, random_state)
     with releasing(ledger, quiet=quiet) as around:
-        read = labelled_table(table, score, label, positive, policy, multiline=multiline)
+        read = read_scores(table, score, label, positive, policy, multiline=multiline)
         fitted.fit(read, **around)
     scored = Scored(score, label, positive)
     write_roc(fitted, file, scored=scored)

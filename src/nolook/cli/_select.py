@@ -64,7 +64,7 @@ def select(  # noqa: PLR0917 -- Typer gives every option by name
 
     fitted = SELECTORS[name].load()(k=count, epsilon=epsilon, random_state=random_state)
     fit_table(fitted, table, target, options, ledger=ledger, quiet=quiet)
-    from nolook.report.selection_file import write_selection
+    from nolook.formats.selection_file import write_selection
 
     write_selection(fitted, selection_file, target=target)
     if report is not None:

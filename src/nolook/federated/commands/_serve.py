@@ -1,0 +1,90 @@
+"""``nolook federated serve``: one of the two servers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from nolook.errors import ParameterError
+from nolook.federated.commands._options import check_extra
+
+if TYPE_CHECKING:
+    from nolook.federated.batch import Batch
+
+__all__ = ["serve"]
+
+
+def serve(  # noqa: PLR0917 -- Typer gives every option by name
+    role: Annotated[int, typer.Option(metavar="0|1", help="Which of the two it is.")],
+    batch: Annotated[
+        list[Path],
+        typer.Option(metavar="FILE", help="A batch; may be given several times."),
+    ],
+    data: Annotated[Path, typer.Option(metavar="DIR", help="The folder for what is stored.")],
+    ledger: Annotated[
+        Path, typer.Option(metavar="FILE", help="Charged for every batch; of the relation replace.")
+    ],
+    tokens: Annotated[
+        Path, typer.Option(metavar="FILE", help="Who may call, from `nolook federated token`.")
+    ],
+    certificate: Annotated[Path, typer.Option(metavar="FILE", help="This server's, in PEM.")],
+    key: Annotated[Path, typer.Option(metavar="FILE", help="That certificate's key, in PEM.")],
+    peer: Annotated[str, typer.Option(metavar="URL", help="The other server, with https://.")],
+    peer_token_file: Annotated[
+        Path, typer.Option(metavar="FILE", help="Holds the token that the other server made.")
+    ],
+    ca: Annotated[
+        Path, typer.Option(metavar="FILE", help="The authority of the other server's certificate.")
+    ],
+    client_ca: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Demand certificates of callers, of this authority."),
+    ] = None,
+    host: Annotated[str, typer.Option(help="The address to listen at.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="0 for any that is free.")] = 0,
+    connections_per_address: Annotated[
+        int, typer.Option(help="Owners' connections from one address; raise it behind a proxy.")
+    ] = 100,
+) -> None:
+    """Take reports, and answer together with the other server. Neither sees a value."""
+    check_extra()
+    if role not in {0, 1}:
+        raise ParameterError(f"--role is {role}; expected 0 or 1 (the other server has the other)")
+
+    from nolook.federated.client import Access, ServerClient
+    from nolook.federated.disk import make_folder, os_errors_as_store_errors
+    from nolook.federated.server.app import make_app
+    from nolook.federated.server.batch_service import BatchService
+    from nolook.federated.server.connections import Connections
+    from nolook.federated.server.listening import Listening, listen
+    from nolook.federated.server.release import check_ledger
+    from nolook.federated.tokens import Tokens
+
+    connections = Connections(connections_per_address)
+    batches, known = _batches(batch), Tokens(tokens)
+    check_ledger(ledger)
+    with os_errors_as_store_errors(data):
+        make_folder(data)
+    # A server that demands certificates shows its own to the other one.
+    shown = (None, None) if client_ca is None else (certificate, key)
+    with ServerClient(Access(peer, peer_token_file, ca, *shown), patience=5.0) as other:
+        services = [BatchService(role, one, data / one.name, ledger, other) for one in batches]
+        try:
+            app = make_app(services, known, connections)
+            listening = Listening(host, port, certificate, key, client_ca)
+            names = ", ".join(one.name for one in batches)
+            listen(app, listening, connections, f"role {role} serves {names}")
+        finally:
+            for service in services:
+                service.close()
+
+
+def _batches(files: list[Path]) -> list[Batch]:
+    from nolook.federated.batch_file import read_batch
+
+    batches = [read_batch(file) for file in files]
+    if len({one.name for one in batches}) < len(batches):
+        raise ParameterError("--batch gives two batches of one name; expected each name once")
+    return batches

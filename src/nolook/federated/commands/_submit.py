@@ -1,0 +1,181 @@
+"""``nolook federated submit``: owners report to both servers."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from nolook.cli._options import MultilineOption, QuietOption
+from nolook.errors import ParameterError
+from nolook.federated.commands._options import (
+    BatchOption,
+    CaOption,
+    ClientCertificateOption,
+    ClientKeyOption,
+    Server0Option,
+    Server1Option,
+    TokenFileOption,
+    accesses,
+    check_extra,
+)
+from nolook.formats.files import check_outputs, one_line
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from nolook.federated.batch import Batch
+    from nolook.federated.pending import Bytes
+
+__all__ = ["submit"]
+
+
+def submit(  # noqa: PLR0917 -- Typer gives every option by name
+    batch: BatchOption,
+    server0: Server0Option,
+    server1: Server1Option,
+    token_file: TokenFileOption,
+    ca: CaOption,
+    value: Annotated[float | None, typer.Option(help="The one number to report.")] = None,
+    table: Annotated[
+        Path | None, typer.Option(metavar="TABLE", help="A file; every row is reported.")
+    ] = None,
+    column: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The table's column of numbers.")
+    ] = None,
+    label: Annotated[
+        str | None, typer.Option(help="The value's label, or the table's column of labels.")
+    ] = None,
+    positive: Annotated[str, typer.Option(metavar="VALUE", help="The positive label.")] = "1",
+    multiline: MultilineOption = False,
+    pending: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Keeps reports until both servers have them; by default BATCH.pending here.",
+        ),
+    ] = None,
+    certificate: ClientCertificateOption = None,
+    key: ClientKeyOption = None,
+    quiet: QuietOption = False,
+) -> None:
+    """Cut numbers in two and send each server one half. If interrupted, run the same command again.
+
+    Without --value and --table it sends what an interrupted submission left.
+    """
+    check_extra()
+    wanted = _Wanted(value, table, column, label, positive, multiline)
+    digest = wanted.digest()
+
+    from nolook.federated.batch_file import read_batch
+    from nolook.federated.client import ServerClient
+    from nolook.federated.client import submit as send
+    from nolook.federated.pending import read_pending
+    from nolook.federated.wire import unpack
+
+    shared = read_batch(batch)
+    file = pending if pending is not None else Path(f"{shared.name}.pending")
+    check_outputs([("--pending", file)], inputs=[batch, *token_file, ca])
+    reach = accesses((server0, server1), token_file, ca, certificate, key)
+    with ServerClient(reach[0]) as first, ServerClient(reach[1]) as second:
+        reports = read_pending(file, shared, digest)
+        if reports is None:
+            reports = wanted.reports(shared, file, digest)
+        ids = [one.tobytes() for one in unpack(shared, reports[0])[0]]
+        listed = [[one.tobytes() for one in half] for half in reports]
+        send(shared, ids, listed, (first, second))
+    file.unlink()
+    if not quiet:
+        sys.stdout.write(f"{len(ids)} reports of {shared.name} are at both servers\n")
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What is to be reported."""
+
+    value: float | None
+    table: Path | None
+    column: str | None
+    label: str | None
+    positive: str
+    multiline: bool
+
+    def __post_init__(self) -> None:
+        if self.value is not None and self.table is not None:
+            raise ParameterError("--value and --table are both given; expected one of them")
+        if (self.table is None) != (self.column is None):
+            raise ParameterError("--table and --column are not both given; expected both or none")
+
+    def digest(self) -> bytes | None:
+        """Return what distinguishes this submission from others, None if it only continues one."""
+        if self.value is None and self.table is None:
+            return None
+        return hashlib.sha256(json.dumps(self._named()).encode()).digest()
+
+    def _named(self) -> list[object]:
+        shown = [self.column, self.label, self.positive, *["multiline"] * self.multiline]
+        if self.table is None:
+            return [repr(self.value), *shown]
+        try:
+            status = self.table.stat()
+        except (OSError, ValueError):
+            raise ParameterError(
+                f"--table is {one_line(self.table)!r}, which cannot be read; expected a file"
+            ) from None
+        return [str(self.table.absolute()), status.st_size, status.st_mtime_ns, *shown]
+
+    def reports(self, batch: Batch, file: Path, digest: bytes | None) -> tuple[Bytes, Bytes]:
+        """Make the reports and store them first, so that they are the same each time."""
+        from nolook.federated.owners import make_reports
+        from nolook.federated.pending import write_pending
+        from nolook.privacy.noise import SystemEntropy
+
+        if digest is None:
+            raise ParameterError(
+                f"there is nothing to send: {one_line(file)} does not exist; expected --value or "
+                "--table"
+            )
+        if (self.label is None) != (batch.kind == "ecdf"):
+            given = "is not given" if self.label is None else "is given"
+            raise ParameterError(
+                f"--label {given} for a batch of kind {batch.kind}; expected one for roc and "
+                "hosmer-lemeshow only"
+            )
+        values, labels = self._rows()
+        _, first, second = make_reports(batch, values, labels, SystemEntropy())
+        write_pending(file, batch, digest, first, second)
+        return first, second
+
+    def _rows(self) -> tuple[NDArray[np.float64], NDArray[np.bool_] | None]:
+        """Return the numbers, and whether each is positive if there are labels."""
+        import numpy as np
+
+        from nolook.tables import read_table
+        from nolook.tables.scored import read_scores
+
+        if self.value is not None:
+            if math.isnan(self.value):
+                raise ParameterError("--value is no number; expected one")
+            labels = None if self.label is None else np.array([self.label == self.positive])
+            return np.array([self.value]), labels
+        if self.label is None:
+            read = read_table(self.table, features=[str(self.column)], multiline=self.multiline)
+        else:
+            read = read_scores(
+                self.table,
+                str(self.column),
+                self.label,
+                self.positive,
+                multiline=self.multiline,
+            )
+        kept = read.keeping_infinite()
+        kept.check_complete()
+        rows = np.concatenate([np.empty((kept.n_columns, 0)), *kept.batches()], axis=1)
+        return rows[0], None if self.label is None else rows[1] == 1.0

@@ -1,0 +1,69 @@
+"""Private counts up to chosen thresholds, as a JSON file and in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolook._version import __version__
+from nolook.formats.files import write_json
+from nolook.formats.parts import guarantee_content
+from nolook.report.findings import Findings, grid_in_words
+from nolook.report.summary import number
+
+if TYPE_CHECKING:
+    from nolook.federated.batch import Batch
+    from nolook.privacy.guarantee import PrivacyGuarantee
+
+__all__ = ["Counts", "counts_findings", "write_counts"]
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many of all rows have a value up to each of some thresholds."""
+
+    batch: Batch
+    rows: int
+    thresholds: NDArray[np.float64]
+    counts: NDArray[np.float64]
+    errors: NDArray[np.float64]  # standard errors of the noise
+    privacy: PrivacyGuarantee  # of all that is ever answered about the batch
+
+
+def write_counts(found: Counts, path: Path) -> None:
+    """Write counts and what they cost; an older file of the name is replaced, as a whole."""
+    document = {
+        "format": "nolook-counts",
+        "schema_version": 1,
+        "nolook_version": __version__,
+        "batch": found.batch.content(),
+        "rows": found.rows,
+        # null stands for the last threshold of all, above every number.
+        "thresholds": [t if np.isfinite(t) else None for t in found.thresholds.tolist()],
+        "counts": found.counts.tolist(),
+        "standard_errors": found.errors.tolist(),
+        **guarantee_content(found.privacy),
+    }
+    write_json(path, document)
+
+
+def counts_findings(found: Counts) -> Findings:
+    """Return the counts as a report shows them."""
+    columns = zip(found.thresholds, found.counts, found.errors, strict=True)
+    rows = tuple((f"up to {t:.6g}", f"{c:,.0f}", number(e)) for t, c, e in columns)
+    return Findings(
+        kind="counts",
+        of=found.batch.name,
+        cards=(("Rows", f"{found.rows:,}", "public"),),
+        heads=("", "values", "standard error"),
+        rows=rows,
+        caption="How many values there are up to each threshold",
+        notes=("Standard errors count the noise that protects the rows.",),
+        settings=(("Thresholds", grid_in_words(found.batch.grid)),),
+        privacy_=found.privacy,
+        recipe_=found.batch.recipe(),
+    )

@@ -1,0 +1,118 @@
+"""Output files: checked before anything is spent, written whole or not at all.
+
+A file is written under a temporary name in its own folder, flushed to disk and renamed, replacing
+an older one: an interruption never leaves half a file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import uuid
+from collections.abc import Iterable, Iterator, Mapping
+from operator import methodcaller
+from pathlib import Path
+
+from nolook import _files
+from nolook._version import __version__
+from nolook.errors import NolookError, ParameterError
+
+__all__ = ["check_outputs", "one_line", "replacing", "write_json", "write_release", "write_text"]
+
+_NULL = "\0"  # which no path may hold: the system's functions raise ValueError
+
+
+def one_line(text: object) -> str:
+    r"""Return a text on one line, control characters written as escapes.
+
+    Column and file names may hold anything; shown raw they could move a terminal's cursor.
+
+    Examples
+    --------
+    >>> one_line("income\n\x1b[31m")
+    'income\\n\\x1b[31m'
+    """
+    return "".join(
+        letter if letter.isprintable() else letter.encode("unicode_escape").decode("ascii")
+        for letter in str(text)
+    )
+
+
+def check_outputs(outputs: Iterable[tuple[str, Path]], inputs: Iterable[Path] = ()) -> None:
+    """Check that files can be written, before anything is spent on what goes into them."""
+    taken = {_identity(path) for path in inputs}
+    for option, path in outputs:
+        shown = f"{option} is {one_line(path)}"
+        if _identity(path) in taken:
+            raise ParameterError(f"{shown}, which is used for something else; give another name")
+        taken.add(_identity(path))
+        try:
+            _check_writable(path)
+        except OSError as error:
+            reason = error.strerror or type(error).__name__
+            raise ParameterError(
+                f"{shown}, which cannot be written ({reason}); "
+                "expected a file name in an existing folder you may write to"
+            ) from None
+
+
+def _identity(path: Path) -> str:
+    # Not Path.resolve: it raises on links that point at each other.
+    return str(path) if _NULL in str(path) else os.path.realpath(path)
+
+
+def _check_writable(path: Path) -> None:
+    if _NULL in str(path):
+        raise OSError(0, "it holds a null character")
+    if path.exists() and not path.is_file():
+        kind = "it is a folder" if path.is_dir() else "it is not an ordinary file"
+        raise OSError(0, kind)
+    if path.exists() and not os.access(path, os.W_OK):
+        raise OSError(0, "it is read-only")
+    trial = _beside(path)
+    with trial.open("xb"):
+        pass
+    trial.unlink()
+
+
+def _beside(path: Path) -> Path:
+    return path.parent / f".nolook-{uuid.uuid4().hex}.part"
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Give the path of a draft, renamed to `path` if the block succeeds; else `path` is kept."""
+    if _NULL in str(path):
+        raise NolookError(f"cannot write {one_line(path)}: it holds a null character")
+    part = _beside(path)
+    try:
+        yield part
+        _files.flush(part)
+        _files.replace(part, path, certain=False)
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise NolookError(f"cannot write {one_line(path)}: {one_line(reason)}") from None
+    finally:
+        with contextlib.suppress(OSError):
+            part.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a whole text file in UTF-8, or nothing."""
+    with replacing(path) as part:
+        part.write_bytes(text.encode("utf-8", errors="backslashreplace"))
+
+
+def write_json(path: Path, document: object) -> None:
+    """Write a whole file of JSON without NaN and infinities, or nothing; arrays become lists."""
+    content = json.dumps(
+        document, ensure_ascii=False, allow_nan=False, indent=1, default=methodcaller("tolist")
+    )
+    write_text(path, content + "\n")
+
+
+def write_release(path: Path, form: str, version: int, content: Mapping[str, object]) -> None:
+    """Write a release to a file that starts with its format and that format's version."""
+    head = {"format": form, "schema_version": version, "nolook_version": __version__}
+    write_json(path, {**head, **content})

@@ -1,0 +1,637 @@
+"""A batch at one server, and two that agree: states, sets, budgets, what is kept."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from base64 import b64decode
+from collections import Counter
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+from attrs import evolve
+
+import nolook
+from nolook.errors import LedgerError
+from nolook.federated import answers, asking, shares
+from nolook.federated.failures import RefusedError, StoreError
+from nolook.federated.server.agreement import common
+from nolook.federated.server.batch_service import BatchService
+from nolook.federated.server.release import Question, charge, check_ledger
+from nolook.federated.server.sums import RunningSum, read_sums
+from nolook.federated.wire import ReportError, report_bytes
+from tests.federated.made import CALIBRATION, LOUD, ROC, SMALL, WIDE, changed, reports
+
+PATIENCE = 60.0
+CURVES = {"question": "curves"}
+
+
+class Peer:
+    """The other server in the same process; it can be away, or lie."""
+
+    def __init__(self):
+        self.service = None
+        self.lie = {}
+        self.status = None
+
+    def reports(self, name):
+        assert name == self.service.batch.name
+        if self.status:
+            raise RefusedError("it is away", self.status)
+        return {**self.service.reports(), **self.lie}
+
+    def ids(self, name, count):
+        ids = self.service.ids()
+        assert (name, count) == (self.service.batch.name, len(ids) // 16)
+        return ids
+
+
+class Both:
+    """Two servers in this process."""
+
+    def __init__(self, folder, batch, budget=1e5):
+        self.folder, self.batch = folder, batch
+        self.peers = [Peer(), Peer()]
+        self.services = [None, None]
+        for role in (0, 1):
+            cost = nolook.Budget(budget)
+            path = self.ledger(role)
+            nolook.Ledger.create(path, cost, name="x", relation="replace").close()
+            self.start(role)
+
+    def ledger(self, role):
+        return self.folder / f"ledger{role}"
+
+    def data(self, role):
+        return self.folder / f"data{role}"
+
+    def start(self, role):
+        made = BatchService(role, self.batch, self.data(role), self.ledger(role), self.peers[role])
+        self.services[role] = self.peers[1 - role].service = made
+        return made
+
+    def restart(self, role):
+        self.services[role].close()
+        return self.start(role)
+
+    def put(self, n, without=((), ())):
+        """Send the first reports, but for some at each server."""
+        ids, *sent, _, _ = reports(self.batch, 40)
+        for role, service in enumerate(self.services):
+            chosen = [i for i in range(n) if i not in without[role]]
+            stored = [service.accept(sent[role][i], ids[i]) for i in chosen]
+            assert all(one.result(PATIENCE) for one in stored)
+
+    def freeze(self):
+        for _ in range(2):
+            found = [service.freeze() for service in self.services]
+        assert [one["state"] for one in found] == ["frozen"] * 2
+        return found
+
+    def ask(self, question=CURVES, role=None):
+        """Return the answers, waiting while the servers add up."""
+        patience = time.monotonic() + PATIENCE
+        while True:
+            try:
+                chosen = self.services if role is None else [self.services[role]]
+                return [service.answer(question) for service in chosen]
+            except RefusedError as error:
+                if error.status != 503 or "added up" not in str(error):
+                    raise
+                assert time.monotonic() < patience
+                time.sleep(0.01)
+
+    def spent(self):
+        found = []
+        for role in (0, 1):
+            with nolook.Ledger(self.ledger(role)) as ledger:
+                found.append(ledger.spent.epsilon)
+        return found
+
+    def close(self):
+        for service in self.services:
+            service.close()
+
+
+@pytest.fixture
+def both(tmp_path):
+    with two(tmp_path, SMALL) as made:
+        yield made
+
+
+@contextmanager
+def two(folder, batch, **options):
+    made = Both(folder, batch, **options)
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+def decoded(question, contents):
+    return [asking._decoded(question, content, "x") for content in contents]
+
+
+def refused(status, call, *arguments):
+    with pytest.raises((RefusedError, ReportError)) as caught:
+        call(*arguments)
+    assert caught.value.status == status
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def loud(batch):
+    return evolve(batch, epsilon=LOUD)
+
+
+def counted(batch, kept):
+    """Return what the whole curves should be for some of the reports."""
+    *_, values, labels = reports(batch, 40)
+    cells = np.searchsorted(batch.points()[:-1], values[kept])
+    size = 1 << batch.levels
+    ones = np.ones(len(kept)) if labels is None else labels[kept]
+    if batch.kind == "roc":
+        curves = {"positive": ones, "negative": 1.0 - ones}
+    else:
+        curves = {"count": np.ones(len(kept))}
+    return {
+        name: np.cumsum(np.bincount(cells, weights, size)).astype(np.int64)
+        for name, weights in curves.items()
+    }
+
+
+@pytest.mark.parametrize("batch", [SMALL, ROC, CALIBRATION])
+def test_the_answers_are_of_the_reports_at_both(tmp_path, batch):
+    batch = loud(batch)
+    with two(tmp_path, batch) as both:
+        both.put(40, without=((1, 2, 39), (2, 7)))
+        assert both.freeze()[0]["agreed"] == 36
+        first, second = decoded(CURVES, both.ask())
+        assert first.n == second.n == 36
+        kept = [i for i in range(40) if i not in {1, 2, 7, 39}]
+        wanted = counted(batch, kept)
+        for name, counts in wanted.items():
+            found = (first.numbers[name] + second.numbers[name]).view(np.int64)
+            assert found.tolist() == counts.tolist()
+        assert set(first.numbers) - set(wanted) <= {"rows"}
+
+
+def test_counts_at_points_of_a_batch_too_large_for_curves(tmp_path):
+    batch = loud(WIDE)
+    with two(tmp_path, batch) as both:
+        both.put(40, without=((3,), ()))
+        both.freeze()
+        values = np.delete(reports(batch, 40)[3], 3)
+        for at in ([0.0, 2.5, 7.0], [2.5]):
+            places = answers.places(batch, at)
+            question = {"question": "points", "places": places.tolist()}
+            counts, _ = answers.counts(batch, *decoded(question, both.ask(question)), places)
+            # The thresholds are those of all doubles, so equal numbers are at or just above.
+            assert counts.tolist() == [(values <= batch.points()[p]).sum() for p in places]
+        # Each question needs the reports: they stay.
+        assert list((both.data(0) / "segments").iterdir())
+        assert both.spent() == [LOUD, LOUD]
+        one = {"question": "points", "places": [7, 9, 11]}
+        again = {"question": "points", "places": [9]}
+        for role in (0, 1):
+            first, second = (decoded(q, both.ask(q, role) * 2)[0] for q in (one, again))
+            assert first.numbers["count"][1] == second.numbers["count"][0]
+
+
+def at(*places):
+    return {"question": "points", "places": list(places)}
+
+
+def sampler_of(both, monkeypatch, version):
+    """Restart both servers as a nolook of some version of the sampler."""
+    for module in ("shares", "server.store"):
+        monkeypatch.setattr(f"nolook.federated.{module}.SAMPLER_VERSION", version)
+    for role in (0, 1):
+        both.restart(role)
+
+
+def test_another_sampler_draws_no_second_noise_for_a_batch(tmp_path, monkeypatch):
+    with two(tmp_path, WIDE) as both:
+        both.put(9)
+        both.freeze()
+        first = both.ask(at(7, 9))
+        sampler_of(both, monkeypatch, 2)
+        assert both.ask(at(7, 9)) == first
+        for service in both.services:
+            assert "version of nolook" in refused(409, service.answer, at(9, 11))
+        sampler_of(both, monkeypatch, 1)
+        later = both.ask(at(9, 11))
+        for one, other in zip(decoded(at(7, 9), first), decoded(at(9, 11), later), strict=True):
+            assert one.numbers["count"][1] == other.numbers["count"][0]
+
+
+def test_before_the_first_answer_any_sampler_will_do(tmp_path, monkeypatch):
+    with two(tmp_path, WIDE) as both:
+        both.put(9)
+        both.freeze()
+        sampler_of(both, monkeypatch, 2)
+        both.ask(at(7))
+        sampler_of(both, monkeypatch, 2)
+        both.ask(at(9))
+        sampler_of(both, monkeypatch, 3)
+        for service in both.services:
+            refused(409, service.answer, at(11))
+
+
+def test_groups_are_answered_for_one_set_of_borders(tmp_path):
+    batch = loud(CALIBRATION)
+    with two(tmp_path, batch) as both:
+        both.put(40)
+        both.freeze()
+        question = {"question": "groups", "borders": [255, 1023]}
+        for wrong in ([255], [1023, 255], [5, 5, 1023]):
+            refused(400, both.ask, {"question": "groups", "borders": wrong})
+        assert both.spent() == [0.0, 0.0]
+        found = both.ask(question)
+        for other in ([1023], [254, 1023], [100, 255, 1023]):
+            refused(409, both.ask, {"question": "groups", "borders": other})
+        assert both.ask(question) == found
+        curves = decoded(CURVES, both.ask())
+        assert both.spent() == [LOUD, LOUD]
+        for role in (0, 1):
+            both.restart(role)
+        assert both.ask(question) == found
+        refused(409, both.ask, {"question": "groups", "borders": [1023]})
+        *_, values, labels = reports(batch, 40)
+        first, second = decoded(question, found)
+        total = {
+            name: (first.numbers[name] + second.numbers[name]).view(np.int64)
+            for name in first.numbers
+        }
+        low = values <= 0.25
+        assert total["positives"].tolist() == [(labels & low).sum(), (labels & ~low).sum()]
+        assert total["negatives"].tolist() == [(~labels & low).sum(), (~labels & ~low).sum()]
+        assert curves[0].n == first.n == 40
+
+
+@pytest.mark.parametrize("batch", [SMALL, ROC, CALIBRATION, WIDE])
+def test_answers_have_noise_and_repeat_themselves(tmp_path, batch):
+    batch = evolve(batch, epsilon=1e-5)
+    question = CURVES if batch.whole else {"question": "points", "places": list(range(0, 900, 3))}
+    with two(tmp_path, batch) as both:
+        both.put(40)
+        both.freeze()
+        found = both.ask(question)
+        assert both.ask(question) == found
+        for role in (0, 1):
+            both.restart(role)
+        assert both.ask(question) == found
+        assert both.spent() == [1e-5, 1e-5]
+        first, second = decoded(question, found)
+        name = "positive" if batch.kind == "roc" else "count"
+        noisy = (first.numbers[name] + second.numbers[name]).view(np.int64)
+        # Scales are above 1e5.
+        assert len(set(noisy.tolist())) > 1
+
+
+def test_other_reports_or_another_secret_give_other_noise(tmp_path):
+    found = []
+    for name, without in (("a", ()), ("b", (3,)), ("c", ()), ("d", ())):
+        folder = tmp_path / name
+        folder.mkdir()
+        with two(folder, SMALL) as both:
+            if name != "c":  # the same secret
+                for role in (0, 1):
+                    both.services[role].close()
+                    shutil.rmtree(both.data(role))
+                    both.data(role).mkdir()
+                    (both.data(role) / "secret").write_bytes(bytes(range(32)))
+                    both.start(role)
+            both.put(40, without=(without, ()))
+            both.freeze()
+            found.append(decoded(CURVES, both.ask())[0].numbers["count"].tolist())
+    assert found[0] == found[3]
+    assert len({tuple(one) for one in found}) == 3
+
+
+def test_the_budget_is_charged_once_and_before_the_answer(both):
+    both.put(9)
+    both.freeze()
+    assert both.spent() == [0.0, 0.0]
+    both.ask(role=0)
+    assert both.spent() == [1.0, 0.0]
+    both.ask()
+    both.ask()
+    assert both.spent() == [1.0, 1.0]
+    with nolook.Ledger(both.ledger(0)) as ledger:
+        (entry,) = ledger.history()
+    assert entry.state == "complete"
+    assert "batch ages" in entry.description
+
+
+def test_a_crash_after_the_charge_is_not_charged_again(both, monkeypatch):
+    both.put(9)
+    both.freeze()
+    whole = shares.noisy_curves
+    monkeypatch.setattr(shares, "noisy_curves", _die)
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            both.ask(role=0)
+        both.restart(0)
+        assert both.spent() == [1.0, 0.0]
+    monkeypatch.setattr(shares, "noisy_curves", whole)
+    both.ask()
+    assert both.spent() == [1.0, 1.0]
+
+
+def _die(*arguments):
+    raise KeyboardInterrupt
+
+
+def test_a_charge_that_was_not_completed_counts(tmp_path):
+    path = tmp_path / "ledger"
+    with nolook.Ledger.create(path, nolook.Budget(1.5), name="x", relation="replace") as ledger:
+        charge(path, SMALL, bytes(32))
+        text = ledger.history()[0].description
+    path.unlink()
+    with nolook.Ledger.create(path, nolook.Budget(1.5), name="x", relation="replace") as ledger:
+        ledger.reserve(nolook.Budget(1.0), relation="replace", description=text)
+        charge(path, SMALL, bytes(32))
+        charge(path, SMALL, bytes(32))
+        assert [entry.state for entry in ledger.history()] == ["complete"]
+        # What was given back is not paid for, and other reports are another release.
+        refused(402, charge, path, SMALL, bytes(31) + b"x")
+        ledger.reserve(nolook.Budget(0.1), relation="replace", description="y").refund("z")
+        assert ledger.spent.epsilon == 1.0
+
+
+def test_either_ledger_can_refuse(tmp_path):
+    with two(tmp_path, SMALL, budget=0.99) as both:
+        both.put(9)
+        both.freeze()
+        for role in (0, 1):
+            assert "epsilon 0.99" in refused(402, both.ask, CURVES, role)
+        assert both.spent() == [0.0, 0.0]
+        assert {s.status()["state"] for s in both.services} == {"frozen"}
+        both.ledger(0).unlink()
+        refused(503, both.ask, CURVES, 0)
+        path = both.ledger(0)
+        nolook.Ledger.create(path, nolook.Budget(1.0), name="x", relation="replace").close()
+        assert both.ask(CURVES, 0) == both.ask(CURVES, 0)
+
+
+def test_a_ledger_of_the_other_relation_is_refused(tmp_path):
+    nolook.Ledger.create(tmp_path / "l", nolook.Budget(1.0), name="x").close()
+    with pytest.raises(LedgerError, match="--relation replace"):
+        check_ledger(tmp_path / "l")
+
+
+def test_too_few_reports_are_never_answered(both):
+    both.put(7, without=((0, 1), (2, 3)))
+    for _ in range(3):
+        for service in both.services:
+            refused_or_closed(service)
+    for service in both.services:
+        assert "minimum of 5" in refused(409, service.freeze)
+        assert service.status()["state"] == "closed"
+        assert "closed" in refused(409, service.answer, CURVES)
+    assert both.spent() == [0.0, 0.0]
+
+
+def refused_or_closed(service):
+    state, status = "closed", 409
+    try:
+        state = service.freeze()["state"]
+    except RefusedError as error:
+        status = error.status
+    assert (state, status) == ("closed", 409)
+
+
+def test_nothing_is_answered_before_both_agreed(both):
+    both.put(9)
+    assert "open" in refused(409, both.services[0].answer, CURVES)
+    assert both.services[0].freeze()["state"] == "closed"
+    refused(409, both.services[0].answer, CURVES)
+    assert both.services[1].freeze()["state"] == "closed"
+    for service in both.services:
+        refused(409, service.answer, CURVES)
+    assert both.services[0].freeze()["state"] == "frozen"
+    refused(409, both.services[1].answer, CURVES)
+
+
+def test_a_closed_batch_takes_no_reports_but_knows_its_own(both):
+    both.put(9)
+    ids, first, *_ = reports(SMALL, 40)
+    assert refused(409, both.services[0].ids)
+    both.services[0].freeze()
+    service = both.services[0]
+    assert service.accept(first[0], ids[0]).result(PATIENCE) is False
+    refused(409, service.accept(first[9], ids[9]).result, PATIENCE)
+    refused(409, service.accept(changed(first[0]), ids[0]).result, PATIENCE)
+    refused(400, service.accept, first[0], ids[1])
+    assert service.status()["count"] == 9
+
+
+def test_the_other_server_is_away_or_lies(both):
+    both.put(9)
+    both.peers[0].status = 503
+    refused(503, both.services[0].freeze)
+    both.peers[0].status = 401  # this server's own token is wrong: not the analyst's
+    refused(502, both.services[0].freeze)
+    both.peers[0].status = None
+    both.services[1].freeze()
+    lies = [{"batch": "00"}, {"digest": "00"}, {"digest": "00" * 32}, {"more": 1}]
+    for lie in lies:
+        both.peers[0].lie = lie
+        assert refused_any(both.services[0].freeze) in {409, 502, 503}
+        assert both.services[0].status()["state"] == "closed"
+    both.peers[0].lie = {"agreed": [9, "00" * 32]}
+    refused(409, both.services[0].freeze)
+    both.peers[0].lie = {}
+    both.freeze()
+
+
+def refused_any(call):
+    with pytest.raises(RefusedError) as caught:
+        call()
+    return caught.value.status
+
+
+@pytest.mark.parametrize("how", ["lost", "changed", "short"])
+@pytest.mark.parametrize("when", ["open", "frozen", "answered", "running"])
+def test_a_batch_whose_secret_was_lost_is_retired_for_good(both, how, when):
+    secret = both.data(0) / "secret"
+    assert secret.stat().st_mode & 0o777 == 0o600
+    both.put(9)
+    if when != "open":
+        both.freeze()
+    if when == "answered":
+        both.ask()
+    whole = secret.read_bytes()
+    if when != "running":
+        both.services[0].close()
+    secret.unlink()
+    if how != "lost":
+        secret.write_bytes(whole[::-1] if how == "changed" else whole[:-1])
+    if when != "running":
+        both.start(0)
+    for _ in range(2):
+        assert "retired" in refused(410, both.ask, CURVES, 0)
+        refused(410, both.services[0].freeze)
+        secret.write_bytes(whole)  # too late
+        both.restart(0)
+    assert both.services[0].status()["state"] == "retired"
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        None, 5, [], "curves", {}, {"question": []}, {"question": "means"},
+        {"question": "points", "places": [1]}, {"question": "groups", "borders": [7]},
+        {"question": "curves", "places": [1]},
+    ],
+)  # fmt: skip
+def test_what_is_no_question_is_refused(question):
+    refused(400, Question, SMALL, question)
+
+
+@pytest.mark.parametrize(
+    "places", [None, [], 3, [-1], [1.0], [True], ["1"], [2**63], [10**40], [0] * 4097]
+)
+def test_what_are_no_places_is_refused(places):
+    refused(400, Question, WIDE, {"question": "points", "places": places})
+    refused(400, Question, WIDE, {"question": "curves"})
+    refused(400, Question, CALIBRATION, {"question": "groups", "borders": places})
+
+
+def test_reports_are_deleted_when_the_final_sum_is_stored(both):
+    both.put(20, without=((4,), (5,)))
+    assert list((both.data(0) / "segments").iterdir())
+    both.freeze()
+    both.ask()
+    for role in (0, 1):
+        assert not list((both.data(role) / "segments").iterdir())
+        assert (both.data(role) / "final.sum").is_file()
+        assert not (both.data(role) / "running.sum").exists()
+    # A replay is still known.
+    ids, first, *_ = reports(SMALL, 40)
+    both.restart(0)
+    assert both.services[0].accept(first[0], ids[0]).result(PATIENCE) is False
+
+
+def test_the_running_sum_is_the_sum_from_scratch(tmp_path, monkeypatch):
+    _, first, *_ = reports(ROC, 40)
+    rows = np.frombuffer(b"".join(first), dtype=np.uint8).reshape(40, report_bytes(ROC))
+    calls = Counter()
+
+    def expand(batch, role, some):
+        calls.update(row.tobytes() for row in some)
+        return shares.curve_sums(batch, role, some)
+
+    def opened(stored):
+        return RunningSum(tmp_path / "s", ROC, 0, lambda a, b: rows[a:b], stored)
+
+    monkeypatch.setattr("nolook.federated.server.sums.curve_sums", expand)
+    monkeypatch.setattr("nolook.federated.server.sums._MOST_REPORTS", 7)
+    for stored in (0, 5, 17, 40):
+        running = opened(stored)
+        while running.count < stored:
+            running.advance(stored)
+        running.keep()
+        assert running.count == stored
+    assert set(calls.values()) == {1}
+    outside = np.array([0, 13, 39])
+    wanted = shares.curve_sums(ROC, 0, np.delete(rows, outside, axis=0))
+    assert (opened(40).without(outside) == wanted).all()
+    assert (opened(40).without(outside[:0]) == shares.curve_sums(ROC, 0, rows)).all()
+
+    # A damaged file is made again; one of a later moment than the reports is no good.
+    content = (tmp_path / "s").read_bytes()
+    for at in (0, 4, 5, 8, 40, 75, 80, len(content) - 1):
+        (tmp_path / "s").write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
+        assert read_sums(tmp_path / "s", ROC, 0, bytes(32)) is None
+        assert opened(40).count == 0
+    (tmp_path / "s").write_bytes(content)
+    for wrong in ((SMALL, 0, bytes(32)), (ROC, 1, bytes(32)), (ROC, 0, bytes(31) + b"x")):
+        assert read_sums(tmp_path / "s", *wrong) is None
+    with pytest.raises(StoreError, match="one moment"):
+        opened(39)
+
+
+@pytest.mark.parametrize("name", ["final.sum", "state.sqlite"])
+def test_a_damaged_file_ends_the_answers(both, name, capfd):
+    both.put(9)
+    both.freeze()
+    both.ask()
+    both.services[0].close()
+    path = both.data(0) / name
+    content = path.read_bytes()
+    path.write_bytes(content[:-40])
+    try:
+        if name == "state.sqlite":
+            with pytest.raises(StoreError, match=name):
+                both.start(0)
+        else:
+            both.start(0)
+            # Stored answers need no sum.
+            assert both.ask(role=0)
+            assert both.services[0]._expander is not None
+            with pytest.raises(StoreError, match=name):
+                both.services[0]._expander.final()
+    finally:
+        path.write_bytes(content)
+
+
+def test_damaged_reports_stop_the_server_and_are_named(both, capfd):
+    both.put(9)
+    both.services[0].close()
+    (path,) = (both.data(0) / "segments").iterdir()
+    content = path.read_bytes()
+    path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    (both.data(0) / "running.sum").unlink(missing_ok=True)
+    service = both.start(0)
+    patience = time.monotonic() + PATIENCE
+    while service._failure is None:
+        assert time.monotonic() < patience
+        time.sleep(0.01)
+    ids, first, *_ = reports(SMALL, 40)
+    for call in (
+        lambda: service.accept(first[9], ids[9]),
+        service.freeze,
+        lambda: service.answer(CURVES),
+    ):
+        assert path.name not in refused(500, call)
+    assert path.name in capfd.readouterr().err
+    path.write_bytes(content)
+
+
+def test_a_disk_that_fails_stops_the_server(both, monkeypatch, capfd):
+    both.put(3)
+    ids, first, *_ = reports(SMALL, 40)
+    monkeypatch.setattr("os.fsync", _fail)
+    refused(503, both.services[0].accept(first[5], ids[5]).result, PATIENCE)
+    monkeypatch.undo()
+    refused(500, both.services[0].accept, first[6], ids[6])
+    assert "cannot be read or written" in capfd.readouterr().err
+    service = both.restart(0)
+    assert service.status()["count"] == 3
+    assert service.accept(first[5], ids[5]).result(PATIENCE) is True
+
+
+def _fail(handle):
+    raise OSError(28, "No space left on device")
+
+
+def test_an_answer_is_the_same_bytes_for_the_same_numbers():
+    question = Question(SMALL, CURVES)
+    numbers = {"b": np.array([1, 2**64 - 1], dtype=np.uint64), "a": np.zeros(1, dtype=np.uint64)}
+    content = question.encode(numbers, {"role": 0})
+    assert content == question.encode(dict(reversed(numbers.items())), {"role": 0})
+    found = json.loads(content)
+    assert found["question"] == ["curves", []]
+    assert b64decode(found["answer"]["b"]) == b"\1" + bytes(7) + b"\xff" * 8
+
+
+def test_common_ids():
+    a, b, c = bytes(16), bytes(15) + b"\1", b"\xff" * 16
+    assert common(a + b, b + c) == b
+    assert common(b + c, a + c) == c
+    assert common(a, b) == common(b"", a) == b""
+    assert common(c + a, a + c) == a + c

@@ -1,0 +1,305 @@
+"""The federated commands as owners, operators and analysts use them, with real servers."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import nolook
+import nolook.cli
+from examples.certificates import Authority
+from nolook.federated.batch_file import read_batch
+from nolook.federated.tokens import Tokens
+from tests.federated.forking import Forks
+from tests.federated.servers import Pair
+from tests.report.command import Result, run
+
+ROWS = 300
+
+
+@pytest.fixture(scope="module")
+def forks():
+    made = Forks()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def cli(here, monkeypatch, capsys):
+    """Run the command line in this process, where a warning is an error."""
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setattr(nolook.cli, "_silence_libraries", lambda: None)
+
+    def call(*words):
+        status = nolook.cli._run(["federated", *(str(word) for word in words)])
+        return Result(status, *capsys.readouterr())
+
+    return call
+
+
+def fine(result):
+    assert (result.status, result.err) == (0, "")
+    return result.out
+
+
+def refused(result, status=2):
+    assert result.status == status
+    assert result.out == ""
+    assert result.err.startswith("nolook: error: ")
+    assert result.err.count("\n") == 1
+    return result.err
+
+
+def described(cli, kind, epsilon, *grid, name="one"):
+    """Describe a batch on the command line; return it."""
+    options = ["--name", name, "--kind", kind, "--epsilon", epsilon, "--minimum", 20]
+    assert fine(cli("batch", *options, *grid, "--output", f"{name}.json")) == ""
+    return read_batch(nolook._validation.check_path(f"{name}.json", ""))
+
+
+def reach(pair, who, demanding=False):
+    words = ["--batch", pair.batches[0], "--server0", pair.urls[0], "--server1", pair.urls[1]]
+    for file in pair.tokens[who]:
+        words += ["--token-file", file]
+    if demanding:
+        words += ["--certificate", pair.certificate, "--key", pair.key]
+    return [*words, "--ca", pair.ca]
+
+
+def table(path):
+    chance = np.random.default_rng(5)
+    score = chance.uniform(0, 1, ROWS)
+    bought = np.where(chance.uniform(0, 1, ROWS) < score, "yes", "no")
+    ages = chance.integers(0, 100, ROWS).astype(float)
+    columns = {"score": score, "bought": bought.tolist(), "age": ages}
+    pq.write_table(pa.table(columns), path)
+    return score, bought == "yes", ages
+
+
+@pytest.mark.parametrize("demanding", [pytest.param(False, marks=pytest.mark.slow), True])
+def test_a_distribution_from_batch_to_report(forks, cli, here, demanding):
+    batch = described(cli, "ecdf", 1000.0, "--grid", "0:127:1")
+    *_, ages = table(here / "t.parquet")
+    pair = Pair(forks, here, [batch], demanding=demanding).start()
+    try:
+        owner, analyst = (reach(pair, who, demanding) for who in ("owner", "analyst"))
+        out = fine(cli("submit", *owner, "--table", "t.parquet", "--column", "age"))
+        assert out == f"{ROWS} reports of one are at both servers\n"
+        fine(cli("submit", *owner, "--value", "17.5", "--quiet"))
+        assert not (here / "one.pending").exists()
+        assert "open; freeze it" in refused(cli("query", *analyst))
+        out = fine(cli("query", *analyst, "--freeze", "--report", "r.html", "--smoothing", "none"))
+        assert "distribution of one" in out
+        found = nolook.load(here / "one.distribution.json")
+        assert found.distribution_.rows == ROWS + 1
+        values = np.sort(np.append(ages, 17.5))
+        counts = found.cdf(np.arange(100.0)) * (ROWS + 1)
+        assert np.allclose(counts, np.searchsorted(values, np.arange(100.0), side="right"))
+        assert found.privacy_.relation == "replace"
+        assert "<html" in (here / "r.html").read_text()
+        # Once more, and it is the same.
+        content = (here / "one.distribution.json").read_bytes()
+        words = ["--smoothing", "none", "--output", "again.json", "--quiet"]
+        assert fine(cli("query", *analyst, *words)) == ""
+        assert (here / "again.json").read_bytes() == content
+        assert "closed" in refused(cli("submit", *owner, "--value", "3"))
+        assert pair.said() == ""
+    finally:
+        pair.close()
+
+
+def test_a_roc_curve_and_a_ledger_that_has_too_little(forks, cli, here):
+    batch = described(cli, "roc", 1000.0, "--grid", "0:1:0.0625")
+    score, positive, _ = table(here / "t.parquet")
+    pair = Pair(forks, here, [batch], budget=999.0).start()
+    try:
+        owner, analyst = reach(pair, "owner"), reach(pair, "analyst")
+        words = ["--table", "t.parquet", "--column", "score", "--label", "bought"]
+        fine(cli("submit", *owner, *words, "--positive", "yes"))
+        fine(cli("submit", *owner, "--value", "0.99", "--label", "1"))
+        fine(cli("submit", *owner, "--value", "0.01", "--label", "0"))
+        assert "epsilon" in refused(cli("query", *analyst, "--freeze"), 3)
+        assert not (here / "one.roc.json").exists()
+        pair.close()
+        for role in (0, 1):
+            path = here / f"ledger{role}"
+            path.unlink()
+            budget = nolook.Budget(1000.0)
+            nolook.Ledger.create(path, budget, name="x", relation="replace").close()
+        pair.start()
+        assert "ROC curve" in fine(cli("query", *analyst))
+        found = json.loads((here / "one.roc.json").read_text())
+        assert round(found["n_positive"]) == positive.sum() + 1
+        assert round(found["n_negative"]) == (~positive).sum() + 1
+        # The grid has 16 steps, so the area is that of scores rounded to them.
+        cells = np.ceil(score * 16)
+        above = cells[positive][:, None] - cells[~positive]
+        area = (above > 0).mean() + (above == 0).mean() / 2
+        assert abs(found["auc"] - area) < 0.01
+    finally:
+        pair.close()
+
+
+def test_a_calibration(forks, cli, here):
+    batch = described(cli, "hosmer-lemeshow", 1000.0)
+    _, positive, _ = table(here / "t.parquet")
+    pair = Pair(forks, here, [batch]).start()
+    try:
+        words = ["--table", "t.parquet", "--column", "score", "--label", "bought"]
+        fine(cli("submit", *reach(pair, "owner"), *words, "--positive", "yes"))
+        analyst = reach(pair, "analyst")
+        fine(cli("query", *analyst, "--freeze", "--groups", 5))
+        found = json.loads((here / "one.calibration.json").read_text())
+        assert len(found["table"]["positives"]) == 5
+        assert abs(sum(found["table"]["positives"]) - positive.sum()) < 1
+        assert 0.0 <= found["p_value"] <= 1.0
+        assert "other groups" in refused(cli("query", *analyst, "--groups", 4))
+    finally:
+        pair.close()
+
+
+def test_counts_and_quantiles_without_any_range(forks, cli, here):
+    batch = described(cli, "ecdf", 1000.0)
+    *_, ages = table(here / "t.parquet")
+    pair = Pair(forks, here, [batch]).start()
+    try:
+        fine(cli("submit", *reach(pair, "owner"), "--table", "t.parquet", "--column", "age"))
+        analyst = reach(pair, "analyst")
+        assert "--at or --quantiles" in refused(cli("query", *analyst))
+        out = fine(cli("query", *analyst, "--freeze", "--at", "10.5,50.5,1e300"))
+        assert "up to" in out
+        found = json.loads((here / "one.counts.json").read_text())
+        assert found["counts"][:2] == [(ages <= 10.5).sum(), (ages <= 50.5).sum()]
+        assert found["rows"] == ROWS
+        assert found["counts"][2] == ROWS
+        fine(cli("query", *analyst, "--quantiles", "0.25,0.5,0.9"))
+        found = json.loads((here / "one.quantiles.json").read_text())
+        wanted = np.quantile(ages, [0.25, 0.5, 0.9], method="inverted_cdf")
+        assert np.allclose(found["quantiles"][0], wanted, rtol=0.002)
+        for role in (0, 1):
+            with nolook.Ledger(here / f"ledger{role}") as ledger:
+                assert ledger.spent.epsilon == 1000.0
+    finally:
+        pair.close()
+
+
+@pytest.mark.slow
+def test_an_interrupted_submission_sends_the_same_reports(forks, cli, here):
+    batch = described(cli, "ecdf", 1.0, "--grid", "0:127:1")
+    table(here / "t.parquet")
+    pair = Pair(forks, here, [batch])
+    words = ["--table", "t.parquet", "--column", "age"]
+    try:
+        pair.start(0)  # the other one is away
+        owner = reach(pair, "owner")
+        assert "cannot be reached" in refused(cli("submit", *owner, *words))
+        pending = here / "one.pending"
+        assert pending.stat().st_mode & 0o777 == 0o600
+        left = pending.read_bytes()
+        said = refused(cli("submit", *owner, "--value", "3"))
+        assert "another submission" in said
+        assert pending.read_bytes() == left
+        pair.start(1)
+        fine(cli("submit", *owner, *words))
+        assert not pending.exists()
+        analysts = [pair.client("analyst", role) for role in (0, 1)]
+        assert [one.status("one")["count"] for one in analysts] == [ROWS, ROWS]
+        # Without anything to send it goes on with what is left, from wherever.
+        (here / "elsewhere").write_bytes(left)
+        fine(cli("submit", *owner, "--pending", "elsewhere"))
+        assert [one.status("one")["count"] for one in analysts] == [ROWS, ROWS]
+        assert "nothing to send" in refused(cli("submit", *owner))
+        for one in analysts:
+            one.close()
+    finally:
+        pair.close()
+
+
+def test_tokens_are_printed_once_and_kept_as_digests(cli, here):
+    for role in ("owner", "analyst", "peer"):
+        token = fine(cli("token", role, "--file", "tokens")).strip()
+        assert re.fullmatch("[0-9a-f]{64}", token)
+        assert token not in (here / "tokens").read_text()
+        assert Tokens(here / "tokens").roles(token) == {role}
+    assert "role" in refused(cli("token", "king", "--file", "tokens"))
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"--name": "Ages 2026"}, "name"),
+        ({"--kind": "mean"}, "--kind"),
+        ({"--epsilon": "0"}, "--epsilon"),
+        ({"--epsilon": "1e-30"}, "epsilon"),
+        ({"--minimum": "0"}, "minimum"),
+        ({"--grid": "1:0:1"}, "--grid"),
+        ({"--output": "none/x.json"}, "--output"),
+    ],
+)
+def test_batches_that_cannot_be(cli, here, change, said):
+    options = {"--name": "a", "--kind": "ecdf", "--epsilon": "1", "--output": "a.json"} | change
+    assert said in refused(cli("batch", *(word for pair in options.items() for word in pair)))
+    assert not list(here.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--value", "1", "--table", "t", "--column", "c"], "--value and --table"),
+        (["--table", "t"], "--table and --column"),
+        (["--table", "t", "--column", "c"], "--table"),
+        (["--value", "nan"], "--value is no number"),
+        (["--value", "1", "--label", "1"], "--label is given"),
+        (["--value", "1", "--server0", "http://x"], "https://"),
+        (["--value", "1", "--server0", "https://127.0.0.1:1/"], "are the same"),
+        (["--value", "1", "--certificate", "c"], "--certificate and --key"),
+        (["--value", "1", "--token-file", "token"], "given once"),
+        (["--value", "1", *["--token-file", "token"] * 2], "the same token"),
+        (["--value", "1", "--token-file", "token", "--token-file", "same"], "the same token"),
+        (["--value", "1", *["--token-file", "token"] * 3], "given 3 times"),
+        (["--value", "1", "--token-file", "token", "--token-file", "bad"], "holds no token"),
+        (["--value", "1", "--ca", "bad"], "--ca"),
+        (["--value", "1", "--batch", "bad"], "bad is no batch"),
+        (["--value", "1", "--pending", "one.json"], "used for something else"),
+    ],
+)
+def test_submissions_that_cannot_be(cli, here, words, said):
+    described(cli, "ecdf", 1.0, "--grid", "0:127:1")
+    for name, token in (("token", "0" * 64), ("same", "0" * 64 + "\n"), ("other", "1" * 64)):
+        (here / name).write_text(token)
+    (here / "bad").write_text("x")
+    usual = {"--server0": "https://127.0.0.1:2", "--server1": "https://127.0.0.1:1"}
+    usual |= {"--batch": "one.json", "--ca": Authority(here).path}
+    first = [word for pair in usual.items() if pair[0] not in words for word in pair]
+    if "--token-file" not in words:
+        first += ["--token-file", "token", "--token-file", "other"]
+    message = refused(cli("submit", *first, *words))
+    assert said in message
+    assert not (here / "one.pending").exists()
+
+
+def test_nothing_of_the_network_is_loaded_for_help(tmp_path):
+    for words in (["federated"], ["federated", "serve", "--help"]):
+        done = run(*words, cwd=tmp_path)
+        assert (done.status, done.err) == (0, "")
+        assert "Usage: nolook federated" in done.out
+    code = (
+        "import sys, nolook.cli; "
+        "print(sorted({'httpx', 'starlette', 'uvicorn', 'cryptography'} & set(sys.modules)))"
+    )
+    import subprocess
+    import sys
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

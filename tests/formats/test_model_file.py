@@ -1,0 +1,366 @@
+from __future__ import annotations
+
+import copy
+import json
+import string
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import nolook
+from nolook import LinearRegression, ModelFileError, ParameterError
+from nolook.algorithms.scaling import Scaling
+from tests.formats.edited import load_text, refusal
+from tests.report.hand_made import OPTIONAL, fitted, make_constant, unlimited, without
+
+RECIPE = {
+    "features": ["city", "age"],
+    "categories": {"city": ["Bern", "Zürich"]},
+    "missing": "drop-row",
+}
+NAMES = ("city=Bern", "city=Zürich", "age", "income")
+ATTRIBUTES = (
+    "coef_",
+    "coef_interval_",
+    "intercept_",
+    "intercept_interval_",
+    "label_range_",
+    "r2_",
+    "r2_interval_",
+    "rmse_",
+    "rmse_interval_",
+)
+
+
+@pytest.fixture
+def document(tmp_path):
+    """A valid file as Python objects."""
+    nolook.save(fitted(NAMES, recipe=RECIPE), tmp_path / "valid.json")
+    return json.loads((tmp_path / "valid.json").read_text(encoding="utf-8"))
+
+
+def bits(value):
+    return np.asarray(value, dtype=np.float64).tobytes()
+
+
+def assert_same(loaded, model):
+    for attribute in ATTRIBUTES:
+        ours, theirs = getattr(loaded, attribute), getattr(model, attribute)
+        assert type(ours) is type(theirs), attribute
+        if theirs is not None:
+            assert bits(ours) == bits(theirs), attribute
+            assert np.shape(ours) == np.shape(theirs)
+    assert loaded.row_norm_ == model.row_norm_
+    assert loaded.scaling_.limit == model.scaling_.limit
+    assert loaded.scaling_.names == model.scaling_.names
+    for part in ("center", "scale"):
+        assert bits(getattr(loaded.scaling_, part)) == bits(getattr(model.scaling_, part))
+    assert loaded.scaling_.visible.tolist() == model.scaling_.visible.tolist()
+    assert loaded.privacy_ == model.privacy_
+    assert loaded.feature_names_in_.tolist() == model.feature_names_in_.tolist()
+    assert loaded.n_features_in_ == model.n_features_in_
+
+
+def test_a_model_comes_back_as_it_was(tmp_path):
+    model = fitted(NAMES, recipe=RECIPE, epsilon=0.5, delta=1e-7)
+    nolook.save(model, tmp_path / "model.json")
+    loaded = nolook.load(tmp_path / "model.json")
+    assert_same(loaded, model)
+    assert loaded.recipe_ == RECIPE
+    assert type(loaded) is LinearRegression
+    assert loaded.get_params() == {"epsilon": 0.5, "delta": 1e-7, "random_state": None}
+
+
+@pytest.mark.parametrize("row_norm", [np.inf, 2.5, 0.1])
+@pytest.mark.parametrize("change", [lambda model: model, unlimited, without, make_constant])
+def test_a_loaded_model_predicts_the_same(tmp_path, change, row_norm):
+    model = change(fitted(("x0", "x1", "y")))
+    model.row_norm_ = row_norm
+    del model.feature_names_in_  # fitted to arrays
+    nolook.save(model, tmp_path / "model.json")
+    loaded = nolook.load(str(tmp_path / "model.json"))
+    rows = np.random.default_rng(0).normal(size=(50, 2)) * 100
+    assert loaded.predict(rows).tobytes() == model.predict(rows).tobytes()
+
+
+def test_what_is_not_limited_or_estimated_is_null_in_the_file(tmp_path):
+    model = without(unlimited(fitted(NAMES)))
+    nolook.save(model, tmp_path / "model.json")
+    document = json.loads((tmp_path / "model.json").read_text(encoding="utf-8"))
+    assert document["label_range"] == [None, None]
+    assert document["row_norm"] is None
+    assert document["scaling"]["limit"] is None
+    assert document["coef_interval"] is None
+    assert set(document["metrics"].values()) == {None}
+    loaded = nolook.load(tmp_path / "model.json")
+    assert_same(loaded, model)
+    assert "row_norm_" not in vars(loaded)
+
+
+@pytest.mark.parametrize("attribute", OPTIONAL)
+def test_any_one_estimate_may_be_missing(tmp_path, attribute):
+    model = without(fitted(NAMES), attribute)
+    nolook.save(model, tmp_path / "model.json")
+    loaded = nolook.load(tmp_path / "model.json")
+    assert_same(loaded, model)
+    assert getattr(loaded, attribute) is None
+
+
+@pytest.mark.parametrize("ends", [(-np.inf, 2.0), (-1.5, np.inf), (0.0, 0.0)])
+def test_either_end_of_the_label_range_may_be_infinite(tmp_path, ends):
+    model = fitted(NAMES)
+    model.label_range_ = ends
+    nolook.save(model, tmp_path / "model.json")
+    assert nolook.load(tmp_path / "model.json").label_range_ == ends
+
+
+def test_a_constant_says_so_in_the_file(tmp_path):
+    nolook.save(make_constant(fitted(NAMES)), tmp_path / "model.json")
+    assert nolook.load(tmp_path / "model.json").failed_ is True
+    document = json.loads((tmp_path / "model.json").read_text(encoding="utf-8"))
+    document["failed"] = False
+    assert load_text(tmp_path, json.dumps(document)).failed_ is False
+    for wrong in (None, 1, "true"):
+        document["failed"] = wrong
+        assert "expected `bool`" in refusal(tmp_path, json.dumps(document))
+    document |= {"failed": True, "coef": [0.0, 1.0, 0.0]}
+    assert "zeros" in refusal(tmp_path, json.dumps(document))
+
+
+def test_a_model_that_cannot_fail_has_no_such_key(document):
+    assert "failed" not in document
+
+
+finite = st.floats(allow_nan=False, allow_infinity=False)
+ordered = st.tuples(finite, finite).map(sorted).map(np.array)
+names = st.lists(
+    st.text(alphabet=st.characters(exclude_categories=["Cs"]), min_size=1), min_size=2, unique=True
+)
+
+
+@given(st.data(), names)
+def test_every_finite_model_round_trips_bit_for_bit(tmp_path_factory, data, columns):
+    model = fitted(columns)
+    features = len(columns) - 1
+    vector = st.lists(finite, min_size=features, max_size=features)
+    model.coef_ = np.array(data.draw(vector))
+    ends = st.lists(ordered, min_size=features, max_size=features)
+    model.coef_interval_ = np.stack(data.draw(ends))
+    model.intercept_, model.rmse_ = data.draw(finite), data.draw(finite)
+    model.intercept_interval_, model.rmse_interval_ = data.draw(ordered), data.draw(ordered)
+    all_columns = {"min_size": features + 1, "max_size": features + 1}
+    model.scaling_ = Scaling(
+        tuple(columns),
+        np.array(data.draw(st.lists(finite, **all_columns))),
+        np.array(data.draw(st.lists(finite.filter(lambda x: x > 0), **all_columns))),
+        np.array(data.draw(st.lists(st.booleans(), **all_columns))),
+    )
+    path = tmp_path_factory.mktemp("round") / "model.json"
+    nolook.save(model, path)
+    assert_same(nolook.load(path), model)
+
+
+def test_the_file_says_what_it_is(document):
+    assert document["format"] == "nolook-model"
+    assert document["schema_version"] == 2
+    assert document["nolook_version"] == nolook.__version__
+    assert document["method"] == "linear"
+    assert document["privacy"]["private"] is True
+
+
+def test_a_result_of_a_seed_says_so_in_the_file(tmp_path):
+    nolook.save(fitted(private=False), tmp_path / "model.json")
+    assert json.loads((tmp_path / "model.json").read_text())["privacy"]["private"] is False
+    assert nolook.load(tmp_path / "model.json").privacy_.private is False
+
+
+@pytest.mark.parametrize("model", [LinearRegression(), object(), nolook.QuantileScaler()])
+def test_only_a_fitted_model_is_saved(tmp_path, model):
+    with pytest.raises(ParameterError, match="expected a fitted LinearRegression"):
+        nolook.save(model, tmp_path / "model.json")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", "not JSON"),
+        ("{", "not JSON"),
+        ("[]", "nolook-model"),
+        ("null", "nolook-model"),
+        ('{"format": "other"}', "nolook-model"),
+        (b"\xff\xfe", "UTF-8"),
+        (b"PAR1\x00\x01", "JSON"),
+        ("[" * 100_000, "not JSON"),
+        ('{"a": 1, "a": 2}', "twice"),
+        ('{"a": NaN}', "NaN"),
+        ('{"a": -Infinity}', "-Infinity"),
+        ('{"a": 1' + "0" * 10_000 + "}", "not a finite double"),
+        ('{"a": 1e999}', "not a finite double: 1e999"),
+    ],
+)
+def test_what_is_no_model_file_is_refused(tmp_path, text, expected):
+    assert expected in refusal(tmp_path, text)
+
+
+def test_a_file_cut_short_anywhere_is_refused(tmp_path, document):
+    text = json.dumps(document)
+    for length in range(0, len(text), 97):
+        refusal(tmp_path, text[:length])
+
+
+@pytest.mark.parametrize("version", [0, 1, 4, "2", 2.0, True, None])
+def test_an_unknown_version_is_refused(tmp_path, document, version):
+    document["schema_version"] = version
+    assert "with schema_version 2" in refusal(tmp_path, json.dumps(document))
+
+
+def test_a_missing_file_and_a_folder_are_refused(tmp_path):
+    for path in (tmp_path / "none.json", tmp_path, tmp_path / "nul\0"):
+        with pytest.raises(ModelFileError, match="is not a model file") as caught:
+            nolook.load(path)
+        assert "\n" not in str(caught.value)
+
+
+def test_a_huge_file_is_refused_without_being_read_whole(tmp_path):
+    path = tmp_path / "edited.json"
+    with path.open("wb") as stream:
+        stream.truncate(2**33)  # sparse
+    with pytest.raises(ModelFileError, match="more than"):
+        nolook.load(path)
+
+
+def places(value, path=()):
+    """Every place in a document, as the keys and positions that lead there."""
+    if path:
+        yield path
+    # One entry of each list stands for all of them.
+    children = value.items() if isinstance(value, dict) else []
+    children = enumerate(value[:1]) if isinstance(value, list) else children
+    for key, child in children:
+        yield from places(child, (*path, key))
+
+
+def edited(document, path, change):
+    """A deep copy of a document in which `change` was applied to the parent of a place."""
+    again = copy.deepcopy(document)
+    parent = again
+    for key in path[:-1]:
+        parent = parent[key]
+    change(parent, path[-1])
+    return again
+
+
+MAY_BE_NULL = {
+    ("recipe",),
+    ("coef_interval",),
+    ("intercept_interval",),
+    ("label_range", 0),
+    ("row_norm",),
+    ("scaling", "limit"),
+    *(("metrics", key) for key in ("r2", "r2_interval", "rmse", "rmse_interval")),
+}
+WRONG = (None, True, -1.5, "", "text", [], {}, [None], [[]], {"a": 1}, 10**400, [1.0] * 7)
+
+
+def test_a_file_without_any_one_key_or_entry_is_refused(tmp_path, document):
+    tried = 0
+    for path in places(document):
+        if path[0] == "privacy" or path == ("recipe", "categories", "city", 0):
+            continue  # test_privacy_is_read_strictly; see below for the recipe
+        refusal(tmp_path, json.dumps(edited(document, path, lambda at, key: at.pop(key))))
+        tried += 1
+    assert tried > 30
+
+
+def value_at(document, path):
+    for key in path:
+        document = document[key]
+    return document
+
+
+def test_a_file_with_any_one_value_of_another_kind_is_refused(tmp_path, document):
+    tried = 0
+    for path in places(document):
+        # Privacy: see below. Without a recipe the model is one of arrays.
+        wrongs = WRONG[1:] if path in MAY_BE_NULL else WRONG
+        for wrong in wrongs if path[0] != "privacy" else ():
+            value = value_at(document, path)
+            same_kind = type(wrong) is type(value)
+            if same_kind and (wrong == value or not isinstance(wrong, list | dict)):
+                continue
+
+            def put(at, key, wrong=wrong):
+                at[key] = wrong
+
+            refusal(tmp_path, json.dumps(edited(document, path, put)))
+            tried += 1
+    assert tried > 300
+
+
+@pytest.mark.parametrize("multiline", [True, False])
+def test_a_recipe_may_say_how_quoted_line_breaks_are_read(tmp_path, multiline):
+    recipe = RECIPE | {"multiline": multiline}
+    nolook.save(fitted(NAMES, recipe=recipe), tmp_path / "m.json")
+    assert nolook.load(tmp_path / "m.json").recipe_ == recipe
+
+
+def test_an_unknown_key_is_refused_anywhere(tmp_path, document):
+    for path in [(), ("metrics",), ("scaling",), ("recipe",), ("parameters",), ("privacy",)]:
+        changed = edited(document, (*path, "added"), lambda at, key: at.update({key: 1}))
+        message = refusal(tmp_path, json.dumps(changed))
+        assert "added" in message or "guarantee has other entries" in message
+
+
+def test_privacy_is_read_strictly(tmp_path, document):
+    for path in places(document["privacy"]):
+        for wrong in (None, [], {}, "text", -1.5):
+
+            def put(at, key, wrong=wrong):
+                at[key] = wrong
+
+            if path[-1] == "name" and wrong == "text":
+                continue
+            refusal(tmp_path, json.dumps(edited(document, ("privacy", *path), put)))
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "expected"),
+    [
+        (("coef",), [1.0], "expected coef to have 3 entries"),
+        (("coef_interval", 0), [2.0, 1.0], "the lower end before the upper end"),
+        (("label_range",), [2.0, 1.0], "the lower end of label_range before the upper end"),
+        (("label_range",), [None, None, None], "of length 2, got 3 - at `$.label_range`"),
+        (("row_norm",), 0.0, "> 0.0 - at `$.row_norm`"),
+        (("scaling", "limit"), 0.0, "> 0.0 - at `$.scaling.limit`"),
+        (("metrics", "r2_interval"), [0.5, 0.25], "the upper end - at `$.metrics.r2_interval`"),
+        (("scaling", "scale", 0), 0.0, "> 0.0 - at `$.scaling.scale[0]`"),
+        (("scaling", "names"), ["a", "b", "age", "income"], "the features and the target"),
+        (("features",), ["city=Bern", "age", "age"], "each column once"),
+        (("method",), "magic", "one of 'linear'"),
+        (("recipe", "missing"), "guess", "one of 'error', 'drop-row', 'zero'"),
+        (("recipe", "multiline"), 1, "expected `bool`, got `int` - at `$.recipe.multiline`"),
+        (
+            ("recipe", "categories"),
+            {"town": ["A"]},
+            "the levels of some of features - at `$.recipe`",
+        ),
+        (("recipe", "categories", "city"), ["Bern"], "just the features"),
+        (("recipe", "features"), ["age", "city"], "just the features"),
+    ],
+)
+def test_impossible_contents_are_refused_by_name(tmp_path, document, path, value, expected):
+    def put(at, key):
+        at[key] = value
+
+    assert expected in refusal(tmp_path, json.dumps(edited(document, path, put)))
+
+
+@given(st.binary(max_size=200) | st.text(string.printable, max_size=200).map(str.encode))
+def test_no_content_raises_anything_else(tmp_path_factory, content):
+    path = tmp_path_factory.mktemp("any") / "model.json"
+    path.write_bytes(content)
+    with pytest.raises(ModelFileError):
+        nolook.load(path)
