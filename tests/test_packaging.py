@@ -88,7 +88,7 @@ def test_the_source_archive_holds_what_tests_and_documents_use(project_root, tmp
     for folder in ("benchmarks", "contrib", "examples", "scripts", "src", "tests"):
         found = {
             path.relative_to(project_root).as_posix()
-            for ending in ("py", "md", "parquet")
+            for ending in ("py", "pyi", "md", "parquet")
             for path in (project_root / folder).rglob(f"*.{ending}")
         }
         assert found
@@ -146,16 +146,15 @@ def test_an_unknown_name_is_an_attribute_error():
 
 
 def test_type_checkers_are_told_where_the_names_really_come_from():
-    tree = ast.parse(Path(nolook.__file__).read_text(encoding="utf-8"))
-    block = next(node for node in tree.body if isinstance(node, ast.If))
+    stub = Path(nolook.__file__).with_suffix(".pyi")
     told = {
-        alias.name: statement.module
-        for statement in block.body
-        for alias in statement.names
+        alias.asname: statement.module
+        for statement in ast.parse(stub.read_text(encoding="utf-8")).body
         if isinstance(statement, ast.ImportFrom)
+        for alias in statement.names
     }
     assert told == nolook._HOMES
-    assert sorted([*told, "__version__"]) == sorted(nolook.__all__)
+    assert sorted(told) == sorted(nolook.__all__)
     for name, module in told.items():
         assert name in importlib.import_module(module).__all__
 

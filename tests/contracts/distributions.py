@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 import nolook
+from nolook.estimators.catalogue import DISTRIBUTIONS as NAMED
 
 
 def _one_column(rows: int, seed: int) -> tuple[Any, ...]:
@@ -78,3 +79,5 @@ DISTRIBUTIONS = {
     ),
     "Hosmer-Lemeshow test": Row(make=nolook.HosmerLemeshow, data=_forecast, published=_groups),
 }
+_TESTED = {type(row.make()) for row in DISTRIBUTIONS.values()}
+assert {entry.load() for entry in NAMED.values()} == _TESTED, "every entry has a row here"

@@ -1,4 +1,4 @@
-"""Every estimator and what it promises: a new one adds a row, and all contracts run on it."""
+"""Every regression of the catalogue, and the scaler: all contracts run on a new one by itself."""
 
 from __future__ import annotations
 
@@ -8,11 +8,23 @@ from functools import partial
 from typing import Any
 
 import nolook
+from nolook.estimators.catalogue import METHODS
 
 # Why a scikit-learn check cannot hold for a private estimator.
 OBJECT_CELLS = "cells of an object array would have to be looked at: only declared types are taken"
 FEW_ROWS = "200 rows are too few for any number of models: the answer is a constant, as asked for"
 NO_ROWS = "a table without rows gets the ordinary private answer, since its size is private"
+
+
+FAILURES = {
+    "check_dtype_object": OBJECT_CELLS,
+    "check_estimators_empty_data_messages": NO_ROWS,
+}
+# Attributes that may be published; an estimator has some of them.
+RESULTS = (
+    "coef_", "coef_interval_", "intercept_", "intercept_interval_", "label_range_", "r2_",
+    "r2_interval_", "rmse_", "rmse_interval_", "center_", "scale_", "low_", "high_",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -21,91 +33,43 @@ class Row:
 
     Parameters
     ----------
-    make : callable
-        Takes the estimator's parameters.
-    results : tuple of str
-        Attributes that `fit` stores and that may be published.
-    regressor : bool
-    expected_failures : mapping
-        From the name of a scikit-learn check to the reason why it fails.
+    kind : type
+    parameters : mapping
+        That every contract sets.
+    failures : mapping
+        Scikit-learn's checks that fail besides `FAILURES`, and why.
     duplicates_apart : float
         How far apart the coefficients of two equal columns may be.
     """
 
-    make: Callable[..., Any]
-    results: tuple[str, ...]
-    regressor: bool
-    expected_failures: Mapping[str, str] = field(default_factory=dict)
+    kind: type
+    parameters: Mapping[str, object] = field(default_factory=dict)
+    failures: Mapping[str, str] = field(default_factory=dict)
     duplicates_apart: float = 1.0
 
+    @property
+    def make(self) -> Callable[..., Any]:
+        """Make the estimator, with parameters of its own."""
+        return partial(self.kind, **self.parameters)
 
-ESTIMATORS = {
-    "LinearRegression": Row(
-        make=nolook.LinearRegression,
-        results=(
-            "coef_",
-            "coef_interval_",
-            "intercept_",
-            "intercept_interval_",
-            "label_range_",
-            "r2_",
-            "r2_interval_",
-            "rmse_",
-            "rmse_interval_",
-        ),
-        regressor=True,
-        expected_failures={
-            "check_dtype_object": OBJECT_CELLS,
-            "check_estimators_empty_data_messages": NO_ROWS,
-        },
-    ),
-    "AdaSSPRegressor": Row(
-        make=nolook.AdaSSPRegressor,
-        results=("coef_", "intercept_", "label_range_"),
-        regressor=True,
-        expected_failures={
-            "check_dtype_object": OBJECT_CELLS,
-            "check_estimators_empty_data_messages": NO_ROWS,
-        },
-    ),
-    "BoostedAdaSSPRegressor": Row(
-        make=nolook.BoostedAdaSSPRegressor,
-        results=("coef_", "intercept_", "label_range_"),
-        regressor=True,
-        expected_failures={
-            "check_dtype_object": OBJECT_CELLS,
-            "check_estimators_empty_data_messages": NO_ROWS,
-        },
+
+def results(fitted: Any) -> list[str]:
+    """Name the fitted attributes that may be published."""
+    return [name for name in RESULTS if getattr(fitted, name, None) is not None]
+
+
+# What contracts have to know of some methods.
+SPECIAL = {
+    "boosted-adassp": {
         # Where features do not vary, a hundred noisy steps are a random walk of about this size.
-        duplicates_apart=10.0,
-    ),
-    "TukeyRegressor": Row(
-        make=partial(nolook.TukeyRegressor, on_failure="constant"),
-        results=("coef_", "intercept_", "label_range_", "r2_", "rmse_"),
-        regressor=True,
-        expected_failures={
-            "check_regressors_train": FEW_ROWS,
-            "check_dtype_object": OBJECT_CELLS,
-            "check_estimators_empty_data_messages": NO_ROWS,
-        },
-    ),
-    "DPSGDRegressor": Row(
-        make=nolook.DPSGDRegressor,
-        results=("coef_", "intercept_", "label_range_"),
-        regressor=True,
-        expected_failures={
-            "check_dtype_object": OBJECT_CELLS,
-            "check_estimators_empty_data_messages": NO_ROWS,
-        },
-    ),
-    "QuantileScaler": Row(
-        make=nolook.QuantileScaler,
-        results=("center_", "scale_", "low_", "high_"),
-        regressor=False,
-        expected_failures={
-            "check_dtype_object": OBJECT_CELLS,
-            "check_estimators_empty_data_messages": NO_ROWS,
-        },
-    ),
+        "duplicates_apart": 10.0,
+    },
+    "tukey": {
+        "parameters": {"on_failure": "constant"},
+        "failures": {"check_regressors_train": FEW_ROWS},
+    },
 }
-REGRESSORS = {name: row for name, row in ESTIMATORS.items() if row.regressor}
+REGRESSORS = {
+    entry.kind: Row(entry.load(), **SPECIAL.get(name, {})) for name, entry in METHODS.items()
+}
+ESTIMATORS = {**REGRESSORS, "QuantileScaler": Row(nolook.QuantileScaler)}

@@ -1,4 +1,4 @@
-"""Every selector and what it promises: a new one adds a row, and all contracts run on it."""
+"""Every selector of the catalogue: all contracts run on a new one by itself."""
 
 from __future__ import annotations
 
@@ -7,13 +7,20 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-import nolook
+from nolook.estimators.catalogue import SELECTORS as NAMED
 
 # Why a scikit-learn check cannot hold for a private selector.
 OBJECT_CELLS = "cells of an object array would have to be looked at: only declared types are taken"
 NO_ROWS = "a table without rows gets the ordinary private answer, since its size is private"
 SCORE = "`score` is a parameter, the name of a score, and no method"
 ONE_FEATURE = "of one feature none can be chosen; the error says so in other words"
+
+
+FAILURES = {
+    "check_dtype_object": OBJECT_CELLS,
+    "check_estimators_empty_data_messages": NO_ROWS,
+    "check_fit2d_1feature": ONE_FEATURE,
+}
 
 
 @dataclass(frozen=True)
@@ -24,49 +31,26 @@ class Row:
     ----------
     make : callable
         Takes k, epsilon and the selector's parameters.
-    expected_failures : mapping
-        From the name of a scikit-learn check to the reason why it fails.
+    failures : mapping
+        Scikit-learn's checks that fail besides `FAILURES`, and why.
     """
 
     make: Callable[..., Any]
-    expected_failures: Mapping[str, str] = field(default_factory=dict)
+    failures: Mapping[str, str] = field(default_factory=dict)
 
 
+# Parameters a selector is tested with, if not once with its own defaults.
+VARIANTS = {
+    "sis": {
+        "SISSelector": {"top_k": "canonical-lipschitz"},
+        "SISSelector with private ranges": {"score": "covariance"},
+    },
+}
+SPECIAL = {
+    "sis": {"check_fit_score_takes_y": SCORE, "check_n_features_in_after_fitting": SCORE},
+}
 SELECTORS = {
-    "KendallSelector": Row(
-        make=nolook.KendallSelector,
-        expected_failures={
-            "check_dtype_object": OBJECT_CELLS,
-            "check_estimators_empty_data_messages": NO_ROWS,
-            "check_fit2d_1feature": ONE_FEATURE,
-        },
-    ),
-    "LassoSelector": Row(
-        make=nolook.LassoSelector,
-        expected_failures={
-            "check_dtype_object": OBJECT_CELLS,
-            "check_estimators_empty_data_messages": NO_ROWS,
-            "check_fit2d_1feature": ONE_FEATURE,
-        },
-    ),
-    "SISSelector": Row(
-        make=partial(nolook.SISSelector, top_k="canonical-lipschitz"),
-        expected_failures={
-            "check_fit_score_takes_y": SCORE,
-            "check_n_features_in_after_fitting": SCORE,
-            "check_dtype_object": OBJECT_CELLS,
-            "check_estimators_empty_data_messages": NO_ROWS,
-            "check_fit2d_1feature": ONE_FEATURE,
-        },
-    ),
-    "SISSelector with private ranges": Row(
-        make=partial(nolook.SISSelector, score="covariance"),
-        expected_failures={
-            "check_fit_score_takes_y": SCORE,
-            "check_n_features_in_after_fitting": SCORE,
-            "check_dtype_object": OBJECT_CELLS,
-            "check_estimators_empty_data_messages": NO_ROWS,
-            "check_fit2d_1feature": ONE_FEATURE,
-        },
-    ),
+    variant: Row(partial(entry.load(), **parameters), SPECIAL.get(name, {}))
+    for name, entry in NAMED.items()
+    for variant, parameters in VARIANTS.get(name, {entry.kind: {}}).items()
 }

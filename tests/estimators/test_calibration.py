@@ -194,7 +194,7 @@ def bad_data():
     return {
         "missing": ((holed, labels), TableError),
         "different numbers of rows": ((probabilities, labels[1:]), TableError),
-        "labels is None": ((probabilities, None), ParameterError),
+        "target is None": ((probabilities, None), ParameterError),
         "2 columns": ((np.ones((20, 2)), labels), ParameterError),
         "not numbers": ((np.array(["secret"] * 20), labels), TableError),
         "2 features": ((nolook.read_table(frame, "c"),), ParameterError),

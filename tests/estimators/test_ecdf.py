@@ -120,7 +120,7 @@ def test_a_table_that_may_leave_rows_out_has_no_public_number_of_rows(tmp_path):
     total = nolook.Budget(9.0)
     with nolook.Ledger.create(tmp_path / "a", total, name="a", relation="replace") as ledger:
         dropping = nolook.read_table(frame, missing="drop-row")
-        with pytest.raises(nolook.ParameterError, match=r"^relation is 'replace' for a table"):
+        with pytest.raises(nolook.ParameterError, match=r"^relation is 'replace', but the table"):
             nolook.ECDF(1.0, GRID, relation="replace").fit(dropping, ledger=ledger)
         assert ledger.history() == ()
     filling = nolook.read_table(frame, missing="zero")

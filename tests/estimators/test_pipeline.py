@@ -6,13 +6,11 @@ import pytest
 from sklearn.base import clone
 
 import nolook
+from nolook.estimators.catalogue import METHODS
 from nolook.privacy.accounting import total_delta
 from nolook.privacy.guarantee import PureEvent
 
-REGRESSORS = (
-    nolook.LinearRegression, nolook.TukeyRegressor, nolook.BoostedAdaSSPRegressor,
-    nolook.AdaSSPRegressor, nolook.DPSGDRegressor,
-)  # fmt: skip
+REGRESSORS = [entry.load() for entry in METHODS.values()]
 
 
 def data(rows=20_000, seed=0):

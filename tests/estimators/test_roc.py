@@ -184,10 +184,10 @@ def bad_data():
         "None": ((scores, None), ParameterError),
         "2 columns": ((np.ones((20, 2)), labels), ParameterError),
         "dtype": ((scores.astype(str), labels), TableError),
-        "labels has": ((scores, np.ones((20, 2))), ParameterError),
-        "no array": ((scores, [[1], [1, 2]] * 10), TableError),
+        "target has": ((scores, np.ones((20, 2))), ParameterError),
+        "not an array": ((scores, [[1], [1, 2]] * 10), TableError),
         "2 features": ((table,), ParameterError),
-        "labels is given": ((table, labels), ParameterError),
+        "target is given": ((table, labels), ParameterError),
     }
 
 

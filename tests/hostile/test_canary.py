@@ -12,6 +12,7 @@ import re
 import struct
 import traceback
 import warnings
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +25,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import nolook
+from nolook.estimators.catalogue import METHODS, SELECTORS
 from nolook.tables import read_table, table_from_arrays
 from tests.hostile.arbitrary import store
 from tests.hostile.harness import Charged, run
@@ -196,16 +198,10 @@ def test_commands(folder, listening, name, ending):
 
 
 ARRAYS = {
-    "LinearRegression": (nolook.LinearRegression, False),
-    "AdaSSPRegressor": (nolook.AdaSSPRegressor, False),
-    "BoostedAdaSSPRegressor": (nolook.BoostedAdaSSPRegressor, False),
-    "TukeyRegressor": (nolook.TukeyRegressor, False),
+    **{entry.kind: (entry.load(), False) for entry in METHODS.values()},
+    **{entry.kind: (partial(entry.load(), k=1), False) for entry in SELECTORS.values()},
     "constant": (lambda: nolook.TukeyRegressor(on_failure="constant"), False),
-    "DPSGDRegressor": (nolook.DPSGDRegressor, False),
     "QuantileScaler": (nolook.QuantileScaler, True),
-    "KendallSelector": (lambda: nolook.KendallSelector(k=1), False),
-    "LassoSelector": (lambda: nolook.LassoSelector(k=1), False),
-    "SISSelector": (lambda: nolook.SISSelector(k=1), False),
     "ECDF": (nolook.ECDF, True),
 }
 SPOILS = {

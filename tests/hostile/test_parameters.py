@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nolook
+from nolook.estimators.catalogue import METHODS, SELECTORS
 from tests.hostile.arbitrary import NAMES, odd_values
 from tests.hostile.harness import Charged, attempt, inputs, run
 
@@ -19,16 +20,11 @@ y = X @ [1.0, 2.0, 0.0]
 PROBABILITIES = 1.0 / (1.0 + np.exp(-y))
 
 # Parameters that make a fit cheap, since most inputs change another one.
+CHEAP = {nolook.BoostedAdaSSPRegressor: {"n_rounds": 3}}
 ESTIMATORS = {
-    nolook.LinearRegression: ({}, (X, y)),
-    nolook.AdaSSPRegressor: ({}, (X, y)),
-    nolook.BoostedAdaSSPRegressor: ({"n_rounds": 3}, (X, y)),
-    nolook.TukeyRegressor: ({}, (X, y)),
-    nolook.DPSGDRegressor: ({}, (X, y)),
+    **{kind: (CHEAP.get(kind, {}), (X, y)) for kind in (one.load() for one in METHODS.values())},
+    **{entry.load(): ({"k": 1}, (X, y)) for entry in SELECTORS.values()},
     nolook.QuantileScaler: ({}, (X,)),
-    nolook.KendallSelector: ({"k": 1}, (X, y)),
-    nolook.LassoSelector: ({"k": 1}, (X, y)),
-    nolook.SISSelector: ({"k": 1}, (X, y)),
     nolook.ECDF: ({"grid": nolook.LinearGrid(0, 1, 0.1)}, (y,)),
     nolook.ROCCurve: ({"grid": nolook.LinearGrid(0, 1, 0.1)}, (PROBABILITIES, y > 0)),
     nolook.HosmerLemeshow: ({"groups": 2}, (PROBABILITIES, y > 0)),

@@ -24,7 +24,7 @@ def test_a_step_whose_half_is_nothing_is_refused(step):
 
 @pytest.mark.parametrize("shares", [10**400, 1j, ["a"], [[0.5]], [2.0], np.nan])
 def test_what_is_no_share_is_refused(shares):
-    with pytest.raises(ParameterError, match="p is not within 0 and 1"):
+    with pytest.raises(ParameterError, match="p is not from 0 to 1"):
         nolook.quantiles(np.ones((3, 1)), shares)
 
 

@@ -1,4 +1,4 @@
-"""What shows that the releases keep their promise: worst-case tables, draws, bounds from below."""
+"""Audits of what releases promise: worst-case tables, draws, lower bounds on the privacy loss."""
 
 from __future__ import annotations
 

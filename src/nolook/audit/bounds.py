@@ -1,8 +1,8 @@
-"""What draws from two neighbouring tables prove about the privacy loss: bounds from below.
+"""Lower bounds on the privacy loss, from draws on two neighbouring tables.
 
 An event that is likelier on one table than on the other bounds the loss. It is chosen on one half
 of the draws and counted on the other, where exact binomial limits (Clopper and Pearson 1934) hold.
-So a bound above the claim is a fault, and chance only with the probability stated.
+So a bound above the claim is a fault, but for chance with the stated probability.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from scipy.special import betaincinv, ndtri
 
 __all__ = ["CONFIDENCE", "Event", "best_event", "epsilon_bound", "limits", "mu_bound"]
 
-#: With at least this probability a bound is not above the truth.
+#: A bound is not above the truth with at least this probability.
 CONFIDENCE = 1.0 - 1e-5
 
 _CANDIDATES = 500  # thresholds tried
@@ -26,15 +26,9 @@ Vector = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """That a score lies on one side of a threshold.
+    """A score at or `above` a threshold, or else at or below it.
 
-    Parameters
-    ----------
-    threshold : float
-    above : bool
-        Whether the event is a score at or above the threshold; otherwise at or below.
-    swapped : bool
-        Whether it is likelier on the second table.
+    `swapped` says that the event is likelier on the second table.
     """
 
     threshold: float
@@ -42,7 +36,7 @@ class Event:
     swapped: bool
 
     def counts(self, first: Vector, second: Vector) -> tuple[int, int]:
-        """Count the event among the draws it is likelier in, and among the others."""
+        """Count the event on the table where it is likelier, and on the other."""
         likelier, rarer = (second, first) if self.swapped else (first, second)
         return self._count(likelier), self._count(rarer)
 
@@ -52,19 +46,9 @@ class Event:
 
 
 def epsilon_bound(first: Vector, second: Vector, delta: float = 0.0) -> float:
-    """Bound epsilon from below at a delta, from draws on two neighbouring tables.
+    """Return a lower bound on epsilon at a delta; above the truth with probability at most 1e-5.
 
-    Parameters
-    ----------
-    first, second : ndarray of shape (draws,)
-        Any score of each output, the same function for both; independent draws.
-    delta : float
-        The claimed one.
-
-    Returns
-    -------
-    float
-        At least 0; above the true epsilon with probability at most 1e-5.
+    Both arrays hold independent draws of the same function of the output, whatever it is.
     """
     choosing, counting = _halves(first, second)
     event = best_event(*choosing, delta)
@@ -72,19 +56,9 @@ def epsilon_bound(first: Vector, second: Vector, delta: float = 0.0) -> float:
 
 
 def mu_bound(first: Vector, second: Vector) -> float:
-    """Bound the parameter of Gaussian differential privacy from below.
+    """Return a lower bound on mu (Gaussian DP); above the truth with probability at most 1e-5.
 
     An event of probability p on one table and q on the other shows mu >= Phi^-1(p) - Phi^-1(q).
-
-    Parameters
-    ----------
-    first, second : ndarray of shape (draws,)
-        As for :func:`epsilon_bound`.
-
-    Returns
-    -------
-    float
-        At least 0; above the true mu with probability at most 1e-5.
     """
     choosing, counting = _halves(first, second)
     event = best_event(*choosing, None)
@@ -92,18 +66,7 @@ def mu_bound(first: Vector, second: Vector) -> float:
 
 
 def best_event(first: Vector, second: Vector, delta: float | None) -> Event:
-    """Choose the event that shows most.
-
-    Parameters
-    ----------
-    first, second : ndarray of shape (draws,)
-    delta : float or None
-        None to look for the largest mu.
-
-    Returns
-    -------
-    Event
-    """
+    """Choose the event that shows most: the largest epsilon at a delta, or mu if delta is None."""
     shares = np.linspace(0.0, 1.0, _CANDIDATES)
     pooled = np.concatenate([first, second])
     thresholds = np.unique(np.quantile(pooled, shares, method="inverted_cdf"))
@@ -128,7 +91,7 @@ def best_event(first: Vector, second: Vector, delta: float | None) -> Event:
 
 
 def _halves(first: Vector, second: Vector) -> tuple[tuple[Vector, Vector], tuple[Vector, Vector]]:
-    """Split the draws into those that choose the event and those that count it."""
+    """Split the draws in two: one half chooses the event, the other counts it."""
     middle, other = len(first) // 2, len(second) // 2
     return (first[:middle], second[:other]), (first[middle:], second[other:])
 
@@ -140,18 +103,7 @@ def _limits(event: Event, draws: tuple[Vector, Vector]) -> tuple[Vector, Vector]
 
 
 def limits(count: NDArray[np.int64], draws: int) -> tuple[Vector, Vector]:
-    """Return the exact limits of probabilities (Clopper and Pearson), both at once to 1e-5.
-
-    Parameters
-    ----------
-    count : ndarray of int64
-        How often each event was seen.
-    draws : int
-
-    Returns
-    -------
-    lower, upper : ndarray of float64
-    """
+    """Return lower and upper limits of probabilities (Clopper and Pearson), both to 1e-5."""
     tail = (1.0 - CONFIDENCE) / 2
     seen, missed = np.maximum(count, 1), np.maximum(draws - count, 1)
     lower = np.where(count > 0, betaincinv(seen, draws - count + 1.0, tail), 0.0)

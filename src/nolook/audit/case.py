@@ -1,4 +1,4 @@
-"""A release with two neighbouring tables, and what is drawn from both."""
+"""A release, two neighbouring tables, and draws from both."""
 
 from __future__ import annotations
 
@@ -20,9 +20,11 @@ __all__ = [
     "Vector",
     "gaussian_case",
     "ignore",
+    "on_both",
     "one_by_one",
     "projected",
     "pure_case",
+    "table_by_table",
 ]
 
 #: Draws from each table in a full audit.
@@ -33,77 +35,61 @@ FEWER_RUNS = 50_000
 _CHUNK = 2**21  # entries drawn at once
 
 Vector: TypeAlias = NDArray[np.float64]
+#: Takes a number of runs and a source.
 Draws: TypeAlias = Callable[[int, ByteSource], tuple[Vector, Vector]]
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One release and a pair of neighbouring tables that tells much about it.
+    """A release and a pair of neighbouring tables that tell much about it."""
 
-    Parameters
-    ----------
-    name : str
-        Unique: words joined by hyphens.
-    neighbours : str
-        How the two tables differ, in words.
-    relation : {"add-remove", "replace"}
-    measure : {"epsilon", "mu"}
-        What is bounded.
-    claim : float
-        What is promised of it.
-    covers : tuple of str
-        Names of the functions or classes audited.
-    draw : callable
-        From a number of runs and a source to the scores of the outputs on both tables, the better
-        a score tells them apart the better. With a `law`, the numbers of the outcomes.
-    delta : float
-        Of the promise; 0 with mu.
-    law : callable, optional
-        Gives the exact laws of the outcomes on both tables.
-    runs : int
-        On each table, in a full audit.
-    power : float
-        Share of the claim that a full audit must reach.
-    """
-
-    name: str
-    neighbours: str
+    name: str  # unique: words joined by hyphens
+    neighbours: str  # how the two tables differ, in words
     relation: Literal["add-remove", "replace"]
-    measure: Literal["epsilon", "mu"]
+    measure: Literal["epsilon", "mu"]  # what the claim bounds
     claim: float
-    covers: tuple[str, ...]
+    covers: tuple[str, ...]  # names of the functions or classes audited
+    #: Returns a score of each output on both tables, the better it tells them apart the better.
+    #: With a `law`, the outcomes' numbers.
     draw: Draws
-    delta: float = 0.0
+    delta: float = 0.0  # of the claim; 0 with mu
+    #: Returns the exact laws of the outcomes on both tables.
     law: Callable[[], tuple[Vector, Vector]] | None = None
-    runs: int = RUNS
-    power: float = 0.6
+    runs: int = RUNS  # on each table, in a full audit
+    power: float = 0.6  # share of the claim that a full audit must reach
 
 
 def pure_case(epsilon: float) -> partial[Case]:
-    """Return cases of a promised epsilon, by keyword; they are of records added unless they say."""
+    """Return a maker of cases that claim an epsilon, by default for a row added."""
     return partial(Case, relation="add-remove", measure="epsilon", claim=epsilon)
 
 
 def gaussian_case(mu: float) -> partial[Case]:
-    """Return cases of a promised mu, likewise."""
+    """Return a maker of cases that claim a mu, by default for a row added."""
     return partial(Case, relation="add-remove", measure="mu", claim=mu)
 
 
 def ignore(_: str) -> None:
-    """Take the name of a pass and do nothing."""
+    """Do nothing with the name of a pass."""
+
+
+def table_by_table(scores: Callable[[int, int, ByteSource], Vector]) -> Draws:
+    """Draw all scores of a table at once; `scores` is told the table, 0 or 1, and the runs."""
+    return lambda runs, source: (scores(0, runs, source), scores(1, runs, source))
 
 
 def one_by_one(one: Callable[[int, ByteSource], float]) -> Draws:
-    """Draw scores one run at a time; `one` is told which of the tables it sees: 0 or 1."""
-
-    def draw(runs: int, source: ByteSource) -> tuple[Vector, Vector]:
-        first, second = (
-            np.fromiter((one(table, source) for _ in range(runs)), np.float64, runs)
-            for table in (0, 1)
+    """Draw scores one run at a time; `one` is told which table it sees: 0 or 1."""
+    return table_by_table(
+        lambda table, runs, source: np.fromiter(
+            (one(table, source) for _ in range(runs)), np.float64, runs
         )
-        return first, second
+    )
 
-    return draw
+
+def on_both(law: Callable[[int], Vector]) -> Callable[[], tuple[Vector, Vector]]:
+    """Return a case's laws; `law` is told which table it is of: 0 or 1."""
+    return lambda: (law(0), law(1))
 
 
 def projected(
@@ -111,33 +97,21 @@ def projected(
     first: NDArray[np.int64],
     second: NDArray[np.int64],
 ) -> Draws:
-    """Draw many noisy copies at once, and project them on what sets the tables apart.
+    """Draw many noisy copies at once, and project them on the difference of the exact values.
 
-    Against Gaussian noise of one size this is the best test (Neyman and Pearson).
-
-    Parameters
-    ----------
-    release : callable
-        From exact values of shape (copies, entries) and a source to noisy ones.
-    first, second : ndarray of int64, shape (entries,)
-        The exact statistics of both tables.
-
-    Returns
-    -------
-    callable
+    Against Gaussian noise of one size this is the best test (Neyman and Pearson). `release` takes
+    exact values of shape (copies, entries).
     """
-    touched = first != second  # elsewhere there is noise alone, the same on both tables
+    touched = first != second  # elsewhere both tables have the same noise alone
     shift = (first - second)[touched].astype(np.float64)
     copies = max(1, _CHUNK // len(shift))
 
-    def scores(exact: NDArray[np.int64], runs: int, source: ByteSource) -> Vector:
+    def scores(table: int, runs: int, source: ByteSource) -> Vector:
+        exact = (first, second)[table][touched]
         parts = []
         for start in range(0, runs, copies):
-            tiled = np.tile(exact[touched], (min(copies, runs - start), 1))
+            tiled = np.tile(exact, (min(copies, runs - start), 1))
             parts.append(release(tiled, source).astype(np.float64) @ shift)
         return np.concatenate(parts)
 
-    def draw(runs: int, source: ByteSource) -> tuple[Vector, Vector]:
-        return scores(first, runs, source), scores(second, runs, source)
-
-    return draw
+    return table_by_table(scores)

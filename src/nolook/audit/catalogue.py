@@ -1,4 +1,4 @@
-"""All cases: a new mechanism or estimator joins by adding one to a module beside this one."""
+"""All cases: those of a new mechanism or estimator go into a module next to this one."""
 
 from __future__ import annotations
 
@@ -11,15 +11,8 @@ __all__ = ["catalogue"]
 def catalogue(parameter: float = 1.0) -> dict[str, Case]:
     """Return every case by its name.
 
-    Parameters
-    ----------
-    parameter : float, default=1.0
-        The epsilon of mechanisms that promise one, and the mu of Gaussian ones. Whole estimators
-        have fixed budgets.
-
-    Returns
-    -------
-    dict of str to Case
+    The parameter is the epsilon of pure mechanisms and the mu of Gaussian ones; whole estimators
+    have fixed budgets.
     """
     mechanisms = (module.cases(parameter) for module in (counts, keyed, selections, tukey, sums))
     whole = (*(case for cases in mechanisms for case in cases), *estimators.cases())

@@ -1,4 +1,4 @@
-"""Audited: counts with Laplace noise, alone, in cells and in trees, and what is built on them."""
+"""Audits of counts with Laplace noise: alone, in cells, in trees, and what is built on them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,16 @@ from numpy.typing import NDArray
 
 from nolook.algorithms.range_search import find_range, range_events
 from nolook.algorithms.rows_bound import rows_bound
-from nolook.audit.case import FEWER_RUNS, Case, Vector, ignore, one_by_one, pure_case
+from nolook.audit.case import (
+    FEWER_RUNS,
+    Case,
+    Vector,
+    ignore,
+    on_both,
+    one_by_one,
+    pure_case,
+    table_by_table,
+)
 from nolook.audit.laws import laplace_law, tree_law
 from nolook.privacy.guarantee import Relation
 from nolook.privacy.mechanisms.binary_tree import tree_laplace, tree_sensitivity
@@ -34,24 +43,15 @@ _LIMIT = 12  # outcomes are clipped to -12..12: beyond, nothing is learned
 
 
 def cases(epsilon: float) -> tuple[Case, ...]:
-    """Return the cases at a privacy parameter.
-
-    Parameters
-    ----------
-    epsilon : float
-
-    Returns
-    -------
-    tuple of Case
-    """
+    """Return the cases at an epsilon."""
     case = pure_case(epsilon)
     return (
         case(
             name="laplace-count",
             neighbours="a row more",
             covers=("laplace_release",),
-            draw=partial(_counts, epsilon),
-            law=lambda: (_law(epsilon, 1), _law(epsilon, 0)),
+            draw=table_by_table(partial(_counts, epsilon)),
+            law=on_both(lambda table: laplace_law(1 / epsilon, 1 - table, _LIMIT)),
         ),
         case(
             name="rows-bound",
@@ -64,8 +64,8 @@ def cases(epsilon: float) -> tuple[Case, ...]:
             neighbours="a value moved to another cell",
             relation="replace",
             covers=("laplace_release", "cell_counts_sensitivity"),
-            draw=partial(_moved_value, epsilon),
-            law=partial(_moved_laws, epsilon),
+            draw=table_by_table(partial(_moved_value, epsilon)),
+            law=on_both(partial(_moved_law, epsilon)),
         ),
         *_trees(epsilon),
         *_built_on_counts(epsilon),
@@ -107,7 +107,7 @@ def _built_on_counts(epsilon: float) -> tuple[Case, ...]:
             name="group-sums",
             neighbours="a positive row at the right border of a group",
             covers=("laplace_release", "excess_sensitivities"),
-            draw=partial(_group, epsilon),
+            draw=table_by_table(partial(_group, epsilon)),
         ),
         case(
             name="range-search",
@@ -120,10 +120,6 @@ def _built_on_counts(epsilon: float) -> tuple[Case, ...]:
     )
 
 
-def _law(epsilon: float, center: int) -> Vector:
-    return laplace_law(1 / epsilon, center, _LIMIT)
-
-
 def _outcomes(noisy: Integers, limit: int = _LIMIT) -> Vector:
     """Return the outcomes' numbers, the last axis being the clipped entries of one outcome."""
     width = 2 * limit + 1
@@ -132,11 +128,8 @@ def _outcomes(noisy: Integers, limit: int = _LIMIT) -> Vector:
     return (clipped @ powers).astype(np.float64)
 
 
-def _counts(epsilon: float, runs: int, source: ByteSource) -> tuple[Vector, Vector]:
-    first, second = (
-        _outcomes(laplace_release(np.full((runs, 1), n), 1, epsilon, source)) for n in (1, 0)
-    )
-    return first, second
+def _counts(epsilon: float, table: int, runs: int, source: ByteSource) -> Vector:
+    return _outcomes(laplace_release(np.full((runs, 1), 1 - table), 1, epsilon, source))
 
 
 @cache
@@ -148,36 +141,27 @@ def _rows_bound(epsilon: float, table: int, source: ByteSource) -> float:
     return rows_bound(_rows(6 + table), epsilon, source, ignore)
 
 
-def _moved_value(epsilon: float, runs: int, source: ByteSource) -> tuple[Vector, Vector]:
-    sensitivity = cell_counts_sensitivity("replace")
-    both = []
-    for value in (0.0, 1.0):
-        exact = CellCounts(np.array([0.0, 1.0])).update(np.array([value])).value
-        both.append(
-            _outcomes(laplace_release(np.tile(exact, (runs, 1)), sensitivity, epsilon, source))
-        )
-    return both[0], both[1]
+def _moved_value(epsilon: float, table: int, runs: int, source: ByteSource) -> Vector:
+    exact = CellCounts(np.array([0.0, 1.0])).update(np.array([float(table)])).value
+    tiled = np.tile(exact, (runs, 1))
+    return _outcomes(laplace_release(tiled, cell_counts_sensitivity("replace"), epsilon, source))
 
 
-def _moved_laws(epsilon: float) -> tuple[Vector, Vector]:
-    scale = 2 / epsilon
-    inside, outside = laplace_law(scale, 1, _LIMIT), laplace_law(scale, 0, _LIMIT)
-    return np.outer(inside, outside).ravel(), np.outer(outside, inside).ravel()
+def _moved_law(epsilon: float, table: int) -> Vector:
+    cells = [laplace_law(2 / epsilon, count, _LIMIT) for count in (1 - table, table)]
+    return np.outer(*cells).ravel()
 
 
-def _group(epsilon: float, runs: int, source: ByteSource) -> tuple[Vector, Vector]:
+def _group(epsilon: float, table: int, runs: int, source: ByteSource) -> Vector:
     borders = np.array([0.0, 0.25, 1.0])
     width = int(excess_sensitivities(borders)[0])
-    record = np.array([0.25]), np.array([True])
-    both = []
-    for batches in ([record], []):
-        positives, _, excess = fold(GroupSums(borders), batches).value
-        count = np.full(runs, positives[0])
-        count = laplace_release(count, GROUP_COUNTS_SENSITIVITY, 0.6 * epsilon, source)
-        total = laplace_release(np.full(runs, excess[0]), width, 0.4 * epsilon, source)
-        # Beyond 0 and the record's own values the likelihood ratio does not change.
-        both.append(0.6 * count.clip(0, 1) + 0.4 * (total / width).clip(0, 1))
-    return both[0], both[1]
+    row = np.array([0.25]), np.array([True])
+    positives, _, excess = fold(GroupSums(borders), [] if table else [row]).value
+    count = np.full(runs, positives[0])
+    count = laplace_release(count, GROUP_COUNTS_SENSITIVITY, 0.6 * epsilon, source)
+    total = laplace_release(np.full(runs, excess[0]), width, 0.4 * epsilon, source)
+    # Beyond 0 and the row's own values the likelihood ratio does not change.
+    return 0.6 * count.clip(0, 1) + 0.4 * (total / width).clip(0, 1)
 
 
 def _tree(
@@ -197,10 +181,7 @@ def _tree_case(
         relation=relation,
         covers=("tree_laplace",),
         draw=one_by_one(partial(_tree, epsilon, relation, cells, limit)),
-        law=lambda: (
-            tree_law(cells[0], nodes / epsilon, limit),
-            tree_law(cells[1], nodes / epsilon, limit),
-        ),
+        law=on_both(lambda table: tree_law(cells[table], nodes / epsilon, limit)),
         runs=FEWER_RUNS,
     )
 

@@ -1,8 +1,7 @@
-"""Audited: every public estimator, from the table to a number that its users see.
+"""Audits of every public estimator, from the table to a number that its users see.
 
-A whole release shows less of a record than its parts: the budget is split over them, and one
-number of the result says little. So these audits have less power than those of the parts, and
-state it.
+A whole release reveals less of a row than its parts: they share the budget, and one number of the
+result says little. So these audits have less power than those of the parts, and claim none.
 """
 
 from __future__ import annotations
@@ -16,19 +15,16 @@ import numpy as np
 from nolook.algorithms.grids import LinearGrid
 from nolook.audit.case import Case, Vector, gaussian_case, one_by_one, pure_case
 from nolook.estimators.adassp import AdaSSPRegressor
-from nolook.estimators.boosted import BoostedAdaSSPRegressor
 from nolook.estimators.calibration import HosmerLemeshow
-from nolook.estimators.dpsgd import DPSGDRegressor
+from nolook.estimators.catalogue import METHODS
 from nolook.estimators.ecdf import ECDF
 from nolook.estimators.kendall import KendallSelector
 from nolook.estimators.lasso import LassoSelector
-from nolook.estimators.linear import LinearRegression
 from nolook.estimators.pipeline import PrivatePipeline, make_private_pipeline
 from nolook.estimators.quantiles import Quantiles, quantiles
 from nolook.estimators.roc import ROCCurve
 from nolook.estimators.scaler import QuantileScaler
 from nolook.estimators.sis import SISSelector
-from nolook.estimators.tukey import TukeyRegressor
 from nolook.privacy.accounting import gaussian_mu
 from nolook.privacy.guarantee import Budget
 from nolook.privacy.noise import ByteSource
@@ -44,104 +40,106 @@ _DELTA = 1e-2
 _PURE_EPSILON = 2.0
 
 Tables: TypeAlias = tuple[tuple[Any, ...], tuple[Any, ...]]
-Score: TypeAlias = Callable[[Any], float]
+Score: TypeAlias = Callable[[Any], Any]
+
+
+# What few fits can show, and in little time.
+_PARAMETERS: dict[str, dict[str, object]] = {
+    "boosted-adassp": {"n_rounds": 10},
+    "dpsgd": {"n_steps": 10},
+    "tukey": {"n_models": 100, "on_failure": "constant"},
+}
+# Methods with Gaussian noise alone: their budget is a mu.
+_GAUSSIAN = ("linear", "adassp", "boosted-adassp")
 
 
 def cases() -> tuple[Case, ...]:
-    """Return the cases; their budgets are fixed.
-
-    Returns
-    -------
-    tuple of Case
-    """
+    """Return the cases; their budgets are fixed."""
     mu = gaussian_mu(Budget(_EPSILON, _DELTA))
-    far = partial(_case, neighbours=_FAR, tables=_far_row(), score=_slope)
-    return (
-        _case(
-            name="QuantileScaler",
-            make=_whole(QuantileScaler),
-            neighbours="one more of two equal rows",
-            tables=((np.full((2, 1), 1.5),), (np.full((3, 1), 1.5),)),
-            score=_scale,
-            mu=mu,
-        ),
-        far(name="LinearRegression", make=_whole(LinearRegression), mu=mu),
-        far(name="AdaSSPRegressor", make=_whole(AdaSSPRegressor), mu=mu),
-        far(
-            name="BoostedAdaSSPRegressor",
-            make=_whole(BoostedAdaSSPRegressor, n_rounds=10),
-            mu=mu,
-        ),
-        far(name="DPSGDRegressor", make=_whole(DPSGDRegressor, n_steps=10)),
-        far(
-            name="TukeyRegressor",
-            make=_whole(TukeyRegressor, n_models=100, on_failure="constant"),
-        ),
-        *_selectors(),
-        *_distributions(),
+    scaler = _case(
+        name="QuantileScaler",
+        make=_whole(QuantileScaler),
+        neighbours="one more of two equal rows",
+        tables=((np.full((2, 1), 1.5),), (np.full((3, 1), 1.5),)),
+        score=lambda fitted: fitted.scale_[0],
+        mu=mu,
     )
+    methods = (
+        _case(
+            name=entry.kind,
+            make=_whole(entry.load(), **_PARAMETERS.get(name, {})),
+            neighbours="a row far from all others, with a target as far on the other side",
+            tables=_far_row(),
+            score=lambda fitted: fitted.coef_[0],
+            mu=mu if name in _GAUSSIAN else None,
+        )
+        for name, entry in METHODS.items()
+    )
+    return (scaler, *methods, *_selectors(), *_distributions())
 
 
 def _selectors() -> tuple[Case, ...]:
-    order = partial(_case, neighbours=_ORDER, tables=_against_the_order(), score=_chosen)
+    chosen = partial(_case, score=lambda fitted: fitted.support_[0])
+    order = partial(
+        chosen,
+        neighbours="a row against the order in the best of two columns, with it in the other",
+        tables=_against_the_order(),
+    )
     return (
         order(name="PrivatePipeline", make=_whole(_pipeline)),
         order(name="KendallSelector", make=_pure(KendallSelector, k=1)),
         order(name="SISSelector", make=_pure(SISSelector, k=1)),
-        _case(
+        chosen(
             name="LassoSelector",
             make=_pure(LassoSelector, k=1, n_models=4),
             neighbours="a row that turns the vote of its block",
             tables=_turned_vote(),
-            score=_chosen,
         ),
     )
 
 
 def _distributions() -> tuple[Case, ...]:
     grid = LinearGrid(0.0, 1.0, 1.0)
+    ecdf = partial(_case, score=lambda fitted: fitted.cdf(0.0) * fitted.n_samples_)
+    roc = partial(_case, score=lambda fitted: fitted.positive_.cdf(0.0) * fitted.n_positive_)
     return (
-        _case(
+        ecdf(
             name="ECDF",
             make=_pure(ECDF, grid=grid),
             neighbours="a value more in the first of two cells",
             tables=((np.zeros(3),), (np.zeros(4),)),
-            score=_first_cell,
         ),
-        _case(
+        ecdf(
             name="ECDF-replace",
             make=_pure(ECDF, grid=grid, relation="replace"),
             neighbours="a value moved from the first of two cells to the second",
             tables=((np.array([0.0, 0.0, 0.0]),), (np.array([0.0, 0.0, 1.0]),)),
-            score=_first_cell,
         ),
         _case(
             name="quantiles",
             make=_pure(_Quantiles),
             neighbours="a value below all others",
             tables=((np.ones((8, 1)),), (np.append(np.ones(8), 0.0)[:, np.newaxis],)),
-            score=_low_quantile,
+            score=lambda found: np.ravel(found.values)[0],
         ),
-        _case(
+        roc(
             name="ROCCurve",
             make=_pure(ROCCurve, grid=grid),
             neighbours="a positive row more with the lowest score",
             tables=_scored(),
-            score=_first_rate,
         ),
-        _case(
+        roc(
             name="ROCCurve-replace",
             make=_pure(ROCCurve, grid=grid, relation="replace"),
-            neighbours="the label of a row with the lowest score",
-            tables=_relabelled(),
-            score=_first_rate,
+            neighbours="the target of a row with the lowest score",
+            tables=_other_target(),
         ),
         _case(
             name="HosmerLemeshow",
             make=_pure(HosmerLemeshow, groups=2),
             neighbours="a positive row more with the lowest probability",
             tables=_scored(),
-            score=_positives,
+            score=lambda fitted: fitted.table_.positives[0],
         ),
     )
 
@@ -163,7 +161,7 @@ def _case(
     neighbours: str,
     mu: float | None = None,
 ) -> Case:
-    """Return the case of one estimator, whose promise is its budget or the `mu` of that."""
+    """Return the case of one estimator; it claims its budget, or the `mu` of it."""
     given = make.keywords
     promised = (
         gaussian_case(mu)
@@ -173,7 +171,7 @@ def _case(
 
     def one(table: int, source: ByteSource) -> float:
         seed = int(source.words(1)[0])
-        return score(make(random_state=seed).fit(*tables[table]))
+        return float(score(make(random_state=seed).fit(*tables[table])))
 
     return promised(
         name=name,
@@ -197,7 +195,7 @@ def _pipeline(epsilon: float, delta: float, random_state: int) -> PrivatePipelin
 
 
 class _Quantiles:
-    """The function :func:`nolook.quantiles` as an estimator."""
+    """:func:`nolook.quantiles` as an estimator."""
 
     def __init__(self, epsilon: float, random_state: int) -> None:
         self._ask = partial(
@@ -211,10 +209,6 @@ class _Quantiles:
     def fit(self, values: Vector) -> Quantiles:
         """Return the first deciles."""
         return self._ask(values)
-
-
-_FAR = "a row far from all others, with a label as far on the other side"
-_ORDER = "a row against the order in the best of two columns, with it in the other"
 
 
 def _far_row() -> Tables:
@@ -236,40 +230,12 @@ def _turned_vote() -> Tables:
 
 
 def _scored() -> Tables:
-    scores, labels = np.repeat([0.0, 1.0], 4), np.tile([0, 1], 4)
-    return (scores, labels), (np.append(scores, 0.0), np.append(labels, 1))
+    scores, target = np.repeat([0.0, 1.0], 4), np.tile([0, 1], 4)
+    return (scores, target), (np.append(scores, 0.0), np.append(target, 1))
 
 
-def _relabelled() -> Tables:
-    scores, labels = np.repeat([0.0, 1.0], 4), np.tile([0, 1], 4)
-    changed = labels.copy()
+def _other_target() -> Tables:
+    scores, target = np.repeat([0.0, 1.0], 4), np.tile([0, 1], 4)
+    changed = target.copy()
     changed[0] = 1
-    return (scores, labels), (scores, changed)
-
-
-def _scale(fitted: Any) -> float:  # noqa: ANN401
-    return float(fitted.scale_[0])
-
-
-def _slope(fitted: Any) -> float:  # noqa: ANN401
-    return float(fitted.coef_[0])
-
-
-def _chosen(fitted: Any) -> float:  # noqa: ANN401
-    return float(fitted.support_[0])
-
-
-def _first_cell(fitted: Any) -> float:  # noqa: ANN401
-    return float(fitted.cdf(0.0) * fitted.n_samples_)
-
-
-def _low_quantile(found: Any) -> float:  # noqa: ANN401
-    return float(np.ravel(found.values)[0])
-
-
-def _first_rate(fitted: Any) -> float:  # noqa: ANN401
-    return float(fitted.positive_.cdf(0.0) * fitted.n_positive_)
-
-
-def _positives(fitted: Any) -> float:  # noqa: ANN401
-    return float(fitted.table_.positives[0])
+    return (scores, target), (scores, changed)

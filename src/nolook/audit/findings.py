@@ -1,4 +1,4 @@
-"""What an audit found: bounds beside claims, and a verdict."""
+"""What an audit found: bounds next to claims, and a verdict."""
 
 from __future__ import annotations
 
@@ -23,45 +23,32 @@ __all__ = ["Finding", "Verdict", "audit", "audit_all"]
 
 Verdict: TypeAlias = Literal["kept", "broken", "not the law", "too weak"]
 
-# Of an exact loss: for the rounding of its computation.
+# An exact loss may exceed its claim by rounding.
 _ROOM = 1e-9
-# Draws from the law fit it worse with this chance on either table.
+# Draws from the law fit it worse with this chance, on each table.
 _UNFIT = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What the draws of one case showed.
-
-    Parameters
-    ----------
-    case : Case
-    runs : int
-        Draws on each table.
-    bound : float
-        The privacy loss is larger, with probability 1 - 1e-5.
-    exact : float or None
-        The loss of the exact laws, where they are known.
-    fit : float or None
-        The chance that draws from the exact laws fit them worse, the smaller of both tables.
-    seconds : float
-    """
+    """What the draws of one case showed."""
 
     case: Case
-    runs: int
-    bound: float
-    exact: float | None
+    runs: int  # on each table
+    bound: float  # the privacy loss is larger, with probability 1 - 1e-5
+    exact: float | None  # the loss of the exact laws, if they are known
+    #: The chance that draws from the exact laws fit them worse, the smaller of both tables'.
     fit: float | None
     seconds: float
 
     @property
     def power(self) -> float:
-        """Share of the claim that was shown to be lost."""
+        """The share of the claim that the audit proved to be lost."""
         return max(self.bound, self.exact or 0.0) / self.case.claim
 
     @property
     def verdict(self) -> Verdict:
-        """What follows: too weak is judged for a full audit only."""
+        """What follows from it; only a full audit can be too weak."""
         if self.bound > self.case.claim or (self.exact or 0.0) > self.case.claim * (1 + _ROOM):
             return "broken"
         if self.fit is not None and self.fit < _UNFIT:
@@ -72,19 +59,7 @@ class Finding:
 
 
 def audit(case: Case, source: ByteSource, runs: int | None = None) -> Finding:
-    """Draw from both tables of a case, and bound what is lost.
-
-    Parameters
-    ----------
-    case : Case
-    source : ByteSource
-    runs : int, optional
-        Draws on each table, at most those of a full audit, which are the default.
-
-    Returns
-    -------
-    Finding
-    """
+    """Draw from both tables of a case and bound the loss; by default the draws of a full audit."""
     runs = case.runs if runs is None else min(runs, case.runs)
     start = time.perf_counter()
     first, second = case.draw(runs, source)
@@ -104,7 +79,7 @@ def audit(case: Case, source: ByteSource, runs: int | None = None) -> Finding:
 
 
 def _log_ratios(first: Vector, second: Vector) -> Vector:
-    """Return how much likelier each outcome is on the first table: the best score of all."""
+    """Return how much likelier each outcome is on the first table, the best possible score."""
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios: Vector = np.log(first) - np.log(second)
     return np.nan_to_num(ratios, nan=0.0)
@@ -117,30 +92,16 @@ def audit_all(
     random_state: int | None,
     workers: int,
 ) -> Iterator[Finding]:
-    """Audit cases, several in processes of their own, and yield each finding when it is there.
+    """Audit cases of the catalogue, several at once; yield each finding when it is there.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Keys of :func:`nolook.audit.catalogue.catalogue`.
-    parameter : float
-        As for the catalogue.
-    runs : int or None
-        As for :func:`audit`.
-    random_state : int or None
-        None: the operating system's entropy. An int repeats every case's draws.
-    workers : int
-
-    Yields
-    ------
-    Finding
+    With `random_state` None draws come from the operating system's entropy; an int repeats them.
     """
     cases = catalogue(parameter)
     ask = partial(_figures, parameter=parameter, runs=runs, random_state=random_state)
     if len(names) == 1 or workers == 1:
         yield from (Finding(cases[name], *ask(name)) for name in names)
         return
-    # The longest first, so that none is left over at the end.
+    # The longest first, so that none remains at the end.
     names = sorted(names, key=lambda name: -cases[name].runs)
     with ProcessPoolExecutor(min(workers, len(names)), get_context("spawn")) as processes:
         pending = {processes.submit(ask, name): name for name in names}
@@ -151,8 +112,8 @@ def audit_all(
 def _figures(
     name: str, parameter: float, runs: int | None, random_state: int | None
 ) -> tuple[int, float, float | None, float | None, float]:
-    """Audit one case; what it returns can be sent between processes, which a case cannot."""
-    # Cases do not share random numbers, whatever the others are.
+    """Audit one case; return what, unlike a case, can be sent between processes."""
+    # Each case has random numbers of its own, whatever the other cases are.
     seed = None if random_state is None else random_state << 32 | crc32(name.encode())
     found = audit(catalogue(parameter)[name], byte_source(seed), runs)
     return found.runs, found.bound, found.exact, found.fit, found.seconds

@@ -1,4 +1,4 @@
-"""Audited: noise that follows from a key, as seen by whoever holds the other server's share."""
+"""Audits of noise derived from a key, as seen by whoever holds the other server's share."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from nolook.audit.case import FEWER_RUNS, Case, Draws, one_by_one, pure_case
+from nolook.audit.case import FEWER_RUNS, Case, Draws, on_both, one_by_one, pure_case
 from nolook.audit.laws import laplace_law, tree_law
 from nolook.privacy.mechanisms.binary_tree import tree_sensitivity
 from nolook.privacy.mechanisms.keyed_tree import (
@@ -32,16 +32,7 @@ _CELLS = ((0, 1, 0, 0), (0, 0, 0, 1))
 
 
 def cases(epsilon: float) -> tuple[Case, ...]:
-    """Return the cases at a privacy parameter.
-
-    Parameters
-    ----------
-    epsilon : float
-
-    Returns
-    -------
-    tuple of Case
-    """
+    """Return the cases at an epsilon."""
     places = np.arange(4, dtype=np.uint64)
     scale = tree_sensitivity(2, "replace") / epsilon
     case = partial(pure_case(epsilon), runs=FEWER_RUNS)
@@ -49,7 +40,7 @@ def cases(epsilon: float) -> tuple[Case, ...]:
         case,
         neighbours="a value moved from the second of four cells to the last: two nodes move",
         relation="replace",
-        law=lambda: (tree_law(_CELLS[0], scale, _LIMIT), tree_law(_CELLS[1], scale, _LIMIT)),
+        law=on_both(lambda table: tree_law(_CELLS[table], scale, _LIMIT)),
     )
     return (
         case(
@@ -57,10 +48,7 @@ def cases(epsilon: float) -> tuple[Case, ...]:
             neighbours="a row more",
             covers=("keyed_laplace",),
             draw=_seen(lambda shares, key: keyed_laplace(shares, 1, epsilon, key), _COUNT),
-            law=lambda: (
-                laplace_law(1 / epsilon, 1, _LIMIT),
-                laplace_law(1 / epsilon, 0, _LIMIT),
-            ),
+            law=on_both(lambda table: laplace_law(1 / epsilon, 1 - table, _LIMIT)),
         ),
         tree(
             name="keyed-tree-of-4",
@@ -87,7 +75,7 @@ def _seen(release: Release, exact: NDArray[np.int64]) -> Draws:
 
 
 def _outcome(release: Release, exact: Shares, table: int, source: ByteSource) -> float:
-    """Share the sums out, release one share, and add the other: what its holder learns."""
+    """Split the sums into shares, release one and add the other: what its holder learns."""
     known = source.words(exact.shape[1])
     key = source.words(4).tobytes()
     noisy = (release(exact[table] - known, key) + known).view(np.int64)

@@ -1,7 +1,7 @@
-"""Exact laws of outputs, straight from the definitions: slow, plain, and nothing of the samplers.
+"""Exact laws of outputs, straight from the definitions: slow and plain, and without the samplers.
 
 A law is an array of chances that add up to 1. Two laws give the exact privacy loss of a pair of
-tables, and draws can be held against them.
+tables, and draws can be tested against a law.
 """
 
 from __future__ import annotations
@@ -42,18 +42,7 @@ _LEAST_EXPECTED = 5.0  # draws in a cell of a chi-square test
 
 
 def exact_delta(first: Vector, second: Vector, epsilon: float) -> float:
-    """Return the smallest delta at which two laws are within an epsilon, both ways.
-
-    Parameters
-    ----------
-    first, second : ndarray of shape (outcomes,)
-        Of the same outcomes.
-    epsilon : float
-
-    Returns
-    -------
-    float
-    """
+    """Return the smallest delta at which two laws are close at an epsilon, both ways."""
     factor = math.exp(epsilon)
     there = np.maximum(first - factor * second, 0.0).sum()
     back = np.maximum(second - factor * first, 0.0).sum()
@@ -61,19 +50,7 @@ def exact_delta(first: Vector, second: Vector, epsilon: float) -> float:
 
 
 def exact_epsilon(first: Vector, second: Vector, delta: float = 0.0) -> float:
-    """Return the smallest epsilon at which two laws are within a delta, both ways.
-
-    Parameters
-    ----------
-    first, second : ndarray of shape (outcomes,)
-        Of the same outcomes, above 0 each where delta is 0.
-    delta : float, default=0.0
-
-    Returns
-    -------
-    float
-        Infinite where no epsilon will do.
-    """
+    """Return the smallest epsilon, or infinity, at which two laws are close at a delta."""
     if delta == 0.0:
         seen = (first > 0) | (second > 0)
         with np.errstate(divide="ignore"):
@@ -88,18 +65,7 @@ def exact_epsilon(first: Vector, second: Vector, delta: float = 0.0) -> float:
 
 
 def fit_chance(outcomes: Integers, law: Vector) -> float:
-    """Return the chance that draws from a law fit it worse than these (chi-square).
-
-    Parameters
-    ----------
-    outcomes : ndarray of int64, shape (draws,)
-        Indices into the law.
-    law : ndarray of shape (outcomes,)
-
-    Returns
-    -------
-    float
-    """
+    """Return the chance that draws from a law fit it worse than these, its indices (chi-square)."""
     observed = np.bincount(outcomes, minlength=len(law)).astype(np.float64)
     expected = law * len(outcomes)
     rare = expected < _LEAST_EXPECTED
@@ -115,18 +81,9 @@ def fit_chance(outcomes: Integers, law: Vector) -> float:
 
 
 def laplace_law(scale: float, center: int, limit: int) -> Vector:
-    """Return the law of ``center`` plus discrete Laplace noise, clipped to -limit..limit.
+    """Return the law of a centre plus discrete Laplace noise, clipped to -limit..limit.
 
-    Parameters
-    ----------
-    scale : float
-    center : int
-        Between the limits.
-    limit : int
-
-    Returns
-    -------
-    ndarray of shape (2 limit + 1,)
+    The centre lies between the limits.
     """
     ratio = math.exp(-1.0 / scale)
     distance = np.abs(np.arange(-limit, limit + 1) - center)
@@ -136,36 +93,14 @@ def laplace_law(scale: float, center: int, limit: int) -> Vector:
 
 
 def exponential_law(scores: Integers | Vector, sensitivity: float, epsilon: float) -> Vector:
-    """Return the law of the exponential mechanism over the scores' indices.
-
-    Parameters
-    ----------
-    scores : ndarray of int64, shape (n,)
-    sensitivity, epsilon : float
-
-    Returns
-    -------
-    ndarray of shape (n,)
-    """
+    """Return the law of the exponential mechanism over the scores' indices."""
     weights = np.exp(epsilon / (2 * sensitivity) * (scores - scores.max()))
     law: Vector = weights / weights.sum()
     return law
 
 
 def peeling_law(scores: Scores, k: int, epsilon: float) -> dict[tuple[int, ...], float]:
-    """Return the law of peeling over ordered choices, the sensitivity being 1.
-
-    Parameters
-    ----------
-    scores : sequence of d numbers
-    k : int
-    epsilon : float
-
-    Returns
-    -------
-    dict
-        From the indices chosen, in order, to their chance.
-    """
+    """Return each ordered choice's chance under peeling; the scores' sensitivity is 1."""
     weights = [math.exp(epsilon / k * float(score) / 2) for score in scores]
     law = {}
     for order in permutations(range(len(weights)), k):
@@ -187,18 +122,8 @@ def loss_of_subset(scores: Scores, subset: tuple[int, ...]) -> float:
 def race_law(utilities: ArrayLike, sizes: ArrayLike | None = None) -> Vector:
     """Return each class's chance of the largest utility plus noise, the best of its members'.
 
-    Written with p = exp(-noise), a class's best value is below a level with probability
-    (1 - w p)^m, a polynomial: Gaussian quadrature integrates it without error.
-
-    Parameters
-    ----------
-    utilities : array of shape (classes,)
-    sizes : array of int, shape (classes,), optional
-        How many members each has; by default one.
-
-    Returns
-    -------
-    ndarray of shape (classes,)
+    A class has `sizes` members, by default one. Written with p = exp(-noise), a class's best value
+    is below a level with probability (1 - w p)^m, a polynomial: Gaussian quadrature is exact.
     """
     utilities = np.asarray(utilities, dtype=np.float64)
     sizes = np.ones(len(utilities), dtype=np.int64) if sizes is None else np.asarray(sizes)
@@ -212,18 +137,9 @@ def race_law(utilities: ArrayLike, sizes: ArrayLike | None = None) -> Vector:
 
 
 def canonical_law(scores: Scores, k: int, epsilon: float) -> dict[tuple[int, ...], float]:
-    """Return the canonical Lipschitz mechanism's law over subsets, the sensitivity being 1.
+    """Return each subset's chance under the canonical Lipschitz mechanism; the sensitivity is 1.
 
-    Parameters
-    ----------
-    scores : sequence of d numbers
-    k : int
-    epsilon : float
-
-    Returns
-    -------
-    dict
-        From the indices chosen, increasing, to their chance.
+    Subsets are increasing indices.
     """
     subsets = list(combinations(range(len(scores)), k))
     losses = np.array([loss_of_subset(scores, subset) for subset in subsets])
@@ -236,17 +152,7 @@ def all_points(low: int, high: int, d: int) -> Integers:
 
 
 def tukey_depths(models: Integers, grid: Integers) -> Integers:
-    """Return the approximate Tukey depth of each grid point, truncated at half the models.
-
-    Parameters
-    ----------
-    models : ndarray of int64, shape (m, d)
-    grid : ndarray of int64, shape (points, d)
-
-    Returns
-    -------
-    ndarray of int64, shape (points,)
-    """
+    """Return the approximate Tukey depth of each grid point, truncated at half the models."""
     at_most = (models[None, :, :] <= grid[:, None, :]).sum(axis=1)
     at_least = (models[None, :, :] >= grid[:, None, :]).sum(axis=1)
     depths: Integers = np.minimum(at_most, at_least).min(axis=1)
@@ -254,20 +160,9 @@ def tukey_depths(models: Integers, grid: Integers) -> Integers:
 
 
 def point_law(models: Integers, grid: Integers, depth: int, rate: float) -> Vector:
-    """Return the restricted exponential mechanism's law over grid points.
+    """Return the restricted exponential mechanism's law over grid points, to a rate per depth.
 
-    Parameters
-    ----------
-    models : ndarray of int64, shape (m, d)
-    grid : ndarray of int64, shape (points, d)
-    depth : int
-        Only points at least so deep have a chance.
-    rate : float
-        Exponent per unit of depth.
-
-    Returns
-    -------
-    ndarray of shape (points,)
+    Only points at least so deep have a chance.
     """
     deep = tukey_depths(models, grid)
     weights = np.where(deep >= min(depth, deep.max()), np.exp(rate * (deep - deep.max())), 0.0)
@@ -285,32 +180,20 @@ def passing_chance(distance: int, threshold: float, scale: float) -> float:
 
 
 def tree_law(cells: tuple[int, ...], scale: float, limit: int) -> Vector:
-    """Return the law of a tree's noisy counts, each clipped.
+    """Return the law of a tree's noisy counts, each clipped to -limit..limit; the first is slowest.
 
-    Parameters
-    ----------
-    cells : tuple of int
-        Of length N, a power of 2.
-    scale : float
-        Of the noise of every node.
-    limit : int
-        Counts are clipped to -limit..limit.
-
-    Returns
-    -------
-    ndarray of shape ((2 limit + 1)^N,)
-        The first count is the slowest index.
+    Every node has noise of this scale; the number of cells is a power of 2.
     """
     return _subtree_law(tuple(np.cumsum(cells).tolist()), scale, limit)
 
 
 @cache
 def _subtree_law(counts: tuple[int, ...], scale: float, limit: int) -> Vector:
-    """Return the law of noisy counts, without the noise of nodes above their own tree."""
+    """Return the law of a subtree's noisy counts, without the noise of the nodes above it."""
     if len(counts) == 1:
         return _clipped_law(scale, counts[0], limit)
     half = len(counts) // 2
-    # Of the root's noise all is summed over but a part that doubles cannot hold.
+    # Sums over all of the root's noise but what doubles cannot hold.
     reach = math.ceil(_REACH * scale)
     law = np.zeros((2 * limit + 1) ** len(counts))
     for root, chance in zip(range(-reach, reach + 1), laplace_law(scale, 0, reach), strict=True):

@@ -1,10 +1,11 @@
-"""Audited: choices of one and of k, and the selectors' scores and votes."""
+"""Audits of choices of one and of k, and of the selectors' scores and votes."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import cache, partial
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from nolook.algorithms.kendall_selection import kendall_selection
 from nolook.algorithms.screening import covariance_scores, rank_scores, screen
 from nolook.algorithms.sublasso import lasso_selection
-from nolook.audit.case import FEWER_RUNS, Case, Vector, one_by_one, pure_case
+from nolook.audit.case import FEWER_RUNS, Case, Vector, on_both, one_by_one, pure_case
 from nolook.audit.laws import canonical_law, exponential_law, peeling_law
 from nolook.privacy.mechanisms.exponential import exponential_choice
 from nolook.privacy.mechanisms.top_k import canonical_lipschitz, peeling
@@ -31,85 +32,89 @@ _APART = np.array([[0, 0, 0, 2, 2, 2], [1, -1, -1, 3, 3, 1]])
 _HELD, _OTHERS = 3, 12  # of peeling
 
 
+_AGAINST = "a row against the order in the best of two columns, with it in the other"
+
+
 def cases(epsilon: float) -> tuple[Case, ...]:
-    """Return the cases at a privacy parameter.
-
-    Parameters
-    ----------
-    epsilon : float
-
-    Returns
-    -------
-    tuple of Case
-    """
-    pure = partial(pure_case(epsilon), runs=FEWER_RUNS)
+    """Return the cases at an epsilon."""
+    case = partial(_case, epsilon)
     return (
-        pure(
+        case(
             name="exponential-mechanism",
             neighbours="the best of two scores falls by the sensitivity, the other rises",
             covers=("exponential_choice",),
-            draw=one_by_one(partial(_exponential, epsilon)),
-            law=partial(_exponential_laws, epsilon),
+            one=_exponential,
+            law=_exponential_law,
         ),
-        pure(
+        case(
             name="peeling",
             neighbours="the best three scores fall by the sensitivity, twelve others rise",
             covers=("peeling",),
-            draw=one_by_one(partial(_peeling, epsilon)),
-            law=partial(_peeling_laws, epsilon),
+            one=_peeling,
+            law=_peeling_law,
         ),
-        pure(
+        case(
             name="canonical-lipschitz",
             neighbours="five of six scores move by the sensitivity, the best and the worst apart",
             covers=("canonical_lipschitz",),
-            draw=one_by_one(partial(_lipschitz, epsilon)),
-            law=partial(_lipschitz_laws, epsilon),
+            one=_lipschitz,
+            law=_lipschitz_law,
         ),
         *_selectors(epsilon),
     )
 
 
 def _selectors(epsilon: float) -> tuple[Case, ...]:
-    pure = partial(pure_case(epsilon), runs=FEWER_RUNS)
+    case = partial(_case, epsilon)
+    against = partial(case, neighbours=_AGAINST)
     return (
-        pure(
+        against(
             name="kendall-selection",
-            neighbours="a row against the order in the best of two columns, with it in the other",
             covers=("kendall_selection", "kendall_sensitivity"),
-            draw=one_by_one(partial(_kendall, epsilon, SAMPLING_UNIT)),
-            law=partial(_sampled_laws, epsilon, 1.0),
+            one=partial(_kendall, SAMPLING_UNIT),
+            law=partial(_sampled_law, 1.0),
         ),
-        pure(
+        against(
             name="kendall-selection-on-a-sample",
-            neighbours="a row against the order in the best of two columns, with it in the other",
             covers=("kendall_selection", "kept_rows", "sampled_epsilon"),
-            draw=one_by_one(partial(_kendall, epsilon, SAMPLING_UNIT // 2)),
-            law=partial(_sampled_laws, epsilon, 0.5),
+            one=partial(_kendall, SAMPLING_UNIT // 2),
+            law=partial(_sampled_law, 0.5),
         ),
-        pure(
+        against(
             name="rank-screening",
-            neighbours="a row against the order in the best of two columns, with it in the other",
             covers=("screen", "rank_scores"),
-            draw=one_by_one(partial(_rank_screening, epsilon)),
-            law=partial(_sampled_laws, epsilon, 1.0),
+            one=_rank_screening,
+            law=partial(_sampled_law, 1.0),
         ),
-        pure(
+        case(
             name="covariance-screening",
             neighbours="a row at the low end of the best column, and at the high end of the other",
             covers=("screen", "covariance_scores"),
-            draw=one_by_one(partial(_covariance_screening, epsilon)),
-            law=partial(_covariance_laws, epsilon),
+            one=_covariance_screening,
+            law=_covariance_law,
             # Of centred products one cannot fall by 1 while another rises by 1.
             power=0.4,
         ),
-        pure(
+        case(
             name="lasso-votes",
             neighbours="a row that turns the vote of its block, one of many that agree",
             covers=("lasso_selection",),
-            draw=one_by_one(partial(_votes, epsilon)),
-            law=partial(_vote_laws, epsilon),
+            one=_votes,
+            law=_vote_law,
         ),
     )
+
+
+def _case(
+    epsilon: float,
+    *,
+    one: Callable[[float, int, ByteSource], float],
+    law: Callable[[float, int], Vector],
+    **words: Any,  # noqa: ANN401 -- fields of a case
+) -> Case:
+    """Return a case; `one` draws an outcome's number and `law` gives its law, on either table."""
+    draw, laws = one_by_one(partial(one, epsilon)), on_both(partial(law, epsilon))
+    return pure_case(epsilon)(draw=draw, law=laws, runs=FEWER_RUNS, **words)
 
 
 def _lead(epsilon: float) -> int:
@@ -125,9 +130,8 @@ def _exponential(epsilon: float, table: int, source: ByteSource) -> float:
     return float(exponential_choice(_two_scores(epsilon)[table] * _UNIT, _UNIT, epsilon, source))
 
 
-def _exponential_laws(epsilon: float) -> tuple[Vector, Vector]:
-    first, second = (exponential_law(scores, 1, epsilon) for scores in _two_scores(epsilon))
-    return first, second
+def _exponential_law(epsilon: float, table: int) -> Vector:
+    return exponential_law(_two_scores(epsilon)[table], 1, epsilon)
 
 
 def _many_scores(epsilon: float) -> Integers:
@@ -143,14 +147,11 @@ def _peeling(epsilon: float, table: int, source: ByteSource) -> float:
     return float(2 * first + second)
 
 
-def _peeling_laws(epsilon: float) -> tuple[Vector, Vector]:
-    both = []
-    for scores in _many_scores(epsilon):
-        law = np.zeros(4)
-        for (first, second), chance in peeling_law(scores, 2, epsilon).items():
-            law[2 * (first < _HELD) + (second < _HELD)] += chance
-        both.append(law)
-    return both[0], both[1]
+def _peeling_law(epsilon: float, table: int) -> Vector:
+    law = np.zeros(4)
+    for (first, second), chance in peeling_law(_many_scores(epsilon)[table], 2, epsilon).items():
+        law[2 * (first < _HELD) + (second < _HELD)] += chance
+    return law
 
 
 def _subset(chosen: Integers | tuple[int, ...]) -> int:
@@ -162,14 +163,11 @@ def _lipschitz(epsilon: float, table: int, source: ByteSource) -> float:
     return _subset(canonical_lipschitz(_APART[table] * _UNIT, 3, _UNIT, epsilon, source))
 
 
-def _lipschitz_laws(epsilon: float) -> tuple[Vector, Vector]:
-    both = []
-    for scores in _APART:
-        law = np.zeros(2**6)
-        for subset, chance in canonical_law(scores, 3, epsilon).items():
-            law[_subset(subset)] = chance
-        both.append(law)
-    return both[0], both[1]
+def _lipschitz_law(epsilon: float, table: int) -> Vector:
+    law = np.zeros(2**6)
+    for subset, chance in canonical_law(_APART[table], 3, epsilon).items():
+        law[_subset(subset)] = chance
+    return law
 
 
 def _ordered(epsilon: float, chance: float) -> int:
@@ -186,11 +184,11 @@ def _ranks(rows: int, table: int) -> Table:
     return table_from_arrays(X, y)
 
 
-def _sampled_laws(epsilon: float, chance: float) -> tuple[Vector, Vector]:
-    """Return the laws by the formula for scores, over how many of the rows are kept."""
+def _sampled_law(chance: float, epsilon: float, table: int) -> Vector:
+    """Return the law by the formula for scores, over how many of the rows are kept."""
     rows = _ordered(epsilon, chance)
     inner = math.log1p(math.expm1(epsilon) / chance)
-    first, second = np.zeros(2), np.zeros(2)
+    law = np.zeros(2)
     for kept in range(rows + 1):
         weight = math.comb(rows, kept) * chance**kept * (1 - chance) ** (rows - kept)
         pairs = kept * (kept - 1) / 2
@@ -198,12 +196,11 @@ def _sampled_laws(epsilon: float, chance: float) -> tuple[Vector, Vector]:
         # The row disagrees with every other in one column, and agrees in the next.
         scores = [abs(pairs - kept) / max(kept, 1), kept / max(kept, 1)]
         beside = exponential_law(np.array(scores), 1.5, inner)
-        first += weight * without
-        second += weight * ((1 - chance) * without + chance * beside)
-    return first, second
+        law += weight * (((1 - chance) * without + chance * beside) if table else without)
+    return law
 
 
-def _kendall(epsilon: float, chances: int, table: int, source: ByteSource) -> float:
+def _kendall(chances: int, epsilon: float, table: int, source: ByteSource) -> float:
     ranks = _ranks(_ordered(epsilon, chances / SAMPLING_UNIT), table)
     return float(kendall_selection(ranks, 1, epsilon, chances, source)[0])
 
@@ -233,11 +230,10 @@ def _covariance_screening(epsilon: float, table: int, source: ByteSource) -> flo
     return float(screen(scores, 1, epsilon, "peeling", source)[0])
 
 
-def _covariance_laws(epsilon: float) -> tuple[Vector, Vector]:
+def _covariance_law(epsilon: float, table: int) -> Vector:
     ones, rows = _ones_and_rows(epsilon)
-    before = np.array([ones - ones * ones / rows, 0.0])
-    after = np.array([ones, 1.0]) - np.array([ones, 1.0]) * (ones + 1) / (rows + 1)
-    return exponential_law(before, 1, epsilon), exponential_law(after, 1, epsilon)
+    sums = np.array([ones, table])
+    return exponential_law(sums - sums * (ones + table) / (rows + table), 1, epsilon)
 
 
 _PER_BLOCK = 30  # rows: nearly never does a block lack either kind
@@ -260,7 +256,5 @@ def _votes(epsilon: float, table: int, source: ByteSource) -> float:
     return float(chosen[0])
 
 
-def _vote_laws(epsilon: float) -> tuple[Vector, Vector]:
-    blocks = _lead(epsilon)
-    agreed = exponential_law(np.array([blocks, 0]), 1, epsilon)
-    return agreed, exponential_law(np.array([blocks - 1, 1]), 1, epsilon)
+def _vote_law(epsilon: float, table: int) -> Vector:
+    return exponential_law(np.array([_lead(epsilon) - table, table]), 1, epsilon)

@@ -1,7 +1,8 @@
-"""Audited: sums with Gaussian noise, of histograms, moments and gradients, and a Gaussian tree."""
+"""Audits of Gaussian noise: on sums of histograms, moments and gradients, and in a tree."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -40,40 +41,22 @@ _ROW_UNIT = 2**10  # of rows of a design
 
 
 def cases(mu: float) -> tuple[Case, ...]:
-    """Return the cases at a parameter of Gaussian differential privacy.
-
-    Parameters
-    ----------
-    mu : float
-
-    Returns
-    -------
-    tuple of Case
-    """
+    """Return the cases at a mu, the parameter of Gaussian differential privacy."""
     case = gaussian_case(mu)
+    row, other = _histograms([3.0, -1e9, 0.0]), _histograms([-3.0, 1e300, 1e-9])
     return (
         case(
             name="histograms",
             neighbours="a row more: a bin of each of three columns",
             covers=("gaussian_release", "histograms_sensitivity"),
-            draw=_vectors(
-                mu,
-                histograms_sensitivity(3, "add-remove"),
-                _histograms([3.0, -1e9, 0.0]),
-                _histograms(),
-            ),
+            draw=_vectors(mu, histograms_sensitivity(3, "add-remove"), row, _histograms()),
         ),
         case(
             name="histograms-replace",
             neighbours="a row moved to other bins in all three columns",
             relation="replace",
             covers=("gaussian_release", "histograms_sensitivity"),
-            draw=_vectors(
-                mu,
-                histograms_sensitivity(3, "replace"),
-                _histograms([3.0, -1e9, 0.0]),
-                _histograms([-3.0, 1e300, 1e-9]),
-            ),
+            draw=_vectors(mu, histograms_sensitivity(3, "replace"), row, other),
         ),
         *_moment_cases(mu),
         *_designs(mu),
@@ -95,74 +78,59 @@ def cases(mu: float) -> tuple[Case, ...]:
 
 
 def _moment_cases(mu: float) -> tuple[Case, ...]:
-    case = gaussian_case(mu)
+    case = partial(gaussian_case(mu), covers=("symmetric_gaussian_release", "moment_sensitivity"))
+    one, none = _moments(3, _RADIUS, [2.0, -2.0, 2.0]), _moments(3, _RADIUS)
+    first, second = (_moments(1, UNIT**2, [sign]) for sign in (1.0, -1.0))
     return (
         case(
             name="moments",
             neighbours="a row of the largest norm more",
-            covers=("symmetric_gaussian_release", "moment_sensitivity"),
-            draw=_matrices(
-                mu,
-                moment_sensitivity(_RADIUS, "add-remove"),
-                _moments([2.0, -2.0, 2.0]),
-                _moments(),
-            ),
+            draw=_matrices(mu, moment_sensitivity(_RADIUS, "add-remove"), one, none),
         ),
         case(
             name="moments-replace",
             neighbours="a row replaced by one at a right angle to it",
             relation="replace",
-            covers=("symmetric_gaussian_release", "moment_sensitivity"),
-            draw=_matrices(
-                mu,
-                moment_sensitivity(UNIT**2, "replace"),
-                _moments([1.0], UNIT**2),
-                _moments([-1.0], UNIT**2),
-            ),
+            draw=_matrices(mu, moment_sensitivity(UNIT**2, "replace"), first, second),
         ),
     )
 
 
 def _designs(mu: float) -> tuple[Case, ...]:
     case, (one, none) = gaussian_case(mu), map(_design, _MORE)
+    radius, eigenvalues = _ROW_UNIT**2, map(_eigenvalue, (_BOTH_ROWS, _ONE_ROW))
+    products = product_sensitivity(radius, _ROW_UNIT)
     return (
         case(
             name="design-gram",
             neighbours="a row of the largest norm more",
             covers=("symmetric_gaussian_release", "gram_sensitivity"),
-            draw=_matrices(mu, gram_sensitivity(_ROW_UNIT**2), one.gram, none.gram),
+            draw=_matrices(mu, gram_sensitivity(radius), one.gram, none.gram),
         ),
         case(
             name="design-products",
-            neighbours="a row of the largest norm with the largest label more",
+            neighbours="a row of the largest norm with the largest target more",
             covers=("gaussian_release", "product_sensitivity"),
-            draw=_vectors(
-                mu, product_sensitivity(_ROW_UNIT**2, _ROW_UNIT), one.products, none.products
-            ),
+            draw=_vectors(mu, products, one.products, none.products),
         ),
         case(
             name="smallest-eigenvalue",
             neighbours="a row of the largest norm in the only direction that had none",
             covers=("gaussian_release", "eigenvalue_sensitivity"),
-            draw=_vectors(
-                mu,
-                eigenvalue_sensitivity(_ROW_UNIT**2, 2),
-                *map(_eigenvalue, (_BOTH_ROWS, _ONE_ROW)),
-            ),
+            draw=_vectors(mu, eigenvalue_sensitivity(radius, 2), *eigenvalues),
         ),
     )
 
 
 def _kept_rows(mu: float) -> tuple[Case, ...]:
     case = gaussian_case(mu)
+    products = product_sensitivity(_ROW_UNIT**2, RESIDUAL_UNIT)
     return (
         case(
             name="residual-products",
             neighbours="a row of the largest norm with a residual beyond the clipping",
             covers=("gaussian_release", "product_sensitivity"),
-            draw=_vectors(
-                mu, product_sensitivity(_ROW_UNIT**2, RESIDUAL_UNIT), *map(_residuals, _MORE)
-            ),
+            draw=_vectors(mu, products, *map(_residuals, _MORE)),
         ),
         case(
             name="clipped-gradients",
@@ -202,10 +170,9 @@ def _histograms(*rows: list[float]) -> Integers:
 _RADIUS = 3 * (2 * UNIT) ** 2
 
 
-def _moments(row: list[float] | None = None, radius: int = _RADIUS) -> NDArray[np.object_]:
-    columns = 1 if radius == UNIT**2 else 3
+def _moments(columns: int, radius: int, *rows: list[float]) -> NDArray[np.object_]:
     statistic = MomentMatrix(columns, radius)
-    if row is not None:
+    for row in rows:
         statistic.update(np.array(row)[:, np.newaxis] * UNIT)
     return statistic.value
 
@@ -218,8 +185,8 @@ _MORE = (_ONE_ROW, _NO_ROW)
 
 
 def _design(rows: Matrix) -> DesignMoments:
-    labels = np.full(rows.shape[1], float(_ROW_UNIT))
-    return DesignMoments(2, _ROW_UNIT**2, _ROW_UNIT).update(rows, labels)
+    target = np.full(rows.shape[1], float(_ROW_UNIT))
+    return DesignMoments(2, _ROW_UNIT**2, _ROW_UNIT).update(rows, target)
 
 
 def _eigenvalue(rows: Matrix) -> Integers:

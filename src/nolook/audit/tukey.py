@@ -1,8 +1,8 @@
-"""Audited: propose-test-release, and the Tukey mechanism on models of one and of two coefficients.
+"""Audits of propose-test-release, and of the Tukey mechanism on models of one and two coefficients.
 
-In the middle of the models one deep point stands between few points on the left and many on the
-right. A model that moves from the right end to the left one makes the few deeper and the many
-shallower: their chances change by nearly all that is promised.
+In the middle of the models one deep point stands between a few points on the left and many on the
+right. A model moved from the right end to the left one makes the few deeper and the many shallower:
+their chances change by nearly all that is promised.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from nolook.audit.case import FEWER_RUNS, Case, Vector, one_by_one, pure_case
+from nolook.audit.case import FEWER_RUNS, Case, Vector, on_both, one_by_one, pure_case
 from nolook.audit.laws import all_points, passing_chance, point_law
 from nolook.privacy.mechanisms.propose_test_release import (
     distance_scale,
@@ -39,16 +39,7 @@ _LEFT, _RIGHT = 4, 40  # points on either side of the middle
 
 
 def cases(epsilon: float) -> tuple[Case, ...]:
-    """Return the cases at a privacy parameter.
-
-    Parameters
-    ----------
-    epsilon : float
-
-    Returns
-    -------
-    tuple of Case
-    """
+    """Return the cases at an epsilon."""
     case = partial(pure_case(epsilon), runs=FEWER_RUNS)
     return (
         case(
@@ -56,7 +47,7 @@ def cases(epsilon: float) -> tuple[Case, ...]:
             neighbours="the distance to unsafety is smaller by 1, just below what passes",
             covers=("passes_test",),
             draw=one_by_one(partial(_test, epsilon)),
-            law=partial(_test_laws, epsilon),
+            law=on_both(partial(_test_law, epsilon)),
         ),
         *(
             case(
@@ -65,7 +56,7 @@ def cases(epsilon: float) -> tuple[Case, ...]:
                 covers=("tukey_release", "restricted_tukey", "sample_point_with_depth"),
                 draw=one_by_one(partial(_tukey, epsilon, d)),
                 delta=_DELTA,
-                law=partial(_tukey_laws, epsilon, d),
+                law=on_both(partial(_tukey_law, epsilon, d)),
             )
             for d in (1, 2)
         ),
@@ -80,10 +71,10 @@ def _test(epsilon: float, table: int, source: ByteSource) -> float:
     return float(passes_test(_distance(epsilon, table), epsilon, _DELTA, source))
 
 
-def _test_laws(epsilon: float) -> tuple[Vector, Vector]:
+def _test_law(epsilon: float, table: int) -> Vector:
     scale, threshold = distance_scale(epsilon), passing_threshold(epsilon, _DELTA)
-    chances = [passing_chance(_distance(epsilon, table), threshold, scale) for table in (0, 1)]
-    return np.array([1 - chances[0], chances[0]]), np.array([1 - chances[1], chances[1]])
+    passing = passing_chance(_distance(epsilon, table), threshold, scale)
+    return np.array([1 - passing, passing])
 
 
 def _rule(epsilon: float) -> TukeyRule:
@@ -113,15 +104,12 @@ def _tukey(epsilon: float, d: int, table: int, source: ByteSource) -> float:
     return float(_outcome(tukey_release(_models(epsilon, d, table), _rule(epsilon), source)))
 
 
-def _tukey_laws(epsilon: float, d: int) -> tuple[Vector, Vector]:
-    rule, grid = _rule(epsilon), all_points(-_LEFT, _RIGHT, d)
-    both = []
-    for table in (0, 1):
-        models = _models(epsilon, d, table)
-        distance = distance_to_unsafety(compute_volumes(sorted_columns(models)), rule)
-        threshold = passing_threshold(rule.epsilon_test, rule.delta)
-        passing = passing_chance(distance, threshold, distance_scale(rule.epsilon_test))
-        points = point_law(models, grid, rule.depth, float(rule.rate))
-        sides = np.bincount(1 + np.sign(grid[:, 0]), points, minlength=3)
-        both.append(np.concatenate([[1 - passing], passing * sides]))
-    return both[0], both[1]
+def _tukey_law(epsilon: float, d: int, table: int) -> Vector:
+    rule, models = _rule(epsilon), _models(epsilon, d, table)
+    distance = distance_to_unsafety(compute_volumes(sorted_columns(models)), rule)
+    threshold = passing_threshold(rule.epsilon_test, rule.delta)
+    passing = passing_chance(distance, threshold, distance_scale(rule.epsilon_test))
+    grid = all_points(-_LEFT, _RIGHT, d)
+    points = point_law(models, grid, rule.depth, float(rule.rate))
+    sides = np.bincount(1 + np.sign(grid[:, 0]), points, minlength=3)
+    return np.concatenate([[1 - passing], passing * sides])

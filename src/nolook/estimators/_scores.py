@@ -1,50 +1,84 @@
-"""Scores and labels, as scikit-learn's users hold them, in one table."""
+"""What is released of scores and the target they predict."""
 
 from __future__ import annotations
 
 import math
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from nolook.errors import ParameterError
-from nolook.estimators.base import PrivateEstimator
+from nolook.estimators.base import PrivateEstimator, Progress
 from nolook.tables import Table, table_from_arrays
 from nolook.tables.memory import as_array, dtype_name
 from nolook.tables.scored import ScoredTable
 from nolook.tables.source import attempt
 
-__all__ = ["ScoredEstimator", "scored_table"]
+if TYPE_CHECKING:
+    from nolook.privacy.ledger import Ledger
+
+__all__ = ["ScoredEstimator", "scored_table", "square_axes"]
 
 _EXPECTED = "expected one value a row (shape (rows,))"
 
 
 class ScoredEstimator(PrivateEstimator):
-    """What is released of scores and labels.
+    """What is released of scores and the target they predict.
 
-    Parameters
+    Attributes
     ----------
-    pos_label : number or str
-        The label of the positive class.
+    caution : str
+        What a reader of the result must know about the scored model.
     """
 
     pos_label: float | str
 
-    #: What a reader of the result must know about the scored model.
     caution = (
         "The scored model must not itself have been fitted without privacy on these rows: such a "
         "model depends on every row, which this guarantee does not cover."
     )
+
+    def fit(
+        self,
+        scores: Table | ArrayLike,
+        target: object = None,
+        *,
+        ledger: Ledger | None = None,
+        progress: Progress | None = None,
+    ) -> Self:
+        """Charge the ledger, read scores and target, and keep what is released.
+
+        Parameters
+        ----------
+        scores : array of shape (n_samples,), series, or Table of one feature and a target
+            Infinite scores count as the largest double. A missing one is an error, unless the
+            table's `missing` says otherwise.
+        target : array or series of shape (n_samples,)
+            Numbers, booleans or texts; None if `scores` is a Table. Whatever is not `pos_label` is
+            negative, missing values too, unless they are a Table's: its `missing` decides.
+        ledger, progress
+            As for :class:`nolook.LinearRegression`.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ParameterError, TableError, BudgetExceededError
+            As for :class:`nolook.LinearRegression`.
+        """
+        return self._fit(scores, target, ledger, progress)
 
     def _rows(self, X: object, y: object) -> ScoredTable:
         rows = scored_table(X, y, self.pos_label)
         self.recipe_ = rows.recipe()
         return rows
 
-    def _check_label(self) -> None:
-        """Refuse a positive label that is neither a finite number nor a text."""
+    def _check_pos_label(self) -> None:
+        """Refuse a positive class that is neither a finite number nor a text."""
         label: object = self.pos_label
         largest = float(np.finfo(np.float64).max)
         number: float = math.nan
@@ -53,44 +87,39 @@ class ScoredEstimator(PrivateEstimator):
         if not isinstance(label, str) and not -largest <= number <= largest:
             raise ParameterError(
                 f"pos_label is a value of type {type(label).__name__}; expected a finite number or "
-                "a text (the label of the positive class)"
+                "a text (the target's value for the positive class)"
             )
 
 
-def scored_table(scores: object, labels: object, pos_label: float | str) -> ScoredTable:
-    """Put scores and labels into one table.
+def square_axes(ax: Any, x: str, y: str) -> Any:  # noqa: ANN401 -- matplotlib's own types
+    """Prepare matplotlib axes, new ones by default, for shares from 0 to 1."""
+    if ax is None:
+        try:
+            from matplotlib import pyplot as plt
+        except ImportError as error:
+            message = "plot needs matplotlib; expected it to be installed (pip install matplotlib)"
+            raise ParameterError(message) from error
+        _, ax = plt.subplots()
+    ax.set(xlabel=x, ylabel=y, xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect="equal")
+    return ax
 
-    Parameters
-    ----------
-    scores : Table of one feature and a target, or array of shape (rows,)
-    labels : array of shape (rows,), or None beside a Table
-    pos_label : float or str
-        Every other label is negative.
 
-    Returns
-    -------
-    ScoredTable
-        Infinite scores stand for the largest double.
-
-    Raises
-    ------
-    ParameterError, TableError
-        If they have another shape or type.
-    """
+def scored_table(scores: object, target: object, pos_label: float | str) -> ScoredTable:
+    """Put scores and target into one table; infinite scores count as the largest double."""
     if isinstance(scores, Table):
-        table = _labelled(scores, labels, pos_label)
+        table = _with_target(scores, target, pos_label)
         return ScoredTable(table.keeping_infinite(), float(pos_label))
-    return ScoredTable(_joined(scores, labels, pos_label).keeping_infinite(), 1.0)
+    return ScoredTable(_joined(scores, target, pos_label).keeping_infinite(), 1.0)
 
 
-def _labelled(table: Table, labels: object, pos_label: float | str) -> Table:
-    if labels is not None:
-        raise ParameterError("labels is given beside a Table; expected None (its target is used)")
+def _with_target(table: Table, target: object, pos_label: float | str) -> Table:
+    if target is not None:
+        raise ParameterError("target is given with a Table; expected None (its target is used)")
     if len(table.feature_names) != 1 or table.target_name is None:
         raise ParameterError(
             f"scores is a Table with {len(table.feature_names)} features and the target "
-            f"{table.target_name!r}; expected the score and the label (read_table(..., "
-            "target=LABEL, features=[SCORE]))"
+            f"{table.target_name!r}; expected one score and a target (read_table(..., "
+            "target=TARGET, features=[SCORE]))"
         )
     if isinstance(pos_label, str):
         raise ParameterError(
@@ -99,15 +128,15 @@ def _labelled(table: Table, labels: object, pos_label: float | str) -> Table:
     return table
 
 
-def _joined(scores: object, labels: object, pos_label: float | str) -> Table:
-    if labels is None:
-        raise ParameterError("labels is None; expected one label for each score")
-    positives = _positives(labels, pos_label)
+def _joined(scores: object, target: object, pos_label: float | str) -> Table:
+    if target is None:
+        raise ParameterError("target is None; expected one value for each score")
+    positives = _positives(target, pos_label)
     column: Any = scores
     if hasattr(column, "to_frame"):
         column = column.to_frame("scores")
     elif getattr(column, "ndim", 1) == 1:
-        column = as_array(column, f"scores is no array of numbers; {_EXPECTED}")
+        column = as_array(column, f"scores is not an array of numbers; {_EXPECTED}")
         column = column[:, np.newaxis] if column.ndim == 1 else column
     table = table_from_arrays(column, positives)
     if len(table.feature_names) != 1:
@@ -118,20 +147,20 @@ def _joined(scores: object, labels: object, pos_label: float | str) -> Table:
     return table
 
 
-def _label_array(labels: Any) -> NDArray[Any]:  # noqa: ANN401
-    """Return labels as an array: of objects, if they declare no type, so that each stays as it is.
+def _target_array(target: Any) -> NDArray[Any]:  # noqa: ANN401
+    """Return the target as an array: of objects if it declares no type, so that values stay as is.
 
-    NumPy would turn numbers into texts where one of them is a text.
+    NumPy would turn numbers into texts if one of them is a text.
     """
-    if isinstance(getattr(labels, "dtype", None), np.dtype):
-        return np.asanyarray(labels)
-    if hasattr(labels, "to_pylist"):
-        labels = [_python(label) for label in labels]
-    elif hasattr(labels, "to_list"):
-        labels = labels.to_list()
-    array = np.asanyarray(labels, dtype=object)
-    if any(isinstance(label, list | tuple | np.ndarray) for label in array.flat):
-        raise ValueError("labels are of several lengths")
+    if isinstance(getattr(target, "dtype", None), np.dtype):
+        return np.asanyarray(target)
+    if hasattr(target, "to_pylist"):
+        target = [_python(value) for value in target]
+    elif hasattr(target, "to_list"):
+        target = target.to_list()
+    array = np.asanyarray(target, dtype=object)
+    if any(isinstance(value, list | tuple | np.ndarray) for value in array.flat):
+        raise ValueError("values are of several lengths")
     return array
 
 
@@ -142,31 +171,31 @@ def _python(scalar: Any) -> object:  # noqa: ANN401
     return None
 
 
-def _positives(labels: object, pos_label: float | str) -> NDArray[np.bool_]:
-    """Mark the labels that equal the positive one; nothing depends on them but the marks."""
-    array = attempt(f"labels is no array; {_EXPECTED}", _label_array, labels)
+def _positives(target: object, pos_label: float | str) -> NDArray[np.bool_]:
+    """Mark the rows of the positive class; nothing else of the target is used."""
+    array = attempt(f"target is not an array; {_EXPECTED}", _target_array, target)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     textual = array.dtype.kind in "UT"
     if array.ndim != 1 or array.dtype.kind not in "biufOUT" or isinstance(array, np.ma.MaskedArray):
         raise ParameterError(
-            f"labels has dtype {dtype_name(array.dtype)} and {array.ndim} dimensions; expected one "
+            f"target has dtype {dtype_name(array.dtype)} and {array.ndim} dimensions; expected one "
             "number, boolean or text a row"
         )
     if array.dtype.kind == "O":
-        return np.fromiter((_equal(label, pos_label) for label in array), np.bool_, len(array))
+        return np.fromiter((_equal(value, pos_label) for value in array), np.bool_, len(array))
     if textual != isinstance(pos_label, str):
         raise ParameterError(
-            f"pos_label is {pos_label!r}, but labels has dtype {dtype_name(array.dtype)}; expected "
+            f"pos_label is {pos_label!r}, but target has dtype {dtype_name(array.dtype)}; expected "
             f"a {'text' if textual else 'number'}"
         )
     if array.dtype.kind == "b":
-        array = array.astype(np.uint8)  # which compares to integers of any size
+        array = array.astype(np.uint8)  # compares to integers of any size
     marks: NDArray[np.bool_] = array == pos_label
     return marks
 
 
-def _equal(label: object, wanted: float | str) -> bool:
-    # What compares to no single truth, as pandas.NA, is another label.
-    same: object = label == wanted
+def _equal(value: object, wanted: float | str) -> bool:
+    # What compares to no single truth, such as pandas.NA, is negative.
+    same: object = value == wanted
     return isinstance(same, bool | np.bool_) and bool(same)

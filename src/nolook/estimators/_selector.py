@@ -1,4 +1,4 @@
-"""What every private feature selector does around its mechanism."""
+"""What all private feature selectors share."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from nolook._validation import check_choice, check_count
 from nolook.algorithms.selection_plan import Selected
 from nolook.errors import ParameterError
 from nolook.estimators._tables import training_table
-from nolook.estimators.base import PrivateEstimator
+from nolook.estimators.base import PrivateEstimator, check_count_or_auto
 from nolook.tables import Table
 
 __all__ = ["PrivateSelector", "check_selected", "chosen_columns"]
@@ -23,20 +22,24 @@ _MOST_SELECTED = 2**20
 
 
 class PrivateSelector(SelectorMixin, PrivateEstimator):  # type: ignore[misc]
-    """Chooses k features privately; `fit` stores `support_`, `k_` and `privacy_`.
+    """Chooses k features privately.
 
     Parameters
     ----------
-    k : int or "auto"
-    epsilon : float
-    random_state : int or None
+    k : int or "auto", default=5
+        How many features to choose, fewer than there are. "auto" takes ``n epsilon / (120 ln(10
+        d))`` for a private lower bound n on the number of rows and d features, at least 1 and
+        at most the square root of d; see :class:`nolook.KendallSelector`.
 
     Attributes
     ----------
     support_ : ndarray of bool, shape (n_features_in_,)
         Which features were chosen.
     k_ : int
-        How many.
+        How many were chosen.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Only if the table's columns have names.
     """
 
     def __init__(
@@ -57,11 +60,8 @@ class PrivateSelector(SelectorMixin, PrivateEstimator):  # type: ignore[misc]
         self.support_[list(released.features)] = True
 
     def _known_k(self) -> int | None:
-        """Check k; None if it is chosen privately."""
-        if isinstance(self.k, str):
-            check_choice("k", self.k, ("auto",))
-            return None
-        return check_count(self.k, "k", _MOST_SELECTED)
+        """Check k; return None for "auto"."""
+        return check_count_or_auto(self.k, "k", _MOST_SELECTED)
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)
@@ -69,52 +69,29 @@ class PrivateSelector(SelectorMixin, PrivateEstimator):  # type: ignore[misc]
         return support
 
     def __sklearn_tags__(self) -> Any:  # noqa: ANN401 -- scikit-learn's own untyped class
-        """Say what scikit-learn may expect: a target, and noise that makes two fits differ."""
+        """Say what scikit-learn may expect: the target is required."""
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
 
 
 def check_selected(k: int | str, features: int) -> None:
-    """Refuse a selection that would leave no feature out.
-
-    Parameters
-    ----------
-    k : int or "auto"
-    features : int
-        How many there are.
-
-    Raises
-    ------
-    ParameterError
-        If k, or 1 for "auto", is not below the number of features.
-    """
+    """Refuse a selection that would leave no feature out; "auto" chooses at least 1."""
     if isinstance(k, str):
         if features < 2:
             raise ParameterError(
-                f"k is 'auto' for {features} feature; expected a table with two or more (leave "
-                "the selection out)"
+                f"k is 'auto' for {features} feature; expected a table with two or more (omit the "
+                "selection)"
             )
     elif k >= features:
         raise ParameterError(
             f"k is {k}; expected fewer than the table's {features} features "
-            "(give a smaller k, or leave the selection out)"
+            "(use a smaller k, or omit the selection)"
         )
 
 
 def chosen_columns(selector: PrivateSelector) -> tuple[tuple[str, ...], bool]:
-    """List the columns that were chosen.
-
-    Parameters
-    ----------
-    selector : fitted selector
-
-    Returns
-    -------
-    names : tuple of str
-    ordered : bool
-        Whether they stand in the order they were chosen in; if not, in that of the table.
-    """
+    """Return the chosen columns' names, and whether in order of choice (or of the table)."""
     names = selector.feature_names_in_.tolist()
     order = getattr(selector, "order_", None)
     if order is None:

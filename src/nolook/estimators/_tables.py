@@ -1,4 +1,4 @@
-"""From what scikit-learn's users hand over to tables, and back to arrays."""
+"""Tables made of what scikit-learn's users pass, and arrays made of tables."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import DataConversionWarning
-from sklearn.utils.validation import _check_feature_names, _check_n_features
+from sklearn.utils.validation import validate_data
 
 from nolook.errors import ParameterError
 from nolook.tables import Table, table_from_arrays, table_from_values
@@ -18,23 +18,10 @@ __all__ = ["prediction_rows", "training_table", "values_table"]
 
 
 def training_table(estimator: Any, X: object, y: object, *, target: bool = True) -> Table:  # noqa: ANN401
-    """Return the table to fit, and store its features' number and names on the estimator.
-
-    Parameters
-    ----------
-    estimator : estimator
-    X : Table, array or frame
-    y : array or None
-    target : bool
-        Whether the table needs a label.
-
-    Returns
-    -------
-    Table
-    """
+    """Return the table to fit; store its recipe and its features' number and names."""
     if isinstance(X, Table):
         if y is not None:
-            raise ParameterError("y is given beside a Table; expected None (read_table has target)")
+            raise ParameterError("y is given with a Table; expected None (use read_table's target)")
         if (X.target_name is not None) != target:
             found = "no target" if target else f"the target {X.target_name!r}"
             expected = "one (read_table(..., target=NAME))" if target else "none"
@@ -49,24 +36,13 @@ def training_table(estimator: Any, X: object, y: object, *, target: bool = True)
         message = "A column-vector y was passed when a 1d array was expected (use y.ravel())"
         warnings.warn(message, DataConversionWarning, stacklevel=_users_level())
     table = table_from_arrays(X, y if target else None)
-    _check_feature_names(estimator, X, reset=True)
+    validate_data(estimator, X, reset=True, skip_check_array=True)
     _remember(estimator, table)
     return table
 
 
 def values_table(estimator: Any, X: object) -> Table:  # noqa: ANN401
-    """Return a table of one column, whose infinite values stand for the largest double.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Its `recipe_` is set.
-    X : Table, array or series
-
-    Returns
-    -------
-    Table
-    """
+    """Return a table of one column, in which infinite values count as the largest double."""
     table = X if isinstance(X, Table) else table_from_values(X)
     if table.n_columns != 1:
         raise ParameterError(
@@ -78,7 +54,7 @@ def values_table(estimator: Any, X: object) -> Table:  # noqa: ANN401
 
 
 def _users_level() -> int:
-    """Return as a level of the caller's stack which frame called the package."""
+    """Return the `stacklevel` of the code that called the package."""
     frame, level = sys._getframe(1), 1
     while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == "nolook":
         frame, level = frame.f_back, level + 1
@@ -91,26 +67,9 @@ def _remember(estimator: Any, table: Table) -> None:  # noqa: ANN401
 
 
 def prediction_rows(estimator: Any, X: object) -> NDArray[np.float64]:  # noqa: ANN401
-    """Return the rows to predict or transform, checked against those of the fit.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Fitted.
-    X : array or frame of shape (rows, features)
-
-    Returns
-    -------
-    ndarray of shape (rows, features)
-
-    Raises
-    ------
-    TableError
-        If X is no table of numbers or has a missing or infinite value.
-    """
-    _check_feature_names(estimator, X, reset=False)
+    """Return rows to predict or transform, shape (rows, features), with the columns of the fit."""
     table = table_from_arrays(X)
-    _check_n_features(estimator, np.empty((1, table.n_columns)), reset=False)
+    validate_data(estimator, X, reset=False, skip_check_array=True)
     table.check_complete()
     batches = list(table.batches())
     if not batches:

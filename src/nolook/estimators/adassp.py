@@ -18,49 +18,24 @@ __all__ = ["AdaSSPRegressor"]
 class AdaSSPRegressor(PrivateRegressor):
     """AdaSSP (Wang, UAI 2018): linear regression from three noisy sufficient statistics.
 
-    The smallest eigenvalue of X'X, X'X and X'y are released with Gaussian noise; a ridge of the
-    noise's size, less what the eigenvalue allows, gives the model. By default the columns are
-    standardised privately first. See ``algorithms/adassp.md`` for the proof.
+    The smallest eigenvalue of X'X, X'X itself and X'y are released with Gaussian noise. The model
+    is a ridge regression whose penalty has the noise's size, less what the eigenvalue allows. By
+    default the columns are standardised privately first. Proof: ``algorithms/adassp.md``.
 
     Guarantee
     ---------
     Everything `fit` stores is (`epsilon`, `delta`)-differentially private when one row is added
-    or removed, for every table of up to 2^34 rows without missing values; those are an error,
-    raised before anything is spent.
+    or removed, for every table of up to 2^34 rows without missing values; a missing value is an
+    error, raised before anything is charged.
 
     Parameters
     ----------
-    epsilon : float, default=1.0
-        Privacy loss, above 0. Smaller protects more.
-    delta : float, default=1e-6
-        Probability left for a larger loss, in (0, 1).
     bound_X : float or None, default=None
-        A public bound on the Euclidean norm of a row of features, in their own units: rows beyond
-        it are shrunk to it. With `bound_y` it replaces the private scaling. It must not come from
-        the table.
+        A public bound on the Euclidean norm of a row of features, in their own units; longer rows
+        are shrunk to it. Together with `bound_y` it replaces the private scaling. It must not come
+        from the table.
     bound_y : float or None, default=None
-        A public bound on the size of a label, to which labels are clipped.
-    random_state : int or None, default=None
-        For experiments only: any value but None makes the noise repeatable and the result NOT
-        private, which `privacy_` then says.
-
-    Attributes
-    ----------
-    coef_ : ndarray of shape (n_features_in_,)
-        Coefficients, in the columns' units.
-    intercept_ : float
-    scaling_ : Scaling
-        Centre and scale of each column, the label last.
-    row_norm_ : float
-        Bound on the norm of (1, x), x in standardised units, that rows are shrunk to.
-    label_range_ : tuple of float
-        Predictions are clipped to it.
-    privacy_ : PrivacyGuarantee
-    recipe_ : dict
-        How the columns were read: arguments for :func:`nolook.read_table` on another table.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-        Only for tables whose columns have names.
+        A public bound on the target's absolute value, to which the target is clipped.
 
     Examples
     --------
@@ -96,19 +71,19 @@ class AdaSSPRegressor(PrivateRegressor):
         design = released.design
         self._store_model(design.scaling, released.theta)
         self.row_norm_ = design.norm
-        if design.scaling.limit == math.inf:  # of public bounds: the label's is its scale
+        if design.scaling.limit == math.inf:  # public bounds: the target's is its scale
             bound = float(design.scaling.scale[-1])
             self.label_range_ = (-bound, bound)
 
     def _checked_bounds(self) -> tuple[float, float] | None:
-        """Return the public bounds if there are any."""
+        """Return the public bounds, or None if none are given."""
         given = {"bound_X": self.bound_X, "bound_y": self.bound_y}
         if all(bound is None for bound in given.values()):
             return None
         for name, bound in given.items():
             if bound is None:
                 raise ParameterError(
-                    f"{name} is None; expected a number above 0 beside the other bound (give both "
-                    "or neither)"
+                    f"{name} is None, but the other bound is given; expected a number above 0 "
+                    "(give both bounds or neither)"
                 )
         return check_positive(self.bound_X, "bound_X"), check_positive(self.bound_y, "bound_y")

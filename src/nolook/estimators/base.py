@@ -13,9 +13,10 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from nolook._numerics import undisturbed
-from nolook._validation import check_delta, check_epsilon
+from nolook._validation import check_choice, check_count, check_delta, check_epsilon
 from nolook.algorithms.moment_regression import SMALLEST_MU
 from nolook.errors import ParameterError
+from nolook.estimators._docstrings import complete_docstring
 from nolook.estimators._tables import prediction_rows, training_table
 from nolook.kernels.moments import squared_norms
 from nolook.kernels.row_products import row_products
@@ -35,6 +36,7 @@ __all__ = [
     "PrivateRegressor",
     "Progress",
     "check_budget",
+    "check_count_or_auto",
     "make_release",
     "whole_mu",
 ]
@@ -47,10 +49,10 @@ _Stored = TypeVar("_Stored")
 
 
 class Rows(Protocol):
-    """What a release reads: a table, or a table and what its columns stand for."""
+    """What a release reads: a table, or a table whose columns have a meaning."""
 
     def may_drop_rows(self) -> bool:
-        """Tell from declared types whether rows may be left out."""
+        """Tell from the declared types whether rows may be left out."""
 
     def check_complete(self) -> None:
         """Refuse missing values where they are an error."""
@@ -65,32 +67,11 @@ def make_release(
     progress: Progress | None,
     store: Callable[[_Released], _Stored],
 ) -> _Stored:
-    """Check, charge, read, run and store, in this order: nothing else in the package charges a fit.
+    """Check, charge, read, run and store, in this order; nothing else in the package charges a fit.
 
-    Too little budget is refused before the data are read; missing values, which are an error
-    outside the guarantee, are found before anything is spent.
-
-    Parameters
-    ----------
-    plan : Plan
-    open_rows : callable
-        Returns the table, or what is read like one, after checks against its declared columns.
-    purpose : str
-        What the ledger calls the release.
-    ledger : Ledger or None
-    progress : callable or None
-    store : callable
-        What becomes of the release: its post-processing.
-
-    Returns
-    -------
-    object
-        Of `store`.
-
-    Raises
-    ------
-    ParameterError
-        If neighbours are to have equally many rows, and the table may leave some out.
+    Too small a budget is refused before the data are read. Missing values, an error outside the
+    guarantee, are found before anything is charged. `open_rows` checks against the declared columns
+    only; `store` is post-processing. Relation "replace" is refused where rows may be left out.
     """
     guarantee = plan.guarantee
     require(ledger, guarantee)
@@ -99,8 +80,8 @@ def make_release(
         rows = open_rows()
         if guarantee.relation == "replace" and rows.may_drop_rows():
             raise ParameterError(
-                "relation is 'replace' for a table that may leave rows out for missing values, so "
-                "that their number is private; expected 'add-remove' (or missing='error')"
+                "relation is 'replace', but the table may leave out rows with missing values, "
+                "whose number is private; expected 'add-remove' (or missing='error')"
             )
         step("missing values")
         rows.check_complete()
@@ -111,7 +92,7 @@ def make_release(
 
 
 def _counted_steps(progress: Progress | None, total: int) -> Step:
-    """Turn a progress callable into one that is told of each step as it starts."""
+    """Return a function that tells `progress` of each step as it starts."""
     done = 0
 
     def step(name: str) -> None:
@@ -124,25 +105,55 @@ def _counted_steps(progress: Progress | None, total: int) -> Step:
 
 
 class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
-    """Whatever is fitted privately: a subclass says what it releases and what it keeps of it.
+    """Whatever is fitted privately.
 
-    `plan` checks the parameters and makes the release; `_rows` turns the arguments of `fit` into a
-    table and holds parameters against its columns; `_store` keeps the results. In which order `fit`
-    does all that, and when it charges, is decided in :func:`make_release` alone.
+    A subclass says what it releases and what it keeps: `plan` checks the parameters and makes the
+    release; `_rows` turns the arguments of `fit` into a table and checks parameters against its
+    columns; `_store` keeps the results. :func:`make_release` alone decides the order of all that,
+    and when a ledger is charged. Parameters and attributes that a base class documents need no
+    entry in a subclass's docstring: they are added to it.
+
+    Parameters
+    ----------
+    epsilon : float, default=1.0
+        Privacy loss, above 0. Smaller protects more.
+    delta : float, default=1e-6
+        Probability of a larger loss, in (0, 1); choose it well below one over the number of rows.
+    random_state : int or None, default=None
+        For experiments only: any value but None makes the noise repeatable and the result NOT
+        private, which `privacy_` then says.
+
+    Attributes
+    ----------
+    privacy_ : PrivacyGuarantee
+    recipe_ : dict
+        How the columns were read: arguments for :func:`nolook.read_table` on another table.
     """
 
     #: What a ledger calls the release.
     _purpose: ClassVar[str]
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:  # noqa: ANN401 -- scikit-learn's own
+        super().__init_subclass__(**kwargs)
+        if cls.__doc__:
+            cls.__doc__ = complete_docstring(cls)
+
+    def __init__(
+        self, epsilon: float = 1.0, delta: float = DEFAULT_DELTA, random_state: int | None = None
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.random_state = random_state
+
     def plan(self) -> Plan[Any]:
         """Check the parameters; return what a fit will release and cost.
 
-        Reads no data, so a budget can be planned, or several fits charged, before the first runs.
+        Reads no data, so a pipeline can charge all its fits before the first one runs.
 
         Returns
         -------
         Plan
-            With the `guarantee` that `privacy_` will be.
+            Its `guarantee` becomes `privacy_`.
 
         Raises
         ------
@@ -159,18 +170,18 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         ledger: Ledger | None = None,
         progress: Progress | None = None,
     ) -> Self:
-        """Charge the ledger, read the table, and keep what was released.
+        """Charge the ledger, read the table, and keep what is released.
 
         Parameters
         ----------
         X : Table, array or frame of shape (n_samples, n_features)
             A `Table` from :func:`nolook.read_table` is read in bounded memory, as often as needed.
         y : array of shape (n_samples,), optional
-            The target; left out when X is a `Table`, or where none is needed.
+            The target; left out if X is a `Table`, or if the estimator needs none.
         ledger : Ledger, optional
-            Is charged before the data are read.
+            Charged before the data are read.
         progress : callable, optional
-            Called with a step's name, the steps done and their number.
+            Called with a step's name, the number of steps done and the number of all steps.
 
         Returns
         -------
@@ -179,13 +190,13 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         Raises
         ------
         ParameterError
-            If a parameter is out of range. Nothing is spent.
+            If a parameter is out of range. Nothing is charged.
         TableError
-            If X and y are no table of numbers. Nothing is spent.
+            If X and y are not a table of numbers. Nothing is charged.
         BudgetExceededError
             If the ledger has too little left. The data are not read.
         PrivateFitFailed
-            If a private test failed, for methods that have one. The budget is spent.
+            If a method's private test fails. The budget is spent.
         """
         return self._fit(X, y, ledger, progress)
 
@@ -231,7 +242,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
-        """Let results of an earlier fit neither stand beside new ones nor be lost to an error."""
+        """Replace the results of an earlier fit, or keep them all if this one fails."""
         before = dict(vars(self))
         for name in before:
             if name.endswith("_"):
@@ -244,14 +255,14 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             raise
 
     def _rows(self, X: object, y: object) -> Any:  # noqa: ANN401 -- what the release reads
-        """Return what the release reads, and remember its columns: a table with a target.
+        """Return what the release reads, by default a table with a target; remember its columns.
 
-        Parameters are held against the declared columns here, before anything is spent.
+        Parameters are checked against the declared columns here, before anything is charged.
         """
         return training_table(self, X, y)
 
     def _store(self, released: Any) -> None:  # noqa: ANN401
-        """Keep what was released as fitted attributes."""
+        """Keep the release as fitted attributes."""
         raise NotImplementedError
 
     def __sklearn_tags__(self) -> Any:  # noqa: ANN401 -- scikit-learn's own untyped class
@@ -264,17 +275,26 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
 class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
     """What all linear models share: their budget, and how a fitted one predicts.
 
-    `_store` sets `coef_`, `intercept_`, `scaling_`, `label_range_` and, where training rows were
-    shrunk to a norm, `row_norm_`. Estimates a method does not make are None: `coef_interval_`,
-    `intercept_interval_`, `r2_`, `r2_interval_`, `rmse_`, `rmse_interval_`.
+    `_store` sets the attributes. `coef_interval_`, `intercept_interval_`, `r2_`, `r2_interval_`,
+    `rmse_` and `rmse_interval_` are None where a method does not estimate them.
 
     Attributes
     ----------
+    coef_ : ndarray of shape (n_features_in_,)
+        Coefficients, in the columns' units.
+    intercept_ : float
+    scaling_ : Scaling
+        Private centre, scale, low and high of each column, the target last.
     row_norm_ : float
-        Bound on the norm of (1, x), x in standardised units, that rows are shrunk to; infinite
-        where they are not.
+        Bound on the norm of (1, x), x in standardised units, to which rows are shrunk; infinite if
+        they are not.
+    label_range_ : tuple of float
+        Predictions are clipped to this range.
     failed_ : bool
-        Whether a private test failed, and the model is a constant instead.
+        Whether a private test failed and the model is a constant instead.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Only if the table's columns have names.
     """
 
     coef_interval_: NDArray[np.float64] | None = None
@@ -286,15 +306,8 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
     row_norm_: float = math.inf
     failed_: bool = False
 
-    def __init__(
-        self, epsilon: float = 1.0, delta: float = DEFAULT_DELTA, random_state: int | None = None
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.random_state = random_state
-
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Predict labels; inputs are clipped as in training and labels to their private range.
+        """Predict the target; inputs are clipped as in training, predictions to `label_range_`.
 
         Parameters
         ----------
@@ -306,23 +319,30 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         rows = prediction_rows(self, X)
-        scaling = self.scaling_
         with undisturbed():
-            clipped = rows.clip(scaling.low[:-1], scaling.high[:-1])
-            labels = self.intercept_ + row_products(clipped.T, self.coef_)
-            if self.row_norm_ < math.inf:
-                standard = (clipped - scaling.center[:-1]) / scaling.scale[:-1]
-                norms = np.hypot(1.0, np.sqrt(squared_norms(standard.T)))
-                center = scaling.center[-1]
-                labels = center + np.minimum(1.0, self.row_norm_ / norms) * (labels - center)
-            predicted: NDArray[np.float64] = labels.clip(*self.label_range_)
+            return self._predict(rows)
+
+    def _predict(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Predict for complete rows of the fit's columns, shape (rows, features)."""
+        scaling = self.scaling_
+        clipped = rows.clip(scaling.low[:-1], scaling.high[:-1])
+        target = self.intercept_ + row_products(clipped.T, self.coef_)
+        if self.row_norm_ < math.inf:
+            standard = (clipped - scaling.center[:-1]) / scaling.scale[:-1]
+            norms = np.hypot(1.0, np.sqrt(squared_norms(standard.T)))
+            center = scaling.center[-1]
+            target = center + np.minimum(1.0, self.row_norm_ / norms) * (target - center)
+        predicted: NDArray[np.float64] = target.clip(*self.label_range_)
         return predicted
 
     def _store_model(self, scaling: Scaling, theta: NDArray[np.float64]) -> None:
-        """Keep a standardised model and the scaling it is in."""
+        """Keep a model of standardised columns, in their original units, and the scaling."""
+        self._store_scaling(scaling)
+        self.coef_, self.intercept_ = scaling.original_units(theta)
+
+    def _store_scaling(self, scaling: Scaling) -> None:
         self.scaling_ = scaling
         self.label_range_ = (float(scaling.low[-1]), float(scaling.high[-1]))
-        self.coef_, self.intercept_ = scaling.original_units(theta)
 
 
 def check_budget(epsilon: object, delta: object, *, pure: bool = False) -> Budget:
@@ -330,14 +350,16 @@ def check_budget(epsilon: object, delta: object, *, pure: bool = False) -> Budge
     return Budget(check_epsilon(epsilon), check_delta(delta, allow_zero=pure))
 
 
-def whole_mu(budget: Budget) -> float:
-    """Return the mu-GDP parameter of Gaussian releases that have a whole budget.
+def check_count_or_auto(value: object, name: str, most: int) -> int | None:
+    """Check a count of at most `most`; return None for "auto"."""
+    if isinstance(value, str):
+        check_choice(name, value, ("auto",))
+        return None
+    return check_count(value, name, most)
 
-    Raises
-    ------
-    ParameterError
-        If the budget is too small for any noise.
-    """
+
+def whole_mu(budget: Budget) -> float:
+    """Return the mu (Gaussian DP) that a whole budget buys; refuse one too small for any noise."""
     mu = with_room(accounting.gaussian_mu(budget))
     if mu < SMALLEST_MU:
         raise too_small(budget.epsilon, budget.delta)

@@ -17,52 +17,26 @@ _MOST_ROUNDS = 10_000
 class BoostedAdaSSPRegressor(PrivateRegressor):
     """Boosted AdaSSP (Tang et al., 2023): linear regression by rounds of clipped gradients.
 
-    X'X and its smallest eigenvalue are released once; every round releases the product of the
-    rows with the clipped residuals and takes the step AdaSSP's ridge solution of it gives. The
-    columns are standardised privately first, residuals are clipped to two scales of the label, and
-    the model is the mean over the last quarter of the rounds. See ``algorithms/boosted_adassp.md``
-    for the proof.
+    X'X and its smallest eigenvalue are released once. Each round releases the product of the rows
+    and the clipped residuals, and takes the step that AdaSSP's ridge regression makes of it. The
+    columns are standardised privately first, residuals are clipped at two scales of the target, and
+    the model is the mean over the last quarter of the rounds. Proof:
+    ``algorithms/boosted_adassp.md``.
 
     Because residuals are clipped, the model is close to a Huber estimate: rows far off the line
-    pull less than in least squares. Along directions in which the features do not vary, as between
-    two equal columns, coefficients drift at random with the rounds; predictions do not depend on
-    them.
+    pull less than in least squares. Along directions in which the features do not vary, for example
+    between two equal columns, coefficients drift at random; predictions do not depend on them.
 
     Guarantee
     ---------
     Everything `fit` stores is (`epsilon`, `delta`)-differentially private when one row is added
-    or removed, for every table of up to 2^34 rows without missing values; those are an error,
-    raised before anything is spent.
+    or removed, for every table of up to 2^34 rows without missing values; a missing value is an
+    error, raised before anything is charged.
 
     Parameters
     ----------
-    epsilon : float, default=1.0
-        Privacy loss, above 0. Smaller protects more.
-    delta : float, default=1e-6
-        Probability left for a larger loss, in (0, 1).
     n_rounds : int, default=100
-        Number of gradients, at most 10,000. More rounds get further with more noise each.
-    random_state : int or None, default=None
-        For experiments only: any value but None makes the noise repeatable and the result NOT
-        private, which `privacy_` then says.
-
-    Attributes
-    ----------
-    coef_ : ndarray of shape (n_features_in_,)
-        Coefficients, in the columns' units.
-    intercept_ : float
-    scaling_ : Scaling
-        Centre and scale of each column, the label last.
-    row_norm_ : float
-        Bound on the norm of (1, x), x in standardised units, that rows are shrunk to.
-    label_range_ : tuple of float
-        Predictions are clipped to it.
-    privacy_ : PrivacyGuarantee
-    recipe_ : dict
-        How the columns were read: arguments for :func:`nolook.read_table` on another table.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-        Only for tables whose columns have names.
+        Number of gradients, at most 10,000. More rounds go further, with more noise in each.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """What a user can name: methods, selectors and distributions, as data.
 
-A new one is an entry here. Standard library only, so that the command line knows names, words and
-options without loading anything numeric.
+A new one is an entry here. Imports the standard library only, so that the command line knows names,
+words and options without loading anything numeric.
 """
 
 from __future__ import annotations
@@ -38,17 +38,9 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """An option of the command line that only one entry has.
+    """A command-line option that sets a `parameter` of one entry's estimator.
 
-    Parameters
-    ----------
-    flag : str
-    parameter : str
-        Of the estimator.
-    metavar, help : str
-        For ``--help``.
-    check : callable
-        Takes the value and the flag; refuses what the parameter cannot be.
+    `check` takes the value and the flag, and refuses what the parameter cannot be.
     """
 
     flag: str
@@ -60,15 +52,9 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One estimator that a user can name.
+    """One estimator that a user can name: where its class is, and what the class is called.
 
-    Parameters
-    ----------
-    module, kind : str
-        Where its class is, and what it is called.
-    explanation : str
-        How it works, in a sentence or two, for someone who knows least squares.
-    options : tuple of Option
+    The explanation says how it works, in a sentence or two, for someone who knows least squares.
     """
 
     module: str
@@ -96,15 +82,15 @@ METHODS = {
     "tukey": Entry(
         "nolook.estimators.tukey",
         "TukeyRegressor",
-        "The Tukey mechanism: the rows are dealt into many groups at random, each group gets a "
-        "least-squares model of its own, and the result is a random point deep in the middle of "
-        "these models. No single model is released.",
+        "The Tukey mechanism: the rows are dealt into many groups at random, each group gets its "
+        "own least-squares model, and the result is a random point deep in the middle of these "
+        "models. No single model is released.",
         (
             Option(
                 "--on-failure",
                 "on_failure",
                 "|".join(_ON_FAILURE),
-                "For tukey: what a failed private test does; by default it is an error.",
+                "For tukey: what to do if the private test fails; by default it is an error.",
                 lambda value, flag: check_choice(flag, value, _ON_FAILURE),
             ),
         ),
@@ -112,9 +98,9 @@ METHODS = {
     "boosted-adassp": Entry(
         "nolook.estimators.boosted",
         "BoostedAdaSSPRegressor",
-        "Boosted AdaSSP: gradient boosting whose every round is a private ridge regression of what "
-        "the rounds before left unexplained. Rows and residuals are clipped to a norm, and "
-        "Gaussian noise is added to the sums of each round.",
+        "Boosted AdaSSP: gradient boosting in which each round is a private ridge regression of "
+        "what the earlier rounds left unexplained. Rows and residuals are clipped, and Gaussian "
+        "noise is added to the sums of each round.",
     ),
     "adassp": Entry(
         "nolook.estimators.adassp",
@@ -134,7 +120,7 @@ METHODS = {
                 "--bound-y",
                 "bound_y",
                 "B",
-                "For adassp: a public bound on the size of the label.",
+                "For adassp: a public bound on the target's absolute value.",
                 check_positive,
             ),
         ),
@@ -142,11 +128,11 @@ METHODS = {
     "dpsgd": Entry(
         "nolook.estimators.dpsgd",
         "DPSGDRegressor",
-        "DP-SGD, stochastic gradient descent: every step takes a random sample of the rows, clips "
-        "each row's gradient to a norm and adds Gaussian noise to their sum.",
+        "DP-SGD, stochastic gradient descent: each step takes a random sample of the rows, clips "
+        "each row's gradient and adds Gaussian noise to their sum.",
     ),
 }
-#: What ``auto`` stands for.
+#: What ``auto`` means.
 DEFAULT_METHOD = "linear"
 
 #: Feature selectors, by the name a user gives.
@@ -154,28 +140,28 @@ SELECTORS = {
     "kendall": Entry(
         "nolook.estimators.kendall",
         "KendallSelector",
-        "Kendall selection: columns are drawn one after the other. A column counts by its rank "
-        "correlation with the label, less its mean rank correlation with the columns drawn "
-        "before it, and one that counts more is the likelier.",
+        "Kendall selection: columns are drawn one after another. A column's score is its rank "
+        "correlation with the target, less its mean rank correlation with the columns drawn "
+        "before it; a higher score makes a column likelier to be drawn.",
     ),
     "lasso": Entry(
         "nolook.estimators.lasso",
         "LassoSelector",
         "Lasso selection: the rows are dealt into many groups at random, each group gets a Lasso "
         "model that votes for the columns with its largest coefficients, and columns are drawn one "
-        "after the other, one with more votes the likelier.",
+        "after another; more votes make a column likelier to be drawn.",
     ),
     "sis": Entry(
         "nolook.estimators.sis",
         "SISSelector",
-        "Sure independence screening: every column is scored by itself, by how closely it goes "
-        "along with the label, and columns are drawn so that high scores are the likelier.",
+        "Sure independence screening: each column is scored by itself, by how closely it goes "
+        "along with the target, and columns are drawn so that high scores are likelier.",
     ),
 }
-#: What is used if nobody names one.
+#: Used if the user names none.
 DEFAULT_SELECTOR = "kendall"
 
-#: Distributions and what is made of them, by the command that makes them.
+#: Distributions and what is made of them, by command.
 DISTRIBUTIONS = {
     "ecdf": Entry(
         "nolook.estimators.ecdf",
@@ -192,48 +178,29 @@ DISTRIBUTIONS = {
     "calibration": Entry(
         "nolook.estimators.calibration",
         "HosmerLemeshow",
-        "Rows are put into groups between private quantiles of their probabilities, and the "
-        "numbers of positive and negative rows of each group get noise.",
+        "Rows are grouped between private quantiles of their probabilities, and each group's "
+        "numbers of positive and negative rows get noise.",
     ),
 }
 
-# Parameters all have; the guarantee holds the first two, a seed is never kept.
+# Shared parameters: the guarantee holds the first two, a seed is never kept.
 _COMMON = frozenset({"epsilon", "delta", "random_state"})
-# Settings of version 0.1 that are gone: its files may have them.
+# Settings that only files of version 0.1 have.
 _RETIRED: dict[str, dict[str, tuple[str, ...]]] = {
-    "tukey": {
-        "guarantee": ("record", "paper"),
-        "ptr": ("2023", "2022"),
-        "basis": ("raw",),
-    },
+    "tukey": {"guarantee": ("record", "paper"), "ptr": ("2023", "2022"), "basis": ("raw",)},
     "adassp": {"bounds": ("private", "oracle")},
     "boosted-adassp": {"scaling": ("private", "none")},
     "lasso": {"penalty": ("raw",)},
     "sis": {"ranges": ("oracle",)},
 }
-# Those that take the guarantee away.
+# Settings that void the guarantee.
 _UNPROVED = frozenset({("guarantee", "paper"), ("bounds", "oracle"), ("ranges", "oracle")})
 
 
 def check_method(value: str, name: str = "method") -> str:
-    """Return a method's name, ``auto`` replaced by the method it stands for.
+    """Return a method's name, a key of :data:`METHODS`, with ``auto`` replaced by the default.
 
-    Parameters
-    ----------
-    value : str
-        What the user gave.
-    name : str
-        The name to use in a message.
-
-    Returns
-    -------
-    str
-        A key of :data:`METHODS`.
-
-    Raises
-    ------
-    ParameterError
-        If there is no such method.
+    Errors call the value `name`.
 
     Examples
     --------
@@ -245,46 +212,29 @@ def check_method(value: str, name: str = "method") -> str:
 
 
 def name_of(estimator: object) -> str | None:
-    """Return by which name a user can ask for an estimator, None if by none."""
-    # By name along the base classes, nearest first, so that nothing has to be loaded to tell.
-    known = {
-        (entry.module, entry.kind): name
-        for entries in (METHODS, SELECTORS, DISTRIBUTIONS)
-        for name, entry in entries.items()
-    }
+    """Return the name by which a user can ask for an estimator, or None."""
+    # Compares names along the base classes, nearest first, so that nothing has to be loaded.
+    entries = METHODS | SELECTORS | DISTRIBUTIONS
+    known = {(entry.module, entry.kind): name for name, entry in entries.items()}
     classes = ((kind.__module__, kind.__qualname__) for kind in type(estimator).__mro__)
     return next((known[kind] for kind in classes if kind in known), None)
 
 
 def called(estimator: object) -> str:
-    """Return what an estimator is called, by users or else by Python."""
+    """Return an estimator's name for users, or else its class's name."""
     return name_of(estimator) or type(estimator).__name__
 
 
 def entry_of(estimator: object) -> Entry | None:
-    """Return the entry of an estimator, None if it has none."""
+    """Return an estimator's entry, or None."""
     return (METHODS | SELECTORS | DISTRIBUTIONS).get(name_of(estimator) or "")
 
 
 def method_parameters(method: str, options: Mapping[str, object]) -> dict[str, Any]:
-    """Translate the options of the command line that only some methods have.
+    """Return the parameters of a method's estimator that options of the command line set.
 
-    Parameters
-    ----------
-    method : str
-        A key of :data:`METHODS`.
-    options : mapping
-        Values by flag; None stands for an option that was not given.
-
-    Returns
-    -------
-    dict
-        Parameters of the method's estimator, for those options that were given.
-
-    Raises
-    ------
-    ParameterError
-        If an option has no such value, or belongs to another method.
+    `options` has values by flag, None for an option that was not given. An option of another method
+    is an error.
 
     Examples
     --------
@@ -300,40 +250,19 @@ def method_parameters(method: str, options: Mapping[str, object]) -> dict[str, A
         if home != method:
             raise ParameterError(
                 f"{flag} is {value!r}, but the method is {method}; expected --method {home} "
-                f"(or leave {flag} out)"
+                f"(or omit {flag})"
             )
     return {known[flag][1].parameter: value for flag, value in given.items()}
 
 
 def own_parameters(estimator: BaseEstimator) -> dict[str, Any]:
-    """Return what was set for an estimator, without the parameters that all of them have.
-
-    Parameters
-    ----------
-    estimator : estimator
-
-    Returns
-    -------
-    dict
-        With the settings of an older version that it was read with.
-    """
+    """Return an estimator's parameters but the shared ones, with retired ones it was read with."""
     given = {**estimator.get_params(deep=False), **getattr(estimator, "retired_", {})}
     return {name: value for name, value in given.items() if name not in _COMMON}
 
 
 def retired_parameters(name: str, parameters: Mapping[str, object]) -> dict[str, str]:
-    """Return those parameters of a file that only an older version had, or with values of its own.
-
-    Parameters
-    ----------
-    name : str
-        Of the method or selector.
-    parameters : mapping
-
-    Returns
-    -------
-    dict
-    """
+    """Return those of a file's parameters that, or whose values, only an older version had."""
     known = _RETIRED.get(name, {})
     return {
         parameter: value
@@ -343,16 +272,7 @@ def retired_parameters(name: str, parameters: Mapping[str, object]) -> dict[str,
 
 
 def unproved_settings(parameters: Mapping[str, object]) -> tuple[str, ...]:
-    """List the settings that take the guarantee away, as they would be written in Python.
-
-    Parameters
-    ----------
-    parameters : mapping
-        As :func:`own_parameters` returns them.
-
-    Returns
-    -------
-    tuple of str
+    """Return the settings that void the guarantee, written as in Python.
 
     Examples
     --------

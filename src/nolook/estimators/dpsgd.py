@@ -20,46 +20,24 @@ _MOST_STEPS = 10_000
 class DPSGDRegressor(PrivateRegressor):
     """Linear regression by DP-SGD (Abadi et al., CCS 2016), on privately standardised columns.
 
-    In every step each row is drawn by itself with probability 1/8; the drawn rows' gradients of
-    the squared error are clipped, added up and released with Gaussian noise. The noise is the
-    least that keeps the budget, found by composing privacy-loss distributions. Columns are
-    standardised privately first, so nothing has to be tuned. See ``algorithms/dpsgd.md`` for the
-    proof.
+    Each step draws each row independently with probability 1/8, clips the drawn rows' gradients of
+    the squared error and releases their sum with Gaussian noise: the least that keeps the budget,
+    found by composing privacy-loss distributions. Columns are standardised privately first, so
+    there is nothing to tune. Proof: ``algorithms/dpsgd.md``.
 
     Guarantee
     ---------
     Everything `fit` stores is (`epsilon`, `delta`)-differentially private when one row is added
-    or removed, for every table without missing values; those are an error, raised before anything
-    is spent.
+    or removed, for every table without missing values; a missing value is an error, raised before
+    anything is charged.
 
     Parameters
     ----------
-    epsilon : float, default=1.0
-        Privacy loss, above 0. Smaller protects more.
     delta : float, default=1e-6
-        Probability left for a larger loss, in (0, 1). Below about 1e-8 sampling cannot be shown
-        to protect, and the noise is several times larger.
+        Probability of a larger loss, in (0, 1). Below about 1e-8 sampling cannot be shown to
+        protect, and the noise is several times larger.
     n_steps : int, default=200
-        Number of gradients, at most 10,000. More steps get further with more noise each.
-    random_state : int or None, default=None
-        For experiments only: any value but None makes the noise repeatable and the result NOT
-        private, which `privacy_` then says.
-
-    Attributes
-    ----------
-    coef_ : ndarray of shape (n_features_in_,)
-        Coefficients, in the columns' units.
-    intercept_ : float
-    scaling_ : Scaling
-        Private centre, scale, low and high of each column, the label last.
-    label_range_ : tuple of float
-        Predictions are clipped to it.
-    privacy_ : PrivacyGuarantee
-    recipe_ : dict
-        How the columns were read: arguments for :func:`nolook.read_table` on another table.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-        Only for tables whose columns have names.
+        Number of gradients, at most 10,000. More steps go further, with more noise in each.
 
     Examples
     --------

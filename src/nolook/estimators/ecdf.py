@@ -1,4 +1,4 @@
-"""Private distributions of one column, and quantiles of several."""
+"""The private distribution of one column."""
 
 from __future__ import annotations
 
@@ -23,49 +23,44 @@ from nolook.tables import Table
 if TYPE_CHECKING:
     from nolook.privacy.guarantee import Relation
 
-__all__ = ["ECDF", "check_grid", "check_smoothing"]
+__all__ = ["ECDF", "check_grid", "check_relation", "check_smoothing"]
 
 Vector = NDArray[np.float64]
 
 
 class ECDF(PrivateEstimator):
-    """The distribution of a column, published once and asked as often as wanted.
+    """The distribution of a column, released once; every question asked of it is free.
 
-    Values are counted up to each threshold of a public grid, and the counts are released with
-    the noise of a binary tree, which grows with the logarithm of the number of thresholds only
-    (Barczewski, Mawass and Ramon 2024). The number of rows is released by itself, and the counts
-    are smoothed to a sequence that is possible. See ``algorithms/ecdf.md`` for the proof.
+    Values are counted up to each threshold of a public grid, and the counts are released with the
+    noise of a binary tree, which grows only with the logarithm of the number of thresholds
+    (Barczewski, Mawass and Ramon 2024). The number of rows is released separately, and the counts
+    are smoothed to a possible sequence. Proof: ``algorithms/ecdf.md``.
 
     Guarantee
     ---------
     Everything `fit` stores is (`epsilon`, `delta`)-differentially private when one row is added or
-    removed (with ``relation="replace"``: replaced, and the number of rows is public), for every
-    column without missing values; those are an error, raised before anything is spent. Every
-    question asked of the result is free.
+    removed (or replaced, with ``relation="replace"``; the number of rows is then public), for every
+    column without missing values; a missing value is an error, raised before anything is charged.
 
     Parameters
     ----------
-    epsilon : float, default=1.0
-        Privacy loss, above 0. Smaller protects more.
     grid : LinearGrid, LogGrid or None, default=None
-        Public thresholds. Values outside count in the end cells. None needs no range: steps of a
-        1024th of a value, from 7.6e-6 to 7e13 of either sign, and coarser beyond. A range that is
-        known makes the noise smaller.
+        Public thresholds. Values outside count in the end cells. None needs no range: its steps are
+        a 1024th of a value between 7.6e-6 and 7e13 of either sign, and coarser beyond. A known
+        range makes the noise smaller.
     delta : float, default=0.0
-        Probability left for a larger loss. 0 for Laplace noise; above 0 for Gaussian noise, which
-        is smaller for fine grids.
+        Probability of a larger loss. 0 means Laplace noise; above 0 the noise is Gaussian, which is
+        smaller for fine grids.
     relation : {"add-remove", "replace"}, default="add-remove"
-        Which tables are neighbours. "replace" takes no table that may leave rows out
-        (``missing="drop-row"``), as their number would not be public.
+        Which tables are neighbours. "replace" refuses a table that may leave rows out
+        (``missing="drop-row"``), because their number would not be public.
     smoothing : {"l2", "l1", "isotonic"} or None, default="l2"
-        Take away the least noise that leaves counts that never fall: by the sum of squares of the
-        tree's noises, by the sum of their sizes (a linear program: some ten thousand thresholds at
-        most), or by the sum of squares of the counts' changes. "l2" is best where the values are
-        spread over the grid or are few whole numbers, "isotonic" for smooth densities on a
-        grid much finer than they need; see ``benchmarks/results/smoothing.md``.
-    random_state : int or None, default=None
-        For experiments only: any value but None makes the noise repeatable and the result NOT
-        private, which `privacy_` then says.
+        Take away the least noise that leaves counts that never fall, measured by the sum of squares
+        or of absolute values of the tree's noise ("l2", "l1"; "l1" is a linear program, for at most
+        some ten thousand thresholds), or by the sum of squares of the changes to the counts
+        ("isotonic"). "l2" is best if the values are spread over the grid or are few whole numbers,
+        "isotonic" for smooth densities on a grid much finer than they need; see
+        ``benchmarks/results/smoothing.md``.
 
     Attributes
     ----------
@@ -73,9 +68,6 @@ class ECDF(PrivateEstimator):
         The thresholds and the private counts.
     n_samples_ : float
         The private number of rows, at least 1.
-    privacy_ : PrivacyGuarantee
-    recipe_ : dict
-        How the column was read: arguments for :func:`nolook.read_table` on another table.
 
     Examples
     --------
@@ -107,8 +99,7 @@ class ECDF(PrivateEstimator):
     def plan(self) -> Plan[tuple[PrivateDistribution, ...]]:
         """Check the parameters; return what a fit will release and cost."""
         budget = check_budget(self.epsilon, self.delta, pure=True)
-        check_choice("relation", self.relation, ("add-remove", "replace"))
-        relation = cast("Relation", self.relation)
+        relation = check_relation(self.relation)
         smoothing = check_smoothing(self.smoothing)
         release = EcdfRelease(ecdf_plan(budget, relation), (check_grid(self.grid),), smoothing)
         return Plan.of(release, budget, self.random_state, relation=relation)
@@ -121,13 +112,13 @@ class ECDF(PrivateEstimator):
         self.n_samples_ = self.distribution_.rows
 
     def cdf(self, t: ArrayLike, *, return_std: bool = False) -> Any:  # noqa: ANN401
-        """Return the share of values up to each t, at the last threshold not above it.
+        """Return the share of values up to the last threshold not above each t.
 
         Parameters
         ----------
         t : array_like
         return_std : bool, default=False
-            Whether to return the standard error as well.
+            Also return the standard error.
 
         Returns
         -------
@@ -137,15 +128,15 @@ class ECDF(PrivateEstimator):
         return (fitted.cdf(t), fitted.cdf_error(t)) if return_std else fitted.cdf(t)
 
     def quantile(self, p: ArrayLike, *, return_std: bool = False) -> Any:  # noqa: ANN401
-        """Return the first threshold up to which there is a share of at least p.
+        """Return the first threshold up to which the share of values is at least p.
 
         Parameters
         ----------
         p : array_like
             From 0 to 1.
         return_std : bool, default=False
-            Whether to return the standard error as well: half the distance of the quantiles a
-            standard error below and above p.
+            Also return the standard error: half the distance between the quantiles a standard error
+            below and above p.
 
         Returns
         -------
@@ -153,7 +144,7 @@ class ECDF(PrivateEstimator):
         """
         shares = np.asarray(p, dtype=np.float64)
         if not ((shares >= 0.0) & (shares <= 1.0)).all():
-            raise ParameterError("p is not within 0 and 1; expected shares (for example 0.5)")
+            raise ParameterError("p is not from 0 to 1; expected shares (for example 0.5)")
         fitted = self._fitted()
         return (fitted.ppf(p), fitted.ppf_error(p)) if return_std else fitted.ppf(p)
 
@@ -161,12 +152,12 @@ class ECDF(PrivateEstimator):
     ppf = quantile
 
     def interval(self, confidence: float) -> tuple[float, float]:
-        """Return the quantiles between which the middle share of the values lies.
+        """Return the quantiles that enclose the middle share of the values.
 
         Parameters
         ----------
         confidence : float
-            That share, from 0 to 1.
+            This share, from 0 to 1.
 
         Returns
         -------
@@ -182,8 +173,8 @@ class ECDF(PrivateEstimator):
         Parameters
         ----------
         edges : array_like, shape (bins + 1,)
-            Increasing, and not read off the data. A bin holds the values above its left edge and up
-            to its right one; thresholds of the grid are exact.
+            Increasing, and not taken from the data. A bin holds the values above its left edge, up
+            to and including its right one; thresholds of the grid are exact.
 
         Returns
         -------
@@ -192,19 +183,19 @@ class ECDF(PrivateEstimator):
         places = np.asarray(edges, dtype=np.float64)
         if places.ndim != 1 or len(places) < 2 or not (np.diff(places) > 0).all():
             raise ParameterError(
-                "edges is no increasing sequence of two or more numbers; expected one (for example "
-                "[0, 10, 20])"
+                "edges is not an increasing sequence of at least two numbers; expected one (for "
+                "example [0, 10, 20])"
             )
         return self._fitted().masses(places)
 
     def pdf(self, t: ArrayLike, *, return_std: bool = False) -> Any:  # noqa: ANN401
-        """Return the density: the share of the cell t is in, by the cell's width.
+        """Return the density: the share of the cell that holds t, divided by the cell's width.
 
         Parameters
         ----------
         t : array_like
         return_std : bool, default=False
-            Whether to return the standard error as well.
+            Also return the standard error.
 
         Returns
         -------
@@ -215,15 +206,15 @@ class ECDF(PrivateEstimator):
         return (density, error) if return_std else density
 
     def mean(self, *, return_std: bool = False) -> Any:  # noqa: ANN401
-        """Return the mean of the values, as if each were the threshold at or above it.
+        """Return the mean of the values, each rounded up to a threshold.
 
-        The noise of the outermost cells weighs as much as the grid is wide. Without a public range
-        use :meth:`trimmed_mean`.
+        The noise of the end cells is multiplied by the grid's width: without a public range use
+        :meth:`trimmed_mean`.
 
         Parameters
         ----------
         return_std : bool, default=False
-            Whether to return the standard error as well.
+            Also return the standard error.
 
         Returns
         -------
@@ -239,7 +230,7 @@ class ECDF(PrivateEstimator):
         proportion : float, default=0.05
             The share at each end, from 0 to below 1/2.
         return_std : bool, default=False
-            Whether to return the standard error as well.
+            Also return the standard error.
 
         Returns
         -------
@@ -259,7 +250,7 @@ class ECDF(PrivateEstimator):
         ----------
         size : int, default=1
         random_state : int or None, default=None
-            Of these draws; privacy is no matter here.
+            Seed of these draws; it does not affect privacy.
 
         Returns
         -------
@@ -273,21 +264,7 @@ class ECDF(PrivateEstimator):
 
 
 def check_grid(grid: object) -> Grid:
-    """Return a grid, that of all doubles for None.
-
-    Parameters
-    ----------
-    grid : LinearGrid, LogGrid or None
-
-    Returns
-    -------
-    Grid
-
-    Raises
-    ------
-    ParameterError
-        If it is anything else.
-    """
+    """Return the grid, that of all doubles for None; refuse anything else."""
     if grid is None:
         return grid_of_doubles()
     if not isinstance(grid, LinearGrid | LogGrid):
@@ -299,7 +276,12 @@ def check_grid(grid: object) -> Grid:
 
 
 def check_smoothing(smoothing: object) -> Smoothing:
-    """Return a smoothing if there is one of this name, or None."""
+    """Return the smoothing, None for none; refuse any other name."""
     if smoothing is not None:
         check_choice("smoothing", smoothing, ("l2", "l1", "isotonic"))
     return cast("Smoothing", smoothing)
+
+
+def check_relation(relation: object) -> Relation:
+    """Return the relation; refuse any other name."""
+    return cast("Relation", check_choice("relation", relation, ("add-remove", "replace")))

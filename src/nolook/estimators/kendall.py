@@ -16,51 +16,38 @@ __all__ = ["KendallSelector"]
 
 
 class KendallSelector(PrivateSelector):
-    """Chooses features whose order agrees with the label's (DPKendall, Dick et al., NeurIPS 2023).
+    """Chooses features whose order agrees with the target's (DPKendall, Dick et al., NeurIPS 2023).
 
-    Features are chosen one by one. A feature's score is the size of its Kendall rank correlation
-    with the label, less the mean of those with the features chosen before, so that no two
-    choices say the same. Ranks need no bounds and no scaling, and wild values do no harm. See
-    ``algorithms/kendall_selection.md`` for the proof.
+    Features are chosen one by one. A feature's score is the absolute value of its Kendall rank
+    correlation with the target, less the mean of its correlations with the features chosen before,
+    so that no two choices carry the same information. Ranks need no bounds and no scaling, and wild
+    values do no harm. Proof: ``algorithms/kendall_selection.md``.
 
     Guarantee
     ---------
     Everything `fit` stores is (`epsilon`, 0)-differentially private when one row is added or
-    removed, for every table without missing values; those are an error, raised before anything
-    is spent.
+    removed, for every table without missing values; a missing value is an error, raised before
+    anything is charged.
 
     Parameters
     ----------
     k : int or "auto", default=5
         How many features to choose, fewer than there are. "auto" spends 5 % of `epsilon` on a lower
-        bound on the number of rows and chooses as many as a feature that leads by 0.1 in rank
-        correlation needs to be found nine times in ten: ``n epsilon / (120 ln(10 d))`` for n rows
-        and d features, at least 1 and at most the square root of d.
+        bound on the number of rows and chooses as many features as it can while one that leads by
+        0.1 in rank correlation is found nine times in ten: ``n epsilon / (120 ln(10 d))`` for n
+        rows and d features, at least 1 and at most the square root of d.
     epsilon : float, default=1.0
-        Privacy loss, above 0. Smaller protects more. All choices together have it.
+        Privacy loss of all choices together, above 0. Smaller protects more.
     sample : float, "auto" or None, default=None
         Keep each row with this probability, between 0 and 1, for tables too large to rank: 12
-        bytes a cell of the rows kept, 4 once they are ranked. What the sample adds to privacy
-        makes the choices sharper in return. A number must not come from the table; "auto" keeps
-        about a million rows, judged by the lower bound on their number. None keeps all.
-    random_state : int or None, default=None
-        For experiments only: any value but None makes the noise repeatable and the result NOT
-        private, which `privacy_` then says.
+        bytes a cell of the rows kept, 4 once they are ranked. What sampling adds to privacy makes
+        the choices sharper in return. A number must not come from the table; "auto" keeps about a
+        million rows, judged by the lower bound on their number. None keeps all.
 
     Attributes
     ----------
-    support_ : ndarray of bool, shape (n_features_in_,)
-        Which features were chosen.
     order_ : ndarray of int, shape (k_,)
-        The features chosen, the first one first.
-    k_ : int
-        How many were chosen.
-    privacy_ : PrivacyGuarantee
-    recipe_ : dict
-        How the columns were read: arguments for :func:`nolook.read_table` on another table.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-        Only for tables whose columns have names.
+        The features in the order they were chosen.
 
     Examples
     --------
@@ -95,7 +82,7 @@ class KendallSelector(PrivateSelector):
         self.order_ = np.array(released.features)
 
     def _chances(self) -> int | None:
-        """Check the share of rows; None if it depends on their number."""
+        """Check the share of rows kept; return None for "auto"."""
         if isinstance(self.sample, str):
             check_choice("sample", self.sample, ("auto",))
             return None

@@ -13,52 +13,28 @@ __all__ = ["LinearRegression"]
 class LinearRegression(PrivateRegressor):
     """Linear regression under differential privacy, without bounds, norms or tuning.
 
-    Centre and scale of every column are found privately; rows are standardised and clipped; the
-    matrix of their products is released once with Gaussian noise; a ridge of the noise's size
-    gives the model. See ``algorithms/moment_regression.md`` for the proof.
+    Each column's centre and scale are found privately; rows are standardised and clipped; the
+    matrix of their products is released once with Gaussian noise; a ridge penalty of the noise's
+    size gives the model. Proof: ``algorithms/moment_regression.md``.
 
     Guarantee
     ---------
     Everything `fit` stores is (`epsilon`, `delta`)-differentially private when one row is added
     or removed; the number of rows is private too. This holds for every table without missing
-    values, also an empty one or one with constant columns: those get an ordinary answer. That a
-    table has a missing or infinite value is not protected: it is an error, raised before anything
-    is spent.
-
-    Parameters
-    ----------
-    epsilon : float, default=1.0
-        Privacy loss, above 0. Smaller protects more.
-    delta : float, default=1e-6
-        Probability left for a larger loss, in (0, 1). Well below one over the number of rows.
-    random_state : int or None, default=None
-        For experiments only: any value but None makes the noise repeatable and the result NOT
-        private, which `privacy_` then says.
+    values; an empty one, or one with constant columns, gets an ordinary answer. Whether a table has
+    a missing or infinite value is not protected: such a value is an error, raised before anything
+    is charged.
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_features_in_,)
-        Coefficients, in the columns' units.
-    intercept_ : float
     coef_interval_ : ndarray of shape (n_features_in_, 2)
-        95 % intervals for the population's coefficients, for sampling and noise together. For a
-        column that is clipped often they speak of the clipped column.
+        95 % intervals for the population's coefficients, covering sampling and noise. If a column
+        is often clipped, they are about the clipped column.
     intercept_interval_ : ndarray of shape (2,)
     r2_, rmse_ : float
-        Estimates of the model's fit to the training rows as they were clipped. Where the noise
-        could make up most of the label's variation nothing is known: `r2_` is then 0 and its
-        interval [-1, 1].
+        Estimated fit to the training rows, as they were clipped. If the noise could explain most of
+        the target's variation, nothing is known: `r2_` is 0 and its interval [-1, 1].
     r2_interval_, rmse_interval_ : ndarray of shape (2,)
-    scaling_ : Scaling
-        Private centre, scale, low and high of each column, the label last.
-    label_range_ : tuple of float
-        Predictions are clipped to it.
-    privacy_ : PrivacyGuarantee
-    recipe_ : dict
-        How the columns were read: arguments for :func:`nolook.read_table` on another table.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-        Only for tables whose columns have names.
 
     Examples
     --------
@@ -81,13 +57,8 @@ class LinearRegression(PrivateRegressor):
 
     def _store(self, released: NoisyMoments) -> None:
         model = linear_model(released)
-        self.scaling_ = released.scaling
-        self.label_range_ = (float(released.scaling.low[-1]), float(released.scaling.high[-1]))
-        self.coef_ = model.coef
-        self.intercept_ = model.intercept
-        self.coef_interval_ = model.coef_interval
-        self.intercept_interval_ = model.intercept_interval
-        self.r2_ = model.r2
-        self.r2_interval_ = model.r2_interval
-        self.rmse_ = model.rmse
-        self.rmse_interval_ = model.rmse_interval
+        self._store_scaling(released.scaling)
+        self.coef_, self.coef_interval_ = model.coef, model.coef_interval
+        self.intercept_, self.intercept_interval_ = model.intercept, model.intercept_interval
+        self.r2_, self.r2_interval_ = model.r2, model.r2_interval
+        self.rmse_, self.rmse_interval_ = model.rmse, model.rmse_interval

@@ -6,15 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
 from nolook._validation import check_fraction
 from nolook.errors import PrivateFitFailed
 from nolook.estimators._selector import PrivateSelector, check_selected
-from nolook.estimators._tables import prediction_rows, training_table
+from nolook.estimators._tables import training_table
 from nolook.estimators.base import PrivateEstimator, PrivateRegressor, check_budget
 from nolook.privacy import accounting
 from nolook.privacy.budgets import with_room
@@ -28,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PrivatePipeline", "make_private_pipeline", "regression_of", "selection_of"]
 
-# What a regression says of the whole pipeline as well.
+# What the regression says of the whole pipeline too.
 _SHARED = (
     "failed_",
     "intercept_",
@@ -44,13 +42,7 @@ _SHARED = (
 
 @dataclass(frozen=True, slots=True)
 class _InSequence:
-    """A selection, and the regression on what it chose: each draws as it does by itself.
-
-    Parameters
-    ----------
-    selector, regressor : estimators
-        With the budgets they were given.
-    """
+    """A selection, then the regression on what it chose; each part draws as it does by itself."""
 
     selector: PrivateSelector
     regressor: PrivateRegressor
@@ -61,7 +53,7 @@ class _InSequence:
         return 2
 
     def events(self) -> tuple[Event, ...]:
-        """State everything that will be released."""
+        """Return what both parts release."""
         parts = (self.selector.plan(), self.regressor.plan())
         return tuple(event for part in parts for event in part.guarantee.mechanisms)
 
@@ -71,7 +63,7 @@ class _InSequence:
         source: ByteSource,  # noqa: ARG002 -- the parts have their own
         step: Step,
     ) -> tuple[PrivateSelector, PrivateRegressor, PrivateFitFailed | None]:
-        """Fit both parts; a failed test of the regressor is an outcome like any other."""
+        """Fit both parts; a failed test of the regressor is an outcome too."""
         step("selection")
         self.selector.fit(table)
         step("regression")
@@ -83,41 +75,34 @@ class _InSequence:
 
 
 class PrivatePipeline(PrivateRegressor):
-    """A private selector and a private regressor on what it chose, paid for at once.
+    """A private selector, then a private regressor on what it chose, charged at once.
 
     Made by :func:`make_private_pipeline`.
 
     Guarantee
     ---------
     Everything `fit` stores is (`epsilon`, `delta`)-differentially private when one row is added
-    or removed: the selection has ``split * epsilon`` (and ``split * delta`` if it needs any), the
+    or removed: the selection gets ``split * epsilon`` (and ``split * delta`` if it needs any), the
     regression, for any selection, the rest; epsilons and deltas add up. If either part is not
     private, nothing is promised.
 
     Parameters
     ----------
     selector : selector
-        Such as :class:`nolook.KendallSelector`; its own `epsilon` is replaced.
+        For example :class:`nolook.KendallSelector`; its own `epsilon` is replaced.
     regressor : regressor
-        Such as :class:`nolook.TukeyRegressor`; its own `epsilon` and `delta` are replaced.
-    epsilon, delta : float
+        For example :class:`nolook.TukeyRegressor`; its own `epsilon` and `delta` are replaced.
     split : float, default=0.2
-        Share of the budget for the selection, between 0 and 1.
+        The selection's share of the budget, between 0 and 1.
 
     Attributes
     ----------
     selector_, regressor_ : fitted estimators
+        The regressor also gives all attributes of a regression but `coef_` and `scaling_`.
     support_ : ndarray of bool, shape (n_features_in_,)
+        Which features were chosen.
     coef_ : ndarray of shape (n_features_in_,)
-        Zero for features that were not chosen.
-    intercept_ : float
-        It, its interval, `label_range_` and the estimates of the fit are those of `regressor_`.
-    privacy_ : PrivacyGuarantee
-    recipe_ : dict
-        How the columns were read: arguments for :func:`nolook.read_table` on another table.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-        Only for tables whose columns have names.
+        Coefficients, in the columns' units; 0 for features that were not chosen.
     """
 
     def __init__(
@@ -136,7 +121,7 @@ class PrivatePipeline(PrivateRegressor):
     _purpose = "feature selection and regression"
 
     def plan(self) -> Plan[Any]:
-        """Share the budget out to copies of the parts; return what a fit will release and cost."""
+        """Split the budget between copies of the parts; return what a fit will release and cost."""
         budget = check_budget(self.epsilon, self.delta)
         first = check_fraction(self.split, "split") * budget.epsilon
         selector = clone(self.selector).set_params(epsilon=with_room(first))
@@ -164,7 +149,7 @@ class PrivatePipeline(PrivateRegressor):
         self.keep_parts(selector, regressor)
 
     def keep_parts(self, selector: PrivateSelector, regressor: PrivateRegressor) -> None:
-        """Keep the fitted parts, and what they say of the whole."""
+        """Keep the fitted parts and what they say of the whole pipeline."""
         self.selector_, self.regressor_ = selector, regressor
         self.support_ = selector.support_
         self.coef_ = np.zeros(len(self.support_))
@@ -172,32 +157,19 @@ class PrivatePipeline(PrivateRegressor):
         for name in _SHARED:
             setattr(self, name, getattr(regressor, name))
 
-    def predict(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Predict labels with the regressor, from the features chosen.
-
-        Parameters
-        ----------
-        X : array or frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        check_is_fitted(self)
-        chosen = prediction_rows(self, X)[:, self.support_]
-        names = self.regressor_.feature_names_in_
-        return self.regressor_.predict(pa.table(dict(zip(names, chosen.T, strict=True))))
+    def _predict(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        return self.regressor_._predict(rows[:, self.support_])
 
 
 def selection_of(release: PrivateEstimator) -> PrivateSelector | None:
-    """Return the part of a release that chose columns, None if there is none."""
+    """Return the part of a release that chose columns, or None."""
     if isinstance(release, PrivatePipeline):
         return release.selector_
     return release if isinstance(release, PrivateSelector) else None
 
 
 def regression_of(model: PrivateRegressor) -> PrivateRegressor:
-    """Return the regression of a model: its own, or that of the columns chosen."""
+    """Return a model's regression: itself, or that of a pipeline."""
     return model.regressor_ if isinstance(model, PrivatePipeline) else model
 
 
@@ -213,12 +185,11 @@ def make_private_pipeline(
 
     Parameters
     ----------
-    selector : selector
-    regressor : regressor
+    selector, regressor : estimators
     epsilon, delta : float
-        Of the whole.
+        Of the whole pipeline.
     split : float, default=0.2
-        Share of `epsilon` for the selection.
+        The selection's share of the budget, between 0 and 1.
 
     Returns
     -------

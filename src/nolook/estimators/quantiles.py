@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.ecdf import EcdfRelease, ecdf_plan
-from nolook.algorithms.grids import LinearGrid, LogGrid
+from nolook.algorithms.grids import Grid, LinearGrid, LogGrid
 from nolook.errors import ParameterError
 from nolook.estimators.base import Progress, check_budget, make_release
 from nolook.estimators.ecdf import check_grid
@@ -39,9 +39,9 @@ class Quantiles:
     shares : ndarray of shape (k,)
         Which quantiles: shares from 0 to 1.
     values, errors : ndarray of shape (columns, k)
-        The quantiles, and half the distance of those a standard error below and above.
+        The quantiles, and half the distance between the quantiles a standard error below and above.
     privacy : PrivacyGuarantee
-        Of all of it.
+        Of the whole result.
     """
 
     names: tuple[str, ...]
@@ -70,26 +70,23 @@ def quantiles(
     Guarantee
     ---------
     The result is (`epsilon`, `delta`)-differentially private when one row is added or removed, for
-    every table without missing values; those are an error, raised before anything is spent.
+    every table without missing values; a missing value is an error, raised before anything is
+    charged.
 
     Parameters
     ----------
     X : Table without a target, array or frame of shape (n_samples, columns)
         Read once for each column. Infinite values count in the end cells.
     p : array_like, default=(0.25, 0.5, 0.75)
-        Shares from 0 to 1.
+        Which quantiles: shares from 0 to 1.
     epsilon : float, default=1.0
         Privacy loss, above 0.
     delta : float, default=0.0
-        Probability left for a larger loss; above 0 for Gaussian noise, better for many columns.
+        Probability of a larger loss. Above 0 the noise is Gaussian, better for many columns.
     grids : mapping, optional
-        From columns to public grids; a column without one needs no range.
-    ledger : Ledger, optional
-        Is charged once, before the data are read.
-    progress : callable, optional
-        Called with a step's name, the steps done and their number.
-    random_state : int or None, default=None
-        For experiments only: any value but None makes the result NOT private.
+        Public grids by column; a column without one needs no range.
+    ledger, progress, random_state
+        As for :class:`nolook.ECDF` and its `fit`; the ledger is charged once.
 
     Returns
     -------
@@ -98,9 +95,9 @@ def quantiles(
     Raises
     ------
     ParameterError
-        If a parameter is out of range. Nothing is spent.
+        If a parameter is out of range. Nothing is charged.
     TableError
-        If X is no table of numbers. Nothing is spent.
+        If X is not a table of numbers. Nothing is charged.
     BudgetExceededError
         If the ledger has too little left. The data are not read.
 
@@ -114,12 +111,10 @@ def quantiles(
     """
     budget = check_budget(epsilon, delta, pure=True)
     shares = _shares(p)
-    _check_mapping(grids)
     table = X if isinstance(X, Table) else table_from_arrays(X)
     if table.target_name is not None:
         raise ParameterError(f"X is a Table with the target {table.target_name!r}; expected none")
-    thresholds = tuple(check_grid(_of(grids, name)) for name in table.column_names)
-    _check_names(grids, table)
+    thresholds = _grids(grids, table.column_names)
     parts = ecdf_plan(budget, "add-remove", table.n_columns)
     plan = Plan.of(EcdfRelease(parts, thresholds, "l2"), budget, random_state)
 
@@ -143,24 +138,20 @@ def _shares(p: ArrayLike) -> NDArray[np.float64]:
         shares = np.atleast_1d(np.asarray(p, dtype=np.float64))
         if shares.ndim == 1 and ((shares >= 0.0) & (shares <= 1.0)).all():
             return shares
-    raise ParameterError("p is not within 0 and 1; expected shares (for example 0.5)")
+    raise ParameterError("p is not from 0 to 1; expected shares (for example 0.5)")
 
 
-def _check_mapping(grids: object) -> None:
+def _grids(grids: Mapping[str, AnyGrid] | None, names: tuple[str, ...]) -> tuple[Grid, ...]:
+    """Return the grid of each column; refuse what is not a mapping from the table's columns."""
     if grids is not None and not isinstance(grids, Mapping):
         raise ParameterError(
             f"grids is a value of type {type(grids).__name__}; expected a mapping from columns to "
             "grids (for example {'age': nolook.LinearGrid(0, 120, 1)})"
         )
-
-
-def _of(grids: Mapping[str, AnyGrid] | None, name: str) -> AnyGrid:
-    return None if grids is None else grids.get(name)
-
-
-def _check_names(grids: Mapping[str, AnyGrid] | None, table: Table) -> None:
-    for name in grids or ():
-        if name not in table.column_names:
+    given = grids or {}
+    for name in given:
+        if name not in names:
             raise ParameterError(
                 f"grids names {name!r}, but the table has no such column (check the name)"
             )
+    return tuple(check_grid(given.get(name)) for name in names)

@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from nolook._validation import check_choice, check_epsilon
+from nolook._validation import check_epsilon
 from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.grids import LinearGrid, LogGrid
 from nolook.algorithms.roc import RocRelease, roc_plan
 from nolook.algorithms.roc_curve import RocCurve, area
 from nolook.errors import ParameterError
-from nolook.estimators._scores import ScoredEstimator
-from nolook.estimators.base import Progress
-from nolook.estimators.ecdf import check_grid, check_smoothing
+from nolook.estimators._scores import ScoredEstimator, square_axes
+from nolook.estimators.ecdf import check_grid, check_relation, check_smoothing
 from nolook.privacy.guarantee import Budget
-from nolook.privacy.ledger import Ledger
 from nolook.privacy.release import Plan
-
-if TYPE_CHECKING:
-    from nolook.privacy.guarantee import Relation
-    from nolook.tables import Table
 
 __all__ = ["ROCCurve"]
 
@@ -32,43 +25,37 @@ _NORMAL_95 = 1.96
 
 
 class ROCCurve(ScoredEstimator):
-    """The ROC curve of scores and labels, published once and asked as often as wanted.
+    """The ROC curve of scores, released once; every question asked of it is free.
 
     The scores of each class are counted up to each threshold of a public grid, and the counts are
-    released with the noise of a binary tree (Barczewski, Mawass and Ramon 2024, section 5.1),
-    beside each class's number of rows. Higher scores mean positive, as in scikit-learn. A row is
-    called positive at a threshold if its score is above it. See ``algorithms/roc.md`` for the
-    proof.
+    released with the noise of a binary tree (Barczewski, Mawass and Ramon 2024, section 5.1), next
+    to each class's number of rows. Higher scores mean positive, as in scikit-learn: a row is called
+    positive at a threshold if its score is above it. Proof: ``algorithms/roc.md``.
 
     The scores must come from a model that was NOT fitted on these rows without privacy: such a
-    model moves every score when one row changes, and this guarantee does not cover that. Use a
-    model fitted on other rows, or a private one, and then charge both to one ledger.
+    model moves every score when one row changes, which this guarantee does not cover. Use a model
+    fitted on other rows, or a private one, and charge both to one ledger.
 
     Guarantee
     ---------
     Everything `fit` stores is (`epsilon`, 0)-differentially private when one row (a score and its
-    label) is added or removed (with ``relation="replace"``: replaced, and the number of all rows
-    is public), for every table without missing scores; those are an error, raised before anything
-    is spent. Every question asked of the result is free.
+    target) is added or removed (or replaced, with ``relation="replace"``; the number of all rows is
+    then public), for every table without missing scores; a missing score is an error, raised before
+    anything is charged.
 
     Parameters
     ----------
-    epsilon : float, default=1.0
-        Privacy loss, above 0. Smaller protects more.
     grid : LinearGrid, LogGrid or None, default=None
-        Public thresholds, such as ``LinearGrid(1/256, 1, 1/256)`` for probabilities. Scores outside
-        count in the end cells, and scores in one cell count as equal. None spends a part of epsilon
-        on finding a range of the scores, in which 2^7 thresholds are laid.
+        Public thresholds, for example ``LinearGrid(1/256, 1, 1/256)`` for probabilities. Scores
+        outside count in the end cells; scores in one cell count as equal. None spends part of
+        epsilon on a range of the scores, in which 2^7 thresholds are laid.
     pos_label : number or str, default=1
-        The label of the positive class; every other label is negative.
+        The target's value for the positive class; every other value is negative.
     relation : {"add-remove", "replace"}, default="add-remove"
         Which tables are neighbours. Replacing a row may change both classes, at twice the noise.
-        "replace" takes no table that may leave rows out, as their number would not be public.
+        "replace" refuses a table that may leave rows out, because their number would not be public.
     smoothing : {"l2", "l1"} or None, default="l2"
-        As for :class:`nolook.ECDF`. Without any, the curve may fall in places.
-    random_state : int or None, default=None
-        For experiments only: any value but None makes the noise repeatable and the result NOT
-        private, which `privacy_` then says.
+        As for :class:`nolook.ECDF`. With None the curve may fall in places.
 
     Attributes
     ----------
@@ -79,31 +66,26 @@ class ROCCurve(ScoredEstimator):
     auc_ : float
         The area under the curve by trapezoids; pairs within a cell count half.
     auc_interval_ : ndarray of shape (2,)
-        In which the area under the exact curve of these rows on this grid lies with 95 %
-        confidence. It counts the noise only, not that the rows are a sample. The noise is simulated
-        on the private curve, from a fixed seed.
+        95 % interval for the area under the exact curve of these rows on this grid. It covers the
+        noise only, not the sampling of the rows. The noise is simulated on the private curve, from
+        a fixed seed.
     band_ : ndarray of shape (3, 201)
-        False positive rates, and below and above which true positive rate the exact curve lies at
-        each with 95 % confidence, the noise counted only.
+        False positive rates, and for each the ends of a 95 % interval for the exact curve's true
+        positive rate; it covers the noise only.
     grid_ : LinearGrid or LogGrid
         The thresholds used, given or found.
     n_positive_, n_negative_ : float
         The private number of rows of each class, at least 1.
     positive_, negative_ : PrivateDistribution
-        Of the scores of each class.
-    privacy_ : PrivacyGuarantee
-    recipe_ : dict
-        How the scores were read: arguments for :func:`nolook.read_table` on another table.
-    caution : str
-        What a reader of the curve must know about the scored model.
+        The scores of each class.
 
     Examples
     --------
     >>> import numpy as np
     >>> generator = np.random.default_rng(0)
-    >>> labels = generator.random(50_000) < 0.3
-    >>> scores = generator.normal(size=50_000) + labels
-    >>> curve = ROCCurve(epsilon=1.0).fit(scores, labels)
+    >>> target = generator.random(50_000) < 0.3
+    >>> scores = generator.normal(size=50_000) + target
+    >>> curve = ROCCurve(epsilon=1.0).fit(scores, target)
     >>> bool(abs(curve.auc_ - 0.76) < 0.02)
     True
     """
@@ -129,53 +111,13 @@ class ROCCurve(ScoredEstimator):
     def plan(self) -> Plan[Any]:
         """Check the parameters; return what a fit will release and cost."""
         budget = Budget(check_epsilon(self.epsilon))
-        check_choice("relation", self.relation, ("add-remove", "replace"))
-        relation = cast("Relation", self.relation)
+        relation = check_relation(self.relation)
         smoothing = check_smoothing(self.smoothing)
         check_grid(self.grid)
-        self._check_label()
+        self._check_pos_label()
         parts = roc_plan(budget.epsilon, relation, search=self.grid is None)
         release = RocRelease(parts, self.grid, smoothing)
         return Plan.of(release, budget, self.random_state, relation=relation)
-
-    def fit(
-        self,
-        scores: Table | ArrayLike,
-        labels: object = None,
-        *,
-        ledger: Ledger | None = None,
-        progress: Progress | None = None,
-    ) -> Self:
-        """Release the curve.
-
-        Parameters
-        ----------
-        scores : array of shape (n_samples,), series, or Table of one feature and a target
-            Infinite scores count in the end cells. A missing one is an error, unless the table's
-            `missing` says otherwise.
-        labels : array or series of shape (n_samples,)
-            Numbers, booleans or texts. Every label but `pos_label` is negative, a missing one as
-            well. With a Table its target is the label, and a missing one is treated as the table's
-            `missing` says.
-        ledger : Ledger, optional
-            Is charged before the data are read.
-        progress : callable, optional
-            Called with a step's name, the steps done and their number.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ParameterError
-            If a parameter is out of range. Nothing is spent.
-        TableError
-            If the scores are not one column of numbers. Nothing is spent.
-        BudgetExceededError
-            If the ledger has too little left. The data are not read.
-        """
-        return self._fit(scores, labels, ledger, progress)
 
     def _store(
         self, released: tuple[LinearGrid | LogGrid, PrivateDistribution, PrivateDistribution]
@@ -204,7 +146,7 @@ class ROCCurve(ScoredEstimator):
         Returns
         -------
         float
-            0.5 for guessing and 1 for a perfect score, whatever `max_fpr` is: that of
+            0.5 for guessing and 1 for a perfect score at any `max_fpr`, as from
             ``sklearn.metrics.roc_auc_score(..., max_fpr=max_fpr)``.
         """
         rate = _check_rate(max_fpr, "max_fpr")
@@ -220,15 +162,15 @@ class ROCCurve(ScoredEstimator):
         fpr : float, optional
             From 0 to 1: the smallest threshold with at most this false positive rate.
         tpr : float, optional
-            From 0 to 1: the largest threshold with at least this true positive rate. One of both.
+            From 0 to 1: the largest threshold with at least this true positive rate. Give either.
 
         Returns
         -------
         float
-            Of `thresholds_`; infinite where no score, or every score, is to be called positive.
+            One of `thresholds_`; infinite if no score, or every score, is to be called positive.
         """
         if (fpr is None) == (tpr is None):
-            raise ParameterError("fpr and tpr are both given or both missing; expected one of them")
+            raise ParameterError("fpr and tpr are both given or both None; expected one of them")
         if fpr is not None:
             return self._fitted().threshold_at_fpr(_check_rate(fpr, "fpr"))
         return self._fitted().threshold_at_tpr(_check_rate(tpr, "tpr"))
@@ -248,28 +190,13 @@ class ROCCurve(ScoredEstimator):
         Raises
         ------
         ParameterError
-            If matplotlib is not installed.
+            If `ax` is None and matplotlib is not installed.
         """
         self._fitted()
-        try:
-            from matplotlib import pyplot as plt
-        except ImportError as error:
-            message = (
-                "plot needs matplotlib, which is missing; expected it (pip install matplotlib)"
-            )
-            raise ParameterError(message) from error
-        if ax is None:
-            _, ax = plt.subplots()
+        ax = square_axes(ax, "False positive rate", "True positive rate")
         line = ax.plot(self.fpr_, self.tpr_, label=f"private (AUC = {self.auc_:.2f})")[0]
         ax.fill_between(*self.band_, color=line.get_color(), alpha=0.2, label="95 % of the noise")
         ax.plot([0, 1], [0, 1], "k--", linewidth=0.8, label="guessing (AUC = 0.5)")
-        ax.set(
-            xlabel="False positive rate",
-            ylabel="True positive rate",
-            xlim=(-0.01, 1.01),
-            ylim=(-0.01, 1.01),
-            aspect="equal",
-        )
         ax.legend(loc="lower right")
         return ax
 
@@ -280,5 +207,5 @@ class ROCCurve(ScoredEstimator):
 
 def _check_rate(value: object, name: str) -> float:
     if isinstance(value, bool) or not isinstance(value, Real) or not 0.0 <= float(value) <= 1.0:
-        raise ParameterError(f"{name} is no number from 0 to 1; expected one (for example 0.1)")
+        raise ParameterError(f"{name} is not a number from 0 to 1; expected one (for example 0.1)")
     return float(value)

@@ -10,7 +10,6 @@ from sklearn.utils.validation import check_is_fitted
 from nolook.algorithms.scaling import ScaleSearch, Scaling
 from nolook.estimators._tables import prediction_rows, training_table
 from nolook.estimators.base import PrivateEstimator, check_budget, whole_mu
-from nolook.privacy.guarantee import DEFAULT_DELTA
 from nolook.privacy.release import Plan
 from nolook.tables import Table
 
@@ -18,25 +17,16 @@ __all__ = ["QuantileScaler"]
 
 
 class QuantileScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator):  # type: ignore[misc]
-    """Centre, scale and clip columns whose range nobody may look up.
+    """Centres, scales and clips columns whose range nobody may look up.
 
-    Private histograms find where each column's values lie, from the powers of two of the whole
-    range of doubles down to equal bins between the tail quantiles; centre and scale are the mean
-    and standard deviation of what is kept. See ``algorithms/scaling.md`` for the proof.
+    Private histograms find where each column's values lie, starting from the powers of two of all
+    doubles and ending with equal bins between the tail quantiles. Centre and scale are the mean and
+    standard deviation of what is kept. Proof: ``algorithms/scaling.md``.
 
     Guarantee
     ---------
     Everything `fit` stores is (`epsilon`, `delta`)-differentially private when one row is added
     or removed. What `transform` returns is not: it is as confidential as its input.
-
-    Parameters
-    ----------
-    epsilon : float, default=1.0
-        Privacy loss, above 0.
-    delta : float, default=1e-6
-        Probability left for a larger loss, in (0, 1).
-    random_state : int or None, default=None
-        For experiments only: any value but None makes the result NOT private.
 
     Attributes
     ----------
@@ -44,12 +34,9 @@ class QuantileScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator): 
         Scales are positive.
     low_, high_ : ndarray of shape (n_features_in_,)
         Values are clipped to them: five scales on either side of the centre.
-    privacy_ : PrivacyGuarantee
-    recipe_ : dict
-        How the columns were read: arguments for :func:`nolook.read_table` on another table.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
-        Only for tables whose columns have names.
+        Only if the table's columns have names.
 
     Examples
     --------
@@ -60,13 +47,6 @@ class QuantileScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator): 
     """
 
     _purpose = "column scales"
-
-    def __init__(
-        self, epsilon: float = 1.0, delta: float = DEFAULT_DELTA, random_state: int | None = None
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.random_state = random_state
 
     def plan(self) -> Plan[tuple[Scaling, float]]:
         """Check the parameters; return what a fit will release and cost."""
@@ -82,7 +62,7 @@ class QuantileScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator): 
         self.low_, self.high_ = scaling.low, scaling.high
 
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Clip to ``[low_, high_]``, subtract the centre and divide by the scale.
+        """Clip to [`low_`, `high_`], subtract the centre and divide by the scale.
 
         Parameters
         ----------

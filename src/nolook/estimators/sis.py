@@ -22,57 +22,34 @@ __all__ = ["SISSelector"]
 
 
 class SISSelector(PrivateSelector):
-    """Chooses the features that each by itself go best with the label (DP-SIS, Swope et al. 2024).
+    """Chooses the features that agree best with the target one by one (DP-SIS, Swope et al. 2024).
 
-    Sure independence screening: one score for each feature, once, and then the k best. Features
-    that say the same are chosen together; :class:`nolook.KendallSelector` avoids that, at twice the
-    noise. See ``algorithms/screening.md`` for
-    the proof.
+    Sure independence screening scores each feature once and takes the k best. Features that carry
+    the same information are chosen together; :class:`nolook.KendallSelector` avoids that, at twice
+    the noise. Proof: ``algorithms/screening.md``.
 
     Guarantee
     ---------
     Everything `fit` stores is (`epsilon`, 0)-differentially private when one row is added or
-    removed, or (`epsilon`, `delta`) where ranges are found privately, for every table without
-    missing values; those are an error, raised before anything is spent.
+    removed, or (`epsilon`, `delta`) if ranges are found privately, for every table without missing
+    values; a missing value is an error, raised before anything is charged.
 
     Parameters
     ----------
-    k : int or "auto", default=5
-        How many features to choose, fewer than there are. "auto" takes ``n epsilon / (120 ln(10
-        d))`` for a private lower bound n on the number of rows and d features, at least 1 and
-        at most the square root of d; see :class:`nolook.KendallSelector`.
-    epsilon : float, default=1.0
-        Privacy loss, above 0. Smaller protects more.
     delta : float, default=1e-6
-        Probability left for a larger loss, in (0, 1). Only spent where ranges are found privately.
+        Probability of a larger loss, in (0, 1). Charged only if ranges are found privately.
     score : {"kendall", "covariance"}, default="kendall"
-        Size of Kendall's rank correlation with the label, which needs no ranges and keeps all
-        rows as ranks in memory, 12 bytes a cell and then 4; or of the covariance of the two,
-        clipped to ranges, which reads the table once.
+        Absolute value of Kendall's rank correlation with the target, which needs no ranges and
+        keeps all rows as ranks in memory, 12 bytes a cell and later 4; or of the covariance of
+        both, clipped to ranges, which reads the table once.
     top_k : {"peeling", "canonical-lipschitz"}, default="peeling"
-        The mechanism: one after the other, or all k at once, as published. On tables of many more
-        columns than rows the first found more (``benchmarks/results/selection.md``).
+        The mechanism: one feature after the other, or all k at once, as published. On tables with
+        many more columns than rows peeling found more (``benchmarks/results/selection.md``).
     ranges : pair of array-like or None, default=None
-        For ``score="covariance"``: smallest and largest values, each a number or one number for
-        each column, the label's last. They must be public. None finds them privately, with 30 % of
-        `epsilon` and all of `delta`: one scale to either side of the centre of
+        For ``score="covariance"``: smallest and largest values, each one number or one number for
+        each column, the target's last. They must be public. None finds them privately, with 30 % of
+        `epsilon` and all of `delta`: one scale on either side of the centre of
         :class:`nolook.QuantileScaler`.
-    random_state : int or None, default=None
-        For experiments only: any value but None makes the noise repeatable and the result NOT
-        private, which `privacy_` then says.
-
-    Attributes
-    ----------
-    support_ : ndarray of bool, shape (n_features_in_,)
-        Which features were chosen.
-    k_ : int
-        How many were chosen.
-    privacy_ : PrivacyGuarantee
-    recipe_ : dict
-        How the columns were read: arguments for :func:`nolook.read_table` on another table.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-        Only for tables whose columns have names.
 
     Examples
     --------
@@ -109,7 +86,7 @@ class SISSelector(PrivateSelector):
         check_choice("top_k", self.top_k, tuple(TOP_K))
         if self.ranges is not None and self.score != "covariance":
             raise ParameterError(
-                "ranges is given with score 'kendall', which needs none; expected None (or use "
+                "ranges is given, but score 'kendall' needs none; expected None (or use "
                 "score='covariance')"
             )
         if self.score == "kendall" or self.ranges is not None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from nolook._validation import check_choice, check_count
+from nolook._validation import check_choice
 from nolook.algorithms.inference import fit_measures
 from nolook.algorithms.tukey import BASES, TukeyPlan, TukeyResult, rows_needed, tukey_plan
 from nolook.errors import PrivateFitFailed, TooFewRows
-from nolook.estimators.base import PrivateRegressor, check_budget
+from nolook.estimators.base import PrivateRegressor, check_budget, check_count_or_auto
 from nolook.privacy.guarantee import DEFAULT_DELTA
 from nolook.privacy.release import Plan
 
@@ -18,68 +18,46 @@ if TYPE_CHECKING:
 __all__ = ["TukeyRegressor"]
 
 _MOST_MODELS = 2**20
-_ADVICE = "use a larger epsilon, fewer features or the default method; what was spent stays spent"
+_ADVICE = "use a larger epsilon, fewer features or the default method; the budget stays spent"
 
 
 class TukeyRegressor(PrivateRegressor):
-    """Linear regression that releases a deep one of many models (Amin et al., ICLR 2023).
+    """Linear regression that releases a point deep among many models (Amin et al., ICLR 2023).
 
-    Every row draws a block; each block gets its own least-squares model; a private test asks
-    whether the models lie close together, and if so one in their middle is released. No noise
-    grows with the columns' units, and a few wild rows spoil a few models only. It needs some
-    hundred models and a few rows more than coefficients for each: see :meth:`rows_needed`. See
-    ``algorithms/tukey.md`` and ``privacy/mechanisms/tukey_depth.md`` for the proofs.
+    The rows are dealt into blocks at random; each block gets a least-squares model of its own; a
+    private test asks whether the models lie close together, and if they do, a point in their middle
+    is released. The noise does not grow with the columns' units, and a few wild rows spoil only a
+    few models. The method needs a few hundred models, each with a few more rows than coefficients:
+    see :meth:`rows_needed`. Proofs: ``algorithms/tukey.md`` and
+    ``privacy/mechanisms/tukey_depth.md``.
 
     Guarantee
     ---------
     Everything `fit` stores, and whether it fails, is (`epsilon`, `delta`)-differentially private
-    when one row is added or removed, for every table without missing values; those are an error,
-    raised before anything is spent.
+    when one row is added or removed, for every table without missing values; a missing value is an
+    error, raised before anything is charged.
 
     Parameters
     ----------
-    epsilon : float, default=1.0
-        Privacy loss, above 0. Smaller protects more.
-    delta : float, default=1e-6
-        Probability left for a larger loss, in (0, 1).
     n_models : int or "auto", default="auto"
-        Number of blocks. "auto" spends 5 % of `epsilon` on a lower bound on the number of rows
-        and takes a number that the test accepts, if there are rows for it. A number must not come
-        from the table. Memory grows as n_models times the square of the number of columns.
+        Number of blocks. "auto" spends 5 % of `epsilon` on a lower bound on the number of rows and
+        takes a number of blocks that the test accepts, if there are enough rows. A number must not
+        come from the table. Memory grows with n_models times the squared number of columns.
     basis : {"private-whitening", "private-scaling"}, default="private-whitening"
-        What the block models are fitted to: columns that a private scaling has standardised and
-        clipped at six scales, and a private second-moment matrix has decorrelated; or only
-        standardised ones.
+        What the block models are fitted to: columns that are standardised and clipped at six scales
+        privately, and decorrelated by a private second-moment matrix; or standardised columns.
     on_failure : {"raise", "constant"}, default="raise"
-        What to do when the test fails or there are too few rows: raise, or predict the private
-        median of the label everywhere. What was spent stays spent.
-    random_state : int or None, default=None
-        For experiments only: any value but None makes the noise repeatable and the result NOT
-        private, which `privacy_` then says.
+        What to do if the test fails or there are too few rows: raise an error, or predict the
+        target's private median everywhere. The budget is spent either way.
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_features_in_,)
-        Coefficients, in the columns' units.
-    intercept_ : float
-    failed_ : bool
-        Whether the model is the constant of ``on_failure="constant"``.
     n_models_ : int or None
         Number of blocks; None if there were too few rows for any.
     r2_, rmse_ : float or None
-        Estimates of the model's fit to the training rows, clipped at five scales; only for
-        "private-whitening", whose second moments they come from.
+        Estimated fit to the training rows, clipped at five scales; only for "private-whitening",
+        whose second moments give the estimates.
     r2_interval_, rmse_interval_ : ndarray of shape (2,) or None
-    scaling_ : Scaling
-        Private centre, scale, low and high of each column, the label last.
-    label_range_ : tuple of float
-        Predictions are clipped to it.
-    privacy_ : PrivacyGuarantee
-    recipe_ : dict
-        How the columns were read: arguments for :func:`nolook.read_table` on another table.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-        Only for tables whose columns have names.
 
     Examples
     --------
@@ -112,26 +90,20 @@ class TukeyRegressor(PrivateRegressor):
         budget = check_budget(self.epsilon, self.delta)
         check_choice("basis", self.basis, BASES)
         check_choice("on_failure", self.on_failure, ("raise", "constant"))
-        release = tukey_plan(budget, cast("BasisName", self.basis), self._models())
+        models = check_count_or_auto(self.n_models, "n_models", _MOST_MODELS)
+        release = tukey_plan(budget, cast("BasisName", self.basis), models)
         return Plan.of(release, budget, self.random_state)
-
-    def _models(self) -> int | None:
-        """Check the number of models; None if it is found privately."""
-        if isinstance(self.n_models, str):
-            check_choice("n_models", self.n_models, ("auto",))
-            return None
-        return check_count(self.n_models, "n_models", _MOST_MODELS)
 
     def rows_needed(self, n_features: int) -> int:
         """Return how many rows a table needs, from the parameters alone.
 
-        With so many rows ``n_models="auto"`` finds them enough with probability 0.9999. That the
-        test then passes depends on the data; it is likely for all but very uneven ones.
+        With this many rows ``n_models="auto"`` finds them enough with probability 0.9999. Whether
+        the test then passes depends on the data; it is likely unless they are very uneven.
 
         Parameters
         ----------
         n_features : int
-            Number of features, without the label.
+            Number of features, not counting the target.
 
         Returns
         -------
@@ -163,8 +135,8 @@ class TukeyRegressor(PrivateRegressor):
     def _fail(self, models: int | None, d: int) -> None:
         if models is None:
             raise TooFewRows(
-                "the private bound on the number of rows is too low: the Tukey mechanism needs "
-                f"about {self.rows_needed(d - 1)} rows for {d - 1} features at epsilon = "
+                "the private lower bound on the number of rows is too low: the Tukey mechanism "
+                f"needs about {self.rows_needed(d - 1)} rows for {d - 1} features at epsilon = "
                 f"{self.epsilon:g} ({_ADVICE})"
             )
         raise PrivateFitFailed(

@@ -1,0 +1,37 @@
+"""The public names, for type checkers; at run time `__init__.py` loads them when first used."""
+
+from nolook._version import __version__ as __version__
+from nolook.algorithms.grids import LinearGrid as LinearGrid
+from nolook.algorithms.grids import LogGrid as LogGrid
+from nolook.errors import BudgetExceededError as BudgetExceededError
+from nolook.errors import LedgerError as LedgerError
+from nolook.errors import ModelFileError as ModelFileError
+from nolook.errors import NolookError as NolookError
+from nolook.errors import ParameterError as ParameterError
+from nolook.errors import PrivateFitFailed as PrivateFitFailed
+from nolook.errors import TableError as TableError
+from nolook.errors import TooFewRows as TooFewRows
+from nolook.estimators.adassp import AdaSSPRegressor as AdaSSPRegressor
+from nolook.estimators.boosted import BoostedAdaSSPRegressor as BoostedAdaSSPRegressor
+from nolook.estimators.calibration import CalibrationCurve as CalibrationCurve
+from nolook.estimators.calibration import HosmerLemeshow as HosmerLemeshow
+from nolook.estimators.dpsgd import DPSGDRegressor as DPSGDRegressor
+from nolook.estimators.ecdf import ECDF as ECDF
+from nolook.estimators.kendall import KendallSelector as KendallSelector
+from nolook.estimators.lasso import LassoSelector as LassoSelector
+from nolook.estimators.linear import LinearRegression as LinearRegression
+from nolook.estimators.pipeline import PrivatePipeline as PrivatePipeline
+from nolook.estimators.pipeline import make_private_pipeline as make_private_pipeline
+from nolook.estimators.quantiles import Quantiles as Quantiles
+from nolook.estimators.quantiles import quantiles as quantiles
+from nolook.estimators.roc import ROCCurve as ROCCurve
+from nolook.estimators.scaler import QuantileScaler as QuantileScaler
+from nolook.estimators.sis import SISSelector as SISSelector
+from nolook.estimators.tukey import TukeyRegressor as TukeyRegressor
+from nolook.formats.model_file import load as load
+from nolook.formats.model_file import save as save
+from nolook.privacy.guarantee import Budget as Budget
+from nolook.privacy.guarantee import PrivacyGuarantee as PrivacyGuarantee
+from nolook.privacy.ledger import Ledger as Ledger
+from nolook.tables import Table as Table
+from nolook.tables import read_table as read_table

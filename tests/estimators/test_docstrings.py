@@ -1,0 +1,106 @@
+"""What `help` shows of an estimator: every parameter and attribute, also those of its bases."""
+
+from __future__ import annotations
+
+import inspect
+import re
+
+import numpy as np
+import pytest
+
+import nolook
+from nolook.estimators.base import PrivateEstimator
+from tests.contracts.distributions import DISTRIBUTIONS
+from tests.contracts.estimators import ESTIMATORS
+from tests.contracts.selectors import SELECTORS
+
+SECTION = r"^{}\n-+\n((?:.+\n?)*)"
+KINDS = [
+    kind
+    for kind in (getattr(nolook, name) for name in nolook.__all__)
+    if isinstance(kind, type) and issubclass(kind, PrivateEstimator)
+]
+
+
+def documented(kind, title):
+    (entries,) = re.findall(SECTION.format(title), inspect.getdoc(kind), re.MULTILINE)
+    lines = re.findall(r"^(\w.*?)(?: :.*)?$", entries, re.MULTILINE)
+    return [name for line in lines for name in line.split(", ")]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_parameter_is_documented_once_in_the_order_of_the_signature(kind):
+    assert documented(kind, "Parameters") == list(inspect.signature(kind).parameters)
+
+
+def table():
+    X = np.random.default_rng(0).normal(size=(300, 3))
+    return X, X[:, 0]
+
+
+FITS = {
+    **{name: lambda row=row: row.make().fit(*table()) for name, row in ESTIMATORS.items()},
+    **{name: lambda row=row: row.make(1).fit(*table()) for name, row in SELECTORS.items()},
+    **{
+        name: lambda row=row: row.make().fit(*row.data(300, 0))
+        for name, row in DISTRIBUTIONS.items()
+    },
+}
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_every_fitted_attribute_is_documented_once(name):
+    estimator = FITS[name]()
+    names = documented(type(estimator), "Attributes")
+    assert len(names) == len(set(names))
+    stored = {name for name in vars(estimator) if name.endswith("_")}
+    assert stored - {"feature_names_in_"} <= set(names)
+
+
+class _Base(PrivateEstimator):
+    """A base.
+
+    Parameters
+    ----------
+    epsilon : float
+        Of the base.
+
+    Attributes
+    ----------
+    first_ : int
+    """
+
+    def __init__(self, epsilon=1.0):
+        self.epsilon = epsilon
+
+
+class _Own(_Base):
+    """A class of its own.
+
+    More words.
+
+    Parameters
+    ----------
+    epsilon : float
+        Its own.
+    other : int
+
+    Notes
+    -----
+    Last.
+    """
+
+    def __init__(self, other=1, epsilon=1.0):
+        super().__init__(epsilon)
+        self.other = other
+
+
+def test_an_entry_of_the_class_itself_replaces_that_of_a_base():
+    text = inspect.getdoc(_Own)
+    assert text.startswith(
+        "A class of its own.\n\nMore words.\n\nParameters\n----------\nother : int"
+    )
+    assert "Its own." in text
+    assert "Of the base." not in text
+    assert documented(_Own, "Attributes") == ["privacy_", "recipe_", "first_"]
+    assert text.endswith("Notes\n-----\nLast.")
