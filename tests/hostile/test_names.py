@@ -116,8 +116,8 @@ def reports(folder):
         "select": ["--target", one, "-k", "9"],
         "ecdf": ["--column", one, "--grid", "-3:3:0.5"],
         "quantiles": ["--columns", '"' + one.replace('"', '""') + '"'],
-        "roc": ["--score", one, "--label", "y", "--grid", "-3:3:0.5"],
-        "calibration": ["--probability", one, "--label", "y"],
+        "roc": ["--score", one, "--target", "y", "--grid", "-3:3:0.5"],
+        "calibration": ["--probability", one, "--target", "y"],
     }
     for name, words in commands.items():
         page = folder / f"{name}.html"

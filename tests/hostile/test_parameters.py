@@ -125,8 +125,8 @@ SOUND = {
     "predict": ["m.json", "t.csv", "--output", "out.json"],
     "ecdf": ["t.csv", "--column", "a", "--epsilon", "1", "--grid", "0:1:0.1"],
     "quantiles": ["t.csv", "--columns", "a", "--epsilon", "1", "--grid", "a=0:1:0.1"],
-    "roc": ["t.csv", "--score", "a", "--label", "y", "--epsilon", "1", "--grid", "0:1:0.1"],
-    "calibration": ["t.csv", "--probability", "a", "--label", "y", "--epsilon", "1"],
+    "roc": ["t.csv", "--score", "a", "--target", "y", "--epsilon", "1", "--grid", "0:1:0.1"],
+    "calibration": ["t.csv", "--probability", "a", "--target", "y", "--epsilon", "1"],
     "ledger": ["create", "b.ledger", "--epsilon", "1", "--delta", "0"],
 }
 

@@ -122,7 +122,7 @@ def commands(table_name, features, missing, ledger):
     common = ["--missing", missing] if missing != "error" else []
     common += ["--ledger", ledger, "--output", "out.json", "--report", "out.html"]
     column = features.split(",")[0]
-    grid, label = ["--grid", "0:10:1"], ["--label", "y", "--epsilon", "1"]
+    grid, label = ["--grid", "0:10:1"], ["--target", "y", "--epsilon", "1"]
     chosen = ["--target", "y", "--epsilon", "2", "--features", features]
     return {
         "fit": ["fit", table_name, *chosen, "--delta", "1e-6", "--method", "adassp", *common],

@@ -1,4 +1,4 @@
-"""``nolook audit``: draw releases from neighbouring tables, and bound what a record changes."""
+"""``nolook audit``: draw releases from neighbouring tables, and bound what a row changes."""
 
 from __future__ import annotations
 

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CategoriesOption",
+    "ClassesOption",
     "DeltaOption",
     "EpsilonOption",
     "FeaturesOption",
     "GridOption",
-    "LabelOption",
     "LedgerOption",
     "LogGridOption",
     "MissingNumbersOption",
@@ -43,11 +43,11 @@ __all__ = [
     "check_relation",
     "check_smoothing",
     "column_names",
+    "column_options",
     "count_or_auto",
     "grid",
     "named_grids",
     "shares",
-    "table_options",
 ]
 
 _MISSING = ("drop-row", "zero")
@@ -134,16 +134,18 @@ SmoothingOption = Annotated[
         "--smoothing", metavar="|".join(_SMOOTHINGS), help="How noise is taken off the counts."
     ),
 ]
-LabelOption = Annotated[
+ClassesOption = Annotated[
     str,
     typer.Option(
-        "--label", metavar="NAME", help="The column of classes: text, integers or booleans."
+        "--target",
+        metavar="NAME",
+        help="The column of classes to hold it against: text, integers or booleans.",
     ),
 ]
 PositiveOption = Annotated[
     str,
     typer.Option(
-        "--positive", metavar="VALUE", help="The label of the positive class; others are negative."
+        "--positive", metavar="VALUE", help="The positive class; all others are negative."
     ),
 ]
 ReportOption = Annotated[
@@ -176,15 +178,9 @@ def count_or_auto(text: str, option: str) -> int | str:
     return number
 
 
-def table_options(
-    features: str | None,
-    categories: Sequence[str] | None,
-    missing: str | None,
-    *,
-    multiline: bool,
-) -> dict[str, Any]:
-    """Translate the options about a table into those of `nolook.read_table`."""
-    options: dict[str, Any] = {"multiline": multiline}
+def column_options(features: str | None, categories: Sequence[str] | None) -> dict[str, Any]:
+    """Translate --features and --categories into options of `nolook.read_table`."""
+    options: dict[str, Any] = {}
     if features is not None:
         options["features"] = column_names(features, "--features")
     for text in categories or ():
@@ -201,8 +197,6 @@ def table_options(
                 "expected all its categories in one list"
             )
         known[column] = column_names(values, f"--categories {one_line(column)}")
-    if missing is not None:
-        options["missing"] = check_missing(missing)
     return options
 
 
