@@ -46,7 +46,7 @@ print(json.dumps([(memory("VmHWM") - before) / (X.nbytes + y.nbytes)]))
 
 
 def table():
-    """Return features and label."""
+    """Return features and target."""
     generator = np.random.default_rng(0)
     X = generator.normal(size=(ROWS, FEATURES))
     return X, X @ generator.normal(size=FEATURES) / 5 + generator.normal(size=ROWS)

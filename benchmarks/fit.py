@@ -1,6 +1,6 @@
 """Time and memory of the default regression from Parquet, beside scikit-learn on the same table.
 
-Tables of 1,000,000 and 10,000,000 rows with 30 features and a label, all doubles, written to a
+Tables of 1,000,000 and 10,000,000 rows with 30 features and a target, all doubles, written to a
 temporary folder, in one row group and in many. Every figure is of a whole process of its own; the
 two programs take turns, and the ratio is taken pair by pair. The baseline reads the file into
 memory and fits scikit-learn's LinearRegression.
@@ -80,7 +80,7 @@ def report(repeats):
     """Yield the lines of the report."""
     yield "# Time and memory of a fit"
     yield ""
-    yield f"{FEATURES} features and a label, doubles in Parquet, {platform.python_version()}, "
+    yield f"{FEATURES} features and a target, doubles in Parquet, {platform.python_version()}, "
     yield f"medians of {repeats} pairs of runs. scikit-learn: reading into memory, then fitting."
     yield "Printed by `python -m benchmarks.fit`."
     yield ""

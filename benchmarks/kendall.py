@@ -37,7 +37,7 @@ print(json.dumps([time.perf_counter() - start, memory("VmHWM")]))
 
 
 def table(rows):
-    """Return features and label."""
+    """Return features and target."""
     generator = np.random.default_rng(0)
     X = generator.normal(size=(rows, FEATURES))
     return X, X @ generator.normal(size=FEATURES) + generator.normal(size=rows)

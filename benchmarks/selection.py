@@ -1,8 +1,8 @@
 """Private selection on tables with far more columns than rows, after Swope et al. (2024).
 
-On twelve microarray tables (the label is the class code) and a synthetic one, how many of k chosen
+On twelve microarray tables (the target is the class code) and a synthetic one, how many of k chosen
 features are among the true k: the k largest coefficients of a Lasso of the whole table (alpha 0.1,
-standardised columns, the label as it is), which is the paper's proxy; or, where the table was made
+standardised columns, the target as it is), which is the paper's proxy; or, where the table was made
 up, its true features. Every trial draws its own noise, and its own blocks for the two-stage method.
 Tables already in the work folder are not computed again.
 
@@ -88,7 +88,7 @@ def truth_by_lasso(X, y):
 
 
 def load(name):
-    """Return features, label and the true features, the best first."""
+    """Return features, target and the true features, the best first."""
     if name == SYNTHETIC:
         return synthetic()
     frame = pd.read_parquet(DATA / f"microarray_{name}.parquet")
@@ -334,7 +334,7 @@ def lines_of(results, trials):
         "",
         f"Share of the true k among k chosen, mean of {trials} trials, pure epsilon, no delta.",
         "The truth is the k largest coefficients of a Lasso of the whole table (alpha 0.1, columns",
-        "standardised, class codes as the label; it has at least k on every table), for the",
+        "standardised, class codes as the target; it has at least k on every table), for the",
         "synthetic table its features of largest weight. Two-stage: a Lasso (alpha 0.1) on each of",
         "floor(sqrt n) random blocks, standardised by itself, and votes for its k largest",
         "coefficients. Printed by `python -m benchmarks.selection`.",

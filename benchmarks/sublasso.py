@@ -31,7 +31,7 @@ WANTED = 10
 
 
 def table(rows=ROWS, features=FEATURES):
-    """Return features and label; ten features matter, some little."""
+    """Return features and target; ten features matter, some little."""
     generator = np.random.default_rng(0)
     X = 3 * generator.normal(size=(rows, features))
     weights = np.zeros(features)

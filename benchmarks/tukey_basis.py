@@ -2,7 +2,7 @@
 
 In-sample R2 at epsilon = ln 3 and delta = 1e-5 on the papers' tables, and beside them the published
 mechanism as its paper ran it: raw columns, and of 250, 500, ..., 2000 models the smallest number
-with which every run passes. It is not private for records, and neither is that choice.
+with which every run passes. It is not private for rows, and neither is that choice.
 
     python -m benchmarks.tukey_basis [--output benchmarks/results/tukey_basis.md]
 """

@@ -60,7 +60,7 @@ GROUPS = {
     "The samplers": "What these draw has exactly the distribution stated, whatever the scale.",
     "The mechanisms": "What these add is whole numbers to whole numbers; what they choose is among "
     "labels that are the same for all tables.",
-    "What uses them": "What these pass on is exact: whole numbers whose change by one record is "
+    "What uses them": "What these pass on is exact: whole numbers whose change by one row is "
     "bounded as it stands in the computer, with every rounding on the way to them counted.",
 }
 HEAD = """# Where randomness decides, and why rounding does not
