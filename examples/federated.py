@@ -4,7 +4,7 @@
 
 makes certificates and tokens in FOLDER (default: the current one), starts two servers on this
 machine, sends every owner's report to both, and asks them for the curve. Only the process that
-plays the owners reads the scores; neither this script nor a server or the analyst ever does.
+plays the owners reads the scores; this script, the servers and the analyst never do.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from certificates import Authority
 SCORES = Path(__file__).parent / "data" / "bank_marketing_scores.parquet"
 COMMAND = Path(sys.executable).with_name("nolook")
 OWNERS = 2000
-START = 60  # seconds that a server may need
+START = 60  # seconds a server may take
 
 
 def nolook(*words):
@@ -31,7 +31,7 @@ def nolook(*words):
 
 
 def free_ports(count):
-    """Return ports that nobody listens at now."""
+    """Return ports that are free now."""
     with ExitStack() as stack:
         sockets = [
             stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)

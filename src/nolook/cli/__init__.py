@@ -1,8 +1,8 @@
 """The command line: parse, call the public functions, print.
 
-Every command is a function in a module of its own, registered here in the order of the help.
-Nothing numeric is imported until a command needs it. Every error is one line on standard error;
-an unexpected one is named by its type only, since its message may quote data.
+Every command is a function in a module of its own, registered here in the order of the help, and
+imports what is numeric only when it runs. Every error is one line on standard error; an unexpected
+one shows only its type, since its message may quote data.
 """
 
 from __future__ import annotations
@@ -68,7 +68,8 @@ def _run(arguments: Sequence[str]) -> int:
     except (KeyboardInterrupt, typer.Abort):
         return _INTERRUPTED
     except Exception as error:
-        if hasattr(error, "format_message"):  # by which Typer, old or new, tells wrong words
+        # Words Typer cannot parse: their class is public only in versions too new for Flower.
+        if hasattr(error, "format_message"):
             return _complain(_usage(error), ParameterError.exit_status)
         if debug:
             raise
@@ -85,7 +86,7 @@ def _invoke(arguments: Sequence[str]) -> int:
     return status if isinstance(status, int) else 0
 
 
-def _usage(error: Any) -> str:  # noqa: ANN401 -- its class has a public name since Typer 0.28 only
+def _usage(error: Any) -> str:  # noqa: ANN401 -- see `_run`
     """Say what is wrong with the words given, and where to read what was expected."""
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else "nolook"

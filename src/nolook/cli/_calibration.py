@@ -1,4 +1,4 @@
-"""``nolook calibration``: whether probabilities are what happened, privately."""
+"""``nolook calibration``: whether predicted probabilities are right, privately."""
 
 from __future__ import annotations
 

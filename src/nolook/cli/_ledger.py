@@ -39,8 +39,7 @@ def create(
         check_epsilon(epsilon, "--epsilon"), check_delta(delta, "--delta", allow_zero=True)
     )
     neighbours = cast("Relation", check_relation(relation))
-    with Ledger.create(file, budget, name=name or file.stem, relation=neighbours):
-        pass
+    Ledger.create(file, budget, name=name or file.stem, relation=neighbours).close()
 
 
 @ledger_app.command()

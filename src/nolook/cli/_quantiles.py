@@ -7,13 +7,7 @@ from typing import Annotated
 import typer
 
 from nolook._validation import check_delta
-from nolook.cli._options import (
-    DeltaOption,
-    MissingNumbersOption,
-    column_names,
-    named_grids,
-    shares,
-)
+from nolook.cli._options import DeltaOption, MissingNumbersOption, column_names, named_grids, shares
 from nolook.cli._release import Release, release_command
 
 __all__ = ["quantiles"]
@@ -35,7 +29,7 @@ def quantiles(
         typer.Option(
             metavar="NAME=LOW:HIGH:STEP",
             help="A column's public thresholds, not read off the table; by default no range is "
-            "needed. May be given several times.",
+            "needed. May be repeated.",
         ),
     ] = None,
 ) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from inspect import Parameter, Signature, signature
 from pathlib import Path
@@ -44,19 +44,30 @@ class LedgerAndProgress(TypedDict):
     progress: Progress | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Release:
-    """The options that all releases share, checked."""
+    """The options that all releases share, checked: every file can be written."""
 
-    table: Path
-    epsilon: float
-    missing: str
-    multiline: bool
-    output: Path
-    report: Path | None
-    ledger: Path | None
-    random_state: int | None
-    quiet: bool
+    table: TableArgument
+    epsilon: EpsilonOption
+    missing: str = "error"
+    multiline: MultilineOption = False
+    output: Path = Path()
+    report: ReportOption = None
+    ledger: LedgerOption = None
+    random_state: RandomStateOption = None
+    quiet: QuietOption = False
+
+    def __post_init__(self) -> None:
+        check_epsilon(self.epsilon, "--epsilon")
+        check_random_state(self.random_state, "--random-state")
+        outputs = [("--output", self.output)]
+        if self.report is not None:
+            outputs.append(("--report", self.report))
+        # No output may replace any of a ledger's files.
+        ends = ("", "-journal", "-wal", "-shm") if self.ledger else ()
+        ledger_files = [Path(f"{self.ledger}{end}") for end in ends]
+        check_outputs(outputs, inputs=(self.table, *ledger_files))
 
     def read(self, target: str | None = None, **options: Any) -> Table:  # noqa: ANN401
         """Open the table; the options are those of `nolook.read_table`."""
@@ -89,53 +100,28 @@ def release_command(
     `what` names the main output, which is TABLE.`ending` by default.
     """
     output = typer.Option(metavar="FILE", help=f"{what}; by default TABLE.{ending} here.")
-    annotations = {"missing": missing, "output": Annotated[Path | None, output]}
+    own_forms = {"missing": missing, "output": Annotated[Path | None, output]}
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         _, *own = signature(command, eval_str=True).parameters.values()
-        _, *shared = signature(_check, eval_str=True).parameters.values()
-        shared = [
-            option.replace(annotation=annotations.get(option.name, option.annotation))
-            for option in shared
-        ]
+        shared = dict(signature(Release, eval_str=True).parameters)
+        for name, form in own_forms.items():
+            shared[name] = shared[name].replace(annotation=form, default=None)
 
         def run(**given: Any) -> None:  # noqa: ANN401 -- Typer has checked the types
-            release = _check(ending, **{option.name: given.pop(option.name) for option in shared})
-            command(release, **given)
+            options = {name: given.pop(name) for name in shared}
+            options["missing"] = check_missing(options["missing"])
+            options["output"] = options["output"] or Path(f"{options['table'].stem}.{ending}")
+            command(Release(**options), **given)
 
         run.__name__, run.__doc__ = command.__name__, command.__doc__
         required_first = sorted(
-            [*own, *shared], key=lambda option: option.default is not Parameter.empty
+            [*own, *shared.values()], key=lambda option: option.default is not Parameter.empty
         )
         run.__signature__ = Signature(required_first)  # type: ignore[attr-defined]
         return run
 
     return decorate
-
-
-def _check(
-    ending: str,
-    *,
-    table: TableArgument,
-    epsilon: EpsilonOption,
-    missing: MissingOption = None,
-    multiline: MultilineOption = False,
-    output: Path | None = None,
-    report: ReportOption = None,
-    ledger: LedgerOption = None,
-    random_state: RandomStateOption = None,
-    quiet: QuietOption = False,
-) -> Release:
-    """Check the options that all releases share, and that every file can be written."""
-    check_epsilon(epsilon, "--epsilon")
-    check_random_state(random_state, "--random-state")
-    policy = check_missing(missing)
-    output = output or Path(f"{table.stem}.{ending}")
-    outputs = [("--output", output)]
-    if report is not None:
-        outputs.append(("--report", report))
-    check_outputs(outputs, inputs=(table, *_ledger_files(ledger)))
-    return Release(table, epsilon, policy, multiline, output, report, ledger, random_state, quiet)
 
 
 def show(
@@ -159,22 +145,12 @@ def console() -> Console:
     return Console(highlight=False, markup=False, emoji=False)
 
 
-def _ledger_files(path: Path | None) -> tuple[Path, ...]:
-    """Return all files of a ledger: no output may replace any of them."""
+def _open_ledger(path: Path | None) -> AbstractContextManager[Ledger | None]:
     if path is None:
-        return ()
-    return (path, *(Path(f"{path}{end}") for end in ("-journal", "-wal", "-shm")))
-
-
-@contextmanager
-def _open_ledger(path: Path | None) -> Iterator[Ledger | None]:
-    if path is None:
-        yield None
-        return
+        return nullcontext()
     from nolook.privacy.ledger import Ledger
 
-    with Ledger(path) as ledger:
-        yield ledger
+    return Ledger(path)
 
 
 @contextmanager
