@@ -50,7 +50,7 @@ BITS = "words"
 ELSEWHERE = {
     "algorithms/_simulation.py": "simulates after a release, from a fixed seed",
     "estimators/ecdf.py": "draws from a distribution that was released, when asked to (`rvs`)",
-    "report/files.py": "makes up the name of a file that is not yet complete",
+    "formats/files.py": "makes up the name of a file that is not yet complete",
 }
 FOREIGN = re.compile(
     r"^(numpy\.random|random|secrets|uuid|os\.urandom|sklearn\.utils\.check_random_state)(\.|$)"

@@ -74,9 +74,9 @@ if TYPE_CHECKING:
     from nolook.estimators.scaler import QuantileScaler
     from nolook.estimators.sis import SISSelector
     from nolook.estimators.tukey import TukeyRegressor
+    from nolook.formats.model_file import load, save
     from nolook.privacy.guarantee import Budget, PrivacyGuarantee
     from nolook.privacy.ledger import Ledger
-    from nolook.report.model_file import load, save
     from nolook.tables import Table, read_table
 else:
     # Where each public name lives; the imports above say the same to type checkers.
@@ -110,11 +110,11 @@ else:
         "TableError": "nolook.errors",
         "TooFewRows": "nolook.errors",
         "TukeyRegressor": "nolook.estimators.tukey",
-        "load": "nolook.report.model_file",
+        "load": "nolook.formats.model_file",
         "make_private_pipeline": "nolook.estimators.pipeline",
         "quantiles": "nolook.estimators.quantiles",
         "read_table": "nolook.tables",
-        "save": "nolook.report.model_file",
+        "save": "nolook.formats.model_file",
     }
 
     def __getattr__(name: str) -> object:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import math
+import pickle
+from copy import deepcopy
 
 import numpy as np
 import pytest
@@ -11,6 +13,21 @@ import nolook
 from nolook.algorithms.grids import LinearGrid, LogGrid, grid_of_doubles
 
 LARGEST = np.finfo(np.float64).max
+
+
+@pytest.mark.parametrize("grid", [LinearGrid(0, 2, 0.5), LogGrid(1, 8, 1), grid_of_doubles()])
+def test_grids_are_values(grid):
+    copies = pickle.loads(pickle.dumps(grid)), deepcopy(grid)
+    assert set(copies) == {grid}
+    if grid != grid_of_doubles():
+        assert eval(repr(grid)) == grid
+        with pytest.raises(AttributeError):
+            grid.low = 1.0
+
+
+def test_grids_of_other_ends_or_kinds_differ():
+    assert LinearGrid(1, 8, 1) == LinearGrid(low=1.0, high=8.0, step=1.0)
+    assert len({LinearGrid(1, 8, 1), LinearGrid(1, 8, 2), LogGrid(1, 8, 1)}) == 3
 
 
 @example(2097152.0, 0.001, 7, 0.0)

@@ -15,12 +15,12 @@ from nolook.algorithms.roc import release_roc, roc_plan
 from nolook.errors import NolookError, ParameterError
 from nolook.federated import answers, shares
 from nolook.federated.batch import Batch
+from nolook.formats.findings_file import Scored, write_calibration, write_roc
 from nolook.privacy.guarantee import Budget
 from nolook.privacy.noise import SeededSource
 from nolook.report.findings import ecdf_findings
-from nolook.report.findings_file import write_calibration, write_roc
 from nolook.report.findings_html import render_findings
-from nolook.report.score_findings import Scored, calibration_findings, roc_findings
+from nolook.report.score_findings import calibration_findings, roc_findings
 from tests.federated.roles import (
     BATCHES,
     CALIBRATION,

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import nolook
+from nolook.formats.findings_file import Scored
 from nolook.report.findings import ecdf_findings, quantiles_findings
 from nolook.report.findings_html import render_findings
-from nolook.report.score_findings import Scored, calibration_findings, roc_findings
+from nolook.report.score_findings import calibration_findings, roc_findings
 from tests.report.test_browser import measure, proxy, through
 from tests.report.test_html import NASTY
 

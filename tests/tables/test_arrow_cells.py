@@ -106,7 +106,7 @@ def told(cells, holder, folder, missing, levels):
     try:
         opened.check_complete()
     except TableError as error:
-        return str(error).replace(opened._source.label, "the table")
+        return str(error).replace(opened._source.name, "the table")
     return np.concatenate(list(opened.batches()), axis=1).tolist()
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from nolook.errors import ParameterError, TableError
 from nolook.tables import read_table, text
-from nolook.tables.labelled import labelled_table
+from nolook.tables.scored import read_scores
 
 ANY_BYTES = st.text('01.5,,\n\n\r"" eENA-+\x00éÿ\t', max_size=60).map(
     lambda body: body.encode("latin-1")
@@ -347,6 +347,6 @@ def test_labels_beside_quoted_line_breaks(tmp_path, numbers_of, positive):
     content = f'{positive},0.5,"two\nlines"\n'.encode()
     path = write(tmp_path, content, header=b"label,score,note\n")
     for multiline, expected in ((False, [[], []]), (True, [[0.5], [1.0]])):
-        read = labelled_table(path, "score", "label", positive, "drop-row", multiline=multiline)
+        read = read_scores(path, "score", "label", positive, "drop-row", multiline=multiline)
         assert numbers_of(read).tolist() == expected
         assert read.recipe().get("multiline", False) == multiline

@@ -24,37 +24,12 @@ def simulation_generator() -> Generator:
 
 
 def repeats(most: int, size: int) -> int:
-    """Return how often to simulate: fewer times where a matrix of `size` rows takes long.
-
-    Parameters
-    ----------
-    most : int
-        For up to some hundred rows.
-    size : int
-
-    Returns
-    -------
-    int
-        At least 8.
-    """
+    """Return how often to simulate: `most`, but fewer, and at least 8, beyond some hundred rows."""
     return max(8, min(most, 2 * 10**9 // size**3))
 
 
 def symmetric_noise(size: int, sigma: float, generator: Generator) -> Matrix:
-    """Draw the noise of a released moment matrix again.
-
-    Parameters
-    ----------
-    size : int
-        Number of rows.
-    sigma : float
-        Standard deviation on the diagonal; it is ``sigma / sqrt(2)`` elsewhere.
-    generator : Generator
-
-    Returns
-    -------
-    ndarray of shape (size, size), symmetric
-    """
+    """Draw a moment matrix's noise again: deviation sigma on the diagonal, sigma/sqrt(2) off it."""
     draw = generator.normal(scale=sigma / 2, size=(size, size))
     noise: Matrix = draw + draw.T
     return noise
@@ -63,18 +38,9 @@ def symmetric_noise(size: int, sigma: float, generator: Generator) -> Matrix:
 def sampled_moments(matrix: Matrix, generator: Generator) -> Iterator[Matrix]:
     """Draw moment matrices of further samples of normal rows with the same moments, for ever.
 
-    The rows' mean is normal and their covariance Wishart (by Bartlett's decomposition), so the
-    cost does not grow with the number of rows.
-
-    Parameters
-    ----------
-    matrix : ndarray of shape (p, p)
-        Positive semidefinite sum of ``z z'`` over rows ``z = (1, u)``.
-    generator : Generator
-
-    Yields
-    ------
-    ndarray of shape (p, p)
+    `matrix` is the semidefinite sum of ``z z'`` over rows ``z = (1, u)``. The rows' mean is normal
+    and their covariance Wishart (by Bartlett's decomposition), so the cost does not grow with the
+    number of rows.
     """
     size = len(matrix) - 1
     rows = max(matrix[0, 0], size + 2.0)

@@ -1,6 +1,6 @@
 """AdaSSP: ridge regression from noisy sufficient statistics (Wang, UAI 2018).
 
-Three Gaussian releases with one sigma: the smallest eigenvalue of X'X, X'X, and X'y. The ridge
+Three Gaussian releases share one sigma: the smallest eigenvalue of X'X, X'X, and X'y. The ridge
 grows with the noise and shrinks with the eigenvalue. The proof is ``adassp.md``.
 
 ==============  =========================================================================
@@ -9,7 +9,7 @@ name here       meaning
 ``mu``          mu-GDP parameter of the whole
 ``sigma``       sqrt(3) / mu, noise of each release in units of its sensitivity
 ``norm``        B_x, bound on the norm of a row (1, x)
-``LABEL``       B_y, bound on a label in scales
+``Y_BOUND``     B_y, bound on a target in scales
 ``size``        d, the number of features plus one
 ==============  =========================================================================
 """
@@ -27,6 +27,7 @@ from nolook.algorithms.bounded_design import (
     BoundedModel,
     DesignSearch,
     PublicDesign,
+    gram_events,
     release_gram,
 )
 from nolook.kernels.moments import UNIT
@@ -39,14 +40,13 @@ from nolook.tables import Table
 
 __all__ = ["AdaSSP"]
 
-#: Labels are clipped to so many scales where the scaling is private, to one otherwise.
-LABEL = 3
+#: Targets are clipped to this many scales where the scaling is private, to one otherwise.
+Y_BOUND = 3
 
 _RELEASES = 3
-# Probability the ridge's bound on the noise is allowed to fail with.
+# Allowed probability that the ridge's bound on the noise fails.
 _FAILURE = 0.05
-# The ridge costs more than the noise alone, so a smaller norm is worth more shrunken rows than it
-# is for a matrix without one.
+# The ridge costs more than the noise alone, so a smaller norm is worth more shrunken rows here.
 _NORM_WEIGHT = 3.0
 # A row (1, x / B) of public bound B has at most this norm.
 _PUBLIC_NORM = math.sqrt(2.0)
@@ -56,13 +56,13 @@ _PUBLIC_NORM = math.sqrt(2.0)
 class AdaSSP:
     """AdaSSP on rows of bounded norm.
 
-    Guarantee: ``mu``-GDP when a record is added or removed, for up to 2^34 rows. No table raises.
+    Guarantee: ``mu``-GDP when a row is added or removed, for up to 2^34 rows. No table raises.
 
     Parameters
     ----------
     mu : float
     bounds : pair of float or None
-        Public bounds on the norm of a row of features and on the size of a label; None finds
+        Public bounds on the norm of a row of features and on the size of a target; None finds
         scales and a norm privately.
     """
 
@@ -81,11 +81,7 @@ class AdaSSP:
     def _own_events(self) -> tuple[GaussianEvent, GaussianEvent, GaussianEvent]:
         share = SHARES["mechanism"] if self.bounds is None else 1.0
         each = self.mu * math.sqrt(share / _RELEASES)
-        return (
-            GaussianEvent("smallest eigenvalue of the second moments", each),
-            GaussianEvent("second moments of the features", each),
-            GaussianEvent("products of features and label", each),
-        )
+        return (*gram_events(each), GaussianEvent("products of features and target", each))
 
     def _design(self) -> Release[BoundedDesign]:
         if self.bounds is not None:
@@ -96,12 +92,12 @@ class AdaSSP:
         """Fit a table with a target."""
         eigenvalue, gram, products = self._own_events()
         design = self._design().run(table, source, step)
-        label = LABEL if self.bounds is None else 1
+        bound = Y_BOUND if self.bounds is None else 1
         step("moments")
-        largest = label * UNIT
+        largest = bound * UNIT
         moments = DesignMoments(design.size, design.squared_radius, largest)
-        for rows, labels in design.batches(table):
-            moments.update(rows, np.trunc(labels.clip(-label, label) * UNIT))
+        for rows, targets in design.batches(table):
+            moments.update(rows, np.trunc(targets.clip(-bound, bound) * UNIT))
         factor = math.sqrt(design.size * math.log(2 * design.size**2 / _FAILURE))
         noisy = release_gram(moments.gram, design, (eigenvalue, gram), factor, source)
         sensitivity = product_sensitivity(design.squared_radius, largest)

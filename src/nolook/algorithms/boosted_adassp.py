@@ -1,7 +1,7 @@
 """Boosted AdaSSP: gradient steps preconditioned by one noisy matrix (Tang et al. 2023).
 
-All ``rounds + 2`` Gaussian releases have one sigma: the smallest eigenvalue of X'X, X'X, and one
-gradient of clipped residuals a round. A round costs one pass over a compact copy of the rows in
+All ``rounds + 2`` Gaussian releases share one sigma: the smallest eigenvalue of X'X, X'X, and one
+gradient of clipped residuals a round. A round is one pass over a compact copy of the rows in
 memory. The proof is ``boosted_adassp.md``.
 
 ==============  =========================================================================
@@ -11,7 +11,7 @@ name here       meaning
 ``rounds``      T
 ``sigma``       sqrt(T + 2) / mu, noise of each release in units of its sensitivity
 ``norm``        B_x, bound on the norm of a row (1, x)
-``residual``    B_y, bound on a residual in scales of the label
+``residual``    B_y, bound on a residual in scales of the target
 ``size``        d, the number of features plus one
 ==============  =========================================================================
 """
@@ -31,6 +31,7 @@ from nolook.algorithms.bounded_design import (
     BoundedModel,
     DesignSearch,
     NoisyGram,
+    gram_events,
     release_gram,
 )
 from nolook.privacy.guarantee import Event, GaussianEvent
@@ -52,8 +53,8 @@ _RIDGE = 1.96
 class BoostedAdaSSP:
     """Rounds of noisy, preconditioned gradients of clipped residuals.
 
-    Guarantee: ``mu``-GDP when a record is added or removed, for up to 2^34 rows. No table raises.
-    The rows are kept in memory, two bytes a feature and eight a label.
+    Guarantee: ``mu``-GDP when a row is added or removed, for up to 2^34 rows. No table raises.
+    Keeps the rows in memory, two bytes a feature and eight a target.
 
     Parameters
     ----------
@@ -64,40 +65,31 @@ class BoostedAdaSSP:
     mu: float
     rounds: int
 
-    #: B_y, in scales of the label.
+    #: B_y, in scales of the target.
     residual: ClassVar[int] = 2
-    #: The model is the mean over this share of the rounds, the last ones.
+    #: The model is the mean over the last rounds, this share of them.
     averaged: ClassVar[float] = 0.25
     #: Share of mu^2 for all but the design.
     share: ClassVar[float] = SHARES["mechanism"]
 
     @property
     def steps(self) -> int:
-        """How many passes and rounds `run` tells of."""
+        """How many passes and rounds `run` reports."""
         return self.design().steps + 1 + self.rounds
 
     def events(self) -> tuple[Event, ...]:
-        """State everything that will be released.
-
-        The gradients of all rounds are stated as one: T releases of mu are sqrt(T) mu-GDP.
-        """
+        """State everything that will be released; T gradients of mu each are one of sqrt(T) mu."""
         gradients = GaussianEvent(
             f"gradients of {self.rounds} rounds", self._each * math.sqrt(self.rounds)
         )
-        return (*self.design().events(), *self._gram_events(), gradients)
+        return (*self.design().events(), *gram_events(self._each), gradients)
 
     @property
     def _each(self) -> float:
         return self.mu * math.sqrt(self.share / (self.rounds + 2))
 
-    def _gram_events(self) -> tuple[GaussianEvent, GaussianEvent]:
-        return (
-            GaussianEvent("smallest eigenvalue of the second moments", self._each),
-            GaussianEvent("second moments of the features", self._each),
-        )
-
     def design(self) -> Release[BoundedDesign]:
-        """Say how the rows are scaled and bounded."""
+        """How the rows are scaled and bounded."""
         return DesignSearch(self.mu, self._each, _UNIT)
 
     def run(self, table: Table, source: ByteSource, step: Step) -> BoundedModel:
@@ -107,7 +99,7 @@ class BoostedAdaSSP:
         step("moments")
         moments, kept = _read(table, design, largest)
         factor = _RIDGE * math.sqrt(design.size)
-        gram = release_gram(moments.gram, design, self._gram_events(), factor, source)
+        gram = release_gram(moments.gram, design, gram_events(self._each), factor, source)
         thetas = self._gradients(kept, gram, design, source, step)
         last = max(1, round(self.averaged * self.rounds))
         return BoundedModel(np.mean(thetas[-last:], axis=0), design)
@@ -120,7 +112,7 @@ class BoostedAdaSSP:
         source: ByteSource,
         step: Step,
     ) -> list[NDArray[np.float64]]:
-        """Take a step along each round's noisy gradient; return the models after each."""
+        """Take a step along each round's noisy gradient; return the model after each."""
         sensitivity = product_sensitivity(design.squared_radius, self.residual * RESIDUAL_UNIT)
         theta = np.zeros(design.size)
         thetas = []
@@ -141,7 +133,7 @@ def _read(
 ) -> tuple[DesignMoments, ResidualProducts]:
     moments = DesignMoments(design.size, design.squared_radius, largest)
     kept = ResidualProducts(design.size, design.squared_radius, design.unit, largest)
-    for rows, labels in design.batches(table):
+    for rows, targets in design.batches(table):
         moments.update(rows)
-        kept.update(rows, labels)
+        kept.update(rows, targets)
     return moments, kept

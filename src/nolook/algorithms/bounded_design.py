@@ -1,9 +1,8 @@
 """What AdaSSP and boosted AdaSSP share: bounded rows, a noisy second-moment matrix, its inverse.
 
-Rows are z = (1, x), x standardised, shrunk as a whole to a norm B_x. From them come the smallest
-eigenvalue v and the matrix Z'Z, each released with noise of one standard deviation sigma in
-units of its sensitivity B_x^2; the ridge follows from v, sigma and d. The proof is
-``bounded_design.md``.
+Rows are z = (1, x), x standardised, shrunk as a whole to a norm B_x. The smallest eigenvalue v and
+the matrix Z'Z are each released with noise of one standard deviation sigma in units of their
+sensitivity B_x^2; the ridge follows from v, sigma and d. The proof is ``bounded_design.md``.
 """
 
 from __future__ import annotations
@@ -36,17 +35,18 @@ __all__ = [
     "DesignSearch",
     "NoisyGram",
     "PublicDesign",
+    "gram_events",
     "release_gram",
 ]
 
 #: Shares of mu^2 where the scaling is private; the mechanism itself has the rest.
 SHARES = {"scales": 0.35, "norms": 0.04, "mechanism": 0.61}
 
-# Rows at a time: smaller parts need less memory beside the rows that are kept.
+# Rows at a time: small parts take little memory beside the rows that are kept.
 _PART_ROWS = 4096
-# The noisy eigenvalue is lowered by so many of its standard deviations: too low in 97.5 of 100.
+# The noisy eigenvalue is lowered by this many of its standard deviations, too low in 97.5 %.
 _CAUTION = 1.96
-# Z'Z plus noise plus ridge is kept above so many sigma sqrt(d) B_x^2 in every direction.
+# Z'Z plus noise plus ridge is kept above this many sigma sqrt(d) B_x^2 in every direction.
 _FLOOR = 0.5
 
 Vector = NDArray[np.float64]
@@ -55,21 +55,11 @@ Matrix = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class BoundedDesign:
-    """How a table becomes rows of bounded norm; public, or released before.
+    """How a table becomes rows of bounded norm: public, or released before."""
 
-    Parameters
-    ----------
-    scaling : Scaling
-        Of all columns, the label last.
-    squared_radius : int
-        Bound on a row's squared norm, in squared steps of 1/unit.
-    unit : int
-        Steps of the grid in one scale, a power of two.
-    """
-
-    scaling: Scaling
-    squared_radius: int
-    unit: int
+    scaling: Scaling  # of all columns, the target last
+    squared_radius: int  # bound on a row's squared norm, in squared steps of 1/unit
+    unit: int  # steps of the grid in one scale, a power of two
 
     @property
     def size(self) -> int:
@@ -82,7 +72,7 @@ class BoundedDesign:
         return math.sqrt(self.squared_radius) / self.unit
 
     def batches(self, table: Table) -> Iterator[tuple[Matrix, Vector]]:
-        """Yield a table's rows, whole numbers of shape (size, rows), and standardised labels."""
+        """Yield rows as whole numbers of shape (size, rows), and standardised targets."""
         center, scale, limit = self.scaling.center, self.scaling.scale, self.scaling.limit
         for batch in table.batches():
             for start in range(0, batch.shape[1], _PART_ROWS):
@@ -95,34 +85,24 @@ class BoundedDesign:
 
 @dataclass(frozen=True, slots=True)
 class PublicDesign:
-    """A design of public scales and a public norm: nothing is released.
+    """A design of public scales and a public norm. Releases nothing."""
 
-    Parameters
-    ----------
-    scale_x, scale_y : float
-        Of every feature, and of the label.
-    norm : float
-        B_x, at least 1.
-    unit : int
-        Grid of the rows, a power of two up to UNIT.
-    """
-
-    scale_x: float
-    scale_y: float
-    norm: float
-    unit: int
+    scale_x: float  # of every feature
+    scale_y: float  # of the target
+    norm: float  # B_x, at least 1
+    unit: int  # grid of the rows, a power of two up to UNIT
 
     @property
     def steps(self) -> int:
-        """None: the table is not read."""
+        """0: does not read the table."""
         return 0
 
     def events(self) -> tuple[GaussianEvent, ...]:
-        """Nothing is released."""
+        """Releases nothing."""
         return ()
 
     def run(self, table: Table, source: ByteSource, step: Step) -> BoundedDesign:  # noqa: ARG002
-        """Return the design for the columns of a table."""
+        """Return the design for a table's columns."""
         scale = np.full(table.n_columns, self.scale_x)
         scale[-1] = self.scale_y
         scaling = Scaling.public(table.column_names, scale, math.inf)
@@ -133,14 +113,14 @@ class PublicDesign:
 class DesignSearch:
     """The search for scales of all columns and a bound on the rows' norm.
 
-    Guarantee: ``sqrt(SHARES["scales"] + SHARES["norms"]) mu``-GDP under add-remove.
+    Guarantee: ``sqrt(SHARES["scales"] + SHARES["norms"]) mu``-GDP when a row is added or removed.
 
     Parameters
     ----------
     mu : float
         GDP parameter of the whole, of which this is a part.
     mu_gram : float
-        What the norm is weighed against: the less is left for the matrix, the smaller the norm.
+        GDP parameter of the matrix: the smaller it is, the smaller the norm.
     unit : int
         Grid of the rows, a power of two up to UNIT.
     """
@@ -177,33 +157,17 @@ class DesignSearch:
 
 @dataclass(frozen=True, slots=True)
 class BoundedModel:
-    """A released model in standardised units.
+    """A released model in standardised units."""
 
-    Parameters
-    ----------
-    theta : ndarray of shape (features + 1,)
-        The constant first.
-    design : BoundedDesign
-        How rows are scaled and shrunk.
-    """
-
-    theta: Vector
+    theta: Vector  # the constant first
     design: BoundedDesign
 
 
 @dataclass(frozen=True, slots=True)
 class NoisyGram:
-    """The released Z'Z with its ridge, ready to be solved; in standardised units, d = size.
+    """The released Z'Z plus ridge as eigenvalues and vectors, in standardised units, d = size."""
 
-    Parameters
-    ----------
-    values : ndarray of shape (d,)
-        Eigenvalues of Z'Z + noise + ridge I, kept above a floor of the noise's size.
-    vectors : ndarray of shape (d, d)
-    ridge : float
-    """
-
-    values: Vector
+    values: Vector  # of Z'Z + noise + ridge I, kept above a floor of the noise's size
     vectors: Matrix
     ridge: float
 
@@ -213,6 +177,14 @@ class NoisyGram:
         return solution
 
 
+def gram_events(mu: float) -> tuple[GaussianEvent, GaussianEvent]:
+    """State what :func:`release_gram` releases, at mu each."""
+    return (
+        GaussianEvent("smallest eigenvalue of the second moments", mu),
+        GaussianEvent("second moments of the features", mu),
+    )
+
+
 def release_gram(
     gram: NDArray[np.object_],
     design: BoundedDesign,
@@ -220,23 +192,11 @@ def release_gram(
     ridge_factor: float,
     source: ByteSource,
 ) -> NoisyGram:
-    """Release the smallest eigenvalue of Z'Z and Z'Z itself; add the ridge the noise asks for.
+    """Release the smallest eigenvalue v of Z'Z, then Z'Z; add the ridge the noise asks for.
 
-    Guarantee: each of the two costs its event under add-remove, for up to 2^34 rows.
-
-    Parameters
-    ----------
-    gram : ndarray of Python ints, shape (d, d)
-    design : BoundedDesign
-    events : pair of GaussianEvent
-        The eigenvalue and the matrix; sigma is 1 / mu of the latter.
-    ridge_factor : float
-        The ridge is ``max(0, ridge_factor sigma B_x^2 - v)`` for the noisy eigenvalue v.
-    source : ByteSource
-
-    Returns
-    -------
-    NoisyGram
+    Guarantee: each of the two costs its event when a row is added or removed, for up to 2^34 rows.
+    The ridge is ``max(0, ridge_factor sigma B_x^2 - v)``, with sigma = 1 / mu of the matrix and v
+    lowered by 1.96 of its noise's deviations.
     """
     squared_radius, size, unit = design.squared_radius, design.size, design.unit
     lowest = np.array([smallest_eigenvalue(gram)], dtype=object)

@@ -1,7 +1,7 @@
-"""What follows from the private sums of groups of probabilities: all of it is free.
+"""What follows from the private sums of groups of probabilities, at no further cost.
 
-The statistic is an estimate of Hosmer and Lemeshow's H, less what the known noise adds to it. What
-is divided by has a floor that grows with the noise.
+The statistic estimates Hosmer and Lemeshow's H, less what the known noise adds to it. Every divisor
+has a floor that grows with the noise.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from nolook.algorithms._simulation import simulation_generator
 __all__ = ["CalibrationTable"]
 
 _REPEATS = 9999
-# A squared difference is divided by no less than this share of its noise's variance. A larger
-# share is steadier, and gives up more of what small groups say.
+# A squared difference is divided by at least this share of its noise's variance. A larger share
+# is steadier, and loses more of what small groups say.
 _FLOOR = 0.25
 
 Vector = NDArray[np.float64]
@@ -28,31 +28,20 @@ class CalibrationTable:
     """Groups of probabilities: observed and expected numbers of rows, with their errors.
 
     The noise has mean 0, so numbers of small groups may be negative. Standard errors are those of
-    the noise; they say nothing of how the rows were sampled.
-
-    Parameters
-    ----------
-    borders : ndarray of shape (groups + 1,)
-        From 0 to 1. A group holds the probabilities above its left border and up to its right one,
-        the first one also 0.
-    positives, negatives : ndarray of shape (groups,)
-        Private numbers of rows of either class.
-    excess : ndarray of shape (groups,)
-        Private sums of how far probabilities exceed the left border.
-    count_variance, excess_variance : ndarray of shape (groups,)
-        Of the noise: of `positives` and of `negatives`, and of `excess`.
+    the noise; they say nothing about how the rows were sampled. A group holds the probabilities
+    above its left border and up to its right one; the first group also holds 0.
     """
 
-    borders: Vector
-    positives: Vector
+    borders: Vector  # from 0 to 1, shape (groups + 1,); the others have shape (groups,)
+    positives: Vector  # private number of positive rows
     negatives: Vector
-    excess: Vector
-    count_variance: Vector
+    excess: Vector  # private sum of how far probabilities exceed the left border
+    count_variance: Vector  # of the noise of `positives`, and of that of `negatives`
     excess_variance: Vector
 
     @property
     def counts(self) -> Vector:
-        """Rows of each group."""
+        """Rows in each group."""
         return self.positives + self.negatives
 
     @property
@@ -62,7 +51,7 @@ class CalibrationTable:
 
     @property
     def expected_negatives(self) -> Vector:
-        """Sums of one less the probabilities."""
+        """Sums of one minus the probabilities."""
         return self.counts - self.expected_positives
 
     @property
@@ -89,16 +78,16 @@ class CalibrationTable:
 
     @property
     def difference_error(self) -> Vector:
-        """Standard error of `positives` less `expected_positives`; that of negatives is equal."""
+        """Standard error of `positives` less `expected_positives`, and of the negatives' too."""
         return np.sqrt(self._difference_variance)
 
     @property
     def statistic(self) -> float:
         """H less what the noise adds to it, at least 0.
 
-        With D = O_1 - E_1, which is E_0 - O_0, a group's term D^2/E_1 + D^2/E_0 is D^2/V, V =
+        With D = O_1 - E_1 = E_0 - O_0, a group's term D^2/E_1 + D^2/E_0 is D^2/V, V =
         E_1 E_0/(O_1 + O_0). Here it is (D^2 - v)/max(V, 1, v/4), v the variance of the noise of D,
-        and V is that of numbers which are possible.
+        and V that of the nearest possible numbers.
         """
         return float(self._statistic(self.positives, self.negatives, self.excess))
 
@@ -106,8 +95,8 @@ class CalibrationTable:
     def p_value(self) -> float:
         """How often a perfectly calibrated model with these groups has such a statistic or more.
 
-        The rows of each group are positive with the group's mean probability, the noise is drawn
-        again, and the same statistic is computed, 9999 times from one fixed seed.
+        Simulated 9999 times from one fixed seed: the rows of each group are positive with the
+        group's mean probability, and the noise is drawn again.
         """
         generator = simulation_generator()
         rows, expected = self._possible(np.rint(self.counts), self.excess)
@@ -124,15 +113,10 @@ class CalibrationTable:
         return float((1 + np.count_nonzero(simulated >= self.statistic)) / (1 + _REPEATS))
 
     def rates(self) -> tuple[Vector, Vector, Vector]:
-        """Return each group's share of positives and mean probability, and an error.
+        """Return each group's share of positives, its mean probability and the error of the gap.
 
-        Groups no larger than the noise of their number of rows are divided by that noise, which
-        draws both numbers together.
-
-        Returns
-        -------
-        observed, expected, errors : ndarray of shape (groups,)
-            Both within 0 and 1; the standard error of their difference from the noise.
+        The error is that of the noise. A group no larger than the noise of its number of rows is
+        divided by that noise, which pulls both shares together.
         """
         rows, expected = self._possible(self.counts, self.excess)
         left, right = self.borders[:-1], self.borders[1:]
@@ -149,7 +133,7 @@ class CalibrationTable:
         return variance + self.excess_variance
 
     def _possible(self, counts: Vector, excess: Vector) -> tuple[Vector, Vector]:
-        """Return numbers of rows and of expected positives that some rows could have."""
+        """Return the nearest numbers of rows and of expected positives that rows could have."""
         rows = np.maximum(counts, 0.0)
         left, widths = self.borders[:-1], np.diff(self.borders)
         return rows, left * rows + np.clip(excess, 0.0, widths * rows)

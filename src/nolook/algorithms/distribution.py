@@ -1,8 +1,9 @@
-"""What can be asked of a private distribution: all of it free, with the known noise's error."""
+"""What a private distribution answers, at no further cost, with the error of the known noise."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,58 +15,33 @@ __all__ = ["PrivateDistribution"]
 Vector = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PrivateDistribution:
     """Counts up to public thresholds, released with the noise of a binary tree.
 
     It is a distribution on the thresholds: every value counts as the threshold at or above it.
-    Standard errors are those of the noise before any smoothing; they say nothing of how the rows
-    were sampled.
-
-    Parameters
-    ----------
-    points : ndarray of shape (points,)
-        The thresholds, increasing; the last one stands for infinity.
-    counts : ndarray of shape (points,)
-        Private numbers of rows up to each.
-    rows : float
-        The private number of rows, at least 1: the last count.
-    levels : int
-        Of the tree, over 2^levels cells.
-    node_variance : float
-        Of the noise of one node.
-    rows_variance : float
-        Of the noise of the number of rows.
+    Standard errors are those of the noise before any smoothing; they say nothing about how the
+    rows were sampled.
     """
 
-    points: Vector
-    counts: Vector
-    rows: float
-    levels: int
-    node_variance: float
-    rows_variance: float
-    _shares: Vector = field(init=False, repr=False, compare=False)
-    _rising: Vector = field(init=False, repr=False, compare=False)
+    points: Vector  # the thresholds, increasing; the last one stands for infinity
+    counts: Vector  # private numbers of rows up to each
+    rows: float  # the private number of rows, at least 1: the last count
+    levels: int  # of the tree, over 2^levels cells
+    node_variance: float  # of the noise of one node
+    rows_variance: float  # of the noise of the number of rows
 
-    def __post_init__(self) -> None:
-        shares = self.counts / self.rows
-        object.__setattr__(self, "_shares", shares)
-        # Counts that were not smoothed fall in places; a quantile needs some order.
-        rising = np.maximum.accumulate(shares.clip(0.0, 1.0))
-        object.__setattr__(self, "_rising", rising)
+    @cached_property
+    def _shares(self) -> Vector:
+        return self.counts / self.rows
+
+    @cached_property
+    def _rising(self) -> Vector:
+        # Counts that were not smoothed fall in places; quantiles need them sorted.
+        return np.maximum.accumulate(self._shares.clip(0.0, 1.0))
 
     def cdf(self, t: ArrayLike) -> Vector:
-        """Return the share of values up to each t: that of the last threshold not above it.
-
-        Parameters
-        ----------
-        t : array_like
-
-        Returns
-        -------
-        ndarray of the shape of `t`
-            0 below the first threshold.
-        """
+        """Return the share of values up to each t: that of the last threshold not above it."""
         place = np.searchsorted(self.points, np.asarray(t, dtype=np.float64), side="right")
         return np.append(0.0, self._shares)[place]
 
@@ -79,25 +55,13 @@ class PrivateDistribution:
         return error
 
     def ppf(self, p: ArrayLike) -> Vector:
-        """Return the quantiles: the first threshold whose share is at least p.
-
-        Algorithm 1 of the paper, a search by halves that ends at a threshold.
-
-        Parameters
-        ----------
-        p : array_like
-            From 0 to 1.
-
-        Returns
-        -------
-        ndarray of the shape of `p`
-        """
+        """Return the quantiles (Algorithm 1): the first threshold whose share is at least p."""
         place = np.searchsorted(self._rising, np.asarray(p, dtype=np.float64), side="left")
         quantiles: Vector = self.points[np.minimum(place, len(self.points) - 1)]
         return quantiles
 
     def ppf_error(self, p: ArrayLike) -> Vector:
-        """Return half the distance of the quantiles a standard error below and above p."""
+        """Return half the distance between the quantiles a standard error below and above p."""
         p = np.asarray(p, dtype=np.float64)
         spread = self.node_variance * (self.levels + 1) + p**2 * self.rows_variance
         error = np.sqrt(spread) / self.rows
@@ -106,17 +70,7 @@ class PrivateDistribution:
         return half
 
     def pdf(self, t: ArrayLike) -> tuple[Vector, Vector]:
-        """Return the density, the share of the cell t is in by the cell's width, and its error.
-
-        Parameters
-        ----------
-        t : array_like
-
-        Returns
-        -------
-        density, error : ndarray of the shape of `t`
-            0 outside the thresholds.
-        """
+        """Return the density (a cell's share by its width; 0 off the thresholds) and its error."""
         last = np.searchsorted(self.points, np.asarray(t, dtype=np.float64), side="left")
         inside = (last > 0) & (last < len(self.points))
         last = np.where(inside, last, 0)
@@ -128,17 +82,7 @@ class PrivateDistribution:
             return masses / width, errors / width
 
     def masses(self, edges: ArrayLike) -> tuple[Vector, Vector]:
-        """Return the share of values between public edges, and its standard error.
-
-        Parameters
-        ----------
-        edges : array_like, shape (bins + 1,)
-            Increasing. A bin holds the values above its left edge and up to its right one.
-
-        Returns
-        -------
-        masses, errors : ndarray of shape (bins,)
-        """
+        """Return the share of values above each public edge and up to the next, and its error."""
         edges = np.asarray(edges, dtype=np.float64)
         place = np.searchsorted(self.points, edges, side="right") - 1
         return self._between(place[:-1], place[1:])
@@ -158,17 +102,7 @@ class PrivateDistribution:
         return masses, np.sqrt(variance) / self.rows
 
     def trimmed_mean(self, proportion: float) -> tuple[float, float]:
-        """Return the mean without a share of values at either end, and its standard error.
-
-        Parameters
-        ----------
-        proportion : float
-            The share at each end, from 0 to below 1/2.
-
-        Returns
-        -------
-        mean, error : float
-        """
+        """Return the mean without a share (from 0 to below 1/2) at either end, and its error."""
         kept = 1.0 - 2 * proportion
         shares, trimmed = self._shares, np.full(len(self.points), True)
         if proportion:
@@ -177,7 +111,7 @@ class PrivateDistribution:
         inside = np.diff(np.append(0.0, shares))
         with np.errstate(over="ignore", invalid="ignore"):
             mean = float(np.sum(self.points * inside))
-            # A mean is the last point kept less the steps, each times the share up to it.
+            # A mean is the last point kept minus the steps, each times the share up to it.
             steps = np.append(np.diff(self.points), 0.0)
             weights = np.where(trimmed, -steps / kept, 0.0)
             variance = self.node_variance * self._nodes(weights)

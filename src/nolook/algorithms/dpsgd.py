@@ -52,7 +52,7 @@ SAMPLE_EVERY = 8
 _UNIT = 2**12  # of the rows' grid: five scales fit 16 bits
 _RATE = 8.0  # learning rate times the number of columns: momentum keeps it stable
 _MOMENTUM = 0.9
-_AVERAGED = 0.5  # the model is the mean over this share of the steps, the last ones
+_AVERAGED = 0.5  # the model is the mean over the last steps, this share of them
 _PRECISION = 1e-3  # relative, of the noise multiplier
 _LARGEST_MULTIPLIER = 2.0**40
 
@@ -61,25 +61,13 @@ _LARGEST_MULTIPLIER = 2.0**40
 def noise_multiplier(budget: Budget, steps: int) -> float:
     """Return the smallest noise multiplier, to a thousandth, that keeps a budget beside the scales.
 
-    Parameters
-    ----------
-    budget : Budget
-    steps : int
-
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    ParameterError
-        If the budget is too small for any noise.
+    Raises ParameterError if the budget is too small for any noise.
     """
 
     def kept(multiplier: float) -> bool:
         return total_delta(_events(budget, steps, multiplier), budget.epsilon) <= budget.delta
 
-    # Near the amplified noise of a Gaussian release, from where the ends of the search are found.
+    # Start near the amplified noise of a Gaussian release.
     high = math.sqrt(steps / (1.0 - SCALES_SHARE)) / SAMPLE_EVERY / gaussian_mu(budget)
     high = max(high, 1e-3)
     ratio = 1.05
@@ -109,8 +97,8 @@ def _scales(budget: Budget) -> ScaleSearch:
 class DPSGD:
     """Noisy gradients of random samples.
 
-    Guarantee: (epsilon, delta)-private when a record is added or removed. No table raises. The
-    rows are kept in memory, two bytes a feature and eight a label.
+    Guarantee: (epsilon, delta)-private when a row is added or removed. No table raises. Keeps the
+    rows in memory, two bytes a feature and eight a target.
 
     Parameters
     ----------
@@ -124,44 +112,27 @@ class DPSGD:
 
     @property
     def steps(self) -> int:
-        """How many passes and gradients `run` tells of."""
+        """How many passes and gradients `run` reports."""
         return _scales(self.budget).steps + 1 + self.gradients
 
     def events(self) -> tuple[Event, ...]:
         """State everything that will be released."""
-        return _events(self.budget, self.gradients, self._multiplier)
-
-    @property
-    def _multiplier(self) -> float:
-        return noise_multiplier(self.budget, self.gradients)
+        return _events(self.budget, self.gradients, noise_multiplier(self.budget, self.gradients))
 
     def run(
         self, table: Table, source: ByteSource, step: Step
     ) -> tuple[NDArray[np.float64], Scaling]:
-        """Fit a table with a target.
-
-        Parameters
-        ----------
-        table : Table
-        source : ByteSource
-        step : callable
-
-        Returns
-        -------
-        theta : ndarray of shape (d,)
-            In standardised units, the constant first.
-        scaling : Scaling
-        """
+        """Fit a table with a target: a standardised model, the constant first, and its scaling."""
         scaling, rows = _scales(self.budget).run(table, source, step)
         size = table.n_columns
         # A typical row (1, u) has norm sqrt(d), and a typical residual is below one scale.
         radius = gradient_radius(math.sqrt(size))
         step("rows")
         kept = _read(table, scaling, size, radius)
-        # Sums of a sample are brought to means of all rows with the private number of rows.
+        # The private number of rows turns sums over a sample into means over all rows.
         rate = _RATE / size * SAMPLE_EVERY / rows / GRADIENT_UNIT
         sensitivity = gradient_sensitivity(radius)
-        per_step = math.nextafter(1.0 / self._multiplier, 0.0)
+        per_step = math.nextafter(1.0 / noise_multiplier(self.budget, self.gradients), 0.0)
         theta, velocity, total = np.zeros(size), np.zeros(size), np.zeros(size)
         last = max(1, round(_AVERAGED * self.gradients))
         for number in range(1, self.gradients + 1):
@@ -189,8 +160,8 @@ def _read(table: Table, scaling: Scaling, size: int, radius: int) -> ClippedGrad
         rows = bounded_rows(
             batch[:-1], center[:-1], scale[:-1], LIMIT, _largest_square(size), _UNIT
         )
-        labels = bounded_labels(batch[-1], float(center[-1]), float(scale[-1]), LIMIT)
-        kept.update(rows, labels)
+        targets = bounded_labels(batch[-1], float(center[-1]), float(scale[-1]), LIMIT)
+        kept.update(rows, targets)
     return kept
 
 

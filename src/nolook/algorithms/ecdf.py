@@ -1,8 +1,8 @@
 """Private empirical distribution functions (Barczewski, Mawass and Ramon 2024, section 3).
 
 Values are counted in the cells of a public grid; the counts up to each threshold are released
-with the noise of a binary tree, the number of rows by itself. Smoothing and every question asked
-of the result are free. The proof is ``ecdf.md``.
+with the noise of a binary tree, the number of rows by itself. Smoothing and all later answers
+cost nothing. The proof is ``ecdf.md``.
 
 ==============  ===========================================================================
 name here       the paper's letter, or what it means
@@ -19,7 +19,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +28,7 @@ from nolook.algorithms.grids import Grid
 from nolook.algorithms.tree_smoothing import Smoothing, smoothed_counts
 from nolook.privacy.accounting import gaussian_mu
 from nolook.privacy.budgets import split, too_small, with_room
-from nolook.privacy.guarantee import Budget, Event, GaussianEvent, PureEvent
+from nolook.privacy.guarantee import Budget, Event, GaussianEvent, PureEvent, Relation
 from nolook.privacy.mechanisms.binary_tree import (
     gaussian_node_variance,
     laplace_node_variance,
@@ -43,34 +42,22 @@ from nolook.statistics import fold
 from nolook.statistics.cell_counts import CellCounts
 from nolook.tables import Table
 
-if TYPE_CHECKING:
-    from nolook.privacy.guarantee import Relation
-
-__all__ = ["EcdfPlan", "EcdfRelease", "ecdf_plan", "release_ecdf"]
+__all__ = ["SMALLEST_SHARE", "EcdfPlan", "EcdfRelease", "ecdf_plan", "release_ecdf"]
 
 _ROWS_SHARE = 0.05  # of epsilon, for the number of rows
-# Below, the noise would exceed any table, and could leave the range of the exact samplers.
-_SMALLEST_SHARE = 2.0**-32
+#: Below, the noise would exceed any table, and could leave the range of the exact samplers.
+SMALLEST_SHARE = 2.0**-32
 
 Vector = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class EcdfPlan:
-    """How a budget is split, fixed without the data.
-
-    Parameters
-    ----------
-    relation : {"add-remove", "replace"}
-    rows : PureEvent or None
-        The number of rows; None where neighbours have the same number, so that it is public.
-    tree : PureEvent or GaussianEvent
-        The counts up to each threshold.
-    """
+    """How a budget is split, fixed without the data."""
 
     relation: Relation
-    rows: PureEvent | None
-    tree: PureEvent | GaussianEvent
+    rows: PureEvent | None  # the number of rows, unless neighbours agree on it: then it is public
+    tree: PureEvent | GaussianEvent  # the counts up to each threshold
 
     def events(self) -> tuple[PureEvent | GaussianEvent, ...]:
         """State everything that will be released, in this order."""
@@ -78,31 +65,17 @@ class EcdfPlan:
 
 
 def ecdf_plan(budget: Budget, relation: Relation, columns: int = 1) -> EcdfPlan:
-    """Split a budget: Gaussian noise if it has a delta, Laplace noise otherwise.
+    """Split a budget among columns; return the plan of one.
 
-    Parameters
-    ----------
-    budget : Budget
-    relation : {"add-remove", "replace"}
-    columns : int
-        How many columns share the budget equally.
-
-    Returns
-    -------
-    EcdfPlan
-        Of one column.
-
-    Raises
-    ------
-    ParameterError
-        If the budget is too small for any noise.
+    Noise is Gaussian if the budget has a delta, Laplace otherwise. Raises ParameterError if the
+    budget is too small for any noise.
     """
     shares = (_ROWS_SHARE,) if relation == "add-remove" else ()
     *rows, tree = split(budget.epsilon, *shares, among=columns)
     if budget.delta:
         left = split(budget.epsilon, *shares)[-1]
         tree = with_room(gaussian_mu(Budget(left, budget.delta)) / math.sqrt(columns))
-    if min((*rows, tree)) < _SMALLEST_SHARE:
+    if min((*rows, tree)) < SMALLEST_SHARE:
         raise too_small(budget.epsilon)
     kind = GaussianEvent if budget.delta else PureEvent
     return EcdfPlan(
@@ -115,6 +88,8 @@ def ecdf_plan(budget: Budget, relation: Relation, columns: int = 1) -> EcdfPlan:
 @dataclass(frozen=True, slots=True)
 class EcdfRelease:
     """The distribution of every column of a table.
+
+    Guarantee: each column costs the plan's events under its relation. No table raises.
 
     Parameters
     ----------
@@ -155,21 +130,9 @@ def release_ecdf(
     smoothing: Smoothing,
     source: ByteSource,
 ) -> PrivateDistribution:
-    """Count values up to each threshold, privately.
+    """Count finite values up to each of a public grid's thresholds, privately.
 
-    Parameters
-    ----------
-    values : iterable of ndarray of shape (rows,)
-        Finite numbers.
-    points : ndarray of shape (points,)
-        A grid's thresholds: public.
-    plan : EcdfPlan
-    smoothing : {"l2", "l1", "isotonic"} or None
-    source : ByteSource
-
-    Returns
-    -------
-    PrivateDistribution
+    Guarantee: costs the plan's events under its relation, one value a row.
     """
     levels = (len(points) - 1).bit_length()
     cells = np.zeros(2**levels, dtype=np.int64)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import lru_cache
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
+from attrs import field, frozen
 from numpy.typing import NDArray
 
 from nolook._validation import check_positive
@@ -33,7 +34,23 @@ class Grid(Protocol):
         """Return the thresholds, increasing, shape (points,)."""
 
 
-@dataclass(frozen=True, slots=True)
+def _finite(value: object, name: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        raise ParameterError(f"{name} is no number; expected a finite one (the grid's end)")
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf if value > 0 else -math.inf
+    if not math.isfinite(number):
+        raise ParameterError(f"{name} is {number!r}; expected a finite number (the grid's end)")
+    return number
+
+
+def _checked(check: Callable[[object, str], float], name: str) -> Any:  # noqa: ANN401
+    return field(converter=lambda value: check(value, name))
+
+
+@frozen
 class LinearGrid:
     """Thresholds at equal distances, both ends included.
 
@@ -47,7 +64,7 @@ class LinearGrid:
     Raises
     ------
     ParameterError
-        If the ends are not finite and increasing, or there would be more than 2^24 points, or
+        If the ends are not finite and increasing, there would be more than 2^24 points, or
         neighbouring points would be the same number.
 
     Examples
@@ -56,14 +73,11 @@ class LinearGrid:
     array([0.  , 0.25, 0.5 , 0.75, 1.  ])
     """
 
-    low: float
-    high: float
-    step: float
+    low: float = _checked(_finite, "low")
+    high: float = _checked(_finite, "high")
+    step: float = _checked(check_positive, "step")
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "low", _finite(self.low, "low"))
-        object.__setattr__(self, "high", _finite(self.high, "high"))
-        object.__setattr__(self, "step", check_positive(self.step, "step"))
+    def __attrs_post_init__(self) -> None:
         _check_order(self.low, self.high)
         half_step = self.step / 2 or math.ulp(0.0)
         _check_size((self.high / 2 - self.low / 2) / half_step, self.step)
@@ -81,11 +95,11 @@ class LinearGrid:
         # Halves, since the width of the range may exceed the largest double.
         points = 2.0 * (self.low / 2 + self.step / 2 * np.arange(count, dtype=np.float64))
         points[0] = self.low
-        # Where the numbers are large for their steps, rounding may bring the last one to the end.
+        # Rounding may bring the last one to the end where numbers are large for their steps.
         return np.append(points[points < self.high], self.high)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LogGrid:
     """Thresholds at equal ratios, both ends included.
 
@@ -94,13 +108,12 @@ class LogGrid:
     low, high : float
         The ends, above 0; public. Values outside count in the end cells.
     step : float
-        The relative distance, above 0: 0.01 for steps of one percent. The last step may be
-        shorter.
+        The relative distance, above 0: 0.01 for steps of one percent. The last may be shorter.
 
     Raises
     ------
     ParameterError
-        If the ends are not positive and increasing, or there would be more than 2^24 points, or
+        If the ends are not positive and increasing, there would be more than 2^24 points, or
         neighbouring points would be the same number.
 
     Examples
@@ -109,14 +122,11 @@ class LogGrid:
     array([1., 2., 4., 8.])
     """
 
-    low: float
-    high: float
-    step: float
+    low: float = _checked(check_positive, "low")
+    high: float = _checked(check_positive, "high")
+    step: float = _checked(check_positive, "step")
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "low", check_positive(self.low, "low"))
-        object.__setattr__(self, "high", check_positive(self.high, "high"))
-        object.__setattr__(self, "step", check_positive(self.step, "step"))
+    def __attrs_post_init__(self) -> None:
         _check_order(self.low, self.high)
         _check_size(self._steps(), self.step)
         if self.step < _LEAST_RATIO:
@@ -137,7 +147,7 @@ class LogGrid:
         return (math.log(self.high) - math.log(self.low)) / math.log1p(self.step)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _DoublesGrid:
     """See :func:`grid_of_doubles`."""
 
@@ -147,16 +157,11 @@ class _DoublesGrid:
 
 
 def grid_of_doubles() -> Grid:
-    """Return the grid for values of which nothing is known.
+    """Return the grid for values of which nothing is known; fewer than 2^17 points.
 
-    From 2^-17 to 2^46 (7.6e-6 to 7e13) and of either sign the steps are at most a 1024th of a
-    value, so whole numbers up to 2048 have a threshold each. Zero has one, and beyond there is one
-    every two powers of two, up to the largest double.
-
-    Returns
-    -------
-    Grid
-        With fewer than 2^17 points.
+    From 2^-17 to 2^46 (7.6e-6 to 7e13), of either sign, steps are at most a 1024th of a value, so
+    whole numbers up to 2048 have a threshold each. Zero has one, and beyond there is one every two
+    powers of two, up to the largest double.
     """
     return _DoublesGrid()
 
@@ -170,18 +175,6 @@ def _doubles() -> Vector:
     points = np.concatenate([-positive[::-1], [0.0], positive])
     points.flags.writeable = False
     return points
-
-
-def _finite(value: object, name: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
-        raise ParameterError(f"{name} is no number; expected a finite one (the grid's end)")
-    try:
-        number = float(value)
-    except OverflowError:
-        number = math.inf if value > 0 else -math.inf
-    if not math.isfinite(number):
-        raise ParameterError(f"{name} is {number!r}; expected a finite number (the grid's end)")
-    return number
 
 
 def _check_order(low: float, high: float) -> None:

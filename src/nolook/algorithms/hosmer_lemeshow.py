@@ -1,9 +1,9 @@
 """Private calibration of probabilities (Barczewski, Mawass and Ramon 2024, Algorithm 2).
 
-Groups lie between private quantiles of the probabilities. Of each group the numbers of positive
+Groups lie between private quantiles of the probabilities. For each group the numbers of positive
 and negative rows are released, and the sum of the probabilities above its left border, which a
-record moves by the group's width at most. Adding or removing a record changes one group, so all
-groups have the whole share of the budget; replacing one may change two. The proof is
+row moves by at most the group's width. Adding or removing a row changes one group, so every
+group has the whole share of the budget; replacing one may change two. The proof is
 ``hosmer_lemeshow.md``.
 
 =============  ============================================================================
@@ -19,7 +19,6 @@ name here      in the paper
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +28,7 @@ from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.ecdf import EcdfPlan, ecdf_plan, release_ecdf
 from nolook.algorithms.grids import LinearGrid
 from nolook.privacy.budgets import split, too_small, with_room
-from nolook.privacy.guarantee import Budget, Event, PureEvent
+from nolook.privacy.guarantee import Budget, Event, PureEvent, Relation
 from nolook.privacy.mechanisms.binary_tree import laplace_node_variance
 from nolook.privacy.mechanisms.laplace import laplace_release
 from nolook.privacy.noise import ByteSource
@@ -43,9 +42,6 @@ from nolook.statistics.group_sums import (
     excess_sensitivities,
 )
 from nolook.tables.scored import ScoredRows, ScoredTable
-
-if TYPE_CHECKING:
-    from nolook.privacy.guarantee import Relation
 
 __all__ = ["HosmerLemeshowPlan", "hosmer_lemeshow_plan", "release_groups", "split_of_groups"]
 
@@ -61,6 +57,8 @@ Vector = NDArray[np.float64]
 class HosmerLemeshowPlan:
     """The release of the groups, epsilon split without the data.
 
+    Guarantee: pure, the sum of its events' epsilons, under the relation of `borders`.
+
     Parameters
     ----------
     groups : int
@@ -68,7 +66,7 @@ class HosmerLemeshowPlan:
     borders : EcdfPlan
         The distribution of the probabilities.
     sums : PureEvent
-        Of each group.
+        The sums of each group.
     """
 
     groups: int
@@ -92,32 +90,15 @@ class HosmerLemeshowPlan:
 
     @property
     def group_epsilon(self) -> float:
-        """What the sums of one group cost when a record is added or removed."""
-        # A replaced record leaves one group and enters the same or another one.
+        """What the sums of one group cost when a row is added or removed."""
+        # A replaced row leaves one group and enters the same or another one.
         return self.sums.epsilon / cell_counts_sensitivity(self.borders.relation)
 
 
 def hosmer_lemeshow_plan(
     epsilon: float, groups: int, relation: Relation = "add-remove"
 ) -> HosmerLemeshowPlan:
-    """Split an epsilon.
-
-    Parameters
-    ----------
-    epsilon : float
-    groups : int
-    relation : {"add-remove", "replace"}, default="add-remove"
-        Which tables are neighbours.
-
-    Returns
-    -------
-    HosmerLemeshowPlan
-
-    Raises
-    ------
-    ParameterError
-        If epsilon is too small for any noise.
-    """
+    """Split an epsilon; raises ParameterError if it is too small for any noise."""
     if epsilon < _SMALLEST_EPSILON:
         raise too_small(epsilon)
     borders, sums = split(epsilon, _BORDERS_SHARE)
@@ -129,20 +110,10 @@ def hosmer_lemeshow_plan(
 
 
 def split_of_groups(epsilon: float, borders: Vector) -> tuple[Vector, Vector]:
-    """Split the budget of each group so that O_1 - E_1 has the smallest variance.
+    """Split each group's epsilon between counts and excess so that O_1 - E_1 varies least.
 
-    With scales s and t of the counts' and the sum's noise that variance is 2 (a s^2 + t^2),
+    With scales s and t of the counts' and the sum's noise its variance is 2 (a s^2 + t^2),
     a = (1 - left)^2 + left^2, and the cost 1/s + width/t; the best has t = s (a width)^(1/3).
-
-    Parameters
-    ----------
-    epsilon : float
-    borders : ndarray of shape (groups + 1,)
-
-    Returns
-    -------
-    counts, excess : ndarray of shape (groups,)
-        Shares of epsilon.
     """
     left, widths = borders[:-1], np.diff(borders)
     ratio = np.cbrt(widths**2 / ((1.0 - left) ** 2 + left**2))
@@ -155,19 +126,7 @@ def release_groups(
 ) -> tuple[PrivateDistribution, CalibrationTable]:
     """Lay groups between private quantiles, and release the sums of each.
 
-    Parameters
-    ----------
-    rows : callable
-    plan : HosmerLemeshowPlan
-    source : ByteSource
-    step : callable
-        Called with the name of each pass before it starts.
-
-    Returns
-    -------
-    distribution : PrivateDistribution
-        Of the probabilities.
-    table : CalibrationTable
+    Guarantee: costs the plan's events under its relation, one score and class a row.
     """
     step("borders")
     distribution = release_ecdf(

@@ -1,8 +1,8 @@
 """The linear model of a noisy moment matrix, its fit and its intervals, in the original units.
 
-Post-processing throughout. Intervals come from a parametric bootstrap: the released matrix, made
-positive semidefinite, plays the population; a sample of it is drawn, the known noise is added, and
-the same estimate is made again. What varies is both sampling and noise.
+All of it is post-processing. Intervals come from a parametric bootstrap: the released matrix, made
+positive semidefinite, plays the population; each repeat draws a sample of it, adds the known noise,
+and makes the same estimate again, so what varies is both sampling and noise.
 """
 
 from __future__ import annotations
@@ -37,62 +37,30 @@ Matrix = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class LinearModel:
-    """A released linear model in the table's units, d features.
+class Fit:
+    """How well a model fits the table's rows as they were clipped for training.
 
-    Parameters
-    ----------
-    coef : ndarray of shape (d,)
-    intercept : float
-    coef_interval : ndarray of shape (d, 2)
-    intercept_interval : ndarray of shape (2,)
-    r2, rmse : float
-        Of the model on the table's rows as they were clipped for training; rmse is in units of
-        the label. Where noise could make up most of the label's variation, r2 is 0 and its
-        interval [-1, 1].
-    r2_interval, rmse_interval : ndarray of shape (2,)
+    Where noise could make up most of the target's variation, `r2` is 0 and its interval [-1, 1].
     """
 
-    coef: Vector
-    intercept: float
-    coef_interval: Matrix
-    intercept_interval: Vector
     r2: float
     r2_interval: Vector
-    rmse: float
+    rmse: float  # in units of the target
     rmse_interval: Vector
 
 
 @dataclass(frozen=True, slots=True)
-class Fit:
-    """How well a model fits, as for :class:`LinearModel`.
+class LinearModel(Fit):
+    """A released linear model in the table's units, d features, with intervals at LEVEL."""
 
-    Parameters
-    ----------
-    r2, rmse : float
-    r2_interval, rmse_interval : ndarray of shape (2,)
-    """
-
-    r2: float
-    r2_interval: Vector
-    rmse: float
-    rmse_interval: Vector
+    coef: Vector
+    intercept: float
+    coef_interval: Matrix  # shape (d, 2)
+    intercept_interval: Vector
 
 
 def fit_measures(moments: NoisyMoments, theta: Vector) -> Fit:
-    """Estimate the fit of a model that was found otherwise, from what was released.
-
-    Parameters
-    ----------
-    moments : NoisyMoments
-    theta : ndarray of shape (d + 1,)
-        Intercept and coefficients in standardised units.
-
-    Returns
-    -------
-    Fit
-        Intervals are for the noise of the moments alone.
-    """
+    """Estimate the fit of a standardised model found elsewhere; intervals cover the noise alone."""
     matrix = nearest_moments(moments.matrix)
     point, margin = _fit(matrix, theta), _fit_margin(matrix, moments.sigma, theta)
     low, high = point - margin, point + margin
@@ -109,17 +77,7 @@ def fit_measures(moments: NoisyMoments, theta: Vector) -> Fit:
 
 
 def linear_model(moments: NoisyMoments) -> LinearModel:
-    """Estimate the model and its intervals from what was released.
-
-    Parameters
-    ----------
-    moments : NoisyMoments
-
-    Returns
-    -------
-    LinearModel
-        All values finite, whatever the moments.
-    """
+    """Estimate the model and its intervals from what was released; always finite."""
     matrix = nearest_moments(moments.matrix)
     ridge = choose_ridge(matrix, moments.sigma)
     theta, refined = _solve(matrix, ridge)
@@ -128,8 +86,8 @@ def linear_model(moments: NoisyMoments) -> LinearModel:
     margin[-2:] = np.maximum(margin[-2:], _fit_margin(matrix, moments.sigma, theta))
     point = np.concatenate([origin @ refined, _fit(matrix, theta)]) - bias
     # The coefficients are those of the ridge; their intervals, around a less biased estimate, are
-    # widened where they would leave them out. The measures of fit are freed of the optimism of a
-    # fit to the noise, which the simulation shows.
+    # widened where they would exclude them. The measures of fit lose the optimism of a fit to the
+    # noise, which the simulation shows.
     released = np.concatenate([origin @ theta, point[-2:]])
     interval = np.stack(
         [np.minimum(point - margin, released), np.maximum(point + margin, released)], axis=1
@@ -138,9 +96,10 @@ def linear_model(moments: NoisyMoments) -> LinearModel:
         released[-2], interval[-2] = 0.0, (-1.0, 1.0)
     scaling = moments.scaling
     scale = scaling.scale[-1]
-    units = np.concatenate([[scale], _finite(scale / scaling.scale[:-1])])
-    coefficients = _finite(units * released[:-2])
-    coefficient_intervals = _finite(units[:, None] * interval[:-2])
+    # What exceeds the range of doubles becomes the largest of them.
+    units = np.concatenate([[scale], np.nan_to_num(scale / scaling.scale[:-1])])
+    coefficients = np.nan_to_num(units * released[:-2])
+    coefficient_intervals = np.nan_to_num(units[:, None] * interval[:-2])
     return LinearModel(
         coef=coefficients[1:],
         intercept=float(coefficients[0] + scaling.center[-1]),
@@ -156,7 +115,7 @@ def linear_model(moments: NoisyMoments) -> LinearModel:
 def _origin(moments: NoisyMoments) -> Matrix:
     """Map (value at the centre, slopes) to (value at the columns' origin, slopes), standardised.
 
-    A centre is some thousand scales from zero at most, so nothing is large here.
+    A centre is at most some thousand scales from zero, so nothing is large here.
     """
     scaling = moments.scaling
     origin = np.eye(len(scaling.names))
@@ -176,7 +135,7 @@ def _simulate(matrix: Matrix, sigma: float, ridge: float, origin: Matrix) -> tup
         theta, refined = _solve(again, ridge)
         error[:-2] = origin @ refined - truth
         error[-2:] = _fit(again, theta) - _fit(matrix, theta)
-    # Student's t: the spread and the bias are themselves estimated from so many draws.
+    # Student's t: the spread and the bias are themselves estimated, from these draws.
     quantile = stdtrit(len(errors) - 1, (1 + LEVEL) / 2) * np.sqrt(1 + 1 / len(errors))
     return errors.mean(axis=0), quantile * errors.std(axis=0, ddof=1)
 
@@ -190,10 +149,10 @@ def _solve(matrix: Matrix, ridge: float) -> tuple[Vector, Vector]:
 
 
 def _drowned(matrix: Matrix, moments: NoisyMoments, theta: Vector) -> bool:
-    """Whether noise alone could make up most of the label's variation: then R2 says nothing.
+    """Whether noise alone could make up most of the target's variation: then R2 says nothing.
 
     A quadratic form of the noise is at most its largest eigenvalue, about ``sigma sqrt(2 p)``,
-    times the squared length of its vector, here (theta, -1). Beyond two thirds of the label's sum
+    times the squared length of its vector, here (theta, -1). Beyond two thirds of the target's sum
     of squares the simulated intervals of R2 were seen to fail.
     """
     largest = moments.sigma * np.sqrt(2 * len(matrix)) * float(theta @ theta + 1.0)
@@ -227,11 +186,6 @@ def _fit_margin(matrix: Matrix, sigma: float, theta: Vector) -> Vector:
 
 
 def _total(matrix: Matrix) -> float:
-    """Sum of squares of the label around its mean, kept above zero."""
+    """Sum of squares of the target around its mean, kept above zero."""
     rows = max(float(matrix[0, 0]), 1.0)
     return max(float(matrix[-1, -1] - matrix[0, -1] ** 2 / rows), 1e-6 * rows)
-
-
-def _finite(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Replace what exceeds the range of doubles by the largest of them."""
-    return np.nan_to_num(values, nan=0.0)

@@ -1,15 +1,15 @@
 """Private feature selection by Kendall's rank correlation (DPKendall).
 
-Features are chosen one after the other: each time the exponential mechanism draws one that agrees
-with the label in its order of the rows, and little with those chosen before. Of a large table a
-random part of the rows will do. The proof is ``kendall_selection.md``.
+Features are chosen one after the other: each time the exponential mechanism draws one that orders
+the rows much as the target does, and unlike those chosen before. Of a large table a random part of
+the rows will do. The proof is ``kendall_selection.md``.
 
 ============  ===========================================================================
 name here     meaning
 ============  ===========================================================================
 ``chances``   each row is kept with probability ``chances / SAMPLING_UNIT``
 ``share``     epsilon of one choice
-``label``     C - D of every feature and the label, shape (d,)
+``target``    C - D of every feature and the target, shape (d,)
 ``others``    sum over the chosen features of |C - D|, for every feature
 ============  ===========================================================================
 """
@@ -40,7 +40,9 @@ _ROWS_WANTED = 2**20
 
 @dataclass(frozen=True)
 class KendallSelection(Selection):
-    """DPKendall: features that agree with the label, and not with those chosen before.
+    """DPKendall: features that agree with the target, and not with those chosen before.
+
+    Guarantee: that of :class:`Selection`.
 
     Parameters
     ----------
@@ -60,55 +62,27 @@ class KendallSelection(Selection):
 
 
 def choose_chances(bound: int) -> int:
-    """Choose the probability of keeping a row so that about a million are kept.
-
-    Parameters
-    ----------
-    bound : int
-        On the number of rows; private.
-
-    Returns
-    -------
-    int
-        In units of 1/SAMPLING_UNIT.
-    """
+    """Choose the probability, in units of 1/SAMPLING_UNIT, that keeps about a million rows."""
     return max(1, min(SAMPLING_UNIT, SAMPLING_UNIT * _ROWS_WANTED // max(bound, 1)))
 
 
 def kendall_selection(
     table: Table, k: int, epsilon: float, chances: int, source: ByteSource
 ) -> list[int]:
-    """Choose k features; pure epsilon under add-remove.
-
-    Parameters
-    ----------
-    table : Table
-        With a target, and more than k features. Read once.
-    k : int
-    epsilon : float
-        Of the whole.
-    chances : int
-        Each row is kept with probability ``chances / SAMPLING_UNIT``.
-    source : ByteSource
-
-    Returns
-    -------
-    list of int
-        Distinct features in the order of their choice.
-    """
+    """Choose k features, in the order of choice; pure epsilon when a row is added or removed."""
     share = with_room(sampled_epsilon(epsilon, chances) / k)
-    target = table.n_columns - 1
+    last = table.n_columns - 1
     ranked = fold(KendallRows(table.n_columns), _sample(table, chances, source)).value
-    left = list(range(target))
-    label = ranked.differences(target, left)
-    others = [0] * target
+    left = list(range(last))
+    target = ranked.differences(last, left)
+    others = [0] * last
     chosen: list[int] = []
     while len(chosen) < k:
         if chosen:
             changes = abs(ranked.differences(chosen[-1], left)).tolist()
             for j, change in zip(left, changes, strict=True):
                 others[j] += change
-        scores = kendall_scores(label[left], [others[j] for j in left], len(chosen), ranked.rows)
+        scores = kendall_scores(target[left], [others[j] for j in left], len(chosen), ranked.rows)
         sensitivity = kendall_sensitivity(len(chosen))
         chosen.append(left.pop(exponential_choice(scores, sensitivity, share, source)))
     return chosen

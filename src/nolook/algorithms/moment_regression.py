@@ -1,9 +1,9 @@
 """Linear regression from one noisy moment matrix, with no bounds to guess.
 
 Scales of all columns (:mod:`nolook.algorithms.scaling`), then a bound on the rows' norm, then the
-matrix of all products of the standardised, clipped rows: five Gaussian releases in all. What
-follows, in :mod:`nolook.algorithms.noisy_ridge` and :mod:`nolook.algorithms.inference`, is
-post-processing. The proof is ``moment_regression.md``.
+matrix of all products of the standardised, clipped rows: five Gaussian releases in all. The rest,
+in :mod:`nolook.algorithms.noisy_ridge` and :mod:`nolook.algorithms.inference`, is post-processing.
+The proof is ``moment_regression.md``.
 
 ===============  ========================================================================
 name here        meaning
@@ -44,37 +44,25 @@ SMALLEST_MU = 2.0**-20
 
 @dataclass(frozen=True, slots=True)
 class NoisyMoments:
-    """Everything that is released of a table: all later results follow from it.
+    """What is released of a table, in standardised units: all later results follow from it."""
 
-    Parameters
-    ----------
-    scaling : Scaling
-        Centre and scale of each column, the target last.
-    matrix : ndarray of shape (columns + 1, columns + 1)
-        Noisy sum of ``z z'`` over rows ``z = (1, x, y)`` in standardised units.
-    sigma : float
-        Standard deviation of the noise of its diagonal entries.
-    radius : float
-        Bound on the norm of a row without its leading 1.
-    """
-
-    scaling: Scaling
-    matrix: NDArray[np.float64]
-    sigma: float
-    radius: float
+    scaling: Scaling  # the target last
+    matrix: NDArray[np.float64]  # noisy sum of z z' over rows z = (1, x, y)
+    sigma: float  # standard deviation of the noise on its diagonal
+    radius: float  # bound on the norm of a row without its leading 1
 
 
 @dataclass(frozen=True, slots=True)
 class MomentRelease:
     """Scales, a norm bound and the moment matrix of a table.
 
-    Guarantee: all releases are together ``mu``-GDP when a record is added or removed. No table
-    raises; an empty one is answered with noise.
+    Guarantee: ``mu``-GDP in all when a row is added or removed. No table raises; an empty one is
+    answered with noise.
 
     Parameters
     ----------
     mu : float
-        Gaussian differential privacy parameter of the whole.
+        GDP parameter of the whole.
     """
 
     mu: float

@@ -18,22 +18,13 @@ __all__ = ["choose_ridge", "nearest_moments", "ridge_path"]
 Matrix = NDArray[np.float64]
 
 _MOST_REPEATS = 30
-# In units of the noise's standard deviation. Below 1.5, a run in some hundreds goes astray on
-# small tables; nothing is lost on large ones, where the noise is small beside the eigenvalues.
+# In units of the noise's standard deviation. Below 1.5, one run in some hundreds goes astray
+# on small tables; large ones, where the noise is small beside the eigenvalues, lose nothing.
 _RIDGES = np.geomspace(1.5, 30.0, 12)
 
 
 def nearest_moments(matrix: Matrix) -> Matrix:
-    """Nearest positive semidefinite matrix in the Frobenius norm (negative eigenvalues dropped).
-
-    Parameters
-    ----------
-    matrix : ndarray of shape (p, p), symmetric
-
-    Returns
-    -------
-    ndarray of shape (p, p)
-    """
+    """Nearest positive semidefinite matrix in the Frobenius norm (negative eigenvalues dropped)."""
     values, vectors = np.linalg.eigh(matrix)
     roots = vectors * np.sqrt(np.maximum(values, 0.0))
     nearest: Matrix = roots @ roots.T
@@ -41,19 +32,7 @@ def nearest_moments(matrix: Matrix) -> Matrix:
 
 
 def ridge_path(matrix: Matrix, ridges: NDArray[np.float64]) -> Matrix:
-    """Solve ``(A + ridge I) theta = b`` for each ridge, A and b from ``[[A, b], [b', c]]``.
-
-    Parameters
-    ----------
-    matrix : ndarray of shape (p, p)
-        Positive semidefinite moments, the target last.
-    ridges : ndarray of shape (k,)
-        Positive.
-
-    Returns
-    -------
-    ndarray of shape (k, p - 1)
-    """
+    """Solve ``(A + ridge I) theta = b`` for each of k ridges; `matrix` is ``[[A, b], [b', c]]``."""
     values, vectors = np.linalg.eigh(matrix[:-1, :-1])
     rotated = vectors.T @ matrix[:-1, -1]
     path: Matrix = (rotated / (np.maximum(values, 0.0) + ridges[:, None])) @ vectors.T
@@ -61,19 +40,10 @@ def ridge_path(matrix: Matrix, ridges: NDArray[np.float64]) -> Matrix:
 
 
 def choose_ridge(matrix: Matrix, sigma: float) -> float:
-    """Choose the ridge by a parametric bootstrap of the known noise.
+    """Choose the ridge with the least mean squared error of prediction in a parametric bootstrap.
 
-    Parameters
-    ----------
-    matrix : ndarray of shape (p, p)
-        :func:`nearest_moments` of the released matrix: the truth of the simulation.
-    sigma : float
-        Standard deviation of the noise on the diagonal.
-
-    Returns
-    -------
-    float
-        The ridge with the smallest mean squared error of prediction under `matrix`.
+    `matrix`, its truth, is that of :func:`nearest_moments`; the noise drawn again has the standard
+    deviation `sigma` on the diagonal.
     """
     ridges = _RIDGES * sigma
     design, target = matrix[:-1, :-1], matrix[:-1, -1]

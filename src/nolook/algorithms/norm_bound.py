@@ -24,27 +24,11 @@ Vector = NDArray[np.float64]
 def norm_counts(
     table: Table, scaling: Scaling, columns: int, mu: float, source: ByteSource
 ) -> tuple[Vector, Vector]:
-    """Count rows by the norm of their first columns, standardised and clipped, in one pass.
+    """Count rows by the squared norm of their first columns, standardised and clipped, in one pass.
 
-    Guarantee: ``mu``-GDP when a record is added or removed.
-
-    Parameters
-    ----------
-    table : Table
-    scaling : Scaling
-        With a finite limit.
-    columns : int
-        How many columns count.
-    mu : float
-    source : ByteSource
-
-    Returns
-    -------
-    counts : ndarray of shape (candidates + 1,)
-        Noisy numbers of rows between the candidates.
-    squares : ndarray of shape (candidates,)
-        Candidate bounds on the squared norm in steps of 1/UNIT, whole and increasing; the last is
-        no smaller than any squared norm.
+    Guarantee: ``mu``-GDP when a row is added or removed. Returns noisy counts between the candidate
+    bounds, shape (candidates + 1,), and the candidates: whole, increasing, in squared steps of
+    1/UNIT, the last no smaller than any squared norm. The scaling's limit must be finite.
     """
     largest = columns * (scaling.limit * UNIT) ** 2
     squares = np.floor(largest * 2.0 ** (np.arange(1 - _RADII, 1) / 4))
@@ -63,26 +47,9 @@ def choose_squared_radius(
     """Choose the bound on the rows' squared norm from noisy counts between the candidates.
 
     A smaller bound means less noise and more rows shrunk. Per unit of squared radius the noise's
-    operator norm grows by ``sqrt(2 size) / mu``, and the moments lose, spread over ``size``
-    directions, one unit for each row outside: both are alike when ``size sqrt(2 size) / mu`` rows
-    are outside. So many, and at most a quarter of all, may be.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (len(squares) + 1,)
-        Noisy numbers of rows between the candidates.
-    squares : ndarray
-        Candidate bounds, increasing.
-    rows : float
-        Private estimate of the number of rows.
-    size : int
-        Number of rows of the moment matrix.
-    mu : float
-        GDP parameter of the moments' release.
-
-    Returns
-    -------
-    int
+    operator norm grows by ``sqrt(2 size) / mu``, and the moments, ``size`` by ``size``, lose one
+    unit for each row outside, spread over ``size`` directions: the two are equal when
+    ``size sqrt(2 size) / mu`` rows are outside. So many may be, but at most a quarter of all.
     """
     allowed = min(size * math.sqrt(2 * size) / mu, rows / 4)
     outside = counts[:0:-1].cumsum()[::-1]  # outside[i]: rows beyond squares[i]

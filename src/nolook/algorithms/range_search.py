@@ -1,9 +1,9 @@
 """The range most values of one column lie in, found privately and without bounds.
 
 Two histograms are released with Laplace noise on every bin: by sign and power of two over the
-whole range of doubles, then in equal bins over what the first one found. The rules that read them
-are those of ``scaling.py``, which are stated for normal noise; below is what stands for its
-standard deviation. The proof is ``range_search.md``.
+whole range of doubles, then in equal bins over what the first one found. They are read by the rules
+of ``scaling.py``, which are stated for normal noise; below is what stands for its standard
+deviation. The proof is ``range_search.md``.
 """
 
 from __future__ import annotations
@@ -11,27 +11,23 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nolook.algorithms.scaling import occupied_range, trimmed_range
 from nolook.kernels.histogram import linear_counts, magnitude_counts
-from nolook.privacy.guarantee import PureEvent
+from nolook.privacy.guarantee import PureEvent, Relation
 from nolook.privacy.mechanisms.laplace import laplace_release
 from nolook.privacy.noise import ByteSource
 from nolook.statistics import fold
 from nolook.statistics.cell_counts import cell_counts_sensitivity
 from nolook.statistics.histograms import Histograms
 
-if TYPE_CHECKING:
-    from nolook.privacy.guarantee import Relation
-
 __all__ = ["find_range", "range_events"]
 
 _BINS = 48
-# So many Laplace scales for a standard deviation, and all empty bins together pass the
+# With this many Laplace scales for a standard deviation, all empty bins together pass the
 # thresholds for an occupied bin no more often than with normal noise.
 _TAIL = 2.85
 # A Laplace number's standard deviation, which is what matters in a sum of many.
@@ -55,26 +51,11 @@ def find_range(
     source: ByteSource,
     step: Callable[[str], None],
 ) -> tuple[float, float]:
-    """Find the range of a column, but for its outermost values.
+    """Find the range (low, high) of a column without its outermost values.
 
-    Guarantee: the two releases cost their events under `relation`. No column raises; one without
-    rows gets a range from the noise alone.
-
-    Parameters
-    ----------
-    batches : callable
-        Gives the column's values as often as called, in arrays of shape (rows,). Any doubles.
-    events : tuple of PureEvent
-        Of :func:`range_events`.
-    relation : {"add-remove", "replace"}
-    source : ByteSource
-    step : callable
-        Called with the name of each pass before it starts.
-
-    Returns
-    -------
-    low, high : float
-        ``low < high``; their distance is above a 128th of the larger size.
+    Guarantee: the two releases cost their events, of :func:`range_events`, under `relation`. No
+    column raises; one without rows gets a range from the noise alone. ``high - low`` is above a
+    128th of the larger size. `batches` gives the column's values, any doubles, as often as called.
     """
     magnitudes, places = events
     sensitivity = cell_counts_sensitivity(relation)

@@ -1,8 +1,8 @@
 """Private ROC curves (Barczewski, Mawass and Ramon 2024, section 5.1).
 
 The scores of either class are counted up to each threshold, as in ``ecdf.py``. Adding or removing
-a record changes one class only, so both have the whole budget. The curve, the area under it and
-every threshold are free. The proof is ``roc.md``.
+a row changes one class only, so each has the whole budget. The curve, the area under it and
+every threshold cost nothing more. The proof is ``roc.md``.
 
 ==============  ===========================================================================
 name here       in the paper
@@ -15,17 +15,17 @@ name here       in the paper
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nolook.algorithms.distribution import PrivateDistribution
+from nolook.algorithms.ecdf import SMALLEST_SHARE
 from nolook.algorithms.grids import LinearGrid, LogGrid
 from nolook.algorithms.range_search import find_range, range_events
 from nolook.algorithms.tree_smoothing import Smoothing, smoothed_counts
 from nolook.privacy.budgets import split, too_small
-from nolook.privacy.guarantee import PureEvent
+from nolook.privacy.guarantee import PureEvent, Relation
 from nolook.privacy.mechanisms.binary_tree import laplace_node_variance, tree_laplace
 from nolook.privacy.mechanisms.laplace import laplace_release
 from nolook.privacy.noise import ByteSource
@@ -33,40 +33,23 @@ from nolook.privacy.release import Step
 from nolook.statistics.cell_counts import CellCounts, cell_counts_sensitivity
 from nolook.tables.scored import ScoredRows, ScoredTable
 
-if TYPE_CHECKING:
-    from nolook.privacy.guarantee import Relation
-
 __all__ = ["RocPlan", "RocRelease", "class_rows", "release_roc", "roc_plan", "search_grid"]
 
 _ROWS_SHARE = 0.05  # of epsilon, for the numbers of rows
 _SEARCH_SHARE = 0.1  # of epsilon, for a range
 _POINTS = 2**7  # in a range that was found
-# Below, the noise would exceed any table, and could leave the range of the exact samplers.
-_SMALLEST_SHARE = 2.0**-32
 
 Vector = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class RocPlan:
-    """How epsilon is split, fixed without the data.
-
-    Parameters
-    ----------
-    relation : {"add-remove", "replace"}
-    search : tuple of PureEvent or None
-        The range of the scores; None where a grid is given.
-    rows : PureEvent
-        The number of rows of each class; of the positive one under "replace", where that of all
-        rows is public.
-    curves : PureEvent
-        The counts of each class up to each threshold.
-    """
+    """How epsilon is split, fixed without the data."""
 
     relation: Relation
-    search: tuple[PureEvent, PureEvent] | None
-    rows: PureEvent
-    curves: PureEvent
+    search: tuple[PureEvent, PureEvent] | None  # the range of the scores, unless a grid is given
+    rows: PureEvent  # of each class; of the positive one if the number of all rows is public
+    curves: PureEvent  # the counts of each class up to each threshold
 
     def events(self) -> tuple[PureEvent, ...]:
         """State everything that will be released, in this order."""
@@ -74,31 +57,17 @@ class RocPlan:
 
     @property
     def class_epsilon(self) -> float:
-        """What the counts of one class cost when a record is added or removed."""
-        # A replaced record leaves one class and enters the same or the other one.
+        """What the counts of one class cost when a row is added or removed."""
+        # A replaced row leaves one class and enters the same or the other one.
         return self.curves.epsilon / cell_counts_sensitivity(self.relation)
 
 
 def roc_plan(epsilon: float, relation: Relation, *, search: bool) -> RocPlan:
-    """Split an epsilon.
+    """Split an epsilon, with a part for a range if one has to be found.
 
-    Parameters
-    ----------
-    epsilon : float
-    relation : {"add-remove", "replace"}
-    search : bool
-        Whether a range has to be found.
-
-    Returns
-    -------
-    RocPlan
-
-    Raises
-    ------
-    ParameterError
-        If epsilon is too small for any noise.
+    Raises ParameterError if epsilon is too small for any noise.
     """
-    if epsilon * _ROWS_SHARE < _SMALLEST_SHARE:
+    if epsilon * _ROWS_SHARE < SMALLEST_SHARE:
         raise too_small(epsilon)
     range_part, rows, curves = split(epsilon, _SEARCH_SHARE if search else 0.0, _ROWS_SHARE)
     whose = "each class" if relation == "add-remove" else "the positive class"
@@ -113,6 +82,8 @@ def roc_plan(epsilon: float, relation: Relation, *, search: bool) -> RocPlan:
 @dataclass(frozen=True, slots=True)
 class RocRelease:
     """The scores of both classes, counted up to each threshold.
+
+    Guarantee: pure, the sum of the plan's epsilons, under its relation. No table raises.
 
     Parameters
     ----------
@@ -147,22 +118,7 @@ class RocRelease:
 
 
 def search_grid(rows: ScoredRows, plan: RocPlan, source: ByteSource, step: Step) -> LinearGrid:
-    """Find a range of the scores of both classes together, and lay a grid in it.
-
-    Parameters
-    ----------
-    rows : callable
-    plan : RocPlan
-        With a search.
-    source : ByteSource
-    step : callable
-        Called with the name of each pass before it starts.
-
-    Returns
-    -------
-    LinearGrid
-        Of 2^7 points.
-    """
+    """Find a range of the scores of both classes together, and lay a grid of 2^7 points in it."""
     if plan.search is None:
         raise ValueError("the plan has no search")
     low, high = find_range(
@@ -174,21 +130,10 @@ def search_grid(rows: ScoredRows, plan: RocPlan, source: ByteSource, step: Step)
 def release_roc(
     rows: ScoredRows, points: Vector, plan: RocPlan, smoothing: Smoothing, source: ByteSource
 ) -> tuple[PrivateDistribution, PrivateDistribution]:
-    """Count the scores of each class up to each threshold, privately.
+    """Count the scores of each class up to each threshold: the positives' distribution comes first.
 
-    Parameters
-    ----------
-    rows : callable
-    points : ndarray of shape (points,)
-        A grid's thresholds: public, or found by :func:`search_grid`.
-    plan : RocPlan
-    smoothing : {"l2", "l1"} or None
-    source : ByteSource
-
-    Returns
-    -------
-    positive, negative : PrivateDistribution
-        Of the scores of either class.
+    Guarantee: costs the plan's events but for the search, under its relation. `points` are a grid's
+    thresholds: public, or found by :func:`search_grid`.
     """
     levels = (len(points) - 1).bit_length()
     cells = np.zeros((2, 2**levels), dtype=np.int64)
@@ -220,24 +165,15 @@ def _private_rows(exact: NDArray[np.int64], plan: RocPlan, source: ByteSource) -
     if plan.relation == "add-remove":
         noisy = laplace_release(exact, 1, plan.rows.epsilon, source).astype(np.float64)
         return tuple(float(rows) for rows in np.maximum(noisy, 1.0))
-    # The number of all rows is public, and a replaced record moves one row at most.
+    # The number of all rows is public, and a replaced row moves at most one.
     noisy = laplace_release(exact[:1], 1, plan.rows.epsilon, source)
     return class_rows(float(noisy[0]), float(exact.sum()))
 
 
 def class_rows(positive: float, rows: float) -> tuple[float, float]:
-    """Return possible numbers of rows of both classes from a noisy one, each at least 1.
+    """Return possible numbers of positive and negative rows, each at least 1.
 
-    Parameters
-    ----------
-    positive : float
-        The noisy number of positive rows.
-    rows : float
-        The number of all rows: public.
-
-    Returns
-    -------
-    positive, negative : float
+    `positive` is the noisy number of positive rows, `rows` the public number of all.
     """
     within = min(max(positive, 0.0), rows)
     return max(within, 1.0), max(rows - within, 1.0)

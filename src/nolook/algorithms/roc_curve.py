@@ -1,6 +1,6 @@
-"""What follows from the private distributions of two classes' scores: curve, area and errors.
+"""What follows from the private distributions of two classes' scores, at no further cost.
 
-A row is called positive at a threshold if its score is above it. All of it is free.
+A row is called positive at a threshold if its score is above it.
 """
 
 from __future__ import annotations
@@ -32,13 +32,7 @@ def area(fpr: Vector, tpr: Vector) -> float:
 
 @dataclass(frozen=True, slots=True)
 class RocCurve:
-    """A private ROC curve.
-
-    Parameters
-    ----------
-    positive, negative : PrivateDistribution
-        Of the scores of either class, on the same thresholds.
-    """
+    """A private ROC curve: the distributions of either class's scores on the same thresholds."""
 
     positive: PrivateDistribution
     negative: PrivateDistribution
@@ -51,21 +45,13 @@ class RocCurve:
 
     @property
     def rates(self) -> tuple[Vector, Vector]:
-        """False and true positive rates at the thresholds; without smoothing not monotone."""
+        """False and true positive rates at the thresholds; not monotone without smoothing."""
         return _rates(self.negative.counts), _rates(self.positive.counts)
 
     def partial_area(self, max_fpr: float) -> float:
         """Return the standardised area up to a false positive rate, as scikit-learn does.
 
-        Parameters
-        ----------
-        max_fpr : float
-            Above 0, at most 1.
-
-        Returns
-        -------
-        float
-            0.5 for a curve that is the diagonal, 1 for a perfect one (McClish 1989).
+        0.5 for a curve that is the diagonal, 1 for a perfect one (McClish 1989).
         """
         fpr, tpr = _rising(*self.rates)
         inside = fpr < max_fpr
@@ -75,12 +61,12 @@ class RocCurve:
         return float(0.5 * (1.0 + (part - least) / (max_fpr - least)))
 
     def threshold_at_fpr(self, fpr: float) -> float:
-        """Return the smallest threshold with at most a false positive rate."""
+        """Return the smallest threshold with at most this false positive rate."""
         reached, _ = _rising(*self.rates)
         return float(self.thresholds[np.searchsorted(reached, fpr, side="right") - 1])
 
     def threshold_at_tpr(self, tpr: float) -> float:
-        """Return the largest threshold with at least a true positive rate."""
+        """Return the largest threshold with at least this true positive rate."""
         _, reached = _rising(*self.rates)
         return float(self.thresholds[np.searchsorted(reached, tpr, side="left")])
 
@@ -89,21 +75,11 @@ class RocCurve:
     ) -> tuple[float, Vector, Vector, Vector]:
         """Estimate how far the noise moved the area and the curve.
 
-        The release is repeated on the private counts themselves, with new noise of the same size
-        and least-squares smoothing in place of any; the errors are the root mean squares of what
-        it moves. It repeats from one fixed seed.
-
-        Parameters
-        ----------
-        smoothing : {"l2", "l1"} or None
-        rows_known : bool
-            Whether the number of all rows is public, so that the classes' are off by the same.
-
-        Returns
-        -------
-        area_error : float
-        fpr, tpr, tpr_error : ndarray of shape (201,)
-            The curve at equal distances, and its error there.
+        The release is repeated on the private counts, from one fixed seed, with new noise of the
+        same size and least-squares smoothing in place of any; errors are root mean squares of what
+        that moves. `rows_known`: the number of all rows is public, so the two classes' are off by
+        the same. Returns the area's error, 201 even false positive rates, and the curve and its
+        error there.
         """
         places = np.linspace(0.0, 1.0, _BAND_POINTS)
         fpr, tpr = self.rates

@@ -1,7 +1,7 @@
 """A private lower bound on the number of rows (Dick et al. 2023, section 4).
 
-What depends on the number of rows may use this, once it is paid for, and never the number itself.
-The proof is ``rows_bound.md``.
+Once it is paid for, decisions may rest on this bound, and never on the number itself. The proof is
+``rows_bound.md``.
 """
 
 from __future__ import annotations
@@ -21,37 +21,17 @@ _FAILURE = 1e-4  # probability that the bound is too high
 
 
 def rows_margin(epsilon: float) -> int:
-    """Return what the noise of the number of rows exceeds with probability 1e-4 at most.
-
-    Parameters
-    ----------
-    epsilon : float
-
-    Returns
-    -------
-    int
-    """
+    """Return what the noise of the number of rows exceeds with probability at most 1e-4."""
     return math.ceil(math.log(1 / (2 * _FAILURE)) / epsilon) + 1
 
 
 def rows_bound(
     table: Table, epsilon: float, source: ByteSource, step: Callable[[str], None]
 ) -> int:
-    """Release a lower bound on the number of rows; pure epsilon under add-remove.
+    """Release a lower bound on the number of rows.
 
-    Parameters
-    ----------
-    table : Table
-        Read once.
-    epsilon : float
-    source : ByteSource
-    step : callable
-        Is told of the pass.
-
-    Returns
-    -------
-    int
-        Above the number of rows with probability at most 1e-4; may be below 0.
+    Guarantee: pure epsilon when a row is added or removed. It exceeds the number of rows with
+    probability at most 1e-4, and may be below 0.
     """
     step("rows")
     rows = sum(batch.shape[1] for batch in table.batches())

@@ -2,8 +2,8 @@
 
 Three histograms of every column are released, each with noise on *every* bin: by sign and power of
 two over the whole range of doubles, then by equal bins over the range the first one found, then
-by equal bins over what the second one left. Everything else here is post-processing of the noisy
-counts. The proof is ``scaling.md``.
+by equal bins over what the second one left. The rest is post-processing of the noisy counts. The
+proof is ``scaling.md``.
 
 =============  ==========================================================================
 name here      meaning
@@ -48,7 +48,7 @@ LIMIT = 5.0
 _BINS = 48
 _TAIL = 0.005  # share of the rows left outside the range at either end, if the noise allows it
 _FALSE_ALARM = 1e-4  # probability that noise makes any empty bin of any column look occupied
-_NEIGHBOUR = 3.0  # sigmas that make a bin beside an occupied one occupied: few candidates
+_NEIGHBOUR = 3.0  # sigmas above which a bin beside an occupied one is occupied: few candidates
 _VISIBLE = 2.0  # sigmas below which a bin does not count for centre and scale
 
 Counts = NDArray[np.float64]
@@ -57,42 +57,19 @@ Vector = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Scaling:
-    """Private centre and scale of every column.
-
-    Parameters
-    ----------
-    names : tuple of str
-        The columns' names.
-    center, scale : ndarray of shape (columns,)
-        In the columns' own units; scales are positive and all values finite, below ``2**1002``.
-    visible : ndarray of bool, shape (columns,)
-        Whether the column's values stood out from the noise. If not, there are too few rows for
-        this budget, and centre and scale are guesses.
-    limit : float
-        Columns are clipped to so many scales on either side of the centre; may be infinite.
-    median : ndarray of shape (columns,) or None
-        Middle of the bin that holds a column's median; None where it is not known.
-    """
+    """Private centre and scale of every column, in its own units."""
 
     names: tuple[str, ...]
-    center: Vector
-    scale: Vector
+    center: Vector  # finite, below 2**1002 in size
+    scale: Vector  # positive, finite, below 2**1002
+    #: Whether values stood out from the noise; if not, centre and scale are guesses.
     visible: NDArray[np.bool_]
-    limit: float = LIMIT
-    median: Vector | None = None
+    limit: float = LIMIT  # columns are clipped this many scales from the centre; may be inf
+    median: Vector | None = None  # middle of the bin that holds the median, where it is known
 
     @classmethod
     def public(cls, names: tuple[str, ...], scale: Vector | float, limit: float) -> Self:
-        """Return a scaling that was not found in any table: centre 0, public scales.
-
-        Parameters
-        ----------
-        names : tuple of str
-        scale : ndarray of shape (columns,) or float
-            Positive.
-        limit : float
-            In scales; may be infinite.
-        """
+        """Return a scaling that was not found in any table: centre 0, public positive scales."""
         scales = np.broadcast_to(np.asarray(scale, dtype=np.float64), (len(names),)).copy()
         seen = np.ones(len(names), dtype=np.bool_)
         return cls(names, np.zeros(len(names)), scales, seen, limit)
@@ -100,21 +77,13 @@ class Scaling:
     def original_units(self, theta: Vector) -> tuple[Vector, float]:
         """Return coefficients and intercept in the columns' units, finite whatever the scales.
 
-        Parameters
-        ----------
-        theta : ndarray of shape (columns,)
-            A standardised model: the value at the centre, then slopes. The label is the last
-            column.
-
-        Returns
-        -------
-        coef : ndarray of shape (columns - 1,)
-        intercept : float
+        `theta` is a standardised model: the value at the centre, then slopes. The target is the
+        last column.
         """
         center, scale = self.center, self.scale
         with np.errstate(over="ignore", invalid="ignore"):
             coef = np.nan_to_num(theta[1:] * (scale[-1] / scale[:-1]), nan=0.0)
-            # A centre is some thousand scales from zero at most.
+            # A centre is at most some thousand scales from zero.
             at_origin = theta[0] - theta[1:] @ (center[:-1] / scale[:-1])
             intercept = np.nan_to_num(center[-1] + scale[-1] * at_origin, nan=0.0)
         return coef, float(intercept)
@@ -134,13 +103,13 @@ class Scaling:
 class ScaleSearch:
     """The search for centre and scale of every column of a table.
 
-    Guarantee: its three releases are together ``mu``-GDP when a record is added or removed. No
-    table raises; a constant or empty column gets a usable scale from the noise alone.
+    Guarantee: its three releases are together ``mu``-GDP when a row is added or removed. No table
+    raises; a constant or empty column gets a usable scale from the noise alone.
 
     Parameters
     ----------
     mu : float
-        Gaussian differential privacy parameter of the whole.
+        GDP parameter of the whole.
     """
 
     mu: float
@@ -160,21 +129,7 @@ class ScaleSearch:
         )
 
     def run(self, table: Table, source: ByteSource, step: Step) -> tuple[Scaling, float]:
-        """Find centre and scale of every column.
-
-        Parameters
-        ----------
-        table : Table
-        source : ByteSource
-        step : callable
-
-        Returns
-        -------
-        scaling : Scaling
-            Of all columns, the target last if there is one.
-        rows : float
-            A private estimate of the number of rows, at least 1.
-        """
+        """Find all columns' scaling, and a private estimate of the number of rows, at least 1."""
         first, second, third = self.events()
         columns = table.n_columns
 
@@ -204,19 +159,10 @@ def release_histograms(
     source: ByteSource,
     count: Callable[[NDArray[np.float64]], NDArray[np.int64]],
 ) -> Counts:
-    """Count a table's rows in one pass and release the counts; ``mu``-GDP under add-remove.
+    """Count a table's rows in one pass and release the counts, shape (histograms, bins).
 
-    Parameters
-    ----------
-    table : Table
-    mu : float
-    source : ByteSource
-    count : callable
-        Maps a batch to counts of shape (histograms, bins), each row in one bin of each.
-
-    Returns
-    -------
-    ndarray of shape (histograms, bins)
+    Guarantee: ``mu``-GDP when a row is added or removed, if `count` maps a batch to counts of that
+    shape, each row in one bin of each histogram.
     """
     exact = fold(Histograms(count), table.batches()).value(table.n_columns)
     sensitivity = histograms_sensitivity(len(exact), "add-remove")
@@ -224,24 +170,12 @@ def release_histograms(
 
 
 def occupied_range(counts: Counts, sigma: float) -> tuple[Vector, Vector, NDArray[np.bool_]]:
-    """Range of the powers of two that hold records, from noisy counts by magnitude.
+    """Range of the powers of two that hold rows, from noisy counts by magnitude; (columns, bins).
 
     A bin is occupied when it passes its threshold (:func:`_thresholds`); where none does, the one
     that comes within one sigma of it. The range then grows over neighbours that hold more than
-    three sigmas. A column without any such bin gets the range from -1 to 1.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (columns, MAGNITUDE_BINS)
-    sigma : float
-        Standard deviation of the noise of a bin.
-
-    Returns
-    -------
-    low, high : ndarray of shape (columns,)
-        ``low < high``.
-    visible : ndarray of bool, shape (columns,)
-        Whether any bin passed its threshold.
+    three sigmas. A column without any such bin gets the range from -1 to 1. Returns ``low < high``
+    and whether any bin passed its threshold, each of shape (columns,).
     """
     counts = counts.copy()
     counts[:, [0, -1]] = -np.inf  # out of range: counted, never followed
@@ -270,8 +204,8 @@ def occupied_range(counts: Counts, sigma: float) -> tuple[Vector, Vector, NDArra
 def _thresholds(columns: int) -> Vector:
     """Return the number of sigmas that make each bin occupied.
 
-    Noise on all empty bins of all columns passes with probability 1e-4 at most. That
-    probability is dealt out in favour of moderate sizes (falling by e for every 16 powers of two
+    Noise on all empty bins of all columns passes with probability at most 1e-4. That
+    probability is shared out in favour of moderate sizes (falling by e for every 16 powers of two
     away from 1): a value of 1e300 needs more evidence than one of 1e3.
     """
     lower, upper = magnitude_edges()
@@ -294,18 +228,8 @@ def trimmed_range(
     """Range of the bins between the lower and the upper tail, from noisy counts in equal bins.
 
     A tail ends where its noisy count is surely above half a percent of all: by 1.5 standard
-    deviations of the noise added up so far.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (columns, bins + 2)
-    sigma : float
-    low, width : ndarray of shape (columns,)
-        Where the first inner bin begins, and the bins' width.
-
-    Returns
-    -------
-    low, high : ndarray of shape (columns,)
+    deviations of the noise added up so far. `low` is where the first inner bin begins; beside the
+    inner bins, `counts` has one for what lies outside at either end.
     """
     bins = counts.shape[1] - 2
     tail = np.maximum(_TAIL * counts.sum(axis=1), 2 * sigma)[:, None]
@@ -327,21 +251,10 @@ def _first_above(counts: Counts, level: Counts) -> NDArray[np.intp]:
 def center_and_scale(
     counts: Counts, sigma: float, low: Vector, width: Vector
 ) -> tuple[Vector, Vector, Vector]:
-    """Mean, deviation and median from noisy counts in equal bins, the tails put at the ends.
+    """Mean, deviation and median from noisy counts as for :func:`trimmed_range`, tails at the ends.
 
     Bins below two sigmas do not count. The scale is at least one bin, so that a column with a
     single value never gets a vanishing one.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (columns, bins + 2)
-    sigma : float
-    low, width : ndarray of shape (columns,)
-        Where the first inner bin begins, and the bins' width.
-
-    Returns
-    -------
-    center, scale, median : ndarray of shape (columns,)
     """
     bins = counts.shape[1] - 2
     place = np.concatenate([[0.0], np.arange(bins) + 0.5, [float(bins)]])

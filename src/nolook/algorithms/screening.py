@@ -1,4 +1,4 @@
-"""Sure independence screening: the features that each by itself go best with the label.
+"""Sure independence screening: the features that each by itself go best with the target.
 
 A score for each feature, then one top-k mechanism over all of them (DP-SIS, Swope et al. 2024,
 Algorithm 1). The proof is ``screening.md``.
@@ -14,7 +14,6 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nolook.algorithms.scaling import Scaling
 from nolook.algorithms.selection_plan import Selected, Selection
 from nolook.errors import ParameterError
 from nolook.privacy.mechanisms.top_k import canonical_lipschitz, peeling
@@ -32,7 +31,6 @@ __all__ = [
     "Screening",
     "TopK",
     "covariance_scores",
-    "private_ranges",
     "public_ranges",
     "rank_scores",
     "screen",
@@ -46,8 +44,8 @@ TOP_K: dict[TopK, Callable[..., NDArray[np.int64]]] = {
 
 SCORES = ("kendall", "covariance")
 
-# Ranges reach so many private scales to either side of the centre: the narrower, the less weight
-# the tails have and the more of a range the middle fills.
+# Ranges reach this many private scales to either side of the centre: the narrower, the less the
+# tails weigh and the more of a range the middle fills.
 _RANGE = 1.0
 
 Vector = NDArray[np.float64]
@@ -55,14 +53,9 @@ Vector = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """One score for each feature.
+    """One score for each feature, int64 or float64: as confidential as the table.
 
-    Parameters
-    ----------
-    values : ndarray of int64 or float64, shape (d,)
-        As confidential as the table.
-    sensitivity : float
-        The largest change of one of them when a record is added or removed.
+    No score changes by more than `sensitivity` when a row is added or removed.
     """
 
     values: NDArray[Any]
@@ -74,7 +67,7 @@ class Screening(Selection):
     """DP-SIS: one score for each feature, once, and then the k best.
 
     The score is the covariance where there are ranges, public or found by the plan's scales; the
-    rank correlation otherwise.
+    rank correlation otherwise. Guarantee: that of :class:`Selection`.
 
     Parameters
     ----------
@@ -82,14 +75,14 @@ class Screening(Selection):
     top_k : str
         A key of :data:`TOP_K`.
     ranges : pair of array-like or None
-        Public ones, for the covariance score. They stay what they are now.
+        Public ones, for the covariance score. They are copied, so they stay as they are now.
     """
 
     top_k: TopK
     ranges: tuple[ArrayLike, ArrayLike] | None
 
     def __post_init__(self) -> None:
-        # What is no pair of numbers stays, for `public_ranges` to refuse.
+        # What is no pair of numbers stays as it is, for `public_ranges` to refuse.
         with suppress(TypeError, ValueError, OverflowError):
             low, high = (np.array(end, dtype=np.float64) for end in self.ranges or ())
             object.__setattr__(self, "ranges", (low, high))
@@ -111,7 +104,9 @@ class Screening(Selection):
         """Score the features."""
         ranges = None
         if self.plan.scales is not None:
-            ranges = private_ranges(self.plan.scales.run(table, source, step)[0])
+            scaling, _ = self.plan.scales.run(table, source, step)
+            width = _RANGE * scaling.scale
+            ranges = scaling.center - width, scaling.center + width
         elif self.ranges is not None:
             ranges = public_ranges(self.ranges, table.n_columns)
         step("features")
@@ -121,88 +116,35 @@ class Screening(Selection):
 def screen(
     scores: Scores, k: int, epsilon: float, top_k: TopK, source: ByteSource
 ) -> NDArray[np.int64]:
-    """Choose k features; pure epsilon if the scores' sensitivity is true.
-
-    Parameters
-    ----------
-    scores : Scores
-    k : int
-        Below the number of features.
-    epsilon : float
-    top_k : str
-        A key of :data:`TOP_K`.
-    source : ByteSource
-
-    Returns
-    -------
-    ndarray of int64, shape (k,)
-        Distinct features.
-    """
+    """Choose k features; pure epsilon if the scores' sensitivity is true."""
     return TOP_K[top_k](scores.values, k, scores.sensitivity, epsilon, source)
 
 
 def rank_scores(table: Table) -> Scores:
-    """Score features by the size of their Kendall correlation with the label.
-
-    Parameters
-    ----------
-    table : Table
-        Read once and kept as ranks.
-
-    Returns
-    -------
-    Scores
-    """
+    """Score features by the size of their Kendall correlation with the target."""
     ranked = fold(KendallRows(table.n_columns), table.batches()).value
     features = table.n_columns - 1
-    label = ranked.differences(features, list(range(features)))
-    return Scores(kendall_scores(label, [0] * features, 0, ranked.rows), kendall_sensitivity(0))
+    target = ranked.differences(features, list(range(features)))
+    return Scores(kendall_scores(target, [0] * features, 0, ranked.rows), kendall_sensitivity(0))
 
 
 def covariance_scores(table: Table, low: Vector, high: Vector) -> Scores:
-    """Score features by their centred products with the label, all clipped to ranges.
+    """Score features by their centred products with the target, all clipped to ranges.
 
-    Parameters
-    ----------
-    table : Table
-        Read once.
-    low, high : ndarray of shape (columns,)
-        Public, or private and paid for.
-
-    Returns
-    -------
-    Scores
+    `low` and `high`, of shape (columns,), are public, or private and paid for.
     """
     products = fold(CentredProducts(low, high), table.batches())
     return Scores(products.value, PRODUCTS_SENSITIVITY)
 
 
-def private_ranges(scaling: Scaling) -> tuple[Vector, Vector]:
-    """Return the ranges for :func:`covariance_scores` from a private scaling.
-
-    Parameters
-    ----------
-    scaling : Scaling
-
-    Returns
-    -------
-    low, high : ndarray of shape (columns,)
-    """
-    width = _RANGE * scaling.scale
-    return scaling.center - width, scaling.center + width
-
-
 def public_ranges(ranges: tuple[ArrayLike, ArrayLike], columns: int) -> tuple[Vector, Vector]:
     """Return public ranges as two arrays, shape (columns,).
 
-    Raises
-    ------
-    ParameterError
-        If they are of another form, or not ordered and finite.
+    Raises ParameterError if they are of another form, or not ordered and finite.
     """
     expected = (
         f"expected a pair (low, high), each a number or {columns} numbers, one for each column "
-        "and the label's last"
+        "and the target's last"
     )
     try:
         low, high = (

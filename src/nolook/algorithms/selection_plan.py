@@ -1,7 +1,6 @@
-"""How a selector's budget is shared out, and how many features it chooses.
+"""How a selector's budget is split, and how many features it chooses.
 
-Everything here follows from parameters, the number of features and a private bound on the number
-of rows.
+All of it follows from parameters, the number of features and a private bound on the number of rows.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _SCALES_SHARE = 0.3  # of epsilon, for scales; with all of delta
 # Below, no table could sway a choice, and the noise could leave the range of the exact samplers.
 _SMALLEST_SHARE = 2.0**-40
 
-# The rule for k: a feature whose rank correlation beats the others' by so much ...
+# The rule for k: a feature whose rank correlation exceeds the others' by this much ...
 _LEAD = 0.1
 # ... should lose its draw to any of them with at most this probability.
 _LOSS = 0.1
@@ -35,24 +34,12 @@ _LOSS = 0.1
 
 @dataclass(frozen=True, slots=True)
 class SelectionPlan:
-    """How a selector's budget is split, fixed without the data.
+    """How a selector's budget is split, fixed without the data."""
 
-    Parameters
-    ----------
-    k : int or None
-        Number of features; None if it depends on the bound on the number of rows.
-    rows : PureEvent or None
-        That bound, if anything depends on it.
-    scales : ScaleSearch or None
-        For the columns' scales, if any are needed.
-    features : PureEvent
-        All choices together.
-    """
-
-    k: int | None
-    rows: PureEvent | None
-    scales: ScaleSearch | None
-    features: PureEvent
+    k: int | None  # number of features; None if it depends on the bound on the number of rows
+    rows: PureEvent | None  # that bound, if anything depends on it
+    scales: ScaleSearch | None  # the columns' scales, if any are needed
+    features: PureEvent  # all choices together
 
     def events(self) -> tuple[Event, ...]:
         """State everything that will be released, in this order."""
@@ -63,14 +50,9 @@ class SelectionPlan:
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """What a selector chose.
+    """The features chosen, distinct and in the order of their choice if there was one.
 
-    Parameters
-    ----------
-    features : tuple of int
-        Distinct, in the order of their choice if there was one.
-    blocks : int or None
-        Into how many the rows were dealt, if they were.
+    `blocks` says into how many blocks the rows were dealt, if they were.
     """
 
     features: tuple[int, ...]
@@ -81,7 +63,7 @@ class Selected:
 class Selection(ABC):
     """The choice of k features: what all selectors release.
 
-    Guarantee: that of the plan's budget when a record is added or removed. No table raises.
+    Guarantee: the sum of the plan's events when a row is added or removed. No table raises.
 
     Parameters
     ----------
@@ -92,7 +74,7 @@ class Selection(ABC):
 
     @property
     def steps(self) -> int:
-        """How many steps `run` tells of."""
+        """How many steps `run` reports."""
         return len(self.plan.events())
 
     def events(self) -> tuple[Event, ...]:
@@ -115,22 +97,8 @@ class Selection(ABC):
 def selection_plan(k: int | None, budget: Budget, *, bound: bool) -> SelectionPlan:
     """Split a budget; scales are found if it has a delta.
 
-    Parameters
-    ----------
-    k : int or None
-        None if it is to be chosen.
-    budget : Budget
-    bound : bool
-        Whether anything else than k depends on a private bound on the number of rows.
-
-    Returns
-    -------
-    SelectionPlan
-
-    Raises
-    ------
-    ParameterError
-        If the budget is too small for any choice.
+    k is None if it is to be chosen; `bound` tells whether anything else depends on a private bound
+    on the number of rows. Raises ParameterError if the budget is too small for any choice.
     """
     epsilon, scales = budget.epsilon, None
     left = 1.0
@@ -151,26 +119,12 @@ def selection_plan(k: int | None, budget: Budget, *, bound: bool) -> SelectionPl
 
 
 def choose_k(bound: int, features: int, epsilon: float) -> int:
-    """Choose the number of features.
+    """Choose the number of features from a private bound on the number of rows.
 
     As many as can be told from the rest: each of k choices has ``epsilon / k``, and a feature whose
-    rank correlation with the label is 0.1 above the others' (0.05 of the number of rows, in scores
+    rank correlation with the target is 0.1 above the others' (0.05 of the number of rows, in scores
     of sensitivity 3) loses its draw with probability at most 0.1. But no more than the square root
     of the number of features, since a selection is meant to be short; and at least one.
-
-    Parameters
-    ----------
-    bound : int
-        On the number of rows; private.
-    features : int
-        At least 2.
-    epsilon : float
-        For the choices.
-
-    Returns
-    -------
-    int
-        From 1 to one below the number of features.
     """
     lead = max(bound, 0) * _LEAD / 2
     told_apart = lead * epsilon / (2 * 3.0 * math.log(features / _LOSS))

@@ -1,6 +1,6 @@
 """Private feature selection by votes of Lasso models on random blocks (SubLasso).
 
-Every record draws a block; each block's Lasso model votes for its largest coefficients; the
+Every row draws a block; each block's Lasso model votes for its largest coefficients; the
 features with most votes are drawn by the exponential mechanism, one after the other. The algorithm
 is that of Kifer et al. (2012) as given by Dick et al. (2023, Algorithm 2), but for the blocks. The
 proof is ``sublasso.md``.
@@ -38,11 +38,11 @@ __all__ = [
     "lasso_selection",
 ]
 
-#: A record changes one block's votes, and by them each count by at most one.
+#: A row changes one block's votes, and so each count by at most one.
 VOTES_SENSITIVITY = 1
 MOST_MODELS = 2**20
 
-# More epsilon for one choice would change nothing but the size of numbers.
+# More epsilon for one choice would only make numbers larger.
 _LARGEST_SHARE = 2.0**10
 
 _ROWS_WANTED = 25  # rows a block
@@ -53,6 +53,8 @@ _BLOCKS_WANTED = 100  # blocks, where there is hardly any noise
 @dataclass(frozen=True)
 class LassoSelection(Selection):
     """SubLasso: features that the Lasso models of many random blocks vote for.
+
+    Guarantee: that of :class:`Selection`.
 
     Parameters
     ----------
@@ -77,18 +79,7 @@ def choose_blocks(bound: int, k: int, epsilon: float) -> int:
     """Choose the number of blocks from the private bound on the number of rows.
 
     A block for every 25 rows; but no more than 100, or 16 times the noise of a count if that is
-    more: beyond, larger blocks are a better use of rows.
-
-    Parameters
-    ----------
-    bound : int
-    k : int
-    epsilon : float
-        For the k choices.
-
-    Returns
-    -------
-    int
+    more: beyond, rows are better used in larger blocks.
     """
     noise = 2 * VOTES_SENSITIVITY * k / epsilon
     enough = max(math.ceil(_NOISE_WANTED * noise), _BLOCKS_WANTED)
@@ -98,25 +89,7 @@ def choose_blocks(bound: int, k: int, epsilon: float) -> int:
 def lasso_selection(
     table: Table, k: int, epsilon: float, m: int, penalty: float, source: ByteSource
 ) -> list[int]:
-    """Choose k features; pure epsilon under add-remove.
-
-    Parameters
-    ----------
-    table : Table
-        With a target, and more than k features. Read once.
-    k : int
-    epsilon : float
-        Of the whole.
-    m : int
-        Number of blocks.
-    penalty : float
-    source : ByteSource
-
-    Returns
-    -------
-    list of int
-        Distinct features in the order of their choice.
-    """
+    """Choose k features, in the order of choice; pure epsilon when a row is added or removed."""
     votes = _count_votes(table, m, penalty, k, source)
     enough = min(epsilon, k * _LARGEST_SHARE)
     chosen: list[int] = peeling(votes, k, VOTES_SENSITIVITY, enough, source).tolist()
@@ -126,7 +99,7 @@ def lasso_selection(
 def _count_votes(
     table: Table, m: int, penalty: float, k: int, source: ByteSource
 ) -> NDArray[np.int64]:
-    """Let each record draw its block, and count the blocks' votes."""
+    """Let each row draw its block, and count the blocks' votes."""
     batches = [np.empty((table.n_columns, 0)), *table.batches()]
     blocks = [uniform_integers(m, batch.shape[1], source) for batch in batches]
     rows, starts = arrange_blocks(batches, blocks, m)

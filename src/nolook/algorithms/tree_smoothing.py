@@ -1,9 +1,8 @@
 """Smoothing of noisy cumulative counts (Barczewski, Mawass and Ramon 2024, problem (3)).
 
 A noisy count holds the noises of all tree nodes above its leaf. Smoothing takes away the least
-noise that leaves a sequence that is possible: from 0 up to the number of records, never falling.
-It sees the noisy counts only, so it is free of privacy cost. `tree_smoothing.md` has the methods
-and their proofs.
+noise that leaves a possible sequence: from 0 up to the number of rows, never falling. It sees the
+noisy counts only, so it costs no privacy. `tree_smoothing.md` has the methods and their proofs.
 
 =============  ==========================================
 name           in the paper
@@ -26,38 +25,21 @@ from nolook.kernels.tree_projection import tree_projection
 
 __all__ = ["Smoothing", "smooth", "smoothed_counts"]
 
-#: What is the least possible, see :func:`smooth`; None leaves the counts as they are.
+#: What is made as small as possible, see :func:`smooth`; None leaves the counts as they are.
 Smoothing: TypeAlias = Literal["l2", "l1", "isotonic"] | None
 
 
 def smooth(
     noisy: NDArray[np.float64], top: float, norm: Literal["l1", "l2", "isotonic"] = "l2"
 ) -> NDArray[np.float64]:
-    """Return possible counts, with the least noise taken away.
+    """Return possible counts, never falling and within [0, top], with the least noise taken away.
 
-    Parameters
-    ----------
-    noisy : ndarray of float64, shape (N,)
-        Cumulative counts with tree noise, finite. N is a power of 2, and the tree the complete
-        binary tree over the counts.
-    top : float
-        The number of records, or a private count of them; at least 0.
-    norm : {"l2", "l1", "isotonic"}
-        What is the least possible: the sum of squares of the nodes' noises, the sum of their
-        sizes, or the sum of squares of the counts' changes. The first does best where counts
-        rise all along. The last is not in the paper; unlike the others, it never adds to the
-        squared error of counts that lie within [0, top], and does best on long level parts.
-        For "l1" there may be several such sequences.
-
-    Returns
-    -------
-    ndarray of float64, shape (N,)
-        Never falling, within [0, top].
-
-    Raises
-    ------
-    ValueError
-        If N is not a power of 2 or top is negative.
+    `noisy` holds a power of 2 of cumulative counts, finite, under the complete binary tree; `top`
+    is the number of rows or a private count of them, at least 0. The least is that of the nodes'
+    noises squared ("l2"), of their sizes ("l1"), or of the counts' changes squared ("isotonic").
+    The first does best where counts rise all along. The last is not in the paper; unlike the
+    others, it never adds to the squared error of counts within [0, top], and does best on long
+    level parts. For "l1" there may be several such sequences.
     """
     size = len(noisy)
     if size.bit_count() != 1 or not top >= 0:
@@ -102,20 +84,9 @@ def _least_absolute_noise(noisy: NDArray[np.float64], top: float) -> NDArray[np.
 def smoothed_counts(
     noisy: NDArray[np.float64], top: float, points: int, smoothing: Smoothing
 ) -> NDArray[np.float64]:
-    """Smooth noisy cumulative counts; the last threshold stands for infinity.
+    """Smooth noisy cumulative counts of 2^levels cells; the last threshold stands for infinity.
 
-    Parameters
-    ----------
-    noisy : ndarray of shape (2^levels,)
-    top : float
-        The private number of rows.
-    points : int
-        How many of the counts belong to thresholds.
-    smoothing : {"l2", "l1", "isotonic"} or None
-
-    Returns
-    -------
-    ndarray of shape (points,)
+    Of the counts, `points` belong to thresholds; `top` is the private number of rows.
     """
     counts = noisy if smoothing is None else smooth(noisy, top, smoothing)
     return np.append(counts[: points - 1], top)

@@ -1,6 +1,6 @@
-"""The Tukey mechanism for linear regression, correct for records (Amin et al. 2023, Algorithm 2).
+"""The Tukey mechanism for linear regression, correct for rows (Amin et al. 2023, Algorithm 2).
 
-Every record draws a block; each block's least-squares model is a point; a deep point among them is
+Every row draws a block; each block's least-squares model is a point; a deep point among them is
 released, if a private test finds that safe. Before that, the columns are standardised and
 clipped with private scales and, by default, decorrelated with a private second-moment matrix:
 depth looks along the axes only, so the axes decide the accuracy. The proof is `tukey.md`.
@@ -61,7 +61,7 @@ __all__ = [
 BasisName = Literal["private-whitening", "private-scaling"]
 BASES = ("private-whitening", "private-scaling")
 
-#: The block models see columns clipped to so many scales. No noise grows with it.
+#: The block models see columns clipped to this many scales. No noise grows with it.
 LIMIT = 6.0
 #: Share of the mechanism's epsilon for the release of a point; the test has the rest.
 SAMPLE_SHARE = 0.6
@@ -70,7 +70,7 @@ _ROWS_SHARE = 0.05  # of epsilon, for the bound on the number of rows
 _BASIS_SHARE = 0.25  # of epsilon, for scales and second moments
 _DELTA_SHARE = 0.5  # of delta, for the same
 _SMALLEST_EPSILON = 2.0**-32
-_LARGEST_SHARE = 32.0  # more epsilon for a part would change nothing but the size of numbers
+_LARGEST_SHARE = 32.0  # more epsilon for a part would only make numbers larger
 
 _MARGIN = 1.15  # block models have heavier tails than the normal ones of the table
 _ROWS_WANTED = 3  # rows a model for each of its numbers, where there are enough
@@ -84,7 +84,7 @@ Matrix = NDArray[np.float64]
 class TukeyPlan:
     """The Tukey mechanism with its budget split, fixed without the data.
 
-    Guarantee: (epsilon, delta)-private for the budget that was split, when a record is added or
+    Guarantee: (epsilon, delta)-private for the budget that was split, when a row is added or
     removed. No table raises.
 
     Parameters
@@ -109,7 +109,7 @@ class TukeyPlan:
 
     @property
     def steps(self) -> int:
-        """How many steps `run` tells of, if there are rows for any models."""
+        """How many steps `run` reports, if there are rows for any models."""
         return self.basis_release().steps + bool(self.epsilon_rows) + 2
 
     def events(self) -> tuple[Event, ...]:
@@ -119,7 +119,7 @@ class TukeyPlan:
         return (*self.basis_release().events(), *rows, mechanism)
 
     def basis_release(self) -> MomentRelease | ScaleSearch:
-        """Say what the basis is made from."""
+        """Return the release the basis is made from."""
         whitening = self.basis == "private-whitening"
         return MomentRelease(self.mu) if whitening else ScaleSearch(self.mu)
 
@@ -145,23 +145,9 @@ class TukeyPlan:
 
 
 def tukey_plan(budget: Budget, basis: BasisName, models: int | None) -> TukeyPlan:
-    """Split a budget.
+    """Split a budget; raises ParameterError if it is too small for any noise.
 
-    Parameters
-    ----------
-    budget : Budget
-    basis : str
-    models : int or None
-        None if their number is to depend on a private bound on the number of rows.
-
-    Returns
-    -------
-    TukeyPlan
-
-    Raises
-    ------
-    ParameterError
-        If the budget is too small for any noise.
+    `models` is None if their number is to depend on a private bound on the number of rows.
     """
     if budget.epsilon < _SMALLEST_EPSILON:
         raise too_small(budget.epsilon)
@@ -182,37 +168,17 @@ def tukey_depth(m: int) -> int:
 def rows_needed(d: int, plan: TukeyPlan) -> int:
     """Return how many rows a table must have to be fitted, from parameters alone.
 
-    The private bound on the number of rows then suffices with probability 0.9999.
-
-    Parameters
-    ----------
-    d : int
-    plan : TukeyPlan
-
-    Returns
-    -------
-    int
+    With so many, the private bound on the number of rows suffices with probability 0.9999.
     """
     below = 2 * rows_margin(plan.epsilon_rows) if plan.epsilon_rows else 0
     return _models_wanted(d, plan) * (d + _ROWS_SPARE) + below
 
 
 def choose_models(bound: int, d: int, plan: TukeyPlan) -> int | None:
-    """Choose the number of models from the private bound on the number of rows.
+    """Choose the number of models from the private bound on the number of rows; None if too few.
 
-    Some more than the table's, unless that leaves fewer than 3 d rows a model where the table's
-    number does not.
-
-    Parameters
-    ----------
-    bound : int
-    d : int
-    plan : TukeyPlan
-
-    Returns
-    -------
-    int or None
-        None if there are too few rows.
+    Some more than the table of :mod:`tukey_models` says, unless that leaves fewer than 3 d rows a
+    model where the table's number does not.
     """
     wanted = _models_wanted(d, plan)
     least = models_needed(d, plan.epsilon, plan.delta)
@@ -228,24 +194,14 @@ def _models_wanted(d: int, plan: TukeyPlan) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """The coordinates the models are fitted in, all of it private.
+    """The coordinates the models are fitted in, all of it private."""
 
-    Parameters
-    ----------
-    scaling : Scaling
-        Of all columns, the label last; columns are clipped to its range.
-    matrix : ndarray of shape (d, d)
-        Design rows (1, u), u standardised, become ``(1, u) matrix``.
-    moments : NoisyMoments or None
-        What else was released with the second moments.
-    """
-
-    scaling: Scaling
-    matrix: Matrix
-    moments: NoisyMoments | None
+    scaling: Scaling  # of all columns, the target last; they are clipped to its range
+    matrix: Matrix  # design rows (1, u), u standardised, become (1, u) matrix
+    moments: NoisyMoments | None  # what else was released with the second moments
 
     def constant(self) -> Vector:
-        """Return the standardised model that predicts the label's private median everywhere."""
+        """Return the standardised model that predicts the target's private median everywhere."""
         theta = np.zeros(len(self.matrix))
         if self.scaling.median is not None:
             middle = self.scaling.median[-1] - self.scaling.center[-1]
@@ -257,14 +213,8 @@ class Basis:
 class TukeyResult:
     """What the Tukey mechanism released.
 
-    Parameters
-    ----------
-    basis : Basis
-    models : int or None
-        How many there were; None if there were too few rows for any.
-    point : ndarray of shape (d,) or None
-        The model, in the coordinates of the basis; None if there were too few rows, or the private
-        test failed.
+    `models` is None if there were too few rows for any; `point`, in the coordinates of the basis,
+    is None then, too, and where the private test failed.
     """
 
     basis: Basis
@@ -273,7 +223,10 @@ class TukeyResult:
 
 
 def release_basis(table: Table, plan: TukeyPlan, source: ByteSource, step: Step) -> Basis:
-    """Release scales and, for whitening, second moments; ``plan.mu``-GDP under add-remove."""
+    """Release scales and, for whitening, second moments.
+
+    Guarantee: ``plan.mu``-GDP when a row is added or removed.
+    """
     found = plan.basis_release().run(table, source, step)
     if isinstance(found, NoisyMoments):
         return Basis(replace(found.scaling, limit=LIMIT), whitening(found), found)
@@ -284,14 +237,6 @@ def whitening(moments: NoisyMoments) -> Matrix:
     """Return the basis in which the released second moments of (1, u) are about the identity.
 
     Directions below what noise alone can reach are scaled as if they had that much.
-
-    Parameters
-    ----------
-    moments : NoisyMoments
-
-    Returns
-    -------
-    ndarray of shape (d, d)
     """
     second = nearest_moments(moments.matrix)[:-1, :-1]
     values, vectors = np.linalg.eigh(second)
@@ -302,24 +247,10 @@ def whitening(moments: NoisyMoments) -> Matrix:
 
 
 def fit_models(table: Table, basis: Basis, m: int, source: ByteSource, step: Step) -> Matrix:
-    """Fit one least-squares model to each of m random blocks of rows.
+    """Fit a least-squares model to each of m random blocks of rows: coordinates of the basis.
 
-    Adding or removing a record replaces one model and leaves the others as they are.
-
-    Parameters
-    ----------
-    table : Table
-        Read once.
-    basis : Basis
-    m : int
-    source : ByteSource
-        Each record draws its block from it.
-    step : callable
-
-    Returns
-    -------
-    ndarray of shape (m, d)
-        In the coordinates of the basis, labels in scales; zero for an empty block.
+    Targets are in scales. Adding or removing a row replaces one model and leaves the others as they
+    are; an empty block's is zero. Each row draws its block from `source`.
     """
     step("models")
     scaling = basis.scaling
@@ -335,14 +266,7 @@ def fit_models(table: Table, basis: Basis, m: int, source: ByteSource, step: Ste
 
 @dataclass(frozen=True, slots=True)
 class ModelGrid:
-    """The public grid models are rounded to.
-
-    Parameters
-    ----------
-    step : float
-    largest : int
-        In steps.
-    """
+    """The public grid of steps of `step`, at most `largest` of them, that models are rounded to."""
 
     step: float
     largest: int
@@ -357,5 +281,5 @@ class ModelGrid:
         return point.astype(np.float64) * self.step
 
 
-#: Standardised coefficients need a few thousand units.
+#: Standardised coefficients need no more than a few thousand units.
 MODEL_GRID = ModelGrid(2.0**-20, 2**32)

@@ -30,23 +30,11 @@ def _table() -> tuple[tuple[NDArray[np.float64], ...], NDArray[np.float64]]:
 def models_needed(dimension: int, epsilon: float, delta: float) -> int:
     """Return how many normal models pass the test with probability 0.99.
 
-    Between the table's entries the logarithm is interpolated, beyond them it goes on as the last
-    two entries do; for a smaller epsilon the number grows as 1/epsilon, for a larger one it
-    stays.
+    `dimension` is the number of numbers per model; epsilon and delta are what test and release
+    cost together. Between the table's entries the logarithm is interpolated, beyond them it goes on
+    as the last two entries do; for a smaller epsilon the number grows as 1/epsilon, for a larger
+    one it stays.
 
-    Parameters
-    ----------
-    dimension : int
-        Numbers per model, at least 1.
-    epsilon, delta : float
-        What test and release cost together.
-
-    Returns
-    -------
-    int
-
-    Examples
-    --------
     >>> models_needed(11, 0.77, 5e-6) > models_needed(5, 0.77, 5e-6)
     True
     """

@@ -30,7 +30,7 @@ from nolook.cli._quantiles import quantiles
 from nolook.cli._roc import roc
 from nolook.cli._select import select
 from nolook.errors import NolookError, ParameterError
-from nolook.report.files import one_line
+from nolook.formats.files import one_line
 
 __all__ = ["app", "main"]
 

@@ -12,7 +12,7 @@ from nolook._validation import check_epsilon, check_random_state
 from nolook.cli._options import QuietOption, RandomStateOption
 from nolook.cli._release import console
 from nolook.errors import ParameterError
-from nolook.report.files import check_outputs, write_text
+from nolook.formats.files import check_outputs, write_text
 
 __all__ = ["audit"]
 
@@ -49,7 +49,8 @@ def audit(
         check_outputs([("--output", output)])
     from nolook.audit.catalogue import catalogue
     from nolook.audit.findings import audit_all
-    from nolook.report.audit_file import audit_page, print_cases, print_finding
+    from nolook.formats.audit_page import audit_page
+    from nolook.report.audit_terminal import print_cases, print_finding
 
     cases = catalogue(epsilon)
     if not names:

@@ -30,14 +30,14 @@ def calibration(
 
     The model that gave them must not itself have been fitted without privacy on these rows.
     """
-    from nolook.report.findings_file import write_calibration
-    from nolook.report.score_findings import Scored, calibration_findings
-    from nolook.tables.labelled import labelled_table
+    from nolook.formats.findings_file import Scored, write_calibration
+    from nolook.report.score_findings import calibration_findings
+    from nolook.tables.scored import read_scores
 
     fitted = DISTRIBUTIONS["calibration"].load()(release.epsilon, groups, 1, release.random_state)
     with release.running() as ledger_and_progress:
         columns = (release.table, probability, target, positive)
-        read = labelled_table(*columns, release.missing, multiline=release.multiline)
+        read = read_scores(*columns, release.missing, multiline=release.multiline)
         fitted.fit(read, **ledger_and_progress)
     scored = Scored(probability, target, positive)
     write_calibration(fitted, release.output, scored=scored)

@@ -45,8 +45,8 @@ def ecdf(
     if smoother is None and thresholds is not None:
         _check_size(len(thresholds.points()))
 
+    from nolook.formats.model_file import save
     from nolook.report.findings import ecdf_findings
-    from nolook.report.model_file import save
 
     make = DISTRIBUTIONS["ecdf"].load()
     fitted = make(release.epsilon, thresholds, delta, neighbours, smoother, release.random_state)

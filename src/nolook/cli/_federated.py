@@ -14,7 +14,7 @@ from nolook.cli._federated_query import query
 from nolook.cli._federated_serve import serve
 from nolook.cli._federated_submit import submit
 from nolook.cli._options import EpsilonOption, GridOption, LogGridOption, grid
-from nolook.report.files import check_outputs
+from nolook.formats.files import check_outputs
 
 if TYPE_CHECKING:
     from nolook.federated.batch import Kind

@@ -29,7 +29,7 @@ from nolook.cli._options import (
 )
 from nolook.cli._release import show
 from nolook.errors import ParameterError
-from nolook.report.files import check_outputs
+from nolook.formats.files import check_outputs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -144,10 +144,10 @@ class _Query:
     def _distribution(self, file: Path) -> Findings:
         from nolook.estimators.ecdf import ECDF
         from nolook.federated import answers
+        from nolook.formats.findings_file import Scored, write_roc
+        from nolook.formats.model_file import save
         from nolook.report.findings import ecdf_findings
-        from nolook.report.findings_file import write_roc
-        from nolook.report.model_file import save
-        from nolook.report.score_findings import Scored, roc_findings
+        from nolook.report.score_findings import roc_findings
 
         found = answers.distribution(
             self._batch, *self._ask({"question": "curves"}), self._smoothing
@@ -161,8 +161,8 @@ class _Query:
 
     def _calibration(self, file: Path) -> Findings:
         from nolook.federated import answers
-        from nolook.report.findings_file import write_calibration
-        from nolook.report.score_findings import Scored, calibration_findings
+        from nolook.formats.findings_file import Scored, write_calibration
+        from nolook.report.score_findings import calibration_findings
 
         curves = self._ask({"question": "curves"})
         places = answers.borders(self._batch, *curves, self._groups)
@@ -193,8 +193,8 @@ class _Query:
         from nolook.estimators.quantiles import Quantiles
         from nolook.federated import answers
         from nolook.federated.shares import guarantee
+        from nolook.formats.findings_file import write_quantiles
         from nolook.report.findings import quantiles_findings
-        from nolook.report.findings_file import write_quantiles
 
         batch = self._batch
 

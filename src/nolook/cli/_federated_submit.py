@@ -24,7 +24,7 @@ from nolook.cli._federated_options import (
 )
 from nolook.cli._options import MultilineOption, QuietOption
 from nolook.errors import ParameterError
-from nolook.report.files import check_outputs, one_line
+from nolook.formats.files import check_outputs, one_line
 
 if TYPE_CHECKING:
     import numpy as np
@@ -156,7 +156,7 @@ class _Wanted:
         import numpy as np
 
         from nolook.tables import read_table
-        from nolook.tables.labelled import labelled_table
+        from nolook.tables.scored import read_scores
 
         if self._value is not None:
             if math.isnan(self._value):
@@ -166,7 +166,7 @@ class _Wanted:
         if self._label is None:
             read = read_table(self._table, features=[str(self._column)], multiline=self._multiline)
         else:
-            read = labelled_table(
+            read = read_scores(
                 self._table,
                 str(self._column),
                 self._label,

@@ -76,7 +76,7 @@ def fit(
     options = column_options(features, categories)
 
     from nolook.estimators.pipeline import make_private_pipeline
-    from nolook.report.model_file import save
+    from nolook.formats.model_file import save
 
     make: Any = METHODS[chosen].load()
     model = make(**budget, random_state=release.random_state, **parameters)

@@ -11,7 +11,7 @@ import typer
 
 from nolook._validation import check_choice, check_names
 from nolook.errors import ParameterError
-from nolook.report.files import one_line
+from nolook.formats.files import one_line
 
 if TYPE_CHECKING:
     from nolook.algorithms.grids import LinearGrid, LogGrid

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from nolook.errors import ParameterError
-from nolook.report.files import check_outputs, one_line
+from nolook.formats.files import check_outputs, one_line
 
 __all__ = ["predict"]
 
@@ -30,8 +30,8 @@ def predict(
     """Predict the target of each row of a table; writes the column `prediction`."""
     check_outputs([("--output", output)], inputs=(model, table))
     from nolook.estimators.ecdf import ECDF
-    from nolook.report.model_file import load
-    from nolook.report.predictions import write_predictions
+    from nolook.formats.model_file import load
+    from nolook.formats.predictions import write_predictions
     from nolook.tables import read_table
 
     fitted = load(model)

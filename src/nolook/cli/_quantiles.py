@@ -38,8 +38,8 @@ def quantiles(
     wanted, grids, names = shares(at, "--at"), named_grids(grid), column_names(columns, "--columns")
 
     from nolook.estimators.quantiles import quantiles as release_quantiles
+    from nolook.formats.findings_file import write_quantiles
     from nolook.report.findings import quantiles_findings
-    from nolook.report.findings_file import write_quantiles
 
     with release.running() as ledger_and_progress:
         table = release.read(features=names)

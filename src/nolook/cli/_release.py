@@ -24,7 +24,7 @@ from nolook.cli._options import (
     TableArgument,
     check_missing,
 )
-from nolook.report.files import check_outputs
+from nolook.formats.files import check_outputs
 
 if TYPE_CHECKING:
     from rich.console import Console

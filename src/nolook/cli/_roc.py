@@ -45,15 +45,15 @@ def roc(
     neighbours, smoother = check_relation(relation), check_smoothing(smoothing)
     thresholds = grid(linear_grid, log_grid)
 
-    from nolook.report.findings_file import write_roc
-    from nolook.report.score_findings import Scored, roc_findings
-    from nolook.tables.labelled import labelled_table
+    from nolook.formats.findings_file import Scored, write_roc
+    from nolook.report.score_findings import roc_findings
+    from nolook.tables.scored import read_scores
 
     make = DISTRIBUTIONS["roc"].load()
     fitted = make(release.epsilon, thresholds, 1, neighbours, smoother, release.random_state)
     with release.running() as ledger_and_progress:
         columns = (release.table, score, target, positive)
-        read = labelled_table(*columns, release.missing, multiline=release.multiline)
+        read = read_scores(*columns, release.missing, multiline=release.multiline)
         fitted.fit(read, **ledger_and_progress)
     scored = Scored(score, target, positive)
     write_roc(fitted, release.output, scored=scored)

@@ -38,7 +38,7 @@ def select(
         k=count_or_auto(k, "-k"), epsilon=release.epsilon, random_state=release.random_state
     )
     release.fit(fitted, target, column_options(features, categories))
-    from nolook.report.selection_file import write_selection
+    from nolook.formats.selection_file import write_selection
 
     write_selection(fitted, release.output, target=target)
     if release.report is not None:

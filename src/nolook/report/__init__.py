@@ -1,4 +1,4 @@
-"""A release as JSON, as HTML and as text for a terminal."""
+"""A release as a page and in the terminal."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from nolook.report.files import one_line
+from nolook.formats.files import one_line
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from nolook.report.files import one_line
+from nolook.formats.files import one_line
 
 __all__ = ["count", "meter", "named", "row", "section", "table_of"]
 

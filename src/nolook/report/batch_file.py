@@ -6,8 +6,8 @@ from pathlib import Path
 
 from nolook.errors import ParameterError
 from nolook.federated.batch import Batch, batch_from
-from nolook.report._strict import Broken, parse, read
-from nolook.report.files import one_line, write_json
+from nolook.formats.files import one_line, write_json
+from nolook.formats.strict import Broken, read_object
 
 __all__ = ["read_batch", "write_batch"]
 
@@ -20,6 +20,6 @@ def write_batch(batch: Batch, path: Path) -> None:
 def read_batch(path: Path) -> Batch:
     """Read a batch's description."""
     try:
-        return batch_from(parse(read(path)))
+        return batch_from(read_object(path))
     except (Broken, ParameterError) as error:
         raise ParameterError(f"{one_line(path)} is no batch: {error}") from None

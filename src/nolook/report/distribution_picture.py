@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from nolook.report.files import one_line
+from nolook.formats.files import one_line
 from nolook.report.picture import shortened
 
 __all__ = ["Bar", "Line", "Picture", "draw"]

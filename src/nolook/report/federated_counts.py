@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nolook._version import __version__
-from nolook.report._model_content import guarantee_content
-from nolook.report.files import write_json
+from nolook.formats.files import write_json
+from nolook.formats.parts import guarantee_content
 from nolook.report.findings import Findings, grid_in_words
 from nolook.report.summary import number
 

@@ -6,6 +6,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nolook.formats.files import one_line, write_text
 from nolook.report._markup import named, row, section, table_of
 from nolook.report._page import (
     banner,
@@ -17,7 +18,6 @@ from nolook.report._page import (
     spending_section,
 )
 from nolook.report.distribution_picture import draw
-from nolook.report.files import one_line, write_text
 
 if TYPE_CHECKING:
     from nolook.report.distribution_picture import Picture

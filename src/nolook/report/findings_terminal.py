@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
+from nolook.formats.files import one_line
 from nolook.report._console import empty_table, say, say_files, say_guarantee, spent
-from nolook.report.files import one_line
 
 if TYPE_CHECKING:
     from nolook.report.findings import Findings

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from nolook.estimators.catalogue import called
 from nolook.estimators.pipeline import regression_of
+from nolook.formats.files import one_line, write_text
 from nolook.report._markup import count, named, row, section, table_of
 from nolook.report._page import (
     banner,
@@ -24,7 +25,6 @@ from nolook.report._page import (
     spending_section,
     words_of,
 )
-from nolook.report.files import one_line, write_text
 from nolook.report.origin import Origin
 from nolook.report.picture import MOST_SHOWN, coefficient_picture, shortened
 from nolook.report.summary import (

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
+from nolook.formats.files import one_line
 from nolook.privacy.ledger import amount_text
 from nolook.report._console import empty_table
-from nolook.report.files import one_line
 
 if TYPE_CHECKING:
     from nolook.privacy.ledger import Ledger

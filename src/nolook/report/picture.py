@@ -12,7 +12,7 @@ import statistics
 import unicodedata
 from collections.abc import Sequence
 
-from nolook.report.files import one_line
+from nolook.formats.files import one_line
 from nolook.report.summary import Coefficient, interval, number
 
 __all__ = ["MOST_SHOWN", "coefficient_picture", "shortened"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,8 +14,9 @@ from nolook.report.summary import interval, number
 if TYPE_CHECKING:
     from nolook.estimators.calibration import HosmerLemeshow
     from nolook.estimators.roc import ROCCurve
+    from nolook.formats.findings_file import Scored
 
-__all__ = ["Scored", "calibration_findings", "roc_findings"]
+__all__ = ["calibration_findings", "roc_findings"]
 
 _RATES = (0.01, 0.05, 0.1, 0.2, 0.5)
 _CONFIDENCE = "95 %"
@@ -30,24 +30,9 @@ _NOISE_ONLY = (
 _DIAGONAL = np.array([0.0, 1.0])
 
 
-@dataclass(frozen=True, slots=True)
-class Scored:
-    """Which columns were compared.
-
-    Parameters
-    ----------
-    score, label : str
-    positive : str
-        The positive label, as it was given.
-    """
-
-    score: str
-    label: str
-    positive: str
-
-    def settings(self, score: str) -> tuple[tuple[str, str], ...]:
-        """Return them as settings of a page; `score` is what a score is called there."""
-        return ((score, self.score), ("Label", self.label), ("Positive label", self.positive))
+def _settings(scored: Scored, score: str) -> tuple[tuple[str, str], ...]:
+    """Return what was compared as settings of a page; `score` is what a score is called there."""
+    return ((score, scored.score), ("Label", scored.target), ("Positive label", scored.positive))
 
 
 def roc_findings(curve: ROCCurve, scored: Scored) -> Findings:
@@ -75,7 +60,7 @@ def roc_findings(curve: ROCCurve, scored: Scored) -> Findings:
         caption="The curve in a few numbers",
         notes=(_NOISE_ONLY,),
         settings=(
-            *scored.settings("Score"),
+            *_settings(scored, "Score"),
             ("Thresholds", _grid(curve)),
             ("Smoothing", curve.smoothing or "none"),
         ),
@@ -122,7 +107,7 @@ def calibration_findings(test: HosmerLemeshow, scored: Scored) -> Findings:
             meaning,
             "The noise has mean 0, so it may make the numbers of a small group negative.",
         ),
-        settings=(*scored.settings("Probability"), ("Groups", str(test.groups))),
+        settings=(*_settings(scored, "Probability"), ("Groups", str(test.groups))),
         privacy_=test.privacy_,
         recipe_=test.recipe_,
         picture=_calibration_picture(test, scored),

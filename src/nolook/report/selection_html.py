@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nolook.formats.files import one_line, write_text
 from nolook.report._markup import count, named
 from nolook.report._page import (
     banner,
@@ -16,7 +17,6 @@ from nolook.report._page import (
     selection_section,
     spending_section,
 )
-from nolook.report.files import one_line, write_text
 from nolook.report.origin import Origin
 
 if TYPE_CHECKING:

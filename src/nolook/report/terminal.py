@@ -14,8 +14,8 @@ from rich.text import Text
 from nolook.estimators._selector import chosen_columns
 from nolook.estimators.catalogue import called
 from nolook.estimators.pipeline import regression_of
+from nolook.formats.files import one_line
 from nolook.report._console import empty_table, say, say_files, say_guarantee, spent
-from nolook.report.files import one_line
 from nolook.report.origin import Origin
 from nolook.report.summary import CONFIDENCE, coefficients, has_intervals, interval, number
 from nolook.report.wording import NOT_ESTIMATED, failure_in_words

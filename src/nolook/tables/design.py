@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from nolook._validation import check_choice, check_names
 from nolook.errors import ParameterError, TableError
+from nolook.tables.memory import as_text
 from nolook.tables.source import Column, Source
 
 __all__ = ["Categories", "Design", "Feature", "Missing", "check_categories", "plan"]
@@ -23,23 +24,14 @@ Categories: TypeAlias = Mapping[str, Sequence[str | int | bool]]
 
 _LONGEST_TYPE = 60
 _LARGEST = np.finfo(np.float64).max
-_SMALLEST_INTEGER, _LARGEST_INTEGER = -(2**63), 2**64 - 1
 
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """One column of the source as it enters the numbers.
-
-    Attributes
-    ----------
-    name : str
-        The source's column.
-    levels : tuple of str or None
-        The declared categories, one number each; None for a column that is a number itself.
-    """
+    """One column of the source as it enters the numbers."""
 
     name: str
-    levels: tuple[str, ...] | None = None
+    levels: tuple[str, ...] | None = None  # declared, one number each; None for a number itself
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -51,24 +43,13 @@ class Feature:
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """How a record batch becomes float64 columns; what a row gives depends on that row alone.
-
-    Attributes
-    ----------
-    features : tuple of Feature
-    target : str or None
-    missing : {"error", "drop-row", "zero"}
-    keeps_infinite : bool
-        Whether infinite numbers stand for the largest double and are not missing.
-    multiline : bool
-        Whether quoted line breaks in a CSV file are part of their cells.
-    """
+    """How a record batch becomes float64 columns; what a row gives depends on that row alone."""
 
     features: tuple[Feature, ...]
     target: str | None
     missing: Missing
-    keeps_infinite: bool = False
-    multiline: bool = False
+    keeps_infinite: bool = False  # infinite numbers are not missing: they are the largest double
+    multiline: bool = False  # quoted line breaks in a CSV file are part of their cells
 
     @property
     def source_names(self) -> tuple[str, ...]:
@@ -82,18 +63,10 @@ class Design:
         return tuple(name for feature in self.features for name in feature.names)
 
     def fill(self, batch: Any, out: NDArray[np.float64]) -> NDArray[np.bool_] | None:  # noqa: ANN401
-        """Write the numbers of a record batch; every one of them is finite.
+        """Write a record batch's numbers into `out`, shape (columns, rows); every one is finite.
 
-        Parameters
-        ----------
-        batch : pyarrow.RecordBatch
-        out : ndarray of shape (columns, rows)
-            Is overwritten; 0 stands where a value is missing.
-
-        Returns
-        -------
-        ndarray of bool of shape (rows,) or None
-            Which rows lack nothing they need; None if all of them.
+        0 stands where a value is missing. Returns which rows lack nothing they need, or None if all
+        of them do.
         """
         row = 0
         with np.errstate(all="ignore"):
@@ -120,24 +93,15 @@ class Design:
     def lacks_nothing(self, batch: Any) -> bool:  # noqa: ANN401
         """Whether every number a record batch should have is there.
 
-        Parameters
-        ----------
-        batch : pyarrow.RecordBatch
-
-        Returns
-        -------
-        bool
-            Found in a time that does not depend on where one is missing.
+        Takes a time that does not depend on where one is missing.
         """
         names = [feature.name for feature in self.features if feature.levels is None]
         if self.target is not None:
             names.append(self.target)
         with np.errstate(all="ignore"):
             columns = [_numbers(batch.column(name)) for name in names]
-            if self.keeps_infinite:
-                present = [not np.isnan(column).any() for column in columns]
-            else:
-                present = [bool(np.isfinite(column).all()) for column in columns]
+            kept = (lambda column: ~np.isnan(column)) if self.keeps_infinite else np.isfinite
+            present = [bool(kept(column).all()) for column in columns]
         return all(present)
 
 
@@ -148,27 +112,7 @@ def plan(
     categories: Mapping[str, tuple[str, ...]],
     missing: str,
 ) -> Design:
-    """Fix the design from declared columns and parameters.
-
-    Parameters
-    ----------
-    source : Source
-    target, features, missing
-        As given to :func:`nolook.read_table`.
-    categories : mapping
-        As :func:`check_categories` returns it.
-
-    Returns
-    -------
-    Design
-
-    Raises
-    ------
-    ParameterError
-        If the parameters contradict each other.
-    TableError
-        If they do not fit the declared columns.
-    """
+    """Fix the design from declared columns and the parameters of :func:`nolook.read_table`."""
     schema = _Schema(source)
     policy = cast("Missing", check_choice("missing", missing, ("error", "drop-row", "zero")))
     if target is not None:
@@ -195,7 +139,7 @@ def plan(
     )
     if not chosen:
         raise TableError(
-            f"{source.label} has no number or boolean column besides the target; expected at least "
+            f"{source.name} has no number or boolean column besides the target; expected at least "
             "one feature (declare the categories of a text column)"
         )
     design = Design(chosen, target, policy)
@@ -204,24 +148,7 @@ def plan(
 
 
 def check_categories(categories: object) -> dict[str, tuple[str, ...]]:
-    """Return declared categories with every level as text: 3 as "3", True as "true".
-
-    Parameters
-    ----------
-    categories : mapping or None
-        From a column's name to its levels.
-
-    Returns
-    -------
-    dict
-        Empty for None.
-
-    Raises
-    ------
-    ParameterError
-        If it is no mapping, or a column has no level, a level twice or one that is no text,
-        integer or boolean.
-    """
+    """Return declared categories with every level as text: 3 as "3", True as "true"."""
     if categories is None:
         return {}
     if not isinstance(categories, Mapping):
@@ -247,20 +174,16 @@ def _check_levels(levels: object, name: str) -> tuple[str, ...]:
 
 def _level_text(level: object) -> str | None:
     """Return a level as text, None if no cell could have it."""
-    if isinstance(level, bool | np.bool_):
-        return str(level).lower()
-    if isinstance(level, int | np.integer):
-        return str(level) if _SMALLEST_INTEGER <= int(level) <= _LARGEST_INTEGER else None
+    text = as_text(level)
     # A lone surrogate is in no text that can be stored.
-    plain = isinstance(level, str) and not any("\ud800" <= letter <= "\udfff" for letter in level)
-    return str(level) if plain else None
+    return None if isinstance(level, str) and text != level else text
 
 
 class _Schema:
     """The declared columns by name."""
 
     def __init__(self, source: Source) -> None:
-        self.label = source.label
+        self.name = source.name
         self._columns: dict[str, list[Column]] = {}
         for column in source.columns:
             self._columns.setdefault(column.name, []).append(column)
@@ -270,10 +193,10 @@ class _Schema:
         found = self._columns.get(name, [])
         if not found:
             raise TableError(
-                f"{parameter} names {name!r}, but {self.label} has no such column (check the name)"
+                f"{parameter} names {name!r}, but {self.name} has no such column (check the name)"
             )
         if len(found) > 1:
-            raise TableError(f"{self.label} has {len(found)} columns {name!r}; rename them")
+            raise TableError(f"{self.name} has {len(found)} columns {name!r}; rename them")
         return found[0]
 
 
@@ -283,7 +206,7 @@ def _feature(column: Column, schema: _Schema, levels: tuple[str, ...] | None) ->
         return Feature(column.name)
     if not _has_levels(column.type):
         raise TableError(
-            f"categories names {column.name!r}, which in {schema.label} has type "
+            f"categories names {column.name!r}, which in {schema.name} has type "
             f"{_shown(column)}; expected text, integers or booleans (leave it out of categories)"
         )
     if pt.is_integer(column.type):
@@ -302,12 +225,12 @@ def _integer_level(level: str, column: Column) -> str:
 
 
 def _check_types(source: Source, used: Collection[str | None]) -> None:
-    """Refuse columns whose type a cell decides where types decide which columns are used."""
+    """Where types decide which columns are used, refuse columns whose type a cell decides."""
     for column in source.columns:
-        # So pandas calls a mixture; declared types have other names.
+        # This is what pandas calls a mixture; declared types have other names.
         if column.declared == "object" and column.name not in used:
             raise TableError(
-                f"column {column.name!r} of {source.label} has type object, which may hold "
+                f"column {column.name!r} of {source.name} has type object, which may hold "
                 "anything; expected another type, or the columns to use (features=[...])"
             )
 
@@ -319,25 +242,21 @@ def _check_number(column: Column, schema: _Schema, parameter: str) -> None:
     if parameter == "features" and _has_levels(column.type):
         advice = f"declare its levels, for example categories={{{column.name!r}: ['A', 'B']}}"
     raise TableError(
-        f"{parameter} names {column.name!r}, which in {schema.label} has type {_shown(column)}; "
+        f"{parameter} names {column.name!r}, which in {schema.name} has type {_shown(column)}; "
         f"expected a number or a boolean ({advice})"
     )
 
 
 def _is_number(kind: Any) -> bool:  # noqa: ANN401
-    if kind is None:
-        return False
     tests = (pt.is_integer, pt.is_floating, pt.is_decimal, pt.is_boolean)
-    return any(test(kind) for test in tests)
+    return kind is not None and any(test(kind) for test in tests)
 
 
 def _has_levels(kind: Any) -> bool:  # noqa: ANN401
-    if kind is None:
-        return False
-    if pt.is_dictionary(kind):
+    if kind is not None and pt.is_dictionary(kind):
         kind = kind.value_type
     tests = (pt.is_string, pt.is_large_string, pt.is_string_view, pt.is_integer, pt.is_boolean)
-    return any(test(kind) for test in tests)
+    return kind is not None and any(test(kind) for test in tests)
 
 
 def _shown(column: Column) -> str:

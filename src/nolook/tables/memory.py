@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import sys
 from contextlib import suppress
+from dataclasses import replace
+from functools import partial
 from numbers import Real
 from typing import Any
 
@@ -15,30 +17,26 @@ from numpy.typing import NDArray
 from nolook.errors import TableError
 from nolook.tables.source import Column, MemorySource, Slicer, attempt, sound
 
-__all__ = ["as_array", "dtype_name", "from_array", "from_frame", "from_label", "join", "plain"]
+__all__ = [
+    "as_array",
+    "as_text",
+    "dtype_name",
+    "from_array",
+    "from_frame",
+    "from_target",
+    "join",
+    "plain",
+]
 
-_LABEL = "the table"
+_NAME = "the table"
 _MOST_HELD = 1 << 20  # numbers
 _EXPECTED = "expected one number a row (shape (rows,))"
 
 
 def from_frame(source: object) -> MemorySource | None:
-    """Take over a frame, or return None if `source` is none.
+    """Take over a pandas, Polars or Arrow table or an Arrow stream; return None if it is none.
 
-    Parameters
-    ----------
-    source : object
-        A pandas or Polars frame, an Arrow table, or anything else that gives an Arrow stream. A
-        stream is read once and kept.
-
-    Returns
-    -------
-    MemorySource or None
-
-    Raises
-    ------
-    TableError
-        If it is a lazy frame, or its stream cannot be read.
+    A stream is read once and kept. Raises TableError for a lazy frame or an unreadable stream.
     """
     if _is_pandas(source, "DataFrame"):
         return _from_pandas(source)
@@ -50,7 +48,7 @@ def from_frame(source: object) -> MemorySource | None:
         return _from_arrow(source)
     message = f"source of type {type(source).__name__} gives no readable Arrow stream of rows"
     if _is_polars(source, "DataFrame"):
-        # Its stream would end the process where a name holds a null character; this raises.
+        # A null character in a name makes its stream abort the process; this raises.
         return _from_arrow(attempt(message, source.to_arrow))  # type: ignore[attr-defined]
     if hasattr(source, "__arrow_c_stream__"):
         return _from_arrow(attempt(message, pa.table, source))
@@ -60,21 +58,8 @@ def from_frame(source: object) -> MemorySource | None:
 def as_array(values: object, message: str) -> NDArray[Any]:
     """Return values as an array; those that declare no type become float64, whatever they are.
 
-    Parameters
-    ----------
-    values : array-like
-        An array keeps its type. NumPy would make up that of a list from its cells.
-    message : str
-        What to say of values that are no numbers.
-
-    Returns
-    -------
-    ndarray
-
-    Raises
-    ------
-    TableError
-        With the message, if anything in a list is neither a number nor a boolean.
+    NumPy would make up the type of a list from its cells. Raises TableError with the message if
+    anything in a list is neither a number nor a boolean.
     """
     array: NDArray[Any] = attempt(message, np.asanyarray, values)
     declared = isinstance(getattr(values, "dtype", None), np.dtype)
@@ -87,23 +72,7 @@ def dtype_name(dtype: np.dtype[Any]) -> str:
 
 
 def from_array(array: NDArray[Any], name: str) -> MemorySource:
-    """Take over a two-dimensional array of numbers or booleans; columns are named x0, x1, ...
-
-    Parameters
-    ----------
-    array : ndarray of shape (rows, columns)
-    name : str
-        What messages call it.
-
-    Returns
-    -------
-    MemorySource
-
-    Raises
-    ------
-    TableError
-        If it has another shape or type.
-    """
+    """Take over a two-dimensional array of numbers or booleans; columns are named x0, x1, ..."""
     if isinstance(array, np.ma.MaskedArray):
         raise TableError(f"{name} is a masked array; expected a plain one (fill the mask with NaN)")
     if array.ndim != 2:
@@ -114,69 +83,47 @@ def from_array(array: NDArray[Any], name: str) -> MemorySource:
     dtype = _native(array.dtype, name)
     rows, kind, declared = _Rows(array, dtype), pa.from_numpy_dtype(dtype), str(array.dtype)
     columns = [
-        (Column(f"x{i}", kind, declared, nullable=False), rows.column(i))
+        (Column(f"x{i}", kind, declared, nullable=False), partial(rows.column, i))
         for i in range(array.shape[1])
     ]
-    return MemorySource(_LABEL, columns, array.shape[0], [rows.finite])
+    return MemorySource(_NAME, columns, array.shape[0], [rows.finite])
 
 
-def from_label(label: object, name: str = "y") -> MemorySource:
-    """Take over one column: a one-dimensional array, a series, or a frame of one column.
+def from_target(target: object, name: str = "y") -> MemorySource:
+    """Take over one column under a name: an array, a series, or a frame of one column.
 
-    Parameters
-    ----------
-    label : array-like of shape (rows,) or (rows, 1)
-    name : str
-        What messages and the column are called.
-
-    Returns
-    -------
-    MemorySource
-        Of one column.
-
-    Raises
-    ------
-    TableError
-        If it has another shape, or is neither numbers nor booleans.
+    Raises TableError if it has another shape, or is neither numbers nor booleans.
     """
-    if _is_pandas(label, "Series") or type(label).__module__.startswith("polars.series"):
-        label = label.to_frame(name)  # type: ignore[attr-defined]
-    elif isinstance(label, pa.Array | pa.ChunkedArray):
-        label = pa.table({name: label})
-    frame = from_frame(label)
+    if _is_pandas(target, "Series") or type(target).__module__.startswith("polars.series"):
+        target = target.to_frame(name)  # type: ignore[attr-defined]
+    elif isinstance(target, pa.Array | pa.ChunkedArray):
+        target = pa.table({name: target})
+    frame = from_frame(target)
     if frame is None:
-        array = as_array(label, f"{name} is no array of numbers; {_EXPECTED}")
+        array = as_array(target, f"{name} is no array of numbers; {_EXPECTED}")
         if array.ndim not in {1, 2}:
             raise TableError(f"{name} has {array.ndim} dimensions; {_EXPECTED}")
         frame = from_array(array[:, np.newaxis] if array.ndim == 1 else array, name)
     if len(frame.columns) != 1:
         raise TableError(f"{name} has {len(frame.columns)} columns; {_EXPECTED}")
-    return frame
+    ((column, slicer),) = zip(frame.columns, frame.slicers, strict=True)
+    renamed = replace(column, name=name)
+    return MemorySource(frame.name, [(renamed, slicer)], frame.rows, frame.finite)
 
 
 def plain(text: str) -> str:
-    """Return a text that Arrow can hold: question marks stand for lone surrogates.
-
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    str
-    """
+    """Return a text that Arrow can hold: question marks stand for lone surrogates."""
     return text.encode("utf-8", "replace").decode()
 
 
-def join(left: MemorySource, label: MemorySource, name: str) -> MemorySource:
-    """Put a label beside the features under a name; the same number of rows is required."""
-    if left.rows != label.rows:
-        raise TableError("X and y have different numbers of rows; expected one label for each row")
-    (column,), (slicer,) = label.columns, label.slicers
-    renamed = Column(name, column.type, column.declared, column.nullable)
-    columns = [*zip(left.columns, left.slicers, strict=True), (renamed, slicer)]
-    finite = (*left.finite, *label.finite) if left.finite and label.finite else ()
-    return MemorySource(left.label, columns, left.rows, finite)
+def join(left: MemorySource, target: MemorySource, name: str) -> MemorySource:
+    """Put a target beside the features under a name; the same number of rows is required."""
+    if left.rows != target.rows:
+        raise TableError("X and y have different numbers of rows; expected one target for each row")
+    renamed = replace(target.columns[0], name=name)
+    columns = zip((*left.columns, renamed), (*left.slicers, *target.slicers), strict=True)
+    finite = (*left.finite, *target.finite) if left.finite and target.finite else ()
+    return MemorySource(left.name, columns, left.rows, finite)
 
 
 def _is_polars(source: object, kind: str) -> bool:
@@ -184,7 +131,7 @@ def _is_polars(source: object, kind: str) -> bool:
 
 
 def _is_pandas(source: object, kind: str) -> bool:
-    # A pandas object exists only where pandas was imported already.
+    # There are no pandas objects before pandas is imported.
     pandas = sys.modules.get("pandas")
     return pandas is not None and isinstance(source, getattr(pandas, kind))
 
@@ -196,9 +143,7 @@ def _native(dtype: np.dtype[Any], name: str) -> np.dtype[Any]:
         raise TableError(
             f"{name} has dtype {dtype_name(dtype)}: {reason}; expected floats, ints or booleans"
         )
-    if dtype.itemsize > 8:
-        return np.dtype(np.float64)
-    return dtype.newbyteorder("=")
+    return np.dtype(np.float64) if dtype.itemsize > 8 else dtype.newbyteorder("=")
 
 
 def _cast(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
@@ -218,7 +163,7 @@ def _floats(cells: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def _float(cell: Any) -> float:  # noqa: ANN401
-    # To NumPy a length of time is an integer.
+    # NumPy counts timedelta64 among the integers.
     if not issubclass(type(cell), Real | np.bool_) or issubclass(type(cell), np.timedelta64):
         raise TypeError
     try:
@@ -229,7 +174,7 @@ def _float(cell: Any) -> float:  # noqa: ANN401
 
 
 class _Rows:
-    """Rows of an array by column; the last ones asked for are kept, as columns come in turn."""
+    """Rows of an array by column; keeps the last ones asked for, as columns come in turn."""
 
     def __init__(self, array: NDArray[Any], dtype: np.dtype[Any]) -> None:
         self._array, self._dtype, self._kind = array, dtype, pa.from_numpy_dtype(dtype)
@@ -243,50 +188,42 @@ class _Rows:
         answers = [bool(np.isfinite(part).all()) for part in parts]
         return all(answers)
 
-    def column(self, place: int) -> Slicer:
-        """Return the slicer of a column."""
-
-        def sliced(start: int, stop: int) -> Any:  # noqa: ANN401
-            if (stop - start) * self._array.shape[1] > _MOST_HELD:
-                return pa.array(_cast(self._array[start:stop, place], self._dtype), self._kind)
-            asked, block = self._held
-            if asked != (start, stop):
-                block = np.ascontiguousarray(_cast(self._array[start:stop].T, self._dtype))
-                self._held = ((start, stop), block)
-            return pa.array(block[place], self._kind)
-
-        return sliced
-
-
-def _array_column(values: NDArray[Any], name: str, dtype: np.dtype[Any]) -> tuple[Column, Slicer]:
-    kind = pa.from_numpy_dtype(dtype)
-    column = Column(name, kind, str(values.dtype), nullable=False)
-    return column, lambda start, stop: pa.array(_cast(values[start:stop], dtype), kind)
+    def column(self, place: int, start: int, stop: int) -> Any:  # noqa: ANN401
+        """Return some rows of a column."""
+        if (stop - start) * self._array.shape[1] > _MOST_HELD:
+            return pa.array(_cast(self._array[start:stop, place], self._dtype), self._kind)
+        asked, block = self._held
+        if asked != (start, stop):
+            block = np.ascontiguousarray(_cast(self._array[start:stop].T, self._dtype))
+            self._held = ((start, stop), block)
+        return pa.array(block[place], self._kind)
 
 
 def _from_arrow(table: Any) -> MemorySource:  # noqa: ANN401 -- pyarrow has no types
-    def slicer(position: int) -> Slicer:
-        column = table.column(position)
+    slicers = (partial(_sliced, column) for column in table.columns)
+    columns = zip(map(Column.from_field, table.schema), slicers, strict=True)
+    return MemorySource(_NAME, columns, table.num_rows)
 
-        def sliced(start: int, stop: int) -> Any:  # noqa: ANN401
-            return _whole(column.slice(start, stop - start))
 
-        return sliced
-
-    columns = [(Column.from_field(field), slicer(i)) for i, field in enumerate(table.schema)]
-    return MemorySource(_LABEL, columns, table.num_rows)
+def _sliced(column: Any, start: int, stop: int) -> Any:  # noqa: ANN401
+    return _whole(column.slice(start, stop - start))
 
 
 def _from_pandas(frame: Any) -> MemorySource:  # noqa: ANN401
     names = [plain(str(name)) for name in frame.columns]
     columns = [_series_column(frame.iloc[:, i], name) for i, name in enumerate(names)]
-    return MemorySource(_LABEL, columns, len(frame))
+    return MemorySource(_NAME, columns, len(frame))
 
 
 def _series_column(series: Any, name: str) -> tuple[Column, Slicer]:  # noqa: ANN401
     dtype = series.dtype
     if isinstance(dtype, np.dtype) and dtype.kind in "biuf":
-        return _array_column(series.to_numpy(), name, _native(dtype, name))
+        values, native = series.to_numpy(), _native(dtype, name)
+        kind = pa.from_numpy_dtype(native)
+        return (
+            Column(name, kind, str(dtype), nullable=False),
+            lambda start, stop: pa.array(_cast(values[start:stop], native), kind),
+        )
     declared = str(dtype)
     pandas = sys.modules["pandas"]
     if isinstance(dtype, pandas.CategoricalDtype):
@@ -304,27 +241,28 @@ def _series_column(series: Any, name: str) -> tuple[Column, Slicer]:  # noqa: AN
         kind = pa.large_string()
         return Column(name, kind, declared), lambda start, stop: _texts(series.iloc[start:stop])
 
-    def converted(start: int, stop: int) -> Any:  # noqa: ANN401
-        return _whole(pa.array(series.iloc[start:stop]))
-
     # Other types convert themselves, if they can; an empty part tells what that gives.
     kind = None
     with suppress(Exception):
         kind = pa.array(series.iloc[:0]).type
-    return Column(name, kind, declared), converted
+    return (
+        Column(name, kind, declared),
+        lambda start, stop: _whole(pa.array(series.iloc[start:stop])),
+    )
 
 
 def _texts(cells: Any) -> Any:  # noqa: ANN401
     """Return each cell as text, or null if it is no text, integer or boolean. Never raises."""
-    return pa.array([_text(cell) for cell in cells], pa.large_string())
+    return pa.array([as_text(cell) for cell in cells], pa.large_string())
 
 
-def _text(cell: object) -> str | None:
+def as_text(cell: object) -> str | None:
+    """Return a text, integer or boolean as text, and None for anything else."""
     if isinstance(cell, str):
         return plain(cell)
     if isinstance(cell, bool | np.bool_):
         return str(cell).lower()
-    # No declared level needs more, and Python refuses to print integers of very many digits.
+    # No declared level is larger, and Python refuses to print integers of very many digits.
     if isinstance(cell, int | np.integer) and -(2**63) <= int(cell) < 2**64:
         return str(cell)
     return None

@@ -12,7 +12,7 @@ import numpy as np
 from nolook.errors import ParameterError, TableError
 from nolook.tables.design import Categories, check_categories, plan
 from nolook.tables.files import ArrowFile, ParquetFile
-from nolook.tables.memory import as_array, from_array, from_frame, from_label, join, plain
+from nolook.tables.memory import as_array, from_array, from_frame, from_target, join, plain
 from nolook.tables.source import MemorySource, Source
 from nolook.tables.table import Table
 from nolook.tables.text import CsvFile
@@ -45,14 +45,14 @@ def read_table(
     ----------
     source : path, frame, stream or array
         A Parquet, CSV or Arrow file (``.parquet``, ``.csv``, ``.arrow``, ``.feather``, ``.ipc``),
-        which is read in bounded memory however long it is; a pandas or Polars frame; an Arrow
-        table, record batch or stream (any object with ``__arrow_c_stream__``; it is read once and
-        kept in memory); or a two-dimensional NumPy array, whose columns are named x0, x1, ...
+        read in bounded memory however long it is; a pandas or Polars frame; an Arrow table, record
+        batch or stream (any object with ``__arrow_c_stream__``; it is read once and kept in
+        memory); or a two-dimensional NumPy array, whose columns are named x0, x1, ...
     target : str, optional
         The column to predict: numbers or booleans.
     features : sequence of str, optional
         The columns to use, in this order. Default: every number or boolean column but the target,
-        and every column of `categories`; a pandas column of type object is refused then, since one
+        and every column of `categories`. A pandas column of type object is refused then, since one
         text among numbers makes it one and it would be left out without a word. A CSV file declares
         no types, so there the default is the columns of `categories` alone.
     categories : mapping, optional
@@ -68,10 +68,6 @@ def read_table(
         Whether a line break in quotes is part of its cell, in a CSV file. By default every line is
         a row, so that a quote that is never closed spoils no other row; with True it does.
 
-    Returns
-    -------
-    Table
-
     Raises
     ------
     ParameterError
@@ -82,9 +78,9 @@ def read_table(
 
     Notes
     -----
-    Integers, decimals and half floats become float64, rounded record by record; booleans become 1
-    and 0. In a CSV file, a cell that is no number is a missing value, a line with too few or too
-    many cells or with a quote that is not closed is a row of missing values, and blank lines are no
+    Integers, decimals and half floats become float64, rounded one by one; booleans become 1 and 0.
+    In a CSV file, a cell that is no number is a missing value, a line with too few or too many
+    cells or with a quote that is not closed is a row of missing values, and blank lines are no
     rows. A cell its type cannot hold, such as a text that is not UTF-8, is a missing value too.
 
     Examples
@@ -114,25 +110,10 @@ def read_table(
 
 
 def table_from_arrays(X: object, y: object = None) -> Table:
-    """Take over features and a label as scikit-learn's users hold them.
+    """Take over features and a target as scikit-learn's users hold them, with ``missing="error"``.
 
-    Parameters
-    ----------
-    X : array-like or frame of shape (rows, features)
-        Every column must be numbers or booleans.
-    y : array-like of shape (rows,) or (rows, 1), optional
-        The label.
-
-    Returns
-    -------
-    Table
-        With ``missing="error"``. Columns of arrays are named x0, x1, ...; the label has its
-        series' name, or "y".
-
-    Raises
-    ------
-    TableError
-        If X or y has another shape or type, or their lengths differ.
+    Columns of arrays are named x0, x1, ...; the target has its series' name, or "y". Raises
+    TableError if X or y has another shape or type, or their lengths differ.
     """
     table = _features(X)
     names = [column.name for column in table.columns]
@@ -144,37 +125,25 @@ def table_from_arrays(X: object, y: object = None) -> Table:
         target = "y"
     while target in names:
         target += "_"
-    joined = join(table, from_label(y), target)
+    joined = join(table, from_target(y), target)
     return Table(joined, plan(joined, target, names or None, {}, "error"))
 
 
 def table_from_values(values: object) -> Table:
-    """Take over one column of numbers or booleans.
-
-    Parameters
-    ----------
-    values : array-like of shape (rows,) or (rows, 1)
-        Or a series, or a frame of one column.
-
-    Returns
-    -------
-    Table
-        Of the column "values", with ``missing="error"``.
-
-    Raises
-    ------
-    TableError
-        If it has another shape or type.
-    """
-    source = from_label(values, "values")
-    column = replace(source.columns[0], name="values")
-    named = MemorySource(source.label, [(column, source.slicers[0])], source.rows, source.finite)
-    return Table(named, plan(named, None, ["values"], {}, "error"))
+    """Take over one column of numbers or booleans, as "values", with ``missing="error"``."""
+    source = from_target(values, "values")
+    return Table(source, plan(source, None, ["values"], {}, "error"))
 
 
 def _open(source: object, levels: Mapping[str, object], *, multiline: bool) -> Source:
     if isinstance(source, str | os.PathLike):
-        return _open_file(source, levels, multiline=multiline)
+        extension = Path(source).suffix.lower()
+        if extension == _CSV:
+            return CsvFile(source, levels, multiline=multiline)
+        if extension not in _FORMATS:
+            expected = ", ".join([*_FORMATS, _CSV])
+            raise TableError(f"{str(source)!r} has no known extension; expected one of {expected}")
+        return _FORMATS[extension](source)
     found: Source | None = from_frame(source)
     if found is None and isinstance(source, np.ndarray):
         found = from_array(source, "source")
@@ -184,18 +153,6 @@ def _open(source: object, levels: Mapping[str, object], *, multiline: bool) -> S
             "Arrow stream or a two-dimensional NumPy array"
         )
     return found
-
-
-def _open_file(
-    path: str | os.PathLike[str], levels: Mapping[str, object], *, multiline: bool
-) -> Source:
-    extension = Path(path).suffix.lower()
-    if extension == _CSV:
-        return CsvFile(path, levels, multiline=multiline)
-    if extension not in _FORMATS:
-        expected = ", ".join([*_FORMATS, _CSV])
-        raise TableError(f"{str(path)!r} has no known extension; expected one of {expected}")
-    return _FORMATS[extension](path)
 
 
 def _features(X: object) -> MemorySource:

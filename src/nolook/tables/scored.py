@@ -1,41 +1,44 @@
-"""A table of scores and labels, of which one is the positive one."""
+"""Scores beside classes, of which one is the positive one."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.types as pt
 from numpy.typing import NDArray
 
-from nolook.tables.table import Table
+from nolook._validation import check_names
+from nolook.errors import ParameterError
+from nolook.tables.reading import read_table
+from nolook.tables.table import Table, View
+from nolook.tables.text import CsvFile
 
-__all__ = ["ScoredRows", "ScoredTable"]
+__all__ = ["ScoredRows", "ScoredTable", "read_scores"]
 
 Marked: TypeAlias = tuple[NDArray[np.float64], NDArray[np.bool_]]
 #: Gives scores and whether each is a positive's, in batches, as often as called.
 ScoredRows: TypeAlias = Callable[[], Iterable[Marked]]
 
+_BOOLEANS = {"1": "true", "True": "true", "0": "false", "False": "false"}
+
 
 @dataclass(frozen=True, slots=True)
 class ScoredTable:
-    """A table of one feature, the score, and a target, the label.
-
-    Parameters
-    ----------
-    table : Table
-    positive : float
-        The label of the positive class; every other one is negative.
-    """
+    """A table of one feature, the score, and a target: `positive`, or another number."""
 
     table: Table
     positive: float
 
     def rows(self) -> Iterator[Marked]:
         """Yield scores and whether each is a positive's."""
-        for scores, labels in self.table.batches():
-            yield scores, labels == self.positive
+        for scores, targets in self.table.batches():
+            yield scores, targets == self.positive
 
     def recipe(self) -> dict[str, Any]:
         """Return how the table was read."""
@@ -48,3 +51,65 @@ class ScoredTable:
     def check_complete(self) -> None:
         """Refuse missing values where they are an error."""
         self.table.check_complete()
+
+
+def read_scores(
+    source: object,
+    score: str,
+    target: str,
+    positive: str,
+    missing: str = "error",
+    *,
+    multiline: bool = False,
+) -> Table:
+    """Open a table of one column of numbers and, as its target, 1 for positives and 0 for others.
+
+    The target may be text, integers, booleans or other numbers. `positive` is its positive value
+    as text; 1 and 0 also stand for true and false. A CSV file's target is numbers if `positive` is
+    one, and its cells' texts otherwise. A missing target is not positive, but is a missing value
+    where targets are read as numbers with a fraction, as in a CSV file.
+    """
+    check_names([score, target], "columns")
+    opened = read_table(source, features=[score], multiline=multiline)._source
+    kind = next((column.type for column in opened.columns if column.name == target), None)
+    wanted = _number(positive)
+    if isinstance(opened, CsvFile):  # it declares no types
+        level, numeric = positive, wanted is not None
+    else:
+        level = _BOOLEANS.get(positive, positive) if kind == pa.bool_() else positive
+        numeric = kind is not None and (pt.is_floating(kind) or pt.is_decimal(kind))
+    read = partial(read_table, source, missing=missing, multiline=multiline)
+    if numeric:
+        if wanted is None:
+            raise _unlike(target, "a number", "1")
+        return _with_class(read(target, features=[score]), wanted)
+    if kind == pa.bool_() and level not in _BOOLEANS.values():
+        raise _unlike(target, "true or false", "true")
+    return _with_class(read(features=[score, target], categories={target: [level]}), 1.0)
+
+
+def _with_class(table: Table, positive: float) -> Table:
+    """Return a table's first column with, as the target, whether its last one has a value."""
+    first, last = table.column_names
+    return View(table, (first,), last, partial(_marked, positive=positive))
+
+
+def _marked(numbers: NDArray[np.float64], positive: float) -> NDArray[np.float64]:
+    numbers[1] = numbers[1] == positive
+    return numbers
+
+
+def _number(text: str) -> float | None:
+    """Return a finite number, None if the text is none."""
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _unlike(target: str, expected: str, example: str) -> ParameterError:
+    return ParameterError(
+        f"the positive value of {target!r} is not {expected}, as its column holds; expected one "
+        f"(for example {example})"
+    )

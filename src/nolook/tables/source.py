@@ -27,7 +27,6 @@ Slicer: TypeAlias = Callable[[int, int], Any]
 _NUMBERS = 1 << 18
 _LEAST_ROWS, _MOST_ROWS = 512, 32_768
 
-
 # Texts as bytes, which need not be UTF-8.
 _STORED = {
     pa.string(): pa.binary(),
@@ -38,22 +37,11 @@ _STORED = {
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column as its source declares it.
-
-    Attributes
-    ----------
-    name : str
-    type : pyarrow.DataType or None
-        None for a type that can become neither numbers nor categories.
-    declared : str
-        The type in the source's own words, for messages.
-    nullable : bool
-        Whether a cell may be null.
-    """
+    """One column as its source declares it."""
 
     name: str
-    type: Any
-    declared: str
+    type: Any  # a pyarrow.DataType; None if it can become neither numbers nor categories
+    declared: str  # the type in the source's own words, for messages
     nullable: bool = True
 
     @property
@@ -68,15 +56,9 @@ class Column:
 
 
 class Source(Protocol):
-    """Anything rows are read from.
+    """Anything rows are read from."""
 
-    Attributes
-    ----------
-    label : str
-        What messages call it.
-    """
-
-    label: str
+    name: str  # what messages call it
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -92,27 +74,20 @@ class Source(Protocol):
 class MemorySource:
     """Columns of equal length that are in memory already.
 
-    Parameters
-    ----------
-    label : str
-        What messages call it.
-    columns : sequence of (Column, Slicer)
-    rows : int
-        Length of every column.
-    finite : sequence of callable, optional
-        Tell together whether every cell is a finite number, faster than reading the columns.
+    The callables `finite`, if any, tell together whether every cell is a finite number, faster than
+    reading the columns.
     """
 
     def __init__(
         self,
-        label: str,
+        name: str,
         columns: Iterable[tuple[Column, Slicer]],
         rows: int,
         finite: Sequence[Callable[[], bool]] = (),
     ) -> None:
         pairs = tuple(columns)
         self.finite = tuple(finite)
-        self.label = label
+        self.name = name
         self.columns = tuple(column for column, _ in pairs)
         self.slicers = tuple(slicer for _, slicer in pairs)
         self.rows = rows
@@ -122,9 +97,12 @@ class MemorySource:
         pairs = zip(self.columns, self.slicers, strict=True)
         wanted = {column.name: slicer for column, slicer in pairs}
         rows = min(max(_NUMBERS // len(names), _LEAST_ROWS), _MOST_ROWS)
+        refused = f"of {self.name} cannot be read as its declared type"
         for start in range(0, self.rows, rows):
             stop = min(start + rows, self.rows)
-            arrays = [attempt(self._unreadable(name), wanted[name], start, stop) for name in names]
+            arrays = [
+                attempt(f"column {name!r} {refused}", wanted[name], start, stop) for name in names
+            ]
             yield pa.RecordBatch.from_arrays(arrays, names=list(names))
 
     def surely_finite(self, names: Sequence[str]) -> bool:
@@ -134,15 +112,12 @@ class MemorySource:
         answers = [finite() for finite in self.finite]  # all: time must not tell where
         return all(answers)
 
-    def _unreadable(self, name: str) -> str:
-        return f"column {name!r} of {self.label} cannot be read as its declared type"
-
 
 def sound(array: Any) -> Any:  # noqa: ANN401
     """Return an Arrow array that is safe to read, with null for a cell its type cannot hold.
 
-    Only buffers that are broken whatever the cells say are refused. A text that is not UTF-8
-    stays as it is: it is read byte by byte, and is no level that can be declared.
+    Only buffers that are broken whatever the cells say are refused. A text that is not UTF-8 stays
+    as it is: it is read byte by byte, and is no level that can be declared.
     """
     kind = array.type
     if pt.is_dictionary(kind):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any
+from operator import itemgetter
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,10 @@ from nolook.errors import TableError
 from nolook.tables.design import Design
 from nolook.tables.source import MemorySource, Source
 
-__all__ = ["Table"]
+__all__ = ["Table", "View"]
+
+#: Turns numbers of shape (columns, rows) into those of a view.
+Turn: TypeAlias = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 _MAX_ROWS = 65_536
 # Numbers in a batch: 8 MB, so that a table of many columns needs no more memory than one of few.
@@ -24,7 +28,8 @@ class Table:
     """Rows of finite numbers, read in as many passes as wanted, in bounded memory.
 
     Made by :func:`nolook.read_table`. What a row gives depends on that row alone, and neither the
-    number of rows nor any other statistic is shown.
+    number of rows nor any other statistic is shown. Reading raises TableError if the file is
+    damaged or was changed since it was opened.
 
     Attributes
     ----------
@@ -60,19 +65,14 @@ class Table:
     def batches(self) -> Iterator[NDArray[np.float64]]:
         """Yield the rows, columns first.
 
-        Rows with missing values are left out or filled as the table's policy says, so every
-        number is finite. Where a batch ends depends on the number of columns only, so a table
-        gives the same batches whatever it is stored in.
+        Rows with missing values are left out or filled as the table's policy says, so every number
+        is finite. Where a batch ends depends on the number of columns only, so a table gives the
+        same batches whatever it is stored in.
 
         Yields
         ------
         ndarray of shape (n_columns, rows)
             C-contiguous, at most 65,536 rows, the target last if there is one.
-
-        Raises
-        ------
-        TableError
-            If the file is damaged or was changed since it was opened.
         """
         for numbers, _ in self._read(drop=True):
             yield numbers
@@ -85,28 +85,17 @@ class Table:
         numbers : ndarray of shape (n_columns, rows)
             As from :meth:`batches`, with 0 where a value is missing.
         complete : ndarray of bool of shape (rows,)
-            False where a row lacks a value it needs; under ``missing="zero"`` it needs only its
-            target.
-
-        Raises
-        ------
-        TableError
-            If the file is damaged or was changed since it was opened.
+            False where a row lacks a value it needs; under ``missing="zero"``, only its target.
         """
         yield from self._read(drop=False)
 
     def check_complete(self) -> None:
         """Refuse a table that cannot be read, or has missing values if its policy is "error".
 
-        This is one pass over the table, and none if it is an array in memory. With the policy
-        "error", whether it raises is one bit about the data that no noise protects, and all it
-        reveals; the other policies reveal nothing but that the file is damaged.
-
-        Raises
-        ------
-        TableError
-            If the file is damaged, or any value in use is missing or infinite; the message says
-            neither where nor how many.
+        One pass over the table, and none if it is an array in memory. With the policy "error",
+        whether it raises TableError is one bit about the data that no noise protects, and all it
+        reveals: the message says neither where nor how many values are missing or infinite. The
+        other policies reveal nothing but that the file is damaged.
         """
         names = self._design.source_names
         if isinstance(self._source, MemorySource) and self._source.surely_finite(names):
@@ -116,69 +105,50 @@ class Table:
             complete &= self._design.lacks_nothing(batch)  # to the end: time must not tell where
         if self._design.missing == "error" and not complete:
             raise TableError(
-                f"{self._source.label} has a missing or infinite value in a column in use (NaN, "
+                f"{self._source.name} has a missing or infinite value in a column in use (NaN, "
                 "inf or null); expected none (choose missing='drop-row' or 'zero')"
             )
 
     def recipe(self) -> dict[str, Any]:
-        """Return how to read another table in the same way.
-
-        Returns
-        -------
-        dict
-            Keyword arguments of :func:`nolook.read_table` without the target; fit for JSON.
-        """
+        """Return the keyword arguments of :func:`nolook.read_table` but the target, as JSON."""
         features = self._design.features
         recipe: dict[str, Any] = {
             "features": [feature.name for feature in features],
             "categories": {f.name: list(f.levels) for f in features if f.levels is not None},
             "missing": self._design.missing,
         }
-        # Left out by default: files of before know no such key.
+        # Left out by default: older files know no such key.
         return recipe | {"multiline": True} if self._design.multiline else recipe
 
     def select(self, keep: NDArray[np.bool_]) -> Table:
         """Return the same rows with some of the features, and the target.
 
-        Parameters
-        ----------
-        keep : ndarray of bool, shape (len(feature_names),)
-            Which features; public, or the outcome of a private release.
-
-        Returns
-        -------
-        Table
-            Missing values are judged by all columns, as in the whole table.
+        `keep` marks the features: public, or the outcome of a private release. Missing values are
+        still judged by all columns.
         """
-        return _Selection(self, keep)
+        names = zip(self.feature_names, keep, strict=True)
+        places = np.flatnonzero(keep)
+        if self.target_name is not None:
+            places = np.append(places, keep.size)
+        return View(
+            self, tuple(name for name, kept in names if kept), self.target_name, itemgetter(places)
+        )
 
     def keeping_infinite(self) -> Table:
-        """Return the same table, where infinite numbers stand for the largest double.
-
-        Returns
-        -------
-        Table
-            In which only NaN and null are missing.
-        """
+        """Return the same table, where infinite numbers stand for the largest double."""
         return Table(self._source, replace(self._design, keeps_infinite=True))
 
     def may_drop_rows(self) -> bool:
-        """Whether the policy on missing values may leave rows out; their number is private then.
+        """Tell from policy and declared types whether rows may be left out.
 
-        Returns
-        -------
-        bool
-            From the policy and the declared types alone.
+        The number of those in use is private then.
         """
-        if self._design.missing == "zero":
-            target = self._design.target
-            return any(c.may_be_missing for c in self._source.columns if c.name == target)
-        return self._design.missing == "drop-row" and not self._always_complete()
-
-    def _always_complete(self) -> bool:
-        categorical = {f.name for f in self._design.features if f.levels is not None}
-        numeric = set(self._design.source_names) - categorical
-        return not any(c.may_be_missing for c in self._source.columns if c.name in numeric)
+        if self._design.missing == "error":
+            return False
+        needed = {self._design.target}
+        if self._design.missing == "drop-row":
+            needed |= {f.name for f in self._design.features if f.levels is None}
+        return any(c.may_be_missing for c in self._source.columns if c.name in needed)
 
     def _read(self, *, drop: bool) -> Iterator[tuple[NDArray[np.float64], NDArray[np.bool_]]]:
         """Fill blocks of fixed size from the source's batches, whatever their sizes."""
@@ -205,24 +175,25 @@ class Table:
             yield np.ascontiguousarray(numbers[:, :filled]), complete[:filled]
 
 
-class _Selection(Table):
-    """Some columns of another table."""
+class View(Table):
+    """Another table, each batch of its numbers turned into other ones."""
 
-    def __init__(self, whole: Table, keep: NDArray[np.bool_]) -> None:
+    def __init__(
+        self, whole: Table, features: tuple[str, ...], target: str | None, turn: Turn
+    ) -> None:
         super().__init__(whole._source, whole._design)
-        self._whole = whole
-        self._keep = keep
-        names = zip(whole.feature_names, keep, strict=True)
-        self.feature_names = tuple(name for name, kept in names if kept)
-        places = np.flatnonzero(keep)
-        self._places = places if self.target_name is None else np.append(places, keep.size)
+        self._whole, self._turn = whole, turn
+        self.feature_names, self.target_name = features, target
 
     def keeping_infinite(self) -> Table:
-        return _Selection(self._whole.keeping_infinite(), self._keep)
+        """Return the same view of such a table."""
+        return View(
+            self._whole.keeping_infinite(), self.feature_names, self.target_name, self._turn
+        )
 
     def _read(self, *, drop: bool) -> Iterator[tuple[NDArray[np.float64], NDArray[np.bool_]]]:
         for numbers, complete in self._whole._read(drop=drop):
-            yield numbers[self._places], complete
+            yield self._turn(numbers), complete
 
 
 def _block(columns: int, rows: int) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:

@@ -3,9 +3,9 @@
 A CSV file declares no types and any bytes may follow its header, so no cell, line or encoding is
 ever an error: a cell that is no number is a missing value, and a line with too few or too many
 cells, a quote that is never closed or a cell far too long is a row of missing values. Blank lines
-are no rows. Cells follow RFC 4180 (commas, double quotes); white space around a cell is ignored.
-A line is a record, unless quoted line breaks are asked for: then a quote that is not closed takes
-in the lines below.
+are no rows. Cells follow RFC 4180 (commas, double quotes); white space around a cell is ignored. A
+line is a row, unless quoted line breaks are asked for: then a quote that is not closed takes in the
+lines below.
 """
 
 from __future__ import annotations
@@ -23,15 +23,16 @@ import pyarrow.compute as pc
 
 from nolook.errors import TableError
 from nolook.tables.files import File
-from nolook.tables.source import Column, attempt, guarded
+from nolook.tables.source import Column
 
 __all__ = ["CsvFile"]
 
 _BLOCK = 1 << 21
-# The longest line, and the most bytes of the lines of one record with quoted line breaks.
+# The longest line, and the most bytes of one row's lines with quoted line breaks.
 _LONGEST = 1 << 26
 # The longest cell, without the blanks before it.
 _LONGEST_CELL = 1 << 17
+_TOO_LONG = b"x" * (_LONGEST_CELL + 1)  # a line that is always malformed
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 # A cell may begin with a text in quotes, where two stand for one; any other quote is a letter.
@@ -42,67 +43,48 @@ _CLOSED_CELLS = re.compile(rb"(?:,%b)*+" % _CELL)
 
 # What pyarrow reads as a finite number; a test holds the two together.
 _NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-# Common ways to write nothing. Not needed for the answer, but far quicker than one cell at a time.
+# Common ways to write nothing: they change no answer, but are far quicker than cell by cell.
 _NOTHING = pa.array(["", "NA", "N/A", "na", "n/a", "NULL", "null", "None", "-", "?", "."])
 
 
-class CsvFile:
+class CsvFile(File):
     """A CSV file in UTF-8 (cells may be anything), read again on every pass.
 
-    Parameters
-    ----------
-    path : path-like
-    text : collection of str
-        The columns to read as text; all others are read as float64.
-    multiline : bool
-        Whether a line break in quotes is part of its cell.
-
-    Raises
-    ------
-    TableError
-        If it cannot be opened or has no header line.
+    Columns in `text` are read as text, all others as float64; with `multiline` a line break in
+    quotes is part of its cell. Raises TableError if it cannot be opened or has no header line.
     """
+
+    kind = "CSV"
 
     def __init__(
         self, path: str | os.PathLike[str], text: Collection[str], *, multiline: bool = False
     ) -> None:
-        self._file = File(path, "CSV")
-        self.label = self._file.label
         self._text = frozenset(text)
         self._multiline = multiline
-        self._names = attempt(self._file.unreadable, self._header)
-        if not self._names:
+        super().__init__(path)
+        if not self.columns:
             raise TableError(
-                f"{self.label} has a quote in its header that is not closed; close it, or ask for "
+                f"{self.name} has a quote in its header that is not closed; close it, or ask for "
                 "quoted line breaks (multiline)"
             )
 
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        """The columns the header names."""
+    def _declared(self) -> tuple[Column, ...]:
+        with self.path.open("rb") as stream:
+            cells = _Rows(stream, multiline=self._multiline).header
+        names = [cell.decode("utf-8").strip() for cell in cells]
         return tuple(
             Column(name, pa.string(), "text")
             if name in self._text
             else Column(name, pa.float64(), "number")
-            for name in self._names
+            for name in names
         )
 
-    def batches(self, names: Sequence[str]) -> Iterator[Any]:
-        """Yield record batches of the named columns."""
-        self._file.check_unchanged()
-        yield from guarded(self._read(list(names)), self._file.unreadable)
-        self._file.check_unchanged()
-
-    def _header(self) -> list[str]:
-        with self._file.path.open("rb") as stream:
-            cells = _Records(stream, multiline=self._multiline).header
-        return [cell.decode("utf-8").strip() for cell in cells]
-
-    def _read(self, names: list[str]) -> Iterator[Any]:
-        wanted = [self._names.index(name) for name in names]
-        with self._file.path.open("rb") as stream:
-            records = _Records(stream, multiline=self._multiline)
-            for columns in records.columns(wanted):
+    def _stream(self, names: list[str]) -> Iterator[Any]:
+        declared = [column.name for column in self.columns]
+        wanted = [declared.index(name) for name in names]
+        with self.path.open("rb") as stream:
+            rows = _Rows(stream, multiline=self._multiline)
+            for columns in rows.columns(wanted):
                 trimmed = map(pc.ascii_trim_whitespace, columns)
                 arrays = [
                     cells if name in self._text else _numbers(cells)
@@ -111,15 +93,13 @@ class CsvFile:
                 yield pa.RecordBatch.from_arrays(arrays, names=names)
 
 
-class _Records:
-    """The records of a stream, a block at a time.
+class _Rows:
+    """The rows of a stream, a block at a time.
 
-    A block without quotes is cut at commas and line ends all at once, one with quotes a record at a
-    time. Both find the same cells in lines that have no quotes, so what a record gives does not
-    depend on its neighbours.
-
-    Cells are arrays of type string whose bytes need not be UTF-8: only byte-wise functions may
-    touch them.
+    A block without quotes is cut at commas and line ends all at once, one with quotes a row at a
+    time. Both find the same cells in lines that have no quotes, so what a row gives does not depend
+    on its neighbours. Cells are arrays of type string whose bytes need not be UTF-8: only byte-wise
+    functions may touch them.
     """
 
     def __init__(self, stream: BinaryIO, *, multiline: bool) -> None:
@@ -127,14 +107,14 @@ class _Records:
         self._lines: deque[bytes] = deque()
         self._next_lines = self._drawn_lines()
         self._multiline = multiline
-        record = b""
-        while not record:
-            record = self._record()
-        cells = [] if _left_open(b"," + record) else _CELLS.findall(record + b",")
+        row = b""
+        while not row:
+            row = self._row()
+        cells = [] if _left_open(b"," + row) else _CELLS.findall(row + b",")
         self.header = [_unquoted(cell) for cell in cells]  # empty if a quote is not closed
 
     def columns(self, wanted: Sequence[int]) -> Iterator[list[Any]]:
-        """Yield for each block the cells of the wanted columns; null in a malformed record."""
+        """Yield for each block the cells of the wanted columns; null in a malformed row."""
         block: bytes | None = b"".join(self._lines)  # what is left beside the header
         self._lines.clear()
         while block is not None:
@@ -145,7 +125,7 @@ class _Records:
             block = next(self._blocks, None)
 
     def _drawn_lines(self) -> Iterator[bytes]:
-        """Yield lines; a record with quoted line breaks may draw on the following block."""
+        """Yield lines; a row with quoted line breaks may draw on the following block."""
         while True:
             if not self._lines:
                 block = next(self._blocks, None)
@@ -159,15 +139,15 @@ class _Records:
         form, malformed = _form(len(self.header), frozenset(wanted)), (None,) * len(wanted)
         rows: list[Sequence[bytes | None]] = []
         while self._lines:
-            if record := self._record():
-                found = form.fullmatch(record) if _is_short(record) else None
+            if row := self._row():
+                found = form.fullmatch(row) if _is_short(row) else None
                 rows.append(found.groups() if found else malformed)
         columns = list(zip(*rows, strict=True)) or [()] * len(wanted)
         places = sorted(wanted)
         return [_as_text([c and _unquoted(c) for c in columns[places.index(i)]]) for i in wanted]
 
-    def _record(self) -> bytes:
-        """Return the next record without its line end; a blank line is empty."""
+    def _row(self) -> bytes:
+        """Return the next row without its line end; a blank line is empty."""
         line = next(self._next_lines)
         return (self._continued(line) if self._multiline else line)[:-1]
 
@@ -218,7 +198,7 @@ def _blocks(stream: BinaryIO) -> Iterator[bytes]:
             yield _lines_of(rest[:end])
             rest = rest[end:]
         elif len(rest) > _LONGEST:
-            rest = _too_long() + _line_end(rest[-1:], stream)
+            rest = _TOO_LONG + _line_end(rest[-1:], stream)
     if rest:
         lines = _lines_of(rest)
         yield lines if lines.endswith(b"\n") else lines + b"\n"
@@ -235,32 +215,27 @@ def _line_end(last: bytes, stream: BinaryIO) -> bytes:
     return b""
 
 
-def _too_long() -> bytes:
-    """Return a line that is always malformed."""
-    return b"x" * (_LONGEST_CELL + 1)
-
-
 def _lines_of(block: bytes) -> bytes:
     if b"\r" in block:
         block = block.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     if len(block) < _LONGEST:
         return block
     lines = block.split(b"\n")  # each is judged by its own length, whatever stands beside it
-    return b"\n".join(line if len(line) < _LONGEST else _too_long() for line in lines)
+    return b"\n".join(line if len(line) < _LONGEST else _TOO_LONG for line in lines)
 
 
 def _form(columns: int, wanted: Collection[int]) -> re.Pattern[bytes]:
-    """Return what a record of so many cells looks like, with the wanted ones as its groups."""
+    """Return what a row of so many cells looks like, with the wanted ones as its groups."""
     ungrouped = _CELL.replace(b"((?:", b"(?:(?:", 1)
     return re.compile(b",".join(_CELL if i in wanted else ungrouped for i in range(columns)))
 
 
-def _is_short(record: bytes) -> bool:
-    """Whether neither the record nor a cell is too long."""
-    if len(record) <= _LONGEST_CELL:
-        return len(record) < _LONGEST
-    lengths = (len(_unquoted(cell)) for cell in _CELLS.findall(record + b","))
-    return len(record) < _LONGEST and max(lengths, default=0) <= _LONGEST_CELL
+def _is_short(row: bytes) -> bool:
+    """Whether neither the row nor a cell is too long."""
+    if len(row) <= _LONGEST_CELL:
+        return len(row) < _LONGEST
+    lengths = (len(_unquoted(cell)) for cell in _CELLS.findall(row + b","))
+    return len(row) < _LONGEST and max(lengths, default=0) <= _LONGEST_CELL
 
 
 def _unquoted(cell: bytes) -> bytes:
@@ -270,7 +245,7 @@ def _unquoted(cell: bytes) -> bytes:
 
 
 def _left_open(cells: bytes) -> bytes:
-    """Return from its quote on a cell that is not closed, nothing if there is none.
+    """Return a cell that is not closed, from its quote on; nothing if all are.
 
     A comma stands before every cell, the first one included.
     """

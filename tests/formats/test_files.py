@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nolook import NolookError, ParameterError
-from nolook.report.files import check_outputs, one_line, replacing, write_text
+from nolook.formats.files import check_outputs, one_line, replacing, write_text
 
 
 def test_replacing_leaves_nothing_but_the_whole_file(tmp_path):

@@ -1,7 +1,7 @@
 """Output files: checked before anything is spent, written whole or not at all.
 
-A file is written under a temporary name in its own folder, flushed to disk and then renamed, so
-that an interruption never leaves half of it under the name the user gave. Standard library only.
+A file is written under a temporary name in its own folder, flushed to disk and renamed, replacing
+an older one: an interruption never leaves half a file.
 """
 
 from __future__ import annotations
@@ -10,13 +10,15 @@ import contextlib
 import json
 import os
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from operator import methodcaller
 from pathlib import Path
 
 from nolook import _files
+from nolook._version import __version__
 from nolook.errors import NolookError, ParameterError
 
-__all__ = ["check_outputs", "one_line", "replacing", "write_json", "write_text"]
+__all__ = ["check_outputs", "one_line", "replacing", "write_json", "write_release", "write_text"]
 
 _NULL = "\0"  # which no path may hold: the system's functions raise ValueError
 
@@ -80,7 +82,7 @@ def _beside(path: Path) -> Path:
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Give a draft's path, renamed to `path` if the block ends well; else `path` is as it was."""
+    """Give the path of a draft, renamed to `path` if the block succeeds; else `path` is kept."""
     if _NULL in str(path):
         raise NolookError(f"cannot write {one_line(path)}: it holds a null character")
     part = _beside(path)
@@ -103,6 +105,14 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_json(path: Path, document: object) -> None:
-    """Write a whole file of JSON without NaN and infinities, or nothing."""
-    content = json.dumps(document, ensure_ascii=False, allow_nan=False, indent=1)
+    """Write a whole file of JSON without NaN and infinities, or nothing; arrays become lists."""
+    content = json.dumps(
+        document, ensure_ascii=False, allow_nan=False, indent=1, default=methodcaller("tolist")
+    )
     write_text(path, content + "\n")
+
+
+def write_release(path: Path, form: str, version: int, content: Mapping[str, object]) -> None:
+    """Write a release to a file that starts with its format and that format's version."""
+    head = {"format": form, "schema_version": version, "nolook_version": __version__}
+    write_json(path, {**head, **content})

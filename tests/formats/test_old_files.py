@@ -9,7 +9,7 @@ import pytest
 
 import nolook
 from nolook.report.origin import Origin
-from tests.report.old_files import FILES, FOLDER, facts
+from tests.formats.old_files import FILES, FOLDER, facts
 from tests.report.pages import Page
 
 EXPECTED = json.loads((FOLDER / "expected.json").read_text())
@@ -32,6 +32,14 @@ def test_an_old_file_says_what_it_said(name, tmp_path):
         page, printed = shown
         assert Page(page).unbalanced == []
         assert reason is None or reason.split("=")[0] in printed
+
+
+@pytest.mark.parametrize("name", [n for n in FILES if "model" in n or "distribution" in n])
+def test_an_old_file_is_saved_as_it_was(name, tmp_path):
+    nolook.save(nolook.load(FOLDER / name), tmp_path / "again.json")
+    old, again = (json.loads(path.read_text()) for path in (FOLDER / name, tmp_path / "again.json"))
+    again["nolook_version"] = old["nolook_version"]
+    assert json.dumps(again, sort_keys=True) == json.dumps(old, sort_keys=True)
 
 
 def test_a_model_of_an_older_version_that_is_fitted_anew_is_one_of_this_version(tmp_path):

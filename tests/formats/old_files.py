@@ -19,14 +19,14 @@ from rich.console import Console
 
 import nolook
 from nolook.federated.pending import read_pending
-from nolook.report._strict import parse, read
+from nolook.formats.selection_file import Selection
+from nolook.formats.strict import convert, read_object
 from nolook.report.batch_file import read_batch
 from nolook.report.findings import ecdf_findings
 from nolook.report.findings_html import render_findings
 from nolook.report.findings_terminal import print_findings
 from nolook.report.html import render
 from nolook.report.origin import Origin
-from nolook.report.selection_file import selection_from
 from nolook.report.selection_html import render_selection
 from nolook.report.terminal import print_model, print_selection
 
@@ -67,7 +67,7 @@ def facts(name, tmp_path):
 
 def _for_people(path):
     """What no part of nolook reads again."""
-    document = parse(read(path))
+    document = read_object(path)
     privacy = nolook.PrivacyGuarantee.from_dict(document["privacy"])
     return {"format": document["format"], "privacy": privacy.to_dict()}, ()
 
@@ -121,9 +121,9 @@ def _distribution(path):
 
 
 def _selection(path):
-    document = parse(read(path))
+    document = read_object(path)
     head = {key: document.pop(key) for key in _HEAD}
-    selector, console = selection_from(document), _console()
+    selector, console = convert(document, Selection).estimator(), _console()
     print_selection(console, selector, target=head["target"], selection_file=path, report_file=None)
     page = render_selection(selector, table="people", target=head["target"])
     return _about(selector, Origin.of_selection(selector)) | _chosen(selector), (

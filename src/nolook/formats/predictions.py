@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from nolook.report.files import replacing
+from nolook.formats.files import replacing
 from nolook.tables import Table
 
 if TYPE_CHECKING:
@@ -22,10 +22,9 @@ _SCHEMA = pa.schema([pa.field("prediction", pa.float64())])
 
 
 def write_predictions(model: PrivateRegressor, table: Table, path: Path) -> None:
-    """Predict each row of a table in order; memory does not grow with their number.
+    """Predict the rows of a table, in bounded memory; the file appears whole or not at all.
 
-    A row that lacks a value it needs gets a null, so that row i of the file belongs to row i of
-    the table. The file appears whole or not at all.
+    Row i of the file belongs to row i of the table, and is null if that lacks a value it needs.
     """
     # A plain OSError while reading would be blamed on the output; tables raise their own errors.
     # Opened here, since pyarrow takes names in UTF-8 only.
@@ -35,13 +34,13 @@ def write_predictions(model: PrivateRegressor, table: Table, path: Path) -> None
         pq.ParquetWriter(file, _SCHEMA) as writer,
     ):
         for numbers, complete in table.batches_in_place():
-            labels = np.asarray(model.predict(_frame(model, numbers)), dtype=np.float64)
-            column = pa.array(labels, mask=~complete)
+            predicted = np.asarray(model.predict(_frame(model, numbers)), dtype=np.float64)
+            column = pa.array(predicted, mask=~complete)
             writer.write_batch(pa.record_batch([column], schema=_SCHEMA))
 
 
 def _frame(model: PrivateRegressor, numbers: NDArray[np.float64]) -> Any:  # noqa: ANN401
-    """Give the columns their names if the model knows some: scikit-learn compares them."""
+    """Give the columns the names the model knows, if any: scikit-learn compares them."""
     if not hasattr(model, "feature_names_in_"):
         return numbers.T
     return pa.table(dict(zip(model.feature_names_in_, map(pa.array, numbers), strict=True)))

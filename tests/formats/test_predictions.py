@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import nolook
-from nolook.report.predictions import write_predictions
+from nolook.formats.predictions import write_predictions
 from tests.report.hand_made import fitted
 
 

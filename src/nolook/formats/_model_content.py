@@ -1,0 +1,169 @@
+"""What a model file says about one fitted model, and back."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Annotated, Any
+
+import msgspec
+import numpy as np
+from msgspec import UNSET, Meta, UnsetType
+from numpy.typing import NDArray
+
+from nolook._validation import check_choice
+from nolook.algorithms.scaling import Scaling
+from nolook.errors import ParameterError
+from nolook.estimators.catalogue import METHODS, name_of
+from nolook.formats.parts import Fitted, Names, Recipe, guarantee_content, plain_parameters
+from nolook.formats.strict import Broken, Content
+
+if TYPE_CHECKING:
+    from nolook.estimators.base import PrivateRegressor
+
+__all__ = ["Model", "model_content"]
+
+_Positive = Annotated[float, Meta(gt=0)]
+# Keys of a file; attributes of an estimator have a trailing underscore.
+_NUMBERS = ("coef", "coef_interval", "intercept", "intercept_interval")
+
+
+class Interval(Content, frozen=True, array_like=True):
+    """A lower and an upper end."""
+
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        if self.low > self.high:
+            raise Broken("expected the lower end before the upper end")
+
+
+class Metrics(Content, frozen=True):
+    """How well a model does; null for what its method does not estimate."""
+
+    r2: float | None
+    r2_interval: Interval | None
+    rmse: float | None
+    rmse_interval: Interval | None
+
+
+class Scales(Content, frozen=True):
+    """How columns were standardised, the target last; a limit of null is infinite."""
+
+    names: Names
+    center: list[float]
+    scale: list[_Positive]
+    visible: list[bool]
+    limit: _Positive | None
+
+    def __post_init__(self) -> None:
+        for key in ("center", "scale", "visible"):
+            if len(getattr(self, key)) != len(self.names):
+                raise Broken(f"expected {key} to have {len(self.names)} entries")
+
+    def scaling(self) -> Scaling:
+        """Return the scaling."""
+        limit = math.inf if self.limit is None else self.limit
+        center, scale, visible = map(np.array, (self.center, self.scale, self.visible))
+        return Scaling(tuple(self.names), center, scale, visible, limit)
+
+
+class Model(Fitted, frozen=True):
+    """A fitted regression; `recipe` is null for one fitted to arrays, infinite numbers are too."""
+
+    method: str
+    recipe: Recipe | None
+    coef: list[float]
+    coef_interval: list[Interval] | None
+    intercept: float
+    intercept_interval: Interval | None
+    label_range: tuple[float | None, float | None]
+    row_norm: _Positive | None
+    scaling: Scales
+    metrics: Metrics
+    failed: bool | UnsetType = UNSET
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_choice("method", self.method, tuple(METHODS))
+        self.unfitted(self.method, METHODS)
+        for key in ("coef", "coef_interval"):
+            numbers = getattr(self, key)
+            if numbers is not None and len(numbers) != len(self.features):
+                raise Broken(f"expected {key} to have {len(self.features)} entries")
+        low, high = self._target_range()
+        if low > high:
+            raise Broken("expected the lower end of label_range before the upper end")
+        *names, target = self.scaling.names
+        if names != self.features or target in names:
+            raise Broken("expected scaling.names to be the features and the target")
+        if self.recipe is not None:
+            self.recipe.check_gives(self.features)
+        if self.failed is True and any(self.coef):
+            raise Broken("expected coef to hold zeros where failed is true")
+
+    def _target_range(self) -> tuple[float, float]:
+        low, high = self.label_range
+        return -math.inf if low is None else low, math.inf if high is None else high
+
+    def estimator(self) -> PrivateRegressor:
+        """Return the fitted model."""
+        model: PrivateRegressor = self.unfitted(self.method, METHODS)
+        for place, keys in ((self, _NUMBERS), (self.metrics, Metrics.__struct_fields__)):
+            for key in keys:
+                setattr(model, f"{key}_", _numbers(getattr(place, key)))
+        model.label_range_ = self._target_range()
+        if self.row_norm is not None:
+            model.row_norm_ = self.row_norm
+        model.scaling_ = self.scaling.scaling()
+        model.privacy_ = self.guarantee()
+        model.n_features_in_ = len(self.features)
+        # Of arrays: another table is to have columns of the names they were given.
+        model.recipe_ = {"features": self.features, "categories": {}, "missing": "error"}
+        if self.recipe is not None:
+            model.recipe_ = msgspec.to_builtins(self.recipe)
+            model.feature_names_in_ = np.array(self.features, dtype=object)
+        if self.failed is not UNSET:
+            model.failed_ = self.failed
+        return model
+
+
+def _numbers(value: object) -> NDArray[np.float64] | float | None:
+    plain = msgspec.to_builtins(value)
+    return np.array(plain, dtype=np.float64) if isinstance(plain, list) else plain
+
+
+def model_content(model: PrivateRegressor) -> dict[str, Any]:
+    """Return everything a file says about a model."""
+    method = name_of(model)
+    if method not in METHODS or not hasattr(model, "privacy_"):
+        known = ", ".join(entry.kind for entry in METHODS.values())
+        raise ParameterError(
+            f"model is of type {type(model).__name__}; expected a fitted {known} (call fit first)"
+        )
+    scaling = model.scaling_
+    return {
+        "method": method,
+        "parameters": plain_parameters(model),
+        # Columns of arrays have no names, so scikit-learn asks for none when predicting.
+        "recipe": model.recipe_ if hasattr(model, "feature_names_in_") else None,
+        "features": scaling.names[:-1],
+        **{key: getattr(model, f"{key}_") for key in _NUMBERS},
+        "label_range": [_finite(end) for end in model.label_range_],
+        "row_norm": _finite(model.row_norm_),
+        "scaling": {
+            "names": scaling.names,
+            "center": scaling.center,
+            "scale": scaling.scale,
+            "visible": scaling.visible,
+            "limit": _finite(scaling.limit),
+        },
+        "metrics": {key: getattr(model, f"{key}_") for key in Metrics.__struct_fields__},
+        **guarantee_content(model.privacy_),
+        **({"failed": model.failed_} if "failed_" in vars(model) else {}),
+    }
+
+
+def _finite(value: float) -> float | None:
+    """Return a number, None for an infinite one: JSON has none."""
+    return float(value) if math.isfinite(value) else None

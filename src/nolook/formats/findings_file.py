@@ -1,0 +1,111 @@
+"""Private quantiles, ROC curves and tests of calibration as JSON files.
+
+Each says what was released, what it cost and how the table was read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nolook.formats.distribution_file import grid_content
+from nolook.formats.files import write_release
+from nolook.formats.parts import guarantee_content
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from nolook.algorithms.grids import LinearGrid, LogGrid
+    from nolook.estimators.calibration import HosmerLemeshow
+    from nolook.estimators.quantiles import Quantiles
+    from nolook.estimators.roc import ROCCurve
+
+__all__ = ["Scored", "write_calibration", "write_quantiles", "write_roc"]
+
+_TABLE = (
+    "borders",
+    "positives",
+    "negatives",
+    "expected_positives",
+    "expected_negatives",
+    "observed_error",
+    "expected_positives_error",
+    "expected_negatives_error",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """Which columns were compared, and which value of the target is positive, as it was given."""
+
+    score: str
+    target: str
+    positive: str
+
+    def content(self) -> dict[str, str]:
+        """Return what a file says."""
+        return {"score": self.score, "label": self.target, "positive": self.positive}
+
+
+def write_quantiles(
+    found: Quantiles,
+    path: Path,
+    *,
+    grids: Mapping[str, LinearGrid | LogGrid],
+    recipe: dict[str, Any],
+) -> None:
+    """Write quantiles."""
+    document = {
+        "columns": found.names,
+        "grids": {name: grid_content(grids.get(name)) for name in found.names},
+        "shares": found.shares,
+        "quantiles": found.values,
+        "standard_errors": found.errors,
+        "recipe": recipe,
+        **guarantee_content(found.privacy),
+    }
+    write_release(path, "nolook-quantiles", 1, document)
+
+
+def write_roc(curve: ROCCurve, path: Path, *, scored: Scored) -> None:
+    """Write a ROC curve, only where it changes; null stands for an infinite threshold."""
+    rates = np.stack([curve.fpr_, curve.tpr_])
+    changed = np.append(True, (np.diff(rates) != 0).any(axis=0))
+    thresholds = curve.thresholds_[changed].tolist()
+    document = {
+        **scored.content(),
+        "grid": grid_content(curve.grid_),
+        "smoothing": curve.smoothing,
+        "auc": curve.auc_,
+        "auc_interval": curve.auc_interval_,
+        "n_positive": curve.n_positive_,
+        "n_negative": curve.n_negative_,
+        "thresholds": [t if np.isfinite(t) else None for t in thresholds],
+        "fpr": curve.fpr_[changed],
+        "tpr": curve.tpr_[changed],
+        "band": dict(zip(("fpr", "tpr_low", "tpr_high"), curve.band_, strict=True)),
+        "caution": curve.caution,
+        "recipe": curve.recipe_,
+        **guarantee_content(curve.privacy_),
+    }
+    write_release(path, "nolook-roc", 1, document)
+
+
+def write_calibration(test: HosmerLemeshow, path: Path, *, scored: Scored) -> None:
+    """Write the groups of a calibration and the test."""
+    table, curve = test.table_, test.calibration_curve()
+    document = {
+        **scored.content(),
+        "statistic": test.statistic_,
+        "p_value": test.p_value_,
+        "degrees_of_freedom": test.degrees_of_freedom_,
+        "table": {name: getattr(table, name) for name in _TABLE},
+        "curve": asdict(curve),
+        "caution": test.caution,
+        "recipe": test.recipe_,
+        **guarantee_content(test.privacy_),
+    }
+    write_release(path, "nolook-calibration", 1, document)

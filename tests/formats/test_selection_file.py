@@ -1,0 +1,214 @@
+"""A selection in the model file; the command line's tests run real ones."""
+
+from __future__ import annotations
+
+import copy
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import nolook
+from nolook import ParameterError
+from nolook.estimators.catalogue import SELECTORS
+from tests.formats.edited import load_text, refusal
+from tests.report.test_selection import NAMES, fitted, rows
+
+
+@pytest.fixture(scope="module")
+def named():
+    return fitted(names=NAMES)
+
+
+@pytest.fixture
+def document(tmp_path, named):
+    nolook.save(named, tmp_path / "valid.json")
+    return json.loads((tmp_path / "valid.json").read_text(encoding="utf-8"))
+
+
+def parameters(pipeline):
+    """Everything that was set, by name, seeds and replaced budgets apart."""
+    found = pipeline.get_params()
+    own = {"epsilon", "delta", "split"}
+    return {
+        name: value
+        for name, value in found.items()
+        if name in own
+        or ("__" in name and name.rpartition("__")[2] not in {"epsilon", "delta", "random_state"})
+    }
+
+
+@pytest.mark.parametrize("selector", SELECTORS)
+@pytest.mark.parametrize("names", [None, NAMES])
+def test_a_pipeline_comes_back_and_predicts_the_same(tmp_path, selector, names):
+    regressor = nolook.BoostedAdaSSPRegressor(n_rounds=20)
+    pipeline = fitted(SELECTORS[selector].load()(k=2), regressor, names=names, split=0.25)
+    nolook.save(pipeline, tmp_path / "model.json")
+    loaded = nolook.load(tmp_path / "model.json")
+    assert type(loaded) is nolook.PrivatePipeline
+    assert parameters(loaded) == parameters(pipeline)
+    for attribute in ("privacy_", "recipe_", "n_features_in_", "intercept_"):
+        assert getattr(loaded, attribute) == getattr(pipeline, attribute)
+    for step in ("selector_", "regressor_"):
+        assert type(getattr(loaded, step)) is type(getattr(pipeline, step))
+        for attribute in ("privacy_", "recipe_", "n_features_in_"):
+            ours, theirs = (getattr(getattr(one, step), attribute) for one in (loaded, pipeline))
+            assert ours == theirs, attribute
+    assert loaded.support_.tolist() == pipeline.support_.tolist()
+    assert loaded.selector_.get_support().tolist() == pipeline.support_.tolist()
+    assert loaded.selector_.k_ == pipeline.selector_.k_
+    order = getattr(pipeline.selector_, "order_", None)
+    assert (order is None) == (not hasattr(loaded.selector_, "order_"))
+    if order is not None:
+        assert loaded.selector_.order_.tolist() == order.tolist()
+    assert loaded.coef_.tobytes() == pipeline.coef_.tobytes()
+    assert hasattr(loaded, "feature_names_in_") == (names is not None)
+    x, _ = rows(seed=1)
+    new = x if names is None else pd.DataFrame(x, columns=names)
+    assert loaded.predict(new).tobytes() == pipeline.predict(new).tobytes()
+    # A loaded one can be fitted again and saved again.
+    nolook.save(loaded, tmp_path / "again.json")
+    assert (tmp_path / "again.json").read_bytes() == (tmp_path / "model.json").read_bytes()
+
+
+@pytest.mark.parametrize("ranges", [(-3, 3.5), ([-3.0] * 6, np.full(6, 4.0)), [-3, 3.5], None])
+def test_ranges_come_back(tmp_path, ranges):
+    selector = nolook.SISSelector(k=2, score="covariance", ranges=ranges)
+    nolook.save(fitted(selector), tmp_path / "model.json")
+    loaded = nolook.load(tmp_path / "model.json")
+    assert loaded.privacy_.private
+    found = loaded.selector_.ranges
+    if ranges is None:
+        assert found is None
+        return
+    assert type(found) is tuple
+    for ours, theirs in zip(found, ranges, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    x, y = rows()
+    loaded.fit(x, y)
+
+
+@pytest.mark.parametrize("entry", [np.nan, np.inf, "a", [[1.0]]])
+def test_ranges_that_are_no_numbers_are_not_saved(tmp_path, entry):
+    pipeline = fitted()
+    pipeline.selector_ = nolook.SISSelector(ranges=(0.0, entry))
+    for attribute in ("support_", "feature_names_in_", "recipe_", "privacy_", "order_"):
+        setattr(pipeline.selector_, attribute, getattr(fitted().selector_, attribute))
+    with pytest.raises(ParameterError, match="ranges is of type tuple"):
+        nolook.save(pipeline, tmp_path / "model.json")
+
+
+def test_a_selector_with_parameters_of_its_own_is_not_saved(tmp_path):
+    class Ours(nolook.KendallSelector):
+        def __init__(self, k=5, epsilon=1.0, random_state=None):
+            super().__init__(k, epsilon, None, random_state)
+
+    with pytest.raises(nolook.ParameterError, match=r"selector is of type Ours, .* Kendall"):
+        nolook.save(fitted(Ours(2)), tmp_path / "model.json")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_pipeline_that_was_not_fitted_is_not_saved(tmp_path):
+    pipeline = nolook.PrivatePipeline(nolook.KendallSelector(), nolook.LinearRegression())
+    with pytest.raises(ParameterError, match="call fit first"):
+        nolook.save(pipeline, tmp_path / "model.json")
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_guarantee_outside_is_that_of_the_whole(document):
+    assert document["schema_version"] == 3
+    assert document["budget"] == {"epsilon": 20.0, "delta": 1e-6}
+    parts = [document[step]["privacy"] for step in ("selection", "regression")]
+    together = [event for part in parts for event in part["mechanisms"]]
+    assert document["privacy"]["mechanisms"] == together
+    assert [round(part["epsilon"], 9) for part in parts] == [4.0, 16.0]
+
+
+def test_a_file_of_an_older_version_still_loads(tmp_path, named, document):
+    older = {"format": "nolook-model", "schema_version": 2, "nolook_version": "0.1.0"}
+    loaded = load_text(tmp_path, json.dumps(older | document["regression"]))
+    assert loaded.coef_.tobytes() == named.regressor_.coef_.tobytes()
+
+
+def test_a_file_without_any_one_key_is_refused(tmp_path, document):
+    for inside in ([], ["selection"], ["regression"]):
+        place = document
+        for key in inside:
+            place = place[key]
+        for key in list(place):
+            value = place.pop(key)
+            message = refusal(tmp_path, json.dumps(document))
+            assert "model file" in message
+            place[key] = value
+            place["added"] = 1
+            assert "unknown field `added`" in refusal(tmp_path, json.dumps(document))
+            del place["added"]
+    load_text(tmp_path, json.dumps(document))
+
+
+WRONG = (None, True, -1.5, "", "text", [], {}, [None], 10**400)
+
+
+@pytest.mark.parametrize("place", [[], ["selection"]])
+def test_a_file_with_any_one_value_of_another_kind_is_refused(tmp_path, document, place):
+    tried = 0
+    where = document
+    for key in place:
+        where = where[key]
+    for key, value in list(where.items()):
+        for wrong in WRONG:
+            if type(wrong) is type(value):
+                continue
+            refusal(tmp_path, json.dumps(_put(document, place, key, wrong)))
+            tried += 1
+    assert tried > 50
+
+
+def _put(document, place, key, value):
+    changed = copy.deepcopy(document)
+    where = changed
+    for step in place:
+        where = where[step]
+    where[key] = value
+    return changed
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "expected"),
+    [
+        (("split",), 1.0, "< 1.0 - at `$.split`"),
+        (("split",), 0, "> 0.0 - at `$.split`"),
+        (("named",), 1, "expected `bool`, got `int` - at `$.named`"),
+        (("selection", "selector"), "magic", "one of 'kendall', 'lasso', 'sis'"),
+        (("selection", "chosen"), ["x3", "x9"], "some of features"),
+        (("selection", "chosen"), ["x3", "x3"], "each column once"),
+        (("selection", "chosen"), NAMES, "not all"),
+        (("selection", "chosen"), ["x3"], "as many columns as parameters.k"),
+        (("selection", "chosen"), ["x3", "x4"], "regression.features to be the columns chosen"),
+        (("selection", "features"), NAMES[:4], "just the features"),
+        (("selection", "parameters", "k"), 2.0, "parameters.k has a value of the wrong type"),
+        (("selection", "in_order_of_choice"), 0, "`bool`, got `int` - at `$.selection"),
+        (
+            ("selection", "budget", "epsilon"),
+            1.0,
+            "epsilon and delta of privacy - at `$.selection`",
+        ),
+        (("regression", "method"), "magic", "(give one of them) - at `$.regression`"),
+        (("regression", "recipe"), {"features": ["x1"]}, "at `$.regression.recipe`"),
+        (("budget", "epsilon"), 1.0, "expected budget"),
+        (("privacy", "private"), False, "selection and regression together"),
+        (("privacy", "mechanisms"), "first only", "selection and regression together"),
+    ],
+)
+def test_impossible_contents_are_refused_by_name(tmp_path, document, path, value, expected):
+    if value == "first only":
+        value = document["privacy"]["mechanisms"][:1]
+    changed = _put(document, path[:-1], path[-1], value)
+    assert expected in refusal(tmp_path, json.dumps(changed))
+
+
+def test_the_whole_may_not_promise_more_than_its_parts(tmp_path, document):
+    for part in ("budget", "privacy"):
+        document[part]["epsilon"] = 19.0
+    assert "selection and regression together" in refusal(tmp_path, json.dumps(document))
