@@ -21,17 +21,17 @@ from certificates import Authority
 SCORES = Path(__file__).parent / "data" / "bank_marketing_scores.parquet"
 COMMAND = Path(sys.executable).with_name("nolook")
 OWNERS = 2000
-START = 60  # seconds a server may take
+START = 60  # seconds for a server to start
 
 
 def nolook(*words):
-    """Run a command, and return what it printed."""
+    """Run a command and return what it printed."""
     command = [COMMAND, *map(str, words)]
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
 def free_ports(count):
-    """Return ports that are free now."""
+    """Return ports that nothing listens on now."""
     with ExitStack() as stack:
         sockets = [
             stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)
@@ -40,7 +40,7 @@ def free_ports(count):
 
 
 def token(folder, role, *servers):
-    """Make a token for each of the servers named, and return the files that hold them."""
+    """Make a token at each of some servers and return the files that hold them."""
     files = []
     for server in servers:
         file = folder / f"{role}{server}.token"
@@ -53,7 +53,7 @@ def token(folder, role, *servers):
 
 @contextmanager
 def server(role, folder, authority, ports, peer_token):
-    """Run one of the two servers, with a ledger and a folder of its own."""
+    """Run one of the two servers with its own ledger and folder."""
     certificate, key = authority.sign(f"server{role}")
     ledger = folder / f"server{role}.ledger"
     nolook("ledger", "create", ledger, "--epsilon", 3, "--delta", 0, "--relation", "replace")
@@ -87,7 +87,7 @@ def wait_for(process, port):
 
 
 def main():
-    """Describe the batch, start the servers, let the owners report, ask."""
+    """Describe the batch, start the servers, submit all reports, ask."""
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
     folder.mkdir(parents=True, exist_ok=True)
     batch = folder / "batch.json"
@@ -95,7 +95,7 @@ def main():
     nolook("federated", "batch", *words, "--epsilon", 1, "--minimum", OWNERS, "--output", batch)
     authority = Authority(folder)
     ports = free_ports(2)
-    # Each server knows the other one by a token that it made for it.
+    # Each server makes a token for the other.
     known_by_1, known_by_0 = token(folder, "peer", 1, 0)
     owners, analyst = (token(folder, role, 0, 1) for role in ("owner", "analyst"))
     servers = [f"--server{role}=https://127.0.0.1:{ports[role]}" for role in (0, 1)]

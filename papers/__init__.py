@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TypeVar
 
+from attrs import evolve
+
 from nolook.privacy.release import Plan
 
 __all__ = ["not_private"]
@@ -18,4 +20,4 @@ _Released = TypeVar("_Released")
 
 def not_private(plan: Plan[_Released]) -> Plan[_Released]:
     """Promise nothing for what a plan releases; its events state what the paper claims."""
-    return replace(plan, guarantee=replace(plan.guarantee, private=False))
+    return replace(plan, guarantee=evolve(plan.guarantee, private=False))

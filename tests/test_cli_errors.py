@@ -111,7 +111,7 @@ def test_the_command_that_errors_are_made_from_works(here, cli):
         ({"missing": "guess"}, ["--missing is 'guess'", "'drop-row', 'zero'"]),
         ({"unknown": "1"}, ["--unknown"]),
         ({"features": ""}, ["--features", "at least one name"]),
-        ({"features": "age,,height"}, ["--features", "not empty"]),
+        ({"features": "age,,height"}, ["--features", "non-empty"]),
         ({"features": "age,age"}, ["--features", "'age'", "once"]),
         ({"categories": "city"}, ["--categories is 'city'", "city=Bern"]),
         ({"categories": "=A"}, ["--categories is '=A'"]),

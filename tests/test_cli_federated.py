@@ -264,8 +264,11 @@ def test_batches_that_cannot_be(cli, here, change, said):
         (["--value", "1", "--server0", "http://x"], "https://"),
         (["--value", "1", "--server0", "https://127.0.0.1:1/"], "are the same"),
         (["--value", "1", "--certificate", "c"], "--certificate and --key"),
-        (["--value", "1", *["--token-file", "token"] * 3], "too often"),
-        (["--value", "1", "--token-file", "bad"], "holds no token"),
+        (["--value", "1", "--token-file", "token"], "given once"),
+        (["--value", "1", *["--token-file", "token"] * 2], "the same token"),
+        (["--value", "1", "--token-file", "token", "--token-file", "same"], "the same token"),
+        (["--value", "1", *["--token-file", "token"] * 3], "given 3 times"),
+        (["--value", "1", "--token-file", "token", "--token-file", "bad"], "holds no token"),
         (["--value", "1", "--ca", "bad"], "--ca"),
         (["--value", "1", "--batch", "bad"], "bad is no batch"),
         (["--value", "1", "--pending", "one.json"], "used for something else"),
@@ -273,11 +276,14 @@ def test_batches_that_cannot_be(cli, here, change, said):
 )
 def test_submissions_that_cannot_be(cli, here, words, said):
     described(cli, "ecdf", 1.0, "--grid", "0:127:1")
-    (here / "token").write_text("0" * 64)
+    for name, token in (("token", "0" * 64), ("same", "0" * 64 + "\n"), ("other", "1" * 64)):
+        (here / name).write_text(token)
     (here / "bad").write_text("x")
     usual = {"--server0": "https://127.0.0.1:2", "--server1": "https://127.0.0.1:1"}
-    usual |= {"--batch": "one.json", "--ca": Authority(here).path, "--token-file": "token"}
+    usual |= {"--batch": "one.json", "--ca": Authority(here).path}
     first = [word for pair in usual.items() if pair[0] not in words for word in pair]
+    if "--token-file" not in words:
+        first += ["--token-file", "token", "--token-file", "other"]
     message = refused(cli("submit", *first, *words))
     assert said in message
     assert not (here / "one.pending").exists()

@@ -1,6 +1,6 @@
-"""Files that are whole or absent, and on the disk before anything relies on them.
+"""Files that are whole or absent, and on disk before anything relies on them.
 
-Standard library only. What the operating system complains of is raised as it is.
+Standard library only. Errors of the operating system are raised as they are.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ __all__ = ["append", "create", "flush", "link", "open_own", "replace", "write", 
 
 
 def flush(path: Path) -> None:
-    """Bring a file, or the names in a folder, to the disk."""
+    """Flush a file, or the names in a folder, to disk."""
     # Windows flushes a file only through a handle that may write.
     handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
     try:
@@ -23,9 +23,9 @@ def flush(path: Path) -> None:
 
 
 def replace(draft: Path, path: Path, *, certain: bool = True) -> None:
-    """Give a flushed file the name of an older one, if there is any; both are in one folder.
+    """Give a flushed file the name of an older one, if there is one, in the same folder.
 
-    Without `certain`, a folder that cannot be flushed, as on Windows, is no error.
+    Without `certain`, it is no error if the folder cannot be flushed, as on Windows.
     """
     draft.replace(path)
     with contextlib.nullcontext() if certain else contextlib.suppress(OSError):
@@ -39,12 +39,12 @@ def link(draft: Path, path: Path) -> None:
 
 
 def open_own(path: Path, flags: int) -> int:
-    """Open a file to write to; one that is made can be read by its owner only."""
+    """Open a file for writing; a new one can be read by its owner only."""
     return os.open(path, os.O_WRONLY | os.O_CLOEXEC | flags, 0o600)
 
 
 def write_flushed(handle: int, content: bytes) -> None:
-    """Write all of some bytes and bring them to the disk."""
+    """Write all the bytes and flush them to disk."""
     left = memoryview(content)
     while left:
         left = left[os.write(handle, left) :]
@@ -69,7 +69,7 @@ def create(path: Path, content: bytes) -> None:
 
 
 def append(path: Path, content: bytes) -> None:
-    """Write behind what a file holds; one that is made can be read by its owner only."""
+    """Append to a file; a new one can be read by its owner only."""
     _write(path, os.O_CREAT | os.O_APPEND, content)
     flush(path.parent)
 

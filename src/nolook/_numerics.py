@@ -1,10 +1,9 @@
-"""Arithmetic that neither settings of the process nor a busy machine disturb.
+"""Arithmetic that neither the settings of the process nor a busy machine disturbs.
 
-What arithmetic meets may depend on the data, so it must not become an exception. NumPy reports it
-as its error state says, which belongs to the running context: no other thread's is changed. Filters
-of warnings belong to the whole process and stay as they are: nothing between charge and release
-warns by itself. A thread begins with NumPy's own settings, so worker threads run compiled code
-only.
+What arithmetic meets may depend on the data, so it must not become an exception. NumPy's error
+state belongs to the running context, so no other thread's is changed. Warning filters belong to the
+whole process and stay as they are: nothing between charge and release warns by itself. A new thread
+has NumPy's own settings, so worker threads run compiled code only.
 """
 
 from __future__ import annotations
@@ -25,9 +24,9 @@ __all__ = ["undisturbed"]
 class _OneBlasThread:
     """Holds BLAS at one thread while any thread of the process is inside.
 
-    BLAS libraries wait for their threads in a loop: beside a busy process that takes many times as
-    long as one thread does. Limits are the process's, so the first one in keeps what was set, and
-    the last one out restores it.
+    BLAS threads wait in a busy loop: beside a busy process that takes many times as long as a
+    single thread. The limits are the process's, so the first thread in saves what was set, and the
+    last one out restores it.
     """
 
     def __init__(self) -> None:
@@ -36,13 +35,13 @@ class _OneBlasThread:
         self._modules = 0
 
     def forked(self) -> None:
-        """Begin anew in a child: the thread that held the lock may not be there to release it."""
+        """Start afresh in a child: the thread that held the lock may not exist there."""
         self._lock = Lock()
 
     def __enter__(self) -> None:
         with self._lock:
             if not self._inside:
-                # A search takes milliseconds; whatever loads a library is a new module.
+                # A search takes milliseconds; only a new module can have loaded a library.
                 if len(sys.modules) != self._modules:
                     self._libraries = _process_wide()
                     self._modules = len(sys.modules)
@@ -68,13 +67,13 @@ class _OneBlasThread:
 
 
 def _process_wide() -> list[Any]:
-    """Find the BLAS libraries in use; OpenMP has limits for each thread, which are left alone."""
+    """Find the BLAS libraries in use, except those on OpenMP, whose limits are per thread."""
     found = ThreadpoolController().select(user_api="blas").lib_controllers
     return [one for one in found if getattr(one, "threading_layer", None) != "openmp"]
 
 
 def _disown(library: Any) -> None:  # noqa: ANN401 -- untyped library
-    """Let every thread set limits: threadpoolctl ignores all but the first one that did."""
+    """Let every thread set limits: threadpoolctl ignores all but the first that did."""
     disown = getattr(library, "clear_controlling_thread", None)
     if disown is not None:
         disown(force=True)
@@ -87,7 +86,7 @@ if hasattr(os, "register_at_fork"):  # not on Windows, which has no forks
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """Let no floating-point error become an exception, and BLAS use one thread, in the block.
+    """Let no floating-point error raise, and BLAS use one thread, in the block.
 
     Blocks may be nested, and run in several threads at once.
     """

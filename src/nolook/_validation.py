@@ -1,7 +1,7 @@
 """Checks of parameters; a message gives the name, the value and what was expected.
 
-Standard library only. NumPy scalars are accepted where Python numbers are. A value that is
-neither a number nor a short text is named by its type, so a message never shows data.
+Standard library only. NumPy scalars pass for Python numbers. A value that is neither a number nor
+a short text is named by its type, so a message never shows data.
 """
 
 from __future__ import annotations
@@ -36,29 +36,7 @@ def check_epsilon(epsilon: object, name: str = "epsilon") -> float:
 
 
 def check_positive(value: object, name: str) -> float:
-    """Return `value` as a float if it is finite and above 0.
-
-    Parameters
-    ----------
-    value : real number
-    name : str
-        The name to use in the message.
-
-    Returns
-    -------
-    float
-        The same number.
-
-    Raises
-    ------
-    ParameterError
-        If it is not a real number, or not finite, or not above 0.
-
-    Examples
-    --------
-    >>> check_positive(1, "bound_X")
-    1.0
-    """
+    """Return `value` as a float if it is finite and above 0."""
     number = _real(value)
     if number is None or not 0.0 < number < math.inf:
         raise _refusal(name, value, "a finite number above 0", f"for example {name}=1.0")
@@ -66,34 +44,7 @@ def check_positive(value: object, name: str) -> float:
 
 
 def check_delta(delta: object, name: str = "delta", *, allow_zero: bool = False) -> float:
-    """Return `delta` as a float if it lies strictly between 0 and 1.
-
-    Parameters
-    ----------
-    delta : real number
-        The privacy parameter.
-    name : str
-        The name to use in the message.
-    allow_zero : bool
-        Whether 0 (pure differential privacy) is accepted as well.
-
-    Returns
-    -------
-    float
-        The same number.
-
-    Raises
-    ------
-    ParameterError
-        If it is not a real number or lies outside the interval.
-
-    Examples
-    --------
-    >>> check_delta(1e-6)
-    1e-06
-    >>> check_delta(0, allow_zero=True)
-    0.0
-    """
+    """Return `delta` as a float if it is between 0 and 1, or 0 (pure) where that is allowed."""
     number = _real(delta)
     # A positive number too small for a double must not pass as a pure guarantee.
     if number == 0.0 and allow_zero and delta == 0:
@@ -105,25 +56,7 @@ def check_delta(delta: object, name: str = "delta", *, allow_zero: bool = False)
 
 
 def check_fraction(value: object, name: str) -> float:
-    """Return `value` as a float if it lies strictly between 0 and 1.
-
-    Parameters
-    ----------
-    value : real number
-        A share or a level, such as 0.95.
-    name : str
-        The name to use in the message.
-
-    Returns
-    -------
-    float
-        The same number.
-
-    Raises
-    ------
-    ParameterError
-        If it is not a real number or lies outside the interval.
-    """
+    """Return a share or a level as a float if it is strictly between 0 and 1."""
     number = _real(value)
     if number is None or not 0.0 < number < 1.0:
         raise _refusal(name, value, "a number between 0 and 1", f"for example {name}=0.5")
@@ -131,32 +64,7 @@ def check_fraction(value: object, name: str) -> float:
 
 
 def check_choice(name: str, value: object, choices: Iterable[str]) -> str:
-    """Return `value` if it is one of `choices`.
-
-    Parameters
-    ----------
-    name : str
-        The name to use in the message.
-    value : str
-        The text to look for.
-    choices : iterable of str
-        What is accepted.
-
-    Returns
-    -------
-    str
-        The same text.
-
-    Raises
-    ------
-    ParameterError
-        If it is not one of them.
-
-    Examples
-    --------
-    >>> check_choice("missing", "zero", ("error", "drop-row", "zero"))
-    'zero'
-    """
+    """Return `value` if it is one of `choices`."""
     accepted = tuple(choices)
     if not isinstance(value, str) or value not in accepted:
         listed = ", ".join(repr(choice) for choice in accepted)
@@ -165,32 +73,7 @@ def check_choice(name: str, value: object, choices: Iterable[str]) -> str:
 
 
 def check_count(value: object, name: str, most: int) -> int:
-    """Return `value` as an int from 1 to `most`.
-
-    Parameters
-    ----------
-    value : int
-        How many of something.
-    name : str
-        The name to use in the message.
-    most : int
-        The largest number accepted.
-
-    Returns
-    -------
-    int
-        The same number.
-
-    Raises
-    ------
-    ParameterError
-        If it is no integer or outside that range.
-
-    Examples
-    --------
-    >>> check_count(100, "n_rounds", 1000)
-    100
-    """
+    """Return `value` as an int from 1 to `most`."""
     number = _integer(value)
     if number is None or not 1 <= number <= most:
         raise _refusal(name, value, f"an integer from 1 to {most}", f"for example {name}=100")
@@ -198,23 +81,7 @@ def check_count(value: object, name: str, most: int) -> int:
 
 
 def check_path(path: object, example: str) -> Path:
-    """Return the path of a file.
-
-    Parameters
-    ----------
-    path : str or path-like
-    example : str
-        A name to show in the message.
-
-    Returns
-    -------
-    Path
-
-    Raises
-    ------
-    ParameterError
-        If it is something else.
-    """
+    """Return the path of a file; `example` is shown in the message."""
     if not isinstance(path, str | os.PathLike):
         raise ParameterError(
             f"path is a value of type {type(path).__name__}; expected the path of a file "
@@ -224,25 +91,7 @@ def check_path(path: object, example: str) -> Path:
 
 
 def check_random_state(value: object, name: str = "random_state") -> int | None:
-    """Return `value` as an int of at least 0, or None.
-
-    Parameters
-    ----------
-    value : int or None
-        None draws noise from the operating system; a seed is for experiments only.
-    name : str
-        The name to use in the message.
-
-    Returns
-    -------
-    int or None
-        The same number.
-
-    Raises
-    ------
-    ParameterError
-        If it is neither None nor an integer of at least 0.
-    """
+    """Return None (the operating system's noise) or a seed of at least 0 (for experiments only)."""
     if value is None:
         return None
     seed = _integer(value)
@@ -254,30 +103,7 @@ def check_random_state(value: object, name: str = "random_state") -> int | None:
 
 
 def check_names(value: object, name: str) -> tuple[str, ...]:
-    """Return `value` as a tuple if it holds distinct, non-empty texts, at least one.
-
-    Parameters
-    ----------
-    value : iterable of str
-        Names, such as those of columns.
-    name : str
-        The name to use in the message.
-
-    Returns
-    -------
-    tuple of str
-        The same names in the same order.
-
-    Raises
-    ------
-    ParameterError
-        If it is one text, or holds none, an empty one, the same one twice or something else.
-
-    Examples
-    --------
-    >>> check_names(["age", "height"], "features")
-    ('age', 'height')
-    """
+    """Return `value` as a tuple if it holds distinct, non-empty texts, at least one."""
     advice = f"for example {name}=['age', 'height']"
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise _refusal(name, value, "a list of names", advice)
@@ -288,7 +114,7 @@ def check_names(value: object, name: str) -> tuple[str, ...]:
         raise _refusal(name, value, "a list of names", advice) from None
     for entry in entries:
         if not isinstance(entry, str) or not entry:
-            raise _refusal(name, value, "texts that are not empty", advice)
+            raise _refusal(name, value, "non-empty texts", advice)
         if entry in names:
             raise _refusal(name, entry, "each name once", "leave the second one out")
         names[entry] = None
@@ -298,7 +124,7 @@ def check_names(value: object, name: str) -> tuple[str, ...]:
 
 
 def _real(value: object) -> float | None:
-    """Return a real number as a float, anything else (a bool too) as None."""
+    """Return a real number as a float; anything else, a bool too, gives None."""
     if isinstance(value, bool) or not isinstance(value, Real):
         return None
     try:
@@ -308,7 +134,7 @@ def _real(value: object) -> float | None:
 
 
 def _integer(value: object) -> int | None:
-    """Return an integer as an int, anything else (a bool too) as None."""
+    """Return an integer as an int; anything else, a bool too, gives None."""
     if isinstance(value, bool) or not isinstance(value, Integral):
         return None
     return operator.index(value)

@@ -57,7 +57,7 @@ class BudgetExceededError(LedgerError):
 
 
 class PrivateFitFailed(NolookError):  # noqa: N818 -- an outcome of a private test, not a misuse
-    """A private release stopped on its own privately released output."""
+    """A private release stopped because of what it had privately released."""
 
     exit_status = 4
 

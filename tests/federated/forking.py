@@ -141,7 +141,7 @@ def _warm_up():
 
     from nolook import cli
     from nolook.federated import client, shares
-    from nolook.federated.server import app, serve
+    from nolook.federated.server import app, listening
     from tests.federated import service_steps
     from tests.federated.made import CALIBRATION, ROC, SMALL, WIDE, reports
 
@@ -159,7 +159,7 @@ def _warm_up():
     with tempfile.TemporaryDirectory() as folder:
         service_steps.make_ledger(Path(folder))
         service_steps.run(Path(folder), lambda _: None)
-    assert all((app, client, serve))
+    assert all((app, client, listening))
 
 
 def _run(connection, lines):

@@ -40,10 +40,14 @@ class Pair:
         Whether callers must show certificates.
     budget : float
         Of both ledgers.
+    options : sequence
+        Further words that start a server.
     """
 
-    def __init__(self, forks, folder: Path, batches, *, demanding=False, budget=1e5) -> None:
-        self.forks, self.folder, self.demanding = forks, folder, demanding
+    def __init__(
+        self, forks, folder: Path, batches, *, demanding=False, budget=1e5, options=()
+    ) -> None:
+        self.forks, self.folder, self.demanding, self.options = forks, folder, demanding, options
         self.batches = [self._write(batch) for batch in batches]
         self.authority = Authority(folder)
         self.ca = self.authority.path
@@ -76,7 +80,7 @@ class Pair:
     def words(self, role):
         """Return the words that start a server."""
         name = self.folder / f"server{role}"
-        words = ["federated", "serve", "--role", role, "--data", self.data(role)]
+        words = ["federated", "serve", *self.options, "--role", role, "--data", self.data(role)]
         words += ["--ledger", self.folder / f"ledger{role}"]
         for batch in self.batches:
             words += ["--batch", batch]

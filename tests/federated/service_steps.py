@@ -10,7 +10,7 @@ from pathlib import Path
 
 import nolook
 from nolook.federated.failures import RefusedError
-from nolook.federated.server.service import Service
+from nolook.federated.server.batch_service import BatchService
 from tests.federated.made import LOUD, SMALL, reports
 
 BATCH = replace(SMALL, epsilon=LOUD)
@@ -49,7 +49,7 @@ def make_ledger(folder):
 
 
 def opened(folder):
-    return Service(0, BATCH, folder / "data", folder / "ledger", Peer())
+    return BatchService(0, BATCH, folder / "data", folder / "ledger", Peer())
 
 
 def ask(service):

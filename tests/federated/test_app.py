@@ -94,7 +94,7 @@ def test_a_change_of_any_byte_is_refused_and_nothing_stored(pair, owner):
 
 @pytest.mark.parametrize(
     ("at", "what"),
-    [(0, "no report"), (4, "version"), (5, "group"), (6, "other server"), (7, "another batch"),
+    [(0, "not one of"), (4, "version"), (5, "group"), (6, "other server"), (7, "another batch"),
      (8, "another batch"), (9, "another batch"), (11, "another batch"), (12, "another batch"),
      (43, "another batch"), (44, "another id"), (59, "another id")],
 )  # fmt: skip

@@ -119,7 +119,7 @@ def test_too_much_in_a_full_file_is_damage(tmp_path):
 def test_files_of_another_batch_or_role_are_refused(tmp_path):
     filled(tmp_path / "s", 3)
     for batch, role in ((ROC, 0), (SMALL, 1)):
-        with pytest.raises(StoreError, match="no segment of this batch"):
+        with pytest.raises(StoreError, match="not a segment of this batch"):
             opened(tmp_path / "s", 3, batch, role)
 
 

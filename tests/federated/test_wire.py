@@ -72,7 +72,7 @@ def test_owners_make_such_reports(batch):
 
 
 MISTAKES = [
-    (0, b"PNG\0", "is no report of nolook's"),
+    (0, b"PNG\0", "is not one of nolook's"),
     (4, b"\2", "has another version; expected 1"),
     (5, b"\0", "has shares of another group"),
     (6, b"\0", "is for the other server; expected role 1"),

@@ -8,7 +8,7 @@ from nolook.kernels.block_lasso import arrange_blocks, block_votes, lasso_models
 
 
 def table(n=4000, d=8, seed=0, correlation=0.5):
-    """Columns of very different units, the label last, shape (d + 1, n)."""
+    """Columns of very different units, the target last, shape (d + 1, n)."""
     generator = np.random.default_rng(seed)
     x = generator.normal(size=(d, n)) + correlation * generator.normal(size=n)
     y = 3 * x[0] - 2 * x[1] + x[2] + 0.5 * x[3] + generator.normal(size=n)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from nolook.kernels.bounded_rows import bounded_labels, bounded_rows
+from nolook.kernels.bounded_rows import bounded_rows, bounded_targets
 
 TABLES = hnp.arrays(
     np.float64,
@@ -57,7 +57,7 @@ def test_rows_inside_stay_and_rows_outside_keep_their_direction():
     st.floats(5e-324, 1e300),
     LIMITS,
 )
-def test_labels_are_finite_and_within_the_limit(labels, center, scale, limit):
-    standard = bounded_labels(labels, center, scale, limit)
+def test_targets_are_finite_and_within_the_limit(targets, center, scale, limit):
+    standard = bounded_targets(targets, center, scale, limit)
     assert np.isfinite(standard).all()
     assert np.abs(standard).max() <= limit

@@ -10,12 +10,12 @@ from nolook.kernels.clipped_gradient import add_clipped_gradient
 GRID, BOUND = 2**14, 2**15
 
 
-def by_definition(rows, labels, theta, shrink):
+def by_definition(rows, targets, theta, shrink):
     total = [0] * len(rows)
-    for column, label in zip(rows.T.tolist(), labels.tolist(), strict=True):
+    for column, target in zip(rows.T.tolist(), targets.tolist(), strict=True):
         product = sum(int(t) * z for t, z in zip(theta.tolist(), column, strict=True))
         with np.errstate(over="ignore"):
-            residual = np.float64((label - product * shrink) * GRID)
+            residual = np.float64((target - product * shrink) * GRID)
         steps = int(np.trunc(np.clip(residual, -BOUND, BOUND)))
         total = [whole + z * steps for whole, z in zip(total, column, strict=True)]
     return total
@@ -30,11 +30,11 @@ def by_definition(rows, labels, theta, shrink):
 def test_sums_are_those_of_python_integers(columns, rows, seed, scale):
     generator = np.random.default_rng(seed)
     block = generator.integers(-20_480, 20_481, size=(columns, rows + 3)).astype(np.int16)
-    labels = generator.normal(size=rows) * scale
+    targets = generator.normal(size=rows) * scale
     theta = np.rint(generator.normal(size=columns) * 2.0**30)
     out = np.ones(columns)
-    add_clipped_gradient(block, labels, theta, 2.0**-42, GRID, BOUND, out)
-    expected = by_definition(block[:, :rows], labels, theta, 2.0**-42)
+    add_clipped_gradient(block, targets, theta, 2.0**-42, GRID, BOUND, out)
+    expected = by_definition(block[:, :rows], targets, theta, 2.0**-42)
     assert (out - 1.0).tolist() == expected
 
 
@@ -42,14 +42,14 @@ def test_sums_are_those_of_python_integers(columns, rows, seed, scale):
 def test_blocks_and_the_order_of_rows_do_not_matter(rows):
     generator = np.random.default_rng(rows)
     block = generator.integers(-20_480, 20_481, size=(31, rows)).astype(np.int16)
-    labels = generator.normal(size=rows)
+    targets = generator.normal(size=rows)
     theta = np.rint(generator.normal(size=31) * 2.0**30)
     order = generator.permutation(rows)
     sums = []
-    for part, label in ((block, labels), (block[:, order], labels[order])):
+    for part, target in ((block, targets), (block[:, order], targets[order])):
         out = np.zeros(31)
         contiguous = np.ascontiguousarray(part)
-        add_clipped_gradient(contiguous, label, theta, 2.0**-42, GRID, BOUND, out)
+        add_clipped_gradient(contiguous, target, theta, 2.0**-42, GRID, BOUND, out)
         sums.append(out)
     np.testing.assert_array_equal(*sums)
     assert np.array_equal(sums[0], np.trunc(sums[0]))

@@ -33,7 +33,7 @@ from nolook.privacy.mechanisms.tukey_depth import (
     sorted_columns,
     tukey_release,
 )
-from nolook.privacy.sampling import kept_records
+from nolook.privacy.sampling import kept_rows
 
 __all__ = ["MECHANISMS", "PLACES", "Row", "all_mechanisms", "keyed"]
 
@@ -205,7 +205,7 @@ MECHANISMS = {
         MOVED,
         whole=False,
     ),
-    "sampling.kept_records": Row(
-        lambda count, source: kept_records(count, 2**31, source), 3, 4, whole=False
+    "sampling.kept_rows": Row(
+        lambda count, source: kept_rows(count, 2**31, source), 3, 4, whole=False
     ),
 }

@@ -19,7 +19,7 @@ from tests.privacy.planted import Fault, Release, choices, halved
 
 
 def as_table(rows):
-    """Return features and the label, which is the last column."""
+    """Return features and the target, which is the last column."""
     return table_from_arrays(rows[:, :-1], rows[:, -1])
 
 
@@ -79,7 +79,7 @@ def tau_b_scores(table):
 # --- votes of blocks -----------------------------------------------------------------------------
 
 BLOCKS = 8
-# n = m b - 1 rows with b = 2. The label is the second feature; the row added has a vote for the
+# n = m b - 1 rows with b = 2. The target is the second feature; the row added has a vote for the
 # first in any block.
 VOTERS = np.zeros((16, 3))
 VOTERS[:, 1] = VOTERS[:, 2] = np.arange(16.0) ** 2

@@ -241,7 +241,7 @@ def one_step_delta(multiplier, probability, epsilon):
         sigma, q, odds = mpmath.mpf(multiplier), mpmath.mpf(probability), mpmath.exp(epsilon)
 
         def beyond(ratio):
-            """P(likelihood ratio > `ratio`), without and with the record."""
+            """P(likelihood ratio > `ratio`), without and with the row."""
             if ratio <= 1 - q:
                 return mpmath.mpf(1), mpmath.mpf(1)
             x = (1 + 2 * sigma**2 * mpmath.log((ratio - 1 + q) / q)) / 2
@@ -279,7 +279,7 @@ def test_sampled_steps_lie_between_bounds_known_otherwise(steps):
     assert whole > 10 * delta or whole > 0.5
 
 
-def test_sampling_every_record_is_the_gaussian_mechanism():
+def test_sampling_every_row_is_the_gaussian_mechanism():
     event = SampledGaussianEvent("s", 9.0, 1.0, 16)
     exact = gaussian_delta(math.sqrt(16) / 9.0, 1.0)
     assert total_delta([event], 1.0) == pytest.approx(exact, rel=1e-6)

@@ -29,9 +29,9 @@ relations = pytest.mark.parametrize("relation", RELATIONS)
 
 
 def changes(levels, relation):
-    """What a record can do to the cumulative counts, as (first, end) of the counts it moves.
+    """What a row can do to the cumulative counts, as (first, end) of the counts it moves.
 
-    The last count is the number of records, so replacement leaves it alone.
+    The last count is the number of rows, so replacement leaves it alone.
     """
     size = 2**levels
     if relation == "add-remove":

@@ -135,7 +135,7 @@ def _table(rows, columns=3):
     generator = np.random.default_rng(7)
     X = generator.normal(size=(1500, columns)) * 3.0 + 1.0
     y = X[:, 0] + 0.3 * generator.normal(size=1500)
-    # The record that is added is one that moves everything.
+    # The row that is added is one that moves everything.
     X[-1], y[-1] = 1e150, -1e150
     return X[:rows], y[:rows]
 
@@ -197,5 +197,5 @@ def test_estimators_release_whole_numbers_of_one_kind(name, released):
         # Nothing was released before, so the same bits make the same noise.
         assert np.array_equal(first[5], second[5])
     pairs = [(one, two) for one, two in zip(*runs, strict=False) if one[0] == two[0] == "added"]
-    # The record is in what is released, so the test above saw two tables.
+    # The row is in what is released, so the test above saw two tables.
     assert not pairs or any(not np.array_equal(one[4], two[4]) for one, two in pairs)

@@ -72,7 +72,7 @@ def test_values_at_the_ends_of_int64_stay_on_their_side(name, end, scale):
 
 
 @pytest.mark.parametrize("name", TREES)
-def test_trees_of_nearly_too_many_records_saturate(name):
+def test_trees_of_nearly_too_many_rows_saturate(name):
     cells = np.array([2**62 - 2**10, 0])
     for i in range(100):
         drawn = ADDING[name](cells, 2.0**44, SeededSource(i)).tolist()

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import dataclasses
 import json
 import math
 import subprocess
@@ -109,7 +108,7 @@ def test_damaged_data_is_refused(damage):
 
 def test_everything_is_frozen():
     for value in (Budget(1), example(), PureEvent("a", 1.0)):
-        with pytest.raises(dataclasses.FrozenInstanceError):
+        with pytest.raises(AttributeError):
             value.epsilon = 2.0
 
 

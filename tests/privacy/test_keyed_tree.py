@@ -161,7 +161,7 @@ def test_another_key_or_label_gives_other_noise():
         (lambda: keyed_tree_laplace(zeros(2), 1.0, "both", KEY), "relation is 'both'"),
         (
             lambda: keyed_tree_laplace_at(zeros(1), places(8), 3, 1.0, "replace", KEY),
-            "places has one beyond 2\\*\\*3 - 1",
+            "places has an entry above 2\\*\\*3 - 1",
         ),
         (
             lambda: keyed_tree_laplace_at(zeros(1), places(8), 64, 1.0, "replace", KEY),

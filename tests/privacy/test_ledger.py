@@ -349,7 +349,7 @@ def test_a_forked_child_may_not_use_its_parents_ledger(path, use):
         said = os.read(reader, 1000).decode()
         os.close(reader)
         os.close(writer)
-        assert "opened by a parent" in said
+        assert "opened by the parent process" in said
         use(ledger)
 
 
@@ -458,7 +458,7 @@ def test_without_a_ledger_nothing_is_charged():
 
 def test_the_rest_of_a_deleted_ledger_is_not_taken_over(path):
     Path(f"{path}-journal").touch()
-    with pytest.raises(LedgerError, match="left from a deleted ledger"):
+    with pytest.raises(LedgerError, match="left by a deleted ledger"):
         make(path)
     assert not path.exists()
 

@@ -1,8 +1,8 @@
 """How well the worst neighbouring tables can be told apart from each release of the regression.
 
-Adding a fixed record to a table shifts the released integers by a fixed vector; the best test is
+Adding a fixed row to a table shifts the released integers by a fixed vector; the best test is
 the noisy vector's projection on that shift. The shift over the projection's standard deviation
-estimates mu from below for that pair, and for the worst record it must come close to the claim.
+estimates mu from below for that pair, and for the worst row it must come close to the claim.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ TOLERANCE = 0.05
 
 
 def mu_of(shift, noise):
-    """Estimate mu from draws of the noise, shape (RUNS, entries), and the shift of a record."""
+    """Estimate mu from draws of the noise, shape (RUNS, entries), and the shift of a row."""
     direction = shift / np.linalg.norm(shift)
     return np.linalg.norm(shift) / (noise @ direction).std()
 
 
 def moments_noise(claimed):
-    """Return the best test's shift and noise for the worst record of the moment matrix."""
+    """Return the best test's shift and noise for the worst row of the moment matrix."""
     squared_radius = 3 * (2 * UNIT) ** 2
-    record = np.array([[2.0], [-2.0], [2.0]]) * UNIT
-    exact = MomentMatrix(3, squared_radius).update(record).value
+    row = np.array([[2.0], [-2.0], [2.0]]) * UNIT
+    exact = MomentMatrix(3, squared_radius).update(row).value
     sensitivity = moment_sensitivity(squared_radius, "add-remove")
     source = SeededSource(0)
     upper = np.triu_indices(4)
@@ -56,7 +56,7 @@ def histogram_noise(claimed):
     exact = Histograms(magnitude_counts).update(np.array([[3.0], [-1e9]])).value(2)
     places = exact > 0
     sensitivity = histograms_sensitivity(2, "add-remove")
-    # Only the two bins the record is in say anything: noise on the others is independent.
+    # Only the two bins the row is in say anything: noise on the others is independent.
     draws = gaussian_release(
         np.zeros((RUNS, 2), dtype=np.int64), claimed * sensitivity, MU, SeededSource(1)
     )
@@ -66,7 +66,7 @@ def histogram_noise(claimed):
 @pytest.mark.parametrize(
     "release", [pytest.param(moments_noise, marks=pytest.mark.slow), histogram_noise]
 )
-def test_the_worst_record_comes_close_to_the_claim_and_never_beyond(release):
+def test_the_worst_row_comes_close_to_the_claim_and_never_beyond(release):
     assert mu_of(*release(1.0)) == pytest.approx(MU, rel=TOLERANCE)
 
 

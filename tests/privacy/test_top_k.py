@@ -333,7 +333,7 @@ def test_a_loss_of_accuracy_in_the_difference_is_not_one_in_the_race():
         ([1, 2, 3], 3, 1.0, 1.0, "k is 3"),
         ([1, 2, 3], 2, 0.0, 1.0, "sensitivity is 0.0"),
         ([1, 2, 3], 2, 1.0, -1.0, "epsilon is -1.0"),
-        ([1.0, math.nan, 3.0], 2, 1.0, 1.0, "scores is not finite"),
+        ([1.0, math.nan, 3.0], 2, 1.0, 1.0, "scores has an entry that is not finite"),
         ([[1, 2, 3]], 1, 1.0, 1.0, "scores has"),
         ([1.0, 2.0], 1, 1e300, 1e-300, "finite"),
     ],

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-import dataclasses
 import math
 import re
 
+import attrs
 import numpy as np
 import pytest
 from hypothesis import given
@@ -267,7 +267,7 @@ def test_shares_of_the_budget_add_up_where_mechanisms_are_alike():
     assert not re.findall(r"epsilon = \S+ (\d+) %", text)
 
 
-@dataclasses.dataclass(frozen=True)
+@attrs.frozen
 class StrangeNewEvent(ApproximateEvent):
     """A kind of release the report has no words for."""
 
@@ -304,7 +304,7 @@ def test_the_report_is_written_whole(tmp_path):
 def test_a_model_file_gives_the_same_report(tmp_path, monkeypatch, change, settings):
     monkeypatch.setitem(METHODS, "tukey", CHOOSY)
     model = change(fitted(made_by=Choosy(**settings)))
-    model.privacy_ = dataclasses.replace(model.privacy_, private=not settings)
+    model.privacy_ = attrs.evolve(model.privacy_, private=not settings)
     nolook.save(model, tmp_path / "model.json")
     again = nolook.load(tmp_path / "model.json")
     assert render(again, table="t") == render(model, table="t")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+import attrs
 import numpy as np
 import pandas as pd
 import pytest
@@ -72,7 +71,7 @@ def test_no_name_is_markup_on_any_page():
 def test_the_page_blames_what_took_the_guarantee(retired, seed, expected):
     pipeline = fitted(nolook.SISSelector(2, random_state=seed), names=NAMES)
     pipeline.selector_.retired_ = retired
-    pipeline.privacy_ = replace(pipeline.privacy_, private=False)
+    pipeline.privacy_ = attrs.evolve(pipeline.privacy_, private=False)
     assert Origin.of_model(pipeline).why_not_private()[0] == expected
     page = Page(render(pipeline, table="t"))
     assert "NOT PRIVATE" in page.text

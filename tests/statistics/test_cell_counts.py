@@ -87,7 +87,7 @@ def test_infinities_and_nan_count_in_the_end_cells(edges):
 
 @grids
 @given(values=VALUES, extra=NUMBERS)
-def test_a_record_added_changes_one_count_by_one(edges, values, extra):
+def test_a_row_added_changes_one_count_by_one(edges, values, extra):
     change = cell_counts([np.append(values, extra)], edges) - cell_counts([values], edges)
     assert change.max() == 1
     assert np.abs(change).sum() == cell_counts_sensitivity("add-remove")
@@ -95,7 +95,7 @@ def test_a_record_added_changes_one_count_by_one(edges, values, extra):
 
 @grids
 @given(values=VALUES.filter(len), other=NUMBERS)
-def test_a_record_replaced_moves_from_one_cell_to_another(edges, values, other):
+def test_a_row_replaced_moves_from_one_cell_to_another(edges, values, other):
     replaced = np.append(values[1:], other)
     change = cell_counts([replaced], edges) - cell_counts([values], edges)
     assert change.sum() == 0

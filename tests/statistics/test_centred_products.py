@@ -17,7 +17,7 @@ from nolook.statistics.centred_products import (
 
 
 def scores(rows, low=0.0, high=1.0):
-    """Score a table of rows, the label last, all columns with the same range."""
+    """Score a table of rows, the target last, all columns with the same range."""
     block = np.array(rows, dtype=float).T if len(rows) else np.empty((2, 0))
     ends = (np.full(len(block), low), np.full(len(block), high))
     return CentredProducts(*ends).update(block).value.tolist()
@@ -28,17 +28,17 @@ def by_definition(rows):
     n = len(rows)
     steps = [[Fraction(cell) * PRODUCTS_UNIT for cell in row] for row in rows]
     means = [sum(column) / n for column in zip(*steps, strict=True)]
-    label = len(means) - 1
+    target = len(means) - 1
     products = (
-        sum((row[j] - means[j]) * (row[label] - means[label]) for row in steps)
-        for j in range(label)
+        sum((row[j] - means[j]) * (row[target] - means[target]) for row in steps)
+        for j in range(target)
     )
     return [math.floor(abs(product)) for product in products]
 
 
 cell = st.integers(0, 8).map(lambda k: k / 8)
-record = st.lists(cell, min_size=3, max_size=3)
-tables = st.lists(record, min_size=1, max_size=30)
+row = st.lists(cell, min_size=3, max_size=3)
+tables = st.lists(row, min_size=1, max_size=30)
 
 
 @given(tables)
@@ -46,8 +46,8 @@ def test_scores_are_those_of_the_definition(rows):
     assert scores(rows) == by_definition(rows)
 
 
-@given(tables, record)
-def test_a_record_moves_no_score_by_more_than_the_sensitivity(rows, more):
+@given(tables, row)
+def test_a_row_moves_no_score_by_more_than_the_sensitivity(rows, more):
     before, after = scores(rows), scores([*rows, more])
     moved = max(abs(a - b) for a, b in zip(before, after, strict=True))
     assert moved <= PRODUCTS_SENSITIVITY

@@ -25,11 +25,11 @@ def some_rows(n, seed=0):
     return rows, generator.normal(size=n) * 3
 
 
-def total(rows, labels, theta, chosen=None, parts=(slice(None),)):
+def total(rows, targets, theta, chosen=None, parts=(slice(None),)):
     kept = ClippedGradients(SIZE, UNIT, RADIUS)
     for part in parts:
-        kept.update(rows[:, part], labels[part])
-    taken = np.ones(labels.size, dtype=bool) if chosen is None else chosen
+        kept.update(rows[:, part], targets[part])
+    taken = np.ones(targets.size, dtype=bool) if chosen is None else chosen
     ends = np.cumsum(kept.part_sizes)[:-1]
     return kept.value(np.split(taken, ends), *grid_model(theta, SIZE * (5 * UNIT) ** 2))
 
@@ -40,10 +40,10 @@ def total(rows, labels, theta, chosen=None, parts=(slice(None),)):
     st.floats(-1e9, 1e9),
     st.lists(st.floats(-1e3, 1e3), min_size=SIZE, max_size=SIZE),
 )
-def test_one_record_changes_the_sum_by_the_sensitivity_at_most(row, label, theta):
-    rows, labels = some_rows(20)
-    before = total(rows, labels, np.array(theta))
-    more = np.insert(rows, 7, row, axis=1), np.insert(labels, 7, label)
+def test_one_row_changes_the_sum_by_the_sensitivity_at_most(row, target, theta):
+    rows, targets = some_rows(20)
+    before = total(rows, targets, np.array(theta))
+    more = np.insert(rows, 7, row, axis=1), np.insert(targets, 7, target)
     change = total(*more, np.array(theta)) - before
     assert sum(int(step) ** 2 for step in change) <= RADIUS
     assert gradient_sensitivity(RADIUS) ** 2 >= RADIUS
@@ -55,31 +55,31 @@ def test_the_sensitivity_is_reached():
     assert norm == pytest.approx(gradient_sensitivity(RADIUS), rel=1e-3)
 
 
-def test_a_record_that_is_not_drawn_changes_nothing():
-    rows, labels = some_rows(30)
+def test_a_row_that_is_not_drawn_changes_nothing():
+    rows, targets = some_rows(30)
     chosen = np.arange(30) % 3 == 0
-    before = total(rows, labels, np.ones(SIZE), chosen)
-    more = np.insert(rows, 5, 9.0, axis=1), np.insert(labels, 5, 1e5)
+    before = total(rows, targets, np.ones(SIZE), chosen)
+    more = np.insert(rows, 5, 9.0, axis=1), np.insert(targets, 5, 1e5)
     after = total(*more, np.ones(SIZE), np.insert(chosen, 5, False))
     np.testing.assert_array_equal(before, after)
 
 
 def test_sums_do_not_depend_on_order_or_parts():
-    rows, labels = some_rows(40_000)
+    rows, targets = some_rows(40_000)
     theta = np.array([0.3, -1.7, 123.456])
-    expected = total(rows, labels, theta)
-    order = np.random.default_rng(1).permutation(labels.size)
-    np.testing.assert_array_equal(total(rows[:, order], labels[order], theta), expected)
+    expected = total(rows, targets, theta)
+    order = np.random.default_rng(1).permutation(targets.size)
+    np.testing.assert_array_equal(total(rows[:, order], targets[order], theta), expected)
     pieces = (slice(0, 17), slice(17, 30_000), slice(30_000, None))
-    np.testing.assert_array_equal(total(rows, labels, theta, parts=pieces), expected)
+    np.testing.assert_array_equal(total(rows, targets, theta, parts=pieces), expected)
     assert all(type(value) is int for value in expected)
 
 
 def test_gradients_are_those_of_the_squared_error_clipped():
-    rows, labels = some_rows(500)
+    rows, targets = some_rows(500)
     theta = np.array([0.5, -0.25, 0.125])
     z = rows / UNIT
-    gradients = (labels - theta @ z) * z
+    gradients = (targets - theta @ z) * z
     gradients *= np.minimum(1.0, 1.5 / np.linalg.norm(gradients, axis=0))
-    found = total(rows, labels, theta).astype(float) / GRADIENT_UNIT
+    found = total(rows, targets, theta).astype(float) / GRADIENT_UNIT
     np.testing.assert_allclose(found, gradients.sum(axis=1), atol=500 * SIZE / GRADIENT_UNIT)

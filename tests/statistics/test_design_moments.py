@@ -29,17 +29,17 @@ RADII = st.integers(UNIT**2, 30 * UNIT**2)
 
 
 def design(table, squared_radius):
-    """Rows and labels of a table whose last row is the label."""
+    """Rows and targets of a table whose last row is the target."""
     features = table[:-1]
     zeros, ones = np.zeros(len(features)), np.ones(len(features))
     rows = bounded_rows(features, zeros, ones, math.inf, squared_radius, UNIT)
-    labels = np.trunc(np.nan_to_num(table[-1] * 1.0).clip(-3, 3) * UNIT)
-    return rows, labels
+    targets = np.trunc(np.nan_to_num(table[-1] * 1.0).clip(-3, 3) * UNIT)
+    return rows, targets
 
 
 def moments(table, squared_radius):
-    rows, labels = design(table, squared_radius)
-    return DesignMoments(len(rows), squared_radius, LARGEST).update(rows, labels)
+    rows, targets = design(table, squared_radius)
+    return DesignMoments(len(rows), squared_radius, LARGEST).update(rows, targets)
 
 
 def squares(difference):
@@ -93,10 +93,10 @@ def test_batches_order_and_merging_do_not_matter(table, squared_radius, data):
 
 @given(TABLES, RADII)
 def test_sums_are_those_of_python_integers(table, squared_radius):
-    rows, labels = design(table, squared_radius)
+    rows, targets = design(table, squared_radius)
     Z = np.array([[int(value) for value in row] for row in rows], dtype=object).reshape(rows.shape)
-    y = np.array([int(value) for value in labels], dtype=object)
-    value = DesignMoments(len(rows), squared_radius, LARGEST).update(rows, labels)
+    y = np.array([int(value) for value in targets], dtype=object)
+    value = DesignMoments(len(rows), squared_radius, LARGEST).update(rows, targets)
     np.testing.assert_array_equal(value.gram, Z @ Z.T)
     np.testing.assert_array_equal(value.products, Z @ y)
 

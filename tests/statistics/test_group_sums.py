@@ -20,16 +20,16 @@ from nolook.statistics.group_sums import (
 BORDERS = np.array([0.0, 0.25, 0.25 + 2.0**-10, 0.75, 1.0])
 
 
-def sums(records, borders=BORDERS):
-    probabilities = np.array([p for p, _ in records], dtype=float)
-    positive = np.array([one for _, one in records], dtype=bool)
+def sums(rows, borders=BORDERS):
+    probabilities = np.array([p for p, _ in rows], dtype=float)
+    positive = np.array([one for _, one in rows], dtype=bool)
     return np.stack(GroupSums(borders).update(probabilities, positive).value)
 
 
-def by_definition(records, borders=BORDERS):
-    """Sum in rational numbers, one record at a time."""
+def by_definition(rows, borders=BORDERS):
+    """Sum in rational numbers, one row at a time."""
     found = [[0] * (len(borders) - 1) for _ in range(3)]
-    for p, positive in records:
+    for p, positive in rows:
         inside = min(max(p, 0.0), 1.0)
         group = next(i for i, right in enumerate(borders[1:]) if inside <= right)
         found[0 if positive else 1][group] += 1
@@ -44,8 +44,8 @@ table = st.lists(st.tuples(probability, st.booleans()), max_size=30)
 
 
 @given(table)
-def test_sums_are_those_of_the_definition(records):
-    assert sums(records).tolist() == by_definition(records)
+def test_sums_are_those_of_the_definition(rows):
+    assert sums(rows).tolist() == by_definition(rows)
 
 
 @given(table, table)
@@ -60,8 +60,8 @@ def test_batches_do_not_matter(first, second):
 
 
 @given(table, st.tuples(st.floats(allow_infinity=True, allow_nan=True), st.booleans()))
-def test_any_record_changes_one_group_by_the_sensitivity_at_most(records, record):
-    change = sums([*records, record]) - sums(records)
+def test_any_row_changes_one_group_by_the_sensitivity_at_most(rows, row):
+    change = sums([*rows, row]) - sums(rows)
     group = np.flatnonzero(change.any(axis=0))
     assert len(group) == 1
     assert change[:2].sum() == np.abs(change[:2]).sum() == GROUP_COUNTS_SENSITIVITY

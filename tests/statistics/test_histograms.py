@@ -28,7 +28,7 @@ def counts(count, table):
 
 
 @given(TABLES, st.data())
-def test_adding_a_record_moves_the_counts_by_exactly_the_sensitivity(table, data):
+def test_adding_a_row_moves_the_counts_by_exactly_the_sensitivity(table, data):
     which = data.draw(st.integers(0, table.shape[1] - 1))
     for count in counters(len(table)):
         change = counts(count, table) - counts(count, np.delete(table, which, axis=1))
@@ -37,7 +37,7 @@ def test_adding_a_record_moves_the_counts_by_exactly_the_sensitivity(table, data
 
 
 @given(TABLES, st.data())
-def test_replacing_a_record_moves_the_counts_by_the_sensitivity_at_most(table, data):
+def test_replacing_a_row_moves_the_counts_by_the_sensitivity_at_most(table, data):
     which = data.draw(st.integers(0, table.shape[1] - 1))
     other = table.copy()
     other[:, which] = data.draw(

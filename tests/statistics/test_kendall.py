@@ -18,7 +18,7 @@ from nolook.statistics.kendall import (
 
 
 def scores(rows, chosen=()):
-    """Score the features of a table of rows, the label last, against features chosen."""
+    """Score the features of a table of rows, the target last, against features chosen."""
     block = np.array(rows, dtype=float).T
     return scores_of(KendallRows(len(block)).update(block).value, len(block) - 1, chosen)
 
@@ -26,8 +26,8 @@ def scores(rows, chosen=()):
 def scores_of(ranked, target, chosen):
     every = range(target)
     others = sum((abs(ranked.differences(s, every)) for s in chosen), np.zeros(target, np.int64))
-    label = ranked.differences(target, every)
-    return kendall_scores(label, others.tolist(), len(chosen), ranked.rows)
+    own = ranked.differences(target, every)
+    return kendall_scores(own, others.tolist(), len(chosen), ranked.rows)
 
 
 def by_definition(rows, chosen):
@@ -58,32 +58,32 @@ def test_every_small_table_keeps_the_sensitivity():
     assert worst > 0.6 * kendall_sensitivity(0)
 
 
-record = st.lists(st.integers(0, 4), min_size=4, max_size=4)
+row = st.lists(st.integers(0, 4), min_size=4, max_size=4)
 
 
 @settings(max_examples=300)
-@given(st.lists(record, max_size=12), record, st.sampled_from([(), (0,), (0, 2), (1, 1, 2)]))
-def test_one_record_changes_no_score_by_more(rows, extra, chosen):
+@given(st.lists(row, max_size=12), row, st.sampled_from([(), (0,), (0, 2), (1, 1, 2)]))
+def test_one_row_changes_no_score_by_more(rows, extra, chosen):
     before = scores(np.array(rows).reshape(len(rows), 4), chosen)
     after = scores([*rows, extra], chosen)
     assert np.abs(after - before).max() <= kendall_sensitivity(len(chosen))
 
 
 def test_the_sensitivity_is_attained():
-    # All in order, then one record against all of them.
+    # All in order, then one row against all of them.
     rows = [(i, i) for i in range(200)]
     change = scores([*rows, (-1, 200)]) - scores(rows)
     assert change[0] == -kendall_sensitivity(0)
 
 
 def test_later_rounds_may_move_by_almost_three():
-    # The label loses 3/2 as above while the chosen feature gains 1.
+    # The target loses 3/2 as above while the chosen feature gains 1.
     rows = [(i, 0, i) for i in range(200)]
     change = scores([*rows, (-1, -1, 200)], chosen=(1,)) - scores(rows, chosen=(1,))
     assert -kendall_sensitivity(1) <= change[0] <= -2.49 * KENDALL_UNIT
 
 
-@given(st.lists(record, min_size=2, max_size=9), st.sampled_from([(), (0,), (0, 2), (1, 0, 2)]))
+@given(st.lists(row, min_size=2, max_size=9), st.sampled_from([(), (0,), (0, 2), (1, 0, 2)]))
 def test_scores_are_those_of_the_definition(rows, chosen):
     assert scores(rows, chosen).tolist() == by_definition(rows, chosen)
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from nolook.kernels.bounded_rows import bounded_labels, bounded_rows
+from nolook.kernels.bounded_rows import bounded_rows, bounded_targets
 from nolook.statistics import residual_products
 from nolook.statistics.design_moments import product_sensitivity
 from nolook.statistics.residual_products import RESIDUAL_UNIT, ResidualProducts, grid_model
@@ -28,10 +28,10 @@ def products(table, squared_radius, parts=None):
     features = table[:-1]
     zeros, ones = np.zeros(len(features)), np.ones(len(features))
     rows = bounded_rows(features, zeros, ones, 5.0, squared_radius, UNIT)
-    labels = bounded_labels(table[-1], 0.0, 1.0, math.inf)
+    targets = bounded_targets(table[-1], 0.0, 1.0, math.inf)
     kept = ResidualProducts(len(rows), squared_radius, UNIT, LARGEST)
     for part in parts or [slice(None)]:
-        kept.update(rows[:, part], labels[part])
+        kept.update(rows[:, part], targets[part])
     return kept
 
 

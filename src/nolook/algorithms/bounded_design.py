@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from nolook.algorithms.norm_bound import choose_squared_radius, norm_counts
 from nolook.algorithms.scaling import ScaleSearch, Scaling
-from nolook.kernels.bounded_rows import bounded_labels, bounded_rows
+from nolook.kernels.bounded_rows import bounded_rows, bounded_targets
 from nolook.kernels.moments import UNIT
 from nolook.privacy.guarantee import GaussianEvent
 from nolook.privacy.mechanisms.gaussian import gaussian_release, symmetric_gaussian_release
@@ -80,7 +80,7 @@ class BoundedDesign:
                 rows = bounded_rows(
                     part[:-1], center[:-1], scale[:-1], limit, self.squared_radius, self.unit
                 )
-                yield rows, bounded_labels(part[-1], float(center[-1]), float(scale[-1]), limit)
+                yield rows, bounded_targets(part[-1], float(center[-1]), float(scale[-1]), limit)
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nolook.algorithms.scaling import LIMIT, ScaleSearch, Scaling
-from nolook.kernels.bounded_rows import bounded_labels, bounded_rows
+from nolook.kernels.bounded_rows import bounded_rows, bounded_targets
 from nolook.privacy.accounting import gaussian_mu, total_delta
 from nolook.privacy.budgets import too_small
 from nolook.privacy.guarantee import Budget, Event, SampledGaussianEvent
@@ -160,7 +160,7 @@ def _read(table: Table, scaling: Scaling, size: int, radius: int) -> ClippedGrad
         rows = bounded_rows(
             batch[:-1], center[:-1], scale[:-1], LIMIT, _largest_square(size), _UNIT
         )
-        targets = bounded_labels(batch[-1], float(center[-1]), float(scale[-1]), LIMIT)
+        targets = bounded_targets(batch[-1], float(center[-1]), float(scale[-1]), LIMIT)
         kept.update(rows, targets)
     return kept
 

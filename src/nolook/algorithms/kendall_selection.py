@@ -27,7 +27,7 @@ from nolook.privacy.budgets import with_room
 from nolook.privacy.mechanisms.exponential import exponential_choice
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import Step
-from nolook.privacy.sampling import SAMPLING_UNIT, kept_records, sampled_epsilon
+from nolook.privacy.sampling import SAMPLING_UNIT, kept_rows, sampled_epsilon
 from nolook.statistics import fold
 from nolook.statistics.kendall import KendallRows, kendall_scores, kendall_sensitivity
 from nolook.tables import Table
@@ -94,4 +94,4 @@ def _sample(table: Table, chances: int, source: ByteSource) -> Iterator[NDArray[
         if chances == SAMPLING_UNIT:
             yield batch
         else:
-            yield batch[:, kept_records(batch.shape[1], chances, source)]
+            yield batch[:, kept_rows(batch.shape[1], chances, source)]

@@ -82,7 +82,7 @@ def _selectors(epsilon: float) -> tuple[Case, ...]:
         pure(
             name="kendall-selection-on-a-sample",
             neighbours="a row against the order in the best of two columns, with it in the other",
-            covers=("kendall_selection", "kept_records", "sampled_epsilon"),
+            covers=("kendall_selection", "kept_rows", "sampled_epsilon"),
             draw=one_by_one(partial(_kendall, epsilon, SAMPLING_UNIT // 2)),
             law=partial(_sampled_laws, epsilon, 0.5),
         ),

@@ -39,7 +39,7 @@ TokenFileOption = Annotated[
     typer.Option(
         "--token-file",
         metavar="FILE",
-        help="Holds the token for both servers; give it twice if they differ.",
+        help="Holds the token for server 0; give it again for server 1.",
     ),
 ]
 CaOption = Annotated[
@@ -73,15 +73,23 @@ def accesses(
 ) -> tuple[Access, Access]:
     """Return how to reach both servers."""
     from nolook.federated.client import Access
+    from nolook.federated.tokens import read_token
 
-    if len(tokens) > 2:
-        raise ParameterError("--token-file is given too often; expected once or twice")
+    if len(tokens) != 2:
+        times = "once" if len(tokens) == 1 else f"{len(tokens)} times"
+        raise ParameterError(
+            f"--token-file is given {times}; expected twice, for server 0 and for server 1"
+        )
     if (certificate is None) != (key is None):
         raise ParameterError("--certificate and --key are not both given; expected both or none")
     if servers[0].rstrip("/") == servers[1].rstrip("/"):
         raise ParameterError("--server0 and --server1 are the same; expected two servers")
+    if read_token(tokens[0]) == read_token(tokens[1]):
+        raise ParameterError(
+            "--token-file gives both servers the same token; expected one of each, since whoever "
+            "runs one server could use it at the other"
+        )
     first, second = (
-        Access(url, token, ca, certificate, key)
-        for url, token in zip(servers, (tokens[0], tokens[-1]), strict=True)
+        Access(url, token, ca, certificate, key) for url, token in zip(servers, tokens, strict=True)
     )
     return first, second

@@ -44,6 +44,9 @@ def serve(  # noqa: PLR0917 -- Typer gives every option by name
     ] = None,
     host: Annotated[str, typer.Option(help="The address to listen at.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="0 for any that is free.")] = 0,
+    connections_per_address: Annotated[
+        int, typer.Option(help="Owners' connections from one address; raise it behind a proxy.")
+    ] = 100,
 ) -> None:
     """Take reports, and answer together with the other server. Neither sees a value."""
     check_extra()
@@ -51,27 +54,28 @@ def serve(  # noqa: PLR0917 -- Typer gives every option by name
         raise ParameterError(f"--role is {role}; expected 0 or 1 (the other server's is the other)")
 
     from nolook.federated.client import Access, ServerClient
-    from nolook.federated.disk import make_folder, plainly
+    from nolook.federated.disk import make_folder, os_errors_as_store_errors
     from nolook.federated.server.app import make_app
+    from nolook.federated.server.batch_service import BatchService
+    from nolook.federated.server.connections import Connections
+    from nolook.federated.server.listening import Listening, listen
     from nolook.federated.server.release import check_ledger
-    from nolook.federated.server.serve import Listening
-    from nolook.federated.server.serve import serve as listen
-    from nolook.federated.server.service import Service
     from nolook.federated.tokens import Tokens
 
+    connections = Connections(connections_per_address)
     batches, known = _batches(batch), Tokens(tokens)
     check_ledger(ledger)
-    with plainly(data):
+    with os_errors_as_store_errors(data):
         make_folder(data)
     # A server that demands certificates shows its own to the other one.
     shown = (None, None) if client_ca is None else (certificate, key)
     with ServerClient(Access(peer, peer_token_file, ca, *shown), patience=5.0) as other:
-        services = [Service(role, one, data / one.name, ledger, other) for one in batches]
+        services = [BatchService(role, one, data / one.name, ledger, other) for one in batches]
         try:
-            app = make_app(services, known)
+            app = make_app(services, known, connections)
             listening = Listening(host, port, certificate, key, client_ca)
             names = ", ".join(one.name for one in batches)
-            listen(app, listening, f"role {role} serves {names}")
+            listen(app, listening, connections, f"role {role} serves {names}")
         finally:
             for service in services:
                 service.close()

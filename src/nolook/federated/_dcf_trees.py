@@ -1,8 +1,7 @@
-"""Block by block: the trees of a distributed comparison function, one level of all keys at a time.
+"""The trees of a distributed comparison function, one level of a block of keys at a time.
 
-A worker holds the arrays it needs for one block of keys, and uses them again for the next block.
-`dcf.md` has the construction; the steps between two encryptions are in
-`kernels/comparison_trees.py`.
+A worker keeps its arrays from one block to the next. `dcf.md` has the construction; the steps
+between two encryptions are in `kernels/comparison_trees.py`.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from nolook.federated._dcf_keys import SEED_MASK, Shape, read_words, split_keys, write_keys
+from nolook.federated._dcf_keys import SEED_MASK, Shape
 from nolook.federated._prg import KINDS, FixedKeys, as_bytes, block_words
 from nolook.kernels.comparison_trees import (
     add_leaves,
@@ -30,6 +29,11 @@ Bytes = NDArray[np.uint8]
 Words = NDArray[np.uint64]
 
 
+def _words(part: Words) -> Words:
+    """Copy numbers of keys, which need not be aligned, nor of this machine's byte order."""
+    return np.array(part, np.uint64, order="C")
+
+
 def _cipher_inputs(seeds: Words) -> Words:
     """Return sigma of seeds without their control bits; see `_prg`."""
     inputs = np.empty_like(seeds)
@@ -39,15 +43,7 @@ def _cipher_inputs(seeds: Words) -> Words:
 
 
 class Dealer:
-    """Makes pairs of keys.
-
-    Parameters
-    ----------
-    shape : Shape
-        Of the keys.
-    count : int
-        Pairs of a block.
-    """
+    """Makes pairs of keys, `count` at a time."""
 
     def __init__(self, shape: Shape, count: int) -> None:
         self._shape, self._count = shape, count
@@ -62,16 +58,9 @@ class Dealer:
         self._leaves = np.empty((count, shape.leaves), np.uint64)
 
     def deal(self, secrets: Words, words: Words, keys: Bytes) -> None:
-        """Write the keys of one block.
+        """Write the keys (2, count, key_bytes) of secrets (count, 2), which are alpha and beta.
 
-        Parameters
-        ----------
-        secrets : ndarray of uint64, shape (count, 2)
-            alpha and beta.
-        words : ndarray of uint64, shape (count, 2, 2)
-            Random: for each pair the root's seeds of party 0 and 1.
-        keys : ndarray of uint8, shape (2, count, key_bytes)
-            Set.
+        The random words (count, 2, 2) are the root's seeds of party 0 and 1.
         """
         shape, count, inputs = self._shape, self._count, self._inputs
         seeds = words.transpose(1, 0, 2).copy()
@@ -92,44 +81,32 @@ class Dealer:
         self._ciphers.encrypt("leaf", as_bytes(self._padded), as_bytes(self._leaf_room))
         blocks = self._leaf_room[:-2].reshape(self._padded.shape)
         correct_leaves(secrets, self._padded, blocks, self._running, self._leaves)
-        write_keys(keys, shape, seeds, (self._corrections, self._bits, self._leaves))
+        parts = shape.parts(keys)
+        parts["seed"], parts["corrections"] = seeds, self._corrections
+        parts["bits"], parts["leaves"] = self._bits, self._leaves
 
 
 class Walker:
-    """Evaluates keys at points that all of them share.
-
-    Parameters
-    ----------
-    shape : Shape
-        Of the keys.
-    role : int
-        The party, 0 or 1.
-    count : int
-        Keys of a block.
-    """
+    """Evaluates `count` keys of one party at points that all of them share."""
 
     def __init__(self, shape: Shape, role: int, count: int) -> None:
         self._shape, self._role, self._count = shape, role, count
         self._ciphers = FixedKeys()
-        # The states of all levels are kept: the next point's path may have many of them.
+        # All levels keep their states: the path to the next point may share many of them.
         self._inputs = np.empty((shape.depth + 1, count, 2), np.uint64)
         self._running = np.empty((shape.depth + 1, count, 2), np.uint64)
         self._room = block_words(2 * count)
         self._padded = np.empty((count, 2), np.uint64)
 
     def shares(self, keys: Bytes, points: Sequence[int]) -> Iterator[Words]:
-        """Yield the shares of all keys of a block, up to their sign, point by point.
+        """Yield the shares of all keys, up to their sign, at each of some ascending points.
 
-        Parameters
-        ----------
-        keys : ndarray of uint8, shape (count, key_bytes)
-            Keys.
-        points : sequence of int
-            Ascending, so that points which share a path's beginning follow one another.
+        Ascending, so that the path to a point repeats as much as possible of the one before.
         """
         shape = self._shape
-        seeds, corrections, bits, leaves = split_keys(keys, shape)
-        self._inputs[0] = _cipher_inputs(seeds)
+        parts = shape.parts(np.ascontiguousarray(keys))
+        corrections, bits = _words(parts["corrections"]), parts["bits"].copy()
+        self._inputs[0] = _cipher_inputs(_words(parts["seed"]))
         self._running[0] = (0, self._role)
         known, last = 0, 0
         for point in points:
@@ -137,7 +114,7 @@ class Walker:
             same = shape.depth - (path ^ last).bit_length()
             self._descend(min(known, same), path, corrections, bits)
             known, last = shape.depth, path
-            yield self._leaf(point & (shape.leaves - 1), leaves)
+            yield self._leaf(point & (shape.leaves - 1), parts["leaves"])
 
     def _descend(self, known: int, path: int, corrections: Words, bits: Bytes) -> None:
         """Step down a path whose states are known up to a level."""
@@ -152,31 +129,21 @@ class Walker:
             self._ciphers.encrypt("value", plain, room[size:])
             descend(level, turn, self._inputs[step], self._running[step], blocks, corrections, bits)
 
-    def _leaf(self, leaf: int, leaves: Bytes) -> Words:
+    def _leaf(self, leaf: int, leaves: Words) -> Words:
         """Return the shares at one leaf of the node reached."""
         self._padded[...] = self._inputs[-1]
         self._padded[:, 1] ^= np.uint64(leaf >> 1)
         self._ciphers.encrypt("leaf", as_bytes(self._padded), as_bytes(self._room))
         blocks = self._room[: 2 * self._count].reshape(self._padded.shape)
-        corrections = read_words(leaves[:, 8 * leaf : 8 * leaf + 8])[:, 0]
+        corrections = _words(leaves[:, leaf])
         return take_leaves(leaf & 1, self._padded, blocks, self._running[-1], corrections)
 
 
 class Grower:
-    """Evaluates keys at all points and sums over keys.
+    """Evaluates all keys of one party at all points and sums over keys.
 
-    Parameters
-    ----------
-    shape : Shape
-        Of the keys.
-    role : int
-        The party, 0 or 1.
-    count : int
-        The most keys of a block, at most `width`.
-    width : int
-        Nodes that are grown together, a power of two; more are grown in parts.
-    leaf_nodes : int
-        Nodes whose leaves are encrypted together.
+    A block has at most `count` keys, and `count` at most `width`. At most `width` nodes, a power
+    of two, are grown at once, and the leaves of `leaf_nodes` encrypted.
     """
 
     def __init__(self, shape: Shape, role: int, count: int, width: int, leaf_nodes: int) -> None:
@@ -187,17 +154,18 @@ class Grower:
         self._room = block_words(3 * sizes[-1])
         self._padded = np.empty((min(leaf_nodes, sizes[-1]), shape.leaves), np.uint64)
         self._leaf_room = block_words(self._padded.size // 2)
-        # The values of each level's nodes, and of the leaves, without those of their paths.
+        # The values of each level's nodes, and of the leaves, without those on the paths to them.
         self._sums = [np.zeros((1 << level, 2), np.uint64) for level in range(shape.depth)]
         self._leaf_sums = np.zeros((1 << shape.depth, shape.leaves), np.uint64)
 
     def add(self, keys: Bytes) -> None:
         """Add the shares of a block of keys, shape (at most count, key_bytes)."""
-        seeds, corrections, bits, leaves = split_keys(keys, self._shape)
+        parts = self._shape.parts(np.ascontiguousarray(keys))
+        corrections, bits = _words(parts["corrections"]), parts["bits"].copy()
         inputs, controls = self._room_of(0, len(keys), 1)
-        inputs[:, 0] = _cipher_inputs(seeds)
+        inputs[:, 0] = _cipher_inputs(_words(parts["seed"]))
         controls[...] = self._role
-        self._grow(0, 0, (inputs, controls), (corrections, bits, read_words(leaves)))
+        self._grow(0, 0, (inputs, controls), (corrections, bits, _words(parts["leaves"])))
 
     def total(self) -> Words:
         """Return the sums so far, up to their sign, shape (2**levels,); the worker is used up."""

@@ -41,23 +41,16 @@ class FixedKeys:
 
     def __init__(self) -> None:
         keys = (hashlib.sha256((_LABEL + kind).encode()).digest()[:16] for kind in KINDS)
-        # No mode hides less than ECB; here it is the plain permutation that is wanted.
+        # ECB hides little as a mode, but what is wanted here is the plain permutation.
         self._ciphers = {
             kind: Cipher(algorithms.AES(key), modes.ECB()).encryptor()  # noqa: S305
             for kind, key in zip(KINDS, keys, strict=True)
         }
 
     def encrypt(self, kind: str, inputs: memoryview, room: memoryview) -> None:
-        """Encrypt blocks one by one.
+        """Encrypt whole blocks of words, as one of `KINDS`, to the start of `room`.
 
-        Parameters
-        ----------
-        kind : str
-            One of `KINDS`.
-        inputs : memoryview of bytes
-            Whole blocks, of words.
-        room : memoryview of bytes
-            The encrypted blocks are written to its start; it must be a block longer.
+        The room must be a block longer than the inputs.
         """
         if sys.byteorder == "big":  # words are little-endian where they become bytes
             swapped = np.frombuffer(inputs, np.uint64).byteswap()

@@ -5,15 +5,11 @@ integers modulo 2^64. Each key alone looks random; evaluated at the same point, 
 whose sum is f there. This is the construction of figure 1 of Boyle, Chandran, Gilboa, Gupta,
 Ishai, Kumar and Rathee, "Function secret sharing for mixed-mode and fixed-point secure
 computation" (EUROCRYPT 2021), with the last levels replaced by a block of leaves. `dcf.md` has the
-construction, the proof and what keys do not give: nothing here tells a malformed key from a good
-one.
+construction, the layout of keys, the proof and what keys do not give: nothing here tells a
+malformed key from a good one.
 
-With D = max(0, levels - 5), a key is, all numbers little-endian:
-
-- 16 bytes: the root's seed, its lowest bit 0; only this differs between the keys of a pair;
-- 24 D bytes: for each level the corrections of the seed (16 bytes) and of the value (8 bytes);
-- ceil(D / 4) bytes: two bits a level, the lowest first, which correct control bits;
-- 8 * 2^min(5, levels) bytes: the corrections of the leaves.
+Keys are rows of uint8, shape (n, key_bytes(levels)). Every function raises a ParameterError for an
+argument of another type, shape or range.
 """
 
 from __future__ import annotations
@@ -45,13 +41,13 @@ Worker = TypeVar("Worker")
 Bytes = NDArray[np.uint8]
 Words = NDArray[np.uint64]
 
-#: Points are 64-bit words, and one more of them must be a number too.
+#: Points are 64-bit words, and so is the number of all points.
 LARGEST_LEVELS = 63
-#: Of a full domain, whose sums are all in memory: 128 MiB.
+#: Of a full domain: all its sums are in memory, 128 MiB.
 LARGEST_FULL_LEVELS = 24
 
-# How many are encrypted together: enough that a call costs little beside its work, few enough
-# that the arrays stay in the processor's cache. `benchmarks/dcf.py` measures it.
+# How many a call encrypts: enough to outweigh the cost of the call, few enough that the arrays
+# stay in the processor's cache. `benchmarks/dcf.py` measures it.
 _DEALT_KEYS = 1024
 _WALKED_KEYS = 2048
 _GROWN_KEYS = 128
@@ -60,25 +56,8 @@ _LEAF_NODES = 256
 
 
 def key_bytes(levels: int) -> int:
-    """Return the number of bytes of a key.
+    """Return the length of a key for ``2**levels`` points, `levels` from 1 to 63.
 
-    Parameters
-    ----------
-    levels : int
-        The domain has ``2**levels`` points; from 1 to 63.
-
-    Returns
-    -------
-    int
-        The length.
-
-    Raises
-    ------
-    ParameterError
-        If `levels` is outside its range.
-
-    Examples
-    --------
     >>> key_bytes(16)
     539
     """
@@ -86,31 +65,11 @@ def key_bytes(levels: int) -> int:
 
 
 def generate(alphas: Words, betas: Words, levels: int, source: ByteSource) -> tuple[Bytes, Bytes]:
-    """Make pairs of keys.
+    """Make pairs of keys: one each for party 0 and party 1.
 
-    Parameters
-    ----------
-    alphas : ndarray of uint64, shape (n,)
-        Where each function falls to 0, below ``2**levels``.
-    betas : ndarray of uint64, shape (n,)
-        What it is before.
-    levels : int
-        The domain has ``2**levels`` points; from 1 to 63.
-    source : ByteSource
-        Where the random bits come from: four words for each pair.
+    Each function is betas[i] before alphas[i], which is below ``2**levels``, and 0 from there on.
+    The source gives four words for each pair.
 
-    Returns
-    -------
-    keys0, keys1 : ndarray of uint8, shape (n, key_bytes(levels))
-        For party 0 and party 1.
-
-    Raises
-    ------
-    ParameterError
-        If an argument is not of that type, shape or range.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> from nolook.privacy.noise import byte_source
     >>> alphas, betas = np.array([3, 200], np.uint64), np.array([10, 7], np.uint64)
@@ -138,29 +97,9 @@ def generate(alphas: Words, betas: Words, levels: int, source: ByteSource) -> tu
 
 
 def evaluate(role: int, keys: Bytes, levels: int, point: int) -> Words:
-    """Return the shares of all keys at one point.
+    """Return the shares of one party's keys at a point below ``2**levels``, shape (n,).
 
-    Parameters
-    ----------
-    role : int
-        Whose keys they are, 0 or 1.
-    keys : ndarray of uint8, shape (n, key_bytes(levels))
-        Keys of one party.
-    levels : int
-        The domain has ``2**levels`` points; from 1 to 63.
-    point : int
-        The point, below ``2**levels``.
-
-    Returns
-    -------
-    ndarray of uint64, shape (n,)
-        With the other party's shares they sum, modulo 2^64, to beta where ``point < alpha`` and
-        to 0 elsewhere.
-
-    Raises
-    ------
-    ParameterError
-        If an argument is not of that type, shape or range.
+    With the other party's they sum modulo 2^64 to beta where ``point < alpha``, to 0 elsewhere.
     """
     shape = _shape(levels)
     _check_keys(role, keys, shape)
@@ -173,30 +112,9 @@ def evaluate(role: int, keys: Bytes, levels: int, point: int) -> Words:
 
 
 def evaluate_sum(role: int, keys: Bytes, levels: int, points: Words) -> Words:
-    """Return the shares at some points, summed over keys.
+    """Return the shares at some points, summed over keys modulo 2^64.
 
-    Points share the work of what their paths have in common.
-
-    Parameters
-    ----------
-    role : int
-        Whose keys they are, 0 or 1.
-    keys : ndarray of uint8, shape (n, key_bytes(levels))
-        Keys of one party.
-    levels : int
-        The domain has ``2**levels`` points; from 1 to 63.
-    points : ndarray of uint64, shape (m,)
-        Points below ``2**levels``, in any order.
-
-    Returns
-    -------
-    ndarray of uint64, shape (m,)
-        The sums modulo 2^64.
-
-    Raises
-    ------
-    ParameterError
-        If an argument is not of that type, shape or range.
+    Points may come in any order and share the work of what their paths have in common.
     """
     shape = _shape(levels)
     _check_keys(role, keys, shape)
@@ -212,29 +130,10 @@ def evaluate_sum(role: int, keys: Bytes, levels: int, points: Words) -> Words:
 
 
 def full_domain_sum(role: int, keys: Bytes, levels: int) -> Words:
-    """Return the shares at all points, summed over keys.
+    """Return the shares at all points, summed over keys modulo 2^64; `levels` is at most 24.
 
-    Memory does not depend on the number of keys; beside the result it takes an eighth of that and
-    less than 2 MiB.
-
-    Parameters
-    ----------
-    role : int
-        Whose keys they are, 0 or 1.
-    keys : ndarray of uint8, shape (n, key_bytes(levels))
-        Keys of one party.
-    levels : int
-        The domain has ``2**levels`` points; from 1 to 24.
-
-    Returns
-    -------
-    ndarray of uint64, shape (2**levels,)
-        The sums modulo 2^64.
-
-    Raises
-    ------
-    ParameterError
-        If an argument is not of that type, shape or range.
+    Memory does not depend on the number of keys: an eighth of the result and less than 2 MiB
+    beside it.
     """
     shape = Shape(check_count(levels, "levels", LARGEST_FULL_LEVELS))
     _check_keys(role, keys, shape)
@@ -246,7 +145,7 @@ def full_domain_sum(role: int, keys: Bytes, levels: int) -> Words:
 
 
 def _blocks(total: int, size: int, make: Callable[[int], Worker]) -> Iterator[tuple[slice, Worker]]:
-    """Yield blocks of rows and the worker for each: one for all but the last, if that is short."""
+    """Yield blocks of rows, each with a worker; all but a short last one share the same."""
     count, worker = 0, None
     for start in range(0, total, size):
         rows = slice(start, min(start + size, total))

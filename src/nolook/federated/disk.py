@@ -1,4 +1,4 @@
-"""A federation's folders and files, and what is said when the disk fails."""
+"""A federation's folders and files, and what it says when the disk fails."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from pathlib import Path
 from nolook._files import flush
 from nolook.federated.failures import StoreError
 
-__all__ = ["make_folder", "plainly", "remove"]
+__all__ = ["make_folder", "os_errors_as_store_errors", "remove"]
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder that only its owner can read, if it is not there."""
+    """Make a folder that only its owner can read, if there is none."""
     if not path.is_dir():
         path.mkdir(mode=0o700)
         flush(path.parent)
 
 
 def remove(path: Path) -> None:
-    """Remove a file, if it is there."""
+    """Remove a file, if there is one."""
     path.unlink(missing_ok=True)
     flush(path.parent)
 
 
 @contextlib.contextmanager
-def plainly(path: Path) -> Iterator[None]:
-    """Turn what the operating system complains of into one line that names the file."""
+def os_errors_as_store_errors(path: Path) -> Iterator[None]:
+    """Turn an error of the operating system into one line that names the file."""
     try:
         yield
     except OSError as error:

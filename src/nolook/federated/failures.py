@@ -6,18 +6,11 @@ from nolook.errors import BudgetExceededError, NolookError
 
 __all__ = ["RefusedError", "StoreError"]
 
-_PAYMENT = 402  # a ledger has too little left
+_PAYMENT = 402  # the ledger has too little budget left
 
 
 class RefusedError(NolookError):
-    """A request that is not granted; the message quotes nothing that an owner sent.
-
-    Parameters
-    ----------
-    message : str
-    status : int
-        The HTTP status that says so.
-    """
+    """A request that is not granted, and its HTTP status; it quotes nothing an owner sent."""
 
     exit_status = 2
 

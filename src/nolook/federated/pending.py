@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from nolook import _files
 from nolook.errors import ParameterError
 from nolook.federated.batch import Batch
-from nolook.federated.disk import plainly
+from nolook.federated.disk import os_errors_as_store_errors
 from nolook.federated.failures import StoreError
 from nolook.federated.wire import report_bytes
 
@@ -49,7 +49,7 @@ def write_pending(path: Path, batch: Batch, named: bytes, first: Bytes, second: 
     """
     content = _HEAD.pack(_MAGIC, _VERSION, batch.digest, named, len(first))
     content += first.tobytes() + second.tobytes()
-    with plainly(path):
+    with os_errors_as_store_errors(path):
         try:
             _files.create(path, content + hashlib.sha256(content).digest())
         except FileExistsError:
@@ -80,7 +80,7 @@ def read_pending(path: Path, batch: Batch, named: bytes | None) -> tuple[Bytes, 
     """
     if not path.is_file():
         return None
-    with plainly(path):
+    with os_errors_as_store_errors(path):
         content = path.read_bytes()
     if len(content) < _HEAD.size or content[-32:] != hashlib.sha256(content[:-32]).digest():
         raise ParameterError(f"{str(path)!r} holds no reports; expected what a submission left")

@@ -1,8 +1,8 @@
 """What one of the two servers does: it adds up shares, and noise of its own.
 
-Sums are modulo 2^64, and the sums of both servers are the counts. A server answers with its sums
-plus all the noise that the release needs, so it is enough that one of them is honest. The proof is
-`shares.md`.
+Sums are modulo 2^64, and the sums of both servers add up to the counts. Each server answers with
+its sums plus all the noise that the release needs, so one honest server is enough. The proof is
+`shares.md`. Reports are rows of uint8 (`wire.py`); places are those of thresholds, from 0.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ __all__ = [
     "tree_budget",
 ]
 
-# Reports whose keys are unpacked together: some 25 MB.
+# Reports whose keys are unpacked together: about 25 MB.
 _BLOCK = 2**14
-# The plan of groups asks how many, which changes no share of the budget.
+# The plan needs a number of groups, but no share of the budget depends on it.
 _ANY_GROUPS = 1
 # Below, the noise of a group's sum could exceed what the sampler draws.
 _SMALLEST_EPSILON = 2.0**-17
@@ -70,13 +70,10 @@ Shares = NDArray[np.uint64]
 def guarantee(batch: Batch) -> PrivacyGuarantee:
     """State what all answers to a batch cost together.
 
-    Parameters
-    ----------
-    batch : Batch
-
-    Returns
-    -------
-    PrivacyGuarantee
+    Guarantee
+    ---------
+    (epsilon, 0)-DP under replacement of a row, computationally, to whoever sees all answers and
+    all that the other server has.
 
     Raises
     ------
@@ -99,95 +96,45 @@ def tree_budget(batch: Batch) -> tuple[float, Relation]:
 
 
 def rows_epsilon(batch: Batch) -> float:
-    """Return what the number of positive records costs, for a batch of kind "roc"."""
+    """Return what the number of positive rows costs, for a batch of kind "roc"."""
     plan = _plan(batch)
     if not isinstance(plan, RocPlan):
-        raise TypeError("only an ROC curve has a number of positive records")
+        raise TypeError("only an ROC curve has a number of positive rows")
     return plan.rows.epsilon
 
 
 def group_shares(
     batch: Batch, borders: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the shares of epsilon of each group's counts and of its excess.
+    """Return the shares of epsilon of each group's counts and of each group's excess.
 
-    Parameters
-    ----------
-    batch : Batch
-        Of kind "hosmer-lemeshow".
-    borders : ndarray of shape (groups + 1,)
-        From 0 to 1.
-
-    Returns
-    -------
-    counts, excess : ndarray of shape (groups,)
+    The borders are groups + 1 numbers from 0 to 1; the batch is of kind "hosmer-lemeshow".
     """
     return split_of_groups(_group_plan(batch).group_epsilon, borders)
 
 
 def release_key(secret: bytes, batch: Batch, reports: bytes, borders: bytes = b"") -> bytes:
-    """Return the key of a server's noise for one release.
+    """Return the 32-byte key of a server's noise for one release: another if anything is different.
 
-    Parameters
-    ----------
-    secret : bytes
-        32 random bytes that this server alone has.
-    batch : Batch
-    reports : bytes
-        32: the digest of all reports that are counted, as this server has them.
-    borders : bytes, default=b""
-        For the sums of groups, the places that were asked for.
-
-    Returns
-    -------
-    bytes
-        32: others for whatever is different.
+    The secret is 32 random bytes that this server alone has; `reports` is the digest of all reports
+    that are counted, as this server has them; `borders` the places asked for, for sums of groups.
     """
-    # Of fixed lengths but the last, so no two cases have one statement.
+    # All but the last have fixed lengths, so no two cases have the same statement.
     version = SAMPLER_VERSION.to_bytes(4, "little")
     return derived_key(secret, b"nolook federated" + version + batch.digest + reports + borders)
 
 
 def curve_sums(batch: Batch, role: int, reports: Bytes) -> Shares:
-    """Add up one server's shares of every curve at every threshold.
+    """Add up one server's shares of every curve at every threshold, shape (curves, 2**levels).
 
-    Parameters
-    ----------
-    batch : Batch
-        With whole curves.
-    role : {0, 1}
-    reports : ndarray of uint8, shape (n, report_bytes)
-        Checked ones. Sums over parts of them may be added, modulo 2^64.
-
-    Returns
-    -------
-    ndarray of uint64, shape (curves, 2**levels)
+    Sums over parts of the checked reports may be added, modulo 2^64.
     """
     size = 1 << batch.levels
     return _sums(batch, reports, size, lambda keys: full_domain_sum(role, keys, batch.levels))
 
 
 def point_sums(batch: Batch, role: int, reports: Bytes, places: Shares) -> Shares:
-    """Add up one server's shares of every curve at some thresholds.
-
-    Parameters
-    ----------
-    batch : Batch
-    role : {0, 1}
-    reports : ndarray of uint8, shape (n, report_bytes)
-        As for :func:`curve_sums`.
-    places : ndarray of uint64, shape (m,)
-        Of the thresholds, from 0.
-
-    Returns
-    -------
-    ndarray of uint64, shape (curves, m)
-
-    Raises
-    ------
-    ParameterError
-        If there is no such threshold.
-    """
+    """Add up one server's shares of every curve at some places, shape (curves, places)."""
     _check_places(batch, places)
     size = len(places)
     return _sums(batch, reports, size, lambda keys: evaluate_sum(role, keys, batch.levels, places))
@@ -195,6 +142,11 @@ def point_sums(batch: Batch, role: int, reports: Bytes, places: Shares) -> Share
 
 def noisy_curves(batch: Batch, sums: Shares, key: bytes) -> dict[str, Shares]:
     """Return a server's answer about whole curves.
+
+    Guarantee
+    ---------
+    With what :func:`noisy_points` and :func:`noisy_groups` answer under keys of the same secret,
+    that of :func:`guarantee`.
 
     Parameters
     ----------
@@ -207,8 +159,8 @@ def noisy_curves(batch: Batch, sums: Shares, key: bytes) -> dict[str, Shares]:
     Returns
     -------
     dict of str to ndarray of uint64
-        Of shape (2**levels,): "count", of all values; for "roc" instead "positive" and "negative",
-        and "rows", of shape (1,), the number of positive ones.
+        Of shape (2**levels,), in rows modulo 2^64: "count"; for "roc" instead "positive" and
+        "negative", and "rows", of shape (1,), the number of positive ones.
     """
     epsilon, relation = tree_budget(batch)
     noisy = {
@@ -224,20 +176,22 @@ def noisy_curves(batch: Batch, sums: Shares, key: bytes) -> dict[str, Shares]:
 def noisy_points(batch: Batch, sums: Shares, places: Shares, key: bytes) -> dict[str, Shares]:
     """Return a server's answer about counts up to some thresholds: as in the whole curve.
 
+    Guarantee
+    ---------
+    That of :func:`noisy_curves`, for all places that are ever asked for together.
+
     Parameters
     ----------
-    batch : Batch
+    batch, key
+        As for :func:`noisy_curves`.
     sums : ndarray of uint64, shape (curves, m)
         What :func:`point_sums` gives for all reports.
     places : ndarray of uint64, shape (m,)
-        As there.
-    key : bytes
-        :func:`release_key`.
 
     Returns
     -------
     dict of str to ndarray of uint64, shape (m,)
-        "count", or for "roc" "positive" and "negative".
+        In rows modulo 2^64: "count", or for "roc" "positive" and "negative".
 
     Raises
     ------
@@ -257,6 +211,10 @@ def noisy_points(batch: Batch, sums: Shares, places: Shares, key: bytes) -> dict
 def noisy_groups(batch: Batch, sums: Shares, places: Shares, key: bytes) -> dict[str, Shares]:
     """Return a server's answer about groups of probabilities.
 
+    Guarantee
+    ---------
+    That of :func:`noisy_curves`, for one choice of places.
+
     Parameters
     ----------
     batch : Batch
@@ -264,14 +222,14 @@ def noisy_groups(batch: Batch, sums: Shares, places: Shares, key: bytes) -> dict
     sums : ndarray of uint64, shape (3, 2**levels)
         What :func:`curve_sums` gives for all reports.
     places : ndarray of uint64, shape (groups,)
-        Of the groups' right borders, the last one that of 1. They may not be chosen twice.
+        Of the groups' right borders, the last one that of 1.
     key : bytes
         :func:`release_key`, with the places.
 
     Returns
     -------
     dict of str to ndarray of uint64, shape (groups,)
-        "positives" and "negatives", and "excess" in steps of 1/GROUP_UNIT.
+        Modulo 2^64: "positives" and "negatives" in rows, "excess" in steps of 1/GROUP_UNIT.
 
     Raises
     ------
@@ -296,22 +254,9 @@ def noisy_groups(batch: Batch, sums: Shares, places: Shares, key: bytes) -> dict
 
 
 def group_borders(batch: Batch, places: Shares) -> NDArray[np.float64]:
-    """Return the borders of groups of probabilities, from 0 to 1.
+    """Return the groups + 1 borders of probabilities, from 0 to 1, that places stand for.
 
-    Parameters
-    ----------
-    batch : Batch
-    places : ndarray of uint64, shape (groups,)
-        As for :func:`noisy_groups`.
-
-    Returns
-    -------
-    ndarray of shape (groups + 1,)
-
-    Raises
-    ------
-    ParameterError
-        If the places do not increase, or the last one is not that of 1.
+    Raises a ParameterError if the places do not increase, or the last is not that of 1.
     """
     if batch.kind != "hosmer-lemeshow":
         raise ParameterError(f"{batch.name} is of kind {batch.kind}, which has no groups")
@@ -366,7 +311,8 @@ def _own(key: bytes, name: str, epsilon: float) -> bytes:
 
 
 def _check_places(batch: Batch, places: Shares) -> None:
-    if len(places) and int(places.max()) >= len(batch.points()):
+    last = len(batch.points()) - 1
+    if len(places) and int(places.max()) > last:
         raise ParameterError(
-            f"places has one beyond the last threshold, {len(batch.points()) - 1}; expected none"
+            f"places go beyond the last threshold, {last}; expected integers from 0 to {last}"
         )

@@ -41,24 +41,15 @@ ID_BYTES: Final = 16
 _MAGIC = b"NLKR"
 _VERSION = 1
 _GROUP = 1
-_SHARE = 8
 _DIGEST = 32
 _ID_AT = 44
-_CURVES_AT = _ID_AT + ID_BYTES
 
 Bytes = NDArray[np.uint8]
 Shares = NDArray[np.uint64]
 
 
 class ReportError(NolookError, ValueError):
-    """A report is not one of this batch for this server, or was damaged on its way.
-
-    Parameters
-    ----------
-    message : str
-    status : int
-        The HTTP status that says so.
-    """
+    """A report is not one of this batch for this server, or was damaged on its way."""
 
     exit_status = 2
 
@@ -67,17 +58,23 @@ class ReportError(NolookError, ValueError):
         self.status = status
 
 
-# Both are asked for with every report.
-@lru_cache(maxsize=64)
 def report_bytes(batch: Batch) -> int:
     """Return the length of every report of a batch to one server."""
-    _, curves, size = _split(batch)
-    return _CURVES_AT + curves * size + _DIGEST
+    return _layout(batch).itemsize
 
 
-def _split(batch: Batch) -> tuple[int, int, int]:
-    """Return the shape of the secret content of any number of reports."""
-    return -1, len(batch.curves), _SHARE + key_bytes(batch.levels)
+# Every report asks for both.
+@lru_cache(maxsize=64)
+def _layout(batch: Batch) -> np.dtype[np.void]:
+    curve = np.dtype([("share", "<u8"), ("key", np.uint8, key_bytes(batch.levels))])
+    return np.dtype(
+        [
+            ("head", np.uint8, _ID_AT),
+            ("id", np.uint8, ID_BYTES),
+            ("curves", curve, (len(batch.curves),)),
+            ("digest", np.uint8, _DIGEST),
+        ]
+    )
 
 
 @lru_cache(maxsize=64)
@@ -87,61 +84,32 @@ def _head(batch: Batch, role: int) -> bytes:
 
 
 def encode(batch: Batch, role: int, ids: Bytes, shares: Shares, keys: Bytes) -> Bytes:
-    """Put reports to one server together.
+    """Return reports to one server, shape (n, report_bytes).
 
-    Parameters
-    ----------
-    batch : Batch
-    role : int
-        Of the server, 0 or 1.
-    ids : ndarray of uint8, shape (n, 16)
-    shares : ndarray of uint64, shape (n, curves)
-        Of the secret numbers.
-    keys : ndarray of uint8, shape (n, curves, key_bytes)
-
-    Returns
-    -------
-    ndarray of uint8, shape (n, report_bytes)
+    Their parts are ids (n, 16), shares (n, curves) and keys (n, curves, key_bytes).
     """
-    n = len(ids)
-    reports = np.empty((n, report_bytes(batch)), dtype=np.uint8)
-    reports[:, :_ID_AT] = np.frombuffer(_head(batch, role), dtype=np.uint8)
-    reports[:, _ID_AT:_CURVES_AT] = ids
-    curves = reports[:, _CURVES_AT:-_DIGEST].reshape(_split(batch))
-    curves[:, :, :_SHARE] = shares.astype("<u8")[:, :, np.newaxis].view(np.uint8)
-    curves[:, :, _SHARE:] = keys
-    secret = report_bytes(batch) - _CURVES_AT - _DIGEST
-    reports[:, _CURVES_AT:-_DIGEST] = curves.reshape(n, secret)
-    for report in reports:  # of the hash function's making: it takes one text at a time
-        digest = hashlib.sha256(report[:-_DIGEST].tobytes()).digest()
-        report[-_DIGEST:] = np.frombuffer(digest, dtype=np.uint8)
-    return reports
+    reports = np.empty(len(ids), dtype=_layout(batch))
+    reports["head"] = np.frombuffer(_head(batch, role), dtype=np.uint8)
+    reports["id"] = ids
+    reports["curves"]["share"] = shares
+    reports["curves"]["key"] = keys
+    for report in reports:  # a hash function takes one text at a time
+        digest = hashlib.sha256(report.tobytes()[:-_DIGEST]).digest()
+        report["digest"] = np.frombuffer(digest, dtype=np.uint8)
+    return reports.view(np.uint8).reshape(len(ids), report_bytes(batch))
 
 
 def check(batch: Batch, role: int, report: bytes) -> bytes:
     """Return the id of a report, if it is one of this batch for this server.
 
-    Parameters
-    ----------
-    batch : Batch
-    role : int
-    report : bytes
-
-    Returns
-    -------
-    bytes
-        16 of them.
-
-    Raises
-    ------
-    ReportError
-        If anything but the secret content is not as expected. The message quotes nothing of it.
+    Raises a ReportError, which quotes nothing of the report, if anything but the secret content is
+    not as expected.
     """
     head = _head(batch, role)
     _compare(
         report,
         head,
-        (0, 4, "is no report of nolook's; expected what `nolook federated submit` sends"),
+        (0, 4, "is not one of nolook's; expected what `nolook federated submit` sends"),
         (4, 5, f"has another version; expected {_VERSION}"),
         (5, 6, "has shares of another group; expected integers modulo 2^64"),
     )
@@ -157,26 +125,13 @@ def check(batch: Batch, role: int, report: bytes) -> bytes:
         (6, 7, f"is for the other server; expected role {role}"),
         (7, _ID_AT, f"is for another batch; expected {batch.name}"),
     )
-    return report[_ID_AT:_CURVES_AT]
+    return report[_ID_AT : _ID_AT + ID_BYTES]
 
 
 def unpack(batch: Batch, reports: Bytes) -> tuple[Bytes, Shares, Bytes]:
-    """Take checked reports to one server apart.
-
-    Parameters
-    ----------
-    batch : Batch
-    reports : ndarray of uint8, shape (n, report_bytes)
-
-    Returns
-    -------
-    ids : ndarray of uint8, shape (n, 16)
-    shares : ndarray of uint64, shape (n, curves)
-    keys : ndarray of uint8, shape (n, curves, key_bytes)
-    """
-    curves = reports[:, _CURVES_AT:-_DIGEST].reshape(_split(batch))
-    shares = np.ascontiguousarray(curves[:, :, :_SHARE]).view("<u8")[:, :, 0]
-    return reports[:, _ID_AT:_CURVES_AT], shares.astype(np.uint64), curves[:, :, _SHARE:]
+    """Split checked reports to one server into ids, shares and keys, shaped as for `encode`."""
+    parts = np.ascontiguousarray(reports).view(_layout(batch)).reshape(len(reports))
+    return parts["id"], parts["curves"]["share"].astype(np.uint64), parts["curves"]["key"]
 
 
 def _compare(report: bytes, head: bytes, *parts: tuple[int, int, str]) -> None:

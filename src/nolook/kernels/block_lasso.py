@@ -1,8 +1,8 @@
 """Lasso models of many blocks of rows at once, and how they vote for features.
 
-A block's votes follow from that block's rows alone, taken in their order: its columns are
-standardised by themselves, its model is found by the same plain loops as every other, and blocks
-share no numbers. So a row added to one block changes that block's votes and no other's.
+A block's votes follow from that block's rows alone, in their order: its columns are standardised by
+themselves, its model is found by the same plain loops as every other, and blocks share no numbers.
+So a row added to one block changes that block's votes and no other's.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 from numba import njit
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 
 __all__ = ["arrange_blocks", "block_votes", "lasso_models"]
 
+Integers = NDArray[np.int64]
 Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]
 
@@ -27,12 +29,12 @@ _MOST_SWEEPS = 1000
 _NOTHING = 1e-9
 _TILE = 64  # rows moved together: they stay in the fastest cache
 _FIRST_ROOM = 64  # columns of products a block has room for, before more is needed
-# Numbers; a few milliseconds for fewer.
+# Numbers in all rows; fewer take a few milliseconds.
 _WORTH_THREADS = 100_000
 
 
 @njit(nogil=True, cache=True)
-def _move(rows: Matrix, blocks: NDArray[np.int64], free: NDArray[np.int64], out: Matrix) -> None:
+def _move(rows: Matrix, blocks: Integers, free: Integers, out: Matrix) -> None:
     """Copy a batch's rows to the next free places of their blocks."""
     columns, n = rows.shape
     places = np.empty(_TILE, dtype=np.int64)
@@ -48,23 +50,12 @@ def _move(rows: Matrix, blocks: NDArray[np.int64], free: NDArray[np.int64], out:
 
 
 def arrange_blocks(
-    batches: Sequence[Matrix], blocks: Sequence[NDArray[np.int64]], m: int
-) -> tuple[Matrix, NDArray[np.int64]]:
-    """Put the rows of each block together, in their order.
+    batches: Sequence[Matrix], blocks: Sequence[Integers], m: int
+) -> tuple[Matrix, Integers]:
+    """Put the rows of each of m blocks together, in their order.
 
-    Parameters
-    ----------
-    batches : sequence of ndarray of shape (columns, rows)
-        At least one.
-    blocks : sequence of ndarray of int64, shape (rows,)
-        The block of each row, from 0 to m - 1.
-    m : int
-
-    Returns
-    -------
-    rows : ndarray of shape (all rows, columns)
-    starts : ndarray of int64, shape (m + 1,)
-        Block b has the rows from ``starts[b]`` to ``starts[b + 1] - 1``.
+    Batches have shape (columns, rows), the result (all rows, columns): block b has the rows from
+    ``starts[b]`` to ``starts[b + 1] - 1``.
     """
     starts = np.zeros(m + 1, dtype=np.int64)
     for own in blocks:
@@ -143,13 +134,13 @@ def _sweep(
     left: Vector,
     model: Vector,
     gram: Matrix,
-    place: NDArray[np.int64],
-    features: NDArray[np.int64],
+    place: Integers,
+    features: Integers,
 ) -> tuple[float, Matrix]:
     """Move each of some coefficients to its best value; return the longest move.
 
-    `left` holds the mean products of the features with what the model leaves of the label, `gram`
-    the features' mean products with one another, for those that ever moved.
+    `left` holds the features' mean products with what the model leaves of the target, `gram` those
+    with one another, for features that ever moved.
     """
     longest = 0.0
     for j in features:
@@ -201,7 +192,7 @@ def _penalties(penalty: float, spread: Matrix, left: Vector, limits: Vector) -> 
         limits[:] = penalty * np.abs(left).max()
         return
     for j in range(d):
-        # A constant feature or label has products 0 and needs none.
+        # A constant feature or target has products 0 and needs none.
         both = spread[0, j] * spread[0, d]
         exponent = int(spread[1, j] + spread[1, d])
         limits[j] = math.ldexp(-penalty / both, -exponent) if both > 0.0 else 1.0
@@ -222,7 +213,7 @@ def _fit(rows: Matrix, penalty: float, model: Vector) -> None:
 
 
 @njit(nogil=True, cache=True)
-def _vote(model: Vector, k: int, votes: NDArray[np.int64]) -> None:
+def _vote(model: Vector, k: int, votes: Integers) -> None:
     """Add a block's votes for its k largest coefficients, or for all it has if they are fewer."""
     left = np.abs(model)
     for _ in range(k):
@@ -237,70 +228,44 @@ def _vote(model: Vector, k: int, votes: NDArray[np.int64]) -> None:
 
 
 @njit(nogil=True, cache=True)
-def _fit_blocks(rows: Matrix, starts: NDArray[np.int64], penalty: float, models: Matrix) -> None:
+def _fit_blocks(rows: Matrix, starts: Integers, penalty: float, models: Matrix) -> None:
     for block in range(models.shape[0]):
         _fit(rows[starts[block] : starts[block + 1]], penalty, models[block])
 
 
 @njit(nogil=True, cache=True)
-def _count_votes(
-    rows: Matrix, starts: NDArray[np.int64], penalty: float, k: int, votes: NDArray[np.int64]
-) -> None:
+def _count_votes(rows: Matrix, penalty: float, k: int, starts: Integers, votes: Integers) -> None:
     model = np.empty(votes.size)
     for block in range(starts.size - 1):
         _fit(rows[starts[block] : starts[block + 1]], penalty, model)
         _vote(model, k, votes)
 
 
-def lasso_models(rows: Matrix, starts: NDArray[np.int64], penalty: float) -> Matrix:
-    """Fit a Lasso to every block.
+def lasso_models(rows: Matrix, starts: Integers, penalty: float) -> Matrix:
+    """Fit a Lasso to every block from :func:`arrange_blocks`, the target last; destroys the rows.
 
-    Parameters
-    ----------
-    rows, starts : ndarray
-        From :func:`arrange_blocks`, finite, the label last. The rows are destroyed.
-    penalty : float
-        If positive, the share of the least penalty at which the block's standardised model is
-        empty. If negative, minus scikit-learn's ``alpha``, for the model in raw units.
-
-    Returns
-    -------
-    ndarray of shape (m, features)
-        Coefficients, in standard deviations of the block's label for one of its feature.
+    A positive `penalty` is a share of the least one at which the block's standardised model is
+    empty; a negative one is minus scikit-learn's ``alpha``, for the model in raw units.
+    Coefficients are in standard deviations of the block's target for one of its feature.
     """
     models = np.empty((starts.size - 1, rows.shape[1] - 1))
     _fit_blocks(rows, starts, penalty, models)
     return models
 
 
-def block_votes(
-    rows: Matrix, starts: NDArray[np.int64], penalty: float, k: int
-) -> NDArray[np.int64]:
+def block_votes(rows: Matrix, starts: Integers, penalty: float, k: int) -> Integers:
     """Count the blocks that have a feature among the k largest of their Lasso coefficients.
 
-    Parameters
-    ----------
-    rows, starts, penalty
-        As in :func:`lasso_models`.
-    k : int
-        A block with fewer coefficients other than 0 has fewer votes; of equal ones the first
-        counts.
-
-    Returns
-    -------
-    ndarray of int64, shape (features,)
+    Arguments are those of :func:`lasso_models`. A block with fewer coefficients other than 0 has
+    fewer votes; of equal ones the first counts.
     """
     votes = np.zeros((2, rows.shape[1] - 1), dtype=np.int64)
     if rows.size < _WORTH_THREADS:
-        _count_votes(rows, starts, penalty, k, votes[0])
+        _count_votes(rows, penalty, k, starts, votes[0])
     else:
         cut = starts.size // 2
+        halves = (starts[: cut + 1], starts[cut:])
         with ThreadPoolExecutor(2) as threads:
-            work = [
-                threads.submit(_count_votes, rows, half, penalty, k, own)
-                for half, own in zip((starts[: cut + 1], starts[cut:]), votes, strict=True)
-            ]
-        for done in work:
-            done.result()
-    total: NDArray[np.int64] = votes.sum(axis=0)
+            list(threads.map(partial(_count_votes, rows, penalty, k), halves, votes))
+    total: Integers = votes.sum(axis=0)
     return total

@@ -1,8 +1,8 @@
 """Least-squares models of many blocks of rows at once.
 
-Each block's sums and its model follow from that block's rows alone: the sums are exact integers,
-and every model is solved from them by the same plain loops. So a row added to one block changes
-that block's model and no other, to the last bit, and the order of rows changes none.
+Each block's sums and model follow from that block's rows alone: the sums are exact integers, and
+every model is solved from them by the same plain loops. So a row added to one block changes that
+block's model and no other, to the last bit, and the order of rows changes none.
 """
 
 from __future__ import annotations
@@ -15,16 +15,17 @@ from numpy.typing import NDArray
 
 __all__ = ["add_block_moments", "block_models"]
 
+Array = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
 # Pivots below this share of the largest are taken for 0: what is left is rounding.
 _RANK_TOLERANCE = 1e-11
-# Products; a fraction of a second for fewer.
+# Products; fewer take a fraction of a second.
 _WORTH_THREADS = 10_000_000
 
 
 @njit(nogil=True, cache=True)
-def _add(
-    sums: NDArray[np.int64], rows: NDArray[np.int32], blocks: NDArray[np.int64], own_half: int
-) -> None:
+def _add(sums: Integers, rows: NDArray[np.int32], blocks: Integers, own_half: int) -> None:
     """Add the rows of even or of odd blocks."""
     size = rows.shape[1]
     for i in range(rows.shape[0]):
@@ -37,19 +38,11 @@ def _add(
                 own[j, k] += value * rows[i, k]
 
 
-def add_block_moments(
-    sums: NDArray[np.int64], rows: NDArray[np.float64], blocks: NDArray[np.int64]
-) -> None:
-    """Add ``z z'`` of each row ``z = (1, u)`` to the sums of its block, in place.
+def add_block_moments(sums: Integers, rows: Array, blocks: Integers) -> None:
+    """Add ``z z'`` of each row ``z = (1, u)``, whole numbers below 2^31, to its block's sums.
 
-    Parameters
-    ----------
-    sums : ndarray of int64, shape (m, columns + 1, columns + 1)
-        Only the lower triangles are used; they must have room for the rows' products.
-    rows : ndarray of shape (columns, n)
-        A batch; whole numbers below 2^31 in size.
-    blocks : ndarray of int64, shape (n,)
-        The block of each row, from 0 to m - 1.
+    Rows have shape (columns, n), sums (m, columns + 1, columns + 1) with room for the rows'
+    products; only their lower triangles are used.
     """
     whole = np.empty((rows.shape[1], rows.shape[0] + 1), dtype=np.int32)
     whole[:, 0] = 1
@@ -64,7 +57,7 @@ def add_block_moments(
 
 
 @njit(nogil=True, cache=True)
-def _pivoted_factor(matrix: NDArray[np.float64], factor: NDArray[np.float64]) -> int:
+def _pivoted_factor(matrix: Array, factor: Array) -> int:
     """Factor a semidefinite matrix as L L' with as many columns as its rank; destroys it."""
     size = matrix.shape[0]
     factor[:] = 0.0
@@ -90,7 +83,7 @@ def _pivoted_factor(matrix: NDArray[np.float64], factor: NDArray[np.float64]) ->
 
 
 @njit(nogil=True, cache=True)
-def _solve_definite(matrix: NDArray[np.float64], vector: NDArray[np.float64], size: int) -> None:
+def _solve_definite(matrix: Array, vector: Array, size: int) -> None:
     """Solve matrix x = vector in place by Cholesky factors; the matrix is destroyed."""
     for j in range(size):
         for k in range(j):
@@ -111,12 +104,7 @@ def _solve_definite(matrix: NDArray[np.float64], vector: NDArray[np.float64], si
 
 
 @njit(nogil=True, cache=True)
-def _normal_equations(
-    own: NDArray[np.float64],
-    basis: NDArray[np.float64],
-    matrix: NDArray[np.float64],
-    vector: NDArray[np.float64],
-) -> None:
+def _normal_equations(own: Array, basis: Array, matrix: Array, vector: Array) -> None:
     """Write basis' A basis and basis' b for the sums A, b of one block."""
     size = basis.shape[0]
     half = np.zeros((size, size))
@@ -135,9 +123,7 @@ def _normal_equations(
 
 
 @njit(nogil=True, cache=True)
-def _least_norm(
-    factor: NDArray[np.float64], rank: int, vector: NDArray[np.float64], out: NDArray[np.float64]
-) -> None:
+def _least_norm(factor: Array, rank: int, vector: Array, out: Array) -> None:
     """Write L (L'L)^-2 L' b: of all solutions of L L' x = b the one of least norm."""
     thin = factor[:, :rank]
     size = factor.shape[0]
@@ -158,9 +144,7 @@ def _least_norm(
 
 
 @njit(nogil=True, cache=True)
-def _solve(
-    sums: NDArray[np.float64], basis: NDArray[np.float64], models: NDArray[np.float64]
-) -> None:
+def _solve(sums: Array, basis: Array, models: Array) -> None:
     size = basis.shape[0]
     matrix = np.empty((size, size))
     vector = np.empty(size)
@@ -175,21 +159,12 @@ def _solve(
             _least_norm(factor, rank, vector, models[block])
 
 
-def block_models(sums: NDArray[np.float64], basis: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Solve least squares in every block, in the coordinates of a basis.
+def block_models(sums: Array, basis: Array) -> Array:
+    """Solve least squares in every block, shape (m, d), in the coordinates of a basis.
 
-    Parameters
-    ----------
-    sums : ndarray of float64, shape (m, d + 1, d + 1)
-        The nearest doubles to those of :func:`add_block_moments`, the label last.
-    basis : ndarray of shape (d, d)
-        Rows z of the design become ``z' basis``.
-
-    Returns
-    -------
-    ndarray of shape (m, d)
-        The solution of least norm where a block is short of rows; not finite where numbers
-        overflow.
+    Rows z of the design, d numbers, become ``z' basis``. The sums are the nearest doubles to those
+    of :func:`add_block_moments`, the target last. A block short of rows gets the solution of least
+    norm; where numbers overflow it is not finite.
     """
     models = np.zeros((len(sums), len(basis)))
     _solve(np.ascontiguousarray(sums), np.ascontiguousarray(basis), models)

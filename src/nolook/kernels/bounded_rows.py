@@ -9,40 +9,20 @@ from numpy.typing import NDArray
 
 from nolook.kernels.moments import shrink_rows, squared_norms
 
-__all__ = ["bounded_labels", "bounded_rows"]
+__all__ = ["bounded_rows", "bounded_targets"]
 
 Array = NDArray[np.float64]
 _LARGEST = float(np.finfo(np.float64).max)
 
 
 def bounded_rows(
-    columns: Array,
-    center: Array,
-    scale: Array,
-    limit: float,
-    squared_radius: int,
-    unit: int,
+    columns: Array, center: Array, scale: Array, limit: float, squared_radius: int, unit: int
 ) -> Array:
     """Standardise columns, put a 1 before them, and shrink each row as a whole to a norm.
 
-    Parameters
-    ----------
-    columns : ndarray of shape (columns, rows)
-        Raw values; NaN becomes zero.
-    center, scale : ndarray of shape (columns,)
-        Finite; scales positive.
-    limit : float
-        Values are clipped to so many scales first; may be infinite.
-    squared_radius : int
-        Bound on the squared norm of a row (1, x), in squared steps of the grid.
-    unit : int
-        A power of two: the grid has so many steps a scale.
-
-    Returns
-    -------
-    ndarray of shape (columns + 1, rows), float64
-        Whole numbers, truncated toward zero. The squares of a row add up to at most
-        `squared_radius`, in integers.
+    NaN becomes zero, and values are first clipped to `limit` scales, which may be infinite. The
+    result has shape (columns + 1, rows): whole multiples of 1/`unit`, a power of two, truncated
+    toward zero, whose squares add up to at most `squared_radius` a row, in integers.
     """
     rows = np.empty((columns.shape[0] + 1, columns.shape[1]))
     rows[0] = 1.0
@@ -63,25 +43,11 @@ def bounded_rows(
     return rows
 
 
-def bounded_labels(labels: Array, center: float, scale: float, limit: float) -> Array:
-    """Standardise labels and clip them; finite whatever they are.
-
-    Parameters
-    ----------
-    labels : ndarray of shape (rows,)
-        NaN becomes zero.
-    center, scale : float
-        Finite; the scale positive.
-    limit : float
-        In scales; may be infinite.
-
-    Returns
-    -------
-    ndarray of shape (rows,)
-    """
+def bounded_targets(targets: Array, center: float, scale: float, limit: float) -> Array:
+    """Standardise targets and clip them to `limit` scales; NaN becomes zero, so all are finite."""
     bound = min(limit, _LARGEST)
     with np.errstate(over="ignore", invalid="ignore"):
-        standard = (labels - center) / scale
+        standard = (targets - center) / scale
     np.clip(standard, -bound, bound, out=standard)
     standard[np.isnan(standard)] = 0.0
     return standard

@@ -1,13 +1,13 @@
 """Which cell of a public grid each value falls into.
 
-A value's cell is found in two steps. A nondecreasing function maps it to one of about as many
-slots as there are borders; the borders in earlier slots are below it and those in later slots
-above it, whatever the rounding. The borders of its own slot are searched.
+A value's cell is found in two steps. A nondecreasing function maps it to one of about as many slots
+as there are borders; borders in earlier slots are below it and those in later slots above it,
+whatever the rounding. The borders of its own slot are searched.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -15,35 +15,30 @@ from numpy.typing import NDArray
 
 __all__ = ["Cells", "count_into", "index_cells"]
 
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
 # How a value is mapped to a number before slots of equal width are laid: by itself, or by its
 # place in the order of doubles.
 _MAPS = (False, True)
 
 
-@dataclass(frozen=True, slots=True)
-class Cells:
+class Cells(NamedTuple):
     """Borders of cells, indexed for search.
 
-    Parameters
-    ----------
-    borders : ndarray of float64, shape (k,)
-    by_order : bool
-        Whether slots have equal width in the order of doubles, not on the line.
-    low, slots_per_unit : float
-        Where the first slot begins, and the inverse of a slot's width.
-    first : ndarray of int64, shape (slots + 1,)
-        How many borders are in earlier slots.
+    Slots have equal width, ``1 / slots_per_unit`` from `low` on, on the line or, if `by_order`, in
+    the order of doubles; `first` says how many borders are in slots before each.
     """
 
-    borders: NDArray[np.float64]
+    borders: Floats
     by_order: bool
     low: float
     slots_per_unit: float
-    first: NDArray[np.int64]
+    first: Integers
 
 
 @njit(nogil=True, cache=True)
-def _place(values: NDArray[np.float64], i: int, by_order: bool) -> float:
+def _place(values: Floats, i: int, by_order: bool) -> float:
     """Return a number that never falls as value i grows."""
     if by_order:
         bits = values.view(np.int64)[i]
@@ -63,8 +58,8 @@ def _slot(place: float, low: float, slots_per_unit: float, slots: int) -> int:
 
 @njit(nogil=True, cache=True)
 def _slots_of(
-    values: NDArray[np.float64], by_order: bool, low: float, slots_per_unit: float, slots: int
-) -> NDArray[np.int64]:
+    values: Floats, by_order: bool, low: float, slots_per_unit: float, slots: int
+) -> Integers:
     out = np.empty(values.size, dtype=np.int64)
     for i in range(values.size):
         out[i] = _slot(_place(values, i, by_order), low, slots_per_unit, slots)
@@ -72,15 +67,8 @@ def _slots_of(
 
 
 @njit(nogil=True, cache=True)
-def _count(
-    values: NDArray[np.float64],
-    borders: NDArray[np.float64],
-    by_order: bool,
-    low: float,
-    slots_per_unit: float,
-    first: NDArray[np.int64],
-    counts: NDArray[np.int64],
-) -> None:
+def _count(values: Floats, cells: Cells, counts: Integers) -> None:
+    borders, by_order, low, slots_per_unit, first = cells
     for i in range(values.size):
         value = values[i]
         if np.isnan(value):
@@ -98,26 +86,15 @@ def _count(
         counts[left] += 1
 
 
-def index_cells(borders: NDArray[np.float64]) -> Cells:
-    """Prepare borders for search.
-
-    Parameters
-    ----------
-    borders : ndarray of float64, shape (k,)
-        Never falling; no NaN.
-
-    Returns
-    -------
-    Cells
-        Of the two maps the one that leaves fewer borders in the fullest slot.
-    """
+def index_cells(borders: Floats) -> Cells:
+    """Index borders that never fall, by the map that leaves fewer of them in the fullest slot."""
     # Adding 0.0 gives both zeros one pattern.
     borders = np.ascontiguousarray(borders, dtype=np.float64) + 0.0
     indexed = [_indexed(borders, by_order) for by_order in _MAPS]
     return min(indexed, key=lambda cells: int(np.diff(cells.first).max()))
 
 
-def _indexed(borders: NDArray[np.float64], by_order: bool) -> Cells:
+def _indexed(borders: Floats, by_order: bool) -> Cells:
     slots = max(2 * len(borders), 1)
     ends = borders[[0, -1]] if len(borders) else np.zeros(2)
     low, high = (_place(ends, i, by_order) for i in range(2))
@@ -130,26 +107,12 @@ def _indexed(borders: NDArray[np.float64], by_order: bool) -> Cells:
     return Cells(borders, by_order, low, slots_per_unit, first)
 
 
-def count_into(counts: NDArray[np.int64], values: NDArray[np.float64], cells: Cells) -> None:
-    """Count every value into its cell.
+def count_into(counts: Integers, values: Floats, cells: Cells) -> None:
+    """Count every value into its cell, in place.
 
-    Parameters
-    ----------
-    counts : ndarray of int64, shape (k + 1,)
-        Changed in place. Value x counts in cell i if ``borders[i-1] < x <= borders[i]``, with
-        minus infinity before the borders and plus infinity after them; NaN in the last cell.
-    values : ndarray of float64, shape (rows,)
-    cells : Cells
+    Value x counts in cell i if ``borders[i-1] < x <= borders[i]``, with minus infinity before the
+    borders and plus infinity after them; NaN counts in the last cell.
     """
     values = np.ascontiguousarray(values, dtype=np.float64)
-    if not len(values):
-        return
-    _count(
-        values,
-        cells.borders,
-        cells.by_order,
-        cells.low,
-        cells.slots_per_unit,
-        cells.first,
-        counts,
-    )
+    if len(values):
+        _count(values, cells, counts)

@@ -1,7 +1,7 @@
 """Clipped residuals and their products with the rows, in one pass over a compact copy of the rows.
 
-All sums are of whole numbers below 2^53, so they are exact in any order: the compiler may add
-them up in any way it likes.
+All sums are of whole numbers below 2^53, so they are exact in any order, and the compiler may
+choose one.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 __all__ = ["add_clipped_gradient"]
+
+Vector = NDArray[np.float64]
 
 # Bytes of rows that are still in the cache when they are read for the second time.
 _CACHED_BYTES = 1 << 16
@@ -36,10 +38,10 @@ def _project(rows, theta, start, out):  # type: ignore[no-untyped-def] # noqa: A
 
 
 @njit(nogil=True, cache=True)
-def _clip_residuals(labels, products, shrink, grid, bound):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+def _clip_residuals(targets, products, shrink, grid, bound):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     """Replace products by whole clipped residuals; each depends on its own row alone."""
     for i in range(products.size):
-        residual = (labels[i] - products[i] * shrink) * grid
+        residual = (targets[i] - products[i] * shrink) * grid
         products[i] = np.trunc(min(max(residual, -bound), bound))
 
 
@@ -71,41 +73,31 @@ def _add_products(rows, residuals, start, out):  # type: ignore[no-untyped-def] 
 
 
 @njit(nogil=True, cache=True)
-def _gradient(rows, labels, theta, shrink, grid, bound, block, out):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+def _gradient(rows, targets, theta, shrink, grid, bound, block, out):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     buffer = np.empty(block)
-    for start in range(0, labels.size, block):
-        stop = min(start + block, labels.size)
+    for start in range(0, targets.size, block):
+        stop = min(start + block, targets.size)
         residuals = buffer[: stop - start]
         _project(rows, theta, start, residuals)
-        _clip_residuals(labels[start:stop], residuals, shrink, grid, bound)
+        _clip_residuals(targets[start:stop], residuals, shrink, grid, bound)
         _add_products(rows, residuals, start, out)
 
 
 def add_clipped_gradient(
     rows: NDArray[np.int16],
-    labels: NDArray[np.float64],
-    theta: NDArray[np.float64],
+    targets: Vector,
+    theta: Vector,
     shrink: float,
     grid: float,
     bound: float,
-    out: NDArray[np.float64],
+    out: Vector,
 ) -> None:
     """Add ``sum of z trunc(grid clip(y - shrink theta'z))`` over rows z to `out`.
 
-    Parameters
-    ----------
-    rows : ndarray of int16, shape (p, room)
-        C-contiguous; the columns after the last label do not count.
-    labels : ndarray of shape (rows,)
-        Finite; no more than there is room for.
-    theta : ndarray of shape (p,)
-        Whole numbers; its norm times that of any row is at most 2^52.
-    shrink, grid : float
-        Powers of two; `shrink` takes theta'z to the labels' unit, `grid` that to steps.
-    bound : float
-        A whole number: residuals are clipped to so many steps.
-    out : ndarray of shape (p,)
-        Whole numbers; all sums must stay within 2^53.
+    Whole numbers: `rows` (C-contiguous; columns after the last target do not count), `theta`, whose
+    norm times any row's is at most 2^52, `bound`, the clip in units of 1/grid, and `out`, whose
+    sums must stay within 2^53. Powers of two: `shrink`, from theta'z to the targets' unit, and
+    `grid`.
     """
     block = max(256, _CACHED_BYTES // rows.itemsize // len(rows))
-    _gradient(rows, labels, theta, shrink, grid, bound, block, out)
+    _gradient(rows, targets, theta, shrink, grid, bound, block, out)

@@ -1,14 +1,25 @@
-"""The steps between two encryptions in the trees of a distributed comparison function.
+"""What happens between two encryptions in the trees of a distributed comparison function.
 
 A block is two 64-bit words. A node's state is its cipher input, which the linear map of
-`federated/_prg.py` makes of its seed, and its control bit. Encrypted blocks come as the cipher
-wrote them: these kernels add the input (exclusive or) that makes the cipher one-way, correct the
-result where the control bit is set, and take the next input. Secrets choose by masks, not by
-branches. `federated/dcf.md` has the construction.
+`federated/_prg.py` makes of its seed, and its control bit. Blocks come as the cipher wrote them:
+these kernels add the input (exclusive or) that makes the cipher one-way, correct the result where
+the control bit is set, and take the next input. Secrets choose by masks, not by branches.
+`federated/dcf.md` has the construction.
 
-Arrays of corrections have shape (keys, depth, 3): the two words of the seed's correction and that
-of the value. Arrays of bits hold two bits a level, the lowest first: whether the control bit
-of the left and of the right child is corrected.
+All arrays are of uint64 but `bits`, which is of uint8:
+
+===============  =================================================================================
+``secrets``      (keys, 2): alpha and beta
+``inputs``       (parties, keys, 2): cipher inputs of this level, set to those of the next one
+``blocks``       (3, parties, keys, 2): inputs, encrypted for the left seed, the right seed and
+                 the values
+``running``      (keys, 2): the sum of the shares on the path so far, and the control bit
+``corrections``  (keys, depth, 3): two words of the seed's correction, and the value's; for leaves
+                 (keys, leaves)
+``bits``         (keys, bytes): two bits a level, the lowest first: whether the control bit of the
+                 left and of the right child is corrected
+``padded``       (..., leaves): inputs of blocks of leaves, two leaves a block
+===============  =================================================================================
 """
 
 from __future__ import annotations
@@ -27,6 +38,7 @@ __all__ = [
     "take_leaves",
 ]
 
+Bits = NDArray[np.uint8]
 Words = NDArray[np.uint64]
 
 _ZERO = np.uint64(0)
@@ -50,27 +62,12 @@ def correct_level(
     blocks: Words,
     running: Words,
     corrections: Words,
-    bits: NDArray[np.uint8],
+    bits: Bits,
 ) -> None:
-    """Write one level of every key, and step both parties' states down the secret path.
+    """Write one level of every key, and move both parties' states down the secret path.
 
-    Parameters
-    ----------
-    level, bit : int
-        The level, and the bit of alpha that it decides.
-    secrets : ndarray of uint64, shape (keys, 2)
-        alpha and beta.
-    inputs : ndarray of uint64, shape (2, keys, 2)
-        Each party's cipher inputs; set to the next level's.
-    blocks : ndarray of uint64, shape (3, 2, keys, 2)
-        The encrypted inputs of each party for the left seed, the right seed and the values.
-    running : ndarray of uint64, shape (keys, 2)
-        What the shares sum to on the path so far, and party 1's control bit (party 0's is the
-        other one); set to the next level's.
-    corrections : ndarray of uint64, shape (keys, depth, 3)
-        One level is set.
-    bits : ndarray of uint8, shape (keys, bytes)
-        Two bits are set, which must be 0 before.
+    The level is that of `bit` of alpha; its two bits in `bits` must be 0 before. The control bit in
+    `running` is party 1's; party 0's is the other one.
     """
     seeds = np.empty((2, 2, 2), np.uint64)  # kept or lost, party, word
     for k in range(len(secrets)):
@@ -116,15 +113,7 @@ def _difference(blocks: Words, inputs: Words, k: int, side: int) -> np.uint64:
 
 @njit(nogil=True, cache=True)
 def leaf_inputs(inputs: Words, padded: Words) -> None:
-    """Write the inputs of all blocks of leaves: a block's number is added to the second word.
-
-    Parameters
-    ----------
-    inputs : ndarray of uint64, shape (nodes, 2)
-        Cipher inputs of the deepest nodes.
-    padded : ndarray of uint64, shape (nodes, leaves)
-        Set; a block is two leaves.
-    """
+    """Write the inputs of all blocks of leaves: a block's number is added to the second word."""
     for k in range(len(inputs)):
         for j in range(padded.shape[1] >> 1):
             padded[k, 2 * j] = inputs[k, 0]
@@ -135,17 +124,7 @@ def leaf_inputs(inputs: Words, padded: Words) -> None:
 def correct_leaves(
     secrets: Words, padded: Words, blocks: Words, running: Words, corrections: Words
 ) -> None:
-    """Write the corrections of every key's leaves.
-
-    Parameters
-    ----------
-    secrets, running
-        As in `correct_level`.
-    padded, blocks : ndarray of uint64, shape (2, keys, leaves)
-        Each party's inputs, and these encrypted.
-    corrections : ndarray of uint64, shape (keys, leaves)
-        Set.
-    """
+    """Write the corrections of every key's leaves."""
     leaves = corrections.shape[1]
     for k in range(len(secrets)):
         below = secrets[k, 0] & np.uint64(leaves - 1)
@@ -166,22 +145,12 @@ def descend(
     running: Words,
     blocks: Words,
     corrections: Words,
-    bits: NDArray[np.uint8],
+    bits: Bits,
 ) -> None:
-    """Step one party's states of all keys down to the same child.
+    """Move one party's states of all keys down to the same child, the left (0) or the right (1).
 
-    Parameters
-    ----------
-    level, turn : int
-        The level, and 0 for the left child or 1 for the right one.
-    inputs : ndarray of uint64, shape (2, keys, 2)
-        The first row holds the cipher inputs of this level; the second is set to the next one's.
-    running : ndarray of uint64, shape (2, keys, 2)
-        The sum so far and the control bit, likewise.
-    blocks : ndarray of uint64, shape (2, keys, 2)
-        The encrypted inputs for the seed of that child and for the values.
-    corrections, bits
-        The keys.
+    The first rows of `inputs` and `running` hold this level's, the second are set to the next
+    one's. `blocks` has the encrypted inputs for the seed of that child and for the values.
     """
     for k in range(inputs.shape[1]):
         control = running[0, k, 1]
@@ -198,19 +167,7 @@ def descend(
 
 @njit(nogil=True, cache=True)
 def take_leaves(word: int, padded: Words, blocks: Words, running: Words, leaf: Words) -> Words:
-    """Return every key's share at one leaf, up to its sign, shape (keys,).
-
-    Parameters
-    ----------
-    word : int
-        Which word of its block the leaf is.
-    padded, blocks : ndarray of uint64, shape (keys, 2)
-        The inputs of the leaf's block, and these encrypted.
-    running : ndarray of uint64, shape (keys, 2)
-        The sum on the path and the control bit.
-    leaf : ndarray of uint64, shape (keys,)
-        The leaf's corrections.
-    """
+    """Return every key's share, up to its sign, at one leaf: the given word of its block."""
     shares = np.empty(len(padded), np.uint64)
     for k in range(len(padded)):
         mask = _ZERO - running[k, 1]
@@ -224,26 +181,14 @@ def grow(
     nodes: tuple[Words, Words],
     blocks: Words,
     corrections: Words,
-    bits: NDArray[np.uint8],
+    bits: Bits,
     children: tuple[Words, Words],
     sums: Words,
 ) -> None:
-    """Step one party's states of all nodes down to both children.
+    """Move one party's states of all nodes down to both children.
 
-    Parameters
-    ----------
-    level : int
-        The level.
-    nodes : tuple of ndarray of uint64, shapes (keys, nodes, 2) and (keys, nodes)
-        Cipher inputs and control bits.
-    blocks : ndarray of uint64, shape (3, keys, nodes, 2)
-        The encrypted inputs for the left seed, the right seed and the values.
-    corrections, bits
-        The keys.
-    children : tuple of ndarray of uint64, shapes (keys, 2 nodes, 2) and (keys, 2 nodes)
-        Set to the cipher inputs and control bits of the children.
-    sums : ndarray of uint64, shape (nodes, 2)
-        The values of the children, summed over keys, are added.
+    Nodes and children are cipher inputs, shape (keys, nodes, 2), and control bits; the children's
+    values, summed over keys, are added to `sums`, shape (nodes, 2).
     """
     inputs, controls = nodes
     next_inputs, next_controls = children
@@ -271,18 +216,7 @@ def add_leaves(
 ) -> None:
     """Add the shares of some nodes' leaves to the sums over keys, without those of the path.
 
-    Parameters
-    ----------
-    first : int
-        The number of the first of the nodes; all nodes of key 0 come before those of key 1.
-    padded, blocks : ndarray of uint64, shape (some nodes, leaves)
-        Inputs, and these encrypted.
-    controls : ndarray of uint64, shape (some nodes,)
-        Control bits.
-    corrections : ndarray of uint64, shape (keys, leaves)
-        The corrections of the leaves.
-    sums : ndarray of uint64, shape (nodes, leaves)
-        Changed.
+    `first` is the number of the first of the nodes; all nodes of key 0 come before those of key 1.
     """
     nodes, leaves = sums.shape
     for i in range(len(padded)):

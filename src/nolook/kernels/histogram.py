@@ -1,7 +1,7 @@
 """Histograms of columns whose range nobody knows.
 
-All kernels take *columns-first* arrays of shape ``(columns, rows)`` and count each row into exactly
-one bin of each column, whatever its value. The bin of a value depends on that value alone.
+Columns have shape ``(columns, rows)``, and each row is counted into exactly one bin of each column,
+whatever its value. The bin of a value depends on that value alone.
 """
 
 from __future__ import annotations
@@ -17,6 +17,9 @@ __all__ = [
     "threshold_counts",
 ]
 
+Array = NDArray[np.float64]
+Counts = NDArray[np.int64]
+
 # Finite doubles below 2^-1000 in size count as zero and those of 2^1000 and more as out of range,
 # so that no later difference, quotient or refined bin width can overflow or become subnormal.
 _LARGEST = 1000
@@ -27,18 +30,11 @@ _HALF = _BIASED_OUT - _BIASED_ZERO
 MAGNITUDE_BINS = 2 * _HALF + 1
 
 
-def magnitude_counts(columns: NDArray[np.float64]) -> NDArray[np.int64]:
+def magnitude_counts(columns: Array) -> Counts:
     """Count every value by its sign and binary exponent, in the order of the real line.
 
-    Parameters
-    ----------
-    columns : ndarray of shape (columns, rows)
-        Any doubles. Zeros of both signs and values below ``2**-1000`` in size share the middle
-        bin; infinities, NaN and values of ``2**1000`` and more share the first and last bin.
-
-    Returns
-    -------
-    ndarray of shape (columns, MAGNITUDE_BINS), int64
+    Any doubles: zeros of both signs and values below ``2**-1000`` in size share the middle bin;
+    infinities, NaN and values of ``2**1000`` and more share the first and last bin.
     """
     counts = np.empty((columns.shape[0], MAGNITUDE_BINS), dtype=np.int64)
     for index, column in enumerate(columns):
@@ -49,13 +45,10 @@ def magnitude_counts(columns: NDArray[np.float64]) -> NDArray[np.int64]:
     return counts
 
 
-def magnitude_edges() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Lower and upper edge of each bin of :func:`magnitude_counts`; the zero bin is [0, 0].
+def magnitude_edges() -> tuple[Array, Array]:
+    """Return the lower and upper edge of each bin of :func:`magnitude_counts`.
 
-    Returns
-    -------
-    low, high : ndarray of shape (MAGNITUDE_BINS,)
-        The first and last bin have their finite edge on both sides.
+    The zero bin is [0, 0]; the first and last bin have their finite edge on both sides.
     """
     powers = np.concatenate([[0.0], np.ldexp(1.0, np.arange(-_LARGEST, _LARGEST + 1))])
     inner = np.minimum(np.arange(_HALF + 1), _HALF)
@@ -67,26 +60,10 @@ def magnitude_edges() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     return low, high
 
 
-def linear_counts(
-    columns: NDArray[np.float64],
-    low: NDArray[np.float64],
-    width: NDArray[np.float64],
-    bins: int,
-) -> NDArray[np.int64]:
-    """Count every value into equal bins of its column's range, with one more bin at either end.
+def linear_counts(columns: Array, low: Array, width: Array, bins: int) -> Counts:
+    """Count finite values into equal bins of each column's range, with one more bin at either end.
 
-    Parameters
-    ----------
-    columns : ndarray of shape (columns, rows)
-        Finite values; NaN counts in the lower end bin.
-    low, width : ndarray of shape (columns,)
-        Where the first inner bin begins, and the positive width of the bins.
-    bins : int
-        Number of inner bins.
-
-    Returns
-    -------
-    ndarray of shape (columns, bins + 2), int64
+    The first inner bin begins at `low`; NaN counts in the lower end bin.
     """
     counts = np.empty((columns.shape[0], bins + 2), dtype=np.int64)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -102,19 +79,7 @@ def linear_counts(
     return counts
 
 
-def threshold_counts(
-    values: NDArray[np.float64], thresholds: NDArray[np.float64]
-) -> NDArray[np.int64]:
-    """Count values between increasing thresholds: bin ``i`` holds ``t[i-1] < value <= t[i]``.
-
-    Parameters
-    ----------
-    values : ndarray of shape (rows,)
-    thresholds : ndarray of shape (k,), increasing
-
-    Returns
-    -------
-    ndarray of shape (k + 1,), int64
-    """
+def threshold_counts(values: Array, thresholds: Array) -> Counts:
+    """Count values between increasing thresholds: bin ``i`` holds ``t[i-1] < value <= t[i]``."""
     place = np.searchsorted(thresholds, values, side="left")
     return np.bincount(place, minlength=thresholds.size + 1).astype(np.int64)

@@ -9,7 +9,6 @@ of 4096 ranks are finished with one bit a rank.
 from __future__ import annotations
 
 import os
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -19,6 +18,9 @@ from numba import njit
 from numpy.typing import NDArray
 
 __all__ = ["RankedColumn", "pair_differences", "rank_columns"]
+
+Ranks = NDArray[np.uint32]
+Vector = NDArray[np.float64]
 
 # Ranks of a part that is finished with bits, as a power of 2.
 _BITS = 12
@@ -33,20 +35,15 @@ _STRETCH = 2**15
 class RankedColumn:
     """A column's ranks, kept instead of its numbers.
 
-    Parameters
-    ----------
-    ranks : ndarray of uint32, shape (n,)
-        For each row, how many rows have a smaller number.
-    tied : int
-        Number of pairs of rows with equal numbers.
+    A rank is how many rows have a smaller number; `tied` is the number of pairs with equal ones.
     """
 
-    ranks: NDArray[np.uint32]
+    ranks: Ranks
     tied: int
 
 
 @njit(nogil=True, cache=True)
-def _pack(values: NDArray[np.float64], bits: int, out: NDArray[np.int64]) -> None:
+def _pack(values: Vector, bits: int, out: NDArray[np.int64]) -> None:
     """Write the leading bits of each number, in the order of numbers, before its row."""
     patterns = values.view(np.int64)
     for i in range(values.size):
@@ -56,7 +53,7 @@ def _pack(values: NDArray[np.float64], bits: int, out: NDArray[np.int64]) -> Non
 
 
 @njit(nogil=True, cache=True)
-def _repair(values: NDArray[np.float64], order: NDArray[np.uint32]) -> bool:
+def _repair(values: Vector, order: Ranks) -> bool:
     """Sort an order that is nearly right by insertion; give up after as many moves as rows."""
     left = order.size
     last = values[order[0]]
@@ -78,7 +75,7 @@ def _repair(values: NDArray[np.float64], order: NDArray[np.uint32]) -> bool:
 
 
 @njit(nogil=True, cache=True)
-def _rank(values: NDArray[np.float64], order: NDArray[np.uint32], ranks: NDArray[np.uint32]) -> int:
+def _rank(values: Vector, order: Ranks, ranks: Ranks) -> int:
     """Write each row's rank; return the number of tied pairs."""
     tied = 0
     first = 0
@@ -95,13 +92,13 @@ def _rank(values: NDArray[np.float64], order: NDArray[np.uint32], ranks: NDArray
 
 
 @njit(nogil=True, cache=True)
-def _unpack(packed: NDArray[np.int64], bits: int, out: NDArray[np.uint32]) -> None:
+def _unpack(packed: NDArray[np.int64], bits: int, out: Ranks) -> None:
     """Write the rows; `out` may be the beginning of the same memory."""
     for i in range(packed.size):
         out[i] = packed[i] & ((1 << bits) - 1)
 
 
-def _rank_column(values: NDArray[np.float64], packed: NDArray[np.int64]) -> RankedColumn:
+def _rank_column(values: Vector, packed: NDArray[np.int64]) -> RankedColumn:
     """Rank a column: sort the numbers' leading bits, then what those leave in disorder.
 
     `packed` is scratch space of the same size.
@@ -119,18 +116,8 @@ def _rank_column(values: NDArray[np.float64], packed: NDArray[np.int64]) -> Rank
     return RankedColumn(ranks, int(_rank(values, order, ranks)))
 
 
-def rank_columns(batches: Sequence[NDArray[np.float64]]) -> list[RankedColumn]:
-    """Rank every column of a table.
-
-    Parameters
-    ----------
-    batches : sequence of ndarray of shape (columns, rows)
-        At least one; finite; fewer than 2^32 rows together.
-
-    Returns
-    -------
-    list of RankedColumn
-    """
+def rank_columns(batches: Sequence[Vector]) -> list[RankedColumn]:
+    """Rank every column of a table, given as finite batches of shape (columns, rows)."""
     columns = len(batches[0])
     rows = sum(batch.shape[1] for batch in batches)
     ranked = [RankedColumn(np.empty(0, dtype=np.uint32), 0)] * columns
@@ -148,21 +135,13 @@ def rank_columns(batches: Sequence[NDArray[np.float64]]) -> list[RankedColumn]:
 
 def _share(job: Callable[[Iterator[int]], None], columns: int, rows: int) -> None:
     """Let as many threads as there are processors take one column after the other."""
-    left = deque(range(columns))
-
-    def own() -> Iterator[int]:
-        while True:
-            try:
-                yield left.popleft()
-            except IndexError:
-                return
-
+    left = iter(range(columns))  # its next number goes to one thread only
     threads = min(os.cpu_count() or 1, columns)
     if threads < 2 or columns * rows < _WORTH_THREADS:
-        job(own())
+        job(left)
         return
     with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(job, [own() for _ in range(threads)]))
+        list(pool.map(job, [left] * threads))
 
 
 @njit(nogil=True, cache=True)
@@ -221,7 +200,7 @@ def _between(place: NDArray[np.int64], start: int, shift: int, before: NDArray[n
 
 
 @njit(nogil=True, cache=True)
-def _split(ranks: NDArray[np.uint32], out: NDArray[np.uint32], shift: int) -> np.int64:
+def _split(ranks: Ranks, out: Ranks, shift: int) -> np.int64:
     """Count the inversions between 256ths of blocks of 256 * 2^shift ranks, sort by 256th.
 
     Each block of positions holds exactly the ranks of that block, as do the 256ths afterwards.
@@ -256,7 +235,7 @@ def _split(ranks: NDArray[np.uint32], out: NDArray[np.uint32], shift: int) -> np
 
 
 @njit(nogil=True, cache=True)
-def _finish(ranks: NDArray[np.uint32]) -> np.int64:
+def _finish(ranks: Ranks) -> np.int64:
     """Count the inversions within blocks of 4096 ranks."""
     counts = np.empty(_COUNTS, dtype=np.uint64)
     words = np.empty(64, dtype=np.uint64)
@@ -277,7 +256,7 @@ def _finish(ranks: NDArray[np.uint32]) -> np.int64:
 
 
 @njit(nogil=True, cache=True)
-def _inversions(ranks: NDArray[np.uint32], other: NDArray[np.uint32]) -> np.int64:
+def _inversions(ranks: Ranks, other: Ranks) -> np.int64:
     """Count the pairs in falling order; `ranks` holds 0..n-1, each once, and is destroyed."""
     shift = _BITS
     while ranks.size > 256 << shift:
@@ -291,7 +270,7 @@ def _inversions(ranks: NDArray[np.uint32], other: NDArray[np.uint32]) -> np.int6
 
 
 @njit(nogil=True, cache=True)
-def _part_ties(ranks: NDArray[np.uint32], used: NDArray[np.uint32]) -> None:
+def _part_ties(ranks: Ranks, used: Ranks) -> None:
     """Give equal ranks different ones, rising in their order, so that they are no inversions."""
     used[:] = 0
     for i in range(ranks.size):
@@ -301,13 +280,7 @@ def _part_ties(ranks: NDArray[np.uint32], used: NDArray[np.uint32]) -> None:
 
 
 @njit(nogil=True, cache=True)
-def _by_both(
-    ranks: NDArray[np.uint32],
-    other: NDArray[np.uint32],
-    order: NDArray[np.uint32],
-    used: NDArray[np.uint32],
-    out: NDArray[np.uint32],
-) -> int:
+def _by_both(ranks: Ranks, other: Ranks, order: Ranks, used: Ranks, out: Ranks) -> int:
     """Write the ranks `other` in rising order of (`ranks`, `other`); return pairs tied in both."""
     used[:] = 0
     for row in range(ranks.size):
@@ -334,22 +307,14 @@ def _by_both(
 
 
 @njit(nogil=True, cache=True)
-def _in_order(
-    ranks: NDArray[np.uint32], other: NDArray[np.uint32], out: NDArray[np.uint32]
-) -> None:
+def _in_order(ranks: Ranks, other: Ranks, out: Ranks) -> None:
     """Write the ranks `other` in rising order of `ranks`, which has no ties."""
     for row in range(ranks.size):
         out[ranks[row]] = other[row]
 
 
 @njit(nogil=True, cache=True)
-def _difference(
-    ranks: NDArray[np.uint32],
-    tied: int,
-    other: NDArray[np.uint32],
-    other_tied: int,
-    work: NDArray[np.uint32],
-) -> int:
+def _difference(ranks: Ranks, tied: int, other: Ranks, other_tied: int, work: Ranks) -> int:
     """Return the concordant less the discordant pairs of two columns; `work` is scratch space."""
     n = ranks.size
     sequence, spare, third = work[0], work[1], work[2]
@@ -369,19 +334,8 @@ def _difference(
 def pair_differences(column: RankedColumn, others: Sequence[RankedColumn]) -> NDArray[np.int64]:
     """Count the concordant less the discordant pairs of rows of a column and each of others.
 
-    A pair of rows is concordant if both columns order it the same way, discordant if they order it
-    in opposite ways, and neither if it is tied in a column.
-
-    Parameters
-    ----------
-    column : RankedColumn
-    others : sequence of RankedColumn
-        Of the same rows.
-
-    Returns
-    -------
-    ndarray of int64, shape (len(others),)
-        Exact.
+    A pair is concordant if both columns order it the same way, discordant if they order it in
+    opposite ways, and neither if it is tied in a column. Counts are exact.
     """
     rows = column.ranks.size
     out = np.zeros(len(others), dtype=np.int64)

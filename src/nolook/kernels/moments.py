@@ -1,8 +1,8 @@
 """Rows as bounded integer vectors, and exact sums of their products.
 
-A sum of floating-point products depends on the order of the addition, so its sensitivity is not the
-one on paper. Here every row first becomes a vector of integers whose norm is bounded *in integers*;
-all sums of products are then exact, whatever the batches, the BLAS or the number of threads.
+A sum of floating-point products depends on the order of addition, so its sensitivity is not the one
+on paper. Here every row first becomes a vector of integers whose norm is bounded *in integers*; all
+sums of products are then exact, whatever the batches, the BLAS or the number of threads.
 """
 
 from __future__ import annotations
@@ -19,32 +19,17 @@ __all__ = [
     "squared_norms",
 ]
 
-#: Grid of the standardised values: one unit of scale is 2^14 steps.
+Array = NDArray[np.float64]
+
+#: Standardised values are whole multiples of 1/UNIT.
 UNIT = 2**14
 _EXACT = 2**53
 
 
-def integer_rows(
-    columns: NDArray[np.float64],
-    center: NDArray[np.float64],
-    scale: NDArray[np.float64],
-    limit: float,
-) -> NDArray[np.float64]:
-    """Centre, scale, clip to ``[-limit, limit]`` and truncate toward zero to whole steps of 1/UNIT.
+def integer_rows(columns: Array, center: Array, scale: Array, limit: float) -> Array:
+    """Centre, scale, clip to ``[-limit, limit]`` and truncate toward zero to whole units of 1/UNIT.
 
-    Parameters
-    ----------
-    columns : ndarray of shape (columns, rows)
-        Raw values; NaN becomes zero, infinities the limit.
-    center, scale : ndarray of shape (columns,)
-        Finite; scales positive.
-    limit : float
-        Largest standardised value, in scales.
-
-    Returns
-    -------
-    ndarray of shape (columns, rows), float64
-        Whole numbers of at most ``limit * UNIT`` in size.
+    `limit` is in scales. NaN becomes zero, infinities the limit.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         rows = columns - center[:, None]
@@ -57,18 +42,8 @@ def integer_rows(
     return rows
 
 
-def squared_norms(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Exact squared norm of each integer row.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (columns, rows)
-        Whole numbers whose squares add up to less than 2^53 a row.
-
-    Returns
-    -------
-    ndarray of shape (rows,)
-    """
+def squared_norms(rows: Array) -> Array:
+    """Return the exact squared norm, below 2^53, of each integer row of ``(columns, rows)``."""
     total = np.zeros(rows.shape[1])
     square = np.empty_like(total)
     for row in rows:
@@ -77,15 +52,10 @@ def squared_norms(rows: NDArray[np.float64]) -> NDArray[np.float64]:
     return total
 
 
-def shrink_rows(rows: NDArray[np.float64], squared_radius: int) -> None:
-    """Shrink, in place, each integer row to a squared norm of at most ``squared_radius``.
+def shrink_rows(rows: Array, squared_radius: int) -> None:
+    """Shrink, in place, each integer row to an exact squared norm of at most ``squared_radius``.
 
-    Parameters
-    ----------
-    rows : ndarray of shape (columns, rows)
-        Whole numbers; see :func:`squared_norms`. Rows within the radius stay as they are.
-    squared_radius : int
-        Bound on the exact squared norm of each row, below 2^53.
+    The radius is below 2^53, as are the norms; rows within it stay as they are.
     """
     norms = squared_norms(rows)
     far = np.flatnonzero(norms > squared_radius)
@@ -102,24 +72,17 @@ def shrink_rows(rows: NDArray[np.float64], squared_radius: int) -> None:
 
 
 def exact_block_rows(squared_radius: int) -> int:
-    """Rows whose products may be added in float64 with every partial sum a whole number <= 2^53.
+    """Return how many rows' products may be added in float64 with every partial sum at most 2^53.
 
     Each product is at most ``max(UNIT**2, squared_radius)`` in size (Cauchy-Schwarz).
     """
     return max(1, _EXACT // max(UNIT**2, squared_radius))
 
 
-def integer_gram(rows: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Exact ``Z Z'`` of integer rows with a leading constant row of ``UNIT``.
+def integer_gram(rows: Array) -> NDArray[np.int64]:
+    """Return the exact ``Z Z'`` of integer rows with a leading constant row of ``UNIT``.
 
-    Parameters
-    ----------
-    rows : ndarray of shape (columns, rows)
-        At most :func:`exact_block_rows` rows, each within its squared radius.
-
-    Returns
-    -------
-    ndarray of shape (columns + 1, columns + 1), int64
+    At most :func:`exact_block_rows` rows, each within its squared radius.
     """
     size = rows.shape[0] + 1
     gram = np.empty((size, size))

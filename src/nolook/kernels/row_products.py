@@ -11,18 +11,9 @@ __all__ = ["row_products"]
 def row_products(columns: NDArray[np.float64], vector: NDArray[np.float64]) -> NDArray[np.float64]:
     """Multiply each row with a vector, one column after the other.
 
-    A BLAS product adds up in an order that depends on how many rows there are and on its threads,
-    so that the last bit of a row's product would depend on the rows around it.
-
-    Parameters
-    ----------
-    columns : ndarray of shape (columns, rows)
-    vector : ndarray of shape (columns,)
-
-    Returns
-    -------
-    ndarray of shape (rows,)
-        As in a BLAS product, what overflows is infinite or NaN without a warning.
+    A BLAS product adds up in an order that depends on the number of rows and on its threads, so the
+    last bit of a row's product would depend on the rows around it. As in BLAS, what overflows is
+    infinite or NaN without a warning.
     """
     total = np.zeros(columns.shape[1])
     product = np.empty_like(total)

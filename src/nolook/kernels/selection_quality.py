@@ -1,7 +1,7 @@
 """How good a selection of k is, by the true scores: TOP, GREAT and GOOD (Swope et al. 2024).
 
-All three ask that a selection holds the best few and nothing that is far from the best k. Nothing
-here is private.
+All three ask that a selection holds the best few and nothing that is far from the best k. Equal
+scores count in whichever order is best for the selection. Nothing here is private.
 
 =========  ============================  =========================
 name       must hold all of the best     must lie among the best
@@ -23,55 +23,19 @@ __all__ = ["is_good", "is_great", "is_top"]
 
 
 def is_top(scores: NDArray[Any], selected: NDArray[np.int64]) -> bool:
-    """Return whether a selection is the best k.
-
-    Parameters
-    ----------
-    scores : ndarray, shape (d,)
-        The true scores. Equal ones count in whichever order is best for the selection.
-    selected : ndarray of int64, shape (k,)
-        Distinct indices.
-
-    Returns
-    -------
-    bool
-    """
+    """Return whether a selection of k distinct indices is the best k."""
     k = len(selected)
     return _holds(scores, selected, k, k)
 
 
 def is_great(scores: NDArray[Any], selected: NDArray[np.int64]) -> bool:
-    """Return whether it holds the best k/10 and lies among the best 11k/10, both rounded down.
-
-    Parameters
-    ----------
-    scores : ndarray, shape (d,)
-        The true scores. Equal ones count in whichever order is best for the selection.
-    selected : ndarray of int64, shape (k,)
-        Distinct indices.
-
-    Returns
-    -------
-    bool
-    """
+    """Return whether it holds the best k/10 and lies among the best 11k/10, both rounded down."""
     k = len(selected)
     return _holds(scores, selected, k // 10, 11 * k // 10)
 
 
 def is_good(scores: NDArray[Any], selected: NDArray[np.int64]) -> bool:
-    """Return whether it holds the best k/100 and lies among the best 3k/2, both rounded down.
-
-    Parameters
-    ----------
-    scores : ndarray, shape (d,)
-        The true scores. Equal ones count in whichever order is best for the selection.
-    selected : ndarray of int64, shape (k,)
-        Distinct indices.
-
-    Returns
-    -------
-    bool
-    """
+    """Return whether it holds the best k/100 and lies among the best 3k/2, both rounded down."""
     k = len(selected)
     return _holds(scores, selected, k // 100, 3 * k // 2)
 

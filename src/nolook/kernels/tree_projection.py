@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 __all__ = ["tree_projection"]
 
+Flags = NDArray[np.bool_]
 Array = NDArray[np.float64]
 
 
@@ -32,20 +33,12 @@ def _inject(noisy: Array, top: float, current: Array) -> None:
 
 
 @njit(nogil=True, cache=True)
-def _eliminate(
-    closed: NDArray[np.bool_], current: Array, ground: Array, conductance: Array
-) -> None:
+def _eliminate(closed: Flags, current: Array, ground: Array, conductance: Array) -> None:
     """Eliminate the midpoint of every node, from the leaves up.
 
-    Parameters
-    ----------
-    closed : ndarray of bool, shape (N + 1,)
-    current : ndarray of float64, shape (N + 1,)
-        The current into each boundary; a midpoint's is moved on to its node's ends.
-    ground : ndarray of float64, shape (N + 1,)
-        Set to the conductance from a boundary to potential 0; for a closed midpoint, to all of it.
-    conductance : ndarray of float64, shape (2 N,)
-        Set to the conductance between the ends of each node; node k has children 2k and 2k + 1.
+    A midpoint's `current` moves on to its node's ends. `ground` is set to the conductance from a
+    boundary to potential 0, for a closed midpoint to all of it; `conductance` to that between the
+    ends of each node, where node k has children 2k and 2k + 1.
     """
     leaves = closed.size - 1
     conductance[leaves:] = 1.0
@@ -74,7 +67,7 @@ def _eliminate(
 
 @njit(nogil=True, cache=True)
 def _solve_ends(
-    closed: NDArray[np.bool_], current: Array, ground: Array, between: float, potential: Array
+    closed: Flags, current: Array, ground: Array, between: float, potential: Array
 ) -> None:
     """Set the potentials of the two ends of the root."""
     last = closed.size - 1
@@ -92,12 +85,7 @@ def _solve_ends(
 
 @njit(nogil=True, cache=True)
 def _solve_midpoints(
-    closed: NDArray[np.bool_],
-    current: Array,
-    ground: Array,
-    conductance: Array,
-    potential: Array,
-    noise: Array,
+    closed: Flags, current: Array, ground: Array, conductance: Array, potential: Array, noise: Array
 ) -> None:
     """Set the potentials of the midpoints, and the noise of every node with all above it."""
     leaves = closed.size - 1
@@ -118,7 +106,7 @@ def _solve_midpoints(
 
 
 @njit(nogil=True, cache=True)
-def _level(closed: NDArray[np.bool_], top: float, values: Array) -> None:
+def _level(closed: Flags, top: float, values: Array) -> None:
     """Make values exactly equal across closed boundaries, and equal to the limits at the ends."""
     last = values.size
     if closed[0]:
@@ -133,7 +121,7 @@ def _level(closed: NDArray[np.bool_], top: float, values: Array) -> None:
 
 
 @njit(nogil=True, cache=True)
-def _close(closed: NDArray[np.bool_], top: float, values: Array) -> bool:
+def _close(closed: Flags, top: float, values: Array) -> bool:
     """Close the boundaries where the values fall; return whether there were any."""
     found = False
     before = 0.0
@@ -150,21 +138,10 @@ def tree_projection(noisy: Array, top: float) -> Array:
     """Return the bounded monotone sequence whose noise has the least sum of squares.
 
     The noise of the sequence x is the numbers e of the 2N - 1 nodes of the complete binary tree
-    over its leaves with the least sum of squares such that noisy_i - x_i is the sum of e over
-    the nodes above leaf i.
-
-    Parameters
-    ----------
-    noisy : ndarray of float64, shape (N,)
-        N is a power of 2.
-    top : float
-        At least 0.
-
-    Returns
-    -------
-    ndarray of float64, shape (N,)
-        Within [0, top], never falling. Exact but for rounding. Time is O(N) a round; rounds are
-        N at most, and about log2(N) for a sequence with noise.
+    over its N leaves, a power of 2, with the least sum of squares such that noisy_i - x_i is the
+    sum of e over the nodes above leaf i. Values are within [0, top], never fall, and are exact but
+    for rounding. An iteration takes O(N); there are N at most, and about log2(N) for a sequence
+    with noise.
     """
     leaves = noisy.size
     closed = np.zeros(leaves + 1, dtype=np.bool_)

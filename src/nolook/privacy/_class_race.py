@@ -1,9 +1,9 @@
 """A race among classes of equal scores: one uniform number stands for a whole class's noise.
 
 The best noise of m standard exponential numbers is -ln(1 - U^(1/m)), U uniform. Classes come in
-blocks, in float64; a class is dropped only where it is farther behind than a tolerance that covers
-every rounding (`noise.md`), and exact arithmetic decides among the others. Nothing here draws at
-random by itself.
+blocks, in float64. A class is dropped only if it is behind by more than a tolerance that covers
+every rounding (`noise.md`); exact arithmetic decides among the others. Nothing here draws at random
+by itself.
 """
 
 from __future__ import annotations
@@ -43,12 +43,16 @@ class ClassBlock(NamedTuple):
 
 
 class Classes(Protocol):
-    """A grid of classes, each with a score and a size."""
+    """A grid of classes, each with a score and a size.
+
+    An implementer owes: `blocks` returns each class once, in an order that does not depend on data,
+    with the accuracy that `slack` and :class:`ClassBlock` state; `exact` has no error.
+    """
 
     slack: float  # twice what log_sizes may be wrong by, and at least 2^-50 times the largest
 
     def blocks(self) -> Iterator[ClassBlock]:
-        """Return all classes, each once, in an order that does not depend on data."""
+        """Return all classes."""
 
     def exact(self, row: int, column: int) -> tuple[Fraction, int]:
         """Return a class's gap and size."""
@@ -67,20 +71,10 @@ class _Standing(NamedTuple):
 def class_race(
     classes: Classes, words: Callable[[int], Words], draw: Callable[[], int]
 ) -> tuple[int, int]:
-    """Return the class with the largest score - ln(1 - U^(1/size)).
+    """Return the row and column of the class with the largest score - ln(1 - U^(1/size)), exactly.
 
-    Parameters
-    ----------
-    classes : Classes
-    words : callable
-        Takes n and returns the first words of n uniform numbers, one for each class.
-    draw : callable
-        Returns a further word.
-
-    Returns
-    -------
-    row, column : int
-        The exact winner.
+    `words` takes n and returns the first words of n uniform numbers, one a class; `draw` returns a
+    further word.
     """
     best = -np.inf
     found = []
@@ -93,13 +87,13 @@ def class_race(
     places = np.flatnonzero(high >= best)
     if len(places) == 1:
         return int(rows[places[0]]), int(columns[places[0]])
-    labels = [(int(rows[i]), int(columns[i])) for i in places]
-    gaps, sizes = zip(*(classes.exact(*label) for label in labels), strict=True)
-    return labels[class_winner(gaps, sizes, [LazyUniform(int(first[i]), draw) for i in places])]
+    left = [(int(rows[i]), int(columns[i])) for i in places]
+    gaps, sizes = zip(*(classes.exact(*place) for place in left), strict=True)
+    return left[class_winner(gaps, sizes, [LazyUniform(int(first[i]), draw) for i in places])]
 
 
 def _contenders(block: ClassBlock, words: Words, slack: float, best: float) -> _Standing:
-    """Return a block's classes that could beat a value somebody is sure to have."""
+    """Return the classes of a block that could beat `best`, which some class is sure to reach."""
     gaps, log_sizes = block.gaps.ravel(), block.log_sizes.ravel()
     clear = clear_words(words) & np.isfinite(gaps)
     with np.errstate(all="ignore"):

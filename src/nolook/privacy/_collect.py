@@ -26,21 +26,9 @@ def fill(
 ) -> Integers:
     """Return the first accepted proposals, in order, as an array of the given shape.
 
-    Parameters
-    ----------
-    size : int or tuple of int
-        The shape.
-    propose : callable
-        Takes a number of proposals and returns those it accepts.
-    acceptance : float
-        Roughly the share of proposals accepted; it decides nothing but the speed.
-    scale : float
-        The largest scale of the numbers.
-
-    Returns
-    -------
-    ndarray of int64
-        Python ints (dtype object) for scales above 2**50.
+    `propose` takes a number of proposals and returns those it accepts, a share of about
+    `acceptance`, which decides nothing but the speed. Above 2**50, the largest scale of the
+    numbers, they are Python ints (dtype object).
     """
     out: Integers = np.empty(size, dtype=object if scale > LARGEST_INT64_SCALE else np.int64)
     flat = out.reshape(-1)
@@ -54,21 +42,7 @@ def fill(
 
 
 def join(high: Integers, low: Integers, low_bits: int, scale: float) -> Integers:
-    """Return high 2^low_bits + low, in Python ints where int64 would not do.
-
-    Parameters
-    ----------
-    high, low : ndarray
-        low < 2**low_bits.
-    low_bits : int
-    scale : float
-        The scale of the result.
-
-    Returns
-    -------
-    ndarray of int64
-        Python ints (dtype object) for scales above 2**50.
-    """
+    """Return high 2^low_bits + low, low < 2^low_bits; Python ints for scales above 2**50."""
     if scale > LARGEST_INT64_SCALE:
         high, low = high.astype(object), low.astype(object)
     else:

@@ -1,8 +1,9 @@
-"""Comparisons of many random numbers at once in float64, and the doubtful ones handed on.
+"""Comparisons of many random numbers at once in float64; doubtful ones are handed on.
 
-A float64 result decides only where it is farther from the border than a tolerance that covers
-every rounding on the way to it (`noise.md`); the others go to `_refine`. Nothing here draws at
-random by itself: the random words, and a function that draws further ones, are arguments.
+A float64 result decides only if it is farther from the border than a tolerance that covers every
+rounding on the way to it (`noise.md`); the others go to `_refine`. Nothing here draws at random by
+itself: random words, the first 64 binary digits of uniform numbers U_i, and a function `draw` that
+returns further words are arguments.
 """
 
 from __future__ import annotations
@@ -43,22 +44,7 @@ LARGEST_GAP = 1e300
 
 
 def floor_exponentials(words: Words, scale: float, draw: Callable[[], int]) -> NDArray[np.int64]:
-    """Return floor(-scale ln U_i), U_i the uniform number that begins with word i.
-
-    Parameters
-    ----------
-    words : ndarray of uint64, shape (n,)
-        The first 64 binary digits of each U_i.
-    scale : float
-        Above 0 and below 2**10.
-    draw : callable
-        Returns a further word.
-
-    Returns
-    -------
-    ndarray of int64, shape (n,)
-        The exact integers.
-    """
+    """Return the exact integers floor(-scale ln U_i) for a scale above 0 and below 2**10."""
     with np.errstate(all="ignore"):
         exponential = np.log(words * UNIT) * -scale
         whole = np.floor(exponential)
@@ -77,23 +63,9 @@ def below_exponentials(
     exact: Callable[[LazyUniform, int], bool],
     draw: Callable[[], int],
 ) -> NDArray[np.bool_]:
-    """Return whether U_i < exp(-c_i), U_i the uniform number that begins with word i.
+    """Return whether U_i < exp(-c_i) for exponents c_i >= 0 up to rounding.
 
-    Parameters
-    ----------
-    words : ndarray of uint64, shape (n,)
-        The first 64 binary digits of each U_i.
-    exponents : ndarray of float64, shape (n,)
-        c_i >= 0 up to rounding.
-    exact : callable
-        Takes U_i and i and decides the comparison for certain.
-    draw : callable
-        Returns a further word.
-
-    Returns
-    -------
-    ndarray of bool, shape (n,)
-        The exact answers.
+    `exact` takes U_i and i and decides the comparison for certain.
     """
     with np.errstate(all="ignore"):
         distance = np.exp(-exponents) - words * UNIT
@@ -112,28 +84,18 @@ def check_scores(scores: NDArray[Any]) -> NDArray[Any]:
             " expected a one-dimensional int64 or float64 array that is not empty"
         )
     if array.dtype == np.float64 and not np.isfinite(array).all():
-        raise ParameterError("scores is not finite; expected finite numbers for every data set")
+        raise ParameterError("scores has an entry that is not finite; expected none for any data")
     return array
 
 
 def clear_words(words: Words) -> NDArray[np.bool_]:
-    """Return which words tell enough of U for :func:`log_exponentials`, shape (n,)."""
+    """Return which words tell enough of U for :func:`log_exponentials`."""
     clear: NDArray[np.bool_] = np.minimum(words, ~words) >= _SMALLEST_CLEAR_WORD
     return clear
 
 
 def log_exponentials(words: Words) -> Floats:
-    """Return ln(-ln U), U the uniform number that begins with the word, up to rounding.
-
-    Parameters
-    ----------
-    words : ndarray of uint64, shape (n,)
-
-    Returns
-    -------
-    ndarray of float64, shape (n,)
-        Wrong by less than 2**-38 where the word is clear; anything elsewhere.
-    """
+    """Return ln(-ln U_i), wrong by less than 2**-38 where the word is clear; anything elsewhere."""
     mirrored = ~words
     distance = np.minimum(words, mirrored) * UNIT  # to the nearer end: both logarithms keep digits
     logarithms: Floats = np.log(np.where(words > mirrored, -np.log1p(-distance), -np.log(distance)))
@@ -146,24 +108,7 @@ def gumbel_race(
     words: Words,
     draw: Callable[[], int],
 ) -> int:
-    """Return the i with the largest scores_i / scale - ln(-ln U_i).
-
-    Parameters
-    ----------
-    scores : ndarray of int64 or float64, shape (n,)
-        Finite.
-    scale : float
-        Finite and above 0.
-    words : ndarray of uint64, shape (n,)
-        The first 64 binary digits of each U_i.
-    draw : callable
-        Returns a further word.
-
-    Returns
-    -------
-    int
-        The exact winner.
-    """
+    """Return the i with the largest scores_i / scale - ln(-ln U_i), exactly."""
     with np.errstate(all="ignore"):
         low, high = _gumbel_bounds(words, _gaps(scores), scale)
         standing = np.flatnonzero(high >= low.max())
@@ -189,7 +134,7 @@ def _gaps(scores: NDArray[Any]) -> Floats:
 def _gumbel_bounds(words: Words, gaps: Floats, scale: float) -> tuple[Floats, Floats]:
     """Enclose -gap / scale - ln(-ln U).
 
-    The ends are infinite where a word tells too little of its U, or the gap has overflowed.
+    The ends are infinite where a word tells too little of its U or the gap has overflowed.
     """
     clear = clear_words(words) & np.isfinite(gaps)
     scaled = gaps / scale

@@ -1,4 +1,4 @@
-"""A ledger's file: how it is made, opened, read and changed. Standard library only."""
+"""A ledger's file: how it is made, opened, read and changed."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ __all__ = [
     "Contents",
     "LedgerFile",
     "amount_text",
-    "check_cost",
+    "check_budget",
     "check_line",
     "create_file",
     "decimal",
     "now",
-    "plainly",
+    "one_line_errors",
     "read_budget",
     "rounded",
 ]
@@ -79,12 +79,7 @@ class Contents(NamedTuple):
 
 
 class LedgerFile:
-    """An open ledger's file.
-
-    Parameters
-    ----------
-    place : Path
-    """
+    """An open ledger's file."""
 
     def __init__(self, place: Path) -> None:
         self._place = place
@@ -96,7 +91,7 @@ class LedgerFile:
         )
         try:
             _check_format(self.database, place)
-            # A commit has reached the disk, and so has the removal of its journal.
+            # A commit returns once it and the removal of its journal are on disk.
             self.database.execute("PRAGMA synchronous = EXTRA")
             self._check_in_place()
         except BaseException:
@@ -107,32 +102,33 @@ class LedgerFile:
     def reading(self) -> Iterator[Contents]:
         """Give what the file says at one moment."""
         self._check_owner()
-        with plainly(self._place), _transaction(self.database, "DEFERRED"):
+        with one_line_errors(self._place), _transaction(self.database, "DEFERRED"):
             yield self._contents()
 
     @contextmanager
     def writing(self) -> Iterator[Contents]:
-        """Give what the file says and hold the only write lock; keep all changes, or none.
+        """Give what the file says and hold the only write lock; keep all changes or none.
 
         When this ends without an error, the changes are on disk in the file of this name.
         """
         self._check_owner()
-        with plainly(self._place):
+        with one_line_errors(self._place):
             with _transaction(self.database, "IMMEDIATE"):
                 yield self._contents()
                 _seal(self.database)
             self._check_in_place()
 
     def close(self) -> None:
-        """Close the file. Nothing is pending: every change was durable when it was made."""
+        """Close the file. Nothing is pending: every change reached the disk when it was made."""
         with suppress(sqlite3.Error):
             self.database.close()
 
     def _check_owner(self) -> None:
-        """Refuse what a fork copied: no process may use another's connection, not even to read."""
+        """Refuse a fork's copy: no process may use another's connection, not even to read."""
         if os.getpid() != self._owner:
             raise LedgerError(
-                f"{str(self._place)!r} was opened by a parent; expected one for each process"
+                f"{str(self._place)!r} was opened by the parent process; expected one for each "
+                "process (open it again)"
             )
 
     def _contents(self) -> Contents:
@@ -142,13 +138,13 @@ class LedgerFile:
             raise LedgerError(f"{str(self._place)!r} is damaged; expected a whole ledger")
         if contents.changes < self._changes:
             raise LedgerError(
-                f"{str(self._place)!r} is an older copy; expected the file with all releases"
+                f"{str(self._place)!r} is an older copy; expected the file with every release"
             )
         self._changes = contents.changes
         return contents
 
     def _check_in_place(self) -> None:
-        """Refuse to charge a file that its name no longer leads to: nobody would see it there."""
+        """Refuse a file that its name no longer leads to: nobody would see a charge there."""
         if _identity(self._place) != self._identity:
             raise LedgerError(
                 f"{str(self._place)!r} was moved or replaced while it was open; expected it to "
@@ -164,7 +160,7 @@ def create_file(place: Path, budget: Budget, name: str, relation: Relation) -> N
         # SQLite would play the rest of a deleted ledger back into the new one.
         if os.path.lexists(f"{place}{ending}"):
             raise LedgerError(
-                f"{str(place) + ending!r} is left from a deleted ledger; expected no such file "
+                f"{str(place) + ending!r} was left by a deleted ledger; expected no such file "
                 "(remove it or choose another name)"
             )
     with tempfile.TemporaryDirectory(prefix=".ledger-", dir=place.parent) as folder:
@@ -190,8 +186,8 @@ def _check_format(database: sqlite3.Connection, place: Path) -> None:
         raise LedgerError(f"{str(place)!r} is not a ledger; expected one made by nolook")
     if version != _VERSION:
         raise LedgerError(
-            f"{str(place)!r} has ledger version {version}; expected {_VERSION} (another nolook "
-            "made it)"
+            f"{str(place)!r} has ledger version {version}; expected {_VERSION} (made by "
+            "another version of nolook)"
         )
     # Nothing but the two tables as they are made here: no trigger, no view, no weaker check.
     tables = database.execute("SELECT sql FROM sqlite_schema ORDER BY name").fetchall()
@@ -219,7 +215,7 @@ def _transaction(database: sqlite3.Connection, kind: str) -> Iterator[None]:
 
 
 def _read(database: sqlite3.Connection) -> Contents | None:
-    """Read everything; None if it is not what was written."""
+    """Read everything; return None if it is not what was written."""
     ledgers = database.execute(_TERMS).fetchall()
     releases = database.execute(_RELEASES).fetchall()
     if len(ledgers) != 1:
@@ -257,24 +253,8 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def check_cost(value: object, name: str) -> Budget:
-    """Return a budget; a bare number is refused.
-
-    Parameters
-    ----------
-    value : Budget
-    name : str
-        The name to use in the message.
-
-    Returns
-    -------
-    Budget
-
-    Raises
-    ------
-    ParameterError
-        If it is anything else.
-    """
+def check_budget(value: object, name: str) -> Budget:
+    """Return a budget; a bare number is refused."""
     if isinstance(value, Budget):
         return value
     raise ParameterError(
@@ -283,24 +263,7 @@ def check_cost(value: object, name: str) -> Budget:
 
 
 def check_line(value: object, name: str) -> str:
-    """Return a text that fits on one line of a list.
-
-    Parameters
-    ----------
-    value : str
-    name : str
-        The name to use in the message.
-
-    Returns
-    -------
-    str
-        The same text.
-
-    Raises
-    ------
-    ParameterError
-        If it is no text, blank, too long, or holds something that cannot be printed.
-    """
+    """Return a text that fits on one line of a list: printable, not blank, not too long."""
     if isinstance(value, str) and len(value) <= _LONGEST_LINE:
         if value.strip() and value.isprintable():
             return value
@@ -316,18 +279,7 @@ def check_line(value: object, name: str) -> str:
 
 
 def amount_text(amount: float, *, up: bool) -> str:
-    """Return an amount with six digits, on the side that promises nothing too much.
-
-    Parameters
-    ----------
-    amount : float
-    up : bool
-        True for what is spent, False for what is left.
-
-    Returns
-    -------
-    str
-    """
+    """Return an amount with six digits, rounded `up` (what is spent) or down (what is left)."""
     side = ROUND_CEILING if up else ROUND_FLOOR
     number = Context(prec=6, rounding=side).create_decimal(repr(amount))
     return f"{float(number):.6g}" if number else "0"
@@ -339,7 +291,7 @@ def read_budget(epsilon: str, delta: str) -> Budget:
 
 
 def decimal(amount: float) -> Fraction:
-    """Return the decimal number that a double is printed as: ten times 0.1 is 1."""
+    """Return the decimal number a double is printed as, so that ten times 0.1 is 1."""
     return Fraction(repr(amount))
 
 
@@ -351,8 +303,8 @@ def rounded(amount: Fraction, toward: float) -> float:
 
 
 @contextmanager
-def plainly(path: Path) -> Iterator[None]:
-    """Turn what SQLite and the file system complain of into one line."""
+def one_line_errors(path: Path) -> Iterator[None]:
+    """Turn whatever SQLite or the file system raises into a one-line LedgerError."""
     try:
         yield
     except FileExistsError:

@@ -1,8 +1,8 @@
 """Decisions about real random numbers, made certain by as many of their bits as it takes.
 
-Nothing here draws at random by itself: a `LazyUniform` gets its further bits from the function
-it was built with. Every comparison is made between enclosures with outward rounding, so no
-rounding decides it. The proof is in `noise.md`.
+Nothing here draws at random by itself: a `LazyUniform` gets further bits from the function it was
+made with, and functions extend it until the answer is certain. All comparisons are between
+enclosures with outward rounding, so no rounding decides one. The proof is in `noise.md`.
 """
 
 from __future__ import annotations
@@ -19,8 +19,10 @@ __all__ = [
     "accept_gaussian",
     "below_exponential",
     "class_winner",
+    "contexts",
     "floor_exponential",
     "gumbel_winner",
+    "to_decimal",
 ]
 
 _WORD_BITS = 64
@@ -31,17 +33,8 @@ _INFINITY = Decimal("Infinity")
 class LazyUniform:
     """A uniform real number U of [0, 1], of which the first binary digits are known.
 
-    Parameters
-    ----------
-    word : int
-        Its first 64 binary digits.
-    draw : callable
-        Returns 64 further digits, independent of everything drawn before.
-
-    Attributes
-    ----------
-    value, bits : int
-        What is known: value <= 2**bits U <= value + 1.
+    What is known is value <= 2**bits U <= value + 1: the 64 digits of `word`, and those that `draw`
+    returned, 64 at a time and independent of everything drawn before.
     """
 
     __slots__ = ("_draw", "bits", "value")
@@ -54,11 +47,8 @@ class LazyUniform:
     def extend(self) -> None:
         """Learn 64 more binary digits.
 
-        Raises
-        ------
-        RuntimeError
-            After 4096 digits: with random digits the probability of needing as many is
-            below 2**-1900, so the source of them is broken.
+        After 4096 digits it raises RuntimeError: with random digits the probability of needing that
+        many is below 2**-1900, so their source is broken.
         """
         if self.bits >= _MOST_BITS:
             raise RuntimeError(
@@ -75,22 +65,9 @@ class LazyUniform:
 
 
 def floor_exponential(uniform: LazyUniform, scale: Fraction) -> int:
-    """Return floor(-scale ln U), a geometric number.
-
-    Parameters
-    ----------
-    uniform : LazyUniform
-        U; it is extended until the answer is certain.
-    scale : Fraction
-        Above 0.
-
-    Returns
-    -------
-    int
-        The number, at least 0.
-    """
+    """Return floor(-scale ln U), a geometric number, for a scale above 0."""
     while True:
-        down, up = _contexts(uniform.bits)
+        down, up = contexts(uniform.bits)
         low, high = _exponential_bounds(uniform, down, up)
         if high != _INFINITY:
             numerator, denominator = Decimal(scale.numerator), Decimal(scale.denominator)
@@ -101,33 +78,20 @@ def floor_exponential(uniform: LazyUniform, scale: Fraction) -> int:
 
 
 def below_exponential(
-    uniform: LazyUniform,
-    exponent: Callable[[], tuple[Fraction, Fraction]],
-    *others: LazyUniform,
+    uniform: LazyUniform, exponent: Callable[[], tuple[Fraction, Fraction]], *others: LazyUniform
 ) -> bool:
     """Return whether U < exp(-c), an event of probability exp(-c).
 
-    Parameters
-    ----------
-    uniform : LazyUniform
-        U; it is extended until the answer is certain.
-    exponent : callable
-        Returns an enclosure of c >= 0 from what is known of `others`.
-    *others : LazyUniform
-        The numbers c depends on, independent of U; they are extended along with it.
-
-    Returns
-    -------
-    bool
-        The answer.
+    `exponent` returns an enclosure of c >= 0 from what is known of `others`, the numbers c depends
+    on, which are independent of U and extended along with it.
     """
     while True:
-        down, up = _contexts(uniform.bits)
+        down, up = contexts(uniform.bits)
         least, most = exponent()
-        low = down.next_minus(down.exp(_decimal(most, up).copy_negate()))
-        high = up.next_plus(up.exp(_decimal(least, down).copy_negate()))
+        low = down.next_minus(down.exp(to_decimal(most, up).copy_negate()))
+        high = up.next_plus(up.exp(to_decimal(least, down).copy_negate()))
         smallest, largest = (
-            _decimal(bound, context)
+            to_decimal(bound, context)
             for bound, context in zip(uniform.bounds(), (down, up), strict=True)
         )
         if largest <= low:
@@ -144,21 +108,9 @@ def accept_gaussian(
 ) -> bool:
     """Decide whether a proposal whole + F for half a normal distribution is kept.
 
-    Parameters
-    ----------
-    uniform : LazyUniform
-        The number that decides.
-    whole, rest : int
-        The proposal's integer part, and the first 64 binary digits of its fraction F.
-    ratio : Fraction
-        The standard deviation in the proposal's unit.
-    draw : callable
-        Returns 64 further digits of F.
-
-    Returns
-    -------
-    bool
-        Whether `uniform` is below exp(-((whole + F) / ratio - 1)^2 / 2 - F / ratio).
+    It is if U < exp(-((whole + F) / ratio - 1)^2 / 2 - F / ratio). `rest` has the first 64 binary
+    digits of F, `draw` returns 64 more, and `ratio` is the standard deviation in the proposal's
+    unit.
     """
     fraction = LazyUniform(rest, draw)
 
@@ -174,19 +126,9 @@ def accept_gaussian(
 
 
 def gumbel_winner(gaps: Sequence[Fraction], uniforms: Sequence[LazyUniform]) -> int:
-    """Return the position i of the largest -gap_i - ln(-ln U_i).
+    """Return the i with the largest -gap_i - ln(-ln U_i).
 
-    Parameters
-    ----------
-    gaps : sequence of Fraction
-        How far each candidate's score lies below the best one, in units of the noise's scale.
-    uniforms : sequence of LazyUniform
-        U_i; they are extended until the answer is certain.
-
-    Returns
-    -------
-    int
-        A position of the two sequences.
+    A gap is how far a score lies below the best one, in units of the noise's scale.
     """
     return _last_standing(lambda i: _gumbel_bounds(gaps[i], uniforms[i]), uniforms)
 
@@ -194,29 +136,14 @@ def gumbel_winner(gaps: Sequence[Fraction], uniforms: Sequence[LazyUniform]) -> 
 def class_winner(
     gaps: Sequence[Fraction], sizes: Sequence[int], uniforms: Sequence[LazyUniform]
 ) -> int:
-    """Return the position i of the largest -gap_i - ln(1 - U_i^(1/size_i)).
-
-    Parameters
-    ----------
-    gaps : sequence of Fraction
-        How far each candidate's score lies below the best one.
-    sizes : sequence of int
-        At least 1 and of any size.
-    uniforms : sequence of LazyUniform
-        U_i; they are extended until the answer is certain.
-
-    Returns
-    -------
-    int
-        A position of the sequences.
-    """
+    """Return the i with the largest -gap_i - ln(1 - U_i^(1/size_i)); sizes have any size from 1."""
     return _last_standing(lambda i: _class_bounds(gaps[i], sizes[i], uniforms[i]), uniforms)
 
 
 def _last_standing(
     enclose: Callable[[int], tuple[Decimal, Decimal]], uniforms: Sequence[LazyUniform]
 ) -> int:
-    """Return the position whose value is largest, extending its uniform numbers until certain."""
+    """Return the position of the largest value, extending uniform numbers until it is certain."""
     standing = list(range(len(uniforms)))
     while True:
         bounds = [enclose(i) for i in standing]
@@ -228,7 +155,7 @@ def _last_standing(
             uniforms[i].extend()
 
 
-def _contexts(bits: int) -> tuple[Context, Context]:
+def contexts(bits: int) -> tuple[Context, Context]:
     """Return contexts rounding down and up, with digits to spare for numbers of `bits` bits."""
     digits = bits // 3 + 20
     return (
@@ -237,7 +164,7 @@ def _contexts(bits: int) -> tuple[Context, Context]:
     )
 
 
-def _decimal(number: Fraction, context: Context) -> Decimal:
+def to_decimal(number: Fraction, context: Context) -> Decimal:
     """Return a fraction as a decimal, rounded in the context's direction."""
     return context.divide(Decimal(number.numerator), Decimal(number.denominator))
 
@@ -245,8 +172,8 @@ def _decimal(number: Fraction, context: Context) -> Decimal:
 def _log_bounds(low: Decimal, high: Decimal, down: Context, up: Context) -> tuple[Decimal, Decimal]:
     """Enclose the logarithms of the numbers between two positive ones.
 
-    `decimal` rounds a logarithm correctly to nearest whatever the context's direction, so one
-    step outwards encloses it.
+    `decimal` rounds a logarithm to nearest whatever the context's direction, so one step outwards
+    encloses it.
     """
     return down.next_minus(down.ln(low)), up.next_plus(up.ln(high))
 
@@ -257,37 +184,38 @@ def _exponential_bounds(
     """Enclose -ln U, a standard exponential number."""
     smallest, largest = uniform.bounds()
     if smallest == 0:
-        _, most = _log_bounds(_decimal(largest, down), _decimal(largest, up), down, up)
+        _, most = _log_bounds(to_decimal(largest, down), to_decimal(largest, up), down, up)
         return most.copy_negate(), _INFINITY
-    least, most = _log_bounds(_decimal(smallest, down), _decimal(largest, up), down, up)
+    least, most = _log_bounds(to_decimal(smallest, down), to_decimal(largest, up), down, up)
     return max(Decimal(0), most.copy_negate()), least.copy_negate()
 
 
 def _gumbel_bounds(gap: Fraction, uniform: LazyUniform) -> tuple[Decimal, Decimal]:
     """Enclose -gap - ln(-ln U); an end not known yet is infinite."""
-    down, up = _contexts(uniform.bits)
+    down, up = contexts(uniform.bits)
     low, high = _exponential_bounds(uniform, down, up)
-    # The logarithm of infinity is infinity and that of 0 is minus infinity.
-    least, most = _log_bounds(low, high, down, up)
-    return (
-        down.subtract(most.copy_negate(), _decimal(gap, up)),
-        up.subtract(least.copy_negate(), _decimal(gap, down)),
-    )
+    return _minus_gap_and_log(gap, low, high, down, up)
 
 
 def _class_bounds(gap: Fraction, size: int, uniform: LazyUniform) -> tuple[Decimal, Decimal]:
     """Enclose -gap - ln(1 - U^(1/size)); the upper end is infinite while U could be 1."""
-    down, up = _contexts(uniform.bits)
+    down, up = contexts(uniform.bits)
     low, high = (
         context.divide(end, Decimal(size))
         for end, context in zip(_exponential_bounds(uniform, down, up), (down, up), strict=True)
     )
-    least, most = _log_bounds(
-        _complement(low, down, up)[0], _complement(high, down, up)[1], down, up
-    )
+    low, high = _complement(low, down, up)[0], _complement(high, down, up)[1]
+    return _minus_gap_and_log(gap, low, high, down, up)
+
+
+def _minus_gap_and_log(
+    gap: Fraction, low: Decimal, high: Decimal, down: Context, up: Context
+) -> tuple[Decimal, Decimal]:
+    """Enclose -gap - ln x for x from low to high, ends that may be 0 or infinite."""
+    least, most = _log_bounds(low, high, down, up)
     return (
-        down.subtract(most.copy_negate(), _decimal(gap, up)),
-        up.subtract(least.copy_negate(), _decimal(gap, down)),
+        down.subtract(most.copy_negate(), to_decimal(gap, up)),
+        up.subtract(least.copy_negate(), to_decimal(gap, down)),
     )
 
 

@@ -28,7 +28,11 @@ _KEYED_WORDS = 1024  # of a :class:`KeyedSource`, for each value of its counter
 
 
 class ByteSource(Protocol):
-    """Where random bits come from."""
+    """Where random bits come from.
+
+    An implementer owes: words are independent and uniform, and never returned twice; `private` is
+    True only if nobody can know them.
+    """
 
     @property
     def private(self) -> bool:
@@ -52,13 +56,7 @@ class SystemEntropy:
 
 
 class SeededSource:
-    """Repeatable bits (Philox 4x64) for experiments; what is drawn from them is NOT private.
-
-    Parameters
-    ----------
-    seed : int
-        At least 0; the same seed gives the same words in the same order.
-    """
+    """Repeatable bits (Philox 4x64) for experiments; what is drawn from them is NOT private."""
 
     private = False
 
@@ -71,17 +69,11 @@ class SeededSource:
 
 
 class KeyedSource:
-    """Bits that follow from a secret key: for a release that must repeat itself, and no other.
+    """Bits that follow from a secret key, only for a release that must repeat itself.
 
-    To whoever does not hold the key they are as good as random: SHAKE-256 of the key, the label
-    and a counter. The same key and label must never serve two different releases.
-
-    Parameters
-    ----------
-    key : bytes
-        32 secret random bytes, or what :func:`derived_key` makes of them.
-    label : bytes
-        What the bits are for; public.
+    Without the key they are as good as random: SHAKE-256 of the key, the label and a counter. The
+    key is 32 secret random bytes, or what :func:`derived_key` makes of them; the label, public,
+    says what the bits are for. No key and label may serve two different releases.
     """
 
     private = True
@@ -106,42 +98,16 @@ class KeyedSource:
 
 
 def derived_key(secret: bytes, statement: bytes) -> bytes:
-    """Return the key that a secret gives to one public statement (HMAC-SHA-256).
+    """Return the 32-byte key that a secret of 32 random bytes gives to one public statement.
 
-    Parameters
-    ----------
-    secret : bytes
-        32 random bytes.
-    statement : bytes
-        All that the noise depends on, in a form that no two different cases share.
-
-    Returns
-    -------
-    bytes
-        32 bytes; those of different statements are as good as independent.
+    The statement names all that the noise depends on, in a form no two cases share. Keys of
+    different statements (HMAC-SHA-256) are as good as independent.
     """
     return hmac.digest(_check_key(secret), statement, "sha256")
 
 
 def byte_source(random_state: int | None) -> ByteSource:
-    """Return the source of bits that `random_state` asks for.
-
-    Parameters
-    ----------
-    random_state : int or None
-        None: the operating system's entropy. An int of at least 0: a seeded source, for
-        experiments only, with `private` False.
-
-    Returns
-    -------
-    ByteSource
-        The source.
-
-    Raises
-    ------
-    ParameterError
-        If `random_state` is anything else.
-    """
+    """Return the operating system's entropy for None, or a seeded source, which is not private."""
     seed = check_random_state(random_state)
     return SystemEntropy() if seed is None else SeededSource(seed)
 

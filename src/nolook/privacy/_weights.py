@@ -7,52 +7,27 @@ enclose is never rounded. The proof is in `noise.md`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from decimal import Decimal
 from fractions import Fraction
 from itertools import accumulate
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from nolook.privacy._refine import LazyUniform
+from nolook.privacy._refine import LazyUniform, contexts, to_decimal
 
 __all__ = ["exponential_bounds", "power_bounds", "weighted_index"]
 
 
 def exponential_bounds(exponent: Fraction, bits: int) -> tuple[int, int]:
-    """Enclose ``2**bits exp(exponent)`` between two integers.
-
-    Parameters
-    ----------
-    exponent : Fraction
-    bits : int
-
-    Returns
-    -------
-    low, high : int
-    """
-    digits = (bits + 2 * max(0, int(exponent))) // 3 + 20
-    down = Context(prec=digits, rounding=ROUND_FLOOR, Emin=MIN_EMIN, Emax=MAX_EMAX)
-    up = Context(prec=digits, rounding=ROUND_CEILING, Emin=MIN_EMIN, Emax=MAX_EMAX)
-    top, bottom, unit = Decimal(exponent.numerator), Decimal(exponent.denominator), Decimal(2**bits)
+    """Enclose ``2**bits exp(exponent)`` between two integers."""
+    down, up = contexts(bits + 2 * max(0, int(exponent)))
+    unit = Decimal(2**bits)
     # `decimal` rounds exp to nearest whatever the context, so one step outwards encloses it.
-    low = down.multiply(down.next_minus(down.exp(down.divide(top, bottom))), unit)
-    high = up.multiply(up.next_plus(up.exp(up.divide(top, bottom))), unit)
+    low = down.multiply(down.next_minus(down.exp(to_decimal(exponent, down))), unit)
+    high = up.multiply(up.next_plus(up.exp(to_decimal(exponent, up))), unit)
     return int(low), int(high) + 1
 
 
 def power_bounds(rate: Fraction, count: int, bits: int) -> tuple[list[int], list[int]]:
-    """Enclose ``2**bits exp(rate j)`` for j = 0, ..., count - 1.
-
-    Parameters
-    ----------
-    rate : Fraction
-        At least 0.
-    count, bits : int
-
-    Returns
-    -------
-    low, high : list of int
-    """
+    """Enclose ``2**bits exp(rate j)``, rate >= 0, for j = 0, ..., count - 1 between integers."""
     low_step, high_step = exponential_bounds(rate, bits)
     low, high = [2**bits], [2**bits]
     for _ in range(count - 1):
@@ -64,18 +39,7 @@ def power_bounds(rate: Fraction, count: int, bits: int) -> tuple[list[int], list
 def weighted_index(counts: Sequence[int], rate: Fraction, uniform: LazyUniform) -> int:
     """Return the i at which the running sum of ``counts[i] exp(rate i)`` passes U times its total.
 
-    Parameters
-    ----------
-    counts : sequence of int
-        At least 0, not all of them 0.
-    rate : Fraction
-        At least 0.
-    uniform : LazyUniform
-        U; it is extended until the answer is certain.
-
-    Returns
-    -------
-    int
+    Counts and the rate are at least 0, and not all counts are 0. U is extended until i is certain.
     """
     while True:
         powers = power_bounds(rate, len(counts), uniform.bits)

@@ -28,35 +28,24 @@ __all__ = ["gaussian_delta", "gaussian_mu", "guarantee", "in_sequence", "total_d
 # Far above the relative error of erfcx and ndtr, some units in the last place.
 _SLACK = 2.0**-46
 
+# Kinds that the sums below count; any other is refused.
 _KNOWN = (GaussianEvent, PureEvent, ApproximateEvent, SampledGaussianEvent)
 _WITH_EPSILON = (PureEvent, ApproximateEvent)
 
-# Privacy losses are counted on a grid; a longer one would take more memory than it is worth.
-_LOSS_STEP = 1e-4
+# Privacy losses are counted on a grid; a longer one is not worth its memory.
+_LOSS_SPACING = 1e-4
 _LARGEST_LOSS = 20.0
-# What the Fourier transforms of one convolution can take off a delta, on a grid of so many points.
+# How much one convolution's Fourier transforms can lower a delta, on a grid of that many points.
 _TRANSFORM_ERROR = 2e-11
 _MOST_POINTS = 2**19
-# Less noise than there is overstates losses; the library's squares of more would overflow.
+# Assuming less noise overstates losses; larger deviations overflow when the library squares them.
 _LARGEST_DEVIATION = 1e12
 
 
 def gaussian_delta(mu: float, epsilon: float) -> float:
-    """Return the smallest delta of a mu-GDP release at an epsilon, rounded up.
+    """Return the smallest delta of a mu-GDP release at an epsilon of at least 0, rounded up.
 
-    Theory: ``delta = Phi(-epsilon/mu + mu/2) - exp(epsilon) Phi(-epsilon/mu - mu/2)``.
-
-    Parameters
-    ----------
-    mu : float
-        Above 0.
-    epsilon : float
-        At least 0.
-
-    Returns
-    -------
-    float
-        In (0, 1].
+    ``Phi(-epsilon/mu + mu/2) - exp(epsilon) Phi(-epsilon/mu - mu/2)``, in (0, 1].
     """
     near, far = epsilon / mu - mu / 2, epsilon / mu + mu / 2
     if near > 1e8:
@@ -77,22 +66,7 @@ def gaussian_delta(mu: float, epsilon: float) -> float:
 
 
 def gaussian_mu(budget: Budget) -> float:
-    """Return the largest mu whose release keeps a budget, rounded down.
-
-    Parameters
-    ----------
-    budget : Budget
-        With a delta above 0.
-
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    ParameterError
-        If delta is 0: no Gaussian noise is enough for that.
-    """
+    """Return the largest mu whose release keeps a budget, rounded down; delta must be above 0."""
     if budget.delta == 0.0:
         raise ParameterError(
             "delta is 0; expected a number between 0 and 1, which Gaussian noise needs (such as "
@@ -117,28 +91,13 @@ def gaussian_mu(budget: Budget) -> float:
 
 
 def total_delta(events: Sequence[Event], epsilon: float) -> float:
-    """Return a delta at which all releases together keep an epsilon, rounded up.
+    """Return a delta, at most 1, at which all releases together keep an epsilon, rounded up.
 
     The smaller of basic composition (the Gaussian parts together as one) and, where different
-    mechanisms meet, the composition of privacy-loss distributions. Later releases may depend on
-    the answers of earlier ones. Only the sum of the releases' own epsilons is not rounded up, but
-    to the nearest double, so that a budget can be split and spent whole.
-
-    Parameters
-    ----------
-    events : sequence of Event
-    epsilon : float
-        Above 0.
-
-    Returns
-    -------
-    float
-        In [0, 1]; 1 if no smaller one can be shown.
-
-    Raises
-    ------
-    TypeError
-        If an event is of no known kind.
+    mechanisms meet, the composition of privacy-loss distributions. Later releases may depend on the
+    answers of earlier ones. Only the sum of the releases' own epsilons is not rounded up, but to
+    the nearest double, so that a budget can be split and spent whole. An unknown kind of event is a
+    TypeError.
     """
     _check_known(events)
     if not events:
@@ -155,26 +114,7 @@ def total_delta(events: Sequence[Event], epsilon: float) -> float:
 def guarantee(
     events: Sequence[Event], budget: Budget, *, relation: Relation, private: bool
 ) -> PrivacyGuarantee:
-    """Add releases up and promise their budget, if they keep it.
-
-    Parameters
-    ----------
-    events : sequence of Event
-        All that will be released.
-    budget : Budget
-    relation : {"add-remove", "replace"}
-    private : bool
-        False when nothing is promised.
-
-    Returns
-    -------
-    PrivacyGuarantee
-
-    Raises
-    ------
-    ParameterError
-        If the releases together exceed the budget.
-    """
+    """Add releases up and promise their budget, or raise ParameterError if they exceed it."""
     _check_known(events)
     # Basic composition is immediate; distributions are needed only where it does not suffice.
     delta = _basic_delta(events, budget.epsilon)
@@ -189,25 +129,10 @@ def guarantee(
 
 
 def in_sequence(parts: Sequence[PrivacyGuarantee], budget: Budget) -> PrivacyGuarantee:
-    """Promise a budget for results made one after the other, if their promises add up to it.
+    """Promise a budget for results made one after the other, or raise if theirs add up to more.
 
-    Parameters
-    ----------
-    parts : sequence of PrivacyGuarantee
-        Each for every fixed outcome of those before it; of one relation.
-    budget : Budget
-
-    Returns
-    -------
-    PrivacyGuarantee
-        With the mechanisms of all parts; private if all of them are.
-
-    Raises
-    ------
-    ParameterError
-        If the epsilons or the deltas add up to more than the budget.
-    ValueError
-        If the parts have different relations.
+    Each part's guarantee holds for every fixed outcome of those before it, and all have one
+    relation. The result has the mechanisms of all parts, and is private if all of them are.
     """
     (relation,) = {part.relation for part in parts}
     epsilon = math.fsum(part.epsilon for part in parts)
@@ -229,7 +154,7 @@ def _check_known(events: Sequence[Event]) -> None:
 
 
 def _mu(events: Sequence[Event]) -> float:
-    """Compose the Gaussian parts into one, rounded up; as if every sample were the whole table."""
+    """Compose the Gaussian parts into one, rounded up; a sample counts as the whole table."""
     parts = [event.mu for event in events if isinstance(event, GaussianEvent)]
     sampled = [event for event in events if isinstance(event, SampledGaussianEvent)]
     if len(parts) <= 1 and not sampled:
@@ -240,12 +165,12 @@ def _mu(events: Sequence[Event]) -> float:
 
 
 def _basic_delta(events: Sequence[Event], epsilon: float) -> float:
-    """Epsilons and deltas added; the Gaussian parts take what epsilon is left."""
+    """Add epsilons and deltas; the Gaussian parts take what epsilon the others leave."""
     others = [event for event in events if isinstance(event, _WITH_EPSILON)]
     # fsum is correctly rounded, so budgets that were split by halves still add up.
-    spent = math.fsum(event.epsilon for event in others)
+    cost = math.fsum(event.epsilon for event in others)
     deltas = [event.delta for event in others if isinstance(event, ApproximateEvent)]
-    if spent > epsilon:
+    if cost > epsilon:
         return 1.0
     mu = _mu(events)
     if mu > 0.0:
@@ -277,7 +202,7 @@ def _distribution_delta(events: tuple[Event, ...], epsilon: float) -> float:
             common.DifferentialPrivacyParameters(
                 event.epsilon, event.delta if isinstance(event, ApproximateEvent) else 0.0
             ),
-            value_discretization_interval=_LOSS_STEP,
+            value_discretization_interval=_LOSS_SPACING,
         )
         for event in others
     ]
@@ -300,7 +225,7 @@ def _distribution_delta(events: tuple[Event, ...], epsilon: float) -> float:
 
 
 def _points(part: Any) -> int:  # noqa: ANN401 -- untyped library
-    """Return the length of a distribution's grid, the larger of both directions."""
+    """Return the length of a distribution's grid, the larger of the two directions."""
     return max(int(part._pmf_remove.size), int(part._pmf_add.size))
 
 
@@ -309,7 +234,7 @@ def _fits(
     sampled: Sequence[SampledGaussianEvent],
     mu: float,
 ) -> bool:
-    """Say whether a grid is likely to be short, before it is made."""
+    """Return whether a grid is likely to be short, before it is made."""
     once = [1.0 / event.noise_multiplier for event in sampled]
     together = [_amplified(event) for event in sampled]
     reach = sum(event.epsilon for event in others) + sum(map(_reach, (mu, *together)))
@@ -317,12 +242,12 @@ def _fits(
 
 
 def _reach(mu: float) -> float:
-    """Return about the largest loss of a Gaussian release that is worth counting."""
+    """Return roughly the largest loss of a Gaussian release that is worth counting."""
     return mu * mu / 2 + 10.0 * mu
 
 
 def _amplified(event: SampledGaussianEvent) -> float:
-    """Return about the mu of all samples together."""
+    """Return roughly the mu of all samples together."""
     inverse = min(1.0 / event.noise_multiplier, 10.0)
     return event.sampling_probability * math.sqrt(event.steps * math.expm1(inverse * inverse))
 
@@ -335,6 +260,6 @@ def _gaussian_losses(deviation: float, probability: float) -> Any:  # noqa: ANN4
     return pld.from_gaussian_mechanism(
         min(deviation, _LARGEST_DEVIATION),
         pessimistic_estimate=True,
-        value_discretization_interval=_LOSS_STEP,
+        value_discretization_interval=_LOSS_SPACING,
         sampling_prob=probability,
     )

@@ -1,6 +1,6 @@
 """How a budget is split, and refused where a part is too small for any noise.
 
-Standard library only. The proof that parts add up to no more than the whole is `budgets.md`.
+Standard library only. `budgets.md` proves that parts add up to no more than the whole.
 """
 
 from __future__ import annotations
@@ -18,21 +18,10 @@ def with_room(amount: float) -> float:
 
 
 def split(whole: float, *shares: float, among: int = 1) -> tuple[float, ...]:
-    """Split an epsilon into parts that never add up to more than it.
+    """Split an epsilon by shares into parts that add up to no more than it; the last is the rest.
 
-    Parameters
-    ----------
-    whole : float
-        What is split.
-    *shares : float
-        From 0 to 1; they add up to at most 1.
-    among : int, default=1
-        How many have each of the parts.
-
-    Returns
-    -------
-    tuple of float
-        The part of each share, and what all of them leave.
+    Shares lie between 0 and 1 and add up to at most 1. With `among`, so many releases get each
+    part.
     """
     left = 1.0
     for share in shares:
@@ -41,18 +30,7 @@ def split(whole: float, *shares: float, among: int = 1) -> tuple[float, ...]:
 
 
 def too_small(epsilon: float, delta: float | None = None) -> ParameterError:
-    """Return the refusal of a budget that is too small for any noise.
-
-    Parameters
-    ----------
-    epsilon : float
-    delta : float, optional
-        Where a larger one would help as well.
-
-    Returns
-    -------
-    ParameterError
-    """
+    """Return the refusal of a budget too small for any noise, `delta` given if it may be raised."""
     given, wanted = f"epsilon is {epsilon!r}", "a larger one"
     if delta is not None:
         given, wanted = f"{given} with delta {delta!r}", "a larger budget"

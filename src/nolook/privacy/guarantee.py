@@ -1,12 +1,13 @@
-"""What a release costs and what it promises, as frozen data. Standard library only."""
+"""What a release costs and what it promises, as frozen data. No numeric library."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
 from decimal import ROUND_CEILING, Context, Decimal
 from typing import Any, Literal, Self, TypeAlias, get_args
+
+from attrs import asdict, field, fields_dict, frozen
 
 from nolook._validation import check_choice, check_count, check_delta, check_epsilon, check_positive
 from nolook.errors import ParameterError
@@ -23,17 +24,48 @@ __all__ = [
     "SampledGaussianEvent",
 ]
 
-#: Which tables are neighbours: one record added or removed, or one replaced by another.
+#: Which tables are neighbours: one row added or removed, or one replaced by another.
 Relation: TypeAlias = Literal["add-remove", "replace"]
 
 #: Delta of models and selections where none is given; distributions need none.
 DEFAULT_DELTA = 1e-6
 
-_UNIT = "record"
+_UNIT = "record"  # a row, as files call it
 _MOST_STEPS = 10**6
 
 
-@dataclass(frozen=True, slots=True)
+def _delta_or_zero(delta: object) -> float:
+    return check_delta(delta, allow_zero=True)
+
+
+def _event_name(name: object) -> str:
+    if not isinstance(name, str) or not name:
+        raise ParameterError("name is empty or not a text; expected what is released")
+    return name
+
+
+def _mu(value: object) -> float:
+    return check_positive(value, "mu")
+
+
+def _noise_multiplier(value: object) -> float:
+    return check_positive(value, "noise_multiplier")
+
+
+def _probability(value: object) -> float:
+    probability = check_positive(value, "sampling_probability")
+    if probability > 1.0:
+        raise ParameterError(
+            f"sampling_probability is {probability!r}; expected a number above 0, at most 1"
+        )
+    return probability
+
+
+def _count_of_releases(value: object) -> int:
+    return check_count(value, "steps", _MOST_STEPS)
+
+
+@frozen
 class Budget:
     """An amount of privacy loss.
 
@@ -55,12 +87,8 @@ class Budget:
     Budget(epsilon=1.0, delta=1e-06)
     """
 
-    epsilon: float
-    delta: float = 0.0
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
-        object.__setattr__(self, "delta", check_delta(self.delta, allow_zero=True))
+    epsilon: float = field(converter=check_epsilon)
+    delta: float = field(default=0.0, converter=_delta_or_zero)
 
     def to_dict(self) -> dict[str, float]:
         """Return the two numbers by name."""
@@ -68,117 +96,53 @@ class Budget:
 
     @classmethod
     def from_dict(cls, data: object) -> Self:
-        """Read what :meth:`to_dict` wrote.
-
-        Raises
-        ------
-        ParameterError
-            If the names or values are others.
-        """
-        return cls(**_exact_fields(data, {"epsilon", "delta"}, "budget"))
+        """Read what :meth:`to_dict` wrote; other names or values are a ParameterError."""
+        return cls(**_exact_fields(data, set(fields_dict(cls)), "budget"))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GaussianEvent:
-    """A release with Gaussian noise: `mu`-GDP, standard deviation = L2 sensitivity / `mu`.
+    """A release with Gaussian noise: `mu`-GDP, standard deviation = L2 sensitivity / `mu`."""
 
-    Parameters
-    ----------
-    name : str
-        What was released.
-    mu : float
-        Finite and above 0.
-    """
-
-    name: str
-    mu: float
-
-    def __post_init__(self) -> None:
-        _check_name(self.name)
-        object.__setattr__(self, "mu", check_positive(self.mu, "mu"))
+    name: str = field(converter=_event_name)
+    mu: float = field(converter=_mu)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PureEvent:
-    """A release that is `epsilon`-differentially private: Laplace, exponential.
+    """A release that is `epsilon`-differentially private: Laplace, exponential."""
 
-    Parameters
-    ----------
-    name : str
-        What was released.
-    epsilon : float
-        Finite and above 0.
-    """
-
-    name: str
-    epsilon: float
-
-    def __post_init__(self) -> None:
-        _check_name(self.name)
-        object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
+    name: str = field(converter=_event_name)
+    epsilon: float = field(converter=check_epsilon)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ApproximateEvent:
-    """A release that is (`epsilon`, `delta`)-differentially private.
+    """A release that is (`epsilon`, `delta`)-differentially private, with `delta` above 0."""
 
-    Parameters
-    ----------
-    name : str
-        What was released.
-    epsilon : float
-        Finite and above 0.
-    delta : float
-        Between 0 and 1.
-    """
-
-    name: str
-    epsilon: float
-    delta: float
-
-    def __post_init__(self) -> None:
-        _check_name(self.name)
-        object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
-        object.__setattr__(self, "delta", check_delta(self.delta))
+    name: str = field(converter=_event_name)
+    epsilon: float = field(converter=check_epsilon)
+    delta: float = field(converter=check_delta)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SampledGaussianEvent:
-    """Repeated releases with Gaussian noise, each of a fresh Poisson sample of the records.
+    """`steps` releases with Gaussian noise, each of a fresh Poisson sample of the rows.
 
-    Neighbours are tables with one record added or removed; a guarantee under another relation
-    refuses it.
-
-    Parameters
-    ----------
-    name : str
-        What was released.
-    noise_multiplier : float
-        Standard deviation over L2 sensitivity; finite and above 0.
-    sampling_probability : float
-        With which each record, independently, enters a release: above 0, at most 1.
-    steps : int
-        Number of releases, at least 1.
+    Each row enters each sample independently, with `sampling_probability`; `noise_multiplier` is
+    the standard deviation over the L2 sensitivity. Neighbours are tables with one row added or
+    removed; a guarantee under another relation refuses it.
     """
 
-    name: str
-    noise_multiplier: float
-    sampling_probability: float
-    steps: int
-
-    def __post_init__(self) -> None:
-        _check_name(self.name)
-        multiplier = check_positive(self.noise_multiplier, "noise_multiplier")
-        probability = check_positive(self.sampling_probability, "sampling_probability")
-        if probability > 1.0:
-            raise ParameterError(
-                f"sampling_probability is {probability!r}; expected a number above 0, at most 1"
-            )
-        object.__setattr__(self, "noise_multiplier", multiplier)
-        object.__setattr__(self, "sampling_probability", probability)
-        object.__setattr__(self, "steps", check_count(self.steps, "steps", _MOST_STEPS))
+    name: str = field(converter=_event_name)
+    noise_multiplier: float = field(converter=_noise_multiplier)
+    sampling_probability: float = field(converter=_probability)
+    steps: int = field(converter=_count_of_releases)
 
 
+#: What one release costs. A kind is a frozen class: what was released and the numbers that its
+#: sentence is about. A new one needs a name in `_KINDS` and rules in `accounting.py`, which refuses
+#: what it does not know.
 Event: TypeAlias = GaussianEvent | PureEvent | ApproximateEvent | SampledGaussianEvent
 
 # Names in files. A kind that is not here is refused, never guessed.
@@ -190,9 +154,9 @@ _KINDS: dict[str, type[Event]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PrivacyGuarantee:
-    """What holds for a result, and what it was spent on.
+    """What is promised for a result, and the releases that cost it.
 
     Parameters
     ----------
@@ -213,26 +177,24 @@ class PrivacyGuarantee:
         If a value is outside its range.
     """
 
-    epsilon: float
-    delta: float
+    epsilon: float = field(converter=check_epsilon)
+    delta: float = field(converter=_delta_or_zero)
     relation: Relation
     mechanisms: tuple[Event, ...]
     private: bool
     unit: str = _UNIT
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
-        object.__setattr__(self, "delta", check_delta(self.delta, allow_zero=True))
+    def __attrs_post_init__(self) -> None:
         check_choice("relation", self.relation, get_args(Relation))
         check_choice("unit", self.unit, (_UNIT,))
         known = tuple(_KINDS.values())
         events: object = self.mechanisms
         if not isinstance(events, tuple) or not all(isinstance(event, known) for event in events):
-            raise ParameterError("mechanisms holds something else; expected a tuple of events")
+            raise ParameterError("mechanisms is something else; expected a tuple of events")
         sampled = any(isinstance(event, SampledGaussianEvent) for event in self.mechanisms)
         if sampled and self.relation != "add-remove":
             raise ParameterError(
-                f"relation is {self.relation!r} with releases of samples; expected 'add-remove'"
+                f"relation is {self.relation!r} for releases of samples; expected 'add-remove'"
             )
         private: object = self.private
         if not isinstance(private, bool):
@@ -246,7 +208,7 @@ class PrivacyGuarantee:
     def to_dict(self) -> dict[str, Any]:
         """Return the guarantee as plain data, fit for JSON."""
         kinds = {kind: name for name, kind in _KINDS.items()}
-        plain = {field.name: getattr(self, field.name) for field in fields(self)}
+        plain = asdict(self, recurse=False)
         plain["mechanisms"] = [
             {"mechanism": kinds[type(event)], **asdict(event)} for event in self.mechanisms
         ]
@@ -254,32 +216,20 @@ class PrivacyGuarantee:
 
     @classmethod
     def from_dict(cls, data: object) -> Self:
-        """Read what :meth:`to_dict` wrote.
-
-        Raises
-        ------
-        ParameterError
-            If a name is missing or unknown, or a value outside its range.
-        """
-        plain = _exact_fields(data, {field.name for field in fields(cls)}, "guarantee")
+        """Read what :meth:`to_dict` wrote; other names or values are a ParameterError."""
+        plain = _exact_fields(data, set(fields_dict(cls)), "guarantee")
         if not isinstance(plain["mechanisms"], list):
             raise ParameterError("mechanisms is not a list; expected a list of events")
         plain["mechanisms"] = tuple(_event(entry) for entry in plain["mechanisms"])
         return cls(**plain)
 
     def in_words(self) -> str:
-        """Say what the guarantee means, for readers who know no privacy theory.
-
-        Returns
-        -------
-        str
-            A few plain sentences on one line.
-        """
+        """Say what the guarantee means in a few plain sentences on one line."""
         if not self.private:
             return (
                 "NOT PRIVATE: nothing is promised. The noise came from a known seed, so anyone can "
-                "take it off again, or a setting was chosen that has no proof for rows. For "
-                "experiments on public data only."
+                "remove it, or a setting was chosen that has no proof for rows. For experiments "
+                "on public data only."
             )
         change = {
             "add-remove": "with any one row added or removed",
@@ -301,14 +251,11 @@ def _factor(epsilon: float) -> str:
     return f"{float(Context(prec=4, rounding=ROUND_CEILING).plus(upper)):.4g}"
 
 
-def _check_name(name: object) -> None:
-    if not isinstance(name, str) or not name:
-        raise ParameterError("name is empty or no text; expected what was released")
-
-
 def _exact_fields(data: object, names: set[str], what: str) -> dict[str, Any]:
     if not isinstance(data, Mapping) or set(data) != names:
-        raise ParameterError(f"{what} has other entries; expected {', '.join(sorted(names))}")
+        raise ParameterError(
+            f"{what} has missing or unknown entries; expected {', '.join(sorted(names))}"
+        )
     return dict(data)
 
 
@@ -317,4 +264,4 @@ def _event(entry: object) -> Event:
         raise ParameterError(f"mechanism is unknown; expected one of {', '.join(_KINDS)}")
     kind = _KINDS[entry["mechanism"]]
     rest = {name: value for name, value in entry.items() if name != "mechanism"}
-    return kind(**_exact_fields(rest, {field.name for field in fields(kind)}, "mechanism"))
+    return kind(**_exact_fields(rest, set(fields_dict(kind)), "mechanism"))

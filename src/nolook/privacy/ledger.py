@@ -1,6 +1,7 @@
-"""A file that keeps the releases of one data set within a total budget. Standard library only.
+"""A file that keeps the releases of one data set within a total budget.
 
-What is promised and why is in ``ledger.md``.
+What it promises and why is in ``ledger.md``. A *cost* is what a release takes from a budget; to
+*charge* a ledger is to record a cost in its file; *spent* is the sum of all charges so far.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
-from types import TracebackType
 from typing import Self, get_args
 
 from nolook._validation import check_choice, check_path
@@ -20,12 +20,12 @@ from nolook.privacy._ledger_file import (
     Contents,
     LedgerFile,
     amount_text,
-    check_cost,
+    check_budget,
     check_line,
     create_file,
     decimal,
     now,
-    plainly,
+    one_line_errors,
     read_budget,
     rounded,
 )
@@ -38,7 +38,7 @@ _EXAMPLE = "people.ledger"
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """A sum of costs, or what is left; unlike a budget it may be zero."""
+    """A sum of costs, or what is left of a budget; unlike a budget it may be zero."""
 
     epsilon: float
     delta: float
@@ -48,19 +48,10 @@ class Amount:
 class LedgerEntry:
     """One release in a ledger.
 
-    Parameters
-    ----------
-    id : int
-        In the order of reservation, from 1.
-    time : str
-        When it was reserved, in UTC, ISO 8601.
-    description : str
-    cost : Budget
-        What was charged, under the ledger's relation.
-    relation : {"add-remove", "replace"}
-        That of the release itself.
-    state : {"reserved", "complete", "refunded"}
-        Reserved entries are charged; one that stays so belongs to a process that failed or died.
+    Entries are numbered from 1 in the order of reservation; `time` (UTC, ISO 8601) is when it was
+    reserved. `cost` is what was charged, under the ledger's relation, and `relation` that of the
+    release itself. A `reserved` entry is charged; one that stays so belongs to a process that
+    failed or died.
     """
 
     id: int
@@ -72,7 +63,7 @@ class LedgerEntry:
 
 
 class Reservation:
-    """A cost that is charged already; made by :meth:`Ledger.reserve`."""
+    """A charge for a release that is about to be made, from :meth:`Ledger.reserve`."""
 
     def __init__(self, ledger: Ledger, entry: int) -> None:
         self._ledger = ledger
@@ -83,20 +74,15 @@ class Reservation:
         self._ledger._settle(self._entry, "complete", None)
 
     def charged(self) -> bool:
-        """Whether the ledger's file still holds the charge."""
+        """Return whether the ledger's file still holds the charge."""
         return self._ledger._holds(self._entry)
 
     def refund(self, reason: str) -> None:
-        """Give the cost back.
+        """Take the charge back, and keep the reason in the file.
 
-        ONLY for a release that stops on its own released output, whose privacy proof says that
-        stopping there costs nothing. A failure that depends on the data in any other way must
-        stay charged.
-
-        Parameters
-        ----------
-        reason : str
-            Kept in the file.
+        ONLY for a release that stopped because of its own released output, and whose privacy proof
+        says that stopping there costs nothing. After any other failure that depends on the data the
+        charge must stay.
         """
         check_line(reason, "reason")
         self._ledger._settle(self._entry, "refunded", reason)
@@ -128,7 +114,7 @@ class Ledger:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = check_path(path, _EXAMPLE)
-        with plainly(self.path):
+        with one_line_errors(self.path):
             if not self.path.is_file():
                 raise LedgerError(
                     f"{str(self.path)!r} is not a file; expected a ledger (make one with "
@@ -140,7 +126,7 @@ class Ledger:
                     self.name, epsilon, delta, self.relation, _ = contents.terms
                     self.budget = read_budget(epsilon, delta)
                     check_choice("relation", self.relation, get_args(Relation))
-                    _sums(contents)
+                    _spent(contents)
             except BaseException:
                 self.close()
                 raise
@@ -159,17 +145,13 @@ class Ledger:
         Parameters
         ----------
         path : path-like
-            Where; its folder must exist.
+            Its folder must exist.
         budget : Budget
             The total for all releases together.
         name : str
             Of the data set.
         relation : {"add-remove", "replace"}
             Which tables are neighbours.
-
-        Returns
-        -------
-        Ledger
 
         Raises
         ------
@@ -178,37 +160,32 @@ class Ledger:
         """
         check_choice("relation", relation, get_args(Relation))
         place = check_path(path, _EXAMPLE)
-        check_cost(budget, "budget")
+        check_budget(budget, "budget")
         check_line(name, "name")
-        with plainly(place):
+        with one_line_errors(place):
             create_file(place, budget, name, relation)
         return cls(place)
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
-        """Close the file. Nothing is pending: every change was durable when it was made."""
+        """Close the file. Nothing is pending: every change reached the disk when it was made."""
         self._file.close()
 
     @property
     def spent(self) -> Amount:
-        """What is charged so far, rounded up."""
+        """All charges so far, added up and rounded up."""
         with self._file.reading() as contents:
-            epsilon, delta = _sums(contents)
+            epsilon, delta = _spent(contents)
         return Amount(rounded(epsilon, math.inf), rounded(delta, math.inf))
 
     @property
     def remaining(self) -> Amount:
-        """What is left, rounded down."""
+        """What the charges leave of the budget, rounded down."""
         with self._file.reading() as contents:
             return self._left(contents)
 
@@ -223,21 +200,16 @@ class Ledger:
     def require(self, cost: Budget, *, relation: Relation) -> None:
         """Refuse a release that could not be reserved now; nothing is charged.
 
-        Parameters
-        ----------
-        cost : Budget
-        relation : {"add-remove", "replace"}
-
         Raises
         ------
         BudgetExceededError
             If too little is left.
         LedgerError
-            If the release's relation has no proved conversion to the ledger's.
+            If no conversion from the release's relation to the ledger's is proved.
         """
-        charged = self._converted(cost, relation)
+        cost = self._converted(cost, relation)
         with self._file.reading() as contents:
-            self._affordable(contents, charged)
+            self._check_affordable(contents, cost)
 
     def reserve(self, cost: Budget, *, relation: Relation, description: str) -> Reservation:
         """Charge a release before it is made.
@@ -249,32 +221,27 @@ class Ledger:
         cost : Budget
             Of the release.
         relation : {"add-remove", "replace"}
-            Under which it was proved.
+            For which that cost was proved.
         description : str
             Kept in the file.
-
-        Returns
-        -------
-        Reservation
 
         Raises
         ------
         BudgetExceededError
             If too little is left. Nothing is charged.
         LedgerError
-            If the release's relation has no proved conversion to the ledger's, or the file cannot
-            be written. Nothing may be released; where a disk failed in the last step of writing,
-            the charge can stay.
+            As for :meth:`require`, or if the file cannot be written: nothing may be released then,
+            but the charge can stay if the disk failed in the last step of writing.
         """
         check_line(description, "description")
-        charged = self._converted(cost, relation)
+        cost = self._converted(cost, relation)
         with self._file.writing() as contents:
-            # No other process can write between the reading of the contents and the charge.
-            self._affordable(contents, charged)
+            # No other process can write between reading the contents and charging.
+            self._check_affordable(contents, cost)
             entry = len(contents.releases) + 1
             self._file.database.execute(
                 "INSERT INTO release VALUES (?, ?, ?, ?, ?, ?, 'reserved', NULL)",
-                (entry, now(), description, charged.epsilon.hex(), charged.delta.hex(), relation),
+                (entry, now(), description, cost.epsilon.hex(), cost.delta.hex(), relation),
             )
         return Reservation(self, entry)
 
@@ -285,7 +252,7 @@ class Ledger:
                 (state, reason, entry),
             ).rowcount
             if changed != 1:
-                raise LedgerError(f"release {entry} is settled already; expected a reserved one")
+                raise LedgerError(f"release {entry} was already settled; expected a reserved one")
 
     def _holds(self, entry: int) -> bool:
         with self._file.reading() as contents:
@@ -293,14 +260,14 @@ class Ledger:
         return len(states) >= entry and states[entry - 1] != "refunded"
 
     def _left(self, contents: Contents) -> Amount:
-        epsilon, delta = _sums(contents)
+        epsilon, delta = _spent(contents)
         return Amount(
             rounded(decimal(self.budget.epsilon) - epsilon, -math.inf),
             rounded(decimal(self.budget.delta) - delta, -math.inf),
         )
 
-    def _affordable(self, contents: Contents, cost: Budget) -> None:
-        epsilon, delta = _sums(contents)
+    def _check_affordable(self, contents: Contents, cost: Budget) -> None:
+        epsilon, delta = _spent(contents)
         epsilon += decimal(cost.epsilon)
         delta += decimal(cost.delta)
         if epsilon > decimal(self.budget.epsilon) or delta > decimal(self.budget.delta):
@@ -314,7 +281,7 @@ class Ledger:
 
     def _converted(self, cost: Budget, relation: Relation) -> Budget:
         check_choice("relation", relation, get_args(Relation))
-        check_cost(cost, "cost")
+        check_budget(cost, "cost")
         if relation == self.relation:
             return cost
         if relation == "replace":
@@ -322,7 +289,7 @@ class Ledger:
                 f"the release is proved for the relation 'replace', the ledger {str(self.path)!r} "
                 "is for 'add-remove'; expected a release for 'add-remove'"
             )
-        # Replacing a record removes one and adds one (the proof is in ledger.md).
+        # Replacing a row removes one and adds one (the proof is in ledger.md).
         factor = 1.0 + math.exp(cost.epsilon) if cost.epsilon < 700.0 else math.inf
         epsilon = 2.0 * cost.epsilon
         raised = cost.delta * factor * (1.0 + 2.0**-50)
@@ -335,49 +302,30 @@ class Ledger:
         return Budget(epsilon, delta)
 
 
-def _sums(contents: Contents) -> tuple[Fraction, Fraction]:
+def _spent(contents: Contents) -> tuple[Fraction, Fraction]:
     costs = [read_budget(row[3], row[4]) for row in contents.releases if row[6] != "refunded"]
     epsilon = sum((decimal(cost.epsilon) for cost in costs), Fraction(0))
     return epsilon, sum((decimal(cost.delta) for cost in costs), Fraction(0))
 
 
 def require(ledger: Ledger | None, guarantee: PrivacyGuarantee) -> None:
-    """Refuse at once what :func:`charge` would refuse; without a ledger do nothing.
-
-    Parameters
-    ----------
-    ledger : Ledger or None
-    guarantee : PrivacyGuarantee
-    """
+    """Refuse at once what :func:`charge` would refuse; do nothing without a ledger."""
     if ledger is None:
         return
     if not guarantee.private:
         raise ParameterError(
-            "the result would not be private; expected a private release for a ledger (leave "
-            "random_state out, and settings that are for reproduction only)"
+            "the result would not be private; expected a private release for a ledger (leave out "
+            "random_state and settings meant for reproduction only)"
         )
     ledger.require(guarantee.budget, relation=guarantee.relation)
 
 
 @contextmanager
 def charge(ledger: Ledger | None, guarantee: PrivacyGuarantee, description: str) -> Iterator[None]:
-    """Charge a release before the block runs; if the block fails the charge stays.
+    """Charge a release before the block runs; do nothing without a ledger.
 
-    A failure may depend on the data. Without a ledger nothing happens.
-
-    Parameters
-    ----------
-    ledger : Ledger or None
-    guarantee : PrivacyGuarantee
-        Of the release.
-    description : str
-
-    Raises
-    ------
-    ParameterError
-        If the release is not private.
-    BudgetExceededError
-        If the ledger has too little left.
+    If the block fails the charge stays, since the failure may depend on the data. A release that is
+    not private is refused, as is one that costs more than is left.
     """
     require(ledger, guarantee)
     if ledger is None:
@@ -390,6 +338,6 @@ def charge(ledger: Ledger | None, guarantee: PrivacyGuarantee, description: str)
     try:
         reservation.complete()
     except LedgerError:
-        # The release is paid for; only a charge that can no longer be seen withholds it.
+        # The release is paid for: withhold it only if the charge is no longer in the file.
         if not reservation.charged():
             raise

@@ -1,9 +1,9 @@
 """Exact noise. The only file that draws random numbers for privacy; its proof is `noise.md`.
 
-Every sampler compares uniform numbers with probabilities in float64 (`_compare`) and trusts the
-comparison only outside a tolerance far above any rounding error. What falls inside (some draws
-in ten million) is decided with exact arithmetic (`_refine`) and, where needed, further random
-bits. So the distributions are exact: no rounding ever decides a draw.
+Every sampler compares uniform numbers with probabilities in float64 (`_compare`) and trusts a
+comparison only outside a tolerance far above any rounding error. The others, some draws in ten
+million, are decided by exact arithmetic (`_refine`) and, where needed, further random bits. So the
+distributions are exact: no rounding ever decides a draw.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ __all__ = [
 SMALLEST_SCALE = 2.0**-10
 LARGEST_SCALE = 2.0**70
 
-#: Which draws follow from which words. Whatever changes them must raise it: keyed noise that
-#: repeats itself under another version would repeat itself wrongly.
+#: Names the function from words to draws. Raise it with any change of that: noise drawn again
+#: from a key under another version would differ.
 SAMPLER_VERSION = 1
 
 
@@ -76,14 +76,12 @@ def geometric(scale: float, size: Size, source: ByteSource) -> Integers:
     scale : float
         From `SMALLEST_SCALE` to `LARGEST_SCALE`, taken as the exact real number it is.
     size : int or tuple of int
-        The shape of the result.
     source : ByteSource
-        Where the random bits come from.
 
     Returns
     -------
     ndarray of int64
-        Independent draws, of that shape; Python ints (dtype object) for scales above 2**50.
+        Independent draws; Python ints (dtype object) for scales above 2**50.
 
     Raises
     ------
@@ -117,22 +115,8 @@ def discrete_laplace(scale: float, size: Size, source: ByteSource) -> Integers:
 
     Parameters
     ----------
-    scale : float
-        From `SMALLEST_SCALE` to `LARGEST_SCALE`, taken as the exact real number it is.
-    size : int or tuple of int
-        The shape of the result.
-    source : ByteSource
-        Where the random bits come from.
-
-    Returns
-    -------
-    ndarray of int64
-        Independent draws, of that shape; Python ints (dtype object) for scales above 2**50.
-
-    Raises
-    ------
-    ParameterError
-        If the scale is outside its range.
+    scale, size, source
+        As for :func:`geometric`, whose type of result and errors these draws have.
     """
     scale = _check_scale(scale, "scale")
 
@@ -148,27 +132,13 @@ def discrete_laplace(scale: float, size: Size, source: ByteSource) -> Integers:
 def rounded_gaussian(sigma: float, size: Size, source: ByteSource) -> Integers:
     """Draw round(X), X normal with mean 0 and standard deviation `sigma`, exactly.
 
-    This is the continuous normal number rounded to the nearest integer, not the discrete
-    Gaussian: added to an integer it is post-processing of continuous noise.
+    This is a continuous normal number rounded to the nearest integer, not the discrete Gaussian:
+    adding it to an integer is post-processing of continuous noise.
 
     Parameters
     ----------
-    sigma : float
-        From `SMALLEST_SCALE` to `LARGEST_SCALE`, taken as the exact real number it is.
-    size : int or tuple of int
-        The shape of the result.
-    source : ByteSource
-        Where the random bits come from.
-
-    Returns
-    -------
-    ndarray of int64
-        Independent draws, of that shape; Python ints (dtype object) for sigma above 2**50.
-
-    Raises
-    ------
-    ParameterError
-        If sigma is outside its range.
+    sigma, size, source
+        As for :func:`geometric`, whose type of result and errors these draws have.
     """
     sigma = _check_scale(sigma, "sigma")
     # |X| = 2^tail_bits (whole + rest); the first fine_bits digits of rest decide round(X).
@@ -200,9 +170,9 @@ def report_noisy_max_gumbel(
 ) -> int:
     """Draw i with P(i) proportional to exp(scores[i] / scale), exactly.
 
-    This is the exponential mechanism as a race: i wins if score / scale + Gumbel noise is
-    largest. Ties among scores are fine. To take the best k one after the other, delete the winner
-    from `scores` and draw again.
+    This is the exponential mechanism as a race: i wins if score / scale + Gumbel noise is largest.
+    Scores may be equal. For the best k one after the other, delete the winner from `scores` and
+    draw again.
 
     Parameters
     ----------
@@ -211,7 +181,6 @@ def report_noisy_max_gumbel(
     scale : float
         Finite and above 0.
     source : ByteSource
-        Where the random bits come from.
 
     Returns
     -------
@@ -232,15 +201,15 @@ def report_noisy_max_gumbel(
 def largest_class(classes: Classes, source: ByteSource) -> tuple[int, int]:
     """Draw the class of the winner of a race with exponential noise, exactly.
 
-    Every member of every class gets its class's score plus noise of its own from the standard
-    exponential distribution, and the largest sum wins; classes may be far too large to list.
+    Every member of every class gets its class's score plus standard exponential noise of its own,
+    and the largest sum wins; classes may be far too large to list.
 
     Parameters
     ----------
     classes : Classes
         Their scores and sizes.
     source : ByteSource
-        Where the random bits come from: one word for each class.
+        One word is drawn for each class.
 
     Returns
     -------
@@ -260,7 +229,6 @@ def tilted_choice(counts: Sequence[int], rate: float | Fraction, source: ByteSou
     rate : float or Fraction
         Finite and at least 0, taken as the exact real number it is.
     source : ByteSource
-        Where the random bits come from.
 
     Returns
     -------
@@ -279,14 +247,12 @@ def uniform_integers(high: int, size: Size, source: ByteSource) -> Integers:
     high : int
         At least 1.
     size : int or tuple of int
-        The shape of the result.
     source : ByteSource
-        Where the random bits come from.
 
     Returns
     -------
     ndarray of int64
-        Independent draws, of that shape; Python ints (dtype object) for `high` above 2**63.
+        Independent draws; Python ints (dtype object) for `high` above 2**63.
 
     Raises
     ------
@@ -309,8 +275,9 @@ def uniform_integers(high: int, size: Size, source: ByteSource) -> Integers:
 
     def propose_large(n: int) -> Integers:
         bits = source.words(n * digits).tobytes()
-        step = 8 * digits
-        numbers = [int.from_bytes(bits[i : i + step], "little") for i in range(0, len(bits), step)]
+        width = 8 * digits
+        starts = range(0, len(bits), width)
+        numbers = [int.from_bytes(bits[i : i + width], "little") for i in starts]
         kept = [number % high for number in numbers if number < limit]
         return np.array(kept, dtype=object)
 

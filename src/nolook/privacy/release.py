@@ -24,15 +24,15 @@ _Released_co = TypeVar("_Released_co", covariant=True)
 class Release(Protocol[_Released_co]):
     """What is released of a table: its cost and the code that makes it, which cannot drift apart.
 
-    An implementer owes: `events` states every draw of `run` with the very number `run` draws with,
-    and neither it nor `steps` depends on a table. No table makes `run` raise. What it returns, and
-    whether it ends before its last step, depends on the table through these draws only. Whatever
-    is checked is checked when the release is made.
+    An implementer owes: `events` states every draw of `run`, with the very numbers `run` draws
+    with, and neither it nor `steps` depends on a table. No table makes `run` raise. What `run`
+    returns, and whether it ends before its last step, depends on the table through these draws
+    only. All checks are made when the release is made.
     """
 
     @property
     def steps(self) -> int:
-        """How many steps `run` tells of."""
+        """How many steps `run` reports."""
 
     def events(self) -> tuple[Event, ...]:
         """State everything that will be released."""
@@ -43,15 +43,10 @@ class Release(Protocol[_Released_co]):
 
 @dataclass(frozen=True, slots=True)
 class Plan(Generic[_Released_co]):
-    """What a fit will release, made without data from parameters that were checked.
+    """What a fit will release, made without data from checked parameters.
 
-    Parameters
-    ----------
-    release : Release
-    guarantee : PrivacyGuarantee
-        Computed from the release's events.
-    random_state : int or None
-        Seed of the noise; anything but None makes the guarantee not private.
+    The guarantee is computed from the release's events; a `random_state` other than None, a seed of
+    the noise, makes it not private.
     """
 
     release: Release[_Released_co]
@@ -67,13 +62,7 @@ class Plan(Generic[_Released_co]):
         *,
         relation: Relation = "add-remove",
     ) -> Self:
-        """Promise a budget for a release.
-
-        Raises
-        ------
-        ParameterError
-            If the release costs more than the budget, or `random_state` is no seed.
-        """
+        """Promise a budget for a release; raise if it costs more or `random_state` is no seed."""
         seed = check_random_state(random_state)
         guarantee = accounting.guarantee(
             release.events(), budget, relation=relation, private=seed is None

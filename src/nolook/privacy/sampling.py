@@ -1,4 +1,4 @@
-"""What a random sample of the records adds to privacy; the proof is ``sampling.md``."""
+"""What a random sample of the rows adds to privacy; the proof is ``sampling.md``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from nolook.privacy.noise import ByteSource, uniform_integers
 
-__all__ = ["SAMPLING_UNIT", "kept_records", "sampled_epsilon"]
+__all__ = ["SAMPLING_UNIT", "kept_rows", "sampled_epsilon"]
 
 #: Probabilities are whole multiples of 1/SAMPLING_UNIT.
 SAMPLING_UNIT = 2**32
@@ -18,41 +18,20 @@ SAMPLING_UNIT = 2**32
 _ROOM = 1.0 - 2.0**-48
 
 
-def kept_records(count: int, chances: int, source: ByteSource) -> NDArray[np.bool_]:
-    """Keep each record independently with probability ``chances / SAMPLING_UNIT``.
+def kept_rows(count: int, chances: int, source: ByteSource) -> NDArray[np.bool_]:
+    """Keep each of `count` rows independently with probability ``chances / SAMPLING_UNIT``.
 
-    Parameters
-    ----------
-    count : int
-    chances : int
-        From 1 to SAMPLING_UNIT.
-    source : ByteSource
-
-    Returns
-    -------
-    ndarray of bool, shape (count,)
-        Secret: whether a record was kept must not reach a user.
+    Which rows are kept must not reach a user.
     """
     drawn: NDArray[np.bool_] = uniform_integers(SAMPLING_UNIT, count, source) < chances
     return drawn
 
 
 def sampled_epsilon(epsilon: float, chances: int) -> float:
-    """Return the largest budget of a mechanism on a sample that costs `epsilon` in all.
+    """Return the largest epsilon for a mechanism on a sample that costs `epsilon` (add-remove).
 
-    ``ln(1 + (exp(epsilon) - 1) / q)`` with ``q = chances / SAMPLING_UNIT``, rounded down.
-
-    Parameters
-    ----------
-    epsilon : float
-        Above 0: of the whole, under add-remove.
-    chances : int
-        Each record is kept with probability q, independently.
-
-    Returns
-    -------
-    float
-        At least `epsilon`, up to rounding.
+    ``ln(1 + (exp(epsilon) - 1) / q)``, rounded down; each row is kept independently with
+    probability ``q = chances / SAMPLING_UNIT``.
     """
     if chances == SAMPLING_UNIT:
         return epsilon

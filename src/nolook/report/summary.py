@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
+from attrs import fields
 from numpy.typing import NDArray
 
 from nolook.algorithms.inference import LEVEL
@@ -240,7 +241,7 @@ def _weights(events: tuple[Event, ...]) -> list[float]:
 
 
 def _kind_and_cost(event: Event) -> tuple[str, str]:
-    costs = (field.name for field in fields(event) if field.name != "name")
+    costs = (field.name for field in fields(type(event)) if field.name != "name")
     shown = (f"{name.replace('_', ' ')} = {number(getattr(event, name))}" for name in costs)
     # A kind without words here is named by its class.
     plain = re.sub("(?<=[a-z])(?=[A-Z])", " ", type(event).__name__.removesuffix("Event")).lower()

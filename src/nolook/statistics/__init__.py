@@ -11,12 +11,12 @@ __all__ = ["Statistic", "fold"]
 class Statistic(Protocol):
     """What is found out about a table, part by part and in any order.
 
-    An implementer owes: made with public arguments, it has seen no rows. It can be sent to another
-    process. It has a ``value`` (a property, or a method of further public arguments) that depends
-    on the rows seen and on nothing else, to the last bit: not on how they were cut into batches,
-    which object saw them, or in which order they were merged. Beside it stands, as a named function
-    or constant of public numbers, its sensitivity: how far the values of neighbouring tables differ
-    at most.
+    An implementer owes: it is made from public arguments, with no rows seen. It can be sent to
+    another process. Its ``value`` (a property, or a method of further public arguments) depends on
+    the rows seen and on nothing else, to the last bit: not on how they were cut into batches, which
+    object saw them, or in which order it was merged. Beside it stands its sensitivity, a named
+    function or constant of public numbers: how far the values of neighbouring tables differ at
+    most.
     """
 
     def update(self, *batch: Any, **named: Any) -> Self:  # noqa: ANN401

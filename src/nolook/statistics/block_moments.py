@@ -1,4 +1,4 @@
-"""The exact moment matrices of random blocks of rows; one record changes that of one block."""
+"""The exact moment matrices of random blocks of rows; one row changes that of one block."""
 
 from __future__ import annotations
 
@@ -18,18 +18,10 @@ _LOW = 2**32
 class BlockMoments(Statistic):
     """Sums of ``z z'`` over the rows ``z = (1, u)`` of each block, as exact integers.
 
-    A sum is ``high * 2^32 + low``. Rows are added to `low`, an int64; before it could overflow, all
-    but its last 32 bits are carried to `high`. So the sums are exact for any number of rows whose
-    products add up to less than 2^95: 4e18 rows of numbers up to 10^5.
-
-    Parameters
-    ----------
-    blocks : int
-        How many there are.
-    columns : int
-        Length of ``u``.
-    largest : int
-        No number of ``u`` exceeds it in size; from 1 to 2^31 - 1.
+    No number of ``u`` exceeds `largest`, from 1 to 2^31 - 1, in size. A sum is 2^32 times `high`
+    plus `low`. Rows are added to `low`, an int64; before it could overflow, all but its last 32
+    bits are carried to `high`. So sums are exact for any number of rows whose products add up to
+    less than 2^95: 4e18 rows of numbers up to 10^5.
     """
 
     def __init__(self, blocks: int, columns: int, largest: int) -> None:
@@ -40,7 +32,7 @@ class BlockMoments(Statistic):
         self._rows = 0  # since the last carry, in all blocks together
 
     def update(self, rows: NDArray[np.float64], blocks: NDArray[np.int64]) -> Self:
-        """Add whole rows of shape (columns, n), each to its block; blocks have shape (n,)."""
+        """Add whole rows of shape (columns, n), each to its block."""
         for start in range(0, blocks.size, self._most_rows):
             part = blocks[start : start + self._most_rows]
             if self._rows + part.size > self._most_rows:
@@ -67,8 +59,8 @@ class BlockMoments(Statistic):
     def value(self) -> NDArray[np.float64]:
         """The doubles nearest to the sums, shape (blocks, columns + 1, columns + 1).
 
-        Only the lower triangles are used. A function of the exact sums alone: below 2^85 `high`
-        and `low` are doubles, and one rounding adds them.
+        Only the lower triangles are used. A function of the exact sums alone: below 2^85 `high` and
+        `low` are doubles, and one rounding adds them.
         """
         self._carry()
         total: NDArray[np.float64] = self._high * np.float64(_LOW)

@@ -1,4 +1,4 @@
-"""How many values fall into each cell of a public grid, and what one record can change in it."""
+"""How many values fall into each cell of a public grid, and what one row can change in that."""
 
 from __future__ import annotations
 
@@ -14,27 +14,15 @@ __all__ = ["CellCounts", "cell_counts_sensitivity"]
 
 
 def cell_counts_sensitivity(relation: Literal["add-remove", "replace"]) -> int:
-    """L1 sensitivity of the counts: a record is in one cell, and moves from one to another.
-
-    Parameters
-    ----------
-    relation : {"add-remove", "replace"}
-        Which tables are neighbours.
-
-    Returns
-    -------
-    int
-    """
+    """L1 sensitivity of the counts: a row is in one cell (add-remove) or changes it (replace)."""
     return 1 if relation == "add-remove" else 2
 
 
 class CellCounts(Statistic):
-    """How many values lie between public edges; cumulative sums are the numbers up to an edge.
+    """How many values lie between increasing public edges, N of them.
 
-    Parameters
-    ----------
-    edges : ndarray of float64, shape (N,)
-        Increasing, N >= 1. The last stands for plus infinity, whatever it is.
+    The last edge stands for plus infinity, whatever it is; cumulative sums are the numbers up to an
+    edge.
     """
 
     def __init__(self, edges: NDArray[np.float64]) -> None:
@@ -42,7 +30,7 @@ class CellCounts(Statistic):
         self._counts = np.zeros(len(edges), dtype=np.int64)
 
     def update(self, values: NDArray[np.float64]) -> Self:
-        """Add values of shape (rows,), any doubles. NaN counts in the last cell."""
+        """Add values, any doubles. NaN counts in the last cell."""
         count_into(self._counts, values, self._cells)
         return self
 
@@ -53,9 +41,5 @@ class CellCounts(Statistic):
 
     @property
     def value(self) -> NDArray[np.int64]:
-        """The counts, of shape (N,).
-
-        Cell i holds the values above ``edges[i-1]`` and up to ``edges[i]``; the first one all up
-        to ``edges[0]``, the last one all above ``edges[N-2]``.
-        """
+        """The counts, shape (N,); cell i holds the values above edge i - 1 and up to edge i."""
         return self._counts.copy()

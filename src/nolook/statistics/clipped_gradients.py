@@ -1,8 +1,8 @@
-"""Exact sums of per-record gradients, each clipped to a norm in integers.
+"""Exact sums of the rows' gradients, each clipped to a norm in integers.
 
-A record's gradient of half the squared error is ``r z``, r the residual and z the row (1, u). It is
-clipped to a norm and truncated to whole steps record by record; ``theta'z`` is exact, so a sum
-depends on the set of records alone.
+A row's gradient of half the squared error is ``r z``, r the residual and z the row (1, u). It is
+clipped to a norm and truncated to whole units row by row; ``theta'z`` is exact, so a sum depends on
+the set of rows alone.
 """
 
 from __future__ import annotations
@@ -18,30 +18,24 @@ from nolook.statistics import Statistic
 
 __all__ = ["GRADIENT_UNIT", "ClippedGradients", "gradient_radius", "gradient_sensitivity"]
 
-#: Gradients are whole steps of 1/GRADIENT_UNIT.
+Array = NDArray[np.float64]
+
+#: Gradients are whole multiples of 1/GRADIENT_UNIT.
 GRADIENT_UNIT = 2**14
 
 _PART_ROWS = 2**14  # working arrays stay small; partial sums stay far below 2^53
 
 
 def gradient_radius(clip: float) -> int:
-    """Return the bound on a gradient's squared norm, in squared steps."""
+    """Return the bound on a gradient's squared norm, in squares of 1/GRADIENT_UNIT."""
     return math.floor((clip * GRADIENT_UNIT) ** 2)
 
 
 def gradient_sensitivity(squared_radius: int) -> float:
-    """L2 sensitivity of a sum of clipped gradients under add-remove, in steps.
+    """L2 sensitivity of a sum of clipped gradients under add-remove, in units of 1/GRADIENT_UNIT.
 
-    A record adds one vector of squared norm at most `squared_radius`, if it is in the sample.
-
-    Parameters
-    ----------
-    squared_radius : int
-
-    Returns
-    -------
-    float
-        Rounded up.
+    A row adds one vector of squared norm at most `squared_radius`, if it is in the sample. Rounded
+    up.
     """
     return math.nextafter(math.sqrt(squared_radius), math.inf)
 
@@ -49,27 +43,21 @@ def gradient_sensitivity(squared_radius: int) -> float:
 class ClippedGradients(Statistic):
     """Rows kept in memory, two bytes a cell, and sums of the gradients of some of them.
 
-    Parameters
-    ----------
-    size : int
-        Length of a row.
-    unit : int
-        The rows' grid: whole numbers of steps of 1/unit, that fit 16 bits.
-    squared_radius : int
-        Bound on a gradient's squared norm, from :func:`gradient_radius`.
+    The rows are whole multiples of 1/`unit` that fit 16 bits; `squared_radius` bounds a gradient's
+    squared norm, from :func:`gradient_radius`.
     """
 
     def __init__(self, size: int, unit: int, squared_radius: int) -> None:
         self._size = size
         self._unit = unit
         self._radius = squared_radius
-        self._parts: list[tuple[NDArray[np.int16], NDArray[np.float64]]] = []
+        self._parts: list[tuple[NDArray[np.int16], Array]] = []
 
-    def update(self, rows: NDArray[np.float64], labels: NDArray[np.float64]) -> Self:
-        """Keep rows of shape (size, rows), whole numbers, and finite labels of shape (rows,)."""
-        for start in range(0, labels.size, _PART_ROWS):
+    def update(self, rows: Array, targets: Array) -> Self:
+        """Keep rows of shape (size, rows), whole numbers, and their finite targets."""
+        for start in range(0, targets.size, _PART_ROWS):
             part = slice(start, start + _PART_ROWS)
-            self._parts.append((rows[:, part].astype(np.int16), labels[part].copy()))
+            self._parts.append((rows[:, part].astype(np.int16), targets[part].copy()))
         return self
 
     def merge(self, other: Self) -> Self:
@@ -80,38 +68,26 @@ class ClippedGradients(Statistic):
     @property
     def part_sizes(self) -> tuple[int, ...]:
         """Number of rows in each part; as confidential as the table."""
-        return tuple(labels.size for _, labels in self._parts)
+        return tuple(targets.size for _, targets in self._parts)
 
     def value(
-        self, chosen: list[NDArray[np.bool_]], steps: NDArray[np.float64], step: float
+        self, chosen: list[NDArray[np.bool_]], whole_model: Array, spacing: float
     ) -> NDArray[np.object_]:
-        """Sum the clipped gradients of the rows chosen, the descent's direction.
+        """Sum the clipped gradients, in units of 1/GRADIENT_UNIT, of the rows chosen in each part.
 
-        Parameters
-        ----------
-        chosen : list of ndarray of bool
-            For each part, which rows take part.
-        steps : ndarray of shape (size,)
-        step : float
-            A model from :func:`nolook.statistics.residual_products.grid_model`.
-
-        Returns
-        -------
-        ndarray of Python ints, shape (size,)
+        The model is what :func:`nolook.statistics.residual_products.grid_model` returns.
         """
         total = np.zeros(self._size, dtype=object)
-        for (rows, labels), taken in zip(self._parts, chosen, strict=True):
+        for (rows, targets), taken in zip(self._parts, chosen, strict=True):
             z = rows[:, taken].astype(np.float64)
-            residuals = labels[taken] - (steps @ z) * (step / self._unit)
+            residuals = targets[taken] - (whole_model @ z) * (spacing / self._unit)
             total += self._clipped(z, residuals).sum(axis=1).astype(np.int64).astype(object)
         return total
 
-    def _clipped(
-        self, rows: NDArray[np.float64], residuals: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        """Return each row's gradient in whole steps, within the radius."""
+    def _clipped(self, rows: Array, residuals: Array) -> Array:
+        """Return each row's gradient in units of 1/GRADIENT_UNIT, whole and within the radius."""
         norms = np.sqrt((rows * rows).sum(axis=0))
-        # In steps a gradient has the norm |r| |z| GRADIENT_UNIT / unit.
+        # In units of 1/GRADIENT_UNIT a gradient has the norm |r| |z| GRADIENT_UNIT / unit.
         weights = residuals * (GRADIENT_UNIT / self._unit)
         bound = math.sqrt(self._radius) / np.maximum(norms, 1.0)
         gradients = rows * np.clip(weights, -bound, bound)

@@ -1,7 +1,7 @@
-"""Exact second moments of norm-bounded rows, their products with labels, what one record changes.
+"""Exact second moments of norm-bounded rows and their products with targets.
 
-A record is an integer row z with ``|z|^2 <= squared_radius`` and an integer label of at most
-``largest_label`` in size.
+A row is an integer vector z with ``|z|^2 <= squared_radius``, its target an integer of at most
+``largest_target`` in size.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ __all__ = [
     "smallest_eigenvalue",
 ]
 
+Array = NDArray[np.float64]
+
 #: More rows than any table here has: a precondition of the eigenvalue's sensitivity.
 MOST_ROWS = 2**34
 
@@ -33,73 +35,32 @@ _BACKWARD_ERROR = 32
 
 
 def gram_sensitivity(squared_radius: int) -> int:
-    """Sensitivity of the sum of ``z z'`` in the Frobenius norm: ``|z|^2`` (add-remove).
-
-    Parameters
-    ----------
-    squared_radius : int
-        Bound on the squared norm of a row.
-
-    Returns
-    -------
-    int
-    """
+    """Sensitivity of the sum of ``z z'`` in the Frobenius norm: ``|z|^2`` (add-remove)."""
     return squared_radius
 
 
-def product_sensitivity(squared_radius: int, largest_label: int) -> int:
+def product_sensitivity(squared_radius: int, largest_target: int) -> int:
     """L2 sensitivity of the sum of ``z y``: ``|z| |y|``, rounded up (add-remove).
 
-    Parameters
-    ----------
-    squared_radius : int
-        Bound on the squared norm of a row.
-    largest_label : int
-        Bound on the size of a label, or of a clipped residual.
-
-    Returns
-    -------
-    int
+    `largest_target` bounds a target, or a clipped residual.
     """
-    squared = squared_radius * largest_label**2
+    squared = squared_radius * largest_target**2
     root = math.isqrt(squared)
     return root if root * root == squared else root + 1
 
 
 def eigenvalue_sensitivity(squared_radius: int, size: int) -> int:
-    """Sensitivity of :func:`smallest_eigenvalue` under add-remove, up to 2^34 rows.
+    """Sensitivity of :func:`smallest_eigenvalue` under add-remove, for up to 2^34 rows; rounded up.
 
-    The eigenvalue itself rises by ``|z|^2`` at most (Weyl). Each of the two computed ones may
-    be off by ``32 size 2^-53`` times the trace, which is at most ``2^34 squared_radius``.
-
-    Parameters
-    ----------
-    squared_radius : int
-        Bound on the squared norm of a row.
-    size : int
-        Length of a row.
-
-    Returns
-    -------
-    int
-        Rounded up.
+    The eigenvalue itself rises by ``|z|^2`` at most (Weyl). Each of the two computed ones may be
+    off by ``32 size 2^-53`` times the trace, which is at most ``2^34 squared_radius``.
     """
     error = 2 * _BACKWARD_ERROR * size * MOST_ROWS * squared_radius
     return squared_radius - (-error // _EXACT)
 
 
 def smallest_eigenvalue(gram: NDArray[np.object_]) -> int:
-    """Smallest eigenvalue of a sum of ``z z'``, as computed in float64, rounded down.
-
-    Parameters
-    ----------
-    gram : ndarray of Python ints, shape (p, p), symmetric
-
-    Returns
-    -------
-    int
-        Between 0 and the trace.
-    """
+    """Smallest eigenvalue of a sum of ``z z'``: from float64, rounded down, from 0 to the trace."""
     trace = int(np.trace(gram))
     try:
         lowest = float(np.linalg.eigvalsh(gram.astype(np.float64))[0])
@@ -109,29 +70,19 @@ def smallest_eigenvalue(gram: NDArray[np.object_]) -> int:
 
 
 class DesignMoments(Statistic):
-    """Sums of ``z z'`` and of ``z y``, as exact integers of any size.
+    """Sums of ``z z'`` and of ``z y`` over rows of length `size`, as exact integers of any size."""
 
-    Parameters
-    ----------
-    size : int
-        Length of a row.
-    squared_radius : int
-        Bound on the squared norm of every row.
-    largest_label : int
-        Bound on the size of every label.
-    """
-
-    def __init__(self, size: int, squared_radius: int, largest_label: int) -> None:
+    def __init__(self, size: int, squared_radius: int, largest_target: int) -> None:
         self._shape = (size, size + 1)
         self._total = np.zeros(self._shape, dtype=object)
         # Every entry of a product is at most the largest of these (Cauchy-Schwarz).
-        largest = max(squared_radius, product_sensitivity(squared_radius, largest_label), 1)
+        largest = max(squared_radius, product_sensitivity(squared_radius, largest_target), 1)
         self._block_rows = max(1, _EXACT // largest)
 
-    def update(self, rows: NDArray[np.float64], labels: NDArray[np.float64] | None = None) -> Self:
-        """Add rows of shape (size, rows) and labels of shape (rows,), whole numbers both.
+    def update(self, rows: Array, targets: Array | None = None) -> Self:
+        """Add rows of shape (size, rows) and their targets, whole numbers both.
 
-        Without labels only the second moments grow.
+        Without targets only the second moments grow.
         """
         recent = np.zeros(self._shape, dtype=np.int64)
         for block, start in enumerate(range(0, rows.shape[1], self._block_rows)):
@@ -140,8 +91,8 @@ class DesignMoments(Statistic):
                 recent[...] = 0
             part = rows[:, start : start + self._block_rows]
             recent[:, :-1] += (part @ part.T).astype(np.int64)
-            if labels is not None:
-                products = part @ labels[start : start + self._block_rows]
+            if targets is not None:
+                products = part @ targets[start : start + self._block_rows]
                 recent[:, -1] += products.astype(np.int64)
         self._total = self._total + recent.astype(object)
         return self

@@ -1,4 +1,4 @@
-"""Sums over groups of probabilities, as exact integers one record moves little."""
+"""Sums over groups of probabilities, as exact integers one row moves little."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from nolook.statistics import Statistic
 
 __all__ = ["GROUP_COUNTS_SENSITIVITY", "GROUP_UNIT", "GroupSums", "excess_sensitivities"]
 
-#: Probabilities are whole steps of 1/GROUP_UNIT in sums.
+#: Probabilities are whole multiples of 1/GROUP_UNIT in sums.
 GROUP_UNIT = 2**30
-#: L1 sensitivity of the counts of a group: a record is positive or negative.
+#: L1 sensitivity of the counts of a group: a row is positive or negative.
 GROUP_COUNTS_SENSITIVITY = 1
 
 # Rows whose sum of excesses, at most GROUP_UNIT each, stays far inside int64.
@@ -24,18 +24,7 @@ Integers = NDArray[np.int64]
 
 
 def excess_sensitivities(borders: Vector) -> Integers:
-    """Largest change of each group's excess when a record enters it: the group's width.
-
-    Parameters
-    ----------
-    borders : ndarray of shape (groups + 1,)
-        As for :class:`GroupSums`.
-
-    Returns
-    -------
-    ndarray of int64, shape (groups,)
-        In steps of 1/GROUP_UNIT.
-    """
+    """Largest change of each group's excess when a row enters it: its width, in 1/GROUP_UNIT."""
     widths: Integers = np.diff(borders * GROUP_UNIT).astype(np.int64)
     return widths
 
@@ -43,11 +32,8 @@ def excess_sensitivities(borders: Vector) -> Integers:
 class GroupSums(Statistic):
     """The rows of each group, counted, and how far their probabilities exceed its left border.
 
-    Parameters
-    ----------
-    borders : ndarray of shape (groups + 1,)
-        Increasing from 0 to 1, whole multiples of 1/GROUP_UNIT. A group holds the probabilities
-        above its left border and up to its right one, the first one also 0.
+    Borders increase from 0 to 1 in whole multiples of 1/GROUP_UNIT. A group holds the probabilities
+    above its left border and up to its right one, the first one also 0.
     """
 
     def __init__(self, borders: Vector) -> None:
@@ -57,10 +43,9 @@ class GroupSums(Statistic):
         self._excess = np.zeros(len(self._left), dtype=object)
 
     def update(self, probabilities: Vector, positive: NDArray[np.bool_]) -> Self:
-        """Add probabilities, and whether each row is positive, both of shape (rows,).
+        """Add the rows' probabilities, and whether each row is positive.
 
-        They are clipped to 0 and 1, NaN counts as 0, and each is rounded down to whole steps;
-        fewer than 2^32 rows together.
+        Probabilities are clipped to 0 and 1, NaN to 0, and each is rounded down to a whole unit.
         """
         for start in range(0, len(probabilities), _EXACT_ROWS):
             rows = slice(start, start + _EXACT_ROWS)
@@ -81,6 +66,6 @@ class GroupSums(Statistic):
 
     @property
     def value(self) -> tuple[Integers, Integers, NDArray[np.object_]]:
-        """Positives, negatives, and excesses as Python ints in steps of 1/GROUP_UNIT, by group."""
+        """Positives, negatives, and excesses as Python ints in units of 1/GROUP_UNIT, by group."""
         positives, negatives = self._counts.copy()
         return positives, negatives, self._excess.copy()

@@ -1,4 +1,4 @@
-"""Exact histograms of every column of a table, and what one record can change in them."""
+"""Exact histograms of every column of a table, and what one row can change in them."""
 
 from __future__ import annotations
 
@@ -16,22 +16,10 @@ __all__ = ["Histograms", "histograms_sensitivity"]
 
 
 def histograms_sensitivity(columns: int, relation: Literal["add-remove", "replace"]) -> float:
-    """L2 sensitivity of one histogram a column, taken together as one vector of counts.
+    """L2 sensitivity of one histogram a column, taken together as one vector of counts; rounded up.
 
-    A record is in exactly one bin of each column, so adding or removing it changes ``columns``
-    counts by one. Replacing it takes one from a bin and adds one to another, in each column.
-
-    Parameters
-    ----------
-    columns : int
-        Number of histograms.
-    relation : {"add-remove", "replace"}
-        Which tables are neighbours.
-
-    Returns
-    -------
-    float
-        Rounded up.
+    A row is in exactly one bin of each column, so adding or removing it changes ``columns`` counts
+    by one. Replacing it takes one from a bin and adds one to another, in each column.
     """
     squared = columns if relation == "add-remove" else 2 * columns
     root = math.sqrt(squared)
@@ -41,11 +29,8 @@ def histograms_sensitivity(columns: int, relation: Literal["add-remove", "replac
 class Histograms(Statistic):
     """Counts of a table's rows in fixed bins, one histogram a column.
 
-    Parameters
-    ----------
-    count : callable
-        Maps a batch of shape (columns, rows) to int64 counts of shape (columns, bins), each row in
-        exactly one bin of each column.
+    `count` maps a batch of shape (columns, rows) to int64 counts of shape (columns, bins), each row
+    in exactly one bin of each column.
     """
 
     def __init__(self, count: Callable[[NDArray[np.float64]], NDArray[np.int64]]) -> None:

@@ -1,7 +1,7 @@
-"""Kendall's rank correlation as an exact integer, scaled so that one record moves it little.
+"""Kendall's rank correlation as an exact integer, scaled so that one row moves it little.
 
-For C concordant and D discordant pairs of n rows it is T = (C - D)/(n - 1), between -n/2 and n/2;
-a pair tied in either column counts zero, and T is 0 for fewer than two rows.
+For C concordant and D discordant pairs of n rows it is T = (C - D)/(n - 1), between -n/2 and n/2; a
+pair tied in either column counts zero, and T is 0 for fewer than two rows.
 """
 
 from __future__ import annotations
@@ -18,67 +18,41 @@ from nolook.statistics import Statistic
 
 __all__ = ["KENDALL_UNIT", "KendallRows", "RankedTable", "kendall_scores", "kendall_sensitivity"]
 
-#: Scores are whole steps of 1/KENDALL_UNIT. Even, so that 3/2 is a whole number of them.
+#: Scores are whole multiples of 1/KENDALL_UNIT. Even, so that 3/2 is a whole number of them.
 KENDALL_UNIT = 2**20
 
 _MOST_ROWS = 2**32 - 1  # ranks have 32 bits
 
 
 def kendall_sensitivity(chosen: int) -> float:
-    """Largest change of a score when one record is added or removed, in steps.
+    """Largest change of a score under add-remove, in units of 1/KENDALL_UNIT.
 
-    Parameters
-    ----------
-    chosen : int
-        Number of features that the scores are held against.
-
-    Returns
-    -------
-    float
-        Exact: 3/2, or 3 if any feature was chosen.
+    Exactly 3/2, or 3 if the scores are held against features chosen before.
     """
     return 1.5 * KENDALL_UNIT if chosen == 0 else 3.0 * KENDALL_UNIT
 
 
 def kendall_scores(
-    label: NDArray[np.int64], redundancy: Sequence[int], chosen: int, rows: int
+    target: NDArray[np.int64], redundancy: Sequence[int], chosen: int, rows: int
 ) -> NDArray[np.int64]:
-    """Score features: |T| with the label less the mean |T| with the features chosen, in steps.
+    """Score features: |T| with the target less the mean |T| with the features chosen before.
 
-    Parameters
-    ----------
-    label : ndarray of int64, shape (d,)
-        C - D of each feature and the label.
-    redundancy : sequence of int, length d
-        For each feature, the sizes of its C - D with the chosen ones, added up.
-    chosen : int
-        How many were chosen.
-    rows : int
-
-    Returns
-    -------
-    ndarray of int64, shape (d,)
-        The exact score, rounded down once.
+    Of each feature `target` is C - D with the target, `redundancy` the sum of |C - D| with those
+    chosen. Scores are exact, in units of 1/KENDALL_UNIT, each rounded down once.
     """
-    out = np.zeros(len(label), dtype=np.int64)
+    out = np.zeros(len(target), dtype=np.int64)
     if rows < 2:
         return out
     parts = max(chosen, 1)
     divisor = parts * (rows - 1)
     # Python integers: a product may exceed 64 bits.
-    for j, (own, others) in enumerate(zip(label.tolist(), redundancy, strict=True)):
+    for j, (own, others) in enumerate(zip(target.tolist(), redundancy, strict=True)):
         out[j] = KENDALL_UNIT * (parts * abs(own) - others) // divisor
     return out
 
 
 class KendallRows(Statistic):
-    """Rows kept in memory, eight bytes a cell, until they are ranked.
-
-    Parameters
-    ----------
-    columns : int
-        How many each row has.
-    """
+    """Rows kept in memory, eight bytes a cell, until they are ranked."""
 
     def __init__(self, columns: int) -> None:
         self._parts = [np.empty((columns, 0))]
@@ -102,15 +76,8 @@ class KendallRows(Statistic):
 class RankedTable:
     """The ranks of a table's columns, four bytes a cell, and the pairs of rows they order.
 
-    Parameters
-    ----------
-    parts : sequence of ndarray of shape (columns, rows)
-        At least one; finite; fewer than 2^32 rows together.
-
-    Raises
-    ------
-    TableError
-        If there are more rows: ranks would wrap.
+    Parts have finite numbers and shape (columns, rows). 2^32 rows or more are a TableError: ranks
+    would wrap.
     """
 
     def __init__(self, parts: Sequence[NDArray[np.float64]]) -> None:
@@ -125,14 +92,6 @@ class RankedTable:
     def differences(self, column: int, others: Sequence[int]) -> NDArray[np.int64]:
         """Count the concordant less the discordant pairs of a column and each of others.
 
-        Parameters
-        ----------
-        column : int
-        others : sequence of int
-
-        Returns
-        -------
-        ndarray of int64, shape (len(others),)
-            The same whatever the order of the rows.
+        They are the same whatever the order of the rows.
         """
         return pair_differences(self._columns[column], [self._columns[j] for j in others])

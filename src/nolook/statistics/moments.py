@@ -1,4 +1,4 @@
-"""The exact moment matrix of standardised, norm-bounded rows, and what one record can change."""
+"""The exact moment matrix of standardised, norm-bounded rows, and what one row can change in it."""
 
 from __future__ import annotations
 
@@ -17,24 +17,13 @@ _BLOCKS_PER_FLUSH = 512
 
 
 def moment_sensitivity(squared_radius: int, relation: Literal["add-remove", "replace"]) -> int:
-    """L2 sensitivity of the moment matrix, in whole steps of its grid.
+    """L2 sensitivity of the moment matrix, in units of its grid.
 
-    A record adds ``z z'`` for one integer row ``z = (UNIT, u)`` with ``|u|^2 <= squared_radius``.
+    A row adds ``z z'`` for one integer vector ``z = (UNIT, u)`` with ``|u|^2 <= squared_radius``.
     As the vector of ``z_i^2`` and ``sqrt(2) z_i z_j`` (i < j) it has norm ``|z|^2``, at most
-    ``UNIT^2 + squared_radius``. Replacing a record moves the sum by a difference of two such
-    vectors; their inner product ``(z'w)^2`` is not negative, so the norm grows by at most sqrt(2),
-    which is rounded up to a whole number here.
-
-    Parameters
-    ----------
-    squared_radius : int
-        Bound on the squared norm of a row without its constant.
-    relation : {"add-remove", "replace"}
-        Which tables are neighbours.
-
-    Returns
-    -------
-    int
+    ``UNIT^2 + squared_radius``. Replacing a row moves the sum by a difference of two such vectors;
+    their inner product ``(z'w)^2`` is not negative, so the norm grows by at most sqrt(2), which is
+    rounded up to a whole number here.
     """
     single = UNIT**2 + squared_radius
     if relation == "add-remove":
@@ -45,12 +34,7 @@ def moment_sensitivity(squared_radius: int, relation: Literal["add-remove", "rep
 class MomentMatrix(Statistic):
     """Sum of ``z z'`` over rows ``z = (UNIT, u)``, as exact integers of any size.
 
-    Parameters
-    ----------
-    columns : int
-        Length of ``u``.
-    squared_radius : int
-        Rows are shrunk to this squared norm, in squared grid steps.
+    Each u is first shrunk to `squared_radius`, in squares of the grid's unit.
     """
 
     def __init__(self, columns: int, squared_radius: int) -> None:
@@ -84,6 +68,6 @@ class MomentMatrix(Statistic):
 
     @property
     def value(self) -> NDArray[np.object_]:
-        """The symmetric matrix of shape (columns + 1, columns + 1), of Python integers."""
+        """The symmetric matrix of shape (columns + 1, columns + 1), of Python ints."""
         total: NDArray[np.object_] = self._total + self._recent.astype(object)
         return total

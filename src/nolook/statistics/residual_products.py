@@ -1,7 +1,7 @@
 """Exact sums of rows times clipped residuals, for one linear model after another.
 
-A residual is clipped and truncated to whole steps record by record, and ``theta'z`` is exact, so a
-sum depends on the set of records alone. Its sensitivity is
+A residual is clipped and truncated to a whole unit row by row, and ``theta'z`` is exact, so a sum
+depends on the set of rows alone. Its sensitivity is
 :func:`nolook.statistics.design_moments.product_sensitivity`.
 """
 
@@ -20,7 +20,9 @@ from nolook.statistics import Statistic
 
 __all__ = ["RESIDUAL_UNIT", "ResidualProducts", "grid_model"]
 
-#: Residuals are whole steps of 1/RESIDUAL_UNIT of the label's unit.
+Array = NDArray[np.float64]
+
+#: Residuals are whole multiples of 1/RESIDUAL_UNIT of the target's unit.
 RESIDUAL_UNIT = 2**18
 
 _EXACT = 2**53
@@ -34,47 +36,26 @@ _LEAST_EXPONENT = -500
 _MOST_EXPONENT = 500
 
 
-def grid_model(
-    theta: NDArray[np.float64], squared_radius: int
-) -> tuple[NDArray[np.float64], float]:
-    """Round a model to a grid so coarse that its product with any row is exact in float64.
+def grid_model(theta: Array, squared_radius: int) -> tuple[Array, float]:
+    """Round a finite model to a grid so coarse that its product with any row is exact in float64.
 
-    Parameters
-    ----------
-    theta : ndarray of shape (p,)
-        Finite.
-    squared_radius : int
-        Bound on the squared norm of the rows.
-
-    Returns
-    -------
-    steps : ndarray of shape (p,)
-        Whole numbers whose norm times that of a row is at most 2^52.
-    step : float
-        The grid's step, a power of two: the rounded model is ``step * steps``.
+    Returns whole numbers, whose norm times that of a row within `squared_radius` is at most 2^52,
+    and the grid's spacing, a power of two: the rounded model is ``spacing * whole_model``.
     """
     theta = theta.clip(-(2.0**_MOST_EXPONENT), 2.0**_MOST_EXPONENT)
     # Entries up to 2^bits: norms up to sqrt(p) 2^bits.
     norm = math.isqrt(theta.size * squared_radius) + 1
     bits = 52 - norm.bit_length()
     exponent = max(math.frexp(float(np.abs(theta).max(initial=0.0)))[1], _LEAST_EXPONENT) - bits
-    steps = np.rint(np.ldexp(theta, -exponent))
-    return steps, math.ldexp(1.0, exponent)
+    return np.rint(np.ldexp(theta, -exponent)), math.ldexp(1.0, exponent)
 
 
 class ResidualProducts(Statistic):
     """Rows kept in memory, two bytes a cell, and their products with clipped residuals.
 
-    Parameters
-    ----------
-    size : int
-        Length of a row.
-    squared_radius : int
-        Bound on the squared norm of every row; entries fit 16 bits.
-    unit : int
-        The rows' grid: a power of two.
-    largest_residual : int
-        Residuals are clipped to so many steps of 1/RESIDUAL_UNIT.
+    Every row has `size` whole numbers of 16 bits, multiples of 1/`unit` (a power of two), and a
+    squared norm of at most `squared_radius`. Residuals are clipped to `largest_residual` units of
+    1/RESIDUAL_UNIT.
     """
 
     def __init__(self, size: int, squared_radius: int, unit: int, largest_residual: int) -> None:
@@ -83,21 +64,21 @@ class ResidualProducts(Statistic):
         self._bound = largest_residual
         entry = math.isqrt(squared_radius) + 1
         self._block_rows = max(1, min(_BLOCK_ROWS, _EXACT // (entry * largest_residual)))
-        self._blocks: list[tuple[NDArray[np.int16], NDArray[np.float64]]] = []
+        self._blocks: list[tuple[NDArray[np.int16], Array]] = []
         self._filled = self._block_rows  # of the last block
 
-    def update(self, rows: NDArray[np.number], labels: NDArray[np.float64]) -> Self:
-        """Keep rows of shape (size, rows), whole numbers, and finite labels of shape (rows,)."""
+    def update(self, rows: NDArray[np.number], targets: Array) -> Self:
+        """Keep rows of shape (size, rows), whole numbers, and their finite targets."""
         start = 0
-        while start < labels.size:
+        while start < targets.size:
             if self._filled == self._block_rows:
                 block = np.empty((self._size, self._block_rows), dtype=np.int16)
                 self._blocks.append((block, np.empty(self._block_rows)))
                 self._filled = 0
-            count = min(labels.size - start, self._block_rows - self._filled)
+            count = min(targets.size - start, self._block_rows - self._filled)
             place = slice(self._filled, self._filled + count)
             self._blocks[-1][0][:, place] = rows[:, start : start + count]
-            self._blocks[-1][1][place] = labels[start : start + count]
+            self._blocks[-1][1][place] = targets[start : start + count]
             self._filled += count
             start += count
         return self
@@ -108,20 +89,12 @@ class ResidualProducts(Statistic):
             self.update(*other._block(index))
         return self
 
-    def value(self, steps: NDArray[np.float64], step: float) -> NDArray[np.object_]:
-        """Sum of ``z r`` over all rows, r the clipped residual in steps of 1/RESIDUAL_UNIT.
+    def value(self, whole_model: Array, spacing: float) -> NDArray[np.object_]:
+        """Sum of ``z r`` over all rows, r the clipped residual in units of 1/RESIDUAL_UNIT.
 
-        Parameters
-        ----------
-        steps : ndarray of shape (size,)
-        step : float
-            A model from :func:`grid_model`.
-
-        Returns
-        -------
-        ndarray of Python ints, shape (size,)
+        The model is what :func:`grid_model` returns.
         """
-        one = partial(self._products, steps, step)
+        one = partial(self._products, whole_model, spacing)
         places = range(len(self._blocks))
         if len(places) < _WORTH_THREADS:
             parts = [one(place) for place in places]
@@ -133,17 +106,17 @@ class ResidualProducts(Statistic):
             total += part
         return total
 
-    def _products(self, steps: NDArray[np.float64], step: float, index: int) -> NDArray[np.object_]:
-        rows, labels = self._block(index)
+    def _products(self, whole_model: Array, spacing: float, index: int) -> NDArray[np.object_]:
+        rows, targets = self._block(index)
         out = np.zeros(self._size)
         add_clipped_gradient(
-            rows, labels, steps, step / self._unit, RESIDUAL_UNIT, self._bound, out
+            rows, targets, whole_model, spacing / self._unit, RESIDUAL_UNIT, self._bound, out
         )
         exact: NDArray[np.object_] = out.astype(np.int64).astype(object)
         return exact
 
-    def _block(self, index: int) -> tuple[NDArray[np.int16], NDArray[np.float64]]:
-        """Return the rows and labels of a block; rows may go on beyond the labels."""
-        rows, labels = self._blocks[index]
+    def _block(self, index: int) -> tuple[NDArray[np.int16], Array]:
+        """Return the rows and targets of a block; rows may go on beyond the targets."""
+        rows, targets = self._blocks[index]
         last = index == len(self._blocks) - 1
-        return rows, labels[: self._filled] if last else labels
+        return rows, targets[: self._filled] if last else targets

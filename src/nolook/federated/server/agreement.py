@@ -1,11 +1,12 @@
-"""How two servers come to know which reports both have: each reads from the other, none writes."""
+"""How two servers find the reports that both have: each reads from the other, none writes."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
+
+import msgspec
 
 from nolook.federated.batch import Batch
 from nolook.federated.failures import RefusedError
@@ -18,43 +19,31 @@ _Said = TypeVar("_Said")
 
 
 class Peer(Protocol):
-    """The other server, as far as it is read from."""
+    """The other server, as far as this one reads from it."""
 
     def reports(self, name: str) -> dict[str, Any]:
-        """Return what :meth:`nolook.federated.server.service.Service.reports` does there."""
+        """Return what `BatchService.reports` returns there."""
 
     def ids(self, name: str, count: int) -> bytes:
         """Return the `count` ids that are there, sorted."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Theirs:
+class _Theirs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the other server says about its reports."""
 
     batch: str
     closed: bool
     count: int
     digest: str
-    agreed: list[Any] | None
+    agreed: tuple[int, str] | None
 
 
 def agree(store: Store, batch: Batch, peer: Peer) -> None:
     """Find the set that both servers have; freeze it when the other one found the same.
 
-    Both sets are closed, so both servers find the same, whoever asks first: this one stores
-    what it found, and freezes when the other has stored the same.
-
-    Parameters
-    ----------
-    store : Store
-        Closed.
-    batch : Batch
-    peer : Peer
-
-    Raises
-    ------
-    RefusedError
-        If both have too few reports in common, or the other server cannot be asked.
+    Both are closed, so both find the same set, whoever asks first: this one stores what it found,
+    and freezes when the other has stored the same. Raises a RefusedError if they have too few
+    reports in common, or the other server cannot be asked.
     """
     theirs = _theirs(batch, peer)
     if theirs.batch != batch.digest.hex():
@@ -76,7 +65,7 @@ def agree(store: Store, batch: Batch, peer: Peer) -> None:
             f"minimum of {batch.minimum}; it is closed and will never be answered",
             409,
         )
-    if theirs.agreed == [agreement.count, agreement.digest.hex()]:
+    if theirs.agreed == (agreement.count, agreement.digest.hex()):
         store.freeze()
     elif theirs.agreed is not None:
         raise RefusedError("the servers do not agree on the reports; one of them is at fault", 409)
@@ -85,13 +74,13 @@ def agree(store: Store, batch: Batch, peer: Peer) -> None:
 def _theirs(batch: Batch, peer: Peer) -> _Theirs:
     said = _asked(lambda: peer.reports(batch.name))
     try:
-        return _Theirs(**said)
-    except TypeError:
-        raise RefusedError("the other server is none of nolook's", 502) from None
+        return msgspec.convert(said, _Theirs)
+    except msgspec.ValidationError:
+        raise RefusedError("the other server does not answer like one of nolook's", 502) from None
 
 
 def _asked(ask: Callable[[], _Said]) -> _Said:
-    """Ask the other server; what it refuses is no refusal of ours."""
+    """Ask the other server; its refusal is not passed on as ours."""
     try:
         return ask()
     except RefusedError as error:
@@ -100,17 +89,7 @@ def _asked(ask: Callable[[], _Said]) -> _Said:
 
 
 def common(first: bytes, second: bytes) -> bytes:
-    """Return the ids that are in two lists of them, sorted.
-
-    Parameters
-    ----------
-    first, second : bytes
-        Ids, one behind the other.
-
-    Returns
-    -------
-    bytes
-    """
+    """Return the sorted ids that are in both of two strings of ids."""
     lists = [
         {ids[at : at + ID_BYTES] for at in range(0, len(ids), ID_BYTES)} for ids in (first, second)
     ]

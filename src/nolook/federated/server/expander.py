@@ -9,34 +9,24 @@ from pathlib import Path
 
 from nolook.errors import NolookError
 from nolook.federated.batch import Batch
-from nolook.federated.disk import plainly, remove
+from nolook.federated.disk import os_errors_as_store_errors, remove
 from nolook.federated.failures import StoreError
 from nolook.federated.server.store import Store
-from nolook.federated.server.sums import Expand, RunningSum, Sums, read_sums, write_sums
+from nolook.federated.server.sums import RunningSum, Sums, read_sums, write_sums
 
 __all__ = ["Expander"]
 
 # Seconds.
-_PATIENCE = 1.0  # between looks, should nobody call
-_GATHERING = 0.05  # in which more reports may come, to be added up together
-_KEPT = 5.0  # after which the sum is stored though reports keep coming
+_PATIENCE = 1.0  # between looks if nobody calls `wake`
+_GATHERING = 0.05  # for more reports to arrive and be added up together
+_KEPT = 5.0  # between two stored sums while reports keep arriving
 
 
 class Expander:
     """Keeps the sum of a batch whose whole curves the servers compute.
 
-    Once the final sum is on the disk the reports are deleted: nothing is ever asked of them again.
-
-    Parameters
-    ----------
-    folder : Path
-    store : Store
-    batch : Batch
-    role : int
-    expand : callable
-        From reports to their sums.
-    failed : callable
-        Called with the error that ended the work.
+    Once the final sum is on the disk it deletes the reports, which no question needs any more. It
+    calls `failed` with the error that ends its work.
     """
 
     def __init__(
@@ -45,7 +35,6 @@ class Expander:
         store: Store,
         batch: Batch,
         role: int,
-        expand: Expand,
         failed: Callable[[StoreError], None],
     ) -> None:
         self._running_file, self._final_file = folder / "running.sum", folder / "final.sum"
@@ -60,7 +49,7 @@ class Expander:
         if store.summed:
             self._finish()
         else:
-            self._sum = RunningSum(self._running_file, batch, role, store.read, expand, store.count)
+            self._sum = RunningSum(self._running_file, batch, role, store.read, store.count)
         self._thread = threading.Thread(target=self._work, name="expander", daemon=True)
         self._thread.start()
 
@@ -120,5 +109,5 @@ class Expander:
         self._kept = time.monotonic()
 
     def _finish(self) -> None:
-        with plainly(self._running_file):
+        with os_errors_as_store_errors(self._running_file):
             remove(self._running_file)

@@ -7,12 +7,12 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
-from typing import Protocol
 
 from nolook.errors import NolookError
 from nolook.federated.failures import RefusedError, StoreError
+from nolook.federated.server.store import Store
 
-__all__ = ["Intake", "Shelf"]
+__all__ = ["Intake"]
 
 _MOST_TOGETHER = 256
 _MOST_WAITING = 4096
@@ -20,27 +20,14 @@ _MOST_WAITING = 4096
 _STOPPED = "the server cannot store anything now; try again later"
 
 
-class Shelf(Protocol):
-    """Where reports are put."""
-
-    def add(self, reports: list[tuple[bytes, bytes]]) -> list[bool | RefusedError]:
-        """Store reports, each an id and the whole; return what became of each."""
-
-
 class Intake:
     """A queue before a store, emptied by one thread.
 
-    Parameters
-    ----------
-    store : Store
-    arrived : callable
-        Called after reports were stored.
-    failed : callable
-        Called with the error that ended the work.
+    It calls `arrived` after storing reports, and `failed` with the error that ends its work.
     """
 
     def __init__(
-        self, store: Shelf, arrived: Callable[[], None], failed: Callable[[StoreError], None]
+        self, store: Store, arrived: Callable[[], None], failed: Callable[[StoreError], None]
     ) -> None:
         self._store = store
         self._arrived = arrived
@@ -52,23 +39,13 @@ class Intake:
         self._thread.start()
 
     def put(self, report_id: bytes, report: bytes) -> Future[bool]:
-        """Hand a checked report over.
-
-        Parameters
-        ----------
-        report_id, report : bytes
-
-        Returns
-        -------
-        Future
-            Whether it is new, once it is on the disk; or a RefusedError.
-        """
+        """Hand a checked report over; the future tells whether it is new, once on the disk."""
         outcome: Future[bool] = Future()
         try:
             self._waiting.put_nowait((report_id, report, outcome))
         except queue.Full:
             _refuse(outcome)
-        if self._stopped.is_set():  # nobody else will see to it
+        if self._stopped.is_set():  # the thread no longer answers
             self._refuse_all()
         return outcome
 
@@ -85,7 +62,7 @@ class Intake:
             try:
                 outcomes = self._store.add([(key, report) for key, report, _ in together])
             except NolookError as error:
-                # What is in the files now is for the next start to find out.
+                # The next start finds out what reached the files.
                 self._stopped.set()
                 self._failed(error if isinstance(error, StoreError) else StoreError(str(error)))
                 for *_, waiting in together:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from nolook import _files
 from nolook.errors import BudgetExceededError, LedgerError
 from nolook.federated.batch import Batch
-from nolook.federated.disk import plainly
+from nolook.federated.disk import os_errors_as_store_errors
 from nolook.federated.failures import RefusedError
 from nolook.federated.shares import guarantee
 from nolook.privacy.ledger import Ledger, Reservation
@@ -41,7 +41,7 @@ def make_secret(path: Path) -> bytes:
     secret = read_secret(path)
     if secret is None:
         secret = SystemEntropy().words(_SECRET_WORDS).tobytes()
-        with plainly(path):
+        with os_errors_as_store_errors(path):
             _files.write(path, secret)
     return secret
 
@@ -50,7 +50,7 @@ def read_secret(path: Path) -> bytes | None:
     """Return the secret of a batch's noise, None if there is none."""
     if not path.is_file():
         return None
-    with plainly(path):
+    with os_errors_as_store_errors(path):
         secret = path.read_bytes()
     return secret if len(secret) == 8 * _SECRET_WORDS else None
 

@@ -5,8 +5,8 @@ the length of a record (4), the file's number (8), the most records of a file (8
 the batch (32) and the SHA-256 of all before (32). Records follow without gaps; each ends with a
 SHA-256 of its own (``wire.py``). Numbers are little-endian.
 
-Which records count is for the caller to say: it remembers how many are on the disk. Whatever lies
-beyond is what a crash left of a write, and is cut off; whatever lacks before is damage.
+The caller remembers how many records are on the disk. Whatever lies beyond is what a crash left of
+a write, and is cut off; whatever is missing before is damage.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from nolook._files import flush, open_own, write_flushed
 from nolook.federated.batch import Batch
-from nolook.federated.disk import make_folder, plainly
+from nolook.federated.disk import make_folder, os_errors_as_store_errors
 from nolook.federated.failures import StoreError
 from nolook.federated.wire import ReportError, check, report_bytes
 
@@ -39,24 +39,10 @@ _VERSION = 1
 
 
 class Segments:
-    """The reports of one batch at one server.
+    """The reports of one batch at one server, of which `count` were flushed.
 
-    Parameters
-    ----------
-    folder : Path
-        Where; it is made if it is not there.
-    batch : Batch
-    role : int
-        Of the server.
-    count : int
-        How many records were flushed and count.
-    largest : int
-        Bytes of a file.
-
-    Raises
-    ------
-    StoreError
-        If a file is damaged, missing or cannot be written.
+    A file has at most `largest` bytes. Raises a StoreError if one is damaged, missing or cannot be
+    written.
     """
 
     def __init__(
@@ -69,20 +55,14 @@ class Segments:
         self._room = max(1, (largest - _HEAD_BYTES) // self._length)
         self._handle = -1
         self.count = count
-        with plainly(folder):
+        with os_errors_as_store_errors(folder):
             make_folder(folder)
             self._cut()
 
     def append(self, records: bytes) -> None:
-        """Write records behind the others and bring them to the disk.
-
-        Parameters
-        ----------
-        records : bytes
-            Checked ones, one behind the other.
-        """
+        """Append checked records, one behind the other, and flush them to the disk."""
         left = memoryview(records)
-        with plainly(self._folder):
+        with os_errors_as_store_errors(self._folder):
             while left:
                 inside = self.count % self._room
                 if not inside:
@@ -93,24 +73,14 @@ class Segments:
                 left = left[len(part) :]
 
     def read(self, start: int, stop: int) -> NDArray[np.uint8]:
-        """Return the records from `start` up to `stop`, checked.
-
-        Returns
-        -------
-        ndarray of uint8, shape (stop - start, record length)
-
-        Raises
-        ------
-        StoreError
-            If one is damaged; the message names the file.
-        """
+        """Return records as rows of uint8, checked; an error names the file of a damaged one."""
         parts = [self._part(*where) for where in self._parts(start, stop)]
         return np.concatenate([np.empty((0, self._length), dtype=np.uint8), *parts])
 
     def drop(self) -> None:
         """Delete every file."""
         self.close()
-        with plainly(self._folder):
+        with os_errors_as_store_errors(self._folder):
             for path in self._files():
                 path.unlink()
             flush(self._folder)
@@ -151,7 +121,7 @@ class Segments:
         with suppress(FileNotFoundError), path.open("rb") as stream:
             size = os.fstat(stream.fileno()).st_size
             if stream.read(_HEAD_BYTES) != self._head(number):
-                raise StoreError(f"{str(path)!r} is no segment of this batch, or is damaged")
+                raise StoreError(f"{str(path)!r} is not a segment of this batch, or is damaged")
             if size < wanted or (exact and size != wanted):
                 raise StoreError(f"{str(path)!r} has {size} bytes; expected {wanted}")
             return
@@ -166,7 +136,7 @@ class Segments:
         flush(self._folder)
 
     def _parts(self, start: int, stop: int) -> Iterator[tuple[int, int, int]]:
-        """Give the file, the first record in it and how many, for each file of a range."""
+        """Yield file, first record in it and number of records for each file of a range."""
         while start < stop:
             number, first = divmod(start, self._room)
             count = min(self._room - first, stop - start)
@@ -175,7 +145,7 @@ class Segments:
 
     def _part(self, number: int, first: int, count: int) -> NDArray[np.uint8]:
         path = self._path(number)
-        with plainly(path), path.open("rb") as stream:
+        with os_errors_as_store_errors(path), path.open("rb") as stream:
             stream.seek(_HEAD_BYTES + first * self._length)
             content = stream.read(count * self._length)
         records = np.frombuffer(content[: len(content) // self._length * self._length], np.uint8)

@@ -20,15 +20,17 @@ from numpy.typing import NDArray
 
 from nolook._files import flush
 from nolook.federated.batch import Batch
-from nolook.federated.disk import make_folder, plainly
+from nolook.federated.disk import make_folder, os_errors_as_store_errors
 from nolook.federated.failures import RefusedError, StoreError
 from nolook.federated.server.segments import LARGEST_FILE, Segments
 from nolook.federated.wire import ID_BYTES
+from nolook.privacy.noise import SAMPLER_VERSION
 
 __all__ = ["Agreement", "Store"]
 
 _APPLICATION = 0x6E6C6B66  # marks the file as that of a federated batch
 _VERSION = 1
+_SAMPLER_BITS = 8  # the file's user_version has its layout below, the sampler less 1 above
 _DIGEST = 32
 
 _SCHEMA = (
@@ -57,37 +59,17 @@ _SCHEMA = (
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """A set of reports.
-
-    Parameters
-    ----------
-    count : int
-    digest : bytes
-        SHA-256 of the sorted ids.
-    """
+    """A set of reports: how many, and the SHA-256 of their sorted ids."""
 
     count: int
     digest: bytes
 
 
 class Store:
-    """The files of one batch at one server; any thread may use it.
+    """The files of one batch at one server, in a folder of their own; any thread may use it.
 
-    Parameters
-    ----------
-    folder : Path
-        Of this batch alone; it is made if it is not there.
-    batch : Batch
-    role : int
-    secret : bytes
-        The fingerprint of the noise's secret, for a batch that is new here.
-    largest_file : int
-        Bytes of a segment.
-
-    Raises
-    ------
-    StoreError
-        If a file is damaged, belongs to another batch or role, or is in use.
+    `secret` is the fingerprint of the noise's secret, which a batch that is new here keeps. Raises
+    a StoreError if a file is damaged, belongs to another batch or role, or is in use.
     """
 
     def __init__(
@@ -95,7 +77,7 @@ class Store:
     ) -> None:
         self._place = folder / "state.sqlite"
         self._lock = threading.RLock()
-        with plainly(folder), self._speaking():
+        with os_errors_as_store_errors(folder), self._sqlite_errors_as_store_errors():
             make_folder(folder)
             self._database = sqlite3.connect(
                 self._place, isolation_level=None, check_same_thread=False, timeout=1.0
@@ -109,7 +91,7 @@ class Store:
     def _open(
         self, folder: Path, batch: Batch, role: int, secret: bytes, largest_file: int
     ) -> None:
-        with plainly(folder), self._speaking():
+        with os_errors_as_store_errors(folder), self._sqlite_errors_as_store_errors():
             # One process alone uses a batch's files; the lock ends with it.
             for pragma in ("locking_mode = EXCLUSIVE", "journal_mode = WAL", "synchronous = FULL"):
                 self._database.execute(f"PRAGMA {pragma}")
@@ -126,7 +108,7 @@ class Store:
         )
 
     def close(self) -> None:
-        """Close the files. Nothing is pending."""
+        """Close the files; nothing is pending."""
         with self._lock:
             self._segments.close()
             with suppress(sqlite3.Error):
@@ -153,20 +135,12 @@ class Store:
         return bool(self._one("SELECT summed FROM batch"))
 
     def add(self, reports: Sequence[tuple[bytes, bytes]]) -> list[bool | RefusedError]:
-        """Store reports, all with one flush.
+        """Store checked reports, each an id and the whole, all with one flush.
 
-        Parameters
-        ----------
-        reports : sequence of (bytes, bytes)
-            The id and the whole of each, checked.
-
-        Returns
-        -------
-        list
-            For each, whether it is new, or why it is not stored. One that was there already is no
-            news, whatever the state.
+        Return for each whether it is new, or why it is not stored. One that is there already is no
+        news, whatever the state.
         """
-        with self._lock, self._speaking():
+        with self._lock, self._sqlite_errors_as_store_errors():
             is_open = self.state == "open"
             new: dict[bytes, bytes] = {}
             outcomes = [self._outcome(*report, is_open=is_open, new=new) for report in reports]
@@ -193,27 +167,20 @@ class Store:
 
     def ids(self) -> bytes:
         """Return the sorted ids of all reports, one behind the other."""
-        with self._lock, self._speaking():
+        with self._lock, self._sqlite_errors_as_store_errors():
             rows = self._database.execute("SELECT id FROM report ORDER BY id")
             return b"".join(row[0] for row in rows)
 
     @property
     def agreed(self) -> Agreement | None:
         """The set that this server found both have, if it knows."""
-        with self._lock, self._speaking():
-            row = self._database.execute("SELECT agreed_count, agreed_digest FROM batch").fetchone()
-        return None if row[0] is None else Agreement(*row)
+        ((count, digest),) = self._rows("SELECT agreed_count, agreed_digest FROM batch")
+        return None if count is None else Agreement(count, digest)
 
     def propose(self, ids: bytes) -> None:
-        """Store which reports both servers have.
-
-        Parameters
-        ----------
-        ids : bytes
-            Sorted, one behind the other; all of them are here.
-        """
+        """Store which reports both servers have, by their sorted ids; all of them are here."""
         agreed = {ids[at : at + ID_BYTES] for at in range(0, len(ids), ID_BYTES)}
-        with self._lock, self._speaking(), self._transaction():
+        with self._lock, self._sqlite_errors_as_store_errors(), self._transaction():
             every = self._database.execute("SELECT id FROM report").fetchall()
             outside = [row for row in every if row[0] not in agreed]
             self._database.execute("UPDATE report SET outside = 0 WHERE outside != 0")
@@ -229,15 +196,12 @@ class Store:
 
     def outside(self) -> NDArray[np.int64]:
         """Return the positions of the reports that are not in the agreed set."""
-        with self._lock, self._speaking():
-            rows = self._database.execute(
-                "SELECT position FROM report WHERE outside != 0 ORDER BY position"
-            ).fetchall()
+        rows = self._rows("SELECT position FROM report WHERE outside != 0 ORDER BY position")
         return np.array(rows, dtype=np.int64).reshape(-1)
 
     def content_digest(self) -> bytes:
         """Return the SHA-256 of the agreed reports: of each the id and digest, sorted."""
-        with self._lock, self._speaking():
+        with self._lock, self._sqlite_errors_as_store_errors():
             rows = self._database.execute(
                 "SELECT id, digest FROM report WHERE outside = 0 ORDER BY id"
             )
@@ -247,28 +211,12 @@ class Store:
         return digest.digest()
 
     def read(self, start: int, stop: int) -> NDArray[np.uint8]:
-        """Return stored reports, each the one that was accepted.
-
-        Parameters
-        ----------
-        start, stop : int
-            Positions.
-
-        Returns
-        -------
-        ndarray of uint8, shape (stop - start, report_bytes)
-
-        Raises
-        ------
-        StoreError
-            If a file is damaged.
-        """
+        """Return stored reports as rows of uint8, each the one that was accepted."""
         records = self._segments.read(start, stop)
-        with self._lock, self._speaking():
-            rows = self._database.execute(
-                "SELECT digest FROM report WHERE position >= ? AND position < ? ORDER BY position",
-                (start, stop),
-            ).fetchall()
+        rows = self._rows(
+            "SELECT digest FROM report WHERE position >= ? AND position < ? ORDER BY position",
+            (start, stop),
+        )
         if b"".join(row[0] for row in rows) != records[:, -_DIGEST:].tobytes():
             raise StoreError(f"{str(self._place)!r} does not fit the reports beside it")
         return records
@@ -280,29 +228,33 @@ class Store:
                 self._segments.drop()
 
     def answers(self) -> dict[str, bytes]:
-        """Return what was answered, by question."""
-        with self._lock, self._speaking():
-            return dict(self._database.execute("SELECT question, content FROM answer").fetchall())
+        """Return all answers given, by question."""
+        return dict(self._rows("SELECT question, content FROM answer"))
 
     def answer(self, question: str, content: bytes) -> None:
-        """Store an answer before anyone sees it.
-
-        Parameters
-        ----------
-        question : str
-        content : bytes
-        """
-        with self._lock, self._speaking(), self._transaction():
+        """Store an answer before anyone sees it, and with the first which sampler drew it."""
+        with self._lock, self._sqlite_errors_as_store_errors(), self._transaction():
             self._database.execute("INSERT INTO answer VALUES (?, ?)", (question, content))
-            self._database.execute("UPDATE batch SET state = 'answered' WHERE state = 'frozen'")
+            answered = "UPDATE batch SET state = 'answered' WHERE state = 'frozen'"
+            if self._database.execute(answered).rowcount:
+                version = _VERSION + (SAMPLER_VERSION - 1 << _SAMPLER_BITS)
+                self._database.execute(f"PRAGMA user_version = {version}")
+
+    def check_sampler(self) -> None:
+        """Refuse another sampler, which would draw other noise that no ledger was charged for."""
+        first = 1 + (self._one("PRAGMA user_version") >> _SAMPLER_BITS)
+        if self.state == "answered" and first != SAMPLER_VERSION:
+            raise RefusedError(
+                f"the noise of the first answer is of version {first} of the sampler, and here is "
+                f"version {SAMPLER_VERSION}; have new questions answered by that version of nolook",
+                409,
+            )
 
     def _outcome(
         self, report_id: bytes, report: bytes, *, is_open: bool, new: dict[bytes, bytes]
     ) -> bool | RefusedError:
-        row = self._database.execute(
-            "SELECT digest FROM report WHERE id = ?", (report_id,)
-        ).fetchone()
-        known = row[0] if row else new.get(report_id, b"")[-_DIGEST:]
+        rows = self._rows("SELECT digest FROM report WHERE id = ?", (report_id,))
+        known = rows[0][0] if rows else new.get(report_id, b"")[-_DIGEST:]
         if known:
             if known == report[-_DIGEST:]:
                 return False
@@ -326,38 +278,38 @@ class Store:
             self._database.execute(f"PRAGMA user_version = {_VERSION}")
 
     def _check(self, batch: Batch, role: int) -> None:
-        tables = self._database.execute(
-            "SELECT sql FROM sqlite_schema WHERE type = 'table' ORDER BY rowid"
-        ).fetchall()
+        tables = self._rows("SELECT sql FROM sqlite_schema WHERE type = 'table' ORDER BY rowid")
         sound = (
             self._one("PRAGMA application_id") == _APPLICATION
-            and self._one("PRAGMA user_version") == _VERSION
+            and self._one("PRAGMA user_version") % (1 << _SAMPLER_BITS) == _VERSION
             and tables == [(table,) for table in _SCHEMA]
             and self._one("PRAGMA quick_check") == "ok"
         )
         if not sound:
             raise StoreError(f"{str(self._place)!r} is damaged, or another nolook made it")
-        owner = self._database.execute("SELECT digest, role FROM batch").fetchall()
-        if owner != [(batch.digest, role)]:
+        if self._rows("SELECT digest, role FROM batch") != [(batch.digest, role)]:
             raise StoreError(
                 f"{str(self._place)!r} is of another batch or role; expected a folder of its own "
                 f"for batch {batch.name!r} with these parameters"
             )
 
+    def _rows(self, query: str, values: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
+        with self._lock, self._sqlite_errors_as_store_errors():
+            return self._database.execute(query, values).fetchall()
+
     def _one(self, query: str) -> Any:  # noqa: ANN401 -- whatever SQLite holds
-        with self._lock, self._speaking():
-            return self._database.execute(query).fetchone()[0]
+        return self._rows(query)[0][0]
 
     def _set(self, change: str, *states: str) -> bool:
         """Change the batch if it is in one of some states; tell whether it was."""
         places = ", ".join("?" * len(states))
-        with self._lock, self._speaking(), self._transaction():
+        with self._lock, self._sqlite_errors_as_store_errors(), self._transaction():
             query = f"UPDATE batch SET {change} WHERE state IN ({places})"  # noqa: S608
             return self._database.execute(query, states).rowcount == 1
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        """Run the block in a transaction; when this ends without an error it is on the disk."""
+        """Run the block in a transaction; when it ends without an error, it is on the disk."""
         try:
             self._database.execute("BEGIN IMMEDIATE")
             yield
@@ -368,8 +320,8 @@ class Store:
             raise
 
     @contextmanager
-    def _speaking(self) -> Iterator[None]:
-        """Turn what SQLite complains of into one line."""
+    def _sqlite_errors_as_store_errors(self) -> Iterator[None]:
+        """Turn an error of SQLite into one line."""
         try:
             yield
         except sqlite3.Error as error:

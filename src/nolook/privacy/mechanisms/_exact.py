@@ -4,41 +4,21 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nolook._validation import check_positive
 from nolook.errors import ParameterError
+from nolook.privacy._collect import Integers
 from nolook.privacy.noise import SMALLEST_SCALE
 
 __all__ = ["Integers", "add_exactly", "noise_scale", "product_up", "quotient_up"]
 
-Integers: TypeAlias = NDArray[Any]  # int64, or Python ints in an array of dtype object
-
 
 def quotient_up(sensitivity: float, divisor: float, name: str) -> float:
-    """Return a float64 that is at least sensitivity / divisor.
+    """Return a float64 that is at least sensitivity / divisor, both taken as exact real numbers.
 
-    Parameters
-    ----------
-    sensitivity : float
-        Finite and above 0, taken as the exact real number it is.
-    divisor : float
-        Finite and above 0: mu or epsilon.
-    name : str
-        What the divisor is called.
-
-    Returns
-    -------
-    float
-        The quotient, rounded up.
-
-    Raises
-    ------
-    ParameterError
-        If either is not finite and above 0.
+    Both must be finite and above 0; `name` is what messages call the divisor, mu or epsilon.
     """
     top = check_positive(sensitivity, "sensitivity")
     if int(top) < int(sensitivity):  # a whole number beyond 2^53 that was rounded down
@@ -49,25 +29,9 @@ def quotient_up(sensitivity: float, divisor: float, name: str) -> float:
 def noise_scale(
     sensitivity: float, divisor: float, name: str, weight: float | None = None
 ) -> float:
-    """Return the scale of the noise that hides a sensitivity.
+    """Return the scale of noise that hides a sensitivity: their quotient, times a weight if given.
 
-    Parameters
-    ----------
-    sensitivity, divisor, name
-        As for :func:`quotient_up`.
-    weight : float, optional
-        A factor, above 0.
-
-    Returns
-    -------
-    float
-        Their quotient times the weight, rounded up; at least `SMALLEST_SCALE`, since more noise
-        than asked for is private as well.
-
-    Raises
-    ------
-    ParameterError
-        As there.
+    It is rounded up, and at least `SMALLEST_SCALE`, since more noise than asked for is private too.
     """
     scale = quotient_up(sensitivity, divisor, name)
     return max(scale if weight is None else product_up(scale, weight), SMALLEST_SCALE)
@@ -79,26 +43,9 @@ def product_up(scale: float, factor: float) -> float:
 
 
 def add_exactly(values: Integers, noise: Integers) -> Integers:
-    """Return values + noise without wrapping.
+    """Return values + noise without wrapping, both integers in arrays of one shape.
 
-    Parameters
-    ----------
-    values : ndarray of int64, or of Python ints (dtype object)
-        What to add to.
-    noise : ndarray of int64, or of Python ints (dtype object), the same shape
-        What to add.
-
-    Returns
-    -------
-    ndarray
-        int64 if both are, saturating at its ends; otherwise exact Python ints.
-
-    Raises
-    ------
-    ParameterError
-        If `values` has another dtype.
-    TypeError
-        If an entry of an object array is not an integer.
+    The sum is int64 if both are, saturating at its ends; otherwise exact Python ints.
     """
     if values.dtype == object or (values.dtype == np.int64 and noise.dtype == object):
         out = np.empty(values.shape, dtype=object)

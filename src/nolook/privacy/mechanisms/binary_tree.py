@@ -1,8 +1,8 @@
 """Cumulative counts with the noise of a binary tree. The proof is in `binary_tree.md`.
 
 Over N = 2^L cells stands the complete binary tree; every node draws one number, and a cumulative
-count gets those of the L + 1 nodes above its cell. A record changes all counts from its cell on,
-but few nodes could have changed them as much.
+count gets those of the L + 1 nodes above its cell. A row changes all counts from its cell on, but a
+change of few nodes could have the same effect.
 
 ===========  ==================================================
 name here    in Barczewski, Mawass and Ramon (2024)
@@ -41,7 +41,7 @@ __all__ = [
 ]
 
 _MOST_LEVELS = 30
-_MOST_RECORDS = 2**62  # more, and a cumulative count could wrap
+_MOST_ROWS = 2**62  # more, and a cumulative count could wrap
 # Up to this scale no sum of 31 draws leaves int64: a draw is below 2^12.5 times its scale.
 _LARGEST_INT64_SCALE = 2.0**45
 # Gaussian node noise is a multiple of 2^-24 counts; only a sum of it is rounded to counts.
@@ -49,42 +49,20 @@ _FINE_BITS = 24
 
 
 def tree_sensitivity(levels: int, relation: Relation) -> int:
-    """L1 sensitivity: how many nodes, each changed by one, explain a record's effect.
+    """L1 sensitivity: how many nodes, each changed by one, explain a row's effect on 2^L cells.
 
-    Parameters
-    ----------
-    levels : int
-        L, for 2^L cells.
-    relation : {"add-remove", "replace"}
-        Which tables are neighbours.
-
-    Returns
-    -------
-    int
-        ceil((L + 1) / 2) for "add-remove", and L, but at least 1, for "replace".
+    ceil((L + 1) / 2) under "add-remove"; L, but at least 1, under "replace".
     """
     check_choice("relation", relation, ("add-remove", "replace"))
     return levels // 2 + 1 if relation == "add-remove" else max(levels, 1)
 
 
 def tree_gaussian_sensitivity(levels: int, relation: Relation) -> float:
-    """L2 sensitivity: the length of a change of the nodes that explains a record's effect.
+    """L2 sensitivity: the length of a change of the nodes that explains a row's effect, L <= 30.
 
-    It is at most the root of `tree_sensitivity`, and below it from L = 2 on: the change may be
-    spread over all nodes in fractions.
-
-    Parameters
-    ----------
-    levels : int
-        L, for 2^L cells; at most 30.
-    relation : {"add-remove", "replace"}
-        Which tables are neighbours.
-
-    Returns
-    -------
-    float
-        The root of max(1, (L + 7) / 9) for "add-remove" and of min(max(L, 1), (2 L + 9) / 9) for
-        "replace", rounded up.
+    The root of max(1, (L + 7) / 9) under "add-remove", of min(max(L, 1), (2 L + 9) / 9) under
+    "replace", rounded up. It is at most the root of `tree_sensitivity`, and smaller from L = 2 on,
+    since fractions of the change may be spread over all nodes.
     """
     nodes = tree_sensitivity(levels, relation)
     spread = Fraction(levels + 7 if relation == "add-remove" else 2 * levels + 9, 9)
@@ -100,19 +78,18 @@ def tree_laplace(
 
     Guarantee
     ---------
-    If neighbours differ by one record, counted in one cell, the result is (epsilon, 0)-DP under
+    If neighbours differ by one row, counted in one cell, the result is (epsilon, 0)-DP under
     `relation`: a ``PureEvent(name, epsilon)``.
 
     Parameters
     ----------
     cells : ndarray of int64, shape (N,)
-        How many records each cell holds, below 2^62 together. N is a power of 2, at most 2^30.
+        How many rows each cell holds, below 2^62 together. N is a power of 2, at most 2^30.
     epsilon : float
-        The privacy parameter; node noise has scale `tree_sensitivity` / epsilon, rounded up.
+        Node noise has scale `tree_sensitivity` / epsilon, rounded up.
     relation : {"add-remove", "replace"}
         Which tables are neighbours.
     source : ByteSource
-        Where the random bits come from.
 
     Returns
     -------
@@ -137,30 +114,16 @@ def tree_gaussian(
 
     Guarantee
     ---------
-    If neighbours differ by one record, counted in one cell, the result is mu-GDP under
-    `relation`: a ``GaussianEvent(name, mu)``.
+    If neighbours differ by one row, counted in one cell, the result is mu-GDP under `relation`: a
+    ``GaussianEvent(name, mu)``.
 
     Parameters
     ----------
-    cells : ndarray of int64, shape (N,)
-        How many records each cell holds, below 2^62 together. N is a power of 2, at most 2^30.
+    cells, relation, source
+        As for :func:`tree_laplace`, whose type of result and errors it has.
     mu : float
-        The privacy parameter; node noise has standard deviation `tree_gaussian_sensitivity` / mu,
-        rounded up.
-    relation : {"add-remove", "replace"}
-        Which tables are neighbours.
-    source : ByteSource
-        Where the random bits come from.
-
-    Returns
-    -------
-    ndarray of int64, shape (N,)
-        The noisy counts, saturating at the ends of int64.
-
-    Raises
-    ------
-    ParameterError
-        If a parameter is out of range, or the standard deviation exceeds 2**46.
+        Node noise has standard deviation `tree_gaussian_sensitivity` / mu, rounded up and at most
+        2**46.
     """
     deviation = _fine_deviation(_levels(cells), mu, relation)
     nodes = rounded_gaussian(deviation, 2 * len(cells) - 1, source)
@@ -171,17 +134,7 @@ def tree_gaussian(
 def laplace_node_variance(levels: int, epsilon: float, relation: Relation) -> float:
     """Variance of one node's noise in :func:`tree_laplace`, in squared counts.
 
-    Parameters
-    ----------
-    levels : int
-    epsilon : float
-    relation : {"add-remove", "replace"}
-        All as there.
-
-    Returns
-    -------
-    float
-        Two noisy counts have this times :func:`shared_nodes` as their covariance.
+    Two noisy counts have this times :func:`shared_nodes` as their covariance.
     """
     half_rate = 0.5 / _laplace_scale(levels, epsilon, relation)
     # exp(-1/scale) is 0 in float64 long before the hyperbolic sine overflows.
@@ -191,18 +144,7 @@ def laplace_node_variance(levels: int, epsilon: float, relation: Relation) -> fl
 def gaussian_node_variance(levels: int, mu: float, relation: Relation) -> float:
     """Variance of one node's noise in :func:`tree_gaussian`, in squared counts.
 
-    Parameters
-    ----------
-    levels : int
-    mu : float
-    relation : {"add-remove", "replace"}
-        All as there.
-
-    Returns
-    -------
-    float
-        Two noisy counts have this times :func:`shared_nodes` as their covariance, before they are
-        rounded to whole counts.
+    Two counts have this times :func:`shared_nodes` as their covariance before they are rounded.
     """
     return (_fine_deviation(levels, mu, relation) * 2.0**-_FINE_BITS) ** 2
 
@@ -210,20 +152,7 @@ def gaussian_node_variance(levels: int, mu: float, relation: Relation) -> float:
 def shared_nodes(
     first: NDArray[np.int64], second: NDArray[np.int64], levels: int
 ) -> NDArray[np.int64]:
-    """Count the nodes whose noise is in both of two noisy counts.
-
-    Parameters
-    ----------
-    first, second : ndarray of int64 that broadcast
-        Places in the result of a release, from 0 to 2^L - 1.
-    levels : int
-        L.
-
-    Returns
-    -------
-    ndarray of int64
-        From 1 to L + 1.
-    """
+    """Count the nodes, 1 to L + 1, whose noise is in both of two counts at places 0 to 2^L - 1."""
     # The exponent of an integer below 2^53 is the number of its binary digits.
     digits = np.frexp(np.asarray(first ^ second, dtype=np.float64))[1]
     return levels + 1 - digits.astype(np.int64)
@@ -236,9 +165,9 @@ def _levels(cells: NDArray[np.int64]) -> int:
             f"cells has {size} entries of dtype {cells.dtype}; expected a power of 2 of int64"
             f" counts, at most 2**{_MOST_LEVELS}"
         )
-    if cells.min() < 0 or float(cells.sum(dtype=np.float64)) >= _MOST_RECORDS:
+    if cells.min() < 0 or float(cells.sum(dtype=np.float64)) >= _MOST_ROWS:
         raise ParameterError(
-            "cells has an entry below 0, or 2**62 records or more; expected counts of a table"
+            "cells has an entry below 0, or 2**62 rows or more; expected counts of a table"
         )
     return size.bit_length() - 1
 
@@ -248,7 +177,7 @@ def _laplace_scale(levels: int, epsilon: float, relation: Relation) -> float:
 
 
 def _fine_deviation(levels: int, mu: float, relation: Relation) -> float:
-    """Return the node noise's deviation in steps of 2^-24 counts; it may be infinite."""
+    """Return the node noise's deviation in units of 2^-24 counts; it may be infinite."""
     # A product with a power of 2 is exact.
     sensitivity = tree_gaussian_sensitivity(levels, relation) * 2.0**_FINE_BITS
     return noise_scale(sensitivity, mu, "mu")

@@ -31,19 +31,17 @@ def exponential_choice(
     ----------
     scores : ndarray of int64 or float64, shape (n,)
         Finite for every data set; n >= 1 is public. Float scores are exact real numbers: the
-        rounding of their computation belongs into the sensitivity.
+        rounding of their computation belongs in the sensitivity.
     sensitivity : float
         The largest change of one score, as an exact real number.
     epsilon : float
-        The privacy parameter: i is drawn with probability proportional to
+        Index i is drawn with probability proportional to
         exp(epsilon scores[i] / (2 sensitivity)), the exponent's factor rounded down.
     source : ByteSource
-        Where the random bits come from.
 
     Returns
     -------
     int
-        The index chosen.
 
     Raises
     ------

@@ -41,18 +41,17 @@ def gaussian_release(
     sensitivity : float
         Its L2 sensitivity in grid units, as an exact real number.
     mu : float
-        The privacy parameter; the standard deviation is sensitivity / mu, rounded up.
+        The standard deviation is sensitivity / mu, rounded up.
     source : ByteSource
-        Where the random bits come from.
     weights : ndarray of float64, the shape of `values`, optional
-        A factor of each entry's standard deviation, above 0; 1 everywhere by default. Few
-        distinct ones are quick.
+        A factor of each entry's standard deviation, above 0; 1 everywhere by default. It is quick
+        if few are distinct.
 
     Returns
     -------
     ndarray
-        The noisy integers. int64 input gives int64, saturating at its ends, unless the standard
-        deviation exceeds 2**50; otherwise they are exact Python ints (dtype object).
+        int64 input gives int64, saturating at its ends, unless the standard deviation exceeds
+        2**50; otherwise exact Python ints (dtype object).
 
     Raises
     ------
@@ -92,22 +91,15 @@ def symmetric_gaussian_release(
     matrix : ndarray of int64, or of Python ints (dtype object), shape (k, k)
         The statistic in grid units. Only its upper triangle is read.
     sensitivity : float
-        Its sensitivity in the Frobenius norm, in grid units. For the sum of zz' over rows with
-        |z| <= R it is R**2 when a row is added or removed.
+        In the Frobenius norm, in grid units: R**2 under add-remove for the sum of zz' over rows
+        with |z| <= R.
     mu : float
-        The privacy parameter.
     source : ByteSource
-        Where the random bits come from.
 
     Returns
     -------
     ndarray, shape (k, k)
-        The noisy matrix, symmetric, of the dtype `gaussian_release` gives.
-
-    Raises
-    ------
-    ParameterError
-        As for `gaussian_release`.
+        Symmetric, of the dtype `gaussian_release` gives; it raises as that does.
     """
     rows, columns = np.triu_indices(len(matrix))
     weights = np.where(rows == columns, 1.0, OFF_DIAGONAL)

@@ -3,9 +3,9 @@
 For one of two servers that add up shares modulo 2^64: whoever asks again gets the same noise, at
 whatever thresholds. The proof is in `keyed_tree.md`.
 
-Nodes are numbered from 0 as in a heap: the root, its two children, and so on. Draws are made in
-blocks of consecutive nodes, each from bits of its own, so that a node's noise is the same whichever
-others are asked for.
+Nodes are numbered from 0 as in a heap: the root, its two children, and so on. Each block of
+consecutive nodes is drawn from bits of its own, so a node's noise is the same whichever others are
+asked for.
 """
 
 from __future__ import annotations
@@ -19,11 +19,7 @@ from nolook.errors import ParameterError
 from nolook.privacy.budgets import too_small
 from nolook.privacy.mechanisms._exact import noise_scale
 from nolook.privacy.mechanisms.binary_tree import tree_sensitivity
-from nolook.privacy.noise import (
-    LARGEST_INT64_SCALE,
-    KeyedSource,
-    discrete_laplace,
-)
+from nolook.privacy.noise import LARGEST_INT64_SCALE, KeyedSource, discrete_laplace
 
 if TYPE_CHECKING:
     from nolook.privacy.guarantee import Relation
@@ -42,18 +38,17 @@ def keyed_laplace(shares: Shares, sensitivity: int, epsilon: float, key: bytes) 
 
     Guarantee
     ---------
-    If a record changes the sums by `sensitivity` in L1 norm, the result is (epsilon, 0)-DP for
-    whoever holds the other shares and lacks the key, computationally: a
-    ``PureEvent(name, epsilon)``.
+    If a row changes the sums by `sensitivity` in L1 norm, the result is (epsilon, 0)-DP for whoever
+    holds the other shares and lacks the key, computationally: a ``PureEvent(name, epsilon)``.
 
     Parameters
     ----------
     shares : ndarray of uint64, shape (n,)
-        What is added to the other server's shares, modulo 2^64, gives the sums.
+        With the other server's shares they add up, modulo 2^64, to the sums.
     sensitivity : int
         L1 sensitivity of the sums.
     epsilon : float
-        The privacy parameter; the noise has scale sensitivity / epsilon, rounded up.
+        The noise has scale sensitivity / epsilon, rounded up.
     key : bytes
         32 bytes that serve this release and no other (:func:`nolook.privacy.noise.derived_key`).
 
@@ -77,27 +72,22 @@ def keyed_tree_laplace(shares: Shares, epsilon: float, relation: Relation, key: 
 
     Guarantee
     ---------
-    As that of :func:`keyed_laplace`, if neighbours differ by one record, counted in one cell.
+    That of :func:`keyed_laplace`, if neighbours differ by one row, counted in one cell.
 
     Parameters
     ----------
     shares : ndarray of uint64, shape (2^L,)
         Of the counts up to every threshold; L is at most 24.
     epsilon : float
-        The privacy parameter; node noise has scale `tree_sensitivity` / epsilon, rounded up.
+        Node noise has scale `tree_sensitivity` / epsilon, rounded up.
     relation : {"add-remove", "replace"}
         Which tables are neighbours.
     key : bytes
-        As there.
+        As there; errors too.
 
     Returns
     -------
     ndarray of uint64, shape (2^L,)
-
-    Raises
-    ------
-    ParameterError
-        As there.
     """
     levels = len(shares).bit_length() - 1
     if len(shares).bit_count() != 1 or levels > _MOST_LEVELS:
@@ -132,23 +122,18 @@ def keyed_tree_laplace_at(
     levels : int
         L, from 0 to 63.
     epsilon, relation, key
-        As there.
+        As there; errors too.
 
     Returns
     -------
     ndarray of uint64, shape (n,)
-
-    Raises
-    ------
-    ParameterError
-        If a parameter is out of range, or the scale exceeds 2**50.
     """
     if not 0 <= levels <= _MOST_LEVELS_AT:
         raise ParameterError(f"levels is {levels}; expected 0 to {_MOST_LEVELS_AT}")
     if len(places) == 0:
         return shares.copy()
     if int(places.max()) >> levels:
-        raise ParameterError(f"places has one beyond 2**{levels} - 1; expected none")
+        raise ParameterError(f"places has an entry above 2**{levels} - 1; expected none")
     scale = _scale(tree_sensitivity(levels, relation), epsilon)
     depths = np.arange(levels + 1, dtype=np.uint64)
     first = (np.uint64(1) << depths) - np.uint64(1)

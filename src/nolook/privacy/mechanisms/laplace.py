@@ -25,15 +25,14 @@ def laplace_release(
     sensitivity : float
         Its L1 sensitivity in grid units, as an exact real number.
     epsilon : float
-        The privacy parameter; the noise has scale sensitivity / epsilon, rounded up.
+        The noise has scale sensitivity / epsilon, rounded up.
     source : ByteSource
-        Where the random bits come from.
 
     Returns
     -------
     ndarray
-        The noisy integers. int64 input gives int64, saturating at its ends, unless the scale
-        exceeds 2**50; otherwise they are exact Python ints (dtype object).
+        int64 input gives int64, saturating at its ends, unless the scale exceeds 2**50; otherwise
+        exact Python ints (dtype object).
 
     Raises
     ------

@@ -19,21 +19,7 @@ _UP = Context(prec=40, rounding=ROUND_CEILING)
 
 
 def distance_scale(epsilon: float) -> float:
-    """Return the scale of the noise on the distance, at least 1/epsilon.
-
-    Parameters
-    ----------
-    epsilon : float
-
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    ParameterError
-        If no noise is large enough.
-    """
+    """Return the scale of the noise on the distance, at least 1/epsilon; none exceeds 2**70."""
     scale = noise_scale(1, epsilon, "epsilon")
     if scale > LARGEST_SCALE:
         raise ParameterError(f"epsilon is {epsilon!r}; expected more than 2**-70")
@@ -44,14 +30,6 @@ def passing_threshold(epsilon: float, delta: float) -> int:
     """Return the smallest c >= 0 with P(noise >= c + 1) <= delta, found with outward rounding.
 
     With r = exp(-1/scale) that probability is ``r^(c+1) / (1 + r)``.
-
-    Parameters
-    ----------
-    epsilon, delta : float
-
-    Returns
-    -------
-    int
     """
     scale = Decimal(distance_scale(epsilon))
     ratio = _DOWN.next_minus(_DOWN.exp(_DOWN.divide(Decimal(-1), scale)))
@@ -72,21 +50,16 @@ def passes_test(distance: int, epsilon: float, delta: float, source: ByteSource)
 
     Guarantee
     ---------
-    If `distance` changes by at most 1 between neighbours, the answer is (epsilon, 0)-DP, and
-    True with probability at most delta when `distance` is -1.
+    If `distance` changes by at most 1 between neighbours, the answer is (epsilon, 0)-DP, and True
+    with probability at most `delta` when `distance` is -1.
 
     Parameters
     ----------
     distance : int
         At least -1.
     epsilon, delta : float
-        Privacy parameter and the chance of a wrong True.
+        The cost, and the chance of a wrong True.
     source : ByteSource
-        Where the random bits come from.
-
-    Returns
-    -------
-    bool
     """
     noise = discrete_laplace(distance_scale(epsilon), 1, source)
     return bool(distance + int(noise[0]) >= passing_threshold(epsilon, delta))

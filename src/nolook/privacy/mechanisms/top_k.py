@@ -1,9 +1,9 @@
 """The best k of d by score, pure epsilon: peeling and the canonical Lipschitz mechanism.
 
 Both are proved in `top_k.md`. Peeling draws one after the other, each with a k-th of the budget.
-The canonical Lipschitz mechanism (Shekelyan and Loukides 2022; Swope et al. 2024, appendix A)
-draws the whole set at once: a set loses half the distance from the best score it misses to the
-worst one it holds, and the set with the least loss, less exponential noise, wins.
+The canonical Lipschitz mechanism (Shekelyan and Loukides 2022; Swope et al. 2024, appendix A) draws
+the whole set at once: a set loses half the distance from the best score it misses to the worst one
+it holds, and the set with the least loss, less exponential noise, wins.
 
 ============  ===========================================================================
 name here     meaning
@@ -58,15 +58,14 @@ def peeling(
     ----------
     scores : ndarray of int64 or float64, shape (d,)
         Finite for every data set. Float scores are exact real numbers: the rounding of their
-        computation belongs into the sensitivity.
+        computation belongs in the sensitivity. Scores may be equal.
     k : int
         At least 1 and below d; both are public.
     sensitivity : float
         The largest change of one score, as an exact real number.
     epsilon : float
-        The privacy parameter; each choice has a k-th of it, rounded down.
+        Each choice has a k-th of it, rounded down.
     source : ByteSource
-        Where the random bits come from.
 
     Returns
     -------
@@ -106,27 +105,16 @@ def canonical_lipschitz(
 
     Parameters
     ----------
-    scores : ndarray of int64 or float64, shape (d,)
-        Finite for every data set. Float scores are exact real numbers: the rounding of their
-        computation belongs into the sensitivity. Equal scores are fine.
-    k : int
-        At least 1 and below d; both are public.
-    sensitivity : float
-        The largest change of one score, as an exact real number.
+    scores, k, sensitivity
+        As for :func:`peeling`; errors too.
     epsilon : float
-        The privacy parameter.
     source : ByteSource
-        Where the random bits come from: a word for each of the k (d - k) + 1 classes.
+        A word is drawn for each of the k (d - k) + 1 classes.
 
     Returns
     -------
     ndarray of int64, shape (k,)
         Distinct indices, increasing.
-
-    Raises
-    ------
-    ParameterError
-        If a parameter is out of range, or `scores` is not such an array.
     """
     scores = check_scores(scores)
     _check_k(k, len(scores))
@@ -140,33 +128,15 @@ def canonical_lipschitz(
 
 
 def class_size(head: int, last: int, k: int) -> int:
-    """Return how many sets of k hold the best `head`, miss the next and end with the `last`-th.
+    """Return how many sets of k hold the `head` best, miss the next and end with the `last`-th.
 
-    Parameters
-    ----------
-    head : int
-        From 0 to k - 1.
-    last : int
-        Above k; or k, with `head` k - 1: the best k themselves.
-    k : int
-
-    Returns
-    -------
-    int
+    `head` is below k and `last` above it; but for the best k themselves `last` is k, `head` k - 1.
     """
     return 1 if last == k else math.comb(last - head - 2, k - head - 1)
 
 
 class UtilityClasses:
-    """Sets of k with the same utility, as classes for a race.
-
-    Parameters
-    ----------
-    ranked : ndarray of int64 or float64, shape (d,)
-        The scores, decreasing.
-    k : int
-    sensitivity, epsilon : float
-    """
+    """Sets of k with the same utility as classes for a race, from decreasing scores."""
 
     def __init__(self, ranked: NDArray[Any], k: int, sensitivity: float, epsilon: float) -> None:
         self._scale = product_up(quotient_up(sensitivity, epsilon, "epsilon"), 4.0)

@@ -1,4 +1,4 @@
-"""The Tukey mechanism on a grid: release a point that is deep among m points, each from its block.
+"""The Tukey mechanism on a grid: release a point that is deep among m points, one from each block.
 
 Everything is exact: regions are counted in grid points, weights are compared as enclosed real
 numbers, and no rounding decides anything. The proof is in `tukey_depth.md`. Paper: Amin et al.,
@@ -17,7 +17,7 @@ name here           the paper's letter
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate, pairwise
@@ -51,7 +51,7 @@ class TukeyRule:
     depth : int
         t, at least 2.
     epsilon_test, epsilon_sample : float
-        What the test and the release of a point cost.
+        The costs of the test and of the release of a point.
     delta : float
         Of the test; it also bounds what a release that passed may add.
     """
@@ -68,30 +68,15 @@ class TukeyRule:
 
 
 def sorted_columns(models: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Sort each coordinate by itself: S, shape (d, m).
-
-    Parameters
-    ----------
-    models : ndarray of int64, shape (m, d)
-    """
+    """Sort each coordinate of m models of length d by itself: S, shape (d, m)."""
     return np.sort(models.T, axis=1)
 
 
 def compute_volumes(columns: NDArray[np.int64]) -> list[int]:
-    """Count the grid points with approximate Tukey depth at least 1, 2, ..., top.
+    """Count the grid points with approximate Tukey depth at least 1, 2, ..., top = (m + 1) // 2.
 
-    A point has depth at least i if in every coordinate i models lie on either side of it or on
-    it: the points of a box. Depths are truncated at ``top = (m + 1) // 2``.
-
-    Parameters
-    ----------
-    columns : ndarray of int64, shape (d, m)
-        Sorted; in size at most 2^61.
-
-    Returns
-    -------
-    list of int
-        Of length top, not increasing, each at least 1.
+    A point has depth at least i if in every coordinate i models lie on either side of it or on it:
+    these points fill a box. Columns hold numbers of at most 2^61 in size.
     """
     top = (columns.shape[1] + 1) // 2
     widths = (columns[:, ::-1][:, :top] - columns[:, :top] + 1).astype(object)
@@ -102,69 +87,35 @@ def compute_volumes(columns: NDArray[np.int64]) -> list[int]:
 def distance_to_unsafety(volumes: list[int], rule: TukeyRule) -> int:
     """Return a lower bound, less 1, on how many points must be replaced to become unsafe; or -1.
 
-    The largest k of 0, ..., t - 2 with ``C(k)``: the points of depth at least t - k - 1 are few
-    beside the weight of those of depth at least t + k + 1.
-
-    Parameters
-    ----------
-    volumes : list of int
-        V_1, ..., V_top.
-    rule : TukeyRule
-
-    Returns
-    -------
-    int
-        Changes by at most 1 when one point is replaced.
+    It is the largest k of 0, ..., t - 2 with ``C(k)``: the points of depth at least t - k - 1 are
+    few beside the weight of those of depth at least t + k + 1. It changes by at most 1 when one
+    point is replaced.
     """
     unit = 2**_BITS
     low, high = exponential_bounds(rule.rate, _BITS)
     powers, _ = power_bounds(rule.rate, len(volumes), _BITS)
     # c_0 = 1 and c_j = exp(rate j) - exp(rate (j - 1)), from below.
-    steps = [unit, *(power * (low - unit) >> _BITS for power in powers)]
+    increments = [unit, *(power * (low - unit) >> _BITS for power in powers)]
     delta = Fraction(rule.delta)
 
     def holds(k: int) -> bool:
         deep = volumes[rule.depth + k :]  # V_(t+k+1) and deeper
         if not deep:
             return False
-        weight = sum(step * volume for step, volume in zip(steps, deep, strict=False))
+        weight = sum(c * volume for c, volume in zip(increments, deep, strict=False))
         wide = volumes[rule.depth - k - 2] * high  # exp(rate) times V_(t-k-1), times the unit
         return bool(wide * delta.denominator <= delta.numerator * weight)
 
-    # C(k) implies C(k - 1), so the largest k is found by bisection.
-    below, above = -1, rule.depth - 1
-    while above - below > 1:
-        middle = (below + above) // 2
-        if holds(middle):
-            below = middle
-        else:
-            above = middle
-    return below
+    # C(k) implies C(k - 1), so bisection finds the first k for which it fails.
+    return bisect_left(range(rule.depth - 1), True, key=lambda k: not holds(k)) - 1
 
 
 def restricted_tukey(
-    columns: NDArray[np.int64],
-    volumes: list[int],
-    depth: int,
-    rate: Fraction,
-    source: ByteSource,
+    columns: NDArray[np.int64], volumes: list[int], depth: int, rate: Fraction, source: ByteSource
 ) -> list[int]:
     """Draw a grid point of depth at least t, with weight ``exp(rate depth)``.
 
-    Parameters
-    ----------
-    columns : ndarray of int64, shape (d, m)
-        Sorted.
-    volumes : list of int
-    depth : int
-        t; the largest depth there is stands for any larger one.
-    rate : Fraction
-    source : ByteSource
-
-    Returns
-    -------
-    list of int
-        The point, of length d.
+    If no point is that deep, the largest depth there is stands for t.
     """
     first = min(depth, len(volumes)) - 1
     shells = [outer - inner for outer, inner in pairwise([*volumes[first:], 0])]
@@ -175,21 +126,10 @@ def restricted_tukey(
 def sample_point_with_depth(
     columns: NDArray[np.int64], depth: int, source: ByteSource
 ) -> list[int]:
-    """Draw a uniform point among those of exactly this depth.
+    """Draw a uniform point among those of exactly this depth, from 1 to top.
 
-    They are cut into slabs: in slab j the coordinates before j are deeper, coordinate j has
-    exactly this depth, those after it at least this depth.
-
-    Parameters
-    ----------
-    columns : ndarray of int64, shape (d, m)
-    depth : int
-        From 1 to top.
-    source : ByteSource
-
-    Returns
-    -------
-    list of int
+    They are cut into slabs: in slab j the coordinates before j are deeper, coordinate j has exactly
+    this depth, those after it at least this depth.
     """
     low, high = columns[:, depth - 1].tolist(), columns[:, -depth].tolist()
     outer = [b - a + 1 for a, b in zip(low, high, strict=True)]
@@ -232,7 +172,7 @@ def tukey_release(
     Guarantee
     ---------
     (epsilon_test + epsilon_sample, delta)-differentially private when one of the m models is
-    replaced by any other: so it is when a record is added to or removed from one block.
+    replaced by any other, as happens when a row is added to or removed from one block.
 
     Parameters
     ----------
@@ -240,12 +180,11 @@ def tukey_release(
         m and d are public and at least 1; entries at most 2^61 in size.
     rule : TukeyRule
     source : ByteSource
-        Where the random bits come from.
 
     Returns
     -------
     ndarray of int64, shape (d,), or None
-        None if the test failed. It may fail for any data.
+        None if the test failed, which may happen for any data.
     """
     columns = sorted_columns(models)
     volumes = compute_volumes(columns)

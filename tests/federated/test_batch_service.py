@@ -18,8 +18,8 @@ from nolook.errors import LedgerError
 from nolook.federated import answers, asking, shares
 from nolook.federated.failures import RefusedError, StoreError
 from nolook.federated.server.agreement import common
+from nolook.federated.server.batch_service import BatchService
 from nolook.federated.server.release import Question, charge, check_ledger
-from nolook.federated.server.service import Service
 from nolook.federated.server.sums import RunningSum, read_sums
 from nolook.federated.wire import ReportError, report_bytes
 from tests.federated.made import CALIBRATION, LOUD, ROC, SMALL, WIDE, changed, reports
@@ -68,7 +68,7 @@ class Both:
         return self.folder / f"data{role}"
 
     def start(self, role):
-        made = Service(role, self.batch, self.data(role), self.ledger(role), self.peers[role])
+        made = BatchService(role, self.batch, self.data(role), self.ledger(role), self.peers[role])
         self.services[role] = self.peers[1 - role].service = made
         return made
 
@@ -198,6 +198,46 @@ def test_counts_at_points_of_a_batch_too_large_for_curves(tmp_path):
         for role in (0, 1):
             first, second = (decoded(q, both.ask(q, role) * 2)[0] for q in (one, again))
             assert first.numbers["count"][1] == second.numbers["count"][0]
+
+
+def at(*places):
+    return {"question": "points", "places": list(places)}
+
+
+def sampler_of(both, monkeypatch, version):
+    """Restart both servers as a nolook of some version of the sampler."""
+    for module in ("shares", "server.store"):
+        monkeypatch.setattr(f"nolook.federated.{module}.SAMPLER_VERSION", version)
+    for role in (0, 1):
+        both.restart(role)
+
+
+def test_another_sampler_draws_no_second_noise_for_a_batch(tmp_path, monkeypatch):
+    with two(tmp_path, WIDE) as both:
+        both.put(9)
+        both.freeze()
+        first = both.ask(at(7, 9))
+        sampler_of(both, monkeypatch, 2)
+        assert both.ask(at(7, 9)) == first
+        for service in both.services:
+            assert "version of nolook" in refused(409, service.answer, at(9, 11))
+        sampler_of(both, monkeypatch, 1)
+        later = both.ask(at(9, 11))
+        for one, other in zip(decoded(at(7, 9), first), decoded(at(9, 11), later), strict=True):
+            assert one.numbers["count"][1] == other.numbers["count"][0]
+
+
+def test_before_the_first_answer_any_sampler_will_do(tmp_path, monkeypatch):
+    with two(tmp_path, WIDE) as both:
+        both.put(9)
+        both.freeze()
+        sampler_of(both, monkeypatch, 2)
+        both.ask(at(7))
+        sampler_of(both, monkeypatch, 2)
+        both.ask(at(9))
+        sampler_of(both, monkeypatch, 3)
+        for service in both.services:
+            refused(409, service.answer, at(11))
 
 
 def test_groups_are_answered_for_one_set_of_borders(tmp_path):
@@ -481,13 +521,14 @@ def test_the_running_sum_is_the_sum_from_scratch(tmp_path, monkeypatch):
     rows = np.frombuffer(b"".join(first), dtype=np.uint8).reshape(40, report_bytes(ROC))
     calls = Counter()
 
-    def expand(some):
+    def expand(batch, role, some):
         calls.update(row.tobytes() for row in some)
-        return shares.curve_sums(ROC, 0, some)
+        return shares.curve_sums(batch, role, some)
 
     def opened(stored):
-        return RunningSum(tmp_path / "s", ROC, 0, lambda a, b: rows[a:b], expand, stored)
+        return RunningSum(tmp_path / "s", ROC, 0, lambda a, b: rows[a:b], stored)
 
+    monkeypatch.setattr("nolook.federated.server.sums.curve_sums", expand)
     monkeypatch.setattr("nolook.federated.server.sums._MOST_REPORTS", 7)
     for stored in (0, 5, 17, 40):
         running = opened(stored)

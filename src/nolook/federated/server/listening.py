@@ -1,4 +1,4 @@
-"""Run a server: TLS always, certificates of the callers if they are asked for."""
+"""Listen for callers: TLS always, client certificates on demand, and no idle crowds."""
 
 from __future__ import annotations
 
@@ -11,34 +11,25 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import uvicorn
-from starlette.requests import Request
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from nolook.errors import ParameterError
 from nolook.federated.server.app import refuse_unknown
+from nolook.federated.server.connections import Connections, Listener
 
-__all__ = ["Listening", "serve"]
+__all__ = ["Listening", "listen"]
 
-_MOST_CONNECTIONS = 1000
 _KEEP_ALIVE = 30  # seconds
-_BACKLOG = 512
-_GRACE = 10  # seconds for the requests at hand when it is told to end
+_BACKLOG = 128  # taken at once, before the event loop closes the oldest strangers
+_GRACE = 10  # seconds to finish requests after a signal
 
 
 @dataclass(frozen=True, slots=True)
 class Listening:
-    """Where a server listens, and with which certificate.
+    """Where a server listens (port 0 is any free one), with which certificate and key (PEM).
 
-    Parameters
-    ----------
-    host : str
-    port : int
-        0 for any that is free.
-    certificate, key : Path
-        In PEM.
-    client_ca : Path or None
-        If given, callers must show a certificate that it signed.
+    With `client_ca`, callers must show a certificate that it signed.
     """
 
     host: str
@@ -49,38 +40,24 @@ class Listening:
 
 
 class _Protocol(H11Protocol):
-    """HTTP over TLS; whoever shows no certificate where one is asked for is told so."""
+    """HTTP over TLS; tells a caller who lacks a certificate that one is needed."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         demanded = self.config.ssl_cert_reqs == ssl.CERT_OPTIONAL
         if demanded and not transport.get_extra_info("peercert"):
-            self.app = _refuse
+            self.app = refuse_unknown
 
 
-async def _refuse(scope: Scope, receive: Receive, send: Send) -> None:
-    response = await refuse_unknown(Request(scope, receive))
-    await response(scope, receive, send)
+def listen(app: ASGIApp, listening: Listening, connections: Connections, greeting: str) -> None:
+    """Print the greeting with the address, then answer requests until a signal ends the server.
 
-
-def serve(app: ASGIApp, listening: Listening, greeting: str) -> None:
-    """Answer requests until told to end by a signal.
-
-    Parameters
-    ----------
-    app : ASGI application
-    listening : Listening
-    greeting : str
-        Printed with the address once connections are taken.
-
-    Raises
-    ------
-    ParameterError
-        If the address is taken, or certificate and key are none.
+    Raises a ParameterError if the address is taken, or certificate and key cannot be used.
     """
     wanted = ssl.CERT_NONE if listening.client_ca is None else ssl.CERT_OPTIONAL
     config = uvicorn.Config(
         app,
+        loop="asyncio",  # calls `Listener.accept`; uvloop would not
         http=_Protocol,
         ws="none",
         lifespan="off",
@@ -89,7 +66,7 @@ def serve(app: ASGIApp, listening: Listening, greeting: str) -> None:
         server_header=False,
         date_header=False,
         proxy_headers=False,
-        limit_concurrency=_MOST_CONNECTIONS,
+        backlog=_BACKLOG,
         timeout_keep_alive=_KEEP_ALIVE,
         timeout_graceful_shutdown=_GRACE,
         ssl_certfile=listening.certificate,
@@ -106,21 +83,21 @@ def serve(app: ASGIApp, listening: Listening, greeting: str) -> None:
         ) from None
     if config.ssl is not None:
         config.ssl.minimum_version = ssl.TLSVersion.TLSv1_2
-    with _socket(listening) as listener:
+    with _listener(listening, connections) as listener:
         host, port = listener.getsockname()[:2]
         sys.stdout.write(f"{greeting} at https://{host}:{port}\n")
         sys.stdout.flush()
         uvicorn.Server(config).run([listener])
 
 
-def _socket(listening: Listening) -> socket.socket:
+def _listener(listening: Listening, connections: Connections) -> Listener:
     try:
-        # Only of a socket that is known to be TCP's does asyncio send small answers at once.
-        family, kind, protocol, _, address = socket.getaddrinfo(
+        # asyncio sends small answers at once only over a socket that says it is TCP's.
+        family, _, protocol, _, address = socket.getaddrinfo(
             listening.host, None, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP
         )[0]
         with ExitStack() as stack:
-            listener = stack.enter_context(socket.socket(family, kind, protocol))
+            listener = stack.enter_context(Listener(connections, family, protocol))
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listener.bind((address[0], listening.port, *address[2:]))
             listener.listen(_BACKLOG)
@@ -128,6 +105,6 @@ def _socket(listening: Listening) -> socket.socket:
             return listener
     except (OSError, OverflowError, UnicodeError):
         raise ParameterError(
-            f"--host {listening.host!r} and --port {listening.port} cannot be listened at; "
+            f"the server cannot listen at --host {listening.host!r}, --port {listening.port}; "
             "expected an address of this machine and a free port"
         ) from None

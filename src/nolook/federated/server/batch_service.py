@@ -1,13 +1,12 @@
 """One batch at one server, without a network: take reports, agree on them, answer.
 
-A batch is open, closed (no more reports), frozen (the other server has found the same set of
-reports), answered; or retired, when the secret of its noise was lost. The two servers only ever
-read from each other, and each change is on the disk before it is spoken of.
+A batch is open, closed (it takes no more reports), frozen (the other server found the same set of
+reports), answered; or retired, when the secret of its noise was lost. The servers only ever read
+from each other, and each change is on the disk before anyone hears of it.
 
-What is kept, and for how long. Up to 2^16 thresholds each report is added to a running sum when it
-has arrived, and deleted when the sum of the agreed ones is on the disk. With more thresholds the
-reports are kept as long as questions are to be answered, for each needs them. A report tells
-nothing without the other server's, but whoever once holds both has the owner's value.
+Up to 2^16 thresholds each report is added to a running sum as it arrives, and deleted when the sum
+of the agreed ones is on the disk. With more thresholds every question needs the reports, so they
+are kept. A report tells nothing without the other server's, but whoever has both has the value.
 """
 
 from __future__ import annotations
@@ -17,8 +16,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager
-from functools import partial
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +26,7 @@ from numpy.typing import NDArray
 from nolook.errors import ParameterError
 from nolook.federated import shares
 from nolook.federated.batch import Batch
-from nolook.federated.disk import make_folder, plainly
+from nolook.federated.disk import make_folder, os_errors_as_store_errors
 from nolook.federated.failures import RefusedError, StoreError
 from nolook.federated.server.agreement import Peer, agree
 from nolook.federated.server.expander import Expander
@@ -37,28 +35,16 @@ from nolook.federated.server.release import Question, charge, fingerprint, make_
 from nolook.federated.server.store import Store
 from nolook.federated.wire import ID_BYTES, ReportError, check
 
-__all__ = ["Service"]
+__all__ = ["BatchService"]
 
 _BLOCK = 4096  # reports read at a time
 
 
-class Service:
-    """One batch at one server; any thread may use it.
+class BatchService:
+    """One batch at one server, in a folder of its own; any thread may use it.
 
-    Parameters
-    ----------
-    role : {0, 1}
-    batch : Batch
-    folder : Path
-        Of this batch alone; it is made if it is not there.
-    ledger : Path
-        Of a ledger for the relation "replace".
-    peer : Peer
-
-    Raises
-    ------
-    StoreError
-        If the files are damaged, of another batch or role, or in use.
+    The ledger is for the relation "replace". Raises a StoreError if the files are damaged, in use,
+    or of another batch or role.
     """
 
     def __init__(self, role: int, batch: Batch, folder: Path, ledger: Path, peer: Peer) -> None:
@@ -70,17 +56,17 @@ class Service:
         self._failure: StoreError | None = None
         self._changing = threading.Lock()
         self._answering = threading.Lock()
-        with plainly(folder):
+        with os_errors_as_store_errors(folder):
             make_folder(folder)
         self._secret_file = folder / "secret"
         if not (folder / "state.sqlite").exists():
             make_secret(self._secret_file)
         secret = read_secret(self._secret_file) or b""
         self._store = Store(folder, batch, role, fingerprint(secret))
-        self._check_secret()
-        expand = partial(shares.curve_sums, batch, role)
+        with suppress(RefusedError):  # only the status of a retired batch can be had
+            self._check_secret()
         self._expander = (
-            Expander(folder, self._store, batch, role, expand, self._fail) if batch.whole else None
+            Expander(folder, self._store, batch, role, self._fail) if batch.whole else None
         )
         self._intake = Intake(self._store, self._wake, self._fail)
 
@@ -92,25 +78,9 @@ class Service:
         self._store.close()
 
     def accept(self, report: bytes, report_id: bytes) -> Future[bool]:
-        """Take a report.
+        """Take a report sent under an id; the future tells whether it is new, once on the disk.
 
-        Parameters
-        ----------
-        report : bytes
-        report_id : bytes
-            Under which it was sent.
-
-        Returns
-        -------
-        Future
-            Once the report is on the disk, whether it is new.
-
-        Raises
-        ------
-        ReportError
-            If it is no report of this batch for this server.
-        RefusedError
-            If it comes under another id.
+        Raises a ReportError if it is no report of this batch for this server.
         """
         self._check_alive()
         if check(self.batch, self.role, report) != report_id:
@@ -129,7 +99,7 @@ class Service:
         }
 
     def reports(self) -> dict[str, Any]:
-        """Return what the other server may know: which reports, and which set was found."""
+        """Return what the other server may know: which reports, and which set this one found."""
         closed = self._store.state != "open"
         agreed, ids = self._store.agreed, self._store.ids() if closed else b""
         return {
@@ -147,44 +117,23 @@ class Service:
         return self._store.ids()
 
     def freeze(self) -> dict[str, Any]:
-        """Close the batch, and agree with the other server as far as it is ready.
+        """Close the batch, agree with the other server as far as it is ready; return the status.
 
-        Returns
-        -------
-        dict
-            As from :meth:`status`. It takes two calls to each server until both are frozen.
-
-        Raises
-        ------
-        RefusedError
-            If too few reports are at both (409), or the other server cannot be asked (503).
+        It takes two calls to each server until both are frozen. Raises a RefusedError if too few
+        reports are at both (409), or the other server cannot be asked (503).
         """
         with self._changing, self._guarded():
             self._check_secret()
             self._store.shut()
             if self._store.state == "closed":
                 agree(self._store, self.batch, self._peer)
-            self._check_retired()
         self._wake()
         return self.status()
 
     def answer(self, content: object) -> bytes:
-        """Answer a question, always with the same bytes.
+        """Answer a `Question` in JSON, always with the same bytes.
 
-        Parameters
-        ----------
-        content : object
-            As for :class:`nolook.federated.server.release.Question`.
-
-        Returns
-        -------
-        bytes
-            JSON.
-
-        Raises
-        ------
-        RefusedError
-            If it is not answered now or never will be.
+        Raises a RefusedError if it is not answered now or never will be.
         """
         question = Question(self.batch, content)
         with self._answering, self._guarded():
@@ -200,12 +149,13 @@ class Service:
             return answer
 
     def _released(self, question: Question, secret: bytes) -> bytes:
-        """Make an answer; it must be stored before anyone sees it."""
+        """Make an answer, which must be stored before anyone sees it."""
         self._check_question(question)
+        self._store.check_sampler()
         sums, reports = self._sums(question), self._store.content_digest()
         borders = question.places.tobytes() if question.kind == "groups" else b""
         key = shares.release_key(secret, self.batch, reports, borders)
-        # Whatever the noise follows from is on the disk; the budget is charged before it is drawn.
+        # All that the noise depends on is on the disk; charge the budget before drawing it.
         if self._store.state == "frozen":
             charge(self._ledger, self.batch, fingerprint(secret) + reports)
         if question.kind == "curves":
@@ -217,7 +167,7 @@ class Service:
         return question.encode(arrays, self._head())
 
     def _head(self) -> dict[str, Any]:
-        """Return what is said beside every answer."""
+        """Return what every answer says beside its numbers."""
         agreed = self._store.agreed
         if agreed is None:
             raise StoreError(f"the set of reports of batch {self.batch.name} was lost")
@@ -229,7 +179,7 @@ class Service:
         }
 
     def _check_question(self, question: Question) -> None:
-        """Refuse groups that are none before anything is charged."""
+        """Refuse borders that are none before anything is charged."""
         if question.kind == "groups":
             try:
                 shares.group_borders(self.batch, question.places)
@@ -252,26 +202,22 @@ class Service:
         return sums
 
     def _check_frozen(self) -> None:
-        self._check_retired()
         state = self._store.state
         if state in {"open", "closed"}:
             raise RefusedError(f"the batch is {state}; freeze it at both servers first", 409)
 
-    def _check_retired(self) -> None:
-        if self._store.state == "retired":
+    def _check_secret(self) -> bytes:
+        """Return the secret of the noise; retire the batch if it is not the one it began with."""
+        secret = read_secret(self._secret_file)
+        if secret is None or fingerprint(secret) != self._store.secret:
+            self._store.retire()
+        if secret is None or self._store.state == "retired":
             raise RefusedError(
                 "the secret of the batch's noise was lost or changed; the batch is retired and "
                 "will never be answered",
                 410,
             )
-
-    def _check_secret(self) -> bytes:
-        """Return the secret of the noise; retire the batch if it is not what it began with."""
-        secret = read_secret(self._secret_file)
-        if secret is not None and fingerprint(secret) == self._store.secret:
-            return secret
-        self._store.retire()
-        return b""
+        return secret
 
     def _check_alive(self) -> None:
         if self._failure is not None:
@@ -279,7 +225,7 @@ class Service:
 
     @contextmanager
     def _guarded(self) -> Iterator[None]:
-        """Run the block, if no file is damaged."""
+        """Run the block unless a file is damaged."""
         self._check_alive()
         try:
             yield

@@ -1,0 +1,106 @@
+"""Who may hold a connection, and how long: callers who ask for nothing keep nobody away.
+
+A connection belongs to a stranger until a request with a valid token arrives over it. Strangers
+have seconds, TLS handshake included, and the oldest makes room for the next. Owners, analysts and
+the other server each have places of their own, so that none can crowd out another.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from nolook._validation import check_count
+
+__all__ = ["Connections", "Listener"]
+
+_STRANGER, _OWNER = "stranger", "owner"
+# With the files of some batches they stay below 1024, which a process may usually open.
+_PLACES = {_STRANGER: 128, _OWNER: 512, "analyst": 32, "peer": 32}
+# Until a connection is closed, from its start or the last request with a token.
+_SECONDS = {_STRANGER: 10.0, _OWNER: 60.0, "analyst": 600.0, "peer": 600.0}
+
+
+@dataclass(slots=True, eq=False)
+class _Place:
+    connection: socket.socket
+    address: tuple[str, int]
+    role: str = _STRANGER
+    timer: asyncio.TimerHandle | None = None
+
+
+class Connections:
+    """The open connections of a server; its event loop alone uses them.
+
+    From one network address come at most `per_address` strangers, and as many owners. Strangers
+    have `patience` seconds.
+    """
+
+    def __init__(self, per_address: int, patience: float = _SECONDS[_STRANGER]) -> None:
+        self._per_address = check_count(per_address, "--connections-per-address", _PLACES[_OWNER])
+        self._seconds = {**_SECONDS, _STRANGER: patience}
+        self._places: dict[tuple[str, int], _Place] = {}
+
+    def take(self, connection: socket.socket, address: tuple[str, int]) -> None:
+        """Give a new connection a place; where there is none, the oldest stranger loses its own."""
+        strangers = self._held(_STRANGER)
+        near = [place for place in strangers if place.address[0] == address[0]]
+        if len(near) >= self._per_address:
+            self._end(near[0])
+        elif len(strangers) >= _PLACES[_STRANGER]:
+            self._end(strangers[0])
+        self._places[address] = _Place(connection, address)
+        self._limit(self._places[address])
+
+    def admit(self, address: tuple[str, int], role: str) -> bool:
+        """Give a caller with a valid token a place of its role; False if there is none."""
+        place = self._places.get(address)
+        if place is None:
+            return False
+        if place.role != role:
+            held = self._held(role)
+            near = sum(other.address[0] == address[0] for other in held)
+            if len(held) >= _PLACES[role] or (role == _OWNER and near >= self._per_address):
+                return False
+            place.role = role
+        self._limit(place)
+        return True
+
+    def _held(self, role: str) -> list[_Place]:
+        """Return the open connections of a role, the oldest first, and forget the closed ones."""
+        kept = self._places.items()
+        self._places = {at: place for at, place in kept if place.connection.fileno() >= 0}
+        return [place for place in self._places.values() if place.role == role]
+
+    def _limit(self, place: _Place) -> None:
+        """Start the time that a connection has left."""
+        if place.timer is not None:
+            place.timer.cancel()
+        seconds = self._seconds[place.role]
+        place.timer = asyncio.get_running_loop().call_later(seconds, self._end, place)
+
+    def _end(self, place: _Place) -> None:
+        """Break a connection; the event loop notices, and closes it."""
+        if place.timer is not None:
+            place.timer.cancel()
+        if self._places.get(place.address) is place:
+            del self._places[place.address]
+        with suppress(OSError):  # it may be closed already
+            place.connection.shutdown(socket.SHUT_RDWR)
+
+
+class Listener(socket.socket):
+    """A listening socket that gives each connection a place before anything is read from it."""
+
+    def __init__(self, connections: Connections, family: int, protocol: int) -> None:
+        super().__init__(family, socket.SOCK_STREAM, protocol)
+        self._connections = connections
+
+    def accept(self) -> tuple[socket.socket, Any]:
+        """Take the next connection."""
+        connection, address = super().accept()
+        self._connections.take(connection, address[:2])
+        return connection, address

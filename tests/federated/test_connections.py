@@ -1,0 +1,183 @@
+"""Connections that ask for nothing keep nobody away, and no role takes another one's places."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+import time
+from contextlib import ExitStack, closing, suppress
+
+import pytest
+
+from nolook.errors import ParameterError
+from nolook.federated.server.connections import Connections, Listener
+from tests.federated.made import SMALL, reports
+from tests.federated.servers import Caller, Pair
+
+IDS, FIRST, *_ = reports(SMALL, 40)
+CAP = 5  # connections from one address
+SECONDS = 5.0  # in which whoever has a token is heard
+
+
+@pytest.fixture
+def pair(forks, tmp_path, request):
+    cap = getattr(request, "param", 100)
+    made = Pair(forks, tmp_path, [SMALL], options=("--connections-per-address", cap)).start()
+    yield made
+    assert made.said() == ""
+    made.close()
+
+
+def heard(pair):
+    """Assert that an owner, the analyst and the other server are all answered at once."""
+    start = time.monotonic()
+    with closing(Caller(pair, 0, "owner")) as owner:
+        assert owner.put(SMALL, IDS[0], FIRST[0])[0] in {200, 201}
+    others_are_heard(pair)
+    assert time.monotonic() - start < SECONDS
+
+
+def others_are_heard(pair):
+    for who in ("analyst", "peer"):
+        with closing(Caller(pair, 0, who)) as caller:
+            assert caller("GET", "/v1/batches/ages")[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("pair", "count"),
+    [(CAP, 4 * CAP), pytest.param(100, 1010, marks=pytest.mark.slow)],
+    indirect=["pair"],
+    ids=["small", "large"],
+)
+def test_idle_connections_keep_nobody_away(pair, count):
+    with closing(Caller(pair, 0, None)) as stranger, ExitStack() as idle:
+        lines = [idle.enter_context(stranger.connection()) for _ in range(count)]
+        heard(pair)
+        with suppress(ConnectionError, ssl.SSLError):  # the oldest had to go
+            assert lines[0].recv(1) == b""
+
+
+@pytest.mark.parametrize("pair", [CAP], indirect=True)
+def test_bare_and_half_open_connections_keep_nobody_away(pair):
+    with ExitStack() as idle:
+        for sent in (b"", b"\x16\x03\x01", b"GET / HTTP/1.1\r\n"):
+            for _ in range(2 * CAP):
+                line = socket.create_connection(("127.0.0.1", pair.ports[0]))
+                idle.enter_context(line).sendall(sent)
+        heard(pair)
+
+
+@pytest.mark.parametrize("pair", [CAP], indirect=True)
+def test_owners_who_take_all_places_leave_those_of_the_others(pair):
+    with ExitStack() as held:
+        owners = [held.enter_context(closing(Caller(pair, 0, "owner"))) for _ in range(CAP)]
+        for owner in owners:
+            assert owner.put(SMALL, IDS[1], FIRST[1])[0] in {200, 201}
+        with closing(Caller(pair, 0, "owner")) as late:
+            status, said = late.put(SMALL, IDS[2], FIRST[2])
+        assert status == 503
+        assert "too many connections" in said["error"]
+        others_are_heard(pair)
+        # Those who have a place keep it.
+        assert owners[0].put(SMALL, IDS[2], FIRST[2])[0] == 201
+    heard(pair)
+
+
+class Line:
+    """A connection as far as its place matters; `at` is its address."""
+
+    def __init__(self, places, number, host=None):
+        self.at = (host or f"host {number}", number)
+        self.own, self.other = socket.socketpair()
+        self.other.settimeout(SECONDS)
+        places.take(self.own, self.at)
+
+    def ended(self):
+        self.other.setblocking(False)
+        try:
+            return self.other.recv(1) == b""
+        except BlockingIOError:
+            return False
+
+    def close(self):
+        self.own.close()
+        self.other.close()
+
+
+def in_a_loop(check):
+    """Run a check of places, and close the lines that it made."""
+
+    async def run():
+        with ExitStack() as lines:
+            places = Connections(CAP)
+            made = iter(range(10**6))
+            check(places, lambda host=None: lines.enter_context(
+                closing(Line(places, next(made), host))
+            ))  # fmt: skip
+
+    asyncio.run(run())
+
+
+def test_the_oldest_stranger_of_all_makes_room():
+    def check(places, line):
+        lines = [line() for _ in range(128)]
+        assert places.admit(lines[0].at, "owner")
+        assert not any(one.ended() for one in lines)
+        late = [line() for _ in range(3)]
+        assert [one.ended() for one in lines] == [False, True, True, *[False] * 125]
+        assert not any(one.ended() for one in late)
+        # An address that has many pays with its own.
+        crowd = [line("one host") for _ in range(CAP + 2)]
+        assert [one.ended() for one in crowd] == [True, True, *[False] * CAP]
+
+    in_a_loop(check)
+
+
+@pytest.mark.parametrize(("role", "most"), [("owner", 512), ("analyst", 32), ("peer", 32)])
+def test_each_role_has_places_of_its_own(role, most):
+    def check(places, line):
+        held = []
+        for _ in range(most):
+            held.append(line())
+            assert places.admit(held[-1].at, role)
+        late = line()
+        assert not places.admit(late.at, role)
+        for other in {"owner", "analyst", "peer"} - {role}:
+            assert places.admit(line().at, other)
+        held[0].close()
+        assert places.admit(late.at, role)
+        assert places.admit(held[1].at, role)
+        assert not places.admit(("nobody", 1), role)
+
+    in_a_loop(check)
+
+
+def test_a_stranger_has_seconds_whatever_it_sends():
+    async def run():
+        places = Connections(CAP, patience=0.3)
+        with Listener(places, socket.AF_INET, socket.IPPROTO_TCP) as listener:
+            listener.bind(("127.0.0.1", 0))
+            server = await asyncio.get_running_loop().create_server(asyncio.Protocol, sock=listener)
+            lines = [await asyncio.open_connection(*listener.getsockname()) for _ in range(2)]
+            (idle, writer), (known, _) = lines
+            await asyncio.sleep(0.1)
+            assert places.admit(lines[1][1].get_extra_info("sockname"), "owner")
+            start = time.monotonic()
+            with suppress(ConnectionError):
+                while not idle.at_eof():
+                    writer.write(b"x")
+                    await asyncio.sleep(0.02)
+                    assert time.monotonic() - start < SECONDS
+            assert not known.at_eof()
+            for _, one in lines:
+                one.close()
+            server.close()
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("cap", [0, 513])
+def test_caps_that_cannot_be(cap):
+    with pytest.raises(ParameterError, match="--connections-per-address"):
+        Connections(cap)
