@@ -9,13 +9,15 @@ PYTEST_FLAGS ?= -n auto
 BIN := $(VENV)/bin
 PIP_IN := python -m pip --disable-pip-version-check --quiet
 PIP := $(BIN)/$(PIP_IN)
+# The adapter to Flower, and the environment of its tests.
+ADAPTER := contrib/flower
 FLOWER := $(VENV)-flower
 # Stamps: the setup runs again only when what it was made from changes.
 DEPENDENCIES := $(VENV)/.dependencies-installed
 READY := $(VENV)/.nolook-installed
 
 LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
-	--no-emit-index-url --no-emit-find-links --no-header --no-annotate pyproject.toml
+	--no-emit-index-url --no-emit-find-links --no-emit-package nolook --no-header --no-annotate
 
 DEMO_TABLE := examples/data/diamonds_onehot_log.parquet
 
@@ -61,16 +63,16 @@ test-all: test test-slow ## Run every test
 # Flower holds other packages at old versions: its tests have an environment of their own.
 test-flower: $(FLOWER)/.nolook-installed ## Run the tests of secure sums by Flower
 	@FLWR_TELEMETRY_ENABLED=0 RAY_USAGE_STATS_ENABLED=0 timeout 600 \
-		$(FLOWER)/bin/python -m pytest -W ignore --durations=5 tests/flower tests/test_cli.py
+		$(FLOWER)/bin/python -m pytest -W ignore --durations=5 $(ADAPTER)/tests tests/test_cli.py tests/test_cli_plug_ins.py
 
-$(FLOWER)/.dependencies-installed: requirements-flower.txt
+$(FLOWER)/.dependencies-installed: $(ADAPTER)/requirements.txt
 	@echo "Setting up $(FLOWER)."
 	@test -x $(FLOWER)/bin/python || $(PYTHON) -m venv $(FLOWER)
-	@$(FLOWER)/bin/$(PIP_IN) install --require-hashes -r requirements-flower.txt
+	@$(FLOWER)/bin/$(PIP_IN) install --require-hashes -r $(ADAPTER)/requirements.txt
 	@touch $@
 
-$(FLOWER)/.nolook-installed: $(FLOWER)/.dependencies-installed pyproject.toml
-	@$(FLOWER)/bin/$(PIP_IN) install --no-deps --no-build-isolation -e .
+$(FLOWER)/.nolook-installed: $(FLOWER)/.dependencies-installed pyproject.toml $(ADAPTER)/pyproject.toml
+	@$(FLOWER)/bin/$(PIP_IN) install --no-deps --no-build-isolation -e . -e $(ADAPTER)
 	@touch $@
 
 audit: $(READY) ## Attack guarantees, ledgers and readers at length (hours)
@@ -99,11 +101,13 @@ proofs: $(READY) ## Check that every proof is of the source beside it
 changelog: $(READY) ## Show what the fragments add to the changelog
 	@$(BIN)/towncrier build --draft
 
-lock: $(READY) ## Renew requirements.txt and requirements-flower.txt
-	@$(LOCK) --extra federated --extra pandas --extra polars --group dev --output-file requirements.txt
-	@$(LOCK) --extra flower --group flower --output-file requirements-flower.txt
+lock: $(READY) ## Renew the pinned requirements, those of Flower's adapter too
+	@$(LOCK) pyproject.toml --extra federated --extra pandas --extra polars --group dev \
+		--output-file requirements.txt
+	@$(LOCK) $(ADAPTER)/pyproject.toml --group $(ADAPTER)/pyproject.toml:test \
+		--output-file $(ADAPTER)/requirements.txt
 
 clean: ## Remove what was made, the environment too
 	@rm -rf $(VENV) $(FLOWER) build dist demo docs/_build docs/gallery
 	@rm -rf .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
-	@find src papers tests scripts benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+	@find src papers contrib tests scripts benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

@@ -31,7 +31,9 @@ from functools import cache
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[1]
-ROOTS = [path for path in (REPOSITORY / "src" / "nolook", REPOSITORY / "papers") if path.is_dir()]
+ROOTS = [
+    path for name in ("src/nolook", "papers", "contrib") if (path := REPOSITORY / name).is_dir()
+]
 ROW = re.compile(
     r"^\| `(?P<source>[\w./]+\.py)(?:: (?P<name>[\w.]+))?` \| `(?P<digest>[0-9a-f]*)` \|$",
     re.MULTILINE,

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import nolook
 from examples.certificates import Authority
+from nolook.federated.batch_file import write_batch
 from nolook.federated.client import Access, ServerClient
 from nolook.federated.tokens import make_token
-from nolook.report.batch_file import write_batch
 
 PATIENCE = 60.0  # seconds for a process to start
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from dataclasses import replace
 from pathlib import Path
+
+from attrs import evolve
 
 import nolook
 from nolook.federated.failures import RefusedError
 from nolook.federated.server.batch_service import BatchService
 from tests.federated.made import LOUD, SMALL, reports
 
-BATCH = replace(SMALL, epsilon=LOUD)
+BATCH = evolve(SMALL, epsilon=LOUD)
 IDS, FIRST, _, VALUES, _ = reports(BATCH, 40)
 OWN = range(8)
 THEIRS = range(1, 12)  # what the other server has

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from attrs import evolve
 
 import nolook
 from nolook.algorithms.ecdf import ecdf_plan, release_ecdf
@@ -89,7 +90,7 @@ def assert_same_distribution(one, other, factor=1):
 @pytest.mark.parametrize("smoothing", ["l2", "isotonic", None])
 def test_without_noise_a_distribution_is_the_central_one(smoothing):
     values, labels = scores()
-    batch = replace(ECDF, epsilon=NO_NOISE)
+    batch = evolve(ECDF, epsilon=NO_NOISE)
     found = federated(batch, values, labels, smoothing=smoothing)
     central = nolook.ECDF(NO_NOISE, batch.grid, 0.0, "replace", smoothing).fit(values)
     assert_same_distribution(found.distribution_, central.distribution_)
@@ -102,7 +103,7 @@ def test_without_noise_a_distribution_is_the_central_one(smoothing):
 @pytest.mark.parametrize("smoothing", ["l2", "l1", None])
 def test_without_noise_a_roc_curve_is_the_central_one(smoothing):
     values, labels = scores()
-    batch = replace(ROC, epsilon=NO_NOISE)
+    batch = evolve(ROC, epsilon=NO_NOISE)
     found = federated(batch, values, labels, smoothing=smoothing)
     central = nolook.ROCCurve(
         NO_NOISE, batch.grid, relation="replace", smoothing=smoothing
@@ -120,7 +121,7 @@ def test_without_noise_a_roc_curve_is_the_central_one(smoothing):
 @pytest.mark.parametrize("groups", [1, 3, 10, 100])
 def test_without_noise_a_calibration_is_the_central_one(groups):
     values, labels = scores()
-    batch = replace(CALIBRATION, epsilon=NO_NOISE)
+    batch = evolve(CALIBRATION, epsilon=NO_NOISE)
     found = federated(batch, values, labels, groups=groups)
     distribution, table = central_groups(batch, values, labels, 0, groups)
     assert_same_distribution(found.distribution_, distribution)
@@ -149,7 +150,7 @@ HARD = {
 @pytest.mark.parametrize("batch", BATCHES, ids=kind)
 def test_degenerate_batches_have_ordinary_answers(batch, values, positive, epsilon):
     labels = np.full(len(values), positive)
-    found = federated(replace(batch, epsilon=epsilon), values, labels)
+    found = federated(evolve(batch, epsilon=epsilon), values, labels)
     if batch.kind == "ecdf":
         assert found.n_samples_ == len(values)
         assert 0.0 <= found.cdf(0.5) <= found.cdf(1.0) == 1.0
@@ -163,7 +164,7 @@ def test_degenerate_batches_have_ordinary_answers(batch, values, positive, epsil
 
 
 def test_a_grid_of_one_level_will_do():
-    batch = replace(ECDF, epsilon=NO_NOISE, grid=nolook.LinearGrid(0, 1, 1))
+    batch = evolve(ECDF, epsilon=NO_NOISE, grid=nolook.LinearGrid(0, 1, 1))
     found = federated(batch, [-1.0, 0.0, 0.5, 2.0], None)
     np.testing.assert_array_equal(found.distribution_.counts, [2.0, 4.0])
 
@@ -300,7 +301,7 @@ class Servers:
 
 
 def test_counts_at_thresholds_are_exact_without_noise():
-    batch = replace(WIDE, epsilon=NO_NOISE)
+    batch = evolve(WIDE, epsilon=NO_NOISE)
     values = [-3.0, 0.0, 2.0, 2.0, 1e300, np.inf]
     places = answers.places(batch, [-3.0, -2.9999, 0.0, 2.5, 1e200, np.finfo(float).max])
     pair = answered(batch, points_at(places), sums_at(batch, values, None, places), 0, 6)
@@ -325,7 +326,7 @@ def test_counts_at_thresholds_have_their_standard_errors():
 
 @pytest.mark.parametrize("batch", [ECDF, WIDE], ids=["narrow", "wide"])
 def test_without_noise_quantiles_are_those_of_the_central_release(batch):
-    batch = replace(batch, epsilon=NO_NOISE)
+    batch = evolve(batch, epsilon=NO_NOISE)
     values = scores()[0][:200]
     ask = Servers(batch, values)
     wanted = np.array([0.0, 1e-9, 0.25, 0.5, 0.505, 0.9, 1.0])
@@ -338,7 +339,7 @@ def test_without_noise_quantiles_are_those_of_the_central_release(batch):
 
 def test_quantiles_of_noisy_counts_divide_them_at_the_share():
     """Counts are the same in every round, so the ends of a search are a crossing."""
-    batch, values = replace(WIDE, epsilon=0.5), scores()[0][:500]
+    batch, values = evolve(WIDE, epsilon=0.5), scores()[0][:500]
     ask = Servers(batch, values, number=7)
     wanted = np.array([0.1, 0.5, 0.99])
     found, errors = answers.quantiles(batch, 500, wanted, ask)
@@ -358,6 +359,15 @@ def test_quantiles_of_noisy_counts_divide_them_at_the_share():
 def test_a_search_for_no_quantile_asks_nothing():
     found, errors = answers.quantiles(ECDF, 5, [], None)
     assert len(found) == len(errors) == 0
+
+
+def test_a_release_that_does_not_fit_leaves_an_estimator_as_it_was():
+    values, labels = scores()
+    found = federated(ECDF, values, labels)
+    before = dict(vars(found))
+    with pytest.raises(ValueError, match="unpack"):
+        found.keep_release((), privacy=found.privacy_, recipe={})
+    assert vars(found) == before
 
 
 # --- files and pages --------------------------------------------------------------------------

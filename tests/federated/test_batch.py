@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import fields, replace
 
 import numpy as np
 import pytest
+from attrs import evolve, fields
 
 import nolook
 from nolook.errors import ParameterError
@@ -47,7 +47,7 @@ def test_the_digest_is_pinned(batch, text):
     ],
 )
 def test_whatever_is_changed_changes_the_digest(changed):
-    assert replace(PLAIN, **changed).digest != PLAIN.digest
+    assert evolve(PLAIN, **changed).digest != PLAIN.digest
 
 
 def test_every_parameter_is_in_the_content():
@@ -92,7 +92,7 @@ def test_numbers_of_any_type_make_one_batch():
 )
 def test_a_wrong_parameter_is_one_line(changed, expected):
     with pytest.raises(ParameterError, match=expected) as caught:
-        replace(PLAIN, **changed)
+        evolve(PLAIN, **changed)
     assert "\n" not in str(caught.value)
 
 

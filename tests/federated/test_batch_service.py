@@ -8,10 +8,10 @@ import time
 from base64 import b64decode
 from collections import Counter
 from contextlib import contextmanager
-from dataclasses import replace
 
 import numpy as np
 import pytest
+from attrs import evolve
 
 import nolook
 from nolook.errors import LedgerError
@@ -143,7 +143,7 @@ def refused(status, call, *arguments):
 
 
 def loud(batch):
-    return replace(batch, epsilon=LOUD)
+    return evolve(batch, epsilon=LOUD)
 
 
 def counted(batch, kept):
@@ -273,7 +273,7 @@ def test_groups_are_answered_for_one_set_of_borders(tmp_path):
 
 @pytest.mark.parametrize("batch", [SMALL, ROC, CALIBRATION, WIDE])
 def test_answers_have_noise_and_repeat_themselves(tmp_path, batch):
-    batch = replace(batch, epsilon=1e-5)
+    batch = evolve(batch, epsilon=1e-5)
     question = CURVES if batch.whole else {"question": "points", "places": list(range(0, 900, 3))}
     with two(tmp_path, batch) as both:
         both.put(40)

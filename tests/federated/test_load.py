@@ -5,17 +5,17 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from dataclasses import replace
 
 import numpy as np
 import pytest
+from attrs import evolve
 
 from nolook.federated import asking
 from tests.federated.made import LOUD, SMALL, reports
 from tests.federated.servers import Caller, Pair
 
 UPLOADERS = 8
-BATCH = replace(SMALL, epsilon=LOUD)
+BATCH = evolve(SMALL, epsilon=LOUD)
 
 
 def upload_all(pair, ids, sent):

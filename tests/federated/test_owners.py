@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
+from attrs import evolve
 from scipy import stats
 
 import nolook
@@ -56,7 +55,7 @@ def test_many_owners_add_up(batch):
 )
 @pytest.mark.parametrize("batch", [ECDF, ROC], ids=kind)
 def test_grids_of_any_size_will_do(batch, grid):
-    batch = replace(batch, grid=grid)
+    batch = evolve(batch, grid=grid)
     values = [-1.0, 0.0, 0.5, 1.0, 1.5, 2.0, 3.9, 4.0, 9.0, 60.0]
     labels = np.arange(10) % 3 == 0
     first, second = sums(batch, values, labels)
@@ -123,7 +122,7 @@ def test_what_both_servers_hold_is_not():
         (ROC, [0.5], [1], "labels has shape .* and dtype int64; expected a boolean for each"),
         (ROC, [0.5, 0.7], [True], r"for each of the 2 values"),
         (CALIBRATION, [0.5], [[True]], r"labels has shape \(1, 1\)"),
-        (ECDF, [[0.5]], None, "values is no array of numbers; expected one number an owner"),
+        (ECDF, [[0.5]], None, "values is no array of numbers; expected one number for each owner"),
         (ECDF, 0.5, None, "values is no array of numbers"),
         (ECDF, ["secret"], None, "values is no array of numbers"),
         (ECDF, [[1], [2, 3]], None, "values is no array of numbers"),

@@ -10,10 +10,10 @@ import threading
 import time
 from base64 import b64decode
 from contextlib import suppress
-from dataclasses import replace
 
 import numpy as np
 import pytest
+from attrs import evolve
 
 import nolook
 from tests.federated.forking import COUNT, KILL, TEAR
@@ -23,7 +23,7 @@ from tests.privacy.ledger_processes import quick_folder
 
 LONG = os.environ.get("NOLOOK_LONG", "") not in {"", "0"}
 SLOW_SEEDS = [pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 30 if LONG else 4)]
-BATCH = replace(SMALL, epsilon=LOUD)
+BATCH = evolve(SMALL, epsilon=LOUD)
 IDS, *SENT, VALUES, _ = reports(BATCH, 120)
 LOST = None  # no response
 ASK = json.dumps({"question": "curves"})

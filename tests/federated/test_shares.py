@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import pytest
+from attrs import evolve
 from scipy import stats
 from scipy.optimize import linprog
 from scipy.sparse import csr_array
@@ -95,7 +95,7 @@ def test_parts_of_the_reports_may_be_added(monkeypatch):
 @pytest.mark.parametrize("epsilon", [2.0**-17, 0.1, 0.3, 7.0])
 @pytest.mark.parametrize("batch", BATCHES, ids=kind)
 def test_the_events_add_up_to_the_budget(batch, epsilon):
-    guarantee = shares.guarantee(replace(batch, epsilon=epsilon))
+    guarantee = shares.guarantee(evolve(batch, epsilon=epsilon))
     spent = sum(event.epsilon for event in guarantee.mechanisms)
     assert epsilon * (1 - 1e-9) < spent <= epsilon
     assert (guarantee.epsilon, guarantee.delta) == (epsilon, 0.0)
@@ -106,16 +106,16 @@ def test_the_events_add_up_to_the_budget(batch, epsilon):
 @pytest.mark.parametrize("batch", BATCHES, ids=kind)
 def test_too_small_a_budget_is_refused_before_anyone_reports(batch):
     with pytest.raises(ParameterError, match="epsilon is 1e-10; expected a larger one"):
-        shares.guarantee(replace(batch, epsilon=1e-10))
+        shares.guarantee(evolve(batch, epsilon=1e-10))
 
 
 def test_the_smallest_budget_has_noise_for_groups_of_any_width():
-    batch = replace(CALIBRATION, epsilon=2.0**-17)
+    batch = evolve(CALIBRATION, epsilon=2.0**-17)
     nothing = np.zeros((3, 1024), dtype=np.uint64)
     for places in (words(1023), words(0, 1023), words(1022, 1023), np.arange(1024).astype("u8")):
         assert (shares.noisy_groups(batch, nothing, places, SECRET)["excess"] != 0).all()
     with pytest.raises(ParameterError, match="expected a larger one"):
-        shares.guarantee(replace(batch, epsilon=2.0**-18))
+        shares.guarantee(evolve(batch, epsilon=2.0**-18))
 
 
 @cache
@@ -195,7 +195,7 @@ def curves(batch, counts):
 @pytest.mark.parametrize("batch", [ECDF, ROC], ids=kind)
 def test_the_loss_keeps_the_budget_on_all_small_neighbours(monkeypatch, batch, levels, size):
     """More than the budget was not promised, and less than nearly all of it would waste it."""
-    batch = replace(batch, epsilon=1.5, grid=nolook.LinearGrid(0, 2**levels - 1, 1))
+    batch = evolve(batch, epsilon=1.5, grid=nolook.LinearGrid(0, 2**levels - 1, 1))
     records = list(itertools.product(batch.points(), [False, True]))
     if batch.kind == "ecdf":
         records = records[::2]
@@ -206,7 +206,7 @@ def test_the_loss_keeps_the_budget_on_all_small_neighbours(monkeypatch, batch, l
 @pytest.mark.parametrize("places", [[1023], [255, 1023], [127, 255, 511, 1023]])
 def test_the_loss_of_groups_keeps_the_budget(monkeypatch, places):
     records = list(itertools.product([0.0, 0.2, 0.25, 0.9, 1.0], [False, True]))
-    batch = replace(CALIBRATION, epsilon=1.5)
+    batch = evolve(CALIBRATION, epsilon=1.5)
 
     def groups(batch, counts):
         return shares.noisy_groups(batch, counts, words(*places), SECRET)
@@ -331,7 +331,7 @@ def release_keys():
     yield shares.release_key(SECRET, CALIBRATION, REPORTS, PLACES.tobytes())
     yield shares.release_key(SECRET, CALIBRATION, REPORTS, PLACES[1:].tobytes())
     for changed in ({"epsilon": 1.1}, {"name": "other"}, {"minimum": 7}, {"grid": None}):
-        yield shares.release_key(SECRET, replace(ECDF, **changed), REPORTS)
+        yield shares.release_key(SECRET, evolve(ECDF, **changed), REPORTS)
 
 
 def test_whatever_is_different_has_other_noise():
@@ -370,7 +370,7 @@ def test_another_budget_has_other_random_numbers_under_one_key():
     """Not the same ones at another scale, whose ratio would tell the noise."""
     nothing = np.zeros((1, 64), dtype=np.uint64)
     one, other = (
-        signed(shares.noisy_curves(replace(ECDF, epsilon=epsilon), nothing, SECRET)["count"])
+        signed(shares.noisy_curves(evolve(ECDF, epsilon=epsilon), nothing, SECRET)["count"])
         for epsilon in (1e-3, 2e-3)
     )
     assert abs(np.median(one / other) - 2.0) > 0.05

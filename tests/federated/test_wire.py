@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import replace
 
 import numpy as np
 import pytest
+from attrs import evolve
 
 import nolook
 from nolook.federated.dcf import key_bytes
 from nolook.federated.wire import ReportError, check, encode, report_bytes, unpack
 from tests.federated.roles import BATCHES, ECDF, ROC, kind, reported
 
-WIDE = replace(ECDF, name="wide", grid=None)
+WIDE = evolve(ECDF, name="wide", grid=None)
 
 
 def made(batch, n=5):
@@ -106,7 +106,7 @@ def test_reports_for_another_batch_are_refused(other):
     }[other]
     report = encode(ROC, 0, *made(ROC, 1))[0].tobytes()
     with pytest.raises(ReportError):
-        check(replace(ROC, **{other: value}), 0, report)
+        check(evolve(ROC, **{other: value}), 0, report)
 
 
 def test_every_changed_byte_is_noticed():

@@ -18,10 +18,10 @@ import pyarrow as pa
 from rich.console import Console
 
 import nolook
+from nolook.federated.batch_file import read_batch
 from nolook.federated.pending import read_pending
 from nolook.formats.selection_file import Selection
 from nolook.formats.strict import convert, read_object
-from nolook.report.batch_file import read_batch
 from nolook.report.findings import ecdf_findings
 from nolook.report.findings_html import render_findings
 from nolook.report.findings_terminal import print_findings

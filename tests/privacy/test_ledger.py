@@ -87,6 +87,21 @@ def test_only_a_refund_gives_cost_back(path):
         assert ledger.history()[0].state == "refunded"
 
 
+def test_a_release_that_is_repeated_is_charged_once(path):
+    cost, one, other = Budget(0.2), ADD_REMOVE, {**ADD_REMOVE, "description": "other"}
+    with make(path) as ledger:
+        ledger.reserve(cost, **one)  # by a process that died before it was made
+        for _ in range(2):
+            ledger.charge_once(cost, **one)
+        assert [entry.state for entry in ledger.history()] == ["complete"]
+        ledger.reserve(cost, **other).refund("not made")
+        ledger.charge_once(cost, **other)
+        assert [entry.state for entry in ledger.history()] == ["complete", "refunded", "complete"]
+        assert ledger.spent.epsilon == 0.4
+        with pytest.raises(BudgetExceededError):
+            ledger.charge_once(Budget(0.7), relation="add-remove", description="third")
+
+
 def test_too_little_is_refused_in_one_line_with_what_is_left(path):
     with make(path) as ledger:
         ledger.reserve(Budget(0.75, 1e-7), **ADD_REMOVE)

@@ -1,8 +1,8 @@
 """The command line: parse, call the public functions, print.
 
 Every command is a function in a module of its own, registered here in the order of the help, and
-imports what is numeric only when it runs. Every error is one line on standard error; an unexpected
-one shows only its type, since its message may quote data.
+imports what is numeric only when it runs; plug-ins (`_plug_ins.py`) follow. Every error is one line
+on standard error; an unexpected one shows only its type, since its message may quote data.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from nolook._version import __version__
 from nolook.cli._audit import audit
 from nolook.cli._calibration import calibration
 from nolook.cli._ecdf import ecdf
-from nolook.cli._federated import federated_app
 from nolook.cli._fit import fit
 from nolook.cli._ledger import ledger_app
+from nolook.cli._plug_ins import WithPlugIns, help_without_command
 from nolook.cli._predict import predict
 from nolook.cli._quantiles import quantiles
 from nolook.cli._roc import roc
@@ -41,11 +41,11 @@ _RENAMED = {"--label": "--target"}
 app = typer.Typer(
     help="Private linear models of tables nobody may look at, with nothing to set but the budget.",
     add_completion=False,
+    cls=WithPlugIns,
 )
 for _command in (fit, select, predict, ecdf, quantiles, roc, calibration, audit):
     app.command()(_command)
 app.add_typer(ledger_app, name="ledger")
-app.add_typer(federated_app, name="federated")
 
 
 def main() -> None:
@@ -126,15 +126,7 @@ def _root(
         typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
-    _help_without_command(context)
+    help_without_command(context)
 
 
-@ledger_app.callback(invoke_without_command=True)
-@federated_app.callback(invoke_without_command=True)
-def _group_root(context: typer.Context) -> None:
-    _help_without_command(context)
-
-
-def _help_without_command(context: typer.Context) -> None:
-    if context.invoked_subcommand is None:
-        sys.stdout.write(context.get_help() + "\n")
+ledger_app.callback(invoke_without_command=True)(help_without_command)

@@ -21,7 +21,7 @@ from nolook.kernels.moments import squared_norms
 from nolook.kernels.row_products import row_products
 from nolook.privacy import accounting
 from nolook.privacy.budgets import too_small, with_room
-from nolook.privacy.guarantee import DEFAULT_DELTA, Budget
+from nolook.privacy.guarantee import DEFAULT_DELTA, Budget, PrivacyGuarantee
 from nolook.privacy.ledger import Ledger, charge, require
 from nolook.privacy.noise import byte_source
 from nolook.privacy.release import Plan, Step
@@ -201,6 +201,32 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
                 store=self._store,
             )
             self.privacy_ = plan.guarantee
+        return self
+
+    def keep_release(
+        self, released: object, *, privacy: PrivacyGuarantee, recipe: dict[str, Any]
+    ) -> Self:
+        """Become what a fit would have made of a release that was made and charged elsewhere.
+
+        This is post-processing: nothing is charged, and no data are read.
+
+        Parameters
+        ----------
+        released : object
+            What the release of :meth:`plan` returns.
+        privacy : PrivacyGuarantee
+            Under which it was made.
+        recipe : dict
+            How the data were read, as in `recipe_`.
+
+        Returns
+        -------
+        self
+        """
+        with self._all_or_nothing(), undisturbed():
+            self.recipe_ = recipe
+            self._store(released)
+            self.privacy_ = privacy
         return self
 
     @contextmanager

@@ -1,7 +1,7 @@
-"""Distributions of records that never leave their owners.
+"""Distributions of rows that never leave their owners.
 
-Owners cut what they report in two, two servers add up what neither can read, and the analyst
-puts the noisy halves together; or any secure sum adds up vectors of counts.
+Owners cut what they report in two, two servers add up what neither can read, and the analyst puts
+the noisy halves together; or any secure sum adds up vectors of counts.
 """
 
 from __future__ import annotations

@@ -1,14 +1,15 @@
 """What the analyst makes of the two servers' answers: the objects a central release gives.
 
-Both answers are noisy shares modulo 2^64; their sum has the noise of both servers. All of this is
-post-processing. The proof is `shares.md`.
+Both answers are noisy shares modulo 2^64; their sum has the noise of both servers, twice the
+variance of a central release under replacement. All of this is post-processing. The proof is
+`shares.md`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,6 +23,7 @@ from nolook.estimators.calibration import HosmerLemeshow
 from nolook.estimators.ecdf import ECDF, check_smoothing
 from nolook.estimators.roc import ROCCurve
 from nolook.federated.batch import Batch
+from nolook.federated.plausibility import TreeNoise, bound, refuse_impossible, refuse_outside
 from nolook.federated.shares import (
     group_borders,
     group_shares,
@@ -34,7 +36,7 @@ from nolook.statistics.group_sums import GROUP_UNIT, excess_sensitivities
 
 __all__ = [
     "Answer",
-    "Ask",
+    "CountsAt",
     "borders",
     "calibration",
     "counts",
@@ -47,28 +49,15 @@ __all__ = [
 _NOISES = 2
 
 Vector = NDArray[np.float64]
+Integers = NDArray[np.int64]
 Words = NDArray[np.uint64]
 #: Gives the counts up to the thresholds at some places, as :func:`counts` does.
-Ask: TypeAlias = Callable[[Words], Vector]
+CountsAt: TypeAlias = Callable[[Words], Vector]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answer:
-    """What one server answered.
-
-    Parameters
-    ----------
-    role : {0, 1}
-        Of the server.
-    batch : bytes
-        The digest of the batch.
-    reports : bytes
-        The digest of the set of reports that were counted.
-    n : int
-        How many these are: public.
-    numbers : dict of str to ndarray of uint64
-        As from :func:`nolook.federated.shares.noisy_curves` and its like.
-    """
+    """What the server of a role answered about n reports; `batch` and `reports` are digests."""
 
     role: int
     batch: bytes
@@ -80,29 +69,7 @@ class Answer:
 def distribution(
     batch: Batch, first: Answer, second: Answer, smoothing: Smoothing = "l2"
 ) -> ECDF | ROCCurve:
-    """Put answers about whole curves together.
-
-    Parameters
-    ----------
-    batch : Batch
-        Of kind "ecdf" or "roc", with whole curves.
-    first, second : Answer
-        One of each server.
-    smoothing : {"l2", "l1", "isotonic"} or None, default="l2"
-        As for :class:`nolook.ECDF` and :class:`nolook.ROCCurve`.
-
-    Returns
-    -------
-    ECDF or ROCCurve
-        Fitted, as by a central release under replacement with twice the variance.
-
-    Raises
-    ------
-    ParameterError
-        If the batch is of another kind, or there is no such smoothing.
-    NolookError
-        If the answers are not two about this batch and one set of reports.
-    """
+    """Put answers about the whole curves of a distribution or an ROC curve together."""
     check_smoothing(smoothing)
     if batch.kind == "hosmer-lemeshow" or not batch.whole:
         raise ParameterError(
@@ -110,47 +77,33 @@ def distribution(
             "expected one that is answered by a whole distribution"
         )
     if batch.kind == "ecdf":
-        return _ecdf(batch, first, second, smoothing)
+        ecdf = ECDF(batch.epsilon, batch.grid, relation="replace", smoothing=smoothing)
+        released = (_whole_distribution(batch, first, second, smoothing),)
+        return ecdf.keep_release(released, privacy=guarantee(batch), recipe=batch.recipe())
     if batch.grid is None:
         raise TypeError("an ROC curve has a grid, as that of all doubles is too large")
     size = 1 << batch.levels
-    lengths = {"positive": size, "negative": size, "rows": 1}
-    n, noisy = _joined(batch, first, second, lengths)
-    rows_variance = _NOISES * laplace_node_variance(0, rows_epsilon(batch), "add-remove")
-    tops = class_rows(float(noisy["rows"][0]), float(n))
-    positive, negative = (
-        _counted(batch, noisy[name], top, rows_variance, smoothing)
-        for name, top in zip(batch.curves, tops, strict=True)
+    n, noisy = _joined(batch, first, second, {"positive": size, "negative": size, "rows": 1})
+    rows, variance = noisy["rows"], _count_variance(rows_epsilon(batch))
+    slack = bound(_NOISES, variance, 2)
+    refuse_outside(rows, 0.0, n, slack)
+    positives = float(rows[0])
+    _refuse_curve(batch, noisy["positive"], positives, slack)
+    _refuse_curve(batch, noisy["negative"], n - positives, slack)
+    curves = (
+        _smoothed(batch, noisy[name], top, _NOISES * variance, smoothing)
+        for name, top in zip(batch.curves, class_rows(positives, float(n)), strict=True)
     )
-    fitted = ROCCurve(batch.epsilon, batch.grid, relation="replace", smoothing=smoothing)
-    _describe(fitted, batch)
-    fitted._store((batch.grid, positive, negative))
-    return fitted
+    curve = ROCCurve(batch.epsilon, batch.grid, relation="replace", smoothing=smoothing)
+    return curve.keep_release(
+        (batch.grid, *curves), privacy=guarantee(batch), recipe=batch.recipe()
+    )
 
 
 def borders(batch: Batch, first: Answer, second: Answer, groups: int = 10) -> Words:
-    """Lay groups between the quantiles of the probabilities.
+    """Return the places of the right borders of groups, to ask the servers for.
 
-    Parameters
-    ----------
-    batch : Batch
-        Of kind "hosmer-lemeshow".
-    first, second : Answer
-        About whole curves, one of each server.
-    groups : int, default=10
-        How many are wanted; there are fewer where quantiles agree.
-
-    Returns
-    -------
-    ndarray of uint64, shape (groups,)
-        The places of the groups' right borders, to ask the servers for.
-
-    Raises
-    ------
-    ParameterError
-        If the batch is of another kind, or there is no such number of groups.
-    NolookError
-        If the answers are not two about this batch and one set of reports.
+    They are private quantiles of the probabilities; there are fewer groups where quantiles agree.
     """
     HosmerLemeshow(batch.epsilon, groups).plan()  # checks how many
     inner = _probabilities(batch, first, second).ppf(np.arange(1, groups) / groups)
@@ -166,78 +119,34 @@ def calibration(
     asked: Words,
     groups: int = 10,
 ) -> HosmerLemeshow:
-    """Put answers about groups of probabilities together, and test.
-
-    Parameters
-    ----------
-    batch : Batch
-        Of kind "hosmer-lemeshow".
-    curves : (Answer, Answer)
-        What both servers said of the whole curve.
-    sums : (Answer, Answer)
-        What they said of the groups.
-    asked : ndarray of uint64, shape (groups,)
-        The places of the groups' right borders, as from :func:`borders`.
-    groups : int, default=10
-        How many were wanted.
-
-    Returns
-    -------
-    HosmerLemeshow
-        Fitted, as by a central release under replacement with twice the variance.
-
-    Raises
-    ------
-    ParameterError
-        If the places are no borders of groups.
-    NolookError
-        If the answers are not of two servers about this batch and one set of reports.
-    """
+    """Put answers about the whole curve and about the groups at the places asked for together."""
     edges = group_borders(batch, asked)
     probabilities = _probabilities(batch, *curves)
     names = ("positives", "negatives", "excess")
     n, noisy = _joined(batch, *sums, dict.fromkeys(names, len(asked)))
     if (n, sums[0].reports) != (curves[0].n, curves[0].reports):
         raise NolookError("the answers about curves and groups are of other sets; ask again")
-    shares = zip(*group_shares(batch, edges), excess_sensitivities(edges).tolist(), strict=True)
-    variances = _NOISES * np.array(
-        [
-            [laplace_node_variance(0, one, "add-remove") for one in (counted, summed / width)]
-            for counted, summed, width in shares
-        ]
-    )
+    widths = excess_sensitivities(edges)
+    counted, summed = group_shares(batch, edges)
+    variances = np.array([_count_variance(one) for one in counted])
+    excess_variances = np.array([_count_variance(one) for one in summed / widths])
+    _refuse_groups(n, noisy, widths, variances, excess_variances)
     positives, negatives, excess = (noisy[name].astype(np.float64) for name in names)
     table = CalibrationTable(
         edges,
         positives,
         negatives,
         excess / GROUP_UNIT,
-        variances[:, 0],
-        variances[:, 1] / GROUP_UNIT**2,
+        _NOISES * variances,
+        _NOISES * excess_variances / GROUP_UNIT**2,
     )
-    fitted = HosmerLemeshow(batch.epsilon, groups)
-    _describe(fitted, batch)
-    fitted._store((probabilities, table))
-    return fitted
+    return HosmerLemeshow(batch.epsilon, groups).keep_release(
+        (probabilities, table), privacy=guarantee(batch), recipe=batch.recipe()
+    )
 
 
 def places(batch: Batch, thresholds: ArrayLike) -> Words:
-    """Return the places of the last thresholds that are not above some numbers.
-
-    Parameters
-    ----------
-    batch : Batch
-    thresholds : array_like, shape (m,)
-
-    Returns
-    -------
-    ndarray of uint64, shape (m,)
-
-    Raises
-    ------
-    ParameterError
-        If a number is below all thresholds, or none.
-    """
+    """Return the places of the last thresholds that are not above some numbers."""
     points, wanted = batch.points(), np.asarray(thresholds, dtype=np.float64)
     if wanted.ndim != 1 or not (wanted >= points[0]).all():
         raise ParameterError(
@@ -247,62 +156,23 @@ def places(batch: Batch, thresholds: ArrayLike) -> Words:
 
 
 def counts(batch: Batch, first: Answer, second: Answer, asked: Words) -> tuple[Vector, Vector]:
-    """Put answers about the counts up to some thresholds together.
-
-    Parameters
-    ----------
-    batch : Batch
-        Of kind "ecdf".
-    first, second : Answer
-        One of each server.
-    asked : ndarray of uint64, shape (m,)
-        The places that both were asked for.
-
-    Returns
-    -------
-    counts, errors : ndarray of shape (m,)
-        Of values up to each threshold, and the standard errors of the noise.
-
-    Raises
-    ------
-    ParameterError
-        If the batch is of another kind.
-    NolookError
-        If the answers are not two about this batch, one set of reports and so many places.
-    """
+    """Put answers about counts at the places asked for together; the second are standard errors."""
     _check_ecdf(batch)
     n, noisy = _joined(batch, first, second, {"count": len(asked)})
-    # The last threshold stands for infinity.
-    known = asked == len(batch.points()) - 1
-    error = _count_error(batch)
-    return np.where(known, float(n), noisy["count"]), np.where(known, 0.0, error)
+    last = len(batch.points()) - 1  # stands for infinity
+    refuse_impossible(noisy["count"], asked, last, n, _noise(batch))
+    known = asked == last
+    return np.where(known, float(n), noisy["count"]), np.where(known, 0.0, _count_error(batch))
 
 
-def quantiles(batch: Batch, n: int, shares: ArrayLike, ask: Ask) -> tuple[Vector, Vector]:
+def quantiles(
+    batch: Batch, n: int, shares: ArrayLike, counts_at: CountsAt
+) -> tuple[Vector, Vector]:
     """Search the quantiles of a distribution by halves: Algorithm 1 of the paper, for all at once.
 
-    Parameters
-    ----------
-    batch : Batch
-        Of kind "ecdf".
-    n : int
-        How many reports there are.
-    shares : array_like, shape (m,)
-        From 0 to 1.
-    ask : callable
-        From places to counts. It is called at most L times, with at most 3 m places. Counts at a
-        place must be the same whenever they are asked for, as the servers' are.
-
-    Returns
-    -------
-    quantiles, errors : ndarray of shape (m,)
-        Thresholds up to which there is a share of at least the one wanted, and less up to the one
-        before it; and half the distance of the quantiles a standard error below and above.
-
-    Raises
-    ------
-    ParameterError
-        If the batch is of another kind, or a share is not within 0 and 1.
+    `counts_at` is called at most L times, with at most three places a share, and gives a place the
+    same count each time. A quantile is the first threshold that reaches its share; its error is
+    half the distance of the quantiles a standard error below and above.
     """
     _check_ecdf(batch)
     wanted = np.asarray(shares, dtype=np.float64)
@@ -316,49 +186,68 @@ def quantiles(batch: Batch, n: int, shares: ArrayLike, ask: Ask) -> tuple[Vector
     while (open_ := low < high).any():
         middle = (low[open_] + high[open_]) // np.uint64(2)
         asked, where = np.unique(middle, return_inverse=True)
-        reached = (ask(asked)[where] / n).clip(0.0, 1.0) >= targets[open_]
+        reached = (counts_at(asked)[where] / n).clip(0.0, 1.0) >= targets[open_]
         high[open_] = np.where(reached, middle, high[open_])
         low[open_] = np.where(reached, low[open_], middle + np.uint64(1))
     middles, below, above = points[high].reshape(3, -1)
     return middles, above / 2 - below / 2
 
 
-def _ecdf(batch: Batch, first: Answer, second: Answer, smoothing: Smoothing) -> ECDF:
-    n, noisy = _joined(batch, first, second, {"count": 1 << batch.levels})
-    fitted = ECDF(batch.epsilon, batch.grid, relation="replace", smoothing=smoothing)
-    _describe(fitted, batch)
-    fitted.distribution_ = _counted(batch, noisy["count"], float(n), 0.0, smoothing)
-    fitted.n_samples_ = fitted.distribution_.rows
-    return fitted
-
-
 def _probabilities(batch: Batch, first: Answer, second: Answer) -> PrivateDistribution:
     if batch.kind != "hosmer-lemeshow":
         raise ParameterError(f"{batch.name} is of kind {batch.kind}, which has no groups")
-    n, noisy = _joined(batch, first, second, {"count": 1 << batch.levels})
-    return _counted(batch, noisy["count"], float(n), 0.0, "l2")
+    return _whole_distribution(batch, first, second, "l2")
 
 
-def _counted(
-    batch: Batch, noisy: NDArray[np.int64], top: float, rows_variance: float, smoothing: Smoothing
+def _whole_distribution(
+    batch: Batch, first: Answer, second: Answer, smoothing: Smoothing
 ) -> PrivateDistribution:
-    points, levels = batch.points(), batch.levels
+    n, noisy = _joined(batch, first, second, {"count": 1 << batch.levels})
+    _refuse_curve(batch, noisy["count"], float(n), 0.0)
+    return _smoothed(batch, noisy["count"], float(n), 0.0, smoothing)
+
+
+def _smoothed(
+    batch: Batch, noisy: Integers, top: float, rows_variance: float, smoothing: Smoothing
+) -> PrivateDistribution:
+    points, variance = batch.points(), _NOISES * _noise(batch).variance
     counted = smoothed_counts(noisy.astype(np.float64), top, len(points), smoothing)
-    return PrivateDistribution(points, counted, top, levels, _node_variance(batch), rows_variance)
+    return PrivateDistribution(points, counted, top, batch.levels, variance, rows_variance)
 
 
-def _node_variance(batch: Batch) -> float:
+def _refuse_curve(batch: Batch, noisy: Integers, rows: float, slack: float) -> None:
+    last = len(batch.points()) - 1
+    refuse_impossible(noisy, np.arange(len(noisy)), last, rows, _noise(batch), slack)
+
+
+def _refuse_groups(
+    n: int, noisy: dict[str, Integers], widths: Integers, variances: Vector, excess: Vector
+) -> None:
+    """Refuse groups whose rows are not n in all, or whose excess their rows do not explain."""
+    groups = len(widths)
+    both, noise = np.stack([noisy["positives"], noisy["negatives"]]), float(variances.max())
+    slack = bound(_NOISES, noise, 4 * groups)
+    refuse_outside(both, 0.0, n, slack)
+    refuse_outside(both.sum(keepdims=True), n, n, bound(2 * groups * _NOISES, noise, 2))
+    for i in range(groups):
+        off = bound(_NOISES, excess[i], 2 * groups)
+        rows = both[:, i].sum(dtype=np.float64) + 2.0 * slack
+        refuse_outside(noisy["excess"][i : i + 1], 0.0, rows * float(widths[i]), off)
+
+
+def _noise(batch: Batch) -> TreeNoise:
     epsilon, relation = tree_budget(batch)
-    return _NOISES * laplace_node_variance(batch.levels, epsilon, relation)
+    variance = laplace_node_variance(batch.levels, epsilon, relation)
+    return TreeNoise(batch.levels, variance, _NOISES)
+
+
+def _count_variance(epsilon: float) -> float:
+    """Return the variance of one noise of a number that a row changes by 1."""
+    return laplace_node_variance(0, epsilon, "add-remove")
 
 
 def _count_error(batch: Batch) -> float:
-    return float(np.sqrt(_node_variance(batch) * (batch.levels + 1)))
-
-
-def _describe(fitted: Any, batch: Batch) -> None:  # noqa: ANN401 -- any of three estimators
-    fitted.privacy_ = guarantee(batch)
-    fitted.recipe_ = batch.recipe()
+    return float(np.sqrt(_NOISES * _noise(batch).variance * (batch.levels + 1)))
 
 
 def _check_ecdf(batch: Batch) -> None:
@@ -368,7 +257,7 @@ def _check_ecdf(batch: Batch) -> None:
 
 def _joined(
     batch: Batch, first: Answer, second: Answer, lengths: dict[str, int]
-) -> tuple[int, dict[str, NDArray[np.int64]]]:
+) -> tuple[int, dict[str, Integers]]:
     """Return the number of reports, and the sums of both answers as signed numbers."""
     if sorted((first.role, second.role)) != [0, 1]:
         raise NolookError(

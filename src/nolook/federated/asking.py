@@ -1,4 +1,4 @@
-"""What the analyst does: close a batch at both servers, and ask both the same."""
+"""The analyst closes a batch at both servers, and asks both the same."""
 
 from __future__ import annotations
 
@@ -17,27 +17,11 @@ from nolook.federated.failures import RefusedError
 
 __all__ = ["ask", "freeze"]
 
-_ROUNDS = 3  # of freezing both servers; two do
+_ROUNDS = 3  # of freezing both servers; two suffice
 
 
 def freeze(batch: Batch, servers: Sequence[ServerClient]) -> int:
-    """Close a batch and have both servers agree on its reports.
-
-    Parameters
-    ----------
-    batch : Batch
-    servers : (ServerClient, ServerClient)
-
-    Returns
-    -------
-    int
-        How many reports both have.
-
-    Raises
-    ------
-    RefusedError
-        If they cannot agree, or have too few reports.
-    """
+    """Close a batch and have both servers agree on its reports; return how many both have."""
     for _ in range(_ROUNDS):
         found = [server.freeze(batch.name) for server in servers]
         if all(one.get("state") in {"frozen", "answered"} for one in found):
@@ -48,25 +32,9 @@ def freeze(batch: Batch, servers: Sequence[ServerClient]) -> int:
 def ask(
     batch: Batch, servers: Sequence[ServerClient], question: dict[str, Any]
 ) -> tuple[Answer, Answer]:
-    """Ask both servers the same.
+    """Ask both servers, in the order of their roles, the same: a question as the servers' are.
 
-    Parameters
-    ----------
-    batch : Batch
-    servers : (ServerClient, ServerClient)
-        In the order of their roles.
-    question : dict
-        As for :class:`nolook.federated.server.release.Question`.
-
-    Returns
-    -------
-    (Answer, Answer)
-        Useless apart; for :mod:`nolook.federated.answers`.
-
-    Raises
-    ------
-    RefusedError
-        If one of them refuses, or their answers do not belong together.
+    The answers are useless apart; :mod:`nolook.federated.answers` puts them together.
     """
     with ThreadPoolExecutor(len(servers)) as pool:
         contents = list(pool.map(lambda server: server.answer(batch.name, question), servers))
@@ -90,4 +58,4 @@ def _decoded(question: dict[str, Any], content: bytes, url: str) -> Answer:
         batch, reports = (bytes.fromhex(document[name]) for name in ("batch", "reports"))
         return Answer(int(document["role"]), batch, reports, int(document["count"]), numbers)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise RefusedError(f"{url} answered something else than a nolook server", 502) from None
+        raise RefusedError(f"{url} does not answer like a nolook server", 502) from None

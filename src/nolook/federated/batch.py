@@ -1,4 +1,4 @@
-"""A batch: the public description that owners, both servers and the analyst share.
+"""A batch: the public description that owners, servers and analyst share.
 
 It fixes everything a release depends on but the reports: what is reported, the thresholds, the
 budget and the least number of reports. Its digest names it in every report and every answer, so
@@ -10,18 +10,18 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
+from attrs import field, frozen
 from numpy.typing import NDArray
 
 from nolook._validation import check_choice, check_count, check_epsilon
 from nolook.algorithms.grids import LinearGrid, LogGrid, grid_of_doubles
 from nolook.errors import ParameterError
 
-__all__ = ["FULL_LEVELS", "KINDS", "Batch", "Kind", "batch_from"]
+__all__ = ["FULL_LEVELS", "KINDS", "MOST_PLACES", "Batch", "Kind", "batch_from"]
 
 Kind: TypeAlias = Literal["ecdf", "roc", "hosmer-lemeshow"]
 
@@ -33,6 +33,8 @@ KINDS: dict[str, tuple[str, ...]] = {
 }
 #: Up to 2^this many thresholds the servers compute whole curves; above, only counts asked for.
 FULL_LEVELS = 16
+#: So many counts are asked for at once.
+MOST_PLACES = 4096
 
 _PROBABILITIES = LinearGrid(2.0**-10, 1.0, 2.0**-10)
 _FORMAT = 1
@@ -41,43 +43,30 @@ _MOST_REPORTS = 2**31
 _GRIDS: dict[str, type[LinearGrid | LogGrid]] = {"linear": LinearGrid, "log": LogGrid}
 
 
-@dataclass(frozen=True, slots=True)
+def _minimum(count: int) -> int:
+    return check_count(count, "minimum", _MOST_REPORTS)
+
+
+@frozen
 class Batch:
     """The public parameters of one release from many owners.
 
-    Neighbours differ in one report (replacement): how many there are is known to the servers.
-
-    Parameters
-    ----------
-    name : str
-        Letters a to z, digits and hyphens, at most 64: it is part of addresses and file names.
-    kind : {"ecdf", "roc", "hosmer-lemeshow"}
-        A distribution, or what scores or probabilities are worth, for owners with a label.
-    epsilon : float
-        Privacy loss of all that is ever answered, above 0.
-    grid : LinearGrid, LogGrid or None, default=None
-        The thresholds. None needs no range, for "ecdf" only; for "hosmer-lemeshow" it must be None,
-        as probabilities have their own.
-    minimum : int, default=100
-        The least number of reports that is ever answered.
-
-    Raises
-    ------
-    ParameterError
-        If a parameter is out of range, or a curve would need more than 2^16 thresholds.
+    Neighbours differ in one report (replacement): the servers know how many there are.
     """
 
+    #: At most 64 letters a to z, digits and hyphens: part of addresses and file names.
     name: str
     kind: Kind
-    epsilon: float
+    #: Privacy loss of all that is ever answered, above 0.
+    epsilon: float = field(converter=check_epsilon)
+    #: None is the grid of all doubles, for "ecdf"; "hosmer-lemeshow" has one of its own.
     grid: LinearGrid | LogGrid | None = None
-    minimum: int = 100
+    #: The fewest reports that are ever answered.
+    minimum: int = field(default=100, converter=_minimum)
 
-    def __post_init__(self) -> None:
+    def __attrs_post_init__(self) -> None:
         _check_name(self.name)
         check_choice("kind", self.kind, tuple(KINDS))
-        object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
-        object.__setattr__(self, "minimum", check_count(self.minimum, "minimum", _MOST_REPORTS))
         if self.grid is not None and not isinstance(self.grid, LinearGrid | LogGrid):
             raise ParameterError(
                 f"grid is a value of type {type(self.grid).__name__}; expected a LinearGrid, a "
@@ -95,7 +84,7 @@ class Batch:
 
     @property
     def curves(self) -> tuple[str, ...]:
-        """What is counted up to each threshold."""
+        """What is counted up to each threshold, by name."""
         return KINDS[self.kind]
 
     @property
@@ -147,22 +136,7 @@ def _points(grid: LinearGrid | LogGrid | None) -> NDArray[np.float64]:
 
 
 def batch_from(content: dict[str, Any]) -> Batch:
-    """Return the batch that a file's content describes.
-
-    Parameters
-    ----------
-    content : dict
-        As that of :meth:`Batch.content`.
-
-    Returns
-    -------
-    Batch
-
-    Raises
-    ------
-    ParameterError
-        If it is no such content.
-    """
+    """Return the batch that a file's content describes, as from :meth:`Batch.content`."""
     wanted = {"format", "name", "kind", "relation", "epsilon", "grid", "minimum"}
     if set(content) != wanted or content["format"] != _FORMAT or content["relation"] != "replace":
         raise ParameterError(

@@ -1,4 +1,4 @@
-"""Talk to a server: TLS only, and whatever may be lost on the way is sent again."""
+"""Talk to a server: over TLS only, and what may have been lost on the way is sent again."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 import httpx
@@ -31,41 +30,17 @@ _UPLOADERS = 8
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """How to reach a server.
-
-    Parameters
-    ----------
-    url : str
-        Beginning with https.
-    token : Path
-        A file that holds nothing else.
-    ca : Path
-        The certificates to trust, in PEM.
-    certificate, key : Path or None
-        What to show a server that demands a certificate.
-    """
+    """How to reach a server: its https address, and files."""
 
     url: str
-    token: Path
-    ca: Path
-    certificate: Path | None = None
+    token: Path  # holds nothing else
+    ca: Path  # the certificates to trust, in PEM
+    certificate: Path | None = None  # to show a server that demands one, in PEM
     key: Path | None = None
 
 
 class ServerClient:
-    """One server; threads may share it.
-
-    Parameters
-    ----------
-    access : Access
-    patience : float
-        Seconds in which a server that is busy or away may come back.
-
-    Raises
-    ------
-    ParameterError
-        If the address is not of https, or a file is not as expected.
-    """
+    """One server, which threads may share; it may be busy or away for `patience` seconds."""
 
     def __init__(self, access: Access, patience: float = 60.0) -> None:
         if not access.url.startswith("https://"):
@@ -87,12 +62,7 @@ class ServerClient:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -100,10 +70,7 @@ class ServerClient:
         self._client.close()
 
     def put(self, name: str, report: bytes, report_id: bytes) -> bool:
-        """Send a report; whether it was new there.
-
-        It may be sent twice where a response was lost, which is the same as once.
-        """
+        """Send a report, perhaps twice, which is the same as once; tell whether it was new."""
         address = f"/v1/batches/{name}/reports/{report_id.hex()}"
         return self._call("PUT", address, report).status_code == 201
 
@@ -116,14 +83,14 @@ class ServerClient:
         return self._document("POST", f"/v1/batches/{name}/freeze")
 
     def reports(self, name: str) -> dict[str, Any]:
-        """Return which reports are there; for the other server."""
+        """Return which reports are there: for the other server."""
         return self._document("GET", f"/v1/batches/{name}/set")
 
     def ids(self, name: str, count: int) -> bytes:
-        """Return the ids of these reports; for the other server."""
+        """Return the ids of these reports: for the other server."""
         content = self._call("GET", f"/v1/batches/{name}/ids").content
         if len(content) != count * ID_BYTES:
-            raise RefusedError(f"{self.url} sent another number of ids than it said", 503)
+            raise RefusedError(f"{self.url} sent more or fewer ids than it said", 503)
         return content
 
     def answer(self, name: str, question: dict[str, Any]) -> bytes:
@@ -138,11 +105,11 @@ class ServerClient:
         except (ValueError, RecursionError):
             document = None
         if not isinstance(document, dict):
-            raise RefusedError(f"{self.url} answered something else than a nolook server", 502)
+            raise RefusedError(f"{self.url} does not answer like a nolook server", 502)
         return document
 
     def _call(self, method: str, address: str, body: bytes = b"") -> httpx.Response:
-        """Send a request until it is answered, the same bytes each time."""
+        """Send the same request until it is answered."""
         deadline, pause, attempt = time.monotonic() + self._patience, _FIRST_PAUSE, 0
         while True:
             attempt += 1
@@ -155,7 +122,7 @@ class ServerClient:
                     ) from None
             except httpx.HTTPError as error:
                 raise RefusedError(
-                    f"{self.url} answered no HTTP ({type(error).__name__})", 502
+                    f"{self.url} does not answer in HTTP ({type(error).__name__})", 502
                 ) from None
             else:
                 if response.status_code != 503 or time.monotonic() > deadline:
@@ -170,20 +137,9 @@ def submit(
     reports: Sequence[Sequence[bytes]],
     servers: Sequence[ServerClient],
 ) -> None:
-    """Send reports to both servers; each is stored at both when this returns.
+    """Send the reports for role 0 and 1 to the servers, where all are stored when this returns.
 
-    Parameters
-    ----------
-    batch : Batch
-    ids : sequence of bytes
-    reports : (sequence of bytes, sequence of bytes)
-        For role 0 and 1.
-    servers : (ServerClient, ServerClient)
-
-    Raises
-    ------
-    RefusedError
-        If one was refused or a server cannot be reached. The same call may be made again.
+    After an error the same call may be made again.
     """
 
     def send(one: tuple[bytes, bytes, bytes]) -> None:

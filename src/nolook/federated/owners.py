@@ -1,6 +1,6 @@
 """What owners send: their secret numbers, cut in two (Barczewski, Mawass and Ramon 2024, 4.2).
 
-Neither half tells anything. The proof is `shares.md`.
+Neither half tells anything by itself. The proof is `shares.md`.
 """
 
 from __future__ import annotations
@@ -26,27 +26,25 @@ def make_reports(
 ) -> tuple[Bytes, Bytes, Bytes]:
     """Make the reports of some owners.
 
+    Guarantee
+    ---------
+    The reports of one server say nothing of values and labels, computationally.
+
     Parameters
     ----------
     batch : Batch
     values : array_like, shape (n,)
-        Numbers, one an owner. NaN counts above every threshold; as a probability it is 0.
+        One number an owner. NaN counts above every threshold; as a probability it is 0.
     labels : array_like of bool, shape (n,), or None
-        Whether each is positive; None for a batch of kind "ecdf", which has no labels.
+        Whether each is positive; None for a batch of kind "ecdf".
     source : ByteSource
-        Where the random bits come from: :class:`nolook.privacy.noise.SystemEntropy` but in tests.
+        :class:`nolook.privacy.noise.SystemEntropy`, except in tests.
 
     Returns
     -------
     ids : ndarray of uint8, shape (n, 16)
-        Of the reports.
     first, second : ndarray of uint8, shape (n, report_bytes)
         What the servers of role 0 and 1 get.
-
-    Raises
-    ------
-    ParameterError
-        If values or labels are no such arrays.
     """
     numbers = _numbers(values)
     if batch.kind == "hosmer-lemeshow":
@@ -92,5 +90,5 @@ def _numbers(values: ArrayLike) -> NDArray[np.float64]:
     except (TypeError, ValueError, OverflowError):
         numbers = np.empty((0, 0))
     if numbers.ndim != 1:
-        raise ParameterError("values is no array of numbers; expected one number an owner")
+        raise ParameterError("values is no array of numbers; expected one number for each owner")
     return numbers

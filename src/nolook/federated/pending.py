@@ -1,9 +1,9 @@
-"""Reports on their way: kept with an owner until both servers have them.
+"""Reports on their way, kept with their owner until both servers have them.
 
-A submission that is interrupted and repeated sends the same reports, so nobody counts twice. The
-file has ``NLKO``, the version (1 byte), 3 of 0, the digest of the batch (32), a digest that names
-the submission (32), the number of reports (8), those to role 0, those to role 1 and the SHA-256 of
-all before (32). Whoever reads it knows the owners' values.
+A submission that is repeated after an interruption sends the same reports, so nobody counts twice.
+The file holds ``NLKO``, the version (1 byte), 3 bytes of 0, the digest of the batch (32), a digest
+that names the submission (32), the number of reports (8), those to role 0, those to role 1 and the
+SHA-256 of all before it (32). Whoever reads it knows the owners' values.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import struct
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,30 +23,19 @@ from nolook.federated.disk import os_errors_as_store_errors
 from nolook.federated.failures import StoreError
 from nolook.federated.wire import report_bytes
 
-__all__ = ["read_pending", "write_pending"]
+__all__ = ["Bytes", "read_pending", "write_pending"]
 
 _HEAD = struct.Struct("<4sBxxx32s32sQ")
 _MAGIC = b"NLKO"
 _VERSION = 1
 
-Bytes = NDArray[np.uint8]
+Bytes: TypeAlias = NDArray[np.uint8]
 
 
 def write_pending(path: Path, batch: Batch, named: bytes, first: Bytes, second: Bytes) -> None:
-    """Store reports before any is sent; only their owner can read the file.
+    """Store both servers' reports before any is sent; only their owner can read the file.
 
-    Parameters
-    ----------
-    path : Path
-    batch : Batch
-    named : bytes
-        32 that name the submission.
-    first, second : ndarray of uint8, shape (n, report_bytes)
-
-    Raises
-    ------
-    StoreError
-        If there is such a file already, or it cannot be written.
+    `named` are the 32 bytes that name the submission.
     """
     content = _HEAD.pack(_MAGIC, _VERSION, batch.digest, named, len(first))
     content += first.tobytes() + second.tobytes()
@@ -54,42 +44,26 @@ def write_pending(path: Path, batch: Batch, named: bytes, first: Bytes, second: 
             _files.create(path, content + hashlib.sha256(content).digest())
         except FileExistsError:
             raise StoreError(
-                f"{str(path)!r} was made by another submission at this moment"
+                f"{str(path)!r} was just made by another submission; wait for that one"
             ) from None
 
 
 def read_pending(path: Path, batch: Batch, named: bytes | None) -> tuple[Bytes, Bytes] | None:
-    """Return what an interrupted submission left.
-
-    Parameters
-    ----------
-    path : Path
-    batch : Batch
-    named : bytes or None
-        The submission that is to be repeated; None for any.
-
-    Returns
-    -------
-    (ndarray, ndarray) of uint8, shape (n, report_bytes), or None
-        None if there is no such file.
-
-    Raises
-    ------
-    ParameterError
-        If it is damaged, or of another submission.
-    """
+    """Return both servers' reports that a submission left, any if `named` is None; None if none."""
     if not path.is_file():
         return None
     with os_errors_as_store_errors(path):
         content = path.read_bytes()
     if len(content) < _HEAD.size or content[-32:] != hashlib.sha256(content[:-32]).digest():
-        raise ParameterError(f"{str(path)!r} holds no reports; expected what a submission left")
+        raise ParameterError(
+            f"{str(path)!r} holds no reports or is damaged; expected a submission's"
+        )
     magic, version, digest, left, n = _HEAD.unpack_from(content)
     if (magic, version, digest) != (_MAGIC, _VERSION, batch.digest):
         raise ParameterError(f"{str(path)!r} is of another batch; give another --pending")
     if named not in {None, left}:
         raise ParameterError(
-            f"{str(path)!r} is left from another submission that was interrupted; end that one "
+            f"{str(path)!r} is left from another submission that was interrupted; finish that one "
             "first (the same command without --value and --table)"
         )
     both = np.frombuffer(content[_HEAD.size : -32], dtype=np.uint8)

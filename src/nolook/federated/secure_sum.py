@@ -1,14 +1,11 @@
-"""Sums of owners' vectors, whole numbers modulo 2^64, that show nobody a single vector.
+"""Sums of owners' vectors of integers modulo 2^64, which show nobody a single vector.
 
-An implementation says who sees what. All tell which owners are in the sum, as owners may drop
-out, and open nothing where an owner that must be in it is not.
+An implementation says who sees what. Each says which owners are in the sum, as some may drop out,
+and opens nothing without those that must be in it.
 
-===================  ==============================================================================
-`InProcessSum`       the reference: one process holds every vector
-`PointwiseSum`       another sum, asked for one number at a time (Barczewski, Mawass and Ramon
-                     2024, section 4.1)
-`flower.FlowerSum`   pairwise masks and drop-outs (the extra ``nolook[flower]``)
-===================  ==============================================================================
+`InProcessSum` is the reference: one process holds every vector. `PointwiseSum` asks another sum for
+one number at a time (Barczewski, Mawass and Ramon 2024, section 4.1). ``contrib/flower`` has one
+with pairwise masks, from which owners may drop out.
 
 Numbers below 0 are sent as their two's complement; a total in the range of int64 is read back by
 ``numbers.view(np.int64)``.
@@ -34,14 +31,7 @@ class SumError(NolookError):
 
 
 class Total(NamedTuple):
-    """A sum, and whose vectors are in it.
-
-    Parameters
-    ----------
-    numbers : ndarray of uint64, shape (n,)
-    owners : tuple of int
-        Places in the sequence of vectors, increasing.
-    """
+    """A sum, and the places of the owners whose vectors are in it, increasing."""
 
     numbers: Words
     owners: tuple[int, ...]
@@ -51,23 +41,10 @@ class SecureSum(Protocol):
     """What a secure sum can do."""
 
     def sum(self, vectors: Sequence[Words], needed: int = 0) -> Total:
-        """Add up vectors modulo 2^64.
+        """Add up vectors modulo 2^64, one of each owner, all of one length.
 
-        Parameters
-        ----------
-        vectors : sequence of ndarray of uint64, shape (n,)
-            One for each owner.
-        needed : int, default=0
-            So many first owners must be in the sum; without them nobody learns any sum.
-
-        Returns
-        -------
-        Total
-
-        Raises
-        ------
-        SumError
-            If too few owners, or not those needed, took part.
+        Without the first `needed` owners nobody learns any sum, and this raises a `SumError`; so it
+        does if too few owners took part.
         """
 
 
@@ -88,15 +65,10 @@ class InProcessSum:
 
 
 class PointwiseSum:
-    """A sum of one number at a time; all owners must be in every one of them.
+    """A sum of one number at a time, each added up by another sum, with all owners in it.
 
-    It costs a round for each number, and numbers nobody asks for cost none. Two sums without the
-    same owners would differ by what one owner holds, so none is opened without them all.
-
-    Parameters
-    ----------
-    inner : SecureSum
-        What adds up each number.
+    It costs a round for each number that is asked for. Sums of different owners would differ by
+    what one owner holds, so none is opened without them all.
     """
 
     def __init__(self, inner: SecureSum) -> None:
@@ -109,43 +81,13 @@ class PointwiseSum:
         return Total(np.array(words, dtype=np.uint64), tuple(range(len(vectors))))
 
     def one(self, vectors: Sequence[Words], place: int) -> int:
-        """Add up the numbers at one place.
-
-        Parameters
-        ----------
-        vectors : sequence of ndarray of uint64, shape (n,)
-            One for each owner.
-        place : int
-            From 0 to n - 1.
-
-        Returns
-        -------
-        int
-            From 0 to 2^64 - 1.
-
-        Raises
-        ------
-        SumError
-            If an owner is missing.
-        """
+        """Add up the numbers at one place; the sum is from 0 to 2^64 - 1."""
         numbers = [vector[place : place + 1] for vector in vectors]
         return int(self._inner.sum(numbers, len(vectors)).numbers[0])
 
 
 def check_sum(vectors: Sequence[Words], needed: int) -> None:
-    """Refuse what cannot be added up.
-
-    Parameters
-    ----------
-    vectors : sequence of ndarray of uint64, shape (n,)
-    needed : int
-
-    Raises
-    ------
-    ParameterError
-        If there is no vector, they differ in length or are not of uint64, or more are needed than
-        there are.
-    """
+    """Refuse vectors that cannot be added up, and more owners needed than there are."""
     shapes = {vector.shape for vector in vectors}
     if len(shapes) != 1 or shapes == {(0,)} or any(len(shape) != 1 for shape in shapes):
         raise ParameterError(
@@ -153,7 +95,7 @@ def check_sum(vectors: Sequence[Words], needed: int) -> None:
             "vector for each owner, all of the same length"
         )
     if any(vector.dtype != np.uint64 for vector in vectors):
-        raise ParameterError("vectors has another dtype; expected arrays of uint64")
+        raise ParameterError("vectors has arrays of another dtype; expected uint64")
     if not 0 <= needed <= len(vectors):
         raise ParameterError(
             f"needed is {needed!r}; expected a number of owners from 0 to {len(vectors)}"

@@ -245,6 +245,23 @@ class Ledger:
             )
         return Reservation(self, entry)
 
+    def charge_once(self, cost: Budget, *, relation: Relation, description: str) -> None:
+        """Charge a release that is the same whenever a crash makes it repeat, as :meth:`reserve`.
+
+        Parameters
+        ----------
+        cost, relation
+            As there.
+        description : str
+            Names this release alone: an entry of this name that was not refunded is its charge.
+        """
+        for entry in self.history():
+            if entry.description == description and entry.state != "refunded":
+                if entry.state == "reserved":
+                    Reservation(self, entry.id).complete()
+                return
+        self.reserve(cost, relation=relation, description=description).complete()
+
     def _settle(self, entry: int, state: str, reason: str | None) -> None:
         with self._file.writing():
             changed = self._file.database.execute(

@@ -1,4 +1,4 @@
-"""What a server must have before it answers: the secret of its noise, and the ledger's consent."""
+"""Before a server answers: the secret of its noise, the ledger's consent, a question it knows."""
 
 from __future__ import annotations
 
@@ -13,31 +13,20 @@ from numpy.typing import NDArray
 
 from nolook import _files
 from nolook.errors import BudgetExceededError, LedgerError
-from nolook.federated.batch import Batch
+from nolook.federated.batch import MOST_PLACES, Batch
 from nolook.federated.disk import os_errors_as_store_errors
 from nolook.federated.failures import RefusedError
 from nolook.federated.shares import guarantee
-from nolook.privacy.ledger import Ledger, Reservation
+from nolook.privacy.ledger import Ledger
 from nolook.privacy.noise import SystemEntropy
 
 __all__ = ["Question", "charge", "check_ledger", "fingerprint", "make_secret", "read_secret"]
 
 _SECRET_WORDS = 4
-_MOST_PLACES = 4096
 
 
 def make_secret(path: Path) -> bytes:
-    """Make the secret of a batch's noise, or return it if it is there.
-
-    Parameters
-    ----------
-    path : Path
-
-    Returns
-    -------
-    bytes
-        32, in the file, on the disk.
-    """
+    """Return the 32 secret bytes of a batch's noise, made if need be, once on the disk."""
     secret = read_secret(path)
     if secret is None:
         secret = SystemEntropy().words(_SECRET_WORDS).tobytes()
@@ -47,7 +36,7 @@ def make_secret(path: Path) -> bytes:
 
 
 def read_secret(path: Path) -> bytes | None:
-    """Return the secret of a batch's noise, None if there is none."""
+    """Return the secret of a batch's noise, None if there is none or it is damaged."""
     if not path.is_file():
         return None
     with os_errors_as_store_errors(path):
@@ -56,22 +45,12 @@ def read_secret(path: Path) -> bytes | None:
 
 
 def fingerprint(secret: bytes) -> bytes:
-    """Return what shows that a secret is the same, and no more."""
+    """Return a digest that shows only whether a secret is the same."""
     return hashlib.sha256(b"nolook federated secret" + secret).digest()
 
 
 def check_ledger(path: Path) -> None:
-    """Refuse a ledger that no release of a server could be charged to.
-
-    Parameters
-    ----------
-    path : Path
-
-    Raises
-    ------
-    LedgerError
-        If it cannot be opened, or its relation is another.
-    """
+    """Refuse a ledger that no release of a server could be charged to."""
     with Ledger(path) as ledger:
         if ledger.relation != "replace":
             raise LedgerError(
@@ -81,36 +60,18 @@ def check_ledger(path: Path) -> None:
 
 
 def charge(path: Path, batch: Batch, named: bytes) -> None:
-    """Charge all answers to a batch, once.
+    """Charge all answers to a batch once, under replacement: what the batch's epsilon buys.
 
-    Parameters
-    ----------
-    path : Path
-        Of the ledger.
-    batch : Batch
-    named : bytes
-        Names what the noise follows from, secret and reports: whoever answers again after a crash
-        gives the same answers, and finds them charged.
-
-    Raises
-    ------
-    RefusedError
-        If the ledger has too little left (402) or cannot be charged (503).
+    `named` is the digest of what the noise follows from, secret and reports. A server that answers
+    again after a crash gives the same answers, and finds them charged. Raises a `RefusedError` if
+    the ledger has too little left (402) or cannot be charged (503).
     """
     cost = guarantee(batch)
     statement = hashlib.sha256(b"nolook federated charge" + batch.digest + named).hexdigest()
     text = f"federated batch {batch.name}, {batch.kind}, reports {statement}"
     try:
         with Ledger(path) as ledger:
-            charged = [
-                entry
-                for entry in ledger.history()
-                if entry.description == text and entry.state != "refunded"
-            ]
-            if not charged:
-                ledger.reserve(cost.budget, relation=cost.relation, description=text).complete()
-            elif charged[0].state == "reserved":
-                Reservation(ledger, charged[0].id).complete()
+            ledger.charge_once(cost.budget, relation=cost.relation, description=text)
     except BudgetExceededError as error:
         raise RefusedError(str(error), 402) from None
     except LedgerError as error:
@@ -118,19 +79,10 @@ def charge(path: Path, batch: Batch, named: bytes) -> None:
 
 
 class Question:
-    """What an analyst asks of one batch.
+    """What an analyst asks of one batch, refused if such a batch does not answer it.
 
-    Parameters
-    ----------
-    batch : Batch
-    content : object
-        ``{"question": "curves"}``, ``{"question": "points", "places": [...]}`` or
-        ``{"question": "groups", "borders": [...]}``.
-
-    Raises
-    ------
-    RefusedError
-        If it is no question that such a batch answers.
+    ``{"question": "curves"}``, ``{"question": "points", "places": [...]}`` or
+    ``{"question": "groups", "borders": [...]}``.
     """
 
     def __init__(self, batch: Batch, content: object) -> None:
@@ -147,23 +99,13 @@ class Question:
             raise RefusedError(f"a question for {kind} has other fields than expected", 400)
         self.kind = kind
         self.places = _places(batch, content[listed]) if listed else np.empty(0, dtype=np.uint64)
-        #: Two questions of one text have one answer.
+        #: Questions with the same text have the same answer.
         self.text = json.dumps([kind, self.places.tolist()], separators=(",", ":"))
 
     def encode(self, arrays: dict[str, NDArray[np.uint64]], head: dict[str, Any]) -> bytes:
-        """Put an answer together; the same arrays give the same bytes.
+        """Return the noisy shares, little-endian in base64, and what is said beside them as JSON.
 
-        Parameters
-        ----------
-        arrays : dict
-            The noisy shares.
-        head : dict
-            What is said beside them.
-
-        Returns
-        -------
-        bytes
-            JSON; each array is in base64, of little-endian numbers.
+        The same arrays give the same bytes.
         """
         content = {
             name: b64encode(np.ascontiguousarray(array, dtype="<u8").tobytes()).decode("ascii")
@@ -174,13 +116,13 @@ class Question:
 
 
 def _places(batch: Batch, listed: object) -> NDArray[np.uint64]:
-    """Return a list of thresholds' places."""
+    """Return listed places of thresholds as an array."""
     points = len(batch.points())
     places = listed if isinstance(listed, list) else []
     fits = all(type(place) is int and 0 <= place < points for place in places)
-    if not fits or not 1 <= len(places) <= _MOST_PLACES:
+    if not fits or not 1 <= len(places) <= MOST_PLACES:
         raise RefusedError(
-            f"expected 1 to {_MOST_PLACES} places of thresholds, integers from 0 to {points - 1}",
+            f"expected 1 to {MOST_PLACES} places of thresholds, integers from 0 to {points - 1}",
             400,
         )
     return np.array(places, dtype=np.uint64)

@@ -6,12 +6,15 @@ import hashlib
 import json
 import math
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nolook.cli._federated_options import (
+from nolook.cli._options import MultilineOption, QuietOption
+from nolook.errors import ParameterError
+from nolook.federated.commands._options import (
     BatchOption,
     CaOption,
     ClientCertificateOption,
@@ -22,8 +25,6 @@ from nolook.cli._federated_options import (
     accesses,
     check_extra,
 )
-from nolook.cli._options import MultilineOption, QuietOption
-from nolook.errors import ParameterError
 from nolook.formats.files import check_outputs, one_line
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nolook.federated.batch import Batch
+    from nolook.federated.pending import Bytes
 
 __all__ = ["submit"]
 
@@ -43,7 +45,7 @@ def submit(  # noqa: PLR0917 -- Typer gives every option by name
     ca: CaOption,
     value: Annotated[float | None, typer.Option(help="The one number to report.")] = None,
     table: Annotated[
-        Path | None, typer.Option(metavar="TABLE", help="A file of which every row reports.")
+        Path | None, typer.Option(metavar="TABLE", help="A file; every row is reported.")
     ] = None,
     column: Annotated[
         str | None, typer.Option(metavar="NAME", help="The table's column of numbers.")
@@ -64,27 +66,28 @@ def submit(  # noqa: PLR0917 -- Typer gives every option by name
     key: ClientKeyOption = None,
     quiet: QuietOption = False,
 ) -> None:
-    """Cut numbers in two and send each server one half. Repeat it if it is interrupted.
+    """Cut numbers in two and send each server one half. If interrupted, run the same command again.
 
     Without --value and --table it sends what an interrupted submission left.
     """
     check_extra()
-    wanted = _Wanted(value, table, column, label, positive, multiline=multiline)
+    wanted = _Wanted(value, table, column, label, positive, multiline)
+    digest = wanted.digest()
 
+    from nolook.federated.batch_file import read_batch
     from nolook.federated.client import ServerClient
     from nolook.federated.client import submit as send
     from nolook.federated.pending import read_pending
     from nolook.federated.wire import unpack
-    from nolook.report.batch_file import read_batch
 
     shared = read_batch(batch)
     file = pending if pending is not None else Path(f"{shared.name}.pending")
     check_outputs([("--pending", file)], inputs=[batch, *token_file, ca])
     reach = accesses((server0, server1), token_file, ca, certificate, key)
     with ServerClient(reach[0]) as first, ServerClient(reach[1]) as second:
-        reports = read_pending(file, shared, wanted.digest)
+        reports = read_pending(file, shared, digest)
         if reports is None:
-            reports = wanted.reports(shared, file)
+            reports = wanted.reports(shared, file, digest)
         ids = [one.tobytes() for one in unpack(shared, reports[0])[0]]
         listed = [[one.tobytes() for one in half] for half in reports]
         send(shared, ids, listed, (first, second))
@@ -93,87 +96,86 @@ def submit(  # noqa: PLR0917 -- Typer gives every option by name
         sys.stdout.write(f"{len(ids)} reports of {shared.name} are at both servers\n")
 
 
+@dataclass(frozen=True, slots=True)
 class _Wanted:
     """What is to be reported."""
 
-    def __init__(
-        self,
-        value: float | None,
-        table: Path | None,
-        column: str | None,
-        label: str | None,
-        positive: str,
-        *,
-        multiline: bool,
-    ) -> None:
-        if value is not None and table is not None:
+    value: float | None
+    table: Path | None
+    column: str | None
+    label: str | None
+    positive: str
+    multiline: bool
+
+    def __post_init__(self) -> None:
+        if self.value is not None and self.table is not None:
             raise ParameterError("--value and --table are both given; expected one of them")
-        if (table is None) != (column is None):
+        if (self.table is None) != (self.column is None):
             raise ParameterError("--table and --column are not both given; expected both or none")
-        self._value, self._table, self._column = value, table, column
-        self._label, self._positive, self._multiline = label, positive, multiline
-        self.digest: bytes | None = None
-        if value is not None or table is not None:
-            self.digest = hashlib.sha256(json.dumps(self._named()).encode()).digest()
+
+    def digest(self) -> bytes | None:
+        """Return what distinguishes this submission from others, None if it only continues one."""
+        if self.value is None and self.table is None:
+            return None
+        return hashlib.sha256(json.dumps(self._named()).encode()).digest()
 
     def _named(self) -> list[object]:
-        """Return what tells this submission from others."""
-        shown = [self._column, self._label, self._positive, *["multiline"] * self._multiline]
-        if self._table is None:
-            return [repr(self._value), *shown]
+        shown = [self.column, self.label, self.positive, *["multiline"] * self.multiline]
+        if self.table is None:
+            return [repr(self.value), *shown]
         try:
-            status = self._table.stat()
+            status = self.table.stat()
         except (OSError, ValueError):
             raise ParameterError(
-                f"--table is {one_line(self._table)!r}, which cannot be read; expected a file"
+                f"--table is {one_line(self.table)!r}, which cannot be read; expected a file"
             ) from None
-        return [str(self._table.absolute()), status.st_size, status.st_mtime_ns, *shown]
+        return [str(self.table.absolute()), status.st_size, status.st_mtime_ns, *shown]
 
-    def reports(self, batch: Batch, file: Path) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-        """Make the reports and store them, so that they are the same whenever they are sent."""
+    def reports(self, batch: Batch, file: Path, digest: bytes | None) -> tuple[Bytes, Bytes]:
+        """Make the reports and store them first, so that they are the same each time."""
         from nolook.federated.owners import make_reports
         from nolook.federated.pending import write_pending
         from nolook.privacy.noise import SystemEntropy
 
-        if self.digest is None:
+        if digest is None:
             raise ParameterError(
                 f"there is nothing to send: {one_line(file)} does not exist; expected --value or "
                 "--table"
             )
-        if (self._label is None) != (batch.kind == "ecdf"):
-            given = "is not given" if self._label is None else "is given"
+        if (self.label is None) != (batch.kind == "ecdf"):
+            given = "is not given" if self.label is None else "is given"
             raise ParameterError(
                 f"--label {given} for a batch of kind {batch.kind}; expected one for roc and "
                 "hosmer-lemeshow only"
             )
         values, labels = self._rows()
         _, first, second = make_reports(batch, values, labels, SystemEntropy())
-        write_pending(file, batch, self.digest, first, second)
+        write_pending(file, batch, digest, first, second)
         return first, second
 
     def _rows(self) -> tuple[NDArray[np.float64], NDArray[np.bool_] | None]:
-        """Return numbers and labels."""
+        """Return the numbers, and whether each is positive if there are labels."""
         import numpy as np
 
         from nolook.tables import read_table
         from nolook.tables.scored import read_scores
 
-        if self._value is not None:
-            if math.isnan(self._value):
+        if self.value is not None:
+            if math.isnan(self.value):
                 raise ParameterError("--value is no number; expected one")
-            labels = None if self._label is None else np.array([self._label == self._positive])
-            return np.array([self._value]), labels
-        if self._label is None:
-            read = read_table(self._table, features=[str(self._column)], multiline=self._multiline)
+            labels = None if self.label is None else np.array([self.label == self.positive])
+            return np.array([self.value]), labels
+        if self.label is None:
+            read = read_table(self.table, features=[str(self.column)], multiline=self.multiline)
         else:
             read = read_scores(
-                self._table,
-                str(self._column),
-                self._label,
-                self._positive,
-                multiline=self._multiline,
+                self.table,
+                str(self.column),
+                self.label,
+                self.positive,
+                multiline=self.multiline,
             )
         kept = read.keeping_infinite()
         kept.check_complete()
         rows = np.concatenate([np.empty((kept.n_columns, 0)), *kept.batches()], axis=1)
-        return rows[0], None if self._label is None else rows[1] == 1.0
+        return rows[0], None if self.label is None else rows[1] == 1.0

@@ -13,8 +13,8 @@ import pytest
 import nolook
 import nolook.cli
 from examples.certificates import Authority
+from nolook.federated.batch_file import read_batch
 from nolook.federated.tokens import Tokens
-from nolook.report.batch_file import read_batch
 from tests.federated.forking import Forks
 from tests.federated.servers import Pair
 from tests.report.command import Result, run

@@ -24,32 +24,18 @@ __all__ = ["Counts", "counts_findings", "write_counts"]
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many owners have a value up to each of some thresholds.
-
-    Parameters
-    ----------
-    batch : Batch
-    rows : int
-        How many reports there are.
-    thresholds, counts, errors : ndarray of shape (m,)
-        The errors are standard errors of the noise.
-    privacy : PrivacyGuarantee
-        Of all that is ever answered about the batch.
-    """
+    """How many of all rows have a value up to each of some thresholds."""
 
     batch: Batch
     rows: int
     thresholds: NDArray[np.float64]
     counts: NDArray[np.float64]
-    errors: NDArray[np.float64]
-    privacy: PrivacyGuarantee
+    errors: NDArray[np.float64]  # standard errors of the noise
+    privacy: PrivacyGuarantee  # of all that is ever answered about the batch
 
 
 def write_counts(found: Counts, path: Path) -> None:
-    """Write counts and what they cost.
-
-    The file appears whole or not at all; an older one of the same name is replaced.
-    """
+    """Write counts and what they cost; an older file of the name is replaced, as a whole."""
     document = {
         "format": "nolook-counts",
         "schema_version": 1,
@@ -66,7 +52,7 @@ def write_counts(found: Counts, path: Path) -> None:
 
 
 def counts_findings(found: Counts) -> Findings:
-    """Say what the counts are."""
+    """Return the counts as a report shows them."""
     columns = zip(found.thresholds, found.counts, found.errors, strict=True)
     rows = tuple((f"up to {t:.6g}", f"{c:,.0f}", number(e)) for t, c, e in columns)
     return Findings(

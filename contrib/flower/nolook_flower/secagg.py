@@ -1,32 +1,10 @@
 """A secure sum by Flower's SecAgg+: pairwise masks, and owners that drop out.
 
-It needs ``pip install "nolook[flower]"``. `FlowerSum` plays all owners in Flower's simulation; a
-real federation runs `owner_app` at every owner (each SuperNode with its own place, from 0 on, as
-``--node-config partition-id=PLACE``) and `aggregator_app` at the aggregator.
-
-**Exact modulo 2^64.** SecAgg+ averages floating-point numbers, clipped and rounded at random to
-whole ones. Here it gets limbs of 16 bits less C = 2^15, four for each number:
-
-- An owner's weight is the largest there is, so its factor is exactly 1. The clipping range is C
-  and the target range 2 C, so the factor of quantisation is exactly 1 too: a limb l is sent as
-  l - C, not clipped, and quantised to l. All of these are whole numbers below 2^53. Rounding at
-  random rounds a whole number to itself.
-- The n owners' limbs add up to less than n 2^16, and so do their weights' 2^16 each. With
-  n < 2^16 that is below the modulus 2^32: nothing wraps.
-- The aggregator is given (S - n C) times the double next to 1/n, S the sum of limbs. Times n that
-  is within 2^31 (2^-53 + 2^-53 + 2^-53) < 1/2 of the whole number S - n C: rounding gives S.
-- The sum of the four S_k 2^(16 k), modulo 2^64, is that of the numbers.
-
-**The masks are not Flower's.** Flower makes each mask by a Mersenne Twister from 32 bits of the
-secret its owners share, which hides nothing from who knows some of the numbers, as anyone does
-here. Owners and aggregator run private copies of Flower's modules whose masks are SHAKE-256 of
-the whole secret; an owner without them garbles the sum, which is refused.
-
-**Trust.** The aggregator follows the protocol, and learns the sum and who is in it. Secrets are
-shared among all owners: the aggregator with fewer than (number of owners - `drop_outs`) of them
-learns no vector of another. Nobody's keys are certified: an aggregator that lies can read vectors.
-Owners that drop out at any stage are left out; the sum is opened only if the owners needed sent
-their vectors. Telemetry of Flower and Ray is off unless the environment turns it on.
+`FlowerSum` plays all owners in Flower's simulation. A real federation runs `owner_app` at every
+owner (each SuperNode with its own place, from 0 on, as ``--node-config partition-id=PLACE``) and
+`aggregator_app` at the aggregator. Telemetry of Flower and Ray is off unless the environment turns
+it on. `secagg.md` says why the sum is exact, why the masks are not Flower's, and who must be
+trusted.
 
 It is made for tens of owners: sharing every secret among all takes time that grows with the cube
 of their number.

@@ -1,4 +1,4 @@
-"""What the federated commands share. Imports nothing numeric."""
+"""Options that the federated commands share. Imports nothing numeric."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 BatchOption = Annotated[
-    Path, typer.Option("--batch", metavar="FILE", help="The batch, the same file for everybody.")
+    Path, typer.Option("--batch", metavar="FILE", help="The batch: one file for everybody.")
 ]
 Server0Option = Annotated[
     str, typer.Option("--server0", metavar="URL", help="The server of role 0, with https://.")
@@ -50,12 +50,12 @@ ClientCertificateOption = Annotated[
     typer.Option("--certificate", metavar="FILE", help="To show servers that demand one, in PEM."),
 ]
 ClientKeyOption = Annotated[
-    Path | None, typer.Option("--key", metavar="FILE", help="Of that certificate.")
+    Path | None, typer.Option("--key", metavar="FILE", help="That certificate's key, in PEM.")
 ]
 
 
 def check_extra() -> None:
-    """Refuse to go on without the libraries that only these commands need."""
+    """Refuse to go on without the libraries that these commands alone need."""
     for name in ("cryptography", "httpx", "starlette", "uvicorn"):
         if find_spec(name) is None:
             raise ParameterError(

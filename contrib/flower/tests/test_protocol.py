@@ -17,10 +17,10 @@ from flwr.server.workflow import SecAggPlusWorkflow
 
 from nolook.algorithms.grids import LinearGrid
 from nolook.errors import ParameterError
-from nolook.federated import flower
 from nolook.federated.secure_sum import InProcessSum, PointwiseSum, SumError
 from nolook.federated.summed_ecdf import SummedQuery, release_summed_ecdf
 from nolook.privacy.noise import SeededSource
+from nolook_flower import secagg
 
 try:
     from flwr.supercore.task_identity import TaskIdentity
@@ -90,7 +90,7 @@ def run(app, owners, needed=0, drop_outs=0, lost=()):
     # What a process of Flower's is told when it starts.
     TaskIdentity.task_id, TaskIdentity.run_id, TaskIdentity.node_id = 1, 1, 1
     totals = []
-    server = flower.aggregator_app(owners, needed, drop_outs, 10.0, totals.append)
+    server = secagg.aggregator_app(owners, needed, drop_outs, 10.0, totals.append)
     grid = HandOver(app, owners, lost)
     context = Context(run_id=1, node_id=0, node_config={}, state=RecordDict(), run_config={})
     server(grid, context)
@@ -105,7 +105,7 @@ class Handed:
         self.lost = lost
 
     def sum(self, vectors, needed=0):
-        app = flower.owner_app(vectors.__getitem__)
+        app = secagg.owner_app(vectors.__getitem__)
         totals, _ = run(app, len(vectors), needed, self.drop_outs, self.lost)
         if not totals:
             raise SumError("no sum was opened")
@@ -138,7 +138,7 @@ def test_a_sum_is_exact_at_the_ends_of_the_range(number):
 
 def test_quantisation_leaves_every_limb_as_it_is():
     limbs = np.arange(2**16, dtype=np.float64)
-    (found,) = quantize([limbs - flower._CENTRE], flower._CENTRE, 2**16)
+    (found,) = quantize([limbs - secagg._CENTRE], secagg._CENTRE, 2**16)
     np.testing.assert_array_equal(found, limbs)
 
 
@@ -147,9 +147,9 @@ def test_quantisation_leaves_every_limb_as_it_is():
 def test_a_mean_gives_back_the_sum_of_limbs(owners, limb):
     # As at the end of Flower's unmask stage, for numbers of owners too many to play.
     totals = []
-    strategy = flower._OneSum(owners, totals.append)
-    shifted = np.full(4, owners * limb, dtype=np.int64).astype(float) - flower._CENTRE
-    shifted += -(owners - 1) * flower._CENTRE
+    strategy = secagg._OneSum(owners, totals.append)
+    shifted = np.full(4, owners * limb, dtype=np.int64).astype(float) - secagg._CENTRE
+    shifted += -(owners - 1) * secagg._CENTRE
     shifted *= 2**16 / np.int64(owners * 2**16)
 
     class Report:
@@ -191,7 +191,7 @@ def test_too_few_owners_open_nothing(stage):
 @pytest.mark.parametrize("place", [0, 1])
 def test_without_an_owner_that_is_needed_no_share_is_sent(stage, place):
     vectors = vectors_of(6)
-    app = flower.owner_app(vectors.__getitem__)
+    app = secagg.owner_app(vectors.__getitem__)
     totals, grid = run(app, 6, 2, 2, [(place, stage)])
     assert totals == []
     assert {seen for _, seen in grid.seen} == set(STAGES[:3])
@@ -207,7 +207,7 @@ def test_an_owner_whose_vector_fails_drops_out_and_its_error_goes_nowhere():
             raise ValueError("the secret is 123456")
         return vectors[place]
 
-    totals, grid = run(flower.owner_app(vector), 6, 0, 1)
+    totals, grid = run(secagg.owner_app(vector), 6, 0, 1)
     assert totals[0].owners == (0, 1, 2, 3, 5)
     failures = [reply for reply in grid.replies if isinstance(reply, str)]
     assert len(failures) == 1
@@ -216,9 +216,9 @@ def test_an_owner_whose_vector_fails_drops_out_and_its_error_goes_nowhere():
 
 def test_two_owners_at_one_place_open_nothing():
     vectors = vectors_of(4)
-    app = flower.owner_app(vectors.__getitem__)
+    app = secagg.owner_app(vectors.__getitem__)
     totals = []
-    server = flower.aggregator_app(4, 0, 1, 10.0, totals.append)
+    server = secagg.aggregator_app(4, 0, 1, 10.0, totals.append)
     grid = HandOver(app, 4)
     grid.contexts[1003].node_config["partition-id"] = 2
     server(grid, Context(run_id=1, node_id=0, node_config={}, state=RecordDict(), run_config={}))
@@ -229,7 +229,7 @@ def test_an_upload_shows_nothing_of_the_vector():
     # All owners hold zeros: without masks every number would be 0; masked they are
     # spread over 32 bits, each bit as often 0 as 1.
     vectors = [np.zeros(4096, dtype=np.uint64)] * 3
-    app = flower.owner_app(vectors.__getitem__)
+    app = secagg.owner_app(vectors.__getitem__)
     _, grid = run(app, 3)
     uploads = masked_uploads(grid)
     assert len(uploads) == 3
@@ -256,9 +256,9 @@ def test_masks_depend_on_the_whole_secret_where_flowers_depend_on_32_bits_of_it(
     one, other = bytes(32), bytes(24) + b"abcdabcd"  # the same exclusive or of words
     theirs = [pseudo_rand_gen(seed, 2**32, [(64,)])[0] for seed in (one, other)]
     np.testing.assert_array_equal(*theirs)
-    ours = [flower._masks(seed, 2**32, [(64,)])[0] for seed in (one, other)]
+    ours = [secagg._masks(seed, 2**32, [(64,)])[0] for seed in (one, other)]
     assert np.count_nonzero(ours[0] == ours[1]) == 0
-    shaped = flower._masks(one, 2**16, [(1,), (2, 3)])
+    shaped = secagg._masks(one, 2**16, [(1,), (2, 3)])
     assert [mask.shape for mask in shaped] == [(1,), (2, 3)]
     assert all(mask.max() < 2**16 for mask in shaped)
 
@@ -273,7 +273,7 @@ def test_flowers_own_modules_keep_their_masks():
 
 def test_an_owner_with_flowers_masks_garbles_the_sum_which_is_refused():
     vectors = vectors_of(4)
-    ours = flower.owner_app(vectors.__getitem__)
+    ours = secagg.owner_app(vectors.__getitem__)
     from flwr.client import NumPyClient
 
     class Plain(NumPyClient):
@@ -302,7 +302,7 @@ def test_an_owner_with_flowers_masks_garbles_the_sum_which_is_refused():
     ],
 )
 def test_an_owner_refuses_another_protocol(change):
-    app = flower.owner_app(vectors_of(5).__getitem__)
+    app = secagg.owner_app(vectors_of(5).__getitem__)
 
     def changed(message, context):
         asked = message.content.config_records[RECORD_KEY_CONFIGS]
@@ -328,7 +328,7 @@ def test_an_owner_refuses_another_protocol(change):
 )
 def test_a_bad_number_is_named(numbers, named):
     with pytest.raises(ParameterError, match=named) as caught:
-        flower.aggregator_app(*numbers, print)
+        secagg.aggregator_app(*numbers, print)
     assert "\n" not in str(caught.value)
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nolook.cli._federated_options import check_extra
 from nolook.errors import ParameterError
+from nolook.federated.commands._options import check_extra
 
 if TYPE_CHECKING:
     from nolook.federated.batch import Batch
@@ -22,25 +22,25 @@ def serve(  # noqa: PLR0917 -- Typer gives every option by name
         list[Path],
         typer.Option(metavar="FILE", help="A batch; may be given several times."),
     ],
-    data: Annotated[Path, typer.Option(metavar="DIR", help="A folder for what is stored.")],
+    data: Annotated[Path, typer.Option(metavar="DIR", help="The folder for what is stored.")],
     ledger: Annotated[
-        Path, typer.Option(metavar="FILE", help="Charged for every batch; for replacement.")
+        Path, typer.Option(metavar="FILE", help="Charged for every batch; of the relation replace.")
     ],
     tokens: Annotated[
-        Path, typer.Option(metavar="FILE", help="Who may call: `nolook federated token`.")
+        Path, typer.Option(metavar="FILE", help="Who may call, from `nolook federated token`.")
     ],
-    certificate: Annotated[Path, typer.Option(metavar="FILE", help="The server's, in PEM.")],
-    key: Annotated[Path, typer.Option(metavar="FILE", help="Of that certificate, in PEM.")],
+    certificate: Annotated[Path, typer.Option(metavar="FILE", help="This server's, in PEM.")],
+    key: Annotated[Path, typer.Option(metavar="FILE", help="That certificate's key, in PEM.")],
     peer: Annotated[str, typer.Option(metavar="URL", help="The other server, with https://.")],
     peer_token_file: Annotated[
-        Path, typer.Option(metavar="FILE", help="Holds the token the other server knows.")
+        Path, typer.Option(metavar="FILE", help="Holds the token that the other server made.")
     ],
     ca: Annotated[
-        Path, typer.Option(metavar="FILE", help="What signed the other server's certificate.")
+        Path, typer.Option(metavar="FILE", help="The authority of the other server's certificate.")
     ],
     client_ca: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Demand certificates of callers that this one signed."),
+        typer.Option(metavar="FILE", help="Demand certificates of callers, of this authority."),
     ] = None,
     host: Annotated[str, typer.Option(help="The address to listen at.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="0 for any that is free.")] = 0,
@@ -51,7 +51,7 @@ def serve(  # noqa: PLR0917 -- Typer gives every option by name
     """Take reports, and answer together with the other server. Neither sees a value."""
     check_extra()
     if role not in {0, 1}:
-        raise ParameterError(f"--role is {role}; expected 0 or 1 (the other server's is the other)")
+        raise ParameterError(f"--role is {role}; expected 0 or 1 (the other server has the other)")
 
     from nolook.federated.client import Access, ServerClient
     from nolook.federated.disk import make_folder, os_errors_as_store_errors
@@ -82,7 +82,7 @@ def serve(  # noqa: PLR0917 -- Typer gives every option by name
 
 
 def _batches(files: list[Path]) -> list[Batch]:
-    from nolook.report.batch_file import read_batch
+    from nolook.federated.batch_file import read_batch
 
     batches = [read_batch(file) for file in files]
     if len({one.name for one in batches}) < len(batches):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from nolook.algorithms.grids import LinearGrid
-from nolook.federated.flower import FlowerSum, owner_app, simulate
 from nolook.federated.secure_sum import InProcessSum
 from nolook.federated.summed_ecdf import SummedQuery, release_summed_ecdf
 from nolook.privacy.noise import SeededSource
+from nolook_flower import FlowerSum, owner_app, simulate
 
 GRID = LinearGrid(0.0, 10.0, 0.01)
 

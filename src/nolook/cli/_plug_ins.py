@@ -1,0 +1,63 @@
+"""Commands of other packages: whatever is declared in the entry-point group ``nolook.commands``."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, NoReturn
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_group
+
+from nolook.errors import NolookError
+
+__all__ = ["WithPlugIns", "help_without_command"]
+
+
+class WithPlugIns(TyperGroup):
+    """A group that looks for plug-ins only where none of its own commands is meant."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401 -- Typer moved its class
+        """List the commands for the help."""
+        self._add_plug_ins()
+        return super().list_commands(ctx)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ANN401
+        """Return the command of this name, if there is one."""
+        if cmd_name not in self.commands:
+            self._add_plug_ins()
+        return super().get_command(ctx, cmd_name)
+
+    def _add_plug_ins(self) -> None:
+        from importlib.metadata import entry_points  # takes 30 ms
+
+        for found in entry_points(group="nolook.commands"):
+            if found.name in self.commands:
+                continue
+            try:
+                command: TyperCommand | TyperGroup = get_group(found.load())
+            except Exception as error:  # noqa: BLE001 -- a broken plug-in stops no other command
+                command = _broken(found.name, type(error).__name__)
+            command.name = found.name
+            self.add_command(command)
+
+
+def help_without_command(context: typer.Context) -> None:
+    """Print a group's help if none of its commands was named."""
+    if context.invoked_subcommand is None:
+        sys.stdout.write(context.get_help() + "\n")
+
+
+def _broken(name: str, error: str) -> TyperCommand:
+    """Return a command that says in one line why a plug-in is missing."""
+    said = f"the commands of {name} cannot be loaded ({error}); reinstall the package they are in"
+
+    def refuse(**_: object) -> NoReturn:
+        raise NolookError(said)
+
+    return TyperCommand(
+        name,
+        callback=refuse,
+        help=said.capitalize() + ".",
+        context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
+    )

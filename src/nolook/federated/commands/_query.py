@@ -1,0 +1,141 @@
+"""``nolook federated query``: the analyst asks both servers and puts their answers together."""
+
+from __future__ import annotations
+
+import math
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, cast
+
+import typer
+
+from nolook.cli._options import (
+    QuietOption,
+    ReportOption,
+    SmoothingOption,
+    check_smoothing,
+    shares,
+)
+from nolook.cli._release import show
+from nolook.errors import ParameterError
+from nolook.federated.commands._options import (
+    BatchOption,
+    CaOption,
+    ClientCertificateOption,
+    ClientKeyOption,
+    Server0Option,
+    Server1Option,
+    TokenFileOption,
+    accesses,
+    check_extra,
+)
+from nolook.formats.files import check_outputs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from nolook.algorithms.tree_smoothing import Smoothing
+    from nolook.federated.batch import Batch
+    from nolook.federated.commands._analysis import Ask
+    from nolook.report.findings import Findings
+
+__all__ = ["query"]
+
+
+def query(  # noqa: PLR0917 -- Typer gives every option by name
+    batch: BatchOption,
+    server0: Server0Option,
+    server1: Server1Option,
+    token_file: TokenFileOption,
+    ca: CaOption,
+    freeze: Annotated[
+        bool, typer.Option("--freeze", help="Close the batch first: no more reports.")
+    ] = False,
+    at: Annotated[
+        str | None,
+        typer.Option(
+            metavar="T1,T2,...", help="Count values up to these; for more than 2^16 thresholds."
+        ),
+    ] = None,
+    quantiles: Annotated[
+        str | None,
+        typer.Option(metavar="P1,P2,...", help="Search quantiles; for more than 2^16 thresholds."),
+    ] = None,
+    groups: Annotated[
+        int, typer.Option(metavar="N", help="Of a calibration: how many are compared.")
+    ] = 10,
+    smoothing: SmoothingOption = "l2",
+    output: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The file to write; by default BATCH.KIND.json here."),
+    ] = None,
+    report: ReportOption = None,
+    certificate: ClientCertificateOption = None,
+    key: ClientKeyOption = None,
+    quiet: QuietOption = False,
+) -> None:
+    """Ask both servers and write the distribution, ROC curve or calibration."""
+    check_extra()
+
+    from nolook.federated.asking import ask
+    from nolook.federated.asking import freeze as close
+    from nolook.federated.batch_file import read_batch
+    from nolook.federated.client import ServerClient
+
+    shared = read_batch(batch)
+    ending, release = _chosen(shared, at, quantiles, groups, smoothing)
+    file = output if output is not None else Path(f"{batch.stem}.{ending}")
+    outputs = [("--output", file), *([("--report", report)] if report is not None else [])]
+    check_outputs(outputs, inputs=[batch, *token_file, ca])
+    reach = accesses((server0, server1), token_file, ca, certificate, key)
+    with ExitStack() as stack:
+        servers = [stack.enter_context(ServerClient(one)) for one in reach]
+        if freeze:
+            close(shared, servers)
+        findings = release(partial(ask, shared, servers), file)
+    show(findings, table=batch, output=file, report=report, quiet=quiet)
+
+
+def _chosen(
+    batch: Batch, at: str | None, quantiles: str | None, groups: int, smoothing: str
+) -> tuple[str, Callable[[Ask, Path], Findings]]:
+    """Return how the file's name ends, and what makes the release."""
+    from nolook.federated.batch import MOST_PLACES
+    from nolook.federated.commands import _analysis
+
+    smoothed = cast("Smoothing", check_smoothing(smoothing))
+    thresholds = None if at is None else _thresholds(at)
+    wanted = None if quantiles is None else shares(quantiles, "--quantiles")
+    if batch.whole and (at is not None or quantiles is not None):
+        raise ParameterError(
+            f"--at or --quantiles is given, but {batch.name} has a whole distribution to ask for; "
+            "expected neither"
+        )
+    if not batch.whole and (at is None) == (quantiles is None):
+        raise ParameterError(
+            f"{batch.name} has more than 2^16 thresholds; expected either --at or --quantiles"
+        )
+    if thresholds is not None:
+        if len(thresholds) > MOST_PLACES:
+            raise ParameterError(
+                f"--at has {len(thresholds)} numbers; expected at most {MOST_PLACES}"
+            )
+        return "counts.json", partial(_analysis.counts, batch, thresholds)
+    if wanted is not None:
+        return "quantiles.json", partial(_analysis.quantiles, batch, wanted)
+    if batch.kind == "hosmer-lemeshow":
+        return "calibration.json", partial(_analysis.calibration, batch, groups)
+    ending = "roc.json" if batch.kind == "roc" else "distribution.json"
+    return ending, partial(_analysis.distribution, batch, smoothed)
+
+
+def _thresholds(text: str) -> tuple[float, ...]:
+    """Translate numbers separated by commas."""
+    try:
+        found = tuple(float(part) for part in text.split(","))
+    except ValueError:
+        found = ()
+    if not found or any(math.isnan(number) for number in found):
+        raise ParameterError("--at holds something that is no number; expected --at 10,20,30")
+    return found

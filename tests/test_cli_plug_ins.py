@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import importlib.metadata
+from importlib.metadata import EntryPoint
+
+import pytest
+
+import nolook.cli
+from nolook.cli._plug_ins import WithPlugIns
+
+
+@pytest.fixture
+def cli(monkeypatch, capsys):
+    """Run the command line with these plug-ins; return its status and what it printed."""
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setattr(nolook.cli, "_silence_libraries", lambda: None)
+
+    def call(plug_ins, *words):
+        points = [EntryPoint(name, value, "nolook.commands") for name, value in plug_ins.items()]
+        monkeypatch.setattr(importlib.metadata, "entry_points", lambda **_: points)
+        return nolook.cli._run(words), *capsys.readouterr()
+
+    return call
+
+
+@pytest.mark.parametrize("value", ["nowhere.at_all:app", "json:no_such_name", "json:dumps"])
+def test_a_broken_plug_in_is_one_line_and_stops_no_other_command(cli, value):
+    plug_ins = {"broken": value, "federated": "nolook.federated.commands:federated_app"}
+    for words in ([], ["batch", "--name", "x"]):
+        status, out, err = cli(plug_ins, "broken", *words)
+        assert (status, out) == (1, "")
+        assert err.startswith("nolook: error: the commands of broken cannot be loaded (")
+        assert err.count("\n") == 1
+    status, out, err = cli(plug_ins, "--help")
+    assert (status, err) == (0, "")
+    assert "cannot be loaded" in out
+    for words in (["fit", "--help"], ["federated", "submit", "--help"]):
+        status, out, err = cli(plug_ins, *words)
+        assert (status, err) == (0, "")
+        assert "Usage: nolook" in out
+
+
+def test_a_plug_in_replaces_no_command(cli):
+    status, out, _ = cli({"fit": "nolook.federated.commands:federated_app"}, "fit", "--help")
+    assert status == 0
+    assert "--target" in out
+
+
+def test_plug_ins_are_not_looked_for_where_a_command_of_nolook_is_meant(cli, monkeypatch):
+    looked = []
+    monkeypatch.setattr(WithPlugIns, "_add_plug_ins", lambda _: looked.append(1))
+    assert cli({}, "ledger")[0] == 0
+    assert not looked
+    cli({}, "federated")
+    assert looked
