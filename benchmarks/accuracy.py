@@ -3,14 +3,12 @@
 Ten random 90/10 splits of every regression table in ../shared/data with at least 4000 rows, at
 epsilon = ln 3 and delta = 1e-5. The baseline is scikit-learn's LinearRegression on the same rows.
 
-    python benchmarks/accuracy.py [--output benchmarks/results/accuracy.md]
+    python -m benchmarks.accuracy [--output benchmarks/results/accuracy.md]
 """
 
 from __future__ import annotations
 
-import argparse
 import math
-from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -18,8 +16,8 @@ from sklearn.linear_model import LinearRegression as LeastSquares
 from sklearn.metrics import r2_score
 
 import nolook
+from benchmarks.harness import DATA, main
 
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 EPSILON, DELTA = math.log(3), 1e-5
 SPLITS = 10
 NOT_REGRESSION = ("bank_", "diabetes_", "framingham", "microarray_")
@@ -61,7 +59,7 @@ def report():
     yield ""
     yield f"R2 on held-out rows, {SPLITS} random 90/10 splits, epsilon = ln 3, delta = 1e-5."
     yield "The gap is the median over splits of (R2 of least squares - R2 of nolook)."
-    yield "Printed by `python benchmarks/accuracy.py`."
+    yield "Printed by `python -m benchmarks.accuracy`."
     yield ""
     yield "| table | rows | features | least squares | nolook | nolook, worst split | gap |"
     yield "|---|---:|---:|---:|---:|---:|---:|"
@@ -85,18 +83,5 @@ def report():
     yield f"- worst single run: {min(worst):.3f} (wanted: no run below -0.5)"
 
 
-def main():
-    """Print the report, and keep it if asked to."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--output", type=Path)
-    output = parser.parse_args().output
-    lines = []
-    for line in report():
-        print(line, flush=True)
-        lines.append(line)
-    if output:
-        output.write_text("\n".join(lines) + "\n", encoding="utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    main(report, __doc__)

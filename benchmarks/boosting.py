@@ -5,23 +5,18 @@ NumPy: predictions, clipped residuals, their products with the rows, noise, one 
 programs take turns in one process, and ratios are taken turn by turn. Memory is the peak of a
 process of its own, less what it had after importing and fitting a small table.
 
-    python benchmarks/boosting.py [--output benchmarks/results/boosting.md] [--repeats 15]
+    python -m benchmarks.boosting [--output benchmarks/results/boosting.md] [--repeats 15]
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import math
 import os
 import statistics
-import subprocess
-import sys
-import time
-from pathlib import Path
 
 import numpy as np
 
+from benchmarks.harness import in_own_process, main, seconds
 from nolook.algorithms.bounded_design import BoundedDesign
 from nolook.algorithms.scaling import Scaling
 from nolook.privacy.mechanisms.gaussian import gaussian_release
@@ -35,26 +30,23 @@ IN_A_ROW = 10
 UNIT, LIMIT, NORM, RESIDUAL = 2**12, 5.0, 7.0, 2
 
 MEMORY = """
-import json, re, sys
 import numpy as np
 import nolook
-def peak(field):
-    return int(re.search(field + r":\\s+([0-9]+) kB", open("/proc/self/status").read())[1]) * 1024
 generator = np.random.default_rng(0)
 small = generator.normal(size=(1000, {features}))
 nolook.BoostedAdaSSPRegressor(1.0, 1e-6).fit(small, small[:, 0])
 X, y = np.empty(({rows}, {features})), np.empty({rows})
-before = peak("VmRSS")
+before = memory("VmRSS")
 for part in np.array_split(X, 100):
     generator.standard_normal(out=part)
 generator.standard_normal(out=y)
 nolook.BoostedAdaSSPRegressor(1.0, 1e-6).fit(X, y)
-print(json.dumps([(peak("VmHWM") - before) / (X.nbytes + y.nbytes)]))
+print(json.dumps([(memory("VmHWM") - before) / (X.nbytes + y.nbytes)]))
 """
 
 
 def table():
-    """Return features and label."""
+    """Return features and target."""
     generator = np.random.default_rng(0)
     X = generator.normal(size=(ROWS, FEATURES))
     return X, X @ generator.normal(size=FEATURES) / 5 + generator.normal(size=ROWS)
@@ -75,13 +67,10 @@ def our_round(kept, squared_radius, largest, theta, inverse, source):
     return step * steps + inverse @ (noisy.astype(np.float64) / (UNIT * RESIDUAL_UNIT))
 
 
-def seconds(work):
+def seconds_of_a_round(work):
     """Return the time of a round, of several in a row as in a fit."""
     work()  # BLAS threads of the program before have come to rest
-    start = time.perf_counter()
-    for _ in range(IN_A_ROW):
-        work()
-    return (time.perf_counter() - start) / IN_A_ROW
+    return seconds(lambda: [work() for _ in range(IN_A_ROW)]) / IN_A_ROW
 
 
 def programs():
@@ -136,12 +125,15 @@ def report(repeats):
     yield ""
     yield f"{ROWS:,} rows, {FEATURES} features, doubles in memory, {os.cpu_count()} processors,"
     yield f"medians of {repeats} turns of {IN_A_ROW} rounds. nolook's round has exact sums and"
-    yield "exact noise. Printed by `python benchmarks/boosting.py`."
+    yield "exact noise. Printed by `python -m benchmarks.boosting`."
     yield ""
     yield "| program | ms | nolook is so many times faster |"
     yield "|---|---:|---:|"
     work = programs()
-    turns = [{name: seconds(program) for name, program in work.items()} for _ in range(repeats)]
+    turns = [
+        {name: seconds_of_a_round(program) for name, program in work.items()}
+        for _ in range(repeats)
+    ]
     ratios = {}
     for name in work:
         typical = 1000 * statistics.median(turn[name] for turn in turns)
@@ -152,26 +144,11 @@ def report(repeats):
     yield f"- faster than NumPy's plain round on an ordinary array: {plain:.2f} times (wanted: 2.5)"
     yield f"- time over one read of X: {1 / read:.2f} (wanted: at most 1.3, or the line above)"
     code = MEMORY.format(rows=ROWS, features=FEATURES)
-    out = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    (memory,) = json.loads(out.stdout)
+    (memory,) = in_own_process(code)
     yield f"- peak memory of a fit, the table included: {memory:.2f} times the table (wanted: 1.5)"
     digits = -math.log10(agreement())
     yield f"- the two gradients agree to {digits:.1f} digits where no row is shrunk"
 
 
-def main():
-    """Print the report, and keep it if asked to."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--output", type=Path)
-    parser.add_argument("--repeats", type=int, default=15)
-    arguments = parser.parse_args()
-    lines = []
-    for line in report(arguments.repeats):
-        print(line, flush=True)
-        lines.append(line)
-    if arguments.output:
-        arguments.output.write_text("\n".join(lines) + "\n", encoding="utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    main(report, __doc__, repeats=15)

@@ -4,23 +4,23 @@ A second is one of processor time of one process with one thread, as `openssl sp
 programs take turns, and ratios are taken turn by turn. sycret 0.2.8 runs in an environment of its
 own: that of the interpreter given, or a temporary one.
 
-    python benchmarks/dcf.py [--output benchmarks/results/dcf.md] [--turns 15] [--peer PYTHON]
+    python -m benchmarks.dcf [--output benchmarks/results/dcf.md] [--turns 15] [--peer PYTHON]
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import re
 import statistics
 import subprocess
 import tempfile
 import time
 import venv
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 
+from benchmarks.harness import in_own_process, main
 from nolook.federated import _dcf_keys, _prg, dcf
 from nolook.privacy.noise import SystemEntropy
 
@@ -28,7 +28,6 @@ KEYS, GROWN_KEYS = 16_384, 128
 WANTED = {"pairs generated": 320e3, "evaluations": 1.3e6, "leaves": 80e6}
 
 PEER = """
-import json, time
 import numpy as np
 import sycret
 n = 20_000
@@ -109,8 +108,7 @@ def measured(peer, turns):
     turn(16), turn(32)  # compiled, and the clock is up
     found = []
     for _ in range(turns):
-        printed = subprocess.run([peer, "-c", PEER], capture_output=True, text=True, check=True)
-        rates = json.loads(printed.stdout)
+        rates = in_own_process(PEER, python=peer)
         found.append({"openssl": openssl_rate(), 16: turn(16), 32: turn(32), "sycret": rates})
     return found
 
@@ -163,14 +161,28 @@ def choices(turns):
         yield f"| {leaf_levels} | {lengths[leaf_levels]} | {size:,} | {rates} |"
 
 
+@contextmanager
+def interpreter_with_sycret(peer):
+    """Give the interpreter named, or that of a temporary environment with sycret."""
+    if peer:
+        yield peer
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        venv.create(folder, with_pip=True)
+        python = str(Path(folder) / "bin" / "python")
+        subprocess.run([python, "-m", "pip", "install", "-q", "sycret==0.2.8"], check=True)
+        yield python
+
+
 def report(peer, turns):
-    """Yield the report's lines."""
-    found = measured(peer, turns)
+    """Yield the lines of the report."""
+    with interpreter_with_sycret(peer) as python:
+        found = measured(python, turns)
     openssl = [one["openssl"] for one in found]
     yield "# Distributed comparison functions"
     yield ""
     yield f"Things a second of processor time, one thread, {turns} turns. Printed by"
-    yield "`python benchmarks/dcf.py`. A pair is a key for each party; a leaf is one key at one of"
+    yield "`python -m benchmarks.dcf`. A pair is a key for each party; a leaf is one key at one of"
     yield "all points. The last columns give the AES blocks a thing needs, and what part of the"
     yield "machine's rate of AES blocks that is: `openssl speed -evp aes-128-ecb -bytes 16384`,"
     yield f"{shown(statistics.median(openssl))} blocks a second (at most {shown(max(openssl))})."
@@ -194,26 +206,5 @@ def report(peer, turns):
     yield from choices(turns)
 
 
-def main():
-    """Print the report, and keep it if asked to."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--output", type=Path)
-    parser.add_argument("--turns", type=int, default=15)
-    parser.add_argument("--peer", metavar="PYTHON", help="an interpreter that has sycret")
-    arguments = parser.parse_args()
-    lines = []
-    with tempfile.TemporaryDirectory() as folder:
-        peer = arguments.peer
-        if not peer:
-            venv.create(folder, with_pip=True)
-            peer = str(Path(folder) / "bin" / "python")
-            subprocess.run([peer, "-m", "pip", "install", "-q", "sycret==0.2.8"], check=True)
-        for line in report(peer, arguments.turns):
-            print(line, flush=True)
-            lines.append(line)
-    if arguments.output:
-        arguments.output.write_text("\n".join(lines) + "\n", encoding="utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    main(report, __doc__, turns=15, peer=None)

@@ -4,23 +4,21 @@ X(rate) has a Poisson(rate) number of values at each of 2^15 thresholds, as in t
 section 6.2.1. Squared errors are means over all thresholds and all runs, of shares of the values.
 The pictures are those of the paper's figures 1 to 5 and 7 to 9.
 
-    python -m benchmarks.distribution [--output benchmarks/results] [--runs 100]
+    python -m benchmarks.distribution [--output FILE] [--runs 100]
 """
 
 from __future__ import annotations
 
-import argparse
 import os
-import statistics
 import textwrap
 import time
-from pathlib import Path
 
 import numpy as np
 
 from benchmarks import distribution_figures as figures
 from benchmarks import distribution_scores as scores
 from benchmarks.distribution_time import SLOW_LEVELS, fit_cost, smoothing_times
+from benchmarks.harness import main, median_ratio, medians
 from nolook.algorithms.ecdf import ecdf_plan, release_ecdf
 from nolook.algorithms.grids import LinearGrid
 from nolook.algorithms.tree_smoothing import smooth
@@ -289,8 +287,8 @@ def time_report(draw):
             "2^15 thresholds": f"nolook.LinearGrid(1, {SIZE}, 1)",
         }.items():
             turns, added = fit_cost(rows, grid)
-            sort, fit = (statistics.median(turn[i] for turn in turns) for i in (0, 1))
-            ratio = statistics.median(turn[1] / turn[0] for turn in turns)
+            sort, fit = medians(turns)
+            ratio = median_ratio(turns, 1, 0)
             yield f"| {rows:,} | {title} | {fit:.2f} | {sort:.2f} | {ratio:.1f} | {added:.0f} |"
     yield ""
 
@@ -316,20 +314,5 @@ def report(runs, folder):
     yield f"All of it took {(time.perf_counter() - start) / 60:.0f} minutes."
 
 
-def main():
-    """Print the report, and keep it with its figures if asked to."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--output", type=Path, help="a folder")
-    parser.add_argument("--runs", type=int, default=100)
-    arguments = parser.parse_args()
-    lines = []
-    for line in report(arguments.runs, arguments.output):
-        print(line, flush=True)
-        lines.append(line)
-    if arguments.output:
-        text = "\n".join(lines) + "\n"
-        (arguments.output / "distribution.md").write_text(text, encoding="utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    main(report, __doc__, figures=True, runs=100)

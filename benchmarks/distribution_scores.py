@@ -7,7 +7,6 @@ paper. That only shows the size of the noise; on rows that matter it would give 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -17,12 +16,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import nolook
+from benchmarks.harness import DATA
 from nolook.algorithms.roc import release_roc, roc_plan, search_grid
 from nolook.algorithms.roc_curve import RocCurve, area
 from nolook.privacy.noise import SeededSource
 from papers.barczewski2024 import roc_rates
 
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 TABLES = ("framingham", "bank_marketing", "diabetes_readmission")
 GRID = nolook.LinearGrid(1 / 256, 1, 1 / 256)
 PLACES = np.linspace(0.0, 1.0, 4001)

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import statistics
-import subprocess
-import sys
 
 import numpy as np
 
-from benchmarks.smoothing import by_cvxopt, cvxopt_problem, noisy_counts, seconds
+from benchmarks.harness import in_own_process, seconds
+from benchmarks.smoothing import by_cvxopt, cvxopt_problem, noisy_counts
 from nolook.algorithms.tree_smoothing import smooth
 
 LEVELS = tuple(range(8, 21))
 SLOW_LEVELS = (8, 10, 12, 14, 15)
 
 FIT = """
-import json, re, time
 import numpy as np
 import nolook
 from pathlib import Path
-def memory(field):
-    return int(re.search(field + r":\\s+([0-9]+) kB", Path("/proc/self/status").read_text())[1])
 values = np.random.default_rng(0).normal(16384.0, 4096.0, {rows})
 grid = {grid}
 def seconds(work):
@@ -34,7 +29,7 @@ nolook.ECDF(1.0, grid).fit(values[:1000])
 before = memory("VmRSS")
 Path("/proc/self/clear_refs").write_text("5")  # the peak so far is forgotten
 fit()
-added = (memory("VmHWM") - before) / 1024
+added = (memory("VmHWM") - before) / 2**20
 turns = [[seconds(lambda: np.sort(values)), seconds(fit)] for _ in range({turns})]
 print(json.dumps([turns, added]))
 """
@@ -54,12 +49,10 @@ def smoothing_times():
             programs["cvxopt, p = 2"] = lambda p=problem, n=noisy, t=top: by_cvxopt(p, n, t)
         for name, program in programs.items():
             repeats = 3 if name == "nolook, p = 2" else 1
-            times[name][size] = statistics.median(seconds(program)[0] for _ in range(repeats))
+            times[name][size] = statistics.median(seconds(program) for _ in range(repeats))
     return times
 
 
 def fit_cost(rows, grid, turns=3):
     """Return the times of a sort and of a fit, turn by turn, and the memory it adds in MiB."""
-    code = FIT.format(rows=rows, grid=grid, turns=turns)
-    out = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    return json.loads(out.stdout)
+    return in_own_process(FIT.format(rows=rows, grid=grid, turns=turns))

@@ -5,21 +5,19 @@ That only shows the size of the noise; on rows that matter it would give them aw
 are under replacement. Every row is an owner: real reports are made once, both servers add them up,
 and every run is an answer of both with other keys.
 
-    python -m benchmarks.federated [--output benchmarks/results] [--runs 2000]
+    python -m benchmarks.federated [--output benchmarks/results/federated.md] [--runs 2000]
 """
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import os
-import time
-from pathlib import Path
 
 import numpy as np
 
 import nolook
 from benchmarks.distribution_scores import GRID, scored
+from benchmarks.harness import main, seconds
 from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.roc import class_rows, release_roc, roc_plan
 from nolook.algorithms.roc_curve import RocCurve, area
@@ -113,12 +111,7 @@ def compared(table, sums, exact, epsilon, runs):
 def quickest(work, repeats=3):
     """Return the shortest time of a piece of work, in seconds; a first time warms up."""
     work()
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - start)
-    return min(times)
+    return min(seconds(work) for _ in range(repeats))
 
 
 def line_of_times(levels, reports):
@@ -135,21 +128,17 @@ def line_of_times(levels, reports):
     )
 
 
-def main():
-    """Measure, and write the table."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--output", type=Path, default=Path("benchmarks/results"))
-    parser.add_argument("--runs", type=int, default=2000)
-    options = parser.parse_args()
+def report(runs):
+    """Yield the lines of the report."""
     table = scored("bank_marketing")
     batch = Batch("bank-marketing", "roc", 1.0, GRID)
     both = make_reports(batch, table.scores, table.positive, SystemEntropy())[1:]
     sums = [curve_sums(batch, role, reports) for role, reports in enumerate(both)]
     exact = (sums[0] + sums[1]).view(np.int64)
     about = __doc__.split("\n\n")[1].strip()
-    lines = ["# Federated ROC curves: error and time", "", about, "", "## Error", ""]
-    lines += [
-        f"{len(table.scores):,} owners, 256 thresholds, {options.runs} runs: root mean squared",
+    yield from ("# Federated ROC curves: error and time", "", about, "", "## Error", "")
+    yield from (
+        f"{len(table.scores):,} owners, 256 thresholds, {runs} runs: root mean squared",
         "errors against the exact counts on these thresholds. Each server adds all the noise, so",
         f"those of counts should be the root of 2, {np.sqrt(2):.3f}, times the central ones; those",
         "of an AUC about so; smoothing takes more away where there is more noise. ± is one",
@@ -157,10 +146,10 @@ def main():
         "",
         "| epsilon | of | federated | central | ratio |",
         "|---:|---|---:|---:|---:|",
-    ]
+    )
     for epsilon in EPSILONS:
-        lines += compared(table, sums, exact, epsilon, options.runs)
-    lines += [
+        yield from compared(table, sums, exact, epsilon, runs)
+    yield from (
         "",
         "## Time",
         "",
@@ -170,11 +159,8 @@ def main():
         "| L | bytes of a report | reports made / s | added up / s | leaves / s (millions) |",
         "|---:|---:|---:|---:|---:|",
         *(line_of_times(*one) for one in TIMED.items()),
-    ]
-    text = "\n".join(lines) + "\n"
-    print(text)
-    (options.output / "federated.md").write_text(text, encoding="utf-8")
+    )
 
 
 if __name__ == "__main__":
-    main()
+    main(report, __doc__, runs=2000)

@@ -1,27 +1,24 @@
 """Time and memory of the default regression from Parquet, beside scikit-learn on the same table.
 
-Tables of 1,000,000 and 10,000,000 rows with 30 features and a label, all doubles, written to a
+Tables of 1,000,000 and 10,000,000 rows with 30 features and a target, all doubles, written to a
 temporary folder, in one row group and in many. Every figure is of a whole process of its own; the
 two programs take turns, and the ratio is taken pair by pair. The baseline reads the file into
 memory and fits scikit-learn's LinearRegression.
 
-    python benchmarks/fit.py [--output benchmarks/results/fit.md] [--repeats 3]
+    python -m benchmarks.fit [--output benchmarks/results/fit.md] [--repeats 3]
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import platform
-import statistics
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+
+from benchmarks.harness import in_own_process, main, median_ratio, medians
 
 FEATURES = 30
 CHUNK = 250_000
@@ -43,17 +40,12 @@ def work(path):
     LinearRegression(1.0, 1e-6).fit(nolook.read_table(path, "y"))
 """
 
-# Imports stay outside the time; the peak is the whole process's. getrusage would do for a process
-# started from a small one, but begins with the size of whoever started it.
-HARNESS = """
-import json, re, sys, time
+# Imports stay outside the time; the peak is the whole process's.
+MEASURE = """
 {program}
 start = time.perf_counter()
 work(sys.argv[1])
-seconds = time.perf_counter() - start
-status = open("/proc/self/status").read()
-peak = int(re.search(r"VmHWM:\\s+([0-9]+) kB", status)[1]) / 1024
-print(json.dumps([seconds, peak]))
+print(json.dumps([time.perf_counter() - start, memory("VmHWM") / 2**20]))
 """
 
 
@@ -80,32 +72,30 @@ def write_table(path, rows, row_group):
 
 def run(program, path):
     """Return seconds and peak memory in MB of a process of its own."""
-    code = HARNESS.format(program=program.replace("{features}", str(FEATURES)))
-    out = subprocess.run(
-        [sys.executable, "-c", code, str(path)], check=True, capture_output=True, text=True
-    )
-    return json.loads(out.stdout)
+    code = MEASURE.format(program=program.replace("{features}", str(FEATURES)))
+    return in_own_process(code, path)
 
 
-def measure(folder, repeats):
-    """Yield the report's lines."""
+def report(repeats):
+    """Yield the lines of the report."""
     yield "# Time and memory of a fit"
     yield ""
-    yield f"{FEATURES} features and a label, doubles in Parquet, {platform.python_version()}, "
+    yield f"{FEATURES} features and a target, doubles in Parquet, {platform.python_version()}, "
     yield f"medians of {repeats} pairs of runs. scikit-learn: reading into memory, then fitting."
-    yield "Printed by `python benchmarks/fit.py`."
+    yield "Printed by `python -m benchmarks.fit`."
     yield ""
     yield "| rows | row groups | scikit-learn, s | nolook, s | ratio | nolook's peak, MB |"
     yield "|---:|---|---:|---:|---:|---:|"
     seconds = {}
     for rows, groups in ((MILLION, "one"), (MILLION, "many"), (10 * MILLION, "many")):
-        path = folder / "table.parquet"
-        write_table(path, rows, groups)
-        pairs = [(run(BASELINE, path), run(OURS, path)) for _ in range(repeats)]
-        theirs = statistics.median(pair[0][0] for pair in pairs)
-        ours = seconds[rows, groups] = statistics.median(pair[1][0] for pair in pairs)
-        ratio = statistics.median(pair[1][0] / pair[0][0] for pair in pairs)
-        peak = max(pair[1][1] for pair in pairs)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "table.parquet"
+            write_table(path, rows, groups)
+            pairs = [(run(BASELINE, path), run(OURS, path)) for _ in range(repeats)]
+        turns = [[theirs, ours] for (theirs, _), (ours, _) in pairs]
+        theirs, ours = medians(turns)
+        seconds[rows, groups], ratio = ours, median_ratio(turns, 1, 0)
+        peak = max(peak for _, (_, peak) in pairs)
         yield f"| {rows:,} | {groups} | {theirs:.2f} | {ours:.2f} | {ratio:.2f} | {peak:.0f} |"
     growth = seconds[10 * MILLION, "many"] / seconds[MILLION, "many"]
     yield ""
@@ -113,20 +103,5 @@ def measure(folder, repeats):
     yield f"- ten times the rows take {growth:.1f} times the time (wanted: at most 11)"
 
 
-def main():
-    """Print the report, and keep it if asked to."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--output", type=Path)
-    parser.add_argument("--repeats", type=int, default=3)
-    arguments = parser.parse_args()
-    lines = []
-    with tempfile.TemporaryDirectory() as folder:
-        for line in measure(Path(folder), arguments.repeats):
-            print(line, flush=True)
-            lines.append(line)
-    if arguments.output:
-        arguments.output.write_text("\n".join(lines) + "\n", encoding="utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    main(report, __doc__, repeats=3)

@@ -5,18 +5,16 @@ Barczewski, Mawass and Ramon (2024), section 6.6. That only shows the size of th
 that matter it would give them away. Errors are ((private H - H)/H)^2, where H is exact and its ten
 groups lie between the exact deciles; so they count the error of the private borders as well.
 
-    python -m benchmarks.hosmer_lemeshow [--output benchmarks/results] [--runs 100]
+    python -m benchmarks.hosmer_lemeshow [--output FILE] [--runs 100]
 """
 
 from __future__ import annotations
-
-import argparse
-from pathlib import Path
 
 import numpy as np
 
 from benchmarks.distribution_figures import draw, statistic
 from benchmarks.distribution_scores import scored
+from benchmarks.harness import main
 from nolook.algorithms.hosmer_lemeshow import hosmer_lemeshow_plan, release_groups
 from nolook.privacy.noise import SeededSource
 from papers.barczewski2024 import chi_squared, hosmer_lemeshow
@@ -124,26 +122,23 @@ def lines_of(name, table, found, runs):
         yield f"| {epsilon:g} | {shares[0]:.2f} | {shares[1]:.2f} |"
 
 
-def main():
-    """Measure, and write the table."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--output", type=Path, default=Path("benchmarks/results"))
-    parser.add_argument("--runs", type=int, default=100)
-    options = parser.parse_args()
+def report(runs, folder):
+    """Yield the lines of the report, and draw the figures if there is a folder for them."""
     about = __doc__.split("\n\n")[1].strip()
-    lines = ["# Hosmer-Lemeshow statistic: squared relative error", "", about, ""]
-    lines += METHODS.format(runs=options.runs).splitlines()
+    yield from ("# Hosmer-Lemeshow statistic: squared relative error", "", about, "")
+    yield from METHODS.format(runs=runs).splitlines()
     worst = 0.0
     for name, figure in TABLES.items():
         table = scored(name)
-        found = errors(table, options.runs)
+        found = errors(table, runs)
         means = {
             label: [np.mean(found[method, epsilon]) for epsilon in EPSILONS]
             for method, label in STEPS.items()
         }
         picture = f"{figure}_hosmer_lemeshow_{name}"
-        draw(options.output, picture, statistic, EPSILONS, means, f"{name}, mean of runs")
-        lines += lines_of(name, table, found, options.runs)
+        if folder:
+            draw(folder, picture, statistic, EPSILONS, means, f"{name}, mean of runs")
+        yield from lines_of(name, table, found, runs)
         worst = max(
             worst,
             *(
@@ -153,15 +148,12 @@ def main():
             ),
         )
     verdict = "reached" if worst <= WANTED else "MISSED"
-    lines += [
+    yield from (
         "",
         f"Wanted: at most {WANTED:g} of the error of both columns of the paper, in the mean and in",
         f"the median, at every epsilon; largest {worst:.2g}: {verdict}.",
-    ]
-    text = "\n".join(lines) + "\n"
-    print(text)
-    (options.output / "hosmer_lemeshow.md").write_text(text, encoding="utf-8")
+    )
 
 
 if __name__ == "__main__":
-    main()
+    main(report, __doc__, figures=True, runs=100)

@@ -6,17 +6,15 @@ the mean half width of the intervals and the root mean squared error of the rele
 (both in units of the coefficients' standard deviation), and the share of runs whose interval of R2
 covers the population's R2 of the released model.
 
-    python benchmarks/intervals.py [--output benchmarks/results/intervals.md] [--runs 40]
+    python -m benchmarks.intervals [--output benchmarks/results/intervals.md] [--runs 40]
 """
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
-
 import numpy as np
 
 import nolook
+from benchmarks.harness import main
 
 # rows, features, correlation of neighbouring features, noise over signal (standard deviations)
 KINDS = [
@@ -61,7 +59,7 @@ def report(runs):
     yield "# Coverage of the 95 % intervals"
     yield ""
     yield f"Simulated tables, {runs} runs a row, epsilon = 1, delta = 1e-6."
-    yield "Printed by `python benchmarks/intervals.py`."
+    yield "Printed by `python -m benchmarks.intervals`."
     yield ""
     yield (
         "| rows | features | correlation | noise/signal | coverage | half width | error"
@@ -77,19 +75,5 @@ def report(runs):
         )
 
 
-def main():
-    """Print the report, and keep it if asked to."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--output", type=Path)
-    parser.add_argument("--runs", type=int, default=40)
-    arguments = parser.parse_args()
-    lines = []
-    for line in report(arguments.runs):
-        print(line, flush=True)
-        lines.append(line)
-    if arguments.output:
-        arguments.output.write_text("\n".join(lines) + "\n", encoding="utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    main(report, __doc__, runs=40)

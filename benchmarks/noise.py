@@ -1,15 +1,14 @@
 """Draws a second of each sampler on one core, and how many times those of OpenDP that is.
 
-Run with `python benchmarks/noise.py`. Both libraries draw from the operating system's entropy.
+Run with `python -m benchmarks.noise`. Both libraries draw from the operating system's entropy.
 """
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import opendp.prelude as opendp
 
+from benchmarks.harness import main, seconds
 from nolook.privacy.noise import (
     SystemEntropy,
     discrete_laplace,
@@ -25,12 +24,7 @@ THEIRS = 20_000
 
 def rate(run, n):
     """Draws a second, the best of three runs."""
-    best = np.inf
-    for _ in range(3):
-        start = time.perf_counter()
-        run(n)
-        best = min(best, time.perf_counter() - start)
-    return n / best
+    return n / min(seconds(lambda: run(n)) for _ in range(3))
 
 
 def opendp_rates(scale):
@@ -41,11 +35,11 @@ def opendp_rates(scale):
     return [rate(lambda n, run=run: run([0] * n), THEIRS) for run in (laplace, gaussian)]
 
 
-def main():
-    """Print the table."""
+def report():
+    """Yield the lines of the table."""
     opendp.enable_features("contrib")
     source = SystemEntropy()
-    print(f"{'sampler':<20}{'scale':>8}{'draws a second':>16}{'times OpenDP':>14}")
+    yield f"{'sampler':<20}{'scale':>8}{'draws a second':>16}{'times OpenDP':>14}"
     for scale in (0.5, 3.7, 1e6, 1e12):
         laplace, gaussian = opendp_rates(scale)
         for sampler, peer in (
@@ -55,13 +49,13 @@ def main():
         ):
             ours = rate(lambda n, draw=sampler, s=scale: draw(s, n, source), OURS)
             ratio = f"{ours / peer:.0f}" if peer else "-"
-            print(f"{sampler.__name__:<20}{scale:>8g}{ours:>16.2e}{ratio:>14}")
+            yield f"{sampler.__name__:<20}{scale:>8g}{ours:>16.2e}{ratio:>14}"
     scores = np.arange(OURS) % 1000
     ours = rate(lambda n: report_noisy_max_gumbel(scores[:n], 50.0, source), OURS)
-    print(f"{'noisy max, a score':<20}{50.0:>8g}{ours:>16.2e}{'-':>14}")
+    yield f"{'noisy max, a score':<20}{50.0:>8g}{ours:>16.2e}{'-':>14}"
     ours = rate(lambda n: uniform_integers(1000, n, source), OURS)
-    print(f"{'uniform_integers':<20}{'-':>8}{ours:>16.2e}{'-':>14}")
+    yield f"{'uniform_integers':<20}{'-':>8}{ours:>16.2e}{'-':>14}"
 
 
 if __name__ == "__main__":
-    main()
+    main(report, __doc__)

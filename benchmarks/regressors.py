@@ -3,14 +3,12 @@
 In sample, as the papers report it, at epsilon = ln 3 and delta = 1e-5, medians over runs. Where a
 Tukey fit fails, its run counts as R2 = 0 for the median, and the share of failures is shown.
 
-    python benchmarks/regressors.py [--output benchmarks/results/regressors.md]
+    python -m benchmarks.regressors [--output benchmarks/results/regressors.md]
 """
 
 from __future__ import annotations
 
-import argparse
 import math
-from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -19,8 +17,8 @@ from sklearn.linear_model import LinearRegression as LeastSquares
 from sklearn.metrics import r2_score
 
 import nolook
+from benchmarks.harness import DATA, main
 
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 EPSILON, DELTA = math.log(3), 1e-5
 RUNS = 20
 
@@ -81,7 +79,7 @@ def report():
         "A failed run of `tukey`"
     )
     yield "counts as 0; the last column is how many of its runs failed."
-    yield "Printed by `python benchmarks/regressors.py`."
+    yield "Printed by `python -m benchmarks.regressors`."
     yield ""
     yield f"| table | rows | features | least squares | {' | '.join(METHODS)} | failed |"
     yield "|---" + "|---:" * (len(METHODS) + 4) + "|"
@@ -116,18 +114,5 @@ def report():
     yield f"Median over tables of (linear - method): {text}."
 
 
-def main():
-    """Print the report, and keep it if asked to."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--output", type=Path)
-    output = parser.parse_args().output
-    lines = []
-    for line in report():
-        print(line, flush=True)
-        lines.append(line)
-    if output:
-        output.write_text("\n".join(lines) + "\n", encoding="utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    main(report, __doc__)

@@ -8,15 +8,13 @@ regression together. A run whose private test failed counts as no R2 at all.
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
-
 import numpy as np
 from sklearn.linear_model import LinearRegression as LeastSquares
 from sklearn.metrics import r2_score
 
 import nolook
 from benchmarks.accuracy import DELTA, EPSILON, SPLITS, tables
+from benchmarks.harness import main
 
 CHOSEN = 5
 SELECTORS = {"Kendall": nolook.KendallSelector, "Lasso": nolook.LassoSelector}
@@ -85,18 +83,5 @@ def report():
         )
 
 
-def main():
-    """Print the report, and keep it if asked to."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--output", type=Path)
-    output = parser.parse_args().output
-    lines = []
-    for line in report():
-        print(line, flush=True)
-        lines.append(line)
-    if output:
-        output.write_text("\n".join(lines) + "\n", encoding="utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    main(report, __doc__)

@@ -1,17 +1,16 @@
 """Private selection on tables with far more columns than rows, after Swope et al. (2024).
 
-On twelve microarray tables (the label is the class code) and a synthetic one, how many of k chosen
+On twelve microarray tables (the target is the class code) and a synthetic one, how many of k chosen
 features are among the true k: the k largest coefficients of a Lasso of the whole table (alpha 0.1,
-standardised columns, the label as it is), which is the paper's proxy; or, where the table was made
+standardised columns, the target as it is), which is the paper's proxy; or, where the table was made
 up, its true features. Every trial draws its own noise, and its own blocks for the two-stage method.
 Tables already in the work folder are not computed again.
 
-    python -m benchmarks.selection [--output benchmarks/results] [--work DIR] [--trials 100]
+    python -m benchmarks.selection [--output FILE] [--work DIR] [--trials 100]
 """
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import json
 import math
@@ -27,6 +26,7 @@ from sklearn.linear_model import Lasso
 from threadpoolctl import threadpool_limits
 
 from benchmarks import selection_figures as figures
+from benchmarks.harness import DATA, main
 from nolook.algorithms.screening import Scores, rank_scores
 from nolook.kernels.block_lasso import arrange_blocks, lasso_models
 from nolook.kernels.selection_quality import is_good, is_great, is_top
@@ -37,7 +37,6 @@ from nolook.statistics.kendall import KENDALL_UNIT, kendall_sensitivity
 from nolook.tables import table_from_arrays
 from papers.swope2024 import published_scores
 
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 5.0, 7.0, 10.0, 20.0)
 ALPHA = 0.1
 SYNTHETIC = "synthetic"
@@ -89,7 +88,7 @@ def truth_by_lasso(X, y):
 
 
 def load(name):
-    """Return features, label and the true features, the best first."""
+    """Return features, target and the true features, the best first."""
     if name == SYNTHETIC:
         return synthetic()
     frame = pd.read_parquet(DATA / f"microarray_{name}.parquet")
@@ -318,7 +317,15 @@ def accuracy_table(results, place):
             yield f"| {name} | {k} | {method} | {cells} |"
 
 
-def report(results, trials):
+def report(trials, work, folder):
+    """Yield the lines of the report, and draw the figures if there is a folder for them."""
+    results = measure(work / f"{trials}-trials", trials)
+    if folder:
+        pictures(results, folder)
+    yield from lines_of(results, trials)
+
+
+def lines_of(results, trials):
     """Yield the lines of the report."""
     ours, means = best_of(results, OURS)
     two_stage, two_means = best_of(results, TWO_STAGE)
@@ -327,7 +334,7 @@ def report(results, trials):
         "",
         f"Share of the true k among k chosen, mean of {trials} trials, pure epsilon, no delta.",
         "The truth is the k largest coefficients of a Lasso of the whole table (alpha 0.1, columns",
-        "standardised, class codes as the label; it has at least k on every table), for the",
+        "standardised, class codes as the target; it has at least k on every table), for the",
         "synthetic table its features of largest weight. Two-stage: a Lasso (alpha 0.1) on each of",
         "floor(sqrt n) random blocks, standardised by itself, and votes for its k largest",
         "coefficients. Printed by `python -m benchmarks.selection`.",
@@ -390,22 +397,5 @@ def pictures(results, folder):
     figures.draw(folder, "stability", figures.stability, results["stability"])
 
 
-def main():
-    """Print the report, and keep it with its pictures if asked to."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--output", type=Path, help="folder for the report and the pictures")
-    parser.add_argument("--work", type=Path, default=Path(tempfile.gettempdir()) / "selection")
-    parser.add_argument("--trials", type=int, default=100)
-    arguments = parser.parse_args()
-    folder = arguments.work / f"{arguments.trials}-trials"
-    results = measure(folder, arguments.trials)
-    lines = list(report(results, arguments.trials))
-    print("\n".join(lines))
-    if arguments.output:
-        text = "\n".join(lines) + "\n"
-        (arguments.output / "selection.md").write_text(text, encoding="utf-8")
-        pictures(results, arguments.output)
-
-
 if __name__ == "__main__":
-    main()
+    main(report, __doc__, figures=True, trials=100, work=Path(tempfile.gettempdir()) / "selection")

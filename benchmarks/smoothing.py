@@ -3,26 +3,20 @@
 cvxopt is given problem (3) with p = 2 in its sparsest form: the unknowns are each node's noise
 with all above it, so that a row has at most three entries. The objective of both results is taken
 in the Haar basis. The programs take turns in one process, and ratios are taken turn by turn.
-Memory is the peak of a whole process of its own. The number of records is known here.
+Memory is the peak of a whole process of its own. The number of rows is known here.
 
-    python benchmarks/smoothing.py [--output benchmarks/results/smoothing.md] [--repeats 3]
+    python -m benchmarks.smoothing [--output benchmarks/results/smoothing.md] [--repeats 3]
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
-import statistics
-import subprocess
-import sys
-import time
-from pathlib import Path
 
 import cvxopt
 import numpy as np
 from scipy import sparse
 
+from benchmarks.harness import in_own_process, main, median_ratio, medians, timed
 from nolook.algorithms.tree_smoothing import smooth
 
 EPSILONS = (0.1, 0.5, 1.0)
@@ -30,17 +24,12 @@ SHAPES = ("Poisson(3) a cell", "uniform", "two humps", "7 values")
 LEVEL, RUNS = 15, 100
 
 LARGE = """
-import json, re, sys, time
-sys.path.insert(0, "benchmarks")
-from smoothing import noisy_counts, smooth
-def peak():
-    text = open("/proc/self/status").read()
-    return int(re.search(r"VmHWM:\\s+([0-9]+) kB", text)[1]) * 1024
+from benchmarks.smoothing import noisy_counts, smooth
 noisy, _ = noisy_counts({shape!r}, 20, 0.5, 0)
 smooth(noisy[:1024], 3.0, {norm!r})
 start = time.perf_counter()
 smooth(noisy, float(3 * 2**20), {norm!r})
-print(json.dumps([time.perf_counter() - start, peak()]))
+print(json.dumps([time.perf_counter() - start, memory("VmHWM")]))
 """
 
 
@@ -48,14 +37,14 @@ def noisy_counts(shape, level, epsilon, seed):
     """Return cumulative counts with and without tree noise under addition and removal."""
     rng = np.random.default_rng(seed)
     size = 1 << level
-    records = 3 * size
+    rows = 3 * size
     if shape == "Poisson(3) a cell":
         cells = rng.poisson(3, size)
     else:
         places = {
-            "uniform": lambda: rng.integers(0, size, records),
-            "two humps": lambda: size * rng.normal(rng.choice([0.25, 0.7], records), 0.05),
-            "7 values": lambda: rng.integers(0, 7, records) * (size // 8) + size // 16,
+            "uniform": lambda: rng.integers(0, size, rows),
+            "two humps": lambda: size * rng.normal(rng.choice([0.25, 0.7], rows), 0.05),
+            "7 values": lambda: rng.integers(0, 7, rows) * (size // 8) + size // 16,
         }[shape]()
         cells = np.bincount(np.clip(places, 0, size - 1).astype(int), minlength=size)
     counts = np.cumsum(cells).astype(float)
@@ -110,21 +99,14 @@ def by_cvxopt(problem, noisy, top):
     return noisy - np.array(solved["x"]).ravel()[-len(noisy) :]
 
 
-def seconds(work):
-    """Return the time of one run and what it returned."""
-    start = time.perf_counter()
-    result = work()
-    return time.perf_counter() - start, result
-
-
 def speed(level, shape, epsilon, repeats):
     """Return times of cvxopt and nolook turn by turn, and the relative gap of objectives."""
     problem = cvxopt_problem(1 << level)
     turns, gaps = [], []
     for seed in range(repeats):
         noisy, counts = noisy_counts(shape, level, epsilon, seed)
-        theirs, their_counts = seconds(lambda n=noisy, c=counts: by_cvxopt(problem, n, c[-1]))
-        ours, our_counts = seconds(lambda n=noisy, c=counts: smooth(n, c[-1]))
+        theirs, their_counts = timed(lambda n=noisy, c=counts: by_cvxopt(problem, n, c[-1]))
+        ours, our_counts = timed(lambda n=noisy, c=counts: smooth(n, c[-1]))
         turns.append((theirs, ours))
         gaps.append(objective(noisy - our_counts) / objective(noisy - their_counts) - 1)
     return turns, max(gaps, key=abs)
@@ -142,9 +124,7 @@ def error_ratios(shape, epsilon):
 
 def large(shape, norm):
     """Return the time for 2^20 counts and the peak memory of the process, in bytes."""
-    code = LARGE.format(shape=shape, norm=norm)
-    out = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    return json.loads(out.stdout)
+    return in_own_process(LARGE.format(shape=shape, norm=norm))
 
 
 def report(repeats):
@@ -154,7 +134,7 @@ def report(repeats):
     yield ""
     yield "Laplace noise of scale ceil((L + 1) / 2) / epsilon in each node of the tree over N = 2^L"
     yield f"counts, {os.cpu_count()} processors, medians of {repeats} turns. Printed by"
-    yield "`python benchmarks/smoothing.py`."
+    yield "`python -m benchmarks.smoothing`."
     yield ""
     yield "## Problem (3), p = 2"
     yield ""
@@ -167,8 +147,8 @@ def report(repeats):
         for shape in SHAPES:
             for epsilon in EPSILONS:
                 turns, gap = speed(level, shape, epsilon, repeats)
-                theirs, ours = (statistics.median(turn[i] for turn in turns) for i in (0, 1))
-                ratio = statistics.median(turn[0] / turn[1] for turn in turns)
+                theirs, ours = medians(turns)
+                ratio = median_ratio(turns, 0, 1)
                 if level == LEVEL:
                     slowest = min(slowest, ratio)
                 yield (
@@ -183,7 +163,7 @@ def report(repeats):
         f" {peak / 2**20:.0f} MiB (wanted: below 1024)"
     )
     noisy, counts = noisy_counts(SHAPES[0], LEVEL, 0.5, 0)
-    took, _ = seconds(lambda: smooth(noisy, counts[-1], "l1"))
+    took, _ = timed(lambda: smooth(noisy, counts[-1], "l1"))
     yield f"- p = 1 at N = {1 << LEVEL:,}, by HiGHS: {took:.1f} s"
     yield ""
     yield "## Squared error over that of the noisy counts"
@@ -198,19 +178,5 @@ def report(repeats):
             yield f"| {shape} | {epsilon} | {least_squares:.2f} | {isotonic:.2f} |"
 
 
-def main():
-    """Print the report, and keep it if asked to."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--output", type=Path)
-    parser.add_argument("--repeats", type=int, default=3)
-    arguments = parser.parse_args()
-    lines = []
-    for line in report(arguments.repeats):
-        print(line, flush=True)
-        lines.append(line)
-    if arguments.output:
-        arguments.output.write_text("\n".join(lines) + "\n", encoding="utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    main(report, __doc__, repeats=3)

@@ -9,16 +9,13 @@ process, and the ratio is taken turn by turn.
 
 from __future__ import annotations
 
-import argparse
 import os
-import statistics
-import time
-from pathlib import Path
 
 import numpy as np
 from sklearn.linear_model import Lasso
 
 import nolook
+from benchmarks.harness import by_turns, main, median_ratio, medians
 from nolook.kernels.block_lasso import arrange_blocks, block_votes
 from nolook.privacy.mechanisms.top_k import peeling
 from nolook.privacy.noise import byte_source, uniform_integers
@@ -34,7 +31,7 @@ WANTED = 10
 
 
 def table(rows=ROWS, features=FEATURES):
-    """Return features and label; ten features matter, some little."""
+    """Return features and target; ten features matter, some little."""
     generator = np.random.default_rng(0)
     X = 3 * generator.normal(size=(rows, features))
     weights = np.zeros(features)
@@ -75,13 +72,6 @@ def agreement(X, y, m, penalty, k):
     return bool(np.array_equal(ours, plain_votes(X, y, blocks, m, penalty, k))), int(ours.max())
 
 
-def seconds(work):
-    """Return the time of one run."""
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
-
-
 def speed(X, y, m, name, repeats):
     """Return scikit-learn's and nolook's times, one pair a turn."""
     penalty, selector = PENALTIES[name]
@@ -90,7 +80,7 @@ def speed(X, y, m, name, repeats):
         lambda: selector(K, 1.0, m).fit(X, y),
     )
     programs[1]()
-    return [[seconds(program) for program in programs] for _ in range(repeats)]
+    return by_turns(programs, repeats)
 
 
 def report(repeats):
@@ -109,25 +99,11 @@ def report(repeats):
     for name, (penalty, _) in PENALTIES.items():
         equal, most = agreement(X, y, MODELS, penalty, K)
         turns = speed(X, y, MODELS, name, repeats)
-        plain, ours = (statistics.median(times) for times in zip(*turns, strict=True))
-        ratio = statistics.median(slow / fast for slow, fast in turns)
+        plain, ours = medians(turns)
+        ratio = median_ratio(turns, 0, 1)
         votes = f"{'equal' if equal else 'NOT equal'}, at most {most} for a feature"
         yield f"| {name} | {plain:.2f} s | {ours:.3f} s | {ratio:.0f} | {votes} |"
 
 
-def main():
-    """Print the report, and keep it if asked to."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--output", type=Path)
-    parser.add_argument("--repeats", type=int, default=5)
-    arguments = parser.parse_args()
-    lines = []
-    for line in report(arguments.repeats):
-        print(line, flush=True)
-        lines.append(line)
-    if arguments.output:
-        arguments.output.write_text("\n".join(lines) + "\n", encoding="utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    main(report, __doc__, repeats=5)

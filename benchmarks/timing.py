@@ -1,18 +1,17 @@
 """What the time of a release tells: how it changes with the table, as ratios of medians.
 
-Run with `python benchmarks/timing.py`. Every line compares two tables that differ in one thing; a
+Run with `python -m benchmarks.timing`. Every line compares two tables that differ in one thing; a
 ratio far from 1 can be seen by whoever can measure the time.
 """
 
 from __future__ import annotations
 
-import statistics
-import time
 from fractions import Fraction
 
 import numpy as np
 
 import nolook
+from benchmarks.harness import by_turns, main, medians, seconds
 from nolook.privacy._compare import floor_exponentials
 from nolook.privacy._refine import LazyUniform, floor_exponential
 from nolook.privacy.mechanisms.laplace import laplace_release
@@ -21,18 +20,6 @@ from nolook.privacy.mechanisms.tukey_depth import TukeyRule, tukey_release
 from nolook.privacy.noise import SystemEntropy
 
 SOURCE = SystemEntropy()
-
-
-def medians(first, second, runs):
-    """Median seconds of two tasks, run by turns; a first run of each does not count."""
-    times = ([], [])
-    for run in range(runs + 1):
-        for task, taken in zip((first, second), times, strict=True):
-            start = time.perf_counter()
-            task()
-            if run:
-                taken.append(time.perf_counter() - start)
-    return tuple(statistics.median(taken) for taken in times)
 
 
 def fits(rows_first, rows_second, *, extreme=False):
@@ -77,8 +64,14 @@ def doubtful():
     return tuple(lambda w=w: floor_exponentials(w, 700.0, lambda: 1) for w in (words, one))
 
 
-def main():
-    """Print a table."""
+def decide(times):
+    """Decide what float64 cannot."""
+    for _ in range(times):
+        floor_exponential(LazyUniform(2**39, lambda: 1), Fraction(700))
+
+
+def report():
+    """Yield the lines of the table."""
     generator = np.random.default_rng(1)
     scores = np.arange(1000) * 100
     normal = generator.normal(size=(1000, 10))
@@ -93,15 +86,12 @@ def main():
         "a Tukey release; models far apart and not close": (points(narrow, wide), 60),
         "geometric numbers; one of a thousand decided exactly": (doubtful(), 200),
     }
-    print("what differs | seconds | ratio")
+    yield "what differs | seconds | ratio"
     for name, (tasks, runs) in lines.items():
-        first, second = medians(*tasks, runs)
-        print(f"{name} | {first:.6f} | {second / first:.2f}")
-    start = time.perf_counter()
-    for _ in range(100):
-        floor_exponential(LazyUniform(2**39, lambda: 1), Fraction(700))
-    print(f"one exact decision | {(time.perf_counter() - start) / 100:.6f} |")
+        first, second = medians(by_turns(tasks, runs + 1)[1:])  # the first turn does not count
+        yield f"{name} | {first:.6f} | {second / first:.2f}"
+    yield f"one exact decision | {seconds(lambda: decide(100)) / 100:.6f} |"
 
 
 if __name__ == "__main__":
-    main()
+    main(report, __doc__)

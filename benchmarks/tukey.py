@@ -5,20 +5,19 @@ published test and sampling (Amin et al., Algorithms 1 to 4) in NumPy. Ours incl
 scales, whitening and exact sampling. Also: exactness by itself, and a large table beside one fit
 of least squares.
 
-    python benchmarks/tukey.py [--output benchmarks/results/tukey.md]
+    python -m benchmarks.tukey [--output benchmarks/results/tukey.md]
 """
 
 from __future__ import annotations
 
-import argparse
 import math
-import time
-from pathlib import Path
+from functools import partial
 
 import numpy as np
 from sklearn.linear_model import LinearRegression
 
 import nolook
+from benchmarks.harness import by_turns, main, medians
 from nolook.kernels.block_models import block_models
 from nolook.kernels.moments import UNIT
 from nolook.privacy.mechanisms.tukey_depth import TukeyRule, tukey_release
@@ -116,13 +115,8 @@ def our_fit(X, y, m, generator):  # noqa: ARG001 -- the noise is the operating s
 def timings(functions, *arguments, repeats=REPEATS):
     """Median seconds of each function, taken in turns after one call of each."""
     generator = np.random.default_rng(1)
-    seconds = np.empty((repeats + 1, len(functions)))
-    for row in seconds:
-        for i, function in enumerate(functions):
-            start = time.perf_counter()
-            function(*arguments, generator)
-            row[i] = time.perf_counter() - start
-    return np.median(seconds[1:], axis=0)
+    programs = [partial(function, *arguments, generator) for function in functions]
+    return medians(by_turns(programs, repeats + 1)[1:])
 
 
 def exact_seconds(m, d):
@@ -162,7 +156,7 @@ def report():
     found = measure()
     yield "# Speed of the Tukey regression"
     yield ""
-    yield "Medians in one run, taken in turns. Printed by `python benchmarks/tukey.py`."
+    yield "Medians in one run, taken in turns. Printed by `python -m benchmarks.tukey`."
     yield ""
     yield f"| n = {ROWS}, d = {FEATURES + 1}, m = {MODELS} | plain | ours | times faster | wanted |"
     yield "|---|---:|---:|---:|---:|"
@@ -183,16 +177,5 @@ def report():
     )
 
 
-def main():
-    """Print the report, and keep it if asked to."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--output", type=Path)
-    output = parser.parse_args().output
-    lines = list(report())
-    print("\n".join(lines))
-    if output:
-        output.write_text("\n".join(lines) + "\n", encoding="utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    main(report, __doc__)

@@ -2,21 +2,20 @@
 
 In-sample R2 at epsilon = ln 3 and delta = 1e-5 on the papers' tables, and beside them the published
 mechanism as its paper ran it: raw columns, and of 250, 500, ..., 2000 models the smallest number
-with which every run passes. It is not private for records, and neither is that choice.
+with which every run passes. It is not private for rows, and neither is that choice.
 
     python -m benchmarks.tukey_basis [--output benchmarks/results/tukey_basis.md]
 """
 
 from __future__ import annotations
 
-import argparse
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 from sklearn.metrics import r2_score
 
 import nolook
+from benchmarks.harness import main
 from benchmarks.regressors import DELTA, EPSILON, RUNS, WANTED, table
 from papers.amin2023 import PublishedTukeyRegressor, RawTukeyRegressor
 
@@ -81,18 +80,5 @@ def report():
         yield f"| {name} | {row} | {'' if published is None else f'{published:.3f}'} |"
 
 
-def main():
-    """Print the report, and keep it if asked to."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--output", type=Path)
-    output = parser.parse_args().output
-    lines = []
-    for line in report():
-        print(line, flush=True)
-        lines.append(line)
-    if output:
-        output.write_text("\n".join(lines) + "\n", encoding="utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    main(report, __doc__)

@@ -1,9 +1,9 @@
-"""Do a model's probabilities happen as often as it says? A private test, and a curve.
+"""Are a model's probabilities right? A private test, and a curve.
 
     python examples/calibration.py [FOLDER]
 
-draws the curve into FOLDER (default: the current one). The model is a rule of thumb, fitted
-nowhere: one that was fitted on these rows without privacy would void the guarantee.
+draws the curve into FOLDER (default: the current one). The model is a rule of thumb,
+fitted to nothing: one fitted to these rows without privacy would void the guarantee.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ EXPENSIVE = 8.0  # the logarithm of a price
 
 
 def main():
-    """Guess from their weight how likely diamonds are expensive, and test the guess."""
+    """Guess from its weight how likely a diamond is expensive, and test the guess."""
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
     mpl.use("Agg")
     table = pq.read_table(TABLE)
-    weight, labels = table["carat"].to_numpy(), table["target"].to_numpy() > EXPENSIVE
+    weight, expensive = table["carat"].to_numpy(), table["target"].to_numpy() > EXPENSIVE
     probabilities = 1 / (1 + np.exp(-10 * (weight - 0.85)))
     with nolook.Ledger.create(
         folder / "calibration.ledger", nolook.Budget(1.0), name="c"
     ) as ledger:
-        test = nolook.HosmerLemeshow(epsilon=0.5).fit(probabilities, labels, ledger=ledger)
+        test = nolook.HosmerLemeshow(epsilon=0.5).fit(probabilities, expensive, ledger=ledger)
         left = ledger.remaining.epsilon
     curve = test.calibration_curve()
     print("predicted  happened  error of the noise")

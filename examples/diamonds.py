@@ -20,7 +20,7 @@ TABLE = Path(__file__).parent / "data" / "diamonds_onehot_log.parquet"
 def main():
     """Fit, print and save."""
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
-    # Everything ever released of this table together: at most epsilon 3.
+    # For everything ever released from this table.
     budget = nolook.Budget(epsilon=3.0, delta=1e-5)
     # The size, the weight and two grades; the target is the logarithm of the price.
     features = ["carat", "x", "y", "z", "color_D", "clarity_IF"]

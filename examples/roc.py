@@ -2,8 +2,8 @@
 
     python examples/roc.py [FOLDER]
 
-draws the curve into FOLDER (default: the current one). The model is a rule of thumb, fitted
-nowhere: one that was fitted on these rows without privacy would void the guarantee.
+draws the curve into FOLDER (default: the current one). The model is a rule of thumb,
+fitted to nothing: one fitted to these rows without privacy would void the guarantee.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ EXPENSIVE = 8.0  # the logarithm of a price
 
 
 def main():
-    """Score diamonds by their weight, and publish how well that finds the expensive ones."""
+    """Score diamonds by their weight, and release how well that finds the expensive ones."""
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
     mpl.use("Agg")
     table = pq.read_table(TABLE)
-    scores, labels = table["carat"], table["target"].to_numpy() > EXPENSIVE
+    scores, expensive = table["carat"], table["target"].to_numpy() > EXPENSIVE
     with nolook.Ledger.create(folder / "roc.ledger", nolook.Budget(1.0), name="roc") as ledger:
-        curve = nolook.ROCCurve(epsilon=0.5).fit(scores, labels, ledger=ledger)
+        curve = nolook.ROCCurve(epsilon=0.5).fit(scores, expensive, ledger=ledger)
         left = ledger.remaining.epsilon
     low, high = curve.auc_interval_
     print(f"AUC {curve.auc_:.4f}, with the noise from {low:.4f} to {high:.4f}")

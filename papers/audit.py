@@ -1,4 +1,4 @@
-"""Audits of the published releases that are not private for rows: more is lost than is claimed.
+"""Audits of the published releases that are not private for rows: they lose more than they claim.
 
     python -m papers.audit
 

@@ -1,6 +1,6 @@
 """Test vectors of the distributed comparison function, in tests/federated/dcf_vectors.json.
 
-`python scripts/dcf_vectors.py` fails when the file is not what the code makes now; with --write it
+`python scripts/dcf_vectors.py` fails when the code no longer makes what the file holds; --write
 renews the file, which is right only for a new version of the keys. The seeds of the roots come
 from a seeded source and are the first 16 bytes of each key. Numbers are decimal texts: not every
 reader of JSON keeps 64 bits.

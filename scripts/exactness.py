@@ -60,7 +60,7 @@ GROUPS = {
     "The samplers": "What these draw has exactly the distribution stated, whatever the scale.",
     "The mechanisms": "What these add is whole numbers to whole numbers; what they choose is among "
     "labels that are the same for all tables.",
-    "What uses them": "What these pass on is exact: whole numbers whose change by one record is "
+    "What uses them": "What these pass on is exact: whole numbers whose change by one row is "
     "bounded as it stands in the computer, with every rounding on the way to them counted.",
 }
 HEAD = """# Where randomness decides, and why rounding does not
@@ -68,20 +68,20 @@ HEAD = """# Where randomness decides, and why rounding does not
 Written by `scripts/exactness.py` from the source and the proofs beside it; do not edit.
 
 A mechanism is private on paper for real numbers. Computers round, and attacks on noise in
-floating point are known: the last digits of noisy numbers tell which table they came from, and a
+floating point are known: the last digits of noisy numbers reveal which table they came from, and a
 sum may change by more than its claimed sensitivity. Here, no rounded number decides a draw that
 privacy depends on. This page lists all {places} places where randomness decides something
-private, with the argument for each. A test fails if a place in the source is missing here.
+private, with the argument for each. A test fails if it misses a place in the source.
 
 What is taken for granted: the operating system's random bits; addition, multiplication, division
 and square root in float64 as IEEE 754 has them; and the accuracy of NumPy's and SciPy's
 functions, by the generous bounds that `noise.md`, `top_k.md`, `bounded_design.md` and
-`accounting.md` state and tests measure. Float64 is believed only outside these bounds; inside
-them exact arithmetic decides. That the budget's own arithmetic is rounded towards privacy is
-proved in [accounting.md](../src/nolook/privacy/accounting.md).
+`accounting.md` state and tests measure. Float64 is trusted only outside these bounds; inside
+them exact arithmetic decides. [accounting.md](../src/nolook/privacy/accounting.md) proves that the
+budget's own arithmetic is rounded towards privacy.
 
 The smallest scale of noise offered is 2^-10 grid units. Up to some 1/40 of a unit fewer than one
-draw in 10^17 differs from 0, as the law wants it. The largest scale is 2^70; larger ones are
+draw in 10^17 differs from 0, as its law demands. The largest scale is 2^70; larger ones are
 refused.
 """
 

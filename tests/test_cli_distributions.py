@@ -72,12 +72,22 @@ def quantiles(*more) -> list:
     return ["quantiles", "people.parquet", "--columns", "age,height", "--epsilon", "2", *more]
 
 
-def roc(*more, label="number") -> list:
-    return ["roc", "people.parquet", "--score", "score", "--label", label, "--epsilon", "2", *more]
+def roc(*more, target="number") -> list:
+    return [
+        "roc",
+        "people.parquet",
+        "--score",
+        "score",
+        "--target",
+        target,
+        "--epsilon",
+        "2",
+        *more,
+    ]
 
 
-def calibration(*more, label="number") -> list:
-    words = ["calibration", "people.parquet", "--probability", "score", "--label", label]
+def calibration(*more, target="number") -> list:
+    words = ["calibration", "people.parquet", "--probability", "score", "--target", target]
     return [*words, "--epsilon", "2", *more]
 
 
@@ -309,7 +319,7 @@ def test_a_curve_is_printed_written_and_charged(here, cli):
 
 
 @pytest.mark.parametrize(
-    ("label", "positive"),
+    ("target", "positive"),
     [
         ("number", ()),
         ("number", ("--positive", "1")),
@@ -322,12 +332,12 @@ def test_a_curve_is_printed_written_and_charged(here, cli):
     ],
 )
 @pytest.mark.parametrize("ending", ["parquet", "csv"])
-def test_the_label_may_be_anything(here, cli, label, positive, ending):
+def test_the_target_may_be_anything(here, cli, target, positive, ending):
     if ending == "csv":
-        if label == "member":
+        if target == "member":
             positive = ("--positive", "true")  # the cell's text, as Arrow writes it
         pa.csv.write_csv(pa.table(columns()), here / "people.csv")
-    words = roc("--grid", "0:1:0.01", "--epsilon", "40", *positive, "--quiet", label=label)
+    words = roc("--grid", "0:1:0.01", "--epsilon", "40", *positive, "--quiet", target=target)
     words[1] = f"people.{ending}"
     assert cli(*words) == (0, "", "")
     document = read(here / "people.roc.json")
@@ -337,8 +347,8 @@ def test_the_label_may_be_anything(here, cli, label, positive, ending):
 
 
 def test_the_other_class_turns_a_curve_round(here, cli):
-    for label, other in (("number", "0"), ("member", "0"), ("real", "0"), ("text", "no")):
-        words = roc("--grid", "0:1:0.01", "--epsilon", "40", "--quiet", label=label)
+    for target, other in (("number", "0"), ("member", "0"), ("real", "0"), ("text", "no")):
+        words = roc("--grid", "0:1:0.01", "--epsilon", "40", "--quiet", target=target)
         assert cli(*words, "--positive", other) == (0, "", "")
         data = columns()
         exact = 1 - area(data["score"], data["member"])
@@ -360,11 +370,11 @@ def test_options_reach_a_curve_and_a_seed_marks_it(here, cli):
     assert document["privacy"]["relation"] == "replace"
 
 
-def test_a_missing_score_follows_the_policy_and_a_missing_label_is_negative(here, cli):
+def test_a_missing_score_follows_the_policy_and_a_missing_target_is_negative(here, cli):
     score = [0.9] * 1000 + [0.1] * 1000 + [np.nan] * 1000
     label = pa.array(["yes"] * 1000 + [None] * 1000 + ["yes"] * 1000)
     write_table(here / "odd.parquet", {"score": score, "text": label})
-    words = roc("--grid", "0:1:0.01", "--epsilon", "40", "--positive", "yes", label="text")
+    words = roc("--grid", "0:1:0.01", "--epsilon", "40", "--positive", "yes", target="text")
     words[1] = "odd.parquet"
     refused(cli(*words, "--ledger", "a.ledger"), "missing")
     assert spent(here) == (0.0, [])
@@ -430,7 +440,7 @@ def test_a_calibration_is_printed_written_and_charged(here, cli):
 def test_a_miscalibrated_column_is_seen(here, cli):
     data = columns()
     write_table(here / "odd.parquet", {"score": data["score"] ** 3, "text": data["text"]})
-    words = calibration("--epsilon", "20", "--positive", "yes", "--quiet", label="text")
+    words = calibration("--epsilon", "20", "--positive", "yes", "--quiet", target="text")
     words[1] = "odd.parquet"
     assert cli(*words) == (0, "", "")
     assert read(here / "odd.calibration.json")["p_value"] < 0.01
@@ -536,18 +546,18 @@ BAD_GRIDS = [
         (roc("--relation", "other"), ["--relation is 'other'"]),
         (roc("--score", "city"), ["'city'", "string"]),
         (roc("--score", "weight"), ["'weight'", "no such column"]),
-        (roc(label="weight"), ["'weight'", "no such column"]),
-        (roc(label="score"), ["each name once"]),
-        (roc("--positive", "yes", label="number"), ["'number'", "integer"]),
-        (roc("--positive", "yes", label="real"), ["'real'", "not a number"]),
-        (roc("--positive", "yes", label="member"), ["'member'", "true"]),
+        (roc(target="weight"), ["'weight'", "no such column"]),
+        (roc(target="score"), ["each name once"]),
+        (roc("--positive", "yes", target="number"), ["'number'", "integer"]),
+        (roc("--positive", "yes", target="real"), ["'real'", "not a number"]),
+        (roc("--positive", "yes", target="member"), ["'member'", "true"]),
         (roc("--positive", ""), ["categories of 'number'"]),
         *((calibration(*more), expected) for more, expected in BAD_FOR_ALL),
         (calibration("--groups", "0"), ["groups is 0"]),
         (calibration("--groups", "1000"), ["groups is 1000"]),
         (calibration("--probability", "city"), ["'city'", "string"]),
         (calibration("--probability", "weight"), ["'weight'", "no such column"]),
-        (calibration(label="weight"), ["'weight'", "no such column"]),
+        (calibration(target="weight"), ["'weight'", "no such column"]),
     ],
     ids=lambda value: " ".join(value[5:])[:50] if isinstance(value[0], str) else None,
 )
@@ -555,6 +565,15 @@ def test_bad_input_is_refused_before_anything_is_spent(here, cli, words, expecte
     refused(cli(*words, "--ledger", "a.ledger"), *expected)
     assert new_names(here) == set()
     assert spent(here) == (0.0, [])
+
+
+@pytest.mark.parametrize("words", [roc(), calibration()], ids=lambda words: words[0])
+def test_the_old_name_of_an_option_is_refused_with_the_new_one(here, cli, words):
+    words = ["--label" if word == "--target" else word for word in words]
+    done = cli(*words, "--ledger", "a.ledger")
+    refused(done, f"--label is now called --target (see nolook {words[0]} --help)")
+    assert spent(here) == (0.0, [])
+    refused(cli(*ecdf("--label", "x")), "No such option")
 
 
 def test_what_exceeds_the_ledger_is_refused(here, cli):

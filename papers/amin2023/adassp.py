@@ -47,7 +47,7 @@ class OracleAdaSSP:
 
 
 def _largest_norms(table: Table) -> tuple[float, float]:
-    """Return the largest norm of a row of features and the largest label, 1 instead of 0."""
+    """Return the largest norm of a row of features and the largest target, 1 instead of 0."""
     largest = np.zeros(2)
     for batch in table.batches():
         found = np.array([_norms(batch[:-1]).max(initial=0.0), np.abs(batch[-1]).max(initial=0.0)])
@@ -65,7 +65,7 @@ def _norms(columns: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 class OracleAdaSSPRegressor(AdaSSPRegressor):
-    """AdaSSP with the table's own largest norm and largest label as bounds.
+    """AdaSSP with the table's own largest norm and largest target as bounds.
 
     That is how section 5.1 of the paper runs it. A single row can decide both bounds and so be
     seen in the model, which is why `privacy_` says that the result is NOT private.

@@ -38,7 +38,7 @@ def least_squares_models(
     Parameters
     ----------
     rows : ndarray of shape (columns, n)
-        Finite; the label last.
+        Finite; the target last.
     blocks : ndarray of int64, shape (n,)
     m : int
         Number of blocks.

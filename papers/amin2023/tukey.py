@@ -111,7 +111,7 @@ class RawTukeyRegressor(TukeyRegressor):
     n_models : int or "auto", default="auto"
     random_state : int or None, default=None
         All as those of :class:`nolook.TukeyRegressor`. After a failed test nothing private is
-        known of the label, so `fit` raises.
+        known of the target, so `fit` raises.
 
     Attributes
     ----------

@@ -1,6 +1,6 @@
-"""The Tukey mechanism as published: for reproduction only, it is NOT private for records.
+"""The Tukey mechanism as published: for reproduction only, it is NOT private for rows.
 
-Its proof treats neighbouring sets of models as differing by a model added or removed. A record
+Its proof treats neighbouring sets of models as differing by a model added or removed. A row
 changes a model into another one, so depths may rise in one place and fall in another, and
 the weights, twice as steep as those of `privacy.mechanisms.tukey_depth`, differ by up to twice the
 epsilon claimed. Papers: Amin et al. 2023 (Algorithms 1 and 2, Lemma 3.6); Dick et al. 2023 (Lemma
@@ -97,7 +97,7 @@ def published_tukey(
     ----------
     models : ndarray of int64, shape (m, d)
     epsilon, delta : float
-        What the paper claims for the whole; it does not hold for records.
+        What the paper claims for the whole; it does not hold for rows.
     lemma : {"2022", "2023"}
     source : ByteSource
 

@@ -34,11 +34,11 @@ def hosmer_lemeshow(
     *,
     literal: bool = False,
 ) -> float:
-    """Return the noisy statistic of scores in [0, 1] and labels.
+    """Return the noisy statistic of scores in [0, 1] and classes.
 
     ``epsilon' = epsilon / (L + 9)`` makes the scale of every number's noise. The guarantee is the
     paper's claim and depends on the number of rows, which it takes as public: NOT private when a
-    record is added or removed.
+    row is added or removed.
 
     Parameters
     ----------

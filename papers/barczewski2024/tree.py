@@ -18,7 +18,7 @@ __all__ = ["node_variance", "tree_counts"]
 def tree_counts(cells: NDArray[np.int64], epsilon: float, source: ByteSource) -> NDArray[np.int64]:
     """Return cumulative counts with noise of scale (L + 1)/epsilon in every node.
 
-    Guarantee: (epsilon, 0)-private under replacement, and so when a record is added or removed.
+    Guarantee: (epsilon, 0)-private under replacement, and so when a row is added or removed.
 
     Parameters
     ----------

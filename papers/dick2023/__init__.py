@@ -1,6 +1,6 @@
 """Dick, Gillenwater and Joseph (2023): private feature selection before private regression.
 
-Here stands what the paper compares with; its own selector is :class:`nolook.KendallSelector`.
+What the paper compares with; its own selector is :class:`nolook.KendallSelector`.
 """
 
 from __future__ import annotations

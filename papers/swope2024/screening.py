@@ -20,9 +20,9 @@ __all__ = ["PublishedSISSelector", "published_scores"]
 
 
 def published_scores(table: Table) -> Scores:
-    """Score features by their centred products with the label, all divided by their maxima.
+    """Score features by their centred products with the target, all divided by their maxima.
 
-    One extreme record rescales all others, so a score may fall from the number of rows to
+    One extreme row rescales all others, so a score may fall from the number of rows to
     almost nothing; the sensitivity of 1 is the paper's claim.
 
     Parameters

@@ -15,29 +15,16 @@ import nolook
 from nolook.estimators.base import PrivateEstimator
 from nolook.estimators.catalogue import DISTRIBUTIONS, METHODS, SELECTORS
 from nolook.privacy import noise
-from nolook.privacy.mechanisms import (
-    binary_tree,
-    exponential,
-    gaussian,
-    laplace,
-    top_k,
-    tukey_depth,
-)
+from tests.privacy.mechanisms import MECHANISMS, all_mechanisms
 
-MECHANISMS = (
-    gaussian.gaussian_release,
-    gaussian.symmetric_gaussian_release,
-    laplace.laplace_release,
-    binary_tree.tree_laplace,
-    binary_tree.tree_gaussian,
-    exponential.exponential_choice,
-    top_k.peeling,
-    top_k.canonical_lipschitz,
-    tukey_depth.tukey_release,
-)
-#: Those that answer with places or with a point instead of noisy values.
-CHOICES, POINTS = {exponential.exponential_choice}, {tukey_depth.tukey_release}
-TOP_K = {top_k.peeling, top_k.canonical_lipschitz}
+#: How mechanisms call what they may cost.
+BUDGETS = ("mu", "epsilon", "rule")
+#: What estimators draw by, with an answer that no table decides.
+ANSWERS = {
+    mechanism: MECHANISMS[name].answer
+    for name, mechanism in all_mechanisms().items()
+    if {"source", *BUDGETS} & set(inspect.signature(mechanism).parameters) > {"source"}
+}
 #: What draws noise; which rows a block or a sample has is drawn otherwise.
 SAMPLERS = (noise.discrete_laplace, noise.rounded_gaussian, noise.report_noisy_max_gumbel)
 ROUNDS = 7
@@ -62,7 +49,7 @@ def drawn(monkeypatch):
 
     def spy(mechanism):
         parameters = inspect.signature(mechanism).parameters
-        name = next(name for name in ("mu", "epsilon", "rule") if name in parameters)
+        name = next(name for name in BUDGETS if name in parameters)
 
         def call(*positional, **named):
             given = inspect.signature(mechanism).bind(*positional, **named).arguments[name]
@@ -84,7 +71,7 @@ def drawn(monkeypatch):
 
         return call
 
-    spies = {mechanism: spy(mechanism) for mechanism in MECHANISMS}
+    spies = {mechanism: spy(mechanism) for mechanism in ANSWERS}
     replace_everywhere(spies | {sampler: guard(sampler) for sampler in SAMPLERS}, monkeypatch)
     return amounts
 
@@ -202,21 +189,6 @@ def test_what_is_drawn_is_what_is_stated(name, drawn):
         assert np.all(np.asarray(one) <= np.asarray(other) * (1 + 1e-14))
 
 
-def constant(mechanism):
-    """The mechanism's form without its values: an answer that no table decides."""
-
-    def call(values, *positional, **named):
-        if mechanism in CHOICES:
-            return 0
-        if mechanism in TOP_K:
-            return np.arange(positional[0])
-        if mechanism in POINTS:
-            return np.ones(values.shape[1], dtype=np.int64)
-        return np.full(values.shape, 40_000, dtype=np.int64)
-
-    return call
-
-
 def plain(value):
     """All that somebody can see of a fitted estimator, as text."""
     if isinstance(value, np.ndarray):
@@ -231,7 +203,7 @@ def plain(value):
 @pytest.mark.parametrize("name", RELEASES)
 def test_where_mechanisms_answer_the_same_tables_make_no_difference(name, monkeypatch):
     make, _, arguments = RELEASES[name]
-    replace_everywhere({one: constant(one) for one in MECHANISMS}, monkeypatch)
+    replace_everywhere(ANSWERS, monkeypatch)
     other = [given[1000:] for given in arguments()]
     if make().plan().guarantee.relation == "replace":  # the number of rows is public
         other = [np.concatenate([given, given[:1000]]) for given in other]

@@ -10,6 +10,7 @@ import pytest
 
 import nolook
 from tests.hostile.arbitrary import store
+from tests.hostile.commands import COMMANDS, release
 from tests.hostile.harness import run
 from tests.report.pages import Page
 from tests.report.test_browser import run_browser
@@ -109,19 +110,10 @@ def test_a_name_too_long_is_refused_before_anything_is_spent(folder):
 def reports(folder):
     """A report of each kind of a table whose columns have all these names."""
     store(table([*COLUMNS, "y"]), folder / "t.parquet")
-    common = ["--epsilon", "1", "--random-state", "1"]
-    one = COLUMNS[0]
-    commands = {
-        "fit": ["--target", "y", "--delta", "1e-6", "--method", "adassp"],
-        "select": ["--target", one, "-k", "9"],
-        "ecdf": ["--column", one, "--grid", "-3:3:0.5"],
-        "quantiles": ["--columns", '"' + one.replace('"', '""') + '"'],
-        "roc": ["--score", one, "--label", "y", "--grid", "-3:3:0.5"],
-        "calibration": ["--probability", one, "--label", "y"],
-    }
-    for name, words in commands.items():
+    for name in COMMANDS:
         page = folder / f"{name}.html"
-        done = run(folder, name, "t.parquet", *words, *common, "--report", page)
+        words = release(name, "t.parquet", COLUMNS)
+        done = run(folder, *words, "--random-state", "1", "--report", page)
         assert done.status == 0, done
         yield name, page
 

@@ -8,10 +8,13 @@ from numbers import Real
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
+from typer.main import get_command
 
 import nolook
+import nolook.cli
 from nolook.estimators.catalogue import METHODS, SELECTORS
 from tests.hostile.arbitrary import NAMES, odd_values
+from tests.hostile.commands import COMMANDS, release
 from tests.hostile.harness import Charged, attempt, inputs, run
 
 GENERATOR = np.random.default_rng(0)
@@ -113,16 +116,8 @@ OPTIONS = st.sampled_from([
     "--groups", "--name", "--version", "--help",
 ])  # fmt: skip
 SOUND = {
-    "fit": [
-        *("t.csv", "--target", "y", "--epsilon", "1", "--delta", "1e-6"),
-        *("--features", "a,b", "--method", "adassp"),
-    ],
-    "select": ["t.csv", "--target", "y", "-k", "1", "--epsilon", "1", "--features", "a,b"],
+    **{name: release(name, "t.csv", ["a", "b"])[1:] for name in COMMANDS},
     "predict": ["m.json", "t.csv", "--output", "out.json"],
-    "ecdf": ["t.csv", "--column", "a", "--epsilon", "1", "--grid", "0:1:0.1"],
-    "quantiles": ["t.csv", "--columns", "a", "--epsilon", "1", "--grid", "a=0:1:0.1"],
-    "roc": ["t.csv", "--score", "a", "--label", "y", "--epsilon", "1", "--grid", "0:1:0.1"],
-    "calibration": ["t.csv", "--probability", "a", "--label", "y", "--epsilon", "1"],
     "ledger": ["create", "b.ledger", "--epsilon", "1", "--delta", "0"],
 }
 
@@ -148,8 +143,7 @@ def test_command_lines(folder, name, data):
             del words[place : place + 1]
         else:
             words[place : place + 1] = [data.draw(WORDS)]
-    charging = {"fit", "select", "ecdf", "quantiles", "roc", "calibration"}
-    charges = bool(words) and words[0] in charging and "--" not in words
+    charges = bool(words) and words[0] in COMMANDS and "--" not in words
     if charges:
         words += ["--ledger", "a.ledger"]
     done = run(folder, *words)
@@ -157,3 +151,13 @@ def test_command_lines(folder, name, data):
     if charges and not shown:
         ledger.check(delivered=done.status in {0, 4})
     assert (folder / "t.csv").read_bytes() == before
+
+
+def test_every_command_that_makes_a_release_is_here():
+    commands = get_command(nolook.cli.app).commands
+    charging = {
+        name
+        for name, command in commands.items()
+        if any("--ledger" in option.opts for option in command.params)
+    }
+    assert charging == set(COMMANDS)

@@ -38,18 +38,22 @@ from nolook.privacy.sampling import kept_rows
 __all__ = ["MECHANISMS", "PLACES", "Row", "all_mechanisms", "keyed"]
 
 
-def all_mechanisms() -> set[str]:
+def all_mechanisms() -> dict[str, Callable[..., Any]]:
     """Return every public function of the room that takes a source or a key of random bits."""
     modules = [sampling]
     for module in pkgutil.iter_modules(room.__path__, f"{room.__name__}."):
         modules.append(importlib.import_module(module.name))
     return {
-        f"{module.__name__.rpartition('.')[2]}.{name}"
+        f"{module.__name__.rpartition('.')[2]}.{name}": getattr(module, name)
         for module in modules
         for name in module.__all__
         if inspect.isfunction(getattr(module, name))
         and {"source", "key"} & set(inspect.signature(getattr(module, name)).parameters)
     }
+
+
+def _number(values: Any, *_: Any, **_named: Any) -> Any:
+    return np.full(values.shape, 40_000, dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -62,8 +66,11 @@ class Row:
         Takes an input and a source.
     first, second : object
         The inputs.
-    adds : bool
-        Whether it adds noise to whole numbers, and does not choose.
+    add : callable, optional
+        Adds noise of a scale to whole numbers: takes these, the scale and a source. None for a
+        mechanism that chooses.
+    answer : callable
+        Takes the mechanism's own arguments; what it might answer, which no value decides.
     whole : bool
         Whether each neighbour must reach all that the other reaches often.
     """
@@ -71,7 +78,8 @@ class Row:
     draw: Callable[[Any, Any], Any]
     first: Any
     second: Any
-    adds: bool = False
+    add: Callable[[Any, float, Any], Any] | None = None
+    answer: Callable[..., Any] = _number
     whole: bool = True
 
 
@@ -90,6 +98,10 @@ def keyed(release: Callable[[Any, bytes], Any], values: np.ndarray, source: Any)
     return release(values.astype(np.uint64), source.words(4).tobytes()).view(np.int64)
 
 
+def _first(_: Any, k: int, *_rest: Any) -> np.ndarray:
+    return np.arange(k)
+
+
 SCORES = np.array([3, 1, 4, 1, 5])
 PLACES = np.arange(2, dtype=np.uint64)
 CLOSE = SCORES + np.array([1, -1, -1, 1, -1])
@@ -99,37 +111,41 @@ MECHANISMS = {
         lambda values, source: laplace_release(values, 1, 1.0, source),
         np.array([7]),
         np.array([8]),
-        adds=True,
+        add=lambda x, scale, source: laplace_release(x, scale, 1.0, source),
     ),
     "gaussian.gaussian_release": Row(
         lambda values, source: gaussian_release(values, 1.0, 1.0, source),
         np.array([7]),
         np.array([8]),
-        adds=True,
+        add=lambda x, scale, source: gaussian_release(x, scale, 1.0, source),
     ),
     "gaussian.symmetric_gaussian_release": Row(
         lambda values, source: symmetric_gaussian_release(values, 1.0, 1.0, source),
         np.array([[3, 1], [1, 3]]),
         np.array([[4, 1], [1, 3]]),
-        adds=True,
+        add=lambda x, scale, source: np.diag(
+            symmetric_gaussian_release(np.diag(x), scale, 1.0, source)
+        ),
     ),
     "binary_tree.tree_laplace": Row(
         lambda cells, source: tree_laplace(cells, 2.0, "add-remove", source),
         np.array([5, 0]),
         np.array([6, 0]),
-        adds=True,
+        add=lambda x, scale, source: tree_laplace(x, 1 / scale, "add-remove", source),
     ),
     "binary_tree.tree_gaussian": Row(
         lambda cells, source: tree_gaussian(cells, 2.0, "add-remove", source),
         np.array([5, 0]),
         np.array([6, 0]),
-        adds=True,
+        add=lambda x, scale, source: tree_gaussian(x, 1 / scale, "add-remove", source),
     ),
     "keyed_tree.keyed_laplace": Row(
         lambda values, source: keyed(lambda x, k: keyed_laplace(x, 1, 1.0, k), values, source),
         np.array([7]),
         np.array([8]),
-        adds=True,
+        add=lambda x, scale, source: keyed(
+            lambda shares, key: keyed_laplace(shares, 1, 1 / scale, key), x, source
+        ),
     ),
     "keyed_tree.keyed_tree_laplace": Row(
         lambda values, source: keyed(
@@ -137,7 +153,9 @@ MECHANISMS = {
         ),
         np.array([5, 6]),
         np.array([6, 6]),
-        adds=True,
+        add=lambda x, scale, source: keyed(
+            lambda shares, key: keyed_tree_laplace(shares, 1 / scale, "replace", key), x, source
+        ),
     ),
     "keyed_tree.keyed_tree_laplace_at": Row(
         lambda values, source: keyed(
@@ -145,23 +163,40 @@ MECHANISMS = {
         ),
         np.array([5, 6]),
         np.array([6, 6]),
-        adds=True,
+        add=lambda x, scale, source: keyed(
+            lambda shares, key: keyed_tree_laplace_at(shares, PLACES, 1, 1 / scale, "replace", key),
+            x,
+            source,
+        ),
     ),
     "exponential.exponential_choice": Row(
-        lambda scores, source: exponential_choice(scores, 1.0, 1.0, source), SCORES, CLOSE
+        lambda scores, source: exponential_choice(scores, 1.0, 1.0, source),
+        SCORES,
+        CLOSE,
+        answer=lambda *_: 0,
     ),
     "top_k.peeling": Row(
-        lambda scores, source: peeling(scores, 2, 1.0, 2.0, source), SCORES, CLOSE
+        lambda scores, source: peeling(scores, 2, 1.0, 2.0, source),
+        SCORES,
+        CLOSE,
+        answer=_first,
     ),
     "top_k.canonical_lipschitz": Row(
-        lambda scores, source: canonical_lipschitz(scores, 2, 1.0, 2.0, source), SCORES, CLOSE
+        lambda scores, source: canonical_lipschitz(scores, 2, 1.0, 2.0, source),
+        SCORES,
+        CLOSE,
+        answer=_first,
     ),
     "propose_test_release.passes_test": Row(
         lambda distance, source: passes_test(distance, 1.0, 0.1, source), 0, 1
     ),
     # A delta is there for what only one of two neighbours reaches.
     "tukey_depth.tukey_release": Row(
-        lambda models, source: tukey_release(models, RULE, source), MODELS, MOVED, whole=False
+        lambda models, source: tukey_release(models, RULE, source),
+        MODELS,
+        MOVED,
+        answer=lambda models, *_: np.ones(models.shape[1], dtype=np.int64),
+        whole=False,
     ),
     "tukey_depth.restricted_tukey": Row(_restricted, MODELS, MOVED, whole=False),
     "tukey_depth.sample_point_with_depth": Row(

@@ -1,9 +1,8 @@
 """The command line: parse, call the public functions, print.
 
-Every command is a function in a module of its own, registered here in the order of the help;
-plug-ins (`_plug_ins.py`) follow.
-Nothing numeric is imported until a command needs it. Every error is one line on standard error;
-an unexpected one is named by its type only, since its message may quote data.
+Every command is a function in a module of its own, registered here in the order of the help, and
+imports what is numeric only when it runs; plug-ins (`_plug_ins.py`) follow. Every error is one line
+on standard error; an unexpected one shows only its type, since its message may quote data.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Sequence
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import typer
 from typer.main import get_command
@@ -30,16 +29,14 @@ from nolook.cli._predict import predict
 from nolook.cli._quantiles import quantiles
 from nolook.cli._roc import roc
 from nolook.cli._select import select
-from nolook.errors import NolookError
+from nolook.errors import NolookError, ParameterError
 from nolook.formats.files import one_line
 
 __all__ = ["app", "main"]
 
 _INTERRUPTED = 130
-# What is raised about words that cannot be parsed; Typer before 0.29 has no name for it.
-_Mistake: type[typer.TyperException] = getattr(
-    typer, "TyperException", cast("Any", typer.BadParameter.__mro__[2])
-)
+# Options that had another name before.
+_RENAMED = {"--label": "--target"}
 
 app = typer.Typer(
     help="Private linear models of tables nobody may look at, with nothing to set but the budget.",
@@ -68,11 +65,12 @@ def _run(arguments: Sequence[str]) -> int:
         return _invoke(arguments)
     except NolookError as error:
         return _complain(str(error), error.exit_status)
-    except _Mistake as error:
-        return _complain(_usage(error), error.exit_code)
     except (KeyboardInterrupt, typer.Abort):
         return _INTERRUPTED
     except Exception as error:
+        # Words Typer cannot parse: their class is public only in versions too new for Flower.
+        if hasattr(error, "format_message"):
+            return _complain(_usage(error), ParameterError.exit_status)
         if debug:
             raise
         command = next(iter(arguments), "nolook")  # it was found, so this is its name
@@ -88,11 +86,16 @@ def _invoke(arguments: Sequence[str]) -> int:
     return status if isinstance(status, int) else 0
 
 
-def _usage(error: typer.TyperException) -> str:
+def _usage(error: Any) -> str:  # noqa: ANN401 -- see `_run`
     """Say what is wrong with the words given, and where to read what was expected."""
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else "nolook"
-    return f"{error.format_message().rstrip('.')} (see {command} --help)"
+    message = error.format_message().rstrip(".")
+    old = getattr(error, "option_name", "")
+    new = _RENAMED.get(old)
+    if context is not None and any(new in option.opts for option in context.command.params):
+        message = f"{old} is now called {new}"
+    return f"{message} (see {command} --help)"
 
 
 def _silence_libraries() -> None:

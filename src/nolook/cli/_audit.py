@@ -1,4 +1,4 @@
-"""``nolook audit``: draw releases from neighbouring tables, and bound what a record changes."""
+"""``nolook audit``: draw releases of neighbouring tables, and bound what one row changes."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def audit(
     random_state: RandomStateOption = None,
     quiet: QuietOption = False,
 ) -> None:
-    """Bound the privacy loss of releases from below; no table of yours is read."""
+    """Bound the privacy loss of releases from below; reads no table of yours."""
     check_epsilon(epsilon, "--epsilon")
     check_random_state(random_state, "--random-state")
     if runs is not None and runs < _LEAST_RUNS:

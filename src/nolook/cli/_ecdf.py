@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from nolook._validation import check_delta, check_epsilon, check_random_state
+from nolook._validation import check_delta
 from nolook.cli._options import (
     DeltaOption,
-    EpsilonOption,
     GridOption,
-    LedgerOption,
     LogGridOption,
     MissingNumbersOption,
-    MultilineOption,
-    QuietOption,
-    RandomStateOption,
     RelationOption,
-    ReportOption,
     SmoothingOption,
-    TableArgument,
-    check_missing,
     check_relation,
     check_smoothing,
     grid,
 )
-from nolook.cli._release import main_output, releasing, show
+from nolook.cli._release import Release, release_command
 from nolook.errors import ParameterError
 from nolook.estimators.catalogue import DISTRIBUTIONS
 
@@ -36,49 +27,33 @@ __all__ = ["ecdf"]
 _MOST_UNSMOOTHED = 2**20
 
 
-def ecdf(  # noqa: PLR0917 -- Typer gives every option by name
-    table: TableArgument,
+@release_command("distribution.json", "The distribution's file", missing=MissingNumbersOption)
+def ecdf(
+    release: Release,
+    *,
     column: Annotated[str, typer.Option(metavar="NAME", help="The column of numbers.")],
-    epsilon: EpsilonOption,
     delta: DeltaOption = 0.0,
     linear_grid: GridOption = None,
     log_grid: LogGridOption = None,
-    missing: MissingNumbersOption = None,
-    multiline: MultilineOption = False,
     relation: RelationOption = "add-remove",
     smoothing: SmoothingOption = "l2",
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="The distribution's file; by default TABLE.distribution.json here."
-        ),
-    ] = None,
-    report: ReportOption = None,
-    ledger: LedgerOption = None,
-    random_state: RandomStateOption = None,
-    quiet: QuietOption = False,
 ) -> None:
     """Release the distribution of a column; every question asked of it afterwards is free."""
-    check_epsilon(epsilon, "--epsilon")
     check_delta(delta, "--delta", allow_zero=True)
-    check_random_state(random_state, "--random-state")
     neighbours, smoother = check_relation(relation), check_smoothing(smoothing)
-    thresholds, policy = grid(linear_grid, log_grid), check_missing(missing)
+    thresholds = grid(linear_grid, log_grid)
     if smoother is None and thresholds is not None:
         _check_size(len(thresholds.points()))
-    file = main_output(output, "distribution.json", table=table, report=report, ledger=ledger)
 
     from nolook.formats.model_file import save
     from nolook.report.distribution_findings import ecdf_findings
-    from nolook.tables import read_table
 
     make = DISTRIBUTIONS["ecdf"].load()
-    fitted = make(epsilon, thresholds, delta, neighbours, smoother, random_state)
-    with releasing(ledger, quiet=quiet) as around:
-        read = read_table(table, features=[column], missing=policy, multiline=multiline)
-        fitted.fit(read, **around)
-    save(fitted, file)
-    show(ecdf_findings(fitted, column), table=table, output=file, report=report, quiet=quiet)
+    fitted = make(release.epsilon, thresholds, delta, neighbours, smoother, release.random_state)
+    with release.running() as ledger_and_progress:
+        fitted.fit(release.read(features=[column]), **ledger_and_progress)
+    save(fitted, release.output)
+    release.show(ecdf_findings(fitted, column))
 
 
 def _check_size(points: int) -> None:

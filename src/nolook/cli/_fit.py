@@ -2,35 +2,20 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from nolook._validation import (
-    check_choice,
-    check_delta,
-    check_epsilon,
-    check_fraction,
-    check_random_state,
-)
+from nolook._validation import check_choice, check_delta, check_fraction
 from nolook.cli._options import (
     CategoriesOption,
     DeltaOption,
-    EpsilonOption,
     FeaturesOption,
-    LedgerOption,
-    MissingOption,
-    MultilineOption,
-    QuietOption,
-    RandomStateOption,
-    ReportOption,
-    TableArgument,
     TargetOption,
+    column_options,
     count_or_auto,
-    table_options,
 )
-from nolook.cli._release import fit_table, main_output, show
+from nolook.cli._release import Release, release_command
 from nolook.errors import ParameterError
 from nolook.estimators.catalogue import (
     DEFAULT_SELECTOR,
@@ -53,15 +38,14 @@ def _own(flag: str) -> Any:  # noqa: ANN401 -- Typer's own untyped class
     return typer.Option(flag, metavar=_OWN[flag].metavar, help=_OWN[flag].help)
 
 
-def fit(  # noqa: PLR0917 -- Typer gives every option by name
-    table: TableArgument,
+@release_command("model.json", "The model file")
+def fit(
+    release: Release,
+    *,
     target: TargetOption,
-    epsilon: EpsilonOption,
     delta: DeltaOption = DEFAULT_DELTA,
     features: FeaturesOption = None,
     categories: CategoriesOption = None,
-    missing: MissingOption = None,
-    multiline: MultilineOption = False,
     method: Annotated[
         str, typer.Option(metavar="|".join(("auto", *METHODS)), help="How to fit.")
     ] = "auto",
@@ -70,7 +54,7 @@ def fit(  # noqa: PLR0917 -- Typer gives every option by name
     on_failure: Annotated[str | None, _own("--on-failure")] = None,
     select: Annotated[
         str | None,
-        typer.Option(metavar="K|auto", help="Choose so many columns privately first."),
+        typer.Option(metavar="K|auto", help="First choose this many columns, privately."),
     ] = None,
     selector: Annotated[
         str | None,
@@ -83,38 +67,26 @@ def fit(  # noqa: PLR0917 -- Typer gives every option by name
         float | None,
         typer.Option(metavar="S", help="Share of epsilon for choosing them; 0.2 if not given."),
     ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="The model file; by default TABLE.model.json here."),
-    ] = None,
-    report: ReportOption = None,
-    ledger: LedgerOption = None,
-    random_state: RandomStateOption = None,
-    quiet: QuietOption = False,
 ) -> None:
     """Fit a private linear model of a table and write it to a file."""
-    budget = {
-        "epsilon": check_epsilon(epsilon, "--epsilon"),
-        "delta": check_delta(delta, "--delta"),
-    }
-    check_random_state(random_state, "--random-state")
+    budget = {"epsilon": release.epsilon, "delta": check_delta(delta, "--delta")}
     chosen = check_method(method, "--method")
     parameters = _method_parameters(chosen, bound_x, bound_y, on_failure)
-    first = _selection(select, selector, split, random_state)
-    options = table_options(features, categories, missing, multiline=multiline)
-    model_file = main_output(output, "model.json", table=table, report=report, ledger=ledger)
+    first = _selection(select, selector, split, release.random_state)
+    options = column_options(features, categories)
 
     from nolook.estimators.pipeline import make_private_pipeline
     from nolook.formats.model_file import save
     from nolook.report.model_findings import model_findings
 
-    model: Any = METHODS[chosen].load()(**budget, random_state=random_state, **parameters)
+    make: Any = METHODS[chosen].load()
+    model = make(**budget, random_state=release.random_state, **parameters)
     if first is not None:
         name, arguments, share = first
         model = make_private_pipeline(SELECTORS[name].load()(**arguments), model, **budget, **share)
-    fit_table(model, table, target, options, ledger=ledger, quiet=quiet)
-    save(model, model_file)
-    show(model_findings(model), table=table, output=model_file, report=report, quiet=quiet)
+    release.fit(model, target, options)
+    save(model, release.output)
+    release.show(model_findings(model))
 
 
 def _method_parameters(

@@ -7,16 +7,14 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from nolook._validation import check_choice, check_delta, check_epsilon
-from nolook.cli._options import DeltaOption, EpsilonOption
+from nolook._validation import check_delta, check_epsilon
+from nolook.cli._options import DeltaOption, EpsilonOption, RelationOption, check_relation
 from nolook.cli._release import console
 
 if TYPE_CHECKING:
     from nolook.privacy.guarantee import Relation
 
 __all__ = ["ledger_app"]
-
-_RELATIONS = ("add-remove", "replace")
 
 ledger_app = typer.Typer(help="Keep several releases of the same data within one total budget.")
 
@@ -31,9 +29,7 @@ def create(
     name: Annotated[
         str | None, typer.Option(help="Of the data set; by default the file's name.")
     ] = None,
-    relation: Annotated[
-        str, typer.Option(metavar="|".join(_RELATIONS), help="How neighbouring tables differ.")
-    ] = _RELATIONS[0],
+    relation: RelationOption = "add-remove",
 ) -> None:
     """Create a ledger with a total budget for a data set."""
     from nolook.privacy.guarantee import Budget
@@ -42,9 +38,8 @@ def create(
     budget = Budget(
         check_epsilon(epsilon, "--epsilon"), check_delta(delta, "--delta", allow_zero=True)
     )
-    neighbours = cast("Relation", check_choice("--relation", relation, _RELATIONS))
-    with Ledger.create(file, budget, name=name or file.stem, relation=neighbours):
-        pass
+    neighbours = cast("Relation", check_relation(relation))
+    Ledger.create(file, budget, name=name or file.stem, relation=neighbours).close()
 
 
 @ledger_app.command()

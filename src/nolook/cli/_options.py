@@ -1,7 +1,4 @@
-"""What the commands share: their arguments and options, each declared once, and their meaning.
-
-Imports nothing numeric.
-"""
+"""The arguments and options that commands share, and what they mean. Imports nothing numeric."""
 
 from __future__ import annotations
 
@@ -21,11 +18,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CategoriesOption",
+    "ClassesOption",
     "DeltaOption",
     "EpsilonOption",
     "FeaturesOption",
     "GridOption",
-    "LabelOption",
     "LedgerOption",
     "LogGridOption",
     "MissingNumbersOption",
@@ -43,11 +40,11 @@ __all__ = [
     "check_relation",
     "check_smoothing",
     "column_names",
+    "column_options",
     "count_or_auto",
     "grid",
     "named_grids",
     "shares",
-    "table_options",
 ]
 
 _MISSING = ("drop-row", "zero")
@@ -57,19 +54,14 @@ _SMOOTHINGS = ("l2", "l1", "isotonic", "none")
 TableArgument = Annotated[
     Path, typer.Argument(metavar="TABLE", help="A Parquet, CSV or Arrow IPC file.")
 ]
-TargetOption = Annotated[
-    str, typer.Option("--target", metavar="NAME", help="The column to explain.")
-]
-EpsilonOption = Annotated[
-    float, typer.Option("--epsilon", help="Privacy loss, above 0; smaller protects more.")
-]
+TargetOption = Annotated[str, typer.Option(metavar="NAME", help="The column to explain.")]
+EpsilonOption = Annotated[float, typer.Option(help="Privacy loss, above 0; smaller protects more.")]
 DeltaOption = Annotated[
-    float, typer.Option("--delta", help="Chance left for a larger loss; well below 1 / rows.")
+    float, typer.Option(help="Chance left for a larger loss; well below 1 / rows.")
 ]
 FeaturesOption = Annotated[
     str | None,
     typer.Option(
-        "--features",
         metavar="A,B,C",
         help="The columns to explain it with; by default all numeric ones. Needed for CSV.",
     ),
@@ -77,15 +69,13 @@ FeaturesOption = Annotated[
 CategoriesOption = Annotated[
     list[str] | None,
     typer.Option(
-        "--categories",
         metavar="NAME=A,B,C",
-        help="A column of categories and those to tell apart; may be given several times.",
+        help="A column of categories and those to tell apart; may be repeated.",
     ),
 ]
 MissingOption = Annotated[
     str | None,
     typer.Option(
-        "--missing",
         metavar="|".join(_MISSING),
         help="What to do with missing and infinite values; by default they are an error.",
     ),
@@ -93,7 +83,6 @@ MissingOption = Annotated[
 MissingNumbersOption = Annotated[
     str | None,
     typer.Option(
-        "--missing",
         metavar="|".join(_MISSING),
         help="What to do with missing values; by default they are an error. Infinite values count "
         "in the end cells.",
@@ -117,46 +106,33 @@ GridOption = Annotated[
 LogGridOption = Annotated[
     str | None,
     typer.Option(
-        "--log-grid",
         metavar="LOW:HIGH:RATIO",
         help="The same with relative steps: 0.01 for steps of one percent.",
     ),
 ]
 RelationOption = Annotated[
-    str,
-    typer.Option(
-        "--relation", metavar="|".join(_RELATIONS), help="How neighbouring tables differ."
-    ),
+    str, typer.Option(metavar="|".join(_RELATIONS), help="How neighbouring tables differ.")
 ]
 SmoothingOption = Annotated[
-    str,
-    typer.Option(
-        "--smoothing", metavar="|".join(_SMOOTHINGS), help="How noise is taken off the counts."
-    ),
+    str, typer.Option(metavar="|".join(_SMOOTHINGS), help="How noise is removed from the counts.")
 ]
-LabelOption = Annotated[
+ClassesOption = Annotated[
     str,
     typer.Option(
-        "--label", metavar="NAME", help="The column of classes: text, integers or booleans."
+        metavar="NAME", help="The column of classes to hold it against: text, integers or booleans."
     ),
 ]
 PositiveOption = Annotated[
-    str,
-    typer.Option(
-        "--positive", metavar="VALUE", help="The label of the positive class; others are negative."
-    ),
+    str, typer.Option(metavar="VALUE", help="The positive class; all others are negative.")
 ]
 ReportOption = Annotated[
-    Path | None, typer.Option("--report", metavar="FILE", help="Write a report, one HTML page.")
+    Path | None, typer.Option(metavar="FILE", help="Write a report, one HTML page.")
 ]
 LedgerOption = Annotated[
-    Path | None, typer.Option("--ledger", metavar="FILE", help="Charge this ledger before reading.")
+    Path | None, typer.Option(metavar="FILE", help="Charge this ledger before reading.")
 ]
 RandomStateOption = Annotated[
-    int | None,
-    typer.Option(
-        "--random-state", metavar="N", help="Repeatable noise, for experiments. NOT private."
-    ),
+    int | None, typer.Option(metavar="N", help="Repeatable noise, for experiments. NOT private.")
 ]
 QuietOption = Annotated[bool, typer.Option("--quiet", help="Print nothing.")]
 
@@ -165,26 +141,19 @@ def count_or_auto(text: str, option: str) -> int | str:
     """Translate a number of things, or ``auto``."""
     if text == "auto":
         return text
-    # A number of more digits would be too large for anything, and Python refuses to read some.
+    # More digits are too many for anything, and Python refuses to read some.
     number = int(text) if text.isascii() and text.isdecimal() and len(text) <= 9 else 0
     if number < 1:
-        shown = one_line(text if len(text) <= 20 else f"{text[:17]}...")
         raise ParameterError(
-            f"{option} is {shown!r}; expected how many columns to choose, at least 1, or auto "
+            f"{option} is {_brief(text)}; expected how many columns to choose, at least 1, or auto "
             f"(for example {option} 5)"
         )
     return number
 
 
-def table_options(
-    features: str | None,
-    categories: Sequence[str] | None,
-    missing: str | None,
-    *,
-    multiline: bool,
-) -> dict[str, Any]:
-    """Translate the options about a table into those of `nolook.read_table`."""
-    options: dict[str, Any] = {"multiline": multiline}
+def column_options(features: str | None, categories: Sequence[str] | None) -> dict[str, Any]:
+    """Translate --features and --categories into options of `nolook.read_table`."""
+    options: dict[str, Any] = {}
     if features is not None:
         options["features"] = column_names(features, "--features")
     for text in categories or ():
@@ -201,8 +170,6 @@ def table_options(
                 "expected all its categories in one list"
             )
         known[column] = column_names(values, f"--categories {one_line(column)}")
-    if missing is not None:
-        options["missing"] = check_missing(missing)
     return options
 
 
@@ -279,7 +246,7 @@ def _grid(text: str, option: str, kind: str, example: str) -> LinearGrid | LogGr
 
 
 def _numbers(text: str, separator: str) -> tuple[float, ...]:
-    """Return the numbers of a text, none if any part is no number."""
+    """Return the numbers of a text, none if any part is not a number."""
     try:
         return tuple(float(part) for part in text.split(separator))
     except ValueError:

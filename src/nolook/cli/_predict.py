@@ -27,7 +27,7 @@ def predict(
         ),
     ] = False,
 ) -> None:
-    """Predict the label of each row of a table; writes the column `prediction`."""
+    """Predict the target of each row of a table; writes the column `prediction`."""
     check_outputs([("--output", output)], inputs=(model, table))
     from nolook.estimators.ecdf import ECDF
     from nolook.formats.model_file import load

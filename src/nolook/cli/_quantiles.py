@@ -2,38 +2,24 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from nolook._validation import check_delta, check_epsilon, check_random_state
-from nolook.cli._options import (
-    DeltaOption,
-    EpsilonOption,
-    LedgerOption,
-    MissingNumbersOption,
-    MultilineOption,
-    QuietOption,
-    RandomStateOption,
-    ReportOption,
-    TableArgument,
-    check_missing,
-    column_names,
-    named_grids,
-    shares,
-)
-from nolook.cli._release import main_output, releasing, show
+from nolook._validation import check_delta
+from nolook.cli._options import DeltaOption, MissingNumbersOption, column_names, named_grids, shares
+from nolook.cli._release import Release, release_command
 
 __all__ = ["quantiles"]
 
 
-def quantiles(  # noqa: PLR0917 -- Typer gives every option by name
-    table: TableArgument,
+@release_command("quantiles.json", "The quantiles' file", missing=MissingNumbersOption)
+def quantiles(
+    release: Release,
+    *,
     columns: Annotated[
         str, typer.Option(metavar="A,B,C", help="The columns; they share the budget equally.")
     ],
-    epsilon: EpsilonOption,
     delta: DeltaOption = 0.0,
     at: Annotated[
         str, typer.Option(metavar="P,Q", help="Which quantiles: shares from 0 to 1.")
@@ -43,47 +29,29 @@ def quantiles(  # noqa: PLR0917 -- Typer gives every option by name
         typer.Option(
             metavar="NAME=LOW:HIGH:STEP",
             help="A column's public thresholds, not read off the table; by default no range is "
-            "needed. May be given several times.",
+            "needed. May be repeated.",
         ),
     ] = None,
-    missing: MissingNumbersOption = None,
-    multiline: MultilineOption = False,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="The quantiles' file; by default TABLE.quantiles.json here."
-        ),
-    ] = None,
-    report: ReportOption = None,
-    ledger: LedgerOption = None,
-    random_state: RandomStateOption = None,
-    quiet: QuietOption = False,
 ) -> None:
     """Release quantiles of several columns within one budget."""
-    check_epsilon(epsilon, "--epsilon")
     check_delta(delta, "--delta", allow_zero=True)
-    check_random_state(random_state, "--random-state")
-    wanted, grids = shares(at, "--at"), named_grids(grid)
-    names, policy = column_names(columns, "--columns"), check_missing(missing)
-    file = main_output(output, "quantiles.json", table=table, report=report, ledger=ledger)
+    wanted, grids, names = shares(at, "--at"), named_grids(grid), column_names(columns, "--columns")
 
-    from nolook.estimators.quantiles import quantiles as release
+    from nolook.estimators.quantiles import quantiles as release_quantiles
     from nolook.formats.findings_file import write_quantiles
     from nolook.report.distribution_findings import quantiles_findings
-    from nolook.tables import read_table
 
-    with releasing(ledger, quiet=quiet) as around:
-        read = read_table(table, features=names, missing=policy, multiline=multiline)
-        found = release(
-            read,
+    with release.running() as ledger_and_progress:
+        table = release.read(features=names)
+        found = release_quantiles(
+            table,
             wanted,
-            epsilon=epsilon,
+            epsilon=release.epsilon,
             delta=delta,
             grids=grids,
-            random_state=random_state,
-            **around,
+            random_state=release.random_state,
+            **ledger_and_progress,
         )
-    recipe = read.recipe()
-    write_quantiles(found, file, grids=grids, recipe=recipe)
-    findings = quantiles_findings(found, recipe, grids)
-    show(findings, table=table, output=file, report=report, quiet=quiet)
+    recipe = table.recipe()
+    write_quantiles(found, release.output, grids=grids, recipe=recipe)
+    release.show(quantiles_findings(found, recipe, grids))

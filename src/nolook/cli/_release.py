@@ -1,13 +1,29 @@
-"""The steps of every command that makes a release: check the outputs, charge, read, fit."""
+"""The commands that make a release: the options they share, and what they do around it."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
+import typer
+
+from nolook._validation import check_epsilon, check_random_state
+from nolook.cli._options import (
+    EpsilonOption,
+    LedgerOption,
+    MissingOption,
+    MultilineOption,
+    QuietOption,
+    RandomStateOption,
+    ReportOption,
+    TableArgument,
+    check_missing,
+)
 from nolook.formats.files import check_outputs
 
 if TYPE_CHECKING:
@@ -16,50 +32,96 @@ if TYPE_CHECKING:
     from nolook.estimators.base import PrivateEstimator, Progress
     from nolook.privacy.ledger import Ledger
     from nolook.report.findings import Findings
+    from nolook.tables import Table
 
-__all__ = ["console", "fit_table", "main_output", "releasing", "show"]
+__all__ = ["Release", "console", "release_command", "show"]
 
 
-class Around(TypedDict):
-    """What a release needs besides its table."""
+class LedgerAndProgress(TypedDict):
+    """Keyword arguments of every release: what to charge, and whom to tell how far it is."""
 
     ledger: Ledger | None
     progress: Progress | None
 
 
-def main_output(
-    output: Path | None, ending: str, *, table: Path, report: Path | None, ledger: Path | None
-) -> Path:
-    """Return the file to write, by default beside nothing else; check that all can be written."""
-    chosen = output if output is not None else Path(f"{table.stem}.{ending}")
-    outputs = [("--output", chosen)]
-    if report is not None:
-        outputs.append(("--report", report))
-    check_outputs(outputs, inputs=(table, *_ledger_files(ledger)))
-    return chosen
+@dataclass(frozen=True, kw_only=True)
+class Release:
+    """The options that all releases share, checked: every file can be written."""
+
+    table: TableArgument
+    epsilon: EpsilonOption
+    missing: str = "error"
+    multiline: MultilineOption = False
+    output: Path = Path()
+    report: ReportOption = None
+    ledger: LedgerOption = None
+    random_state: RandomStateOption = None
+    quiet: QuietOption = False
+
+    def __post_init__(self) -> None:
+        check_epsilon(self.epsilon, "--epsilon")
+        check_random_state(self.random_state, "--random-state")
+        outputs = [("--output", self.output)]
+        if self.report is not None:
+            outputs.append(("--report", self.report))
+        # No output may replace any of a ledger's files.
+        ends = ("", "-journal", "-wal", "-shm") if self.ledger else ()
+        ledger_files = [Path(f"{self.ledger}{end}") for end in ends]
+        check_outputs(outputs, inputs=(self.table, *ledger_files))
+
+    def read(self, target: str | None = None, **options: Any) -> Table:  # noqa: ANN401
+        """Open the table; the options are those of `nolook.read_table`."""
+        from nolook.tables import read_table
+
+        options |= {"missing": self.missing, "multiline": self.multiline}
+        return read_table(self.table, target, **options)
+
+    def fit(self, estimator: PrivateEstimator, target: str, options: Mapping[str, Any]) -> None:
+        """Fit an estimator to the table."""
+        with self.running() as ledger_and_progress:
+            estimator.fit(self.read(target, **options), **ledger_and_progress)
+
+    @contextmanager
+    def running(self) -> Iterator[LedgerAndProgress]:
+        """Open the ledger and show progress for as long as the release takes."""
+        with _open_ledger(self.ledger) as ledger, _progress(quiet=self.quiet) as progress:
+            yield {"ledger": ledger, "progress": progress}
+
+    def show(self, findings: Findings) -> None:
+        """Write the report, if one is wanted, and print what was found."""
+        show(findings, table=self.table, output=self.output, report=self.report, quiet=self.quiet)
 
 
-def fit_table(
-    estimator: PrivateEstimator,
-    table: Path,
-    target: str,
-    options: Mapping[str, Any],
-    *,
-    ledger: Path | None,
-    quiet: bool,
-) -> None:
-    """Fit an estimator to a table's file, charged to a ledger."""
-    from nolook.tables import read_table
+def release_command(
+    ending: str, what: str, *, missing: object = MissingOption
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Make a command of a function that takes a `Release` and its own options.
 
-    with releasing(ledger, quiet=quiet) as around:
-        estimator.fit(read_table(table, target, **options), **around)
+    `what` names the main output, which is TABLE.`ending` by default.
+    """
+    output = typer.Option(metavar="FILE", help=f"{what}; by default TABLE.{ending} here.")
+    own_forms = {"missing": missing, "output": Annotated[Path | None, output]}
 
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        _, *own = signature(command, eval_str=True).parameters.values()
+        shared = dict(signature(Release, eval_str=True).parameters)
+        for name, form in own_forms.items():
+            shared[name] = shared[name].replace(annotation=form, default=None)
 
-@contextmanager
-def releasing(ledger: Path | None, *, quiet: bool) -> Iterator[Around]:
-    """Open a ledger and draw a progress bar around a release."""
-    with _open_ledger(ledger) as opened, _progress(quiet=quiet) as progress:
-        yield {"ledger": opened, "progress": progress}
+        def run(**given: Any) -> None:  # noqa: ANN401 -- Typer has checked the types
+            options = {name: given.pop(name) for name in shared}
+            options["missing"] = check_missing(options["missing"])
+            options["output"] = options["output"] or Path(f"{options['table'].stem}.{ending}")
+            command(Release(**options), **given)
+
+        run.__name__, run.__doc__ = command.__name__, command.__doc__
+        required_first = sorted(
+            [*own, *shared.values()], key=lambda option: option.default is not Parameter.empty
+        )
+        run.__signature__ = Signature(required_first)  # type: ignore[attr-defined]
+        return run
+
+    return decorate
 
 
 def show(
@@ -83,22 +145,12 @@ def console() -> Console:
     return Console(highlight=False, markup=False, emoji=False)
 
 
-def _ledger_files(path: Path | None) -> tuple[Path, ...]:
-    """Return all files a ledger consists of: no output may replace any of them."""
+def _open_ledger(path: Path | None) -> AbstractContextManager[Ledger | None]:
     if path is None:
-        return ()
-    return (path, *(Path(f"{path}{end}") for end in ("-journal", "-wal", "-shm")))
-
-
-@contextmanager
-def _open_ledger(path: Path | None) -> Iterator[Ledger | None]:
-    if path is None:
-        yield None
-        return
+        return nullcontext()
     from nolook.privacy.ledger import Ledger
 
-    with Ledger(path) as ledger:
-        yield ledger
+    return Ledger(path)
 
 
 @contextmanager

@@ -2,71 +2,44 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from nolook._validation import check_choice, check_epsilon, check_random_state
+from nolook._validation import check_choice
 from nolook.cli._options import (
     CategoriesOption,
-    EpsilonOption,
     FeaturesOption,
-    LedgerOption,
-    MissingOption,
-    MultilineOption,
-    QuietOption,
-    RandomStateOption,
-    ReportOption,
-    TableArgument,
     TargetOption,
+    column_options,
     count_or_auto,
-    table_options,
 )
-from nolook.cli._release import fit_table, main_output, show
+from nolook.cli._release import Release, release_command
 from nolook.estimators.catalogue import DEFAULT_SELECTOR, SELECTORS
 
 __all__ = ["select"]
 
 
-def select(  # noqa: PLR0917 -- Typer gives every option by name
-    table: TableArgument,
+@release_command("selection.json", "The selection file")
+def select(
+    release: Release,
+    *,
     target: TargetOption,
     k: Annotated[str, typer.Option("-k", metavar="K|auto", help="How many columns to choose.")],
-    epsilon: EpsilonOption,
     selector: Annotated[
         str, typer.Option(metavar="|".join(SELECTORS), help="How to choose them.")
     ] = DEFAULT_SELECTOR,
     features: FeaturesOption = None,
     categories: CategoriesOption = None,
-    missing: MissingOption = None,
-    multiline: MultilineOption = False,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="The selection file; by default TABLE.selection.json here."
-        ),
-    ] = None,
-    report: ReportOption = None,
-    ledger: LedgerOption = None,
-    random_state: RandomStateOption = None,
-    quiet: QuietOption = False,
 ) -> None:
     """Choose the columns that explain another best, privately."""
-    check_epsilon(epsilon, "--epsilon")
-    check_random_state(random_state, "--random-state")
-    count = count_or_auto(k, "-k")
-    name = check_choice("--selector", selector, SELECTORS)
-    options = table_options(features, categories, missing, multiline=multiline)
-    selection_file = main_output(
-        output, "selection.json", table=table, report=report, ledger=ledger
+    make = SELECTORS[check_choice("--selector", selector, SELECTORS)].load()
+    fitted = make(
+        k=count_or_auto(k, "-k"), epsilon=release.epsilon, random_state=release.random_state
     )
-
-    fitted = SELECTORS[name].load()(k=count, epsilon=epsilon, random_state=random_state)
-    fit_table(fitted, table, target, options, ledger=ledger, quiet=quiet)
+    release.fit(fitted, target, column_options(features, categories))
     from nolook.formats.selection_file import write_selection
     from nolook.report.selection_findings import selection_findings
 
-    write_selection(fitted, selection_file, target=target)
-    findings = selection_findings(fitted, target)
-    show(findings, table=table, output=selection_file, report=report, quiet=quiet)
+    write_selection(fitted, release.output, target=target)
+    release.show(selection_findings(fitted, target))

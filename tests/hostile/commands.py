@@ -1,0 +1,41 @@
+"""One row for each command that makes a release: its own words. A new one adds a row."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Sequence
+
+__all__ = ["COMMANDS", "release"]
+
+
+def _listed(columns: Sequence[str]) -> str:
+    line = io.StringIO()
+    csv.writer(line, lineterminator="").writerow(columns)
+    return line.getvalue()
+
+
+def _grids(columns: Sequence[str]) -> list[str]:
+    return [word for name in columns for word in ("--grid", f"{name}=0:10:1")]
+
+
+# For columns of numbers and the classes "y"; all are cheap.
+COMMANDS: dict[str, Callable[[Sequence[str]], list[str]]] = {
+    "fit": lambda columns: [
+        *("--target", "y", "--features", _listed(columns)),
+        *("--delta", "1e-6", "--method", "adassp"),
+    ],
+    "select": lambda columns: [
+        *("--target", "y", "--features", _listed(columns)),
+        *("-k", str(max(1, len(columns) - 1))),
+    ],
+    "ecdf": lambda columns: ["--column", columns[0], "--grid", "0:10:1"],
+    "quantiles": lambda columns: ["--columns", _listed(columns), *_grids(columns)],
+    "roc": lambda columns: ["--score", columns[0], "--target", "y", "--grid", "0:10:1"],
+    "calibration": lambda columns: ["--probability", columns[0], "--target", "y"],
+}
+
+
+def release(name: str, table: str, columns: Sequence[str]) -> list[str]:
+    """Return the words of a command that makes a release of a table."""
+    return [name, table, *COMMANDS[name](columns), "--epsilon", "1"]
