@@ -106,7 +106,7 @@ def main():
     ):
         start = time.perf_counter()
         files = [word for file in owners for word in ("--token-file", file)]
-        table = ["--table", SCORES, "--column", "score", "--label", "deposit"]
+        table = ["--table", SCORES, "--column", "score", "--target", "deposit"]
         nolook("federated", "submit", *common, *files, *table, "--pending", folder / "pending")
         seconds = time.perf_counter() - start
         print(f"{OWNERS} owners reported to both servers in {seconds:.1f} s")

@@ -116,8 +116,8 @@ def _set(table: int, source: ByteSource) -> float:
     return float(np.searchsorted(ends[:-1], uniform))
 
 
-# The label and the first feature are within a tenth of their range and alike; three features have
-# nothing to do with them. One row reaches the end of the first feature's range, and the label's.
+# The target and the first feature are within a tenth of their range and alike; three features have
+# nothing to do with them. One row reaches the end of the first feature's range, and the target's.
 _BITS = (np.arange(400)[:, None] >> np.array([0, 1, 2, 3, 0])) & 1
 _ROWS = np.concatenate([0.1 * _BITS, [[1.0, 0.05, 0.05, 0.05, 1.0]]])
 

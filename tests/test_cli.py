@@ -255,7 +255,7 @@ def test_predict_keeps_the_rows_in_order_and_ignores_other_columns(people, here,
     scaling = model.scaling_
     rows = np.column_stack([new["age"], new["city"] == "Bern", new["height"]])
     clipped = rows.clip(scaling.low[:-1], scaling.high[:-1])
-    expected = (model.intercept_ + clipped @ model.coef_).clip(*model.label_range_)
+    expected = (model.intercept_ + clipped @ model.coef_).clip(*model.target_range_)
     np.testing.assert_allclose(np.delete(expected, 3), [s for s in shown if s is not None])
     assert names_in(here) == {"people.model.json", "new.parquet", "predictions.parquet"}
 

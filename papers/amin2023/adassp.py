@@ -13,7 +13,7 @@ from nolook.estimators.adassp import AdaSSPRegressor
 from nolook.estimators.base import check_budget, whole_mu
 from nolook.privacy.guarantee import Event
 from nolook.privacy.noise import ByteSource
-from nolook.privacy.release import Plan, Step
+from nolook.privacy.release import Announce, Plan
 from nolook.tables import Table
 from papers import not_private
 
@@ -32,7 +32,7 @@ class OracleAdaSSP:
     mu: float
 
     @property
-    def steps(self) -> int:
+    def stages(self) -> int:
         """How often the table is read."""
         return 2
 
@@ -40,10 +40,10 @@ class OracleAdaSSP:
         """State what AdaSSP releases with public bounds; it is the same for all of them."""
         return AdaSSP(self.mu, (1.0, 1.0)).events()
 
-    def run(self, table: Table, source: ByteSource, step: Step) -> BoundedModel:
+    def run(self, table: Table, source: ByteSource, announce: Announce) -> BoundedModel:
         """Fit a table with a target."""
-        step("norms")
-        return AdaSSP(self.mu, _largest_norms(table)).run(table, source, step)
+        announce("norms")
+        return AdaSSP(self.mu, _largest_norms(table)).run(table, source, announce)
 
 
 def _largest_norms(table: Table) -> tuple[float, float]:
@@ -78,7 +78,7 @@ class OracleAdaSSPRegressor(AdaSSPRegressor):
 
     Attributes
     ----------
-    coef_, intercept_, scaling_, row_norm_, label_range_, privacy_
+    coef_, intercept_, scaling_, row_norm_, target_range_, privacy_
         As those of :class:`nolook.AdaSSPRegressor`.
 
     Examples

@@ -12,7 +12,7 @@ __all__ = ["least_squares_models"]
 @njit(nogil=True, cache=True)
 def _fit_rows(
     design: NDArray[np.float64],
-    labels: NDArray[np.float64],
+    targets: NDArray[np.float64],
     starts: NDArray[np.int64],
     models: NDArray[np.float64],
 ) -> None:
@@ -22,7 +22,7 @@ def _fit_rows(
         if last > first:
             # The solver has never failed on finite numbers; an error would depend on the rows.
             try:
-                solution, _, _, _ = np.linalg.lstsq(design[first:last], labels[first:last])
+                solution, _, _, _ = np.linalg.lstsq(design[first:last], targets[first:last])
                 models[block] = solution
             except Exception:  # noqa: BLE001 -- the only kind that compiled code knows
                 models[block] = 0.0

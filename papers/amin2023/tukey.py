@@ -26,7 +26,7 @@ from nolook.privacy.budgets import with_room
 from nolook.privacy.guarantee import ApproximateEvent, Event, PureEvent
 from nolook.privacy.mechanisms.tukey_depth import tukey_release
 from nolook.privacy.noise import ByteSource, uniform_integers
-from nolook.privacy.release import Plan, Step
+from nolook.privacy.release import Announce, Plan
 from nolook.tables import Table
 from papers import not_private
 from papers.amin2023.block_models import least_squares_models
@@ -45,24 +45,24 @@ class _RawTukey(TukeyPlan):
     """The mechanism on models of columns as they are: no scales are found or paid for."""
 
     @property
-    def steps(self) -> int:
+    def stages(self) -> int:
         return bool(self.epsilon_rows) + 2
 
     def events(self) -> tuple[Event, ...]:
         rows = (PureEvent("number of rows", self.epsilon_rows),) if self.epsilon_rows else ()
         return (*rows, ApproximateEvent("Tukey mechanism", self.epsilon, self.delta))
 
-    def run(self, table: Table, source: ByteSource, step: Step) -> TukeyResult:
+    def run(self, table: Table, source: ByteSource, announce: Announce) -> TukeyResult:
         d = table.n_columns
         basis = Basis(Scaling.public(table.column_names, 1.0, math.inf), np.eye(d), None)
         m = self.models
         if m is None:
-            m = self.choose(rows_bound(table, self.epsilon_rows, source, step), d)
+            m = self.choose(rows_bound(table, self.epsilon_rows, source, announce), d)
         if m is None:
             return TukeyResult(basis, None, None)
-        step("models")
+        announce("models")
         models = _fit_raw(table, m, source)
-        step("Tukey mechanism")
+        announce("Tukey mechanism")
         point = self.release(RAW_GRID.round(models), source)
         return TukeyResult(basis, m, None if point is None else RAW_GRID.values(point))
 
@@ -115,7 +115,7 @@ class RawTukeyRegressor(TukeyRegressor):
 
     Attributes
     ----------
-    coef_, intercept_, n_models_, scaling_, label_range_, privacy_
+    coef_, intercept_, n_models_, scaling_, target_range_, privacy_
         As there.
 
     Examples
@@ -166,7 +166,7 @@ class PublishedTukeyRegressor(RawTukeyRegressor):
 
     Attributes
     ----------
-    coef_, intercept_, n_models_, scaling_, label_range_, privacy_
+    coef_, intercept_, n_models_, scaling_, target_range_, privacy_
         As those of :class:`nolook.TukeyRegressor`.
 
     Examples

@@ -51,7 +51,7 @@ class UnscaledBoostedAdaSSPRegressor(BoostedAdaSSPRegressor):
 
     Attributes
     ----------
-    coef_, intercept_, scaling_, row_norm_, label_range_, privacy_
+    coef_, intercept_, scaling_, row_norm_, target_range_, privacy_
         All as those of :class:`nolook.BoostedAdaSSPRegressor`; no private range of the target is
         known, so predictions are not clipped.
 

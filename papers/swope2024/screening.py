@@ -12,7 +12,7 @@ from nolook.algorithms.screening import Scores, Screening
 from nolook.algorithms.selection_plan import Selected
 from nolook.estimators.sis import SISSelector
 from nolook.privacy.noise import ByteSource
-from nolook.privacy.release import Plan, Step
+from nolook.privacy.release import Announce, Plan
 from nolook.tables import Table
 from papers import not_private
 
@@ -50,8 +50,8 @@ def _to_size_one(columns: NDArray[np.float64]) -> NDArray[np.float64]:
 class _PublishedScreening(Screening):
     """One published score for each feature, and then the k best."""
 
-    def scores(self, table: Table, source: ByteSource, step: Step) -> Scores:  # noqa: ARG002
-        step("features")
+    def scores(self, table: Table, source: ByteSource, announce: Announce) -> Scores:  # noqa: ARG002
+        announce("features")
         return published_scores(table)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 
-def no_step(name):
+def no_stage(name):
     pass
 
 

@@ -10,7 +10,7 @@ from nolook.privacy.noise import SeededSource
 from nolook.tables import table_from_arrays
 
 
-def no_step(name):
+def no_stage(name):
     pass
 
 
@@ -21,7 +21,7 @@ def data(rows=4000, seed=0):
 
 
 def run(X, y, mu, seed=0):
-    return AdaSSP(mu, (1.0, 1.0)).run(table_from_arrays(X, y), SeededSource(seed), no_step)
+    return AdaSSP(mu, (1.0, 1.0)).run(table_from_arrays(X, y), SeededSource(seed), no_stage)
 
 
 @pytest.mark.parametrize("bounds", [None, (1.0, 1.0)])
@@ -63,7 +63,7 @@ def test_a_private_run_tells_its_passes_and_fits():
     steps = []
     release = AdaSSP(1.0)
     model = release.run(table_from_arrays(X * 1e5, y - 7), SeededSource(0), steps.append)
-    assert len(steps) == release.steps
+    assert len(steps) == release.stages
     scale = model.design.scaling.scale
     slopes = model.theta[1:] * scale[-1] / scale[:-1]
     np.testing.assert_allclose(slopes * 1e5, [0.6, -0.4, 0.2], atol=0.05)

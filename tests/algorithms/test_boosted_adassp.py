@@ -9,11 +9,11 @@ from nolook.algorithms.boosted_adassp import BoostedAdaSSP
 from nolook.algorithms.bounded_design import PublicDesign
 from nolook.privacy.noise import SeededSource
 from nolook.tables import table_from_arrays
-from tests.algorithms.boosting import data, gram_of, no_step, plain
+from tests.algorithms.boosting import data, gram_of, no_stage, plain
 
 
 def run(X, y, mu, rounds, seed=0, release=BoostedAdaSSP):
-    return release(mu, rounds).run(table_from_arrays(X, y), SeededSource(seed), no_step)
+    return release(mu, rounds).run(table_from_arrays(X, y), SeededSource(seed), no_stage)
 
 
 @pytest.mark.parametrize("rounds", [1, 100])
@@ -57,5 +57,5 @@ def test_progress_tells_a_step_for_each_pass_and_round():
     seen = []
     release = BoostedAdaSSP(1.0, 5)
     release.run(table_from_arrays(*data(100)), SeededSource(0), seen.append)
-    assert len(seen) == release.steps
+    assert len(seen) == release.stages
     assert seen[-1] == "round 5"

@@ -20,13 +20,13 @@ from nolook.tables import table_from_arrays
 NAMES = ("a", "b", "y")
 
 
-def no_step(name):
+def no_stage(name):
     pass
 
 
 def design(norm=2.0):
     table = table_from_arrays(np.empty((0, 2)), np.empty(0))
-    return PublicDesign(1.0, 1.0, norm, UNIT).run(table, SeededSource(0), no_step)
+    return PublicDesign(1.0, 1.0, norm, UNIT).run(table, SeededSource(0), no_stage)
 
 
 def both(mu):
@@ -91,7 +91,7 @@ def test_a_private_design_bounds_its_rows(rows):
     X = generator.standard_t(3, size=(rows, 2)) * [1.0, 1e6]
     table = table_from_arrays(X, np.ones(rows))
     unit = 2**12
-    made = DesignSearch(0.3, 0.1, unit).run(table, SeededSource(0), no_step)
+    made = DesignSearch(0.3, 0.1, unit).run(table, SeededSource(0), no_stage)
     assert made.squared_radius >= unit**2
     assert made.norm == math.sqrt(made.squared_radius) / unit
     for whole, labels in made.batches(table):
@@ -104,7 +104,7 @@ def test_a_norm_weighed_against_more_noise_is_no_larger():
     X = np.random.default_rng(0).standard_t(3, size=(5000, 2))
     table = table_from_arrays(X, X[:, 0])
     norms = [
-        DesignSearch(0.3, mu, UNIT).run(table, SeededSource(0), no_step).norm
+        DesignSearch(0.3, mu, UNIT).run(table, SeededSource(0), no_stage).norm
         for mu in (0.001, 0.1, 100.0)
     ]
     assert norms == sorted(norms)

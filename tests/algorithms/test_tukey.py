@@ -281,7 +281,7 @@ def test_every_number_of_passes_is_announced():
 
         nolook.TukeyRegressor(2.0, 1e-5, basis=basis).fit(*data(), progress=note)
         plan = tukey_plan(Budget(2.0, 1e-5), basis, None)
-        assert len(seen) == plan.steps + 2 == seen[0][2]
+        assert len(seen) == plan.stages + 2 == seen[0][2]
 
 
 @pytest.mark.parametrize("rows", [0, 1, 7, 400])

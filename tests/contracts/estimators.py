@@ -22,7 +22,7 @@ FAILURES = {
 }
 # Attributes that may be published; an estimator has some of them.
 RESULTS = (
-    "coef_", "coef_interval_", "intercept_", "intercept_interval_", "label_range_", "r2_",
+    "coef_", "coef_interval_", "intercept_", "intercept_interval_", "target_range_", "r2_",
     "r2_interval_", "rmse_", "rmse_interval_", "center_", "scale_", "low_", "high_",
 )  # fmt: skip
 

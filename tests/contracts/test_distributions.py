@@ -99,7 +99,7 @@ def test_a_ledger_is_charged_before_the_data_are_read(row, tmp_path):
         steps = []
         with pytest.raises(nolook.BudgetExceededError):
             row.make(epsilon=0.6).fit(
-                *row.data(ROWS, 0), ledger=ledger, progress=lambda *step: steps.append(step)
+                *row.data(ROWS, 0), ledger=ledger, progress=lambda *stage: steps.append(stage)
             )
         assert steps == []
         with pytest.raises(nolook.ParameterError, match="random_state"):
@@ -154,6 +154,6 @@ def test_clone_keeps_parameters_only(row):
 @every_row
 def test_progress_tells_steps_and_never_rows(row):
     seen = []
-    row.make().fit(*row.data(ROWS, 0), progress=lambda *step: seen.append(step))
+    row.make().fit(*row.data(ROWS, 0), progress=lambda *stage: seen.append(stage))
     assert {total for _, _, total in seen} == {len(seen)}
     assert [done for _, done, _ in seen] == list(range(len(seen)))

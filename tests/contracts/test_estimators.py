@@ -113,7 +113,7 @@ def test_a_degenerate_label_gets_an_ordinary_answer(row, name):
     assert np.isfinite(published(fitted)).all()
     predicted = fitted.predict(X)
     assert np.isfinite(predicted).all()
-    low, high = fitted.label_range_
+    low, high = fitted.target_range_
     assert ((low <= predicted) & (predicted <= high)).all()
 
 
@@ -140,7 +140,7 @@ def test_units_change_predictions_only_as_in_least_squares(row, factor):
 @every_regressor
 def test_predictions_on_far_inputs_stay_in_the_private_range(row):
     fitted = row.make(random_state=0).fit(*data())
-    low, high = fitted.label_range_
+    low, high = fitted.target_range_
     predicted = fitted.predict(np.array([[1e300] * 3, [-1e300] * 3]))
     assert ((low <= predicted) & (predicted <= high)).all()
 
@@ -243,7 +243,7 @@ def test_a_ledger_is_charged_before_the_data_are_read(row, tmp_path):
         steps = []
         with pytest.raises(nolook.BudgetExceededError):
             row.make(epsilon=0.8, delta=1e-7).fit(
-                X, y, ledger=ledger, progress=lambda *step: steps.append(step)
+                X, y, ledger=ledger, progress=lambda *stage: steps.append(stage)
             )
         assert steps == []
         assert len(ledger.history()) == 1
@@ -260,7 +260,7 @@ def test_a_ledger_takes_no_seeded_release(row, tmp_path):
 @every_estimator
 def test_progress_tells_steps_and_never_rows(row):
     seen = []
-    row.make().fit(*data(), progress=lambda *step: seen.append(step))
+    row.make().fit(*data(), progress=lambda *stage: seen.append(stage))
     totals = {total for _, _, total in seen}
     assert totals == {len(seen)}
     assert [done for _, done, _ in seen] == list(range(len(seen)))

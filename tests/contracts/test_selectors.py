@@ -194,7 +194,7 @@ def test_a_ledger_is_charged_before_the_data_are_read(row, tmp_path):
         steps = []
         with pytest.raises(nolook.BudgetExceededError):
             row.make(3, epsilon=0.8).fit(
-                X, y, ledger=ledger, progress=lambda *step: steps.append(step)
+                X, y, ledger=ledger, progress=lambda *stage: steps.append(stage)
             )
         assert steps == []
         with pytest.raises(nolook.ParameterError, match="random_state"):
@@ -205,7 +205,7 @@ def test_a_ledger_is_charged_before_the_data_are_read(row, tmp_path):
 @every_selector
 def test_progress_tells_steps_and_never_rows(row):
     seen = []
-    row.make(3).fit(*data(), progress=lambda *step: seen.append(step))
+    row.make(3).fit(*data(), progress=lambda *stage: seen.append(stage))
     assert {total for _, _, total in seen} == {len(seen)}
     assert [done for _, done, _ in seen] == list(range(len(seen)))
 

@@ -78,7 +78,7 @@ def test_public_bounds_bound_rows_labels_and_predictions():
     X, y = data()
     X, y = (X - 5) / 30, (y - y.mean()) / 50
     model = nolook.AdaSSPRegressor(5.0, 1e-5, bound_X=3.0, bound_y=1.0, random_state=0).fit(X, y)
-    assert model.label_range_ == (-1.0, 1.0)
+    assert model.target_range_ == (-1.0, 1.0)
     assert model.row_norm_ == pytest.approx(math.sqrt(2), abs=1e-4)
     assert model.score(X, y) > 0.5
     assert model.privacy_.mechanisms[0].name == "smallest eigenvalue of the second moments"

@@ -167,7 +167,7 @@ def test_the_budget_is_spent_once_and_said(tmp_path):
         told = []
         with pytest.raises(BudgetExceededError):
             nolook.HosmerLemeshow(0.75).fit(
-                *scored(), ledger=ledger, progress=lambda *step: told.append(step)
+                *scored(), ledger=ledger, progress=lambda *stage: told.append(stage)
             )
         assert told == []
     assert fitted.privacy_.private
@@ -222,7 +222,7 @@ def test_a_seed_makes_it_repeatable_and_not_private():
 
 def test_steps_are_told():
     told = []
-    nolook.HosmerLemeshow().fit(*scored(100), progress=lambda *step: told.append(step))
+    nolook.HosmerLemeshow().fit(*scored(100), progress=lambda *stage: told.append(stage))
     names = ["missing values", "borders", "groups", "results"]
     assert told == [(name, i, 4) for i, name in enumerate(names)]
 

@@ -272,7 +272,7 @@ def test_a_seed_makes_it_repeatable_and_not_private():
 
 def test_steps_are_told():
     told = []
-    nolook.ROCCurve().fit(*scored(100), progress=lambda *step: told.append(step))
+    nolook.ROCCurve().fit(*scored(100), progress=lambda *stage: told.append(stage))
     names = ["missing values", "magnitudes", "range", "counts", "results"]
     assert told == [(name, i, 5) for i, name in enumerate(names)]
 

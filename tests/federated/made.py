@@ -25,10 +25,10 @@ def reports(batch, n, seed=1):
     """Return ids and the reports to both servers, as lists of bytes, and what they are about."""
     chance = np.random.default_rng(seed)
     values = chance.uniform(0, 1, n) if batch.kind != "ecdf" else chance.integers(0, 8, n) * 1.0
-    labels = None if batch.kind == "ecdf" else chance.uniform(0, 1, n) < values
-    ids, *both = make_reports(batch, values, labels, SeededSource(seed))
+    targets = None if batch.kind == "ecdf" else chance.uniform(0, 1, n) < values
+    ids, *both = make_reports(batch, values, targets, SeededSource(seed))
     listed = [[row.tobytes() for row in rows] for rows in (ids, *both)]
-    return (*listed, values, labels)
+    return (*listed, values, targets)
 
 
 def changed(report):

@@ -38,34 +38,34 @@ def scores():
     return frame["score"].to_numpy(), frame["deposit"].to_numpy() == 1
 
 
-def labels_for(batch, labels):
-    """Return the labels, None for a batch without any."""
-    return None if batch.kind == "ecdf" else np.asarray(labels)
+def targets_for(batch, targets):
+    """Return the targets, None for a batch without any."""
+    return None if batch.kind == "ecdf" else np.asarray(targets)
 
 
-def reported(batch, values, labels, seed=0):
+def reported(batch, values, targets, seed=0):
     """Return the reports to both servers."""
-    return make_reports(batch, values, labels_for(batch, labels), SeededSource(seed))[1:]
+    return make_reports(batch, values, targets_for(batch, targets), SeededSource(seed))[1:]
 
 
-def sums(batch, values, labels, seed=0):
+def sums(batch, values, targets, seed=0):
     """Return both servers' sums of whole curves."""
-    both = reported(batch, values, labels, seed)
+    both = reported(batch, values, targets, seed)
     return tuple(curve_sums(batch, role, reports) for role, reports in enumerate(both))
 
 
-def sums_at(batch, values, labels, places, seed=0):
+def sums_at(batch, values, targets, places, seed=0):
     """Return both servers' sums at some places."""
-    both = reported(batch, values, labels, seed)
+    both = reported(batch, values, targets, seed)
     return tuple(point_sums(batch, role, reports, places) for role, reports in enumerate(both))
 
 
-def exact(batch, values, labels):
+def exact(batch, values, targets):
     """Return the sums of the owners' secret numbers up to each of 2^L thresholds, counted here."""
-    values, labels = np.asarray(values, dtype=float), np.asarray(labels, dtype=bool)
+    values, targets = np.asarray(values, dtype=float), np.asarray(targets, dtype=bool)
     if batch.kind == "hosmer-lemeshow":
         values = np.where(np.isnan(values), 0.0, np.clip(values, 0.0, 1.0))
-    numbers = [labels.astype(int), (~labels).astype(int)]
+    numbers = [targets.astype(int), (~targets).astype(int)]
     if batch.kind == "ecdf":
         numbers = [np.ones(len(values), dtype=int)]
     if batch.kind == "hosmer-lemeshow":

@@ -43,9 +43,9 @@ def words(*numbers):
     return np.array(numbers, dtype=np.uint64)
 
 
-def federated(batch, values, labels, number=0, smoothing="l2", groups=10):
+def federated(batch, values, targets, number=0, smoothing="l2", groups=10):
     """Return what an analyst makes of both servers' answers about some owners."""
-    both = sums(batch, values, labels)
+    both = sums(batch, values, targets)
     return of_sums(batch, both, len(values), number, smoothing, groups)
 
 
@@ -72,9 +72,9 @@ def halved(counts):
     return half, counts - half
 
 
-def central_groups(batch, values, labels, seed, groups=10):
+def central_groups(batch, values, targets, seed, groups=10):
     plan = hosmer_lemeshow_plan(batch.epsilon, groups, "replace")
-    return release_groups(lambda: [(values, labels)], plan, SeededSource(seed), lambda _: None)
+    return release_groups(lambda: [(values, targets)], plan, SeededSource(seed), lambda _: None)
 
 
 def assert_same_distribution(one, other, factor=1):
@@ -89,9 +89,9 @@ def assert_same_distribution(one, other, factor=1):
 
 @pytest.mark.parametrize("smoothing", ["l2", "isotonic", None])
 def test_without_noise_a_distribution_is_the_central_one(smoothing):
-    values, labels = scores()
+    values, targets = scores()
     batch = evolve(ECDF, epsilon=NO_NOISE)
-    found = federated(batch, values, labels, smoothing=smoothing)
+    found = federated(batch, values, targets, smoothing=smoothing)
     central = nolook.ECDF(NO_NOISE, batch.grid, 0.0, "replace", smoothing).fit(values)
     assert_same_distribution(found.distribution_, central.distribution_)
     assert found.get_params() == central.get_params()
@@ -102,12 +102,12 @@ def test_without_noise_a_distribution_is_the_central_one(smoothing):
 
 @pytest.mark.parametrize("smoothing", ["l2", "l1", None])
 def test_without_noise_a_roc_curve_is_the_central_one(smoothing):
-    values, labels = scores()
+    values, targets = scores()
     batch = evolve(ROC, epsilon=NO_NOISE)
-    found = federated(batch, values, labels, smoothing=smoothing)
+    found = federated(batch, values, targets, smoothing=smoothing)
     central = nolook.ROCCurve(
         NO_NOISE, batch.grid, relation="replace", smoothing=smoothing
-    ).fit(values, labels)  # fmt: skip
+    ).fit(values, targets)  # fmt: skip
     for name in ("positive_", "negative_"):
         assert_same_distribution(getattr(found, name), getattr(central, name))
     for name in ("fpr_", "tpr_", "auc_", "auc_interval_", "band_", "n_positive_", "thresholds_"):
@@ -120,17 +120,17 @@ def test_without_noise_a_roc_curve_is_the_central_one(smoothing):
 
 @pytest.mark.parametrize("groups", [1, 3, 10, 100])
 def test_without_noise_a_calibration_is_the_central_one(groups):
-    values, labels = scores()
+    values, targets = scores()
     batch = evolve(CALIBRATION, epsilon=NO_NOISE)
-    found = federated(batch, values, labels, groups=groups)
-    distribution, table = central_groups(batch, values, labels, 0, groups)
+    found = federated(batch, values, targets, groups=groups)
+    distribution, table = central_groups(batch, values, targets, 0, groups)
     assert_same_distribution(found.distribution_, distribution)
     for name in ("borders", "positives", "negatives", "excess"):
         np.testing.assert_array_equal(getattr(found.table_, name), getattr(table, name))
     assert found.statistic_ == table.statistic
     assert found.p_value_ == table.p_value
     assert found.degrees_of_freedom_ == len(table.counts)
-    central = nolook.HosmerLemeshow(NO_NOISE, groups).fit(values, labels)
+    central = nolook.HosmerLemeshow(NO_NOISE, groups).fit(values, targets)
     assert found.get_params() == central.get_params()
     assert vars(found).keys() == vars(central).keys()
 
@@ -149,8 +149,8 @@ HARD = {
 @pytest.mark.parametrize("epsilon", [1.0, NO_NOISE])
 @pytest.mark.parametrize("batch", BATCHES, ids=kind)
 def test_degenerate_batches_have_ordinary_answers(batch, values, positive, epsilon):
-    labels = np.full(len(values), positive)
-    found = federated(evolve(batch, epsilon=epsilon), values, labels)
+    targets = np.full(len(values), positive)
+    found = federated(evolve(batch, epsilon=epsilon), values, targets)
     if batch.kind == "ecdf":
         assert found.n_samples_ == len(values)
         assert 0.0 <= found.cdf(0.5) <= found.cdf(1.0) == 1.0
@@ -192,13 +192,13 @@ def size(errors):
 
 
 def some_owners():
-    values, labels = scores()
-    return values[:300], labels[:300]
+    values, targets = scores()
+    return values[:300], targets[:300]
 
 
 def test_counts_are_off_by_the_root_of_two_more_than_central_ones():
-    values, labels = some_owners()
-    counts = exact(ECDF, values, labels)
+    values, targets = some_owners()
+    counts = exact(ECDF, values, targets)
     both, inner, plan = halved(counts), counts[0, :-1], ecdf_plan(Budget(1.0), "replace")
     found, central = [], []
     for seed in range(RUNS):
@@ -216,13 +216,13 @@ def test_classes_are_off_by_the_root_of_two_more_than_central_ones(monkeypatch):
     monkeypatch.setattr(
         nolook.ROCCurve, "_store", lambda self, released: vars(self).update(c=released[1:])
     )
-    values, labels = some_owners()
-    counts = exact(ROC, values, labels)
+    values, targets = some_owners()
+    counts = exact(ROC, values, targets)
     both, plan = halved(counts), roc_plan(1.0, "replace", search=False)
     errors = {name: ([], []) for name in ("positive", "negative", "rows")}
     for seed in range(RUNS):
         one = of_sums(ROC, both, 300, seed, None).c
-        rows = lambda: [(values, labels)]  # noqa: E731
+        rows = lambda: [(values, targets)]  # noqa: E731
         other = release_roc(rows, ROC.points(), plan, None, SeededSource(seed))
         for place, curves in enumerate((one, other)):
             for name, curve, own in zip(("positive", "negative"), curves, counts, strict=True):
@@ -236,8 +236,8 @@ def test_classes_are_off_by_the_root_of_two_more_than_central_ones(monkeypatch):
 
 @pytest.mark.slow
 def test_groups_are_off_by_the_root_of_two_more_than_central_ones(monkeypatch):
-    values, labels = some_owners()
-    counts = exact(CALIBRATION, values, labels)
+    values, targets = some_owners()
+    counts = exact(CALIBRATION, values, targets)
     both, places = halved(counts), words(20, 100, 1023)
     edges = np.concatenate([[0.0], CALIBRATION.points()[places.astype(int)]])
     upto = np.diff(counts[:, places.astype(int)].astype(np.int64), axis=1, prepend=0)
@@ -253,7 +253,7 @@ def test_groups_are_off_by_the_root_of_two_more_than_central_ones(monkeypatch):
     for seed in range(RUNS):
         asked = answered(CALIBRATION, groups_at(places), both, seed, 300)
         one = answers.calibration(CALIBRATION, curves, asked, places).table_
-        other = central_groups(CALIBRATION, values, labels, seed)[1]
+        other = central_groups(CALIBRATION, values, targets, seed)[1]
         for place, table in enumerate((one, other)):
             for name, numbers in wanted.items():
                 errors[name][place].append(getattr(table, name) - numbers)
@@ -362,8 +362,8 @@ def test_a_search_for_no_quantile_asks_nothing():
 
 
 def test_a_release_that_does_not_fit_leaves_an_estimator_as_it_was():
-    values, labels = scores()
-    found = federated(ECDF, values, labels)
+    values, targets = scores()
+    found = federated(ECDF, values, targets)
     before = dict(vars(found))
     with pytest.raises(ValueError, match="unpack"):
         found.keep_release((), privacy=found.privacy_, recipe={})
@@ -374,8 +374,8 @@ def test_a_release_that_does_not_fit_leaves_an_estimator_as_it_was():
 
 
 def test_a_distribution_can_be_saved_and_shown(tmp_path):
-    values, labels = scores()
-    found = federated(ECDF, values, labels)
+    values, targets = scores()
+    found = federated(ECDF, values, targets)
     nolook.save(found, tmp_path / "a.json")
     again = nolook.load(tmp_path / "a.json")
     assert_same_distribution(again.distribution_, found.distribution_)

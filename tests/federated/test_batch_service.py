@@ -148,10 +148,10 @@ def loud(batch):
 
 def counted(batch, kept):
     """Return what the whole curves should be for some of the reports."""
-    *_, values, labels = reports(batch, 40)
+    *_, values, targets = reports(batch, 40)
     cells = np.searchsorted(batch.points()[:-1], values[kept])
     size = 1 << batch.levels
-    ones = np.ones(len(kept)) if labels is None else labels[kept]
+    ones = np.ones(len(kept)) if targets is None else targets[kept]
     if batch.kind == "roc":
         curves = {"positive": ones, "negative": 1.0 - ones}
     else:
@@ -259,15 +259,15 @@ def test_groups_are_answered_for_one_set_of_borders(tmp_path):
             both.restart(role)
         assert both.ask(question) == found
         refused(409, both.ask, {"question": "groups", "borders": [1023]})
-        *_, values, labels = reports(batch, 40)
+        *_, values, targets = reports(batch, 40)
         first, second = decoded(question, found)
         total = {
             name: (first.numbers[name] + second.numbers[name]).view(np.int64)
             for name in first.numbers
         }
         low = values <= 0.25
-        assert total["positives"].tolist() == [(labels & low).sum(), (labels & ~low).sum()]
-        assert total["negatives"].tolist() == [(~labels & low).sum(), (~labels & ~low).sum()]
+        assert total["positives"].tolist() == [(targets & low).sum(), (targets & ~low).sum()]
+        assert total["negatives"].tolist() == [(~targets & low).sum(), (~targets & ~low).sum()]
         assert curves[0].n == first.n == 40
 
 

@@ -125,10 +125,10 @@ def test_a_roc_curve_and_a_ledger_that_has_too_little(forks, cli, here):
     pair = Pair(forks, here, [batch], budget=999.0).start()
     try:
         owner, analyst = reach(pair, "owner"), reach(pair, "analyst")
-        words = ["--table", "t.parquet", "--column", "score", "--label", "bought"]
+        words = ["--table", "t.parquet", "--column", "score", "--target", "bought"]
         fine(cli("submit", *owner, *words, "--positive", "yes"))
-        fine(cli("submit", *owner, "--value", "0.99", "--label", "1"))
-        fine(cli("submit", *owner, "--value", "0.01", "--label", "0"))
+        fine(cli("submit", *owner, "--value", "0.99", "--target", "1"))
+        fine(cli("submit", *owner, "--value", "0.01", "--target", "0"))
         assert "epsilon" in refused(cli("query", *analyst, "--freeze"), 3)
         assert not (here / "one.roc.json").exists()
         pair.close()
@@ -156,7 +156,7 @@ def test_a_calibration(forks, cli, here):
     _, positive, _ = table(here / "t.parquet")
     pair = Pair(forks, here, [batch]).start()
     try:
-        words = ["--table", "t.parquet", "--column", "score", "--label", "bought"]
+        words = ["--table", "t.parquet", "--column", "score", "--target", "bought"]
         fine(cli("submit", *reach(pair, "owner"), *words, "--positive", "yes"))
         analyst = reach(pair, "analyst")
         fine(cli("query", *analyst, "--freeze", "--groups", 5))
@@ -260,7 +260,7 @@ def test_batches_that_cannot_be(cli, here, change, said):
         (["--table", "t"], "--table and --column"),
         (["--table", "t", "--column", "c"], "--table"),
         (["--value", "nan"], "--value is no number"),
-        (["--value", "1", "--label", "1"], "--label is given"),
+        (["--value", "1", "--target", "1"], "--target is given"),
         (["--value", "1", "--server0", "http://x"], "https://"),
         (["--value", "1", "--server0", "https://127.0.0.1:1/"], "are the same"),
         (["--value", "1", "--certificate", "c"], "--certificate and --key"),

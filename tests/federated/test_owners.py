@@ -14,7 +14,7 @@ from nolook.federated.dcf import evaluate
 from nolook.federated.owners import make_reports
 from nolook.federated.wire import unpack
 from nolook.privacy.noise import SeededSource, SystemEntropy
-from tests.federated.roles import BATCHES, CALIBRATION, ECDF, ROC, exact, kind, labels_for, sums
+from tests.federated.roles import BATCHES, CALIBRATION, ECDF, ROC, exact, kind, sums, targets_for
 
 LEAST = np.nextafter(0.0, 1.0)
 EDGES = {
@@ -35,18 +35,18 @@ ONE_LEVEL = nolook.LinearGrid(0, 1, 1)
 @pytest.mark.parametrize("values", EDGES.values(), ids=EDGES)
 @pytest.mark.parametrize("positive", ["none", "all", "some"])
 def test_the_halves_add_up_to_the_counts(batch, values, positive):
-    labels = np.array([positive == "all" or (positive == "some" and i % 2) for i in range(4)])
-    labels = labels[: len(values)].astype(bool)
-    first, second = sums(batch, values, labels)
-    np.testing.assert_array_equal(first + second, exact(batch, values, labels))
+    targets = np.array([positive == "all" or (positive == "some" and i % 2) for i in range(4)])
+    targets = targets[: len(values)].astype(bool)
+    first, second = sums(batch, values, targets)
+    np.testing.assert_array_equal(first + second, exact(batch, values, targets))
 
 
 @pytest.mark.parametrize("batch", BATCHES, ids=kind)
 def test_many_owners_add_up(batch):
     generator = np.random.default_rng(0)
-    values, labels = generator.normal(0.5, 0.4, 500), generator.random(500) < 0.2
-    first, second = sums(batch, values, labels)
-    np.testing.assert_array_equal(first + second, exact(batch, values, labels))
+    values, targets = generator.normal(0.5, 0.4, 500), generator.random(500) < 0.2
+    first, second = sums(batch, values, targets)
+    np.testing.assert_array_equal(first + second, exact(batch, values, targets))
 
 
 @pytest.mark.parametrize(
@@ -57,9 +57,9 @@ def test_many_owners_add_up(batch):
 def test_grids_of_any_size_will_do(batch, grid):
     batch = evolve(batch, grid=grid)
     values = [-1.0, 0.0, 0.5, 1.0, 1.5, 2.0, 3.9, 4.0, 9.0, 60.0]
-    labels = np.arange(10) % 3 == 0
-    first, second = sums(batch, values, labels)
-    np.testing.assert_array_equal(first + second, exact(batch, values, labels))
+    targets = np.arange(10) % 3 == 0
+    first, second = sums(batch, values, targets)
+    np.testing.assert_array_equal(first + second, exact(batch, values, targets))
 
 
 def test_no_owner_at_all_is_fine():
@@ -85,8 +85,8 @@ def test_two_reports_of_one_value_share_no_secret():
 
 def halves(batch, value, label, role, n=4000):
     """Return one server's share of an owner's count, at a threshold, for many reports."""
-    labels = labels_for(batch, np.full(n, label))
-    reports = make_reports(batch, np.full(n, value), labels, SeededSource(role))[1 + role]
+    targets = targets_for(batch, np.full(n, label))
+    reports = make_reports(batch, np.full(n, value), targets, SeededSource(role))[1 + role]
     _, payloads, keys = unpack(batch, reports)
     for curve in range(len(batch.curves)):
         own = payloads[:, curve] - evaluate(role, keys[:, curve], batch.levels, 20)
@@ -115,13 +115,13 @@ def test_what_both_servers_hold_is_not():
 
 
 @pytest.mark.parametrize(
-    ("batch", "values", "labels", "expected"),
+    ("batch", "values", "targets", "expected"),
     [
-        (ECDF, [0.5], [True], "labels is given for an ecdf; expected None"),
-        (ROC, [0.5], None, r"labels has shape \(\) and dtype object; expected a boolean"),
-        (ROC, [0.5], [1], "labels has shape .* and dtype int64; expected a boolean for each"),
+        (ECDF, [0.5], [True], "targets is given for an ecdf; expected None"),
+        (ROC, [0.5], None, r"targets has shape \(\) and dtype object; expected a boolean"),
+        (ROC, [0.5], [1], "targets has shape .* and dtype int64; expected a boolean for each"),
         (ROC, [0.5, 0.7], [True], r"for each of the 2 values"),
-        (CALIBRATION, [0.5], [[True]], r"labels has shape \(1, 1\)"),
+        (CALIBRATION, [0.5], [[True]], r"targets has shape \(1, 1\)"),
         (ECDF, [[0.5]], None, "values is no array of numbers; expected one number for each owner"),
         (ECDF, 0.5, None, "values is no array of numbers"),
         (ECDF, ["secret"], None, "values is no array of numbers"),
@@ -129,9 +129,9 @@ def test_what_both_servers_hold_is_not():
         (ECDF, [10**400], None, "values is no array of numbers"),
     ],
 )
-def test_a_wrong_parameter_is_one_line_and_quotes_no_value(batch, values, labels, expected):
+def test_a_wrong_parameter_is_one_line_and_quotes_no_value(batch, values, targets, expected):
     with pytest.raises(ParameterError, match=expected) as caught:
-        make_reports(batch, values, labels, SystemEntropy())
+        make_reports(batch, values, targets, SystemEntropy())
     assert "\n" not in str(caught.value)
     assert "secret" not in str(caught.value)
 

@@ -30,13 +30,13 @@ from tests.federated.roles import (
     exact,
     key,
     kind,
-    labels_for,
     neighbours,
     reported,
     scores,
     signed,
     sums,
     sums_at,
+    targets_for,
 )
 
 pytestmark = pytest.mark.slow
@@ -60,11 +60,11 @@ def as_bytes(numbers):
 
 @pytest.mark.parametrize("batch", BATCHES, ids=kind)
 def test_points_are_those_of_the_whole_curve(batch):
-    values, labels = scores()
-    values, labels = values[:100], labels[:100]
+    values, targets = scores()
+    values, targets = values[:100], targets[:100]
     places = words(0, 5, 5, len(batch.points()) - 1, 3)
-    whole = sums(batch, values, labels)
-    for one, some in zip(whole, sums_at(batch, values, labels, places), strict=True):
+    whole = sums(batch, values, targets)
+    for one, some in zip(whole, sums_at(batch, values, targets, places), strict=True):
         np.testing.assert_array_equal(some, one[:, places])
 
 
@@ -78,8 +78,8 @@ def test_points_of_the_widest_grid_are_exact():
 
 def test_parts_of_the_reports_may_be_added(monkeypatch):
     """Blocks of any size give the same, also those within one call."""
-    values, labels = scores()
-    reports = reported(ROC, values[:50], labels[:50])[1]
+    values, targets = scores()
+    reports = reported(ROC, values[:50], targets[:50])[1]
     whole = shares.curve_sums(ROC, 1, reports)
     parts = [shares.curve_sums(ROC, 1, part) for part in (reports[:7], reports[7:7], reports[7:])]
     np.testing.assert_array_equal(sum(parts), whole)
@@ -173,15 +173,15 @@ def loss(one, other):
     return total
 
 
-def worst_loss(monkeypatch, batch, records, answers, size):
+def worst_loss(monkeypatch, batch, rows, answers, size):
     recorder = Recorder(monkeypatch)
-    tables = {table for pair in neighbours(records, size) for table in pair}
+    tables = {table for pair in neighbours(rows, size) for table in pair}
     found = {}
     for table in tables:
         counts = exact(batch, *zip(*table, strict=True))
         found[table] = [recorder.of(lambda a=a, c=counts: a(batch, c)) for a in answers]
     return [
-        max(loss(found[one][i], found[other][i]) for one, other in neighbours(records, size))
+        max(loss(found[one][i], found[other][i]) for one, other in neighbours(rows, size))
         for i in range(len(answers))
     ]
 
@@ -196,26 +196,26 @@ def curves(batch, counts):
 def test_the_loss_keeps_the_budget_on_all_small_neighbours(monkeypatch, batch, levels, size):
     """More than the budget was not promised, and less than nearly all of it would waste it."""
     batch = evolve(batch, epsilon=1.5, grid=nolook.LinearGrid(0, 2**levels - 1, 1))
-    records = list(itertools.product(batch.points(), [False, True]))
+    rows = list(itertools.product(batch.points(), [False, True]))
     if batch.kind == "ecdf":
-        records = records[::2]
-    (worst,) = worst_loss(monkeypatch, batch, records, [curves], size)
+        rows = rows[::2]
+    (worst,) = worst_loss(monkeypatch, batch, rows, [curves], size)
     assert 0.999 * 1.5 < worst <= 1.5 * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("places", [[1023], [255, 1023], [127, 255, 511, 1023]])
 def test_the_loss_of_groups_keeps_the_budget(monkeypatch, places):
-    records = list(itertools.product([0.0, 0.2, 0.25, 0.9, 1.0], [False, True]))
+    rows = list(itertools.product([0.0, 0.2, 0.25, 0.9, 1.0], [False, True]))
     batch = evolve(CALIBRATION, epsilon=1.5)
 
     def groups(batch, counts):
         return shares.noisy_groups(batch, counts, words(*places), SECRET)
 
-    counted, summed = worst_loss(monkeypatch, batch, records, [curves, groups], 2)
+    counted, summed = worst_loss(monkeypatch, batch, rows, [curves, groups], 2)
     borders_event, sums_event = shares.guarantee(batch).mechanisms
     assert 0 < counted <= borders_event.epsilon
     assert summed <= sums_event.epsilon
-    if len(places) > 1:  # a record of a single group cannot move as far twice
+    if len(places) > 1:  # a row of a single group cannot move as far twice
         assert summed > 0.999 * sums_event.epsilon
 
 
@@ -311,8 +311,8 @@ def test_points_have_the_noise_they_have_in_the_whole_curve(batch):
 @pytest.mark.parametrize("batch", BATCHES, ids=kind)
 def test_a_repeated_question_has_the_same_answer(batch):
     """Byte by byte, whatever order reports are in."""
-    values, labels = scores()
-    reports = reported(batch, values[:40], labels[:40])[0]
+    values, targets = scores()
+    reports = reported(batch, values[:40], targets[:40])[0]
     once, again = (
         shares.curve_sums(batch, 0, rows) for rows in (reports, np.ascontiguousarray(reports[::-1]))
     )
@@ -381,11 +381,11 @@ def test_another_budget_has_other_random_numbers_under_one_key():
 @pytest.mark.parametrize("batch", BATCHES, ids=kind)
 def test_a_single_answer_is_uniform_without_the_other_share(batch, role):
     """The chance of a false alarm is below 1e-9."""
-    values, labels = scores()
-    labels = labels_for(batch, labels[:20])
+    values, targets = scores()
+    targets = targets_for(batch, targets[:20])
     found = {}
     for seed in range(300):
-        reports = make_reports(batch, values[:20], labels, SeededSource(seed))[1 + role]
+        reports = make_reports(batch, values[:20], targets, SeededSource(seed))[1 + role]
         own = shares.point_sums(batch, role, reports, words(3, 9))
         for name, array in shares.noisy_points(batch, own, words(3, 9), SECRET).items():
             found.setdefault(name, []).append(array)

@@ -47,6 +47,8 @@ _NUMBERS = (
     "rmse_",
     "rmse_interval_",
 )
+# What version 0.1 called otherwise.
+_NOW = {"label_range_": "target_range_"}
 _HEAD = ("format", "schema_version", "nolook_version", "target")
 
 
@@ -83,7 +85,7 @@ def _model(path):
         "class": type(part).__name__,
         "failed": vars(part).get("failed_"),
         "features": list(part.scaling_.names),
-        "numbers": {name: _numbers(getattr(part, name)) for name in _NUMBERS},
+        "numbers": {name: _numbers(getattr(part, _NOW.get(name, name))) for name in _NUMBERS},
         "whole": [_numbers(model.coef_), _numbers(model.intercept_)],
         "predictions": _numbers(model.predict(_rows(model))),
     }

@@ -26,7 +26,7 @@ ATTRIBUTES = (
     "coef_interval_",
     "intercept_",
     "intercept_interval_",
-    "label_range_",
+    "target_range_",
     "r2_",
     "r2_interval_",
     "rmse_",
@@ -111,9 +111,9 @@ def test_any_one_estimate_may_be_missing(tmp_path, attribute):
 @pytest.mark.parametrize("ends", [(-np.inf, 2.0), (-1.5, np.inf), (0.0, 0.0)])
 def test_either_end_of_the_label_range_may_be_infinite(tmp_path, ends):
     model = fitted(NAMES)
-    model.label_range_ = ends
+    model.target_range_ = ends
     nolook.save(model, tmp_path / "model.json")
-    assert nolook.load(tmp_path / "model.json").label_range_ == ends
+    assert nolook.load(tmp_path / "model.json").target_range_ == ends
 
 
 def test_a_constant_says_so_in_the_file(tmp_path):

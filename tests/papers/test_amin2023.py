@@ -114,8 +114,8 @@ def test_without_a_basis_the_mechanism_has_the_whole_budget(n_models, tmp_path):
 def test_every_step_is_announced(kind, n_models):
     seen = []
     model = kind(3.0, 1e-5, n_models)
-    model.fit(*data(), progress=lambda *step: seen.append(step))
-    assert len(seen) == seen[0][2] == model.plan().release.steps + 2
+    model.fit(*data(), progress=lambda *stage: seen.append(stage))
+    assert len(seen) == seen[0][2] == model.plan().release.stages + 2
 
 
 def test_too_few_rows_and_a_failed_test_are_outcomes():
@@ -178,9 +178,9 @@ def test_norms_read_off_the_table_are_not_private(rows):
     X, y = data(rows)
     model = OracleAdaSSPRegressor().fit(X, y)
     assert not model.privacy_.private
-    assert np.isfinite([*model.coef_, model.intercept_, *model.label_range_]).all()
+    assert np.isfinite([*model.coef_, model.intercept_, *model.target_range_]).all()
     if rows:
-        assert model.label_range_[1] == np.abs(y).max()
+        assert model.target_range_[1] == np.abs(y).max()
 
 
 def test_the_oracle_is_the_public_run_with_the_tables_norms():

@@ -13,14 +13,14 @@ from nolook.privacy.noise import SeededSource
 from nolook.tables import table_from_arrays
 from papers.dick2023 import RawLassoSelector, UnscaledBoostedAdaSSPRegressor
 from papers.dick2023.boosted_adassp import UnscaledBoostedAdaSSP
-from tests.algorithms.boosting import data, gram_of, no_step, plain
+from tests.algorithms.boosting import data, gram_of, no_stage, plain
 
 pytestmark = pytest.mark.papers
 
 
 def run(X, y, mu, rounds, seed=0):
     table = table_from_arrays(X, y)
-    return UnscaledBoostedAdaSSP(mu, rounds).run(table, SeededSource(seed), no_step)
+    return UnscaledBoostedAdaSSP(mu, rounds).run(table, SeededSource(seed), no_stage)
 
 
 @pytest.mark.parametrize("rounds", [1, 100])
@@ -58,7 +58,7 @@ def test_progress_tells_a_step_for_each_pass_and_round():
     seen = []
     release = UnscaledBoostedAdaSSP(1.0, 5)
     release.run(table_from_arrays(X, y), SeededSource(0), seen.append)
-    assert len(seen) == release.steps
+    assert len(seen) == release.stages
     assert seen[-1] == "round 5"
 
 
@@ -69,7 +69,7 @@ def test_rows_and_labels_of_norm_one_are_fitted():
     model = UnscaledBoostedAdaSSPRegressor(1.0, 1e-6, random_state=0).fit(X, y)
     assert model.score(X, y) > 0.8
     assert model.row_norm_ == 1.0
-    assert model.label_range_ == (-math.inf, math.inf)
+    assert model.target_range_ == (-math.inf, math.inf)
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(math.log(3), 1e-5), (0.1, 1e-8), (8.0, 1e-6)])

@@ -82,7 +82,7 @@ def fitted(names=("age", "height", "income"), *, seed=0, recipe=None, made_by=No
     center = generator.normal(size=features + 1)
     visible = np.ones(features + 1, dtype=bool)
     model.scaling_ = Scaling(tuple(names), center, scale, visible)
-    model.label_range_ = (float(model.scaling_.low[-1]), float(model.scaling_.high[-1]))
+    model.target_range_ = (float(model.scaling_.low[-1]), float(model.scaling_.high[-1]))
     model.privacy_ = guarantee(**privacy)
     model.n_features_in_ = features
     model.feature_names_in_ = np.array(names[:-1], dtype=object)
@@ -100,7 +100,7 @@ def without(model, *attributes):
 def unlimited(model):
     """A model whose columns, rows and predictions have no limits, with public scales."""
     model.scaling_ = Scaling.public(model.scaling_.names, 2.0, np.inf)
-    model.label_range_ = (-np.inf, np.inf)
+    model.target_range_ = (-np.inf, np.inf)
     model.privacy_ = guarantee(EVENTS[1:])
     return model
 

@@ -117,7 +117,7 @@ def test_numbers_have_no_negative_zero():
 )
 def test_the_range_of_predictions_is_said_in_words(ends, expected):
     model = fitted()
-    model.label_range_ = ends
+    model.target_range_ = ends
     assert f"Predictions of income {expected}." in said(model, "fit")
 
 

@@ -34,7 +34,7 @@ from nolook.kernels.moments import UNIT
 from nolook.privacy.guarantee import Event, GaussianEvent
 from nolook.privacy.mechanisms.gaussian import gaussian_release
 from nolook.privacy.noise import ByteSource
-from nolook.privacy.release import Release, Step
+from nolook.privacy.release import Announce, Release
 from nolook.statistics.design_moments import DesignMoments, product_sensitivity
 from nolook.tables import Table
 
@@ -70,9 +70,9 @@ class AdaSSP:
     bounds: tuple[float, float] | None = None
 
     @property
-    def steps(self) -> int:
+    def stages(self) -> int:
         """How often the table is read."""
-        return self._design().steps + 1
+        return self._design().stages + 1
 
     def events(self) -> tuple[Event, ...]:
         """State everything that will be released."""
@@ -88,12 +88,12 @@ class AdaSSP:
             return PublicDesign(*self.bounds, _PUBLIC_NORM, UNIT)
         return DesignSearch(self.mu, self._own_events()[1].mu / _NORM_WEIGHT, UNIT)
 
-    def run(self, table: Table, source: ByteSource, step: Step) -> BoundedModel:
+    def run(self, table: Table, source: ByteSource, announce: Announce) -> BoundedModel:
         """Fit a table with a target."""
         eigenvalue, gram, products = self._own_events()
-        design = self._design().run(table, source, step)
+        design = self._design().run(table, source, announce)
         bound = Y_BOUND if self.bounds is None else 1
-        step("moments")
+        announce("moments")
         largest = bound * UNIT
         moments = DesignMoments(design.size, design.squared_radius, largest)
         for rows, targets in design.batches(table):

@@ -37,7 +37,7 @@ from nolook.algorithms.bounded_design import (
 from nolook.privacy.guarantee import Event, GaussianEvent
 from nolook.privacy.mechanisms.gaussian import gaussian_release
 from nolook.privacy.noise import ByteSource
-from nolook.privacy.release import Release, Step
+from nolook.privacy.release import Announce, Release
 from nolook.statistics.design_moments import DesignMoments, product_sensitivity
 from nolook.statistics.residual_products import RESIDUAL_UNIT, ResidualProducts, grid_model
 from nolook.tables import Table
@@ -73,9 +73,9 @@ class BoostedAdaSSP:
     share: ClassVar[float] = SHARES["mechanism"]
 
     @property
-    def steps(self) -> int:
+    def stages(self) -> int:
         """How many passes and rounds `run` reports."""
-        return self.design().steps + 1 + self.rounds
+        return self.design().stages + 1 + self.rounds
 
     def events(self) -> tuple[Event, ...]:
         """State everything that will be released; T gradients of mu each are one of sqrt(T) mu."""
@@ -92,15 +92,15 @@ class BoostedAdaSSP:
         """How the rows are scaled and bounded."""
         return DesignSearch(self.mu, self._each, _UNIT)
 
-    def run(self, table: Table, source: ByteSource, step: Step) -> BoundedModel:
+    def run(self, table: Table, source: ByteSource, announce: Announce) -> BoundedModel:
         """Fit a table with a target."""
-        design = self.design().run(table, source, step)
+        design = self.design().run(table, source, announce)
         largest = self.residual * RESIDUAL_UNIT
-        step("moments")
+        announce("moments")
         moments, kept = _read(table, design, largest)
         factor = _RIDGE * math.sqrt(design.size)
         gram = release_gram(moments.gram, design, gram_events(self._each), factor, source)
-        thetas = self._gradients(kept, gram, design, source, step)
+        thetas = self._gradients(kept, gram, design, source, announce)
         last = max(1, round(self.averaged * self.rounds))
         return BoundedModel(np.mean(thetas[-last:], axis=0), design)
 
@@ -110,14 +110,14 @@ class BoostedAdaSSP:
         gram: NoisyGram,
         design: BoundedDesign,
         source: ByteSource,
-        step: Step,
+        announce: Announce,
     ) -> list[NDArray[np.float64]]:
         """Take a step along each round's noisy gradient; return the model after each."""
         sensitivity = product_sensitivity(design.squared_radius, self.residual * RESIDUAL_UNIT)
         theta = np.zeros(design.size)
         thetas = []
         for number in range(1, self.rounds + 1):
-            step(f"round {number}")
+            announce(f"round {number}")
             # The residuals are those of the model on the grid, so the next step starts from it.
             on_grid, grid_step = grid_model(theta, design.squared_radius)
             exact = kept.value(on_grid, grid_step)

@@ -21,7 +21,7 @@ from nolook.kernels.moments import UNIT
 from nolook.privacy.guarantee import GaussianEvent
 from nolook.privacy.mechanisms.gaussian import gaussian_release, symmetric_gaussian_release
 from nolook.privacy.noise import ByteSource
-from nolook.privacy.release import Step
+from nolook.privacy.release import Announce
 from nolook.statistics.design_moments import (
     eigenvalue_sensitivity,
     gram_sensitivity,
@@ -93,7 +93,7 @@ class PublicDesign:
     unit: int  # grid of the rows, a power of two up to UNIT
 
     @property
-    def steps(self) -> int:
+    def stages(self) -> int:
         """0: does not read the table."""
         return 0
 
@@ -101,7 +101,7 @@ class PublicDesign:
         """Releases nothing."""
         return ()
 
-    def run(self, table: Table, source: ByteSource, step: Step) -> BoundedDesign:  # noqa: ARG002
+    def run(self, table: Table, source: ByteSource, announce: Announce) -> BoundedDesign:  # noqa: ARG002
         """Return the design for a table's columns."""
         scale = np.full(table.n_columns, self.scale_x)
         scale[-1] = self.scale_y
@@ -130,9 +130,9 @@ class DesignSearch:
     unit: int
 
     @property
-    def steps(self) -> int:
+    def stages(self) -> int:
         """How often the table is read."""
-        return self._scales().steps + 1
+        return self._scales().stages + 1
 
     def events(self) -> tuple[GaussianEvent, ...]:
         """State everything that will be released."""
@@ -144,10 +144,10 @@ class DesignSearch:
     def _norms(self) -> GaussianEvent:
         return GaussianEvent("histogram of the rows' norms", self.mu * math.sqrt(SHARES["norms"]))
 
-    def run(self, table: Table, source: ByteSource, step: Step) -> BoundedDesign:
+    def run(self, table: Table, source: ByteSource, announce: Announce) -> BoundedDesign:
         """Find the design of a table with a target."""
-        scaling, rows = self._scales().run(table, source, step)
-        step("norms")
+        scaling, rows = self._scales().run(table, source, announce)
+        announce("norms")
         features = table.n_columns - 1
         counts, squares = norm_counts(table, scaling, features, self._norms().mu, source)
         squared = choose_squared_radius(counts, squares, rows, features + 1, self.mu_gram)

@@ -9,7 +9,7 @@ number of columns. The proof is ``dpsgd.md``.
 name here       meaning
 ==============  =========================================================================
 ``q``           sampling probability, a power of 1/2 so that it can be drawn exactly
-``T``           number of steps
+``T``           number of gradients
 ``C``           clip norm of a row's gradient
 ``sigma``       noise multiplier: the noise of a sum of gradients has deviation sigma C
 ``size``        d, the number of features plus one
@@ -32,7 +32,7 @@ from nolook.privacy.budgets import too_small
 from nolook.privacy.guarantee import Budget, Event, SampledGaussianEvent
 from nolook.privacy.mechanisms.gaussian import gaussian_release
 from nolook.privacy.noise import ByteSource, uniform_integers
-from nolook.privacy.release import Step
+from nolook.privacy.release import Announce
 from nolook.statistics.clipped_gradients import (
     GRADIENT_UNIT,
     ClippedGradients,
@@ -58,17 +58,17 @@ _LARGEST_MULTIPLIER = 2.0**40
 
 
 @lru_cache(maxsize=64)
-def noise_multiplier(budget: Budget, steps: int) -> float:
+def noise_multiplier(budget: Budget, gradients: int) -> float:
     """Return the smallest noise multiplier, to a thousandth, that keeps a budget beside the scales.
 
     Raises ParameterError if the budget is too small for any noise.
     """
 
     def kept(multiplier: float) -> bool:
-        return total_delta(_events(budget, steps, multiplier), budget.epsilon) <= budget.delta
+        return total_delta(_events(budget, gradients, multiplier), budget.epsilon) <= budget.delta
 
     # Start near the amplified noise of a Gaussian release.
-    high = math.sqrt(steps / (1.0 - SCALES_SHARE)) / SAMPLE_EVERY / gaussian_mu(budget)
+    high = math.sqrt(gradients / (1.0 - SCALES_SHARE)) / SAMPLE_EVERY / gaussian_mu(budget)
     high = max(high, 1e-3)
     ratio = 1.05
     low = high / ratio
@@ -84,8 +84,8 @@ def noise_multiplier(budget: Budget, steps: int) -> float:
     return high
 
 
-def _events(budget: Budget, steps: int, multiplier: float) -> tuple[Event, ...]:
-    event = SampledGaussianEvent("gradients of samples", multiplier, 1.0 / SAMPLE_EVERY, steps)
+def _events(budget: Budget, gradients: int, multiplier: float) -> tuple[Event, ...]:
+    event = SampledGaussianEvent("gradients of samples", multiplier, 1.0 / SAMPLE_EVERY, gradients)
     return (*_scales(budget).events(), event)
 
 
@@ -111,23 +111,23 @@ class DPSGD:
     gradients: int
 
     @property
-    def steps(self) -> int:
+    def stages(self) -> int:
         """How many passes and gradients `run` reports."""
-        return _scales(self.budget).steps + 1 + self.gradients
+        return _scales(self.budget).stages + 1 + self.gradients
 
     def events(self) -> tuple[Event, ...]:
         """State everything that will be released."""
         return _events(self.budget, self.gradients, noise_multiplier(self.budget, self.gradients))
 
     def run(
-        self, table: Table, source: ByteSource, step: Step
+        self, table: Table, source: ByteSource, announce: Announce
     ) -> tuple[NDArray[np.float64], Scaling]:
         """Fit a table with a target: a standardised model, the constant first, and its scaling."""
-        scaling, rows = _scales(self.budget).run(table, source, step)
+        scaling, rows = _scales(self.budget).run(table, source, announce)
         size = table.n_columns
         # A typical row (1, u) has norm sqrt(d), and a typical residual is below one scale.
         radius = gradient_radius(math.sqrt(size))
-        step("rows")
+        announce("rows")
         kept = _read(table, scaling, size, radius)
         # The private number of rows turns sums over a sample into means over all rows.
         rate = _RATE / size * SAMPLE_EVERY / rows / GRADIENT_UNIT
@@ -136,7 +136,7 @@ class DPSGD:
         theta, velocity, total = np.zeros(size), np.zeros(size), np.zeros(size)
         last = max(1, round(_AVERAGED * self.gradients))
         for number in range(1, self.gradients + 1):
-            step(f"gradient {number}")
+            announce(f"gradient {number}")
             chosen = _poisson_sample(kept.part_sizes, source)
             on_grid, grid_step = grid_model(theta, _largest_square(size))
             exact = kept.value(chosen, on_grid, grid_step)

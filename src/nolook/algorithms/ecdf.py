@@ -37,7 +37,7 @@ from nolook.privacy.mechanisms.binary_tree import (
 )
 from nolook.privacy.mechanisms.laplace import laplace_release
 from nolook.privacy.noise import ByteSource
-from nolook.privacy.release import Step
+from nolook.privacy.release import Announce
 from nolook.statistics import fold
 from nolook.statistics.cell_counts import CellCounts
 from nolook.tables import Table
@@ -105,7 +105,7 @@ class EcdfRelease:
     smoothing: Smoothing
 
     @property
-    def steps(self) -> int:
+    def stages(self) -> int:
         """How often the table is read."""
         return len(self.grids)
 
@@ -113,11 +113,13 @@ class EcdfRelease:
         """State everything that will be released."""
         return self.plan.events() * len(self.grids)
 
-    def run(self, table: Table, source: ByteSource, step: Step) -> tuple[PrivateDistribution, ...]:
+    def run(
+        self, table: Table, source: ByteSource, announce: Announce
+    ) -> tuple[PrivateDistribution, ...]:
         """Release the distributions of a table's columns."""
         found = []
         for j, (name, grid) in enumerate(zip(table.column_names, self.grids, strict=True)):
-            step(name)
+            announce(name)
             column = (batch[j] for batch in table.batches())
             found.append(release_ecdf(column, grid.points(), self.plan, self.smoothing, source))
         return tuple(found)

@@ -32,7 +32,7 @@ from nolook.privacy.guarantee import Budget, Event, PureEvent, Relation
 from nolook.privacy.mechanisms.binary_tree import laplace_node_variance
 from nolook.privacy.mechanisms.laplace import laplace_release
 from nolook.privacy.noise import ByteSource
-from nolook.privacy.release import Step
+from nolook.privacy.release import Announce
 from nolook.statistics import fold
 from nolook.statistics.cell_counts import cell_counts_sensitivity
 from nolook.statistics.group_sums import (
@@ -78,15 +78,15 @@ class HosmerLemeshowPlan:
         return (*self.borders.events(), self.sums)
 
     @property
-    def steps(self) -> int:
+    def stages(self) -> int:
         """How often the table is read."""
         return 2
 
     def run(
-        self, table: ScoredTable, source: ByteSource, step: Step
+        self, table: ScoredTable, source: ByteSource, announce: Announce
     ) -> tuple[PrivateDistribution, CalibrationTable]:
         """Release the distribution of the probabilities, and the sums of each group."""
-        return release_groups(table.rows, self, source, step)
+        return release_groups(table.rows, self, source, announce)
 
     @property
     def group_epsilon(self) -> float:
@@ -122,19 +122,19 @@ def split_of_groups(epsilon: float, borders: Vector) -> tuple[Vector, Vector]:
 
 
 def release_groups(
-    rows: ScoredRows, plan: HosmerLemeshowPlan, source: ByteSource, step: Step
+    rows: ScoredRows, plan: HosmerLemeshowPlan, source: ByteSource, announce: Announce
 ) -> tuple[PrivateDistribution, CalibrationTable]:
     """Lay groups between private quantiles, and release the sums of each.
 
     Guarantee: costs the plan's events under its relation, one score and class a row.
     """
-    step("borders")
+    announce("borders")
     distribution = release_ecdf(
         (scores for scores, _ in rows()), _GRID.points(), plan.borders, "l2", source
     )
     inner = distribution.ppf(np.arange(1, plan.groups) / plan.groups)
     borders = np.unique(np.concatenate([[0.0], inner, [1.0]]))
-    step("groups")
+    announce("groups")
     positives, negatives, excess = fold(GroupSums(borders), rows()).value
     widths = excess_sensitivities(borders)
     shares = split_of_groups(plan.group_epsilon, borders)

@@ -26,7 +26,7 @@ from nolook.algorithms.selection_plan import Selected, Selection
 from nolook.privacy.budgets import with_room
 from nolook.privacy.mechanisms.exponential import exponential_choice
 from nolook.privacy.noise import ByteSource
-from nolook.privacy.release import Step
+from nolook.privacy.release import Announce
 from nolook.privacy.sampling import SAMPLING_UNIT, kept_rows, sampled_epsilon
 from nolook.statistics import fold
 from nolook.statistics.kendall import KendallRows, kendall_scores, kendall_sensitivity
@@ -53,9 +53,11 @@ class KendallSelection(Selection):
 
     chances: int | None
 
-    def choose(self, table: Table, k: int, bound: int, source: ByteSource, step: Step) -> Selected:
+    def choose(
+        self, table: Table, k: int, bound: int, source: ByteSource, announce: Announce
+    ) -> Selected:
         """Choose k features."""
-        step("features")
+        announce("features")
         chances = self.chances or choose_chances(bound)
         epsilon = self.plan.features.epsilon
         return Selected(tuple(kendall_selection(table, k, epsilon, chances, source)))

@@ -30,7 +30,7 @@ from nolook.kernels.moments import UNIT, integer_rows
 from nolook.privacy.guarantee import GaussianEvent
 from nolook.privacy.mechanisms.gaussian import symmetric_gaussian_release
 from nolook.privacy.noise import ByteSource
-from nolook.privacy.release import Step
+from nolook.privacy.release import Announce
 from nolook.statistics.moments import MomentMatrix, moment_sensitivity
 from nolook.tables import Table
 
@@ -68,9 +68,9 @@ class MomentRelease:
     mu: float
 
     @property
-    def steps(self) -> int:
+    def stages(self) -> int:
         """How often the table is read."""
-        return self._scales().steps + 2
+        return self._scales().stages + 2
 
     def events(self) -> tuple[GaussianEvent, ...]:
         """State everything that will be released."""
@@ -85,16 +85,16 @@ class MomentRelease:
             GaussianEvent("moment matrix", self.mu * math.sqrt(SHARES["moments"])),
         )
 
-    def run(self, table: Table, source: ByteSource, step: Step) -> NoisyMoments:
+    def run(self, table: Table, source: ByteSource, announce: Announce) -> NoisyMoments:
         """Release the moments of a table with a target."""
         norms, products = self._own_events()
-        scaling, rows = self._scales().run(table, source, step)
-        step("norms")
+        scaling, rows = self._scales().run(table, source, announce)
+        announce("norms")
         counts, squares = norm_counts(table, scaling, table.n_columns, norms.mu, source)
         squared_radius = choose_squared_radius(
             counts, squares, rows, table.n_columns + 1, products.mu
         )
-        step("moments")
+        announce("moments")
         moments = MomentMatrix(table.n_columns, squared_radius)
         for batch in table.batches():
             moments.update(integer_rows(batch, scaling.center, scaling.scale, LIMIT))

@@ -49,7 +49,7 @@ def find_range(
     events: tuple[PureEvent, PureEvent],
     relation: Relation,
     source: ByteSource,
-    step: Callable[[str], None],
+    announce: Callable[[str], None],
 ) -> tuple[float, float]:
     """Find the range (low, high) of a column without its outermost values.
 
@@ -64,10 +64,10 @@ def find_range(
         exact = fold(Histograms(count), (batch[np.newaxis] for batch in batches())).value(1)
         return laplace_release(exact, sensitivity, epsilon, source).astype(np.float64)
 
-    step("magnitudes")
+    announce("magnitudes")
     scale = sensitivity / magnitudes.epsilon
     low, high, _ = occupied_range(release(magnitude_counts, magnitudes.epsilon), _TAIL * scale)
-    step("range")
+    announce("range")
     # One of the bins is left free at either end.
     width = (high - low) / (_BINS - 2)
     low = low - width

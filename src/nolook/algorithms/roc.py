@@ -29,7 +29,7 @@ from nolook.privacy.guarantee import PureEvent, Relation
 from nolook.privacy.mechanisms.binary_tree import laplace_node_variance, tree_laplace
 from nolook.privacy.mechanisms.laplace import laplace_release
 from nolook.privacy.noise import ByteSource
-from nolook.privacy.release import Step
+from nolook.privacy.release import Announce
 from nolook.statistics.cell_counts import CellCounts, cell_counts_sensitivity
 from nolook.tables.scored import ScoredRows, ScoredTable
 
@@ -98,7 +98,7 @@ class RocRelease:
     smoothing: Smoothing
 
     @property
-    def steps(self) -> int:
+    def stages(self) -> int:
         """How often the table is read."""
         return 1 + len(self.plan.search or ())
 
@@ -107,22 +107,24 @@ class RocRelease:
         return self.plan.events()
 
     def run(
-        self, table: ScoredTable, source: ByteSource, step: Step
+        self, table: ScoredTable, source: ByteSource, announce: Announce
     ) -> tuple[LinearGrid | LogGrid, PrivateDistribution, PrivateDistribution]:
         """Release the grid, and the distributions of positive and negative scores."""
         grid = self.grid
         if grid is None:
-            grid = search_grid(table.rows, self.plan, source, step)
-        step("counts")
+            grid = search_grid(table.rows, self.plan, source, announce)
+        announce("counts")
         return grid, *release_roc(table.rows, grid.points(), self.plan, self.smoothing, source)
 
 
-def search_grid(rows: ScoredRows, plan: RocPlan, source: ByteSource, step: Step) -> LinearGrid:
+def search_grid(
+    rows: ScoredRows, plan: RocPlan, source: ByteSource, announce: Announce
+) -> LinearGrid:
     """Find a range of the scores of both classes together, and lay a grid of 2^7 points in it."""
     if plan.search is None:
         raise ValueError("the plan has no search")
     low, high = find_range(
-        lambda: (scores for scores, _ in rows()), plan.search, plan.relation, source, step
+        lambda: (scores for scores, _ in rows()), plan.search, plan.relation, source, announce
     )
     return LinearGrid(low, high, (high - low) / (_POINTS - 1))
 

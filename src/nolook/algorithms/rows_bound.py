@@ -26,14 +26,14 @@ def rows_margin(epsilon: float) -> int:
 
 
 def rows_bound(
-    table: Table, epsilon: float, source: ByteSource, step: Callable[[str], None]
+    table: Table, epsilon: float, source: ByteSource, announce: Callable[[str], None]
 ) -> int:
     """Release a lower bound on the number of rows.
 
     Guarantee: pure epsilon when a row is added or removed. It exceeds the number of rows with
     probability at most 1e-4, and may be below 0.
     """
-    step("rows")
+    announce("rows")
     rows = sum(batch.shape[1] for batch in table.batches())
     noisy = laplace_release(np.array([rows]), 1, epsilon, source)
     return int(noisy[0]) - rows_margin(epsilon)

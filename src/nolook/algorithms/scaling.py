@@ -35,7 +35,7 @@ from nolook.kernels.histogram import (
 from nolook.privacy.guarantee import GaussianEvent
 from nolook.privacy.mechanisms.gaussian import gaussian_release
 from nolook.privacy.noise import ByteSource
-from nolook.privacy.release import Step
+from nolook.privacy.release import Announce
 from nolook.statistics import fold
 from nolook.statistics.histograms import Histograms, histograms_sensitivity
 from nolook.tables import Table
@@ -115,7 +115,7 @@ class ScaleSearch:
     mu: float
 
     @property
-    def steps(self) -> int:
+    def stages(self) -> int:
         """How often the table is read."""
         return len(self.events())
 
@@ -128,7 +128,7 @@ class ScaleSearch:
             GaussianEvent("column histograms over the range kept", share),
         )
 
-    def run(self, table: Table, source: ByteSource, step: Step) -> tuple[Scaling, float]:
+    def run(self, table: Table, source: ByteSource, announce: Announce) -> tuple[Scaling, float]:
         """Find all columns' scaling, and a private estimate of the number of rows, at least 1."""
         first, second, third = self.events()
         columns = table.n_columns
@@ -136,15 +136,15 @@ class ScaleSearch:
         def sigma(event: GaussianEvent) -> float:
             return histograms_sensitivity(columns, "add-remove") / event.mu
 
-        step("magnitudes")
+        announce("magnitudes")
         counts = release_histograms(table, first.mu, source, magnitude_counts)
         low, high, visible = occupied_range(counts, sigma(first))
-        step("ranges")
+        announce("ranges")
         low, width = _with_margins(low, high)
         count = partial(linear_counts, low=low, width=width, bins=_BINS)
         counts = release_histograms(table, second.mu, source, count)
         low, high = trimmed_range(counts, sigma(second), low, width)
-        step("scales")
+        announce("scales")
         low, width = _with_margins(low, high)
         count = partial(linear_counts, low=low, width=width, bins=_BINS)
         counts = release_histograms(table, third.mu, source, count)

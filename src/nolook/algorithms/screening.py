@@ -18,7 +18,7 @@ from nolook.algorithms.selection_plan import Selected, Selection
 from nolook.errors import ParameterError
 from nolook.privacy.mechanisms.top_k import canonical_lipschitz, peeling
 from nolook.privacy.noise import ByteSource
-from nolook.privacy.release import Step
+from nolook.privacy.release import Announce
 from nolook.statistics import fold
 from nolook.statistics.centred_products import PRODUCTS_SENSITIVITY, CentredProducts
 from nolook.statistics.kendall import KendallRows, kendall_scores, kendall_sensitivity
@@ -93,23 +93,23 @@ class Screening(Selection):
         k: int,
         bound: int,  # noqa: ARG002 -- the other selectors' interface
         source: ByteSource,
-        step: Step,
+        announce: Announce,
     ) -> Selected:
         """Choose k features."""
-        scores = self.scores(table, source, step)
+        scores = self.scores(table, source, announce)
         chosen = screen(scores, k, self.plan.features.epsilon, self.top_k, source)
         return Selected(tuple(chosen.tolist()))
 
-    def scores(self, table: Table, source: ByteSource, step: Step) -> Scores:
+    def scores(self, table: Table, source: ByteSource, announce: Announce) -> Scores:
         """Score the features."""
         ranges = None
         if self.plan.scales is not None:
-            scaling, _ = self.plan.scales.run(table, source, step)
+            scaling, _ = self.plan.scales.run(table, source, announce)
             width = _RANGE * scaling.scale
             ranges = scaling.center - width, scaling.center + width
         elif self.ranges is not None:
             ranges = public_ranges(self.ranges, table.n_columns)
-        step("features")
+        announce("features")
         return rank_scores(table) if ranges is None else covariance_scores(table, *ranges)
 
 

@@ -16,7 +16,7 @@ from nolook.privacy.accounting import gaussian_mu
 from nolook.privacy.budgets import with_room
 from nolook.privacy.guarantee import Budget, Event, PureEvent
 from nolook.privacy.noise import ByteSource
-from nolook.privacy.release import Step
+from nolook.privacy.release import Announce
 from nolook.tables import Table
 
 __all__ = ["Selected", "Selection", "SelectionPlan", "choose_k", "selection_plan"]
@@ -73,24 +73,26 @@ class Selection(ABC):
     plan: SelectionPlan
 
     @property
-    def steps(self) -> int:
-        """How many steps `run` reports."""
+    def stages(self) -> int:
+        """How many stages `run` announces."""
         return len(self.plan.events())
 
     def events(self) -> tuple[Event, ...]:
         """State everything that will be released."""
         return self.plan.events()
 
-    def run(self, table: Table, source: ByteSource, step: Step) -> Selected:
+    def run(self, table: Table, source: ByteSource, announce: Announce) -> Selected:
         """Choose features of a table with a target and more than k features."""
         rows, bound = self.plan.rows, 0
         if rows is not None:
-            bound = rows_bound(table, rows.epsilon, source, step)
+            bound = rows_bound(table, rows.epsilon, source, announce)
         k = self.plan.k or choose_k(bound, table.n_columns - 1, self.plan.features.epsilon)
-        return self.choose(table, k, bound, source, step)
+        return self.choose(table, k, bound, source, announce)
 
     @abstractmethod
-    def choose(self, table: Table, k: int, bound: int, source: ByteSource, step: Step) -> Selected:
+    def choose(
+        self, table: Table, k: int, bound: int, source: ByteSource, announce: Announce
+    ) -> Selected:
         """Choose k features; `bound` is 0 where the plan does not release one."""
 
 

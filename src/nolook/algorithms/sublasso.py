@@ -27,7 +27,7 @@ from nolook.algorithms.selection_plan import Selected, Selection
 from nolook.kernels.block_lasso import arrange_blocks, block_votes
 from nolook.privacy.mechanisms.top_k import peeling
 from nolook.privacy.noise import ByteSource, uniform_integers
-from nolook.privacy.release import Step
+from nolook.privacy.release import Announce
 from nolook.tables import Table
 
 __all__ = [
@@ -67,9 +67,11 @@ class LassoSelection(Selection):
     blocks: int | None
     penalty: float
 
-    def choose(self, table: Table, k: int, bound: int, source: ByteSource, step: Step) -> Selected:
+    def choose(
+        self, table: Table, k: int, bound: int, source: ByteSource, announce: Announce
+    ) -> Selected:
         """Choose k features."""
-        step("features")
+        announce("features")
         epsilon = self.plan.features.epsilon
         m = self.blocks or choose_blocks(bound, k, epsilon)
         return Selected(tuple(lasso_selection(table, k, epsilon, m, self.penalty, source)), m)

@@ -36,7 +36,7 @@ from nolook.privacy.budgets import too_small, with_room
 from nolook.privacy.guarantee import ApproximateEvent, Budget, Event, PureEvent
 from nolook.privacy.mechanisms.tukey_depth import TukeyRule, tukey_release
 from nolook.privacy.noise import ByteSource, uniform_integers
-from nolook.privacy.release import Step
+from nolook.privacy.release import Announce
 from nolook.statistics.block_moments import BlockMoments
 from nolook.tables import Table
 
@@ -108,9 +108,9 @@ class TukeyPlan:
     delta: float
 
     @property
-    def steps(self) -> int:
-        """How many steps `run` reports, if there are rows for any models."""
-        return self.basis_release().steps + bool(self.epsilon_rows) + 2
+    def stages(self) -> int:
+        """How many stages `run` announces, if there are rows for any models."""
+        return self.basis_release().stages + bool(self.epsilon_rows) + 2
 
     def events(self) -> tuple[Event, ...]:
         """State everything that will be released."""
@@ -129,17 +129,17 @@ class TukeyPlan:
         test = min(with_room((1.0 - SAMPLE_SHARE) * self.epsilon), _LARGEST_SHARE)
         return TukeyRule(tukey_depth(m), test, sample, self.delta)
 
-    def run(self, table: Table, source: ByteSource, step: Step) -> TukeyResult:
+    def run(self, table: Table, source: ByteSource, announce: Announce) -> TukeyResult:
         """Fit a table with a target."""
-        basis = release_basis(table, self, source, step)
+        basis = release_basis(table, self, source, announce)
         m = self.models
         if m is None:
-            bound = rows_bound(table, self.epsilon_rows, source, step)
+            bound = rows_bound(table, self.epsilon_rows, source, announce)
             m = choose_models(bound, table.n_columns, self)
         if m is None:
             return TukeyResult(basis, None, None)
-        models = fit_models(table, basis, m, source, step)
-        step("Tukey mechanism")
+        models = fit_models(table, basis, m, source, announce)
+        announce("Tukey mechanism")
         point = tukey_release(MODEL_GRID.round(models), self.rule(m), source)
         return TukeyResult(basis, m, None if point is None else MODEL_GRID.values(point))
 
@@ -222,12 +222,12 @@ class TukeyResult:
     point: Vector | None
 
 
-def release_basis(table: Table, plan: TukeyPlan, source: ByteSource, step: Step) -> Basis:
+def release_basis(table: Table, plan: TukeyPlan, source: ByteSource, announce: Announce) -> Basis:
     """Release scales and, for whitening, second moments.
 
     Guarantee: ``plan.mu``-GDP when a row is added or removed.
     """
-    found = plan.basis_release().run(table, source, step)
+    found = plan.basis_release().run(table, source, announce)
     if isinstance(found, NoisyMoments):
         return Basis(replace(found.scaling, limit=LIMIT), whitening(found), found)
     return Basis(replace(found[0], limit=LIMIT), np.eye(table.n_columns), None)
@@ -246,13 +246,15 @@ def whitening(moments: NoisyMoments) -> Matrix:
     return matrix
 
 
-def fit_models(table: Table, basis: Basis, m: int, source: ByteSource, step: Step) -> Matrix:
+def fit_models(
+    table: Table, basis: Basis, m: int, source: ByteSource, announce: Announce
+) -> Matrix:
     """Fit a least-squares model to each of m random blocks of rows: coordinates of the basis.
 
     Targets are in scales. Adding or removing a row replaces one model and leaves the others as they
     are; an empty block's is zero. Each row draws its block from `source`.
     """
-    step("models")
+    announce("models")
     scaling = basis.scaling
     sums = BlockMoments(m, table.n_columns, math.floor(scaling.limit * UNIT))
     for batch in table.batches():

@@ -73,7 +73,7 @@ class AdaSSPRegressor(PrivateRegressor):
         self.row_norm_ = design.norm
         if design.scaling.limit == math.inf:  # public bounds: the target's is its scale
             bound = float(design.scaling.scale[-1])
-            self.label_range_ = (-bound, bound)
+            self.target_range_ = (-bound, bound)
 
     def _checked_bounds(self) -> tuple[float, float] | None:
         """Return the public bounds, or None if none are given."""

@@ -25,7 +25,7 @@ from nolook.privacy.budgets import too_small, with_room
 from nolook.privacy.guarantee import DEFAULT_DELTA, Budget, PrivacyGuarantee
 from nolook.privacy.ledger import Ledger, charge, require
 from nolook.privacy.noise import byte_source
-from nolook.privacy.release import Plan, Step
+from nolook.privacy.release import Announce, Plan
 from nolook.tables import Table
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ __all__ = [
     "whole_mu",
 ]
 
-#: Called with a step's name, how many steps are done and how many there are.
+#: Called with a stage's name, how many stages are done and how many there are.
 Progress: TypeAlias = Callable[[str, int, int], None]
 
 _Released = TypeVar("_Released")
@@ -75,7 +75,7 @@ def make_release(
     """
     guarantee = plan.guarantee
     require(ledger, guarantee)
-    step = _counted_steps(progress, plan.release.steps + 2)
+    announce = _counted_stages(progress, plan.release.stages + 2)
     with undisturbed():
         rows = open_rows()
         if guarantee.relation == "replace" and rows.may_drop_rows():
@@ -83,25 +83,25 @@ def make_release(
                 "relation is 'replace', but the table may leave out rows with missing values, "
                 "whose number is private; expected 'add-remove' (or missing='error')"
             )
-        step("missing values")
+        announce("missing values")
         rows.check_complete()
         with charge(ledger, guarantee, purpose):
-            released = plan.release.run(rows, byte_source(plan.random_state), step)
-        step("results")
+            released = plan.release.run(rows, byte_source(plan.random_state), announce)
+        announce("results")
         return store(released)
 
 
-def _counted_steps(progress: Progress | None, total: int) -> Step:
-    """Return a function that tells `progress` of each step as it starts."""
+def _counted_stages(progress: Progress | None, total: int) -> Announce:
+    """Return a function that tells `progress` of each stage as it starts."""
     done = 0
 
-    def step(name: str) -> None:
+    def announce(name: str) -> None:
         nonlocal done
         if progress is not None:
             progress(name, done, total)
         done += 1
 
-    return step
+    return announce
 
 
 class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
@@ -181,7 +181,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         ledger : Ledger, optional
             Charged before the data are read.
         progress : callable, optional
-            Called with a step's name, the number of steps done and the number of all steps.
+            Called with a stage's name, the number of stages done and the number of all stages.
 
         Returns
         -------
@@ -288,7 +288,7 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
     row_norm_ : float
         Bound on the norm of (1, x), x in standardised units, to which rows are shrunk; infinite if
         they are not.
-    label_range_ : tuple of float
+    target_range_ : tuple of float
         Predictions are clipped to this range.
     failed_ : bool
         Whether a private test failed and the model is a constant instead.
@@ -307,7 +307,7 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
     failed_: bool = False
 
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Predict the target; inputs are clipped as in training, predictions to `label_range_`.
+        """Predict the target; inputs are clipped as in training, predictions to `target_range_`.
 
         Parameters
         ----------
@@ -332,7 +332,7 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
             norms = np.hypot(1.0, np.sqrt(squared_norms(standard.T)))
             center = scaling.center[-1]
             target = center + np.minimum(1.0, self.row_norm_ / norms) * (target - center)
-        predicted: NDArray[np.float64] = target.clip(*self.label_range_)
+        predicted: NDArray[np.float64] = target.clip(*self.target_range_)
         return predicted
 
     def _store_model(self, scaling: Scaling, theta: NDArray[np.float64]) -> None:
@@ -342,7 +342,7 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
 
     def _store_scaling(self, scaling: Scaling) -> None:
         self.scaling_ = scaling
-        self.label_range_ = (float(scaling.low[-1]), float(scaling.high[-1]))
+        self.target_range_ = (float(scaling.low[-1]), float(scaling.high[-1]))
 
 
 def check_budget(epsilon: object, delta: object, *, pure: bool = False) -> Budget:

@@ -17,7 +17,7 @@ from nolook.estimators.base import PrivateEstimator, PrivateRegressor, check_bud
 from nolook.privacy import accounting
 from nolook.privacy.budgets import with_room
 from nolook.privacy.guarantee import DEFAULT_DELTA
-from nolook.privacy.release import Plan, Step
+from nolook.privacy.release import Announce, Plan
 from nolook.tables import Table
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _SHARED = (
     "failed_",
     "intercept_",
     "intercept_interval_",
-    "label_range_",
+    "target_range_",
     "r2_",
     "r2_interval_",
     "rmse_",
@@ -48,7 +48,7 @@ class _InSequence:
     regressor: PrivateRegressor
 
     @property
-    def steps(self) -> int:
+    def stages(self) -> int:
         """The parts."""
         return 2
 
@@ -61,12 +61,12 @@ class _InSequence:
         self,
         table: Table,
         source: ByteSource,  # noqa: ARG002 -- the parts have their own
-        step: Step,
+        announce: Announce,
     ) -> tuple[PrivateSelector, PrivateRegressor, PrivateFitFailed | None]:
         """Fit both parts; a failed test of the regressor is an outcome too."""
-        step("selection")
+        announce("selection")
         self.selector.fit(table)
-        step("regression")
+        announce("regression")
         try:
             self.regressor.fit(table.select(self.selector.support_))
         except PrivateFitFailed as failure:

@@ -22,20 +22,20 @@ Words = NDArray[np.uint64]
 
 
 def make_reports(
-    batch: Batch, values: ArrayLike, labels: ArrayLike | None, source: ByteSource
+    batch: Batch, values: ArrayLike, targets: ArrayLike | None, source: ByteSource
 ) -> tuple[Bytes, Bytes, Bytes]:
     """Make the reports of some owners.
 
     Guarantee
     ---------
-    The reports of one server say nothing of values and labels, computationally.
+    The reports of one server say nothing of values and targets, computationally.
 
     Parameters
     ----------
     batch : Batch
     values : array_like, shape (n,)
         One number an owner. NaN counts above every threshold; as a probability it is 0.
-    labels : array_like of bool, shape (n,), or None
+    targets : array_like of bool, shape (n,), or None
         Whether each is positive; None for a batch of kind "ecdf".
     source : ByteSource
         :class:`nolook.privacy.noise.SystemEntropy`, except in tests.
@@ -49,7 +49,7 @@ def make_reports(
     numbers = _numbers(values)
     if batch.kind == "hosmer-lemeshow":
         numbers = np.nan_to_num(numbers, nan=0.0).clip(0.0, 1.0)
-    payloads = _payloads(batch, numbers, labels)
+    payloads = _payloads(batch, numbers, targets)
     n, curves = payloads.shape
     # The last threshold stands for infinity.
     cells = np.searchsorted(batch.points()[:-1], numbers, side="left").astype(np.uint64)
@@ -65,18 +65,18 @@ def make_reports(
 
 
 def _payloads(
-    batch: Batch, numbers: NDArray[np.float64], labels: ArrayLike | None
+    batch: Batch, numbers: NDArray[np.float64], targets: ArrayLike | None
 ) -> NDArray[np.uint64]:
     """Return each owner's secret number for each curve, shape (n, curves)."""
     if batch.kind == "ecdf":
-        if labels is not None:
-            raise ParameterError("labels is given for an ecdf; expected None (it has none)")
+        if targets is not None:
+            raise ParameterError("targets is given for an ecdf; expected None (it has none)")
         return np.ones((len(numbers), 1), dtype=np.uint64)
-    positive = np.asarray(labels)
+    positive = np.asarray(targets)
     if positive.shape != numbers.shape or positive.dtype != np.bool_:
         raise ParameterError(
-            f"labels has shape {positive.shape} and dtype {positive.dtype}; expected a boolean for "
-            f"each of the {len(numbers)} values (whether it is positive)"
+            f"targets has shape {positive.shape} and dtype {positive.dtype}; expected a boolean "
+            f"for each of the {len(numbers)} values (whether it is positive)"
         )
     columns = [positive, ~positive]
     if batch.kind == "hosmer-lemeshow":

@@ -112,7 +112,7 @@ class Model(Fitted, frozen=True):
         for place, keys in ((self, _NUMBERS), (self.metrics, Metrics.__struct_fields__)):
             for key in keys:
                 setattr(model, f"{key}_", _numbers(getattr(place, key)))
-        model.label_range_ = self._target_range()
+        model.target_range_ = self._target_range()
         if self.row_norm is not None:
             model.row_norm_ = self.row_norm
         model.scaling_ = self.scaling.scaling()
@@ -149,7 +149,7 @@ def model_content(model: PrivateRegressor) -> dict[str, Any]:
         "recipe": model.recipe_ if hasattr(model, "feature_names_in_") else None,
         "features": scaling.names[:-1],
         **{key: getattr(model, f"{key}_") for key in _NUMBERS},
-        "label_range": [_finite(end) for end in model.label_range_],
+        "label_range": [_finite(end) for end in model.target_range_],
         "row_norm": _finite(model.row_norm_),
         "scaling": {
             "names": scaling.names,

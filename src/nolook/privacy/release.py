@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from nolook.privacy.guarantee import Budget, Event, PrivacyGuarantee, Relation
     from nolook.privacy.noise import ByteSource
 
-__all__ = ["Plan", "Release", "Step"]
+__all__ = ["Announce", "Plan", "Release"]
 
-#: Is told the name of each step before it starts.
-Step: TypeAlias = Callable[[str], None]
+#: Is told the name of each stage before it starts.
+Announce: TypeAlias = Callable[[str], None]
 
 _Released_co = TypeVar("_Released_co", covariant=True)
 
@@ -25,19 +25,19 @@ class Release(Protocol[_Released_co]):
     """What is released of a table: its cost and the code that makes it, which cannot drift apart.
 
     An implementer owes: `events` states every draw of `run`, with the very numbers `run` draws
-    with, and neither it nor `steps` depends on a table. No table makes `run` raise. What `run`
-    returns, and whether it ends before its last step, depends on the table through these draws
+    with, and neither it nor `stages` depends on a table. No table makes `run` raise. What `run`
+    returns, and whether it ends before its last stage, depends on the table through these draws
     only. All checks are made when the release is made.
     """
 
     @property
-    def steps(self) -> int:
-        """How many steps `run` reports."""
+    def stages(self) -> int:
+        """How many stages `run` announces."""
 
     def events(self) -> tuple[Event, ...]:
         """State everything that will be released."""
 
-    def run(self, table: Any, source: ByteSource, step: Step) -> _Released_co:  # noqa: ANN401
+    def run(self, table: Any, source: ByteSource, announce: Announce) -> _Released_co:  # noqa: ANN401
         """Read the table, draw the noise, return what is released."""
 
 

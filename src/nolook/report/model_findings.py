@@ -197,7 +197,7 @@ def _fit(model: PrivateRegressor) -> Section:
 
 
 def _range_in_words(model: PrivateRegressor) -> str:
-    low, high = model.label_range_
+    low, high = model.target_range_
     if low == -math.inf and high == math.inf:
         return "have no limits"
     if low == -math.inf:

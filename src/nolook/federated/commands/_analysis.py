@@ -86,4 +86,4 @@ def _counts(
 
 
 def _scored(batch: Batch) -> Scored:
-    return Scored(batch.name, "label", "1")
+    return Scored(batch.name, "target", "1")

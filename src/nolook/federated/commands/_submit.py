@@ -50,10 +50,12 @@ def submit(  # noqa: PLR0917 -- Typer gives every option by name
     column: Annotated[
         str | None, typer.Option(metavar="NAME", help="The table's column of numbers.")
     ] = None,
-    label: Annotated[
-        str | None, typer.Option(help="The value's label, or the table's column of labels.")
+    target: Annotated[
+        str | None, typer.Option(help="The value's class, or the table's column of classes.")
     ] = None,
-    positive: Annotated[str, typer.Option(metavar="VALUE", help="The positive label.")] = "1",
+    positive: Annotated[
+        str, typer.Option(metavar="VALUE", help="The positive class; others are negative.")
+    ] = "1",
     multiline: MultilineOption = False,
     pending: Annotated[
         Path | None,
@@ -71,7 +73,7 @@ def submit(  # noqa: PLR0917 -- Typer gives every option by name
     Without --value and --table it sends what an interrupted submission left.
     """
     check_extra()
-    wanted = _Wanted(value, table, column, label, positive, multiline)
+    wanted = _Wanted(value, table, column, target, positive, multiline)
     digest = wanted.digest()
 
     from nolook.federated.batch_file import read_batch
@@ -103,7 +105,7 @@ class _Wanted:
     value: float | None
     table: Path | None
     column: str | None
-    label: str | None
+    target: str | None
     positive: str
     multiline: bool
 
@@ -120,7 +122,7 @@ class _Wanted:
         return hashlib.sha256(json.dumps(self._named()).encode()).digest()
 
     def _named(self) -> list[object]:
-        shown = [self.column, self.label, self.positive, *["multiline"] * self.multiline]
+        shown = [self.column, self.target, self.positive, *["multiline"] * self.multiline]
         if self.table is None:
             return [repr(self.value), *shown]
         try:
@@ -142,19 +144,19 @@ class _Wanted:
                 f"there is nothing to send: {one_line(file)} does not exist; expected --value or "
                 "--table"
             )
-        if (self.label is None) != (batch.kind == "ecdf"):
-            given = "is not given" if self.label is None else "is given"
+        if (self.target is None) != (batch.kind == "ecdf"):
+            given = "is not given" if self.target is None else "is given"
             raise ParameterError(
-                f"--label {given} for a batch of kind {batch.kind}; expected one for roc and "
+                f"--target {given} for a batch of kind {batch.kind}; expected one for roc and "
                 "hosmer-lemeshow only"
             )
-        values, labels = self._rows()
-        _, first, second = make_reports(batch, values, labels, SystemEntropy())
+        values, targets = self._rows()
+        _, first, second = make_reports(batch, values, targets, SystemEntropy())
         write_pending(file, batch, digest, first, second)
         return first, second
 
     def _rows(self) -> tuple[NDArray[np.float64], NDArray[np.bool_] | None]:
-        """Return the numbers, and whether each is positive if there are labels."""
+        """Return the numbers, and whether each is positive if there are classes."""
         import numpy as np
 
         from nolook.tables import read_table
@@ -163,19 +165,19 @@ class _Wanted:
         if self.value is not None:
             if math.isnan(self.value):
                 raise ParameterError("--value is no number; expected one")
-            labels = None if self.label is None else np.array([self.label == self.positive])
-            return np.array([self.value]), labels
-        if self.label is None:
+            targets = None if self.target is None else np.array([self.target == self.positive])
+            return np.array([self.value]), targets
+        if self.target is None:
             read = read_table(self.table, features=[str(self.column)], multiline=self.multiline)
         else:
             read = read_scores(
                 self.table,
                 str(self.column),
-                self.label,
+                self.target,
                 self.positive,
                 multiline=self.multiline,
             )
         kept = read.keeping_infinite()
         kept.check_complete()
         rows = np.concatenate([np.empty((kept.n_columns, 0)), *kept.batches()], axis=1)
-        return rows[0], None if self.label is None else rows[1] == 1.0
+        return rows[0], None if self.target is None else rows[1] == 1.0
