@@ -28,6 +28,8 @@ import nolook
 from nolook.estimators.catalogue import METHODS, SELECTORS
 from nolook.tables import read_table, table_from_arrays
 from tests.hostile.arbitrary import store
+from tests.hostile.commands import COMMANDS as RELEASES
+from tests.hostile.commands import release
 from tests.hostile.harness import Charged, run
 
 NUMBER = 8675309.25
@@ -141,7 +143,9 @@ def search_error(error: BaseException) -> None:
         known = known.__cause__ or known.__context__
 
 
+# Every command that makes a release, or what is special to it.
 COMMANDS = {
+    **{name: " ".join(release(name, "T", ["a", "b"])) for name in RELEASES},
     "linear": "fit T --target y --epsilon 1 --delta 1e-6 --features a,b",
     "with levels": "fit T --target y --epsilon 1 --delta 1e-6 --features a,b,city "
     "--categories city=Bern,Basel",
