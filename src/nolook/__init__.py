@@ -1,47 +1,18 @@
 """Differentially private linear models of tables nobody may look at.
 
 Public names are loaded when they are first used, so that ``import nolook`` and
-``nolook --help`` import nothing numeric. ``__init__.pyi`` tells type checkers the same names.
+``nolook --help`` import nothing numeric. ``__init__.pyi`` lists them, here and for type checkers.
 """
 
 from __future__ import annotations
 
+import re
 from importlib import import_module
+from pathlib import Path
 
-# The public names, by the modules that define them.
-_NAMES = {
-    "_version": ("__version__",),
-    "algorithms.grids": ("LinearGrid", "LogGrid"),
-    "errors": (
-        "BudgetExceededError",
-        "LedgerError",
-        "ModelFileError",
-        "NolookError",
-        "ParameterError",
-        "PrivateFitFailed",
-        "TableError",
-        "TooFewRows",
-    ),
-    "estimators.adassp": ("AdaSSPRegressor",),
-    "estimators.boosted": ("BoostedAdaSSPRegressor",),
-    "estimators.calibration": ("CalibrationCurve", "HosmerLemeshow"),
-    "estimators.dpsgd": ("DPSGDRegressor",),
-    "estimators.ecdf": ("ECDF",),
-    "estimators.kendall": ("KendallSelector",),
-    "estimators.lasso": ("LassoSelector",),
-    "estimators.linear": ("LinearRegression",),
-    "estimators.pipeline": ("PrivatePipeline", "make_private_pipeline"),
-    "estimators.quantiles": ("Quantiles", "quantiles"),
-    "estimators.roc": ("ROCCurve",),
-    "estimators.scaler": ("QuantileScaler",),
-    "estimators.sis": ("SISSelector",),
-    "estimators.tukey": ("TukeyRegressor",),
-    "formats.model_file": ("load", "save"),
-    "privacy.guarantee": ("Budget", "PrivacyGuarantee"),
-    "privacy.ledger": ("Ledger",),
-    "tables": ("Table", "read_table"),
-}
-_HOMES = {name: f"nolook.{home}" for home, names in _NAMES.items() for name in names}
+_LISTED = re.compile(r"^from (\S+) import (\w+) as \2$", re.MULTILINE)
+_LIST = Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8")
+_HOMES = {name: home for home, name in _LISTED.findall(_LIST)}
 
 __all__ = list(_HOMES)
 

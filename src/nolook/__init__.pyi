@@ -1,4 +1,4 @@
-"""The public names, for type checkers; at run time `__init__.py` loads them when first used."""
+"""The list of public names, which `__init__.py` reads too, one a line."""
 
 from nolook._version import __version__ as __version__
 from nolook.algorithms.grids import LinearGrid as LinearGrid
