@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
+from typer.main import get_command
 
 import nolook
 import nolook.cli
@@ -40,6 +41,12 @@ def cli(here, monkeypatch, capsys):
         return Result(status, *capsys.readouterr())
 
     return call
+
+
+def test_an_option_in_the_catalogue_is_one_of_fit():
+    options = get_command(nolook.cli.app).commands["fit"].params
+    known = {flag for option in options for flag in option.opts}
+    assert {option.flag for entry in METHODS.values() for option in entry.options} <= known
 
 
 def names_in(folder: Path) -> set[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import Parameter
 from typing import Annotated, Any
 
 import typer
@@ -21,6 +22,7 @@ from nolook.estimators.catalogue import (
     DEFAULT_SELECTOR,
     METHODS,
     SELECTORS,
+    Option,
     check_method,
     method_parameters,
 )
@@ -28,17 +30,21 @@ from nolook.privacy.guarantee import DEFAULT_DELTA
 
 __all__ = ["fit"]
 
-# What only one method has, by flag.
-_OWN = {option.flag: option for entry in METHODS.values() for option in entry.options}
 # So that a seed gives the selection other noise than the regression.
 _OTHER_SEED = 2**32
 
 
-def _own(flag: str) -> Any:  # noqa: ANN401 -- Typer's own untyped class
-    return typer.Option(flag, metavar=_OWN[flag].metavar, help=_OWN[flag].help)
+def _own(option: Option) -> Parameter:
+    """Return what only one method has as an option of the command."""
+    form = typer.Option(option.flag, metavar=option.metavar, help=option.help)
+    kind = Annotated[option.kind | None, form]  # type: ignore[name-defined]
+    return Parameter(option.word, Parameter.KEYWORD_ONLY, default=None, annotation=kind)
 
 
-@release_command("model.json", "The model file")
+_OWN = {option.word: option for entry in METHODS.values() for option in entry.options}
+
+
+@release_command("model.json", "The model file", more=[_own(option) for option in _OWN.values()])
 def fit(
     release: Release,
     *,
@@ -49,9 +55,6 @@ def fit(
     method: Annotated[
         str, typer.Option(metavar="|".join(("auto", *METHODS)), help="How to fit.")
     ] = "auto",
-    bound_x: Annotated[float | None, _own("--bound-x")] = None,
-    bound_y: Annotated[float | None, _own("--bound-y")] = None,
-    on_failure: Annotated[str | None, _own("--on-failure")] = None,
     select: Annotated[
         str | None,
         typer.Option(metavar="K|auto", help="First choose this many columns, privately."),
@@ -67,11 +70,12 @@ def fit(
         float | None,
         typer.Option(metavar="S", help="Share of epsilon for choosing them; 0.2 if not given."),
     ] = None,
+    **own: str | float | None,
 ) -> None:
     """Fit a private linear model of a table and write it to a file."""
     budget = {"epsilon": release.epsilon, "delta": check_delta(delta, "--delta")}
     chosen = check_method(method, "--method")
-    parameters = _method_parameters(chosen, bound_x, bound_y, on_failure)
+    parameters = _method_parameters(chosen, own)
     first = _selection(select, selector, split, release.random_state)
     options = column_options(features, categories)
 
@@ -89,17 +93,14 @@ def fit(
     release.show(model_findings(model))
 
 
-def _method_parameters(
-    method: str, bound_x: float | None, bound_y: float | None, on_failure: str | None
-) -> dict[str, Any]:
+def _method_parameters(method: str, own: dict[str, str | float | None]) -> dict[str, Any]:
     """Translate the options about the method into parameters of its estimator."""
-    options = {"--bound-x": bound_x, "--bound-y": bound_y, "--on-failure": on_failure}
-    parameters = method_parameters(method, options)
-    if (bound_x is None) != (bound_y is None):
-        missing = "--bound-x" if bound_x is None else "--bound-y"
+    parameters = method_parameters(method, {_OWN[name].flag: own[name] for name in own})
+    missing = [f"--bound-{name}" for name in "xy" if own[f"bound_{name}"] is None]
+    if len(missing) == 1:
         raise ParameterError(
-            f"{missing} is not given beside the other bound; expected both or neither "
-            f"(for example {missing} 10)"
+            f"{missing[0]} is not given beside the other bound; expected both or neither "
+            f"(for example {missing[0]} 10)"
         )
     return parameters
 

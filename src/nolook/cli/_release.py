@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from inspect import Parameter, Signature, signature
@@ -93,17 +93,19 @@ class Release:
 
 
 def release_command(
-    ending: str, what: str, *, missing: object = MissingOption
+    ending: str, what: str, *, missing: object = MissingOption, more: Iterable[Parameter] = ()
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Make a command of a function that takes a `Release` and its own options.
 
-    `what` names the main output, which is TABLE.`ending` by default.
+    `what` names the main output, which is TABLE.`ending` by default; `more` are options that the
+    function takes by `**`.
     """
     output = typer.Option(metavar="FILE", help=f"{what}; by default TABLE.{ending} here.")
     own_forms = {"missing": missing, "output": Annotated[Path | None, output]}
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         _, *own = signature(command, eval_str=True).parameters.values()
+        own = [option for option in own if option.kind is not Parameter.VAR_KEYWORD]
         shared = dict(signature(Release, eval_str=True).parameters)
         for name, form in own_forms.items():
             shared[name] = shared[name].replace(annotation=form, default=None)
@@ -115,9 +117,8 @@ def release_command(
             command(Release(**options), **given)
 
         run.__name__, run.__doc__ = command.__name__, command.__doc__
-        required_first = sorted(
-            [*own, *shared.values()], key=lambda option: option.default is not Parameter.empty
-        )
+        options = [*own, *more, *shared.values()]
+        required_first = sorted(options, key=lambda one: one.default is not Parameter.empty)
         run.__signature__ = Signature(required_first)  # type: ignore[attr-defined]
         return run
 

@@ -48,6 +48,12 @@ class Option:
     metavar: str
     help: str
     check: Callable[[Any, str], object]
+    kind: type[str] | type[float] = str
+
+    @property
+    def word(self) -> str:
+        """The flag as a name of Python's."""
+        return self.flag.strip("-").replace("-", "_")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +121,7 @@ METHODS = {
                 "B",
                 "For adassp: a public bound on the norm of a row.",
                 check_positive,
+                float,
             ),
             Option(
                 "--bound-y",
@@ -122,6 +129,7 @@ METHODS = {
                 "B",
                 "For adassp: a public bound on the target's absolute value.",
                 check_positive,
+                float,
             ),
         ),
     ),
