@@ -198,18 +198,18 @@ class TestEstimatorInput:
             (X * 1j, Y, "Complex data not supported"),
             (X.astype(object), Y, "dtype object"),
             (X.astype(str), Y, "not numbers"),
-            ([[1.0], [1.0, 2.0]], Y, "no array of numbers"),
+            ([[1.0], [1.0, 2.0]], Y, "not an array of numbers"),
             (X, Y[:2], "different numbers of rows"),
             (X, np.ones((3, 2)), "y has 2 columns"),
             (X, 3.0, "y has 0 dimensions"),
             (X, np.array(["a", "b", "long"]), "y has dtype str: not numbers"),
-            (X, list("abc"), "y is no array of numbers"),
-            (X, [1.0, 2.0, None], "y is no array of numbers"),
-            (X, [1, 10**20, "3"], "y is no array of numbers"),
-            (X, [1, 2, 3j], "y is no array of numbers"),
-            (X, [10**20, 2, np.timedelta64(1, "s")], "y is no array of numbers"),
-            (X, [np.datetime64("2024-01-01")] * 3, "y is no array of numbers"),
-            (X.astype(str).tolist(), Y, "X is no array of numbers"),
+            (X, list("abc"), "y is not an array of numbers"),
+            (X, [1.0, 2.0, None], "y is not an array of numbers"),
+            (X, [1, 10**20, "3"], "y is not an array of numbers"),
+            (X, [1, 2, 3j], "y is not an array of numbers"),
+            (X, [10**20, 2, np.timedelta64(1, "s")], "y is not an array of numbers"),
+            (X, [np.datetime64("2024-01-01")] * 3, "y is not an array of numbers"),
+            (X.astype(str).tolist(), Y, "X is not an array of numbers"),
             (X, pd.Series(list("abc")), "target names 'y'"),
             (pd.DataFrame({"a": ["x", "y", "z"]}), Y, "features names 'a'"),
         ],
@@ -233,7 +233,7 @@ def test_what_a_list_holds_does_not_change_the_message(cell):
         lambda: table_from_arrays([[1.0], [cell], [2.0]], np.ones(3)),
         lambda: table_from_values([1.0, cell, 2.0]),
     ):
-        with pytest.raises(TableError, match=r"^(X|y|values) is no array of numbers; expected"):
+        with pytest.raises(TableError, match=r"^(X|y|values) is not an array of numbers; expected"):
             make()
 
 

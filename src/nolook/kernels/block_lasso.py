@@ -140,7 +140,7 @@ def _sweep(
     """Move each of some coefficients to its best value; return the longest move.
 
     `left` holds the features' mean products with what the model leaves of the target, `gram` those
-    with one another, for features that ever moved.
+    with one another, for features that have moved before.
     """
     longest = 0.0
     for j in features:

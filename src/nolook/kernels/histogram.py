@@ -48,7 +48,7 @@ def magnitude_counts(columns: Array) -> Counts:
 def magnitude_edges() -> tuple[Array, Array]:
     """Return the lower and upper edge of each bin of :func:`magnitude_counts`.
 
-    The zero bin is [0, 0]; the first and last bin have their finite edge on both sides.
+    The zero bin is [0, 0]; the first and last bin have their finite edge as both edges.
     """
     powers = np.concatenate([[0.0], np.ldexp(1.0, np.arange(-_LARGEST, _LARGEST + 1))])
     inner = np.minimum(np.arange(_HALF + 1), _HALF)

@@ -176,7 +176,7 @@ class Table:
 
 
 class View(Table):
-    """Another table, each batch of its numbers turned into other ones."""
+    """Another table with each batch of its numbers turned into other numbers."""
 
     def __init__(
         self, whole: Table, features: tuple[str, ...], target: str | None, turn: Turn

@@ -1,9 +1,9 @@
 """CSV files: a header, and cells that are numbers, declared categories or missing.
 
 A CSV file declares no types and any bytes may follow its header, so no cell, line or encoding is
-ever an error: a cell that is no number is a missing value, and a line with too few or too many
+ever an error: a cell that is not a number is a missing value, and a line with too few or too many
 cells, a quote that is never closed or a cell far too long is a row of missing values. Blank lines
-are no rows. Cells follow RFC 4180 (commas, double quotes); white space around a cell is ignored. A
+are not rows. Cells follow RFC 4180 (commas, double quotes); white space around a cell is ignored. A
 line is a row, unless quoted line breaks are asked for: then a quote that is not closed takes in the
 lines below.
 """
@@ -43,7 +43,7 @@ _CLOSED_CELLS = re.compile(rb"(?:,%b)*+" % _CELL)
 
 # What pyarrow reads as a finite number; a test holds the two together.
 _NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-# Common ways to write nothing: they change no answer, but are far quicker than cell by cell.
+# Common ways to write nothing: they change no answer, but save going cell by cell.
 _NOTHING = pa.array(["", "NA", "N/A", "na", "n/a", "NULL", "null", "None", "-", "?", "."])
 
 
@@ -220,12 +220,12 @@ def _lines_of(block: bytes) -> bytes:
         block = block.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     if len(block) < _LONGEST:
         return block
-    lines = block.split(b"\n")  # each is judged by its own length, whatever stands beside it
+    lines = block.split(b"\n")  # each is judged by its own length alone
     return b"\n".join(line if len(line) < _LONGEST else _TOO_LONG for line in lines)
 
 
 def _form(columns: int, wanted: Collection[int]) -> re.Pattern[bytes]:
-    """Return what a row of so many cells looks like, with the wanted ones as its groups."""
+    """Return the pattern of a row of that many cells, with the wanted ones as its groups."""
     ungrouped = _CELL.replace(b"((?:", b"(?:(?:", 1)
     return re.compile(b",".join(_CELL if i in wanted else ungrouped for i in range(columns)))
 
@@ -264,7 +264,7 @@ def _as_text(cells: list[bytes | None]) -> Any:  # noqa: ANN401 -- pyarrow has n
 
 
 def _numbers(cells: Any) -> Any:  # noqa: ANN401
-    """Return trimmed cells as float64, null where a cell is no number. Never raises."""
+    """Return trimmed cells as float64, null where a cell is not a number. Never raises."""
     with suppress(pa.ArrowInvalid):
         return cells.cast(pa.float64())
     with suppress(pa.ArrowInvalid):
