@@ -159,7 +159,7 @@ class TestEstimatorInput:
         ids=["array", "list", "pandas", "polars", "arrow"],
     )
     @pytest.mark.parametrize(
-        "label",
+        "target",
         [
             Y,
             Y.tolist(),
@@ -171,10 +171,10 @@ class TestEstimatorInput:
         ],
         ids=["array", "list", "column", "pandas", "polars", "arrow", "frame"],
     )
-    def test_features_and_label_of_any_kind(self, features, label, numbers_of):
-        made = table_from_arrays(features, label)
+    def test_features_and_target_of_any_kind(self, features, target, numbers_of):
+        made = table_from_arrays(features, target)
         assert made.feature_names == ("x0", "x1")
-        assert made.target_name == getattr(label, "name", "y")
+        assert made.target_name == getattr(target, "name", "y")
         np.testing.assert_array_equal(numbers_of(made), np.column_stack([self.X, self.Y]).T)
 
     def test_features_alone(self, numbers_of):
@@ -182,7 +182,7 @@ class TestEstimatorInput:
         assert made.target_name is None
         np.testing.assert_array_equal(numbers_of(made), self.X.T)
 
-    def test_a_label_is_never_named_as_a_feature(self):
+    def test_a_target_is_never_named_as_a_feature(self):
         frame = pd.DataFrame(self.X, columns=["y", "income"])
         assert table_from_arrays(frame, pd.Series(self.Y, name="income")).target_name == "y_"
 
@@ -190,7 +190,7 @@ class TestEstimatorInput:
         assert table_from_arrays(pd.DataFrame(self.X), self.Y).feature_names == ("0", "1")
 
     @pytest.mark.parametrize(
-        ("features", "label", "words"),
+        ("features", "target", "words"),
         [
             (X[0], Y, "Expected 2D array. Reshape your data"),
             (X[None], Y, "Expected 2D array"),
@@ -214,9 +214,9 @@ class TestEstimatorInput:
             (pd.DataFrame({"a": ["x", "y", "z"]}), Y, "features names 'a'"),
         ],
     )
-    def test_what_is_no_table_of_numbers(self, features, label, words):
+    def test_what_is_not_a_table_of_numbers(self, features, target, words):
         with pytest.raises(TableError) as caught:
-            table_from_arrays(features, label)
+            table_from_arrays(features, target)
         assert words in str(caught.value)
         assert "\n" not in str(caught.value)
 
@@ -250,7 +250,7 @@ def test_a_list_declares_no_type_whatever_it_holds(numbers_of):
 
 
 @pytest.mark.parametrize("thing", [None, 3, [[1.0]], {"a": [1]}, object()])
-def test_what_is_no_source(thing):
+def test_what_is_not_a_source(thing):
     with pytest.raises(ParameterError, match="source is a value of type"):
         read_table(thing)
 
