@@ -63,7 +63,7 @@ def magnitude_edges() -> tuple[Array, Array]:
 def linear_counts(columns: Array, low: Array, width: Array, bins: int) -> Counts:
     """Count finite values into equal bins of each column's range, with one more bin at either end.
 
-    The first inner bin begins at `low`; NaN counts in the lower end bin.
+    The first inner bin begins at `low`, and a `width` is above 0; NaN counts in the lower end bin.
     """
     counts = np.empty((columns.shape[0], bins + 2), dtype=np.int64)
     with np.errstate(over="ignore", invalid="ignore"):

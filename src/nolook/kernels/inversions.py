@@ -117,7 +117,10 @@ def _rank_column(values: Vector, packed: NDArray[np.int64]) -> RankedColumn:
 
 
 def rank_columns(batches: Sequence[Vector]) -> list[RankedColumn]:
-    """Rank every column of a table, given as finite batches of shape (columns, rows)."""
+    """Rank every column of a table, given as finite batches of shape (columns, rows).
+
+    There is at least one, and fewer than 2^32 rows together: ranks have 32 bits.
+    """
     columns = len(batches[0])
     rows = sum(batch.shape[1] for batch in batches)
     ranked = [RankedColumn(np.empty(0, dtype=np.uint32), 0)] * columns

@@ -135,7 +135,7 @@ class Table:
         )
 
     def keeping_infinite(self) -> Table:
-        """Return the same table, where infinite numbers stand for the largest double."""
+        """Return the same table with infinite numbers as the largest double, not as missing."""
         return Table(self._source, replace(self._design, keeps_infinite=True))
 
     def may_drop_rows(self) -> bool:
