@@ -261,9 +261,9 @@ def fit_models(
         rows = integer_rows(batch, scaling.center, scaling.scale, scaling.limit)
         sums.update(rows, uniform_integers(m, rows.shape[1], source))
     # Rows are in units of 1/UNIT, except for their constant 1.
-    steps = np.full(len(basis.matrix), 1.0 / UNIT)
-    steps[0] = 1.0
-    return block_models(sums.value, steps[:, None] * basis.matrix) / UNIT
+    units = np.full(len(basis.matrix), 1.0 / UNIT)
+    units[0] = 1.0
+    return block_models(sums.value, units[:, None] * basis.matrix) / UNIT
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ _MOST_ROWS = 2**32 - 1  # ranks have 32 bits
 def kendall_sensitivity(chosen: int) -> float:
     """Largest change of a score under add-remove, in units of 1/KENDALL_UNIT.
 
-    Exactly 3/2, or 3 once features were chosen, whose correlation a score takes off.
+    Exactly 3/2, or 3 if features were chosen before, whose correlation is then subtracted.
     """
     return 1.5 * KENDALL_UNIT if chosen == 0 else 3.0 * KENDALL_UNIT
 

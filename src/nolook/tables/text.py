@@ -35,7 +35,7 @@ _LONGEST_CELL = 1 << 17
 _TOO_LONG = b"x" * (_LONGEST_CELL + 1)  # a line that is always malformed
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
-# A cell may begin with a text in quotes, where two stand for one; any other quote is a letter.
+# A cell may begin with a text in quotes, where two quotes mean one; any other is an ordinary byte.
 _QUOTED = re.compile(rb'"((?:[^"]++|"")*+)"')
 _CELL = rb' *+((?:"(?:[^"]++|"")*+"|(?!"))[^,]*+)'
 _CELLS = re.compile(_CELL + b",")
@@ -205,7 +205,7 @@ def _blocks(stream: BinaryIO) -> Iterator[bytes]:
 
 
 def _line_end(last: bytes, stream: BinaryIO) -> bytes:
-    """Return the first line end and what was read behind it; what stands before is left out."""
+    """Return the first line end and what was read after it; what comes before is left out."""
     more = last
     while more:
         ends = [place for place in (more.find(b"\n"), more.find(b"\r")) if place >= 0]
@@ -239,7 +239,7 @@ def _is_short(row: bytes) -> bool:
 
 
 def _unquoted(cell: bytes) -> bytes:
-    """Return a cell's text; what stands behind a closing quote belongs to it."""
+    """Return a cell's text; what follows a closing quote belongs to it."""
     quoted = _QUOTED.match(cell) if cell.startswith(b'"') else None
     return quoted[1].replace(b'""', b'"') + cell[quoted.end() :] if quoted else cell
 
@@ -253,7 +253,7 @@ def _left_open(cells: bytes) -> bytes:
 
 
 def _length(cell: bytes) -> int:
-    """Return the length of what stands behind a quote, where two more stand for one."""
+    """Return the length of what follows a quote, where two more count as one."""
     return len(cell) - 1 - (cell.count(b'"') - 1) // 2 if cell else 0
 
 
