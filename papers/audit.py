@@ -110,7 +110,7 @@ def _set_laws() -> tuple[Vector, Vector]:
 
 
 def _set(table: int, source: ByteSource) -> float:
-    """Draw from the law itself: the published classes stand nowhere as a mechanism."""
+    """Draw from the law itself: no mechanism has the published classes."""
     uniform = float(source.words(1)[0]) / 2.0**64
     ends = _set_law(table).cumsum()
     return float(np.searchsorted(ends[:-1], uniform))

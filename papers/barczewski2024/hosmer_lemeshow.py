@@ -1,4 +1,4 @@
-"""The Hosmer-Lemeshow statistic by Algorithm 2: everything has noise of its own."""
+"""The Hosmer-Lemeshow statistic by Algorithm 2: all four sums of a group have their own noise."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def hosmer_lemeshow(
 ) -> float:
     """Return the noisy statistic of scores in [0, 1] and classes.
 
-    ``epsilon' = epsilon / (L + 9)`` makes the scale of every number's noise. The guarantee is the
-    paper's claim and depends on the number of rows, which it takes as public: NOT private when a
-    row is added or removed.
+    With ``epsilon' = epsilon / (L + 9)``, every sum's noise has scale ``1/epsilon'``. The paper
+    takes the number of rows as public, and nothing is claimed here: NOT private when a row is added
+    or removed.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ def roc_rates(
 ) -> tuple[Vector, Vector]:
     """Return l2-smoothed false and true positive rates, divided by the noisy last counts.
 
-    Guarantee: (epsilon, 0)-private, half of it for either class.
+    Guarantee: (epsilon, 0)-private under either relation, half of it for each class.
 
     Parameters
     ----------

@@ -23,7 +23,7 @@ class RawLassoSelector(LassoSelector):
     Guarantee
     ---------
     Everything `fit` stores is (`epsilon`, 0)-differentially private when one row is added or
-    removed: the penalty is public, and votes of sensitivity 1 with any penalty.
+    removed: the penalty is public, and votes have sensitivity 1 with any penalty.
 
     Parameters
     ----------

@@ -13,10 +13,10 @@ __all__ = ["published_law"]
 
 
 def published_law(scores: Sequence[float], k: int, epsilon: float) -> dict[tuple[int, ...], float]:
-    """Return the law of the set of k features, scores of sensitivity 1.
+    """Return the law of the set of k features, for scores of sensitivity 1.
 
-    A class's bodies may hold the missing index, so classes overlap: NOT private, since an order of
-    all but equal scores changes a set's chance by a factor of k at any epsilon.
+    A class's bodies may hold the missing index, so classes overlap: NOT private, since the order of
+    nearly equal scores changes a set's chance by a factor of k at any epsilon.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ def published_scores(table: Table) -> Scores:
     Scores
     """
     columns = np.concatenate([np.empty((table.n_columns, 0)), *table.batches()], axis=1)
-    columns = _to_size_one(columns)  # lest a sum overflow
+    columns = _to_size_one(columns)  # so that no sum overflows
     columns -= columns.mean(axis=1, keepdims=True) if columns.shape[1] else 0.0
     columns = _to_size_one(columns)
     return Scores(np.abs(columns[:-1] @ columns[-1]), 1.0)

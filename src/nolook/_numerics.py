@@ -1,6 +1,6 @@
 """Arithmetic that neither the settings of the process nor a busy machine disturbs.
 
-What arithmetic meets may depend on the data, so it must not become an exception. NumPy's error
+What goes wrong in it may depend on the data, so it must not become an exception. NumPy's error
 state belongs to the running context, so no other thread's is changed. Warning filters belong to the
 whole process and stay as they are: nothing between charge and release warns by itself. A new thread
 has NumPy's own settings, so worker threads run compiled code only.

@@ -15,11 +15,11 @@ def data(rows=4000, seed=0):
     return X, X @ [2.0, -1.0, 0.5] + 1.0 + 3.0 * generator.standard_t(2, size=rows)
 
 
-def plain(Z, labels, rounds, bound):
+def plain(Z, targets, rounds, bound):
     """The rule without noise: the model after each round, residuals clipped to a bound."""
     theta, thetas = np.zeros(Z.shape[1]), []
     for _ in range(rounds):
-        residuals = (labels - Z @ theta).clip(-bound, bound)
+        residuals = (targets - Z @ theta).clip(-bound, bound)
         theta = theta + np.linalg.solve(Z.T @ Z, Z.T @ residuals)
         thetas.append(theta)
     return thetas

@@ -40,7 +40,7 @@ def test_with_hardly_any_noise_it_is_least_squares():
     )
 
 
-def test_labels_are_clipped_to_their_bound():
+def test_targets_are_clipped_to_their_bound():
     X, y = data()
     far = y.copy()
     far[::5] = 1e300
@@ -58,12 +58,12 @@ def test_the_products_have_the_noise_that_is_claimed():
     assert 0.87 < np.std(noise) / sigma < 1.13
 
 
-def test_a_private_run_tells_its_passes_and_fits():
+def test_a_private_run_announces_its_stages_and_fits():
     X, y = data(20_000)
-    steps = []
+    stages = []
     release = AdaSSP(1.0)
-    model = release.run(table_from_arrays(X * 1e5, y - 7), SeededSource(0), steps.append)
-    assert len(steps) == release.stages
+    model = release.run(table_from_arrays(X * 1e5, y - 7), SeededSource(0), stages.append)
+    assert len(stages) == release.stages
     scale = model.design.scaling.scale
     slopes = model.theta[1:] * scale[-1] / scale[:-1]
     np.testing.assert_allclose(slopes * 1e5, [0.6, -0.4, 0.2], atol=0.05)

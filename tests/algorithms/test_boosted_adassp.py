@@ -29,9 +29,9 @@ def test_it_is_the_mean_of_the_last_quarter():
     X, y = data(20_000)
     several, one = (run(X, y, 1e6, rounds) for rounds in (8, 1))
     design = several.design
-    rows, labels = zip(*design.batches(table_from_arrays(X, y)), strict=True)
+    rows, targets = zip(*design.batches(table_from_arrays(X, y)), strict=True)
     Z = np.concatenate(rows, axis=1).T / design.unit
-    expected = np.mean(plain(Z, np.concatenate(labels), 8, 2)[-2:], axis=0)
+    expected = np.mean(plain(Z, np.concatenate(targets), 8, 2)[-2:], axis=0)
     np.testing.assert_allclose(several.theta, expected, rtol=2e-3, atol=2e-3)
     assert one.theta.shape == (4,)
 
@@ -47,13 +47,13 @@ def test_a_round_has_the_noise_that_is_claimed():
     # Labels of zero: after one round the model is the solution for nothing but noise.
     X = np.random.default_rng(0).normal(size=(20_000, 3))
     mu = 2.0
-    gram, label = gram_of(X), np.zeros(len(X))
-    noise = [gram @ run(X, label, mu, 1, seed, OnPublicRows).theta for seed in range(60)]
+    gram, target = gram_of(X), np.zeros(len(X))
+    noise = [gram @ run(X, target, mu, 1, seed, OnPublicRows).theta for seed in range(60)]
     sigma = math.sqrt(3 / OnPublicRows.share) / mu
     assert 0.87 < np.std(noise) / (OnPublicRows.residual * sigma) < 1.13
 
 
-def test_progress_tells_a_step_for_each_pass_and_round():
+def test_every_stage_and_round_is_announced():
     seen = []
     release = BoostedAdaSSP(1.0, 5)
     release.run(table_from_arrays(*data(100)), SeededSource(0), seen.append)

@@ -64,7 +64,7 @@ def test_counts_that_fall_still_have_quantiles():
     assert found.cdf(1.0) == -3 / 8  # as released
 
 
-def test_grids_that_are_no_power_of_two_and_of_one_point():
+def test_grids_of_one_point_and_of_other_sizes_than_powers_of_two():
     found = exact(VALUES, [2.0, 4.0, 6.0])
     assert found.cdf([2, 4, 6]).tolist() == [3 / 8, 4 / 8, 1.0]
     one = exact(VALUES, [2.0])

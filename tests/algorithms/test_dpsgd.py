@@ -71,12 +71,12 @@ def test_it_takes_the_steps_of_a_plain_loop(monkeypatch):
 
     center, scale = scaling.center, scaling.scale
     z = np.column_stack([np.ones(3_000), ((X - center[:-1]) / scale[:-1]).clip(-5, 5)])
-    label = ((y - center[-1]) / scale[-1]).clip(-5, 5)
+    target = ((y - center[-1]) / scale[-1]).clip(-5, 5)
     rows = found[0][1]
     model, velocity, models = np.zeros(4), np.zeros(4), []
     for (drawn,) in samples:
         total = np.zeros(4)
-        for row, value in zip(z[drawn], label[drawn], strict=True):
+        for row, value in zip(z[drawn], target[drawn], strict=True):
             gradient = (row @ model - value) * row
             total += gradient * min(1.0, 2.0 / np.linalg.norm(gradient))
         velocity = 0.9 * velocity + 0.1 * total * SAMPLE_EVERY / rows

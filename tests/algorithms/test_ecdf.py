@@ -101,7 +101,7 @@ def test_smoothing_lowers_the_error():
 
 @pytest.mark.parametrize("shift", [0.0, 1.0])
 def test_the_release_does_not_tell_neighbours_apart_beyond_its_budget(shift):
-    # A record in the first cell changes every count; the likelihood of a threshold test stays
+    # A row in the first cell changes every count; the likelihood of a threshold test stays
     # within e^epsilon, at a confidence that chance does not break.
     epsilon, runs = 1.0, 4000
     data = np.append(values(30), 1.0)

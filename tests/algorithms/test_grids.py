@@ -105,6 +105,14 @@ def test_bad_grids_are_refused_in_one_line(make, name):
     assert "expected" in str(caught.value)
 
 
+def test_an_end_that_is_not_a_number_is_named_by_its_type():
+    with pytest.raises(nolook.ParameterError) as caught:
+        LinearGrid(0, "a", 0.1)
+    assert str(caught.value) == (
+        "high is a value of type str; expected a finite number (the grid's end)"
+    )
+
+
 def test_the_largest_grid_is_accepted():
     assert len(LinearGrid(0, 2**24 - 1, 1).points()) == 2**24
     assert LinearGrid(-LARGEST, LARGEST, LARGEST / 4).points().tolist()[::4] == [

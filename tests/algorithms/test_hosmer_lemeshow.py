@@ -16,12 +16,12 @@ from nolook.algorithms.hosmer_lemeshow import (
 from nolook.errors import ParameterError
 from nolook.privacy.noise import SeededSource
 
-RECORDS = list(itertools.product([0.0, 0.2, 0.25, 0.9, 1.0], [False, True]))
+ROWS = list(itertools.product([0.0, 0.2, 0.25, 0.9, 1.0], [False, True]))
 
 
-def rows_of(records):
-    probabilities = np.array([p for p, _ in records])
-    positive = np.array([one for _, one in records], dtype=bool)
+def rows_of(rows):
+    probabilities = np.array([p for p, _ in rows])
+    positive = np.array([one for _, one in rows], dtype=bool)
     return lambda: [(probabilities, positive)]
 
 
@@ -39,7 +39,7 @@ def test_the_events_add_up_to_the_budget(epsilon, relation):
     assert epsilon * (1 - 1e-9) < spent <= epsilon
 
 
-def test_no_noise_at_all_is_refused():
+def test_a_budget_too_small_for_any_noise_is_refused():
     with pytest.raises(ParameterError, match="epsilon is 1e-08; expected a larger one"):
         hosmer_lemeshow_plan(1e-8, 10)
 
@@ -59,7 +59,7 @@ def test_a_group_spends_its_budget_where_the_difference_gains_most():
         assert (variance(counts, sums) < variance(other, 0.7 - other)).all()
 
 
-def exact_losses(monkeypatch, records, plan, borders):
+def exact_losses(monkeypatch, rows, plan, borders):
     """Return the log probabilities of every outcome of each independent release of the sums."""
     found = []
 
@@ -78,19 +78,19 @@ def exact_losses(monkeypatch, records, plan, borders):
 
     monkeypatch.setattr(hosmer_lemeshow, "release_ecdf", lambda *_: Fixed)
     monkeypatch.setattr(hosmer_lemeshow, "laplace_release", laplace)
-    release_groups(rows_of(records), plan, SeededSource(0), lambda _: None)
+    release_groups(rows_of(rows), plan, SeededSource(0), lambda _: None)
     return found
 
 
 def neighbours(relation):
     """Yield all pairs of small neighbouring tables."""
     for size in range(3):
-        for table in itertools.combinations_with_replacement(RECORDS, size):
-            for record in RECORDS:
+        for table in itertools.combinations_with_replacement(ROWS, size):
+            for row in ROWS:
                 if relation == "add-remove":
-                    yield table, (*table, record)
+                    yield table, (*table, row)
                 else:
-                    yield from (((*table, record), (*table, other)) for other in RECORDS)
+                    yield from (((*table, row), (*table, other)) for other in ROWS)
 
 
 @pytest.mark.parametrize("relation", ["add-remove", "replace"])
@@ -108,7 +108,7 @@ def test_the_exact_loss_keeps_the_budget_on_all_small_neighbours(monkeypatch, bo
         for one, other in pairs
     )
     # More than the share was not promised, and less than nearly all of it would waste it: but a
-    # record that stays in the only group moves its excess once, not twice.
+    # row that stays in the only group moves its excess once, not twice.
     assert worst <= plan.sums.epsilon * (1 + 1e-12)
     if relation == "add-remove" or len(borders) > 2:
         assert worst > 0.999 * plan.sums.epsilon
@@ -123,7 +123,7 @@ def test_borders_come_from_the_private_distribution_only(monkeypatch):
 
     monkeypatch.setattr(hosmer_lemeshow, "release_ecdf", watched)
     plan = hosmer_lemeshow_plan(50.0, 10)
-    found = release_groups(rows_of(RECORDS), plan, SeededSource(0), lambda _: None)[1]
+    found = release_groups(rows_of(ROWS), plan, SeededSource(0), lambda _: None)[1]
     np.testing.assert_array_equal(found.borders, [0.0, 0.5, 1.0])
     assert [event for _, one in seen for event in one.events()] == list(plan.events())[:-1]
 

@@ -70,13 +70,13 @@ def test_neighbours_keep_the_guarantee_and_come_near_it(k):
         for trial in range(30):
             X = generator.integers(0, 4, (rows, 4)).astype(float)
             y = generator.integers(0, 4, rows).astype(float)
-            record = generator.integers(-1, 5, 4)
-            label = generator.integers(-1, 5)
-            if trial == 0:  # one feature in the label's order loses it, another gains
+            row = generator.integers(-1, 5, 4)
+            target = generator.integers(-1, 5)
+            if trial == 0:  # one feature in the target's order loses it, another gains
                 X = np.column_stack([np.arange(rows), np.zeros(rows), X[:, :2]]).astype(float)
-                y, record, label = np.arange(rows) * 1.0, np.array([-1.0, 1.0, 0, 0]), rows
+                y, row, target = np.arange(rows) * 1.0, np.array([-1.0, 1.0, 0, 0]), rows
             before = probabilities(X, y, k, epsilon)
-            after = probabilities(np.vstack([X, record]), np.append(y, label), k, epsilon)
+            after = probabilities(np.vstack([X, row]), np.append(y, target), k, epsilon)
             worst = max(worst, *(abs(math.log(before[s] / after[s])) for s in before))
     assert worst <= epsilon
     assert worst > 0.3 * epsilon / k

@@ -15,12 +15,12 @@ from nolook.privacy.mechanisms.binary_tree import tree_sensitivity
 from nolook.privacy.noise import SeededSource
 
 POINTS = np.array([0.5, 1.0])
-RECORDS = list(itertools.product([0.25, 0.75], [False, True]))
+ROWS = list(itertools.product([0.25, 0.75], [False, True]))
 
 
-def rows_of(records):
-    scores = np.array([score for score, _ in records])
-    positives = np.array([positive for _, positive in records], dtype=bool)
+def rows_of(rows):
+    scores = np.array([score for score, _ in rows])
+    positives = np.array([positive for _, positive in rows], dtype=bool)
     return lambda: [(scores, positives)]
 
 
@@ -33,7 +33,7 @@ def test_the_events_add_up_to_the_budget(epsilon, relation, search):
     assert epsilon * (1 - 1e-9) < spent <= epsilon
 
 
-def test_no_noise_at_all_is_refused():
+def test_a_budget_too_small_for_any_noise_is_refused():
     with pytest.raises(ParameterError, match="expected a larger one"):
         roc_plan(1e-10, "add-remove", search=False)
 
@@ -54,7 +54,7 @@ def tree_distribution(cells, epsilon, relation):
     return np.einsum("ir,jr,r->ij", leaf(first), leaf(second), weight)
 
 
-def losses(monkeypatch, records, plan):
+def losses(monkeypatch, rows, plan):
     """Return the log probabilities of every outcome of each independent release."""
     found = []
 
@@ -69,15 +69,13 @@ def losses(monkeypatch, records, plan):
 
     monkeypatch.setattr(roc, "tree_laplace", tree)
     monkeypatch.setattr(roc, "laplace_release", laplace)
-    release_roc(rows_of(records), POINTS, plan, None, SeededSource(0))
+    release_roc(rows_of(rows), POINTS, plan, None, SeededSource(0))
     return found
 
 
 def neighbours(relation):
     tables = [
-        table
-        for size in range(3)
-        for table in itertools.combinations_with_replacement(RECORDS, size)
+        table for size in range(3) for table in itertools.combinations_with_replacement(ROWS, size)
     ]
     for first, second in itertools.product(tables, tables):
         removed = (Counter(first) - Counter(second)).total()
@@ -123,16 +121,16 @@ def test_without_noise_the_curve_is_exact():
 def test_the_interval_covers_the_area_under_the_exact_curve(monkeypatch, relation, runs):
     monkeypatch.setattr(roc_curve, "_MOST_REPEATS", 60)  # to save time
     generator = np.random.default_rng(0)
-    labels = generator.random(4000) < 0.3
-    scores = 1 / (1 + np.exp(-generator.normal(size=4000) - labels))
+    positives = generator.random(4000) < 0.3
+    scores = 1 / (1 + np.exp(-generator.normal(size=4000) - positives))
     grid = nolook.LinearGrid(1 / 32, 1, 1 / 32)
     tied = np.ceil(scores * 32)
-    above = np.sign(tied[labels][:, np.newaxis] - tied[~labels])
+    above = np.sign(tied[positives][:, np.newaxis] - tied[~positives])
     exact = (above.mean() + 1) / 2
     covered = 0
     for seed in range(runs):
         curve = nolook.ROCCurve(0.4, grid, relation=relation, random_state=seed)
-        low, high = curve.fit(scores, labels).auc_interval_
+        low, high = curve.fit(scores, positives).auc_interval_
         covered += low <= exact <= high
     assert 0.90 <= covered / runs <= 0.99
 

@@ -46,8 +46,8 @@ def test_neighbours_keep_the_guarantee_and_come_near_it(score, top_k):
         y = generator.integers(0, 4, rows).astype(float)
         if trial == 0:
             X, y = np.zeros((rows, 4)), np.zeros(rows)
-        record = np.array([3.0, 3.0, 0.0, 0.0]) if trial == 0 else generator.integers(0, 4, 4)
-        before, after = laws(X, y), laws(np.vstack([X, record]), np.append(y, 3.0))
+        row = np.array([3.0, 3.0, 0.0, 0.0]) if trial == 0 else generator.integers(0, 4, 4)
+        before, after = laws(X, y), laws(np.vstack([X, row]), np.append(y, 3.0))
         worst = max(worst, *(abs(math.log(before[s] / after[s])) for s in before))
     assert worst <= epsilon * (1 + 1e-9)
     assert worst > 0.15 * epsilon

@@ -23,7 +23,7 @@ def data(n=600, d=6, seed=0):
 
 
 def fix_blocks(monkeypatch, blocks):
-    """Have the records draw these blocks."""
+    """Have the rows draw these blocks."""
 
     def draw(high, size, source):
         assert size in {0, len(blocks)}  # all rows are one batch, and an empty one comes first
@@ -75,24 +75,24 @@ def test_votes_are_those_of_scikit_learn(monkeypatch, penalty, k):
 
 
 @pytest.mark.parametrize("penalty", [0.1, -1.0])
-def test_a_record_changes_the_votes_of_its_own_block_only(monkeypatch, penalty):
+def test_a_row_changes_the_votes_of_its_own_block_only(monkeypatch, penalty):
     X, y = data(120, 5)
     generator = np.random.default_rng(2)
     blocks = generator.integers(0, 8, len(y))
     before = votes_of(monkeypatch, X, y, blocks, penalty=penalty)
     moved = set()
     for trial in range(80):
-        record, label = X[trial % 120] * generator.normal(size=5) * 10.0 ** (trial % 4), trial - 100
+        row, target = X[trial % 120] * generator.normal(size=5) * 10.0 ** (trial % 4), trial - 100
         block, place = generator.integers(0, 8), generator.integers(0, 121)
-        more, labels, drawn = (
+        more, more_targets, drawn = (
             np.insert(old, place, new, axis=0)
-            for old, new in ((X, record), (y, label), (blocks, block))
+            for old, new in ((X, row), (y, target), (blocks, block))
         )
-        after = votes_of(monkeypatch, more, labels, drawn, penalty=penalty)
+        after = votes_of(monkeypatch, more, more_targets, drawn, penalty=penalty)
         own = [
             votes_of(monkeypatch, rows[at == block], targets[at == block], at[at == block] * 0,
                      penalty=penalty)
-            for rows, targets, at in ((X, y, blocks), (more, labels, drawn))
+            for rows, targets, at in ((X, y, blocks), (more, more_targets, drawn))
         ]  # fmt: skip
         np.testing.assert_array_equal(after - before, own[1] - own[0])
         moved |= set((after - before).tolist())

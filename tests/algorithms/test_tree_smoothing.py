@@ -10,7 +10,7 @@ from nolook.algorithms.tree_smoothing import smooth
 
 pytestmark = pytest.mark.slow
 
-RECORDS = 5000
+ROWS = 5000
 LEVELS = [0, 1, 2, 3, 6, 8, 10]
 SHAPES = ["poisson", "uniform", "two humps", "few values", "one step", "at the end", "nothing"]
 
@@ -25,27 +25,27 @@ def ancestors(size):
 
 
 def places(shape, size, rng):
-    """Return the leaves of the records."""
+    """Return the leaves of the rows."""
     match shape:
         case "poisson":
             chosen = np.repeat(np.arange(size), rng.poisson(3, size))
         case "uniform":
-            chosen = rng.integers(0, size, RECORDS)
+            chosen = rng.integers(0, size, ROWS)
         case "two humps":
-            chosen = size * rng.normal(rng.choice([0.25, 0.7], RECORDS), 0.05)
+            chosen = size * rng.normal(rng.choice([0.25, 0.7], ROWS), 0.05)
         case "few values":
-            chosen = rng.poisson(3, RECORDS) * size // 32
+            chosen = rng.poisson(3, ROWS) * size // 32
         case "one step":
-            chosen = np.full(RECORDS, size // 3)
+            chosen = np.full(ROWS, size // 3)
         case "at the end":
-            chosen = np.full(RECORDS, size - 1)
+            chosen = np.full(ROWS, size - 1)
         case "nothing":
             chosen = np.zeros(0)
     return np.clip(chosen, 0, size - 1).astype(int)
 
 
 def noisy_counts(shape, level, scale, seed):
-    """Return cumulative counts with tree noise, and a noisy number of records."""
+    """Return cumulative counts with tree noise, and a noisy number of rows."""
     rng = np.random.default_rng(seed)
     size = 1 << level
     chosen = places(shape, size, rng)
@@ -131,7 +131,7 @@ def test_the_linear_program_as_it_stands_finds_no_better(level, shape, scale):
 @pytest.mark.parametrize("norm", ["l1", "l2", "isotonic"])
 @pytest.mark.parametrize("scale", [1.0, 1e6])
 @pytest.mark.parametrize("level", LEVELS)
-def test_no_records_give_zeros(level, scale, norm):
+def test_no_rows_give_zeros(level, scale, norm):
     noisy, _ = noisy_counts("nothing", level, scale, seed=1)
     assert not smooth(noisy, 0.0, norm).any()
 

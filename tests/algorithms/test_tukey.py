@@ -214,7 +214,7 @@ def test_a_failed_test_is_a_private_outcome(tmp_path):
 
 
 @pytest.mark.parametrize("n_models", ["auto", 60])
-def test_after_a_failure_the_constant_is_the_labels_private_median(n_models):
+def test_after_a_failure_the_constant_is_the_targets_private_median(n_models):
     X, y = data(2000)
     y = np.exp(y / 5)  # mean and median apart
     fitted = nolook.TukeyRegressor(
@@ -257,7 +257,7 @@ def test_bad_parameters_cost_nothing(parameter, value, tmp_path):
 
 
 @pytest.mark.parametrize("factor", [1000.0, 1e-3, 2.0**30])
-@pytest.mark.parametrize("part", ["column", "label"])
+@pytest.mark.parametrize("part", ["column", "target"])
 def test_units_change_predictions_only_as_in_least_squares(factor, part):
     X, y = data(30_000)
     spread = y.std()
@@ -272,7 +272,7 @@ def test_units_change_predictions_only_as_in_least_squares(factor, part):
     assert np.sqrt(np.mean((before - after) ** 2)) < 0.03 * spread
 
 
-def test_every_number_of_passes_is_announced():
+def test_as_many_stages_are_announced_as_the_plan_states():
     for basis in BASES:
         seen = []
 
@@ -297,10 +297,10 @@ def test_any_number_of_rows_and_models_gets_an_ordinary_answer(rows, n_models, b
     assert np.isfinite(fitted.predict(data(5, 1)[0])).all()
 
 
-@pytest.mark.parametrize("label", ["constant", "zero"])
-def test_labels_all_alike_are_predicted(label):
+@pytest.mark.parametrize("target", ["constant", "zero"])
+def test_targets_all_alike_are_predicted(target):
     X, y = data(20_000)
-    y[:] = {"constant": 7.5, "zero": 0.0}[label]
+    y[:] = {"constant": 7.5, "zero": 0.0}[target]
     fitted = nolook.TukeyRegressor(1.0, 1e-6, on_failure="constant", random_state=0).fit(X, y)
     # A column with one value has the scale of one bin of its histogram.
     np.testing.assert_allclose(fitted.predict(X), y, atol=0.3)

@@ -80,7 +80,7 @@ def wanted_share():
     return curve_sums(BATCH, 0, rows)[0]
 
 
-def test_the_steps_are_as_the_checks_assume(forks, place):
+def test_the_states_are_as_the_checks_assume(forks, place):
     folder, noted, said = attempt(forks, place, -1, COUNT)
     assert said == ""
     puts = [f"put {i}" for i in OWN]

@@ -24,13 +24,13 @@ def differences(*columns):
 @given(
     rows=st.integers(0, 130),
     values=st.sampled_from([1, 2, 5, 60, 10**9]),
-    labels=st.sampled_from([1, 2, 5, 60, 10**9]),
+    levels=st.sampled_from([1, 2, 5, 60, 10**9]),
     seed=st.integers(0, 2**31),
 )
-def test_differences_are_those_of_the_definition(rows, values, labels, seed):
+def test_differences_are_those_of_the_definition(rows, values, levels, seed):
     generator = np.random.default_rng(seed)
     x = generator.integers(0, values, (3, rows))
-    y = generator.integers(0, labels, rows)
+    y = generator.integers(0, levels, rows)
     assert differences(*x, y) == [by_definition(own, y) for own in x]
 
 

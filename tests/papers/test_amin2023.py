@@ -18,7 +18,7 @@ from papers.amin2023.tukey_em import (
     published_distance,
     published_threshold,
 )
-from tests.privacy.tukey_versions import Version, record_version, unkept
+from tests.privacy.tukey_versions import Version, unkept, version_for_rows
 
 pytestmark = pytest.mark.papers
 
@@ -57,7 +57,7 @@ def test_models_called_safe_are_not_safe(lemma, dimension):
 def test_the_whole_published_output_breaks_its_claim(lemma, m, gap):
     epsilon, delta = 4.0, 1e-5
     published = published_version(epsilon, delta, lemma)
-    record = record_version(1.6, 2.4, delta)
+    for_rows = version_for_rows(1.6, 2.4, delta)
     generator = np.random.default_rng(1)
     worst = [0.0, 0.0]
     for _ in range(3000):
@@ -66,7 +66,7 @@ def test_the_whole_published_output_breaks_its_claim(lemma, m, gap):
         other = models.copy()
         other[0] = models[-1] + 50
         grid = np.arange(-1, other[0, 0] + 2)[:, None]
-        for i, version in enumerate((published, record)):
+        for i, version in enumerate((published, for_rows)):
             reached = [version.distance_of(models), version.distance_of(other)]
             if reached[0] != reached[1]:
                 outputs = version.output(models, grid), version.output(other, grid)
@@ -111,7 +111,7 @@ def test_without_a_basis_the_mechanism_has_the_whole_budget(n_models, tmp_path):
 
 @pytest.mark.parametrize("kind", [RawTukeyRegressor, PublishedTukeyRegressor])
 @pytest.mark.parametrize("n_models", ["auto", 600])
-def test_every_step_is_announced(kind, n_models):
+def test_every_stage_is_announced(kind, n_models):
     seen = []
     model = kind(3.0, 1e-5, n_models)
     model.fit(*data(), progress=lambda *stage: seen.append(stage))
@@ -196,7 +196,7 @@ def test_the_oracle_is_the_public_run_with_the_tables_norms():
 def test_extreme_cells_get_an_ordinary_answer(cell):
     X, y = data(300)
     X[:, 1] = cell
-    for label in (y, X[:, 1]):
-        model = OracleAdaSSPRegressor(random_state=0).fit(X, label)
+    for target in (y, X[:, 1]):
+        model = OracleAdaSSPRegressor(random_state=0).fit(X, target)
         assert np.isfinite([*model.coef_, model.intercept_]).all()
         assert np.isfinite(model.predict(np.zeros((1, 3)))).all()

@@ -30,7 +30,7 @@ def test_a_published_release_breaks_its_claim(name):
         assert found.fit > 1e-4
 
 
-def record_version(models, epsilon, delta, lemma, source):
+def version_for_rows(models, epsilon, delta, lemma, source):
     return tukey_release(models, TukeyRule(12, epsilon / 2, epsilon / 2, delta), source)
 
 
@@ -39,7 +39,7 @@ def clipped(table):
 
 
 # How much of its claim the product's release is shown to lose at least, on the same tables.
-RIGHT = [("published_tukey", record_version, 0.3), ("published_scores", clipped, 0.05)]
+RIGHT = [("published_tukey", version_for_rows, 0.3), ("published_scores", clipped, 0.05)]
 
 
 @pytest.mark.parametrize(("name", "right", "power"), RIGHT, ids=["Tukey", "DP-SIS"])

@@ -69,8 +69,8 @@ def test_with_hardly_any_noise_the_rates_are_the_exact_ones():
     scores, positive = scored()
     points = np.arange(1, 65) / 64
     rates = roc_rates(scores, positive, points, 1e6, SeededSource(0))
-    for found, label in zip(rates, (False, True), strict=True):
-        above = [np.mean(scores[positive == label] > point) for point in points[::-1]]
+    for found, value in zip(rates, (False, True), strict=True):
+        above = [np.mean(scores[positive == value] > point) for point in points[::-1]]
         np.testing.assert_allclose(found, [*above, 1.0], atol=1e-4)
 
 

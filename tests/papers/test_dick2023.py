@@ -47,13 +47,13 @@ def test_a_round_has_the_noise_that_is_claimed(rounds):
     # Labels of zero: after one round the model is the solution for nothing but noise.
     X = np.random.default_rng(0).normal(size=(20_000, 3))
     mu = 2.0
-    gram, label = gram_of(X), np.zeros(len(X))
-    noise = [gram @ run(X, label, mu, rounds, seed).theta for seed in range(60)]
+    gram, target = gram_of(X), np.zeros(len(X))
+    noise = [gram @ run(X, target, mu, rounds, seed).theta for seed in range(60)]
     # Every round takes off what noise the last one added: one round's noise is left.
     assert 0.87 < np.std(noise) / (math.sqrt(rounds + 2) / mu) < 1.13
 
 
-def test_progress_tells_a_step_for_each_pass_and_round():
+def test_every_stage_and_round_is_announced():
     X, y = data(100)
     seen = []
     release = UnscaledBoostedAdaSSP(1.0, 5)
@@ -62,7 +62,7 @@ def test_progress_tells_a_step_for_each_pass_and_round():
     assert seen[-1] == "round 5"
 
 
-def test_rows_and_labels_of_norm_one_are_fitted():
+def test_rows_and_targets_of_norm_one_are_fitted():
     generator = np.random.default_rng(0)
     X = generator.normal(size=(20_000, 3)) / 3
     y = X @ [0.3, -1.2, 0.1] + generator.normal(size=20_000) / 10
@@ -85,8 +85,8 @@ def test_the_whole_budget_is_spent_and_no_more(epsilon, delta):
 def test_extreme_cells_get_an_ordinary_answer(cell):
     X, y = data(300)
     X[:, 1] = cell
-    for label in (y, X[:, 1]):
-        model = UnscaledBoostedAdaSSPRegressor(random_state=0).fit(X, label)
+    for target in (y, X[:, 1]):
+        model = UnscaledBoostedAdaSSPRegressor(random_state=0).fit(X, target)
         assert np.isfinite([*model.coef_, model.intercept_]).all()
         assert np.isfinite(model.predict(np.zeros((1, 3)))).all()
 

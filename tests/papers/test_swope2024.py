@@ -26,7 +26,7 @@ def data(rows=3000, seed=0):
     return X, X[:, 1] * 1e6 - X[:, 4] + generator.normal(size=rows)
 
 
-def test_one_extreme_record_moves_the_published_score_by_far_more_than_its_sensitivity():
+def test_one_extreme_row_moves_the_published_score_by_far_more_than_its_sensitivity():
     # Why the data's own scaling is not private.
     n = 1000
     x = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
@@ -36,7 +36,7 @@ def test_one_extreme_record_moves_the_published_score_by_far_more_than_its_sensi
     moved = abs(before.values - after.values)[0]
     assert before.sensitivity == 1.0
     assert moved > n / 4
-    # The same record moves the scores that are claimed to be safe by their sensitivity at most.
+    # The same row moves the scores that are claimed to be safe by their sensitivity at most.
     for score in (rank_scores, lambda t: covariance_scores(t, np.full(3, -1.0), np.ones(3))):
         first = score(table_from_arrays(X, x))
         second = score(table_from_arrays(np.vstack([X, [1e6, 0.0]]), np.append(x, 0.0)))

@@ -87,6 +87,22 @@ def test_impossible_guarantees_are_refused(changes):
 
 
 @pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"mechanisms": [PureEvent("a", 1.0)]},
+            "mechanisms is a value of type list; expected a tuple of events",
+        ),
+        ({"private": "yes"}, "private is a value of type str; expected True or False"),
+    ],
+)
+def test_a_value_of_another_type_is_named_by_it(changes, message):
+    with pytest.raises(ParameterError) as caught:
+        example(**changes)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
     "damage",
     [
         lambda d: d.pop("unit"),

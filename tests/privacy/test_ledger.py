@@ -303,7 +303,7 @@ def cut_short(path):
     ],
     ids=["missing", "folder", "empty", "text", "foreign", "damaged", "version", "cut short"],
 )
-def test_what_is_no_ledger_is_refused_in_one_line(path, prepare):
+def test_what_is_not_a_ledger_is_refused_in_one_line(path, prepare):
     prepare(path)
     with pytest.raises(LedgerError) as caught:
         Ledger(path)
@@ -543,7 +543,7 @@ def test_a_ledger_belongs_to_its_thread_and_its_process(path, monkeypatch):
         ledger.history()
 
 
-def test_a_path_that_is_none_is_named_by_its_type():
+def test_what_is_not_a_path_is_named_by_its_type():
     with pytest.raises(ParameterError, match="path is a value of type NoneType; expected the path"):
         Ledger(None)
     with pytest.raises(ParameterError, match="path is a value of type int; expected the path"):

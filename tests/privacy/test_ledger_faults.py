@@ -92,7 +92,7 @@ def check_after(path, ended):
     return True
 
 
-def test_the_steps_are_as_the_checks_assume(folder):
+def test_the_states_are_as_the_checks_assume(folder):
     path = folder / "a.ledger"
     with Ledger.create(path, Budget(1.0), name="x") as ledger:
         seen = [states(path)]

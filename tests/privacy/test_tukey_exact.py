@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from nolook.audit.laws import exact_delta
-from tests.privacy.tukey_versions import SHAPES, SIZES, pairs, record_version, unkept
+from tests.privacy.tukey_versions import SHAPES, SIZES, pairs, unkept, version_for_rows
 
 
-def test_the_record_version_keeps_its_promise_on_every_pair():
-    version = record_version(1.2, 0.8, 0.02)
+def test_the_version_for_rows_keeps_its_promise_on_every_pair():
+    version = version_for_rows(1.2, 0.8, 0.02)
     passing = []
     for models, other, grid in pairs():
         first, second = version.output(models, grid), version.output(other, grid)
@@ -23,6 +23,6 @@ def test_the_record_version_keeps_its_promise_on_every_pair():
 
 @pytest.mark.parametrize("dimension", [1, 2])
 def test_models_called_safe_are_safe(dimension):
-    kept = unkept(record_version(2.4, 1.6, 0.02), dimension)
+    kept = unkept(version_for_rows(2.4, 1.6, 0.02), dimension)
     assert len(kept) > 100
     assert not kept.any()

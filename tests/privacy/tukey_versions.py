@@ -75,7 +75,7 @@ class Version:
         return np.append(passed * self.points(models, grid), 1 - passed)
 
 
-def record_version(epsilon_test, epsilon_sample, delta):
+def version_for_rows(epsilon_test, epsilon_sample, delta):
     def rule(m):
         return TukeyRule(max(2, m // 8), epsilon_test, epsilon_sample, delta)
 

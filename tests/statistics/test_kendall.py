@@ -76,7 +76,7 @@ def test_the_sensitivity_is_attained():
     assert change[0] == -kendall_sensitivity(0)
 
 
-def test_later_rounds_may_move_by_almost_three():
+def test_scores_of_later_choices_may_move_by_nearly_two_and_a_half():
     # The target loses 3/2 as above while the chosen feature gains 1.
     rows = [(i, 0, i) for i in range(200)]
     change = scores([*rows, (-1, -1, 200)], chosen=(1,)) - scores(rows, chosen=(1,))

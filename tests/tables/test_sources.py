@@ -159,7 +159,7 @@ class TestEstimatorInput:
         ids=["array", "list", "pandas", "polars", "arrow"],
     )
     @pytest.mark.parametrize(
-        "label",
+        "target",
         [
             Y,
             Y.tolist(),
@@ -171,10 +171,10 @@ class TestEstimatorInput:
         ],
         ids=["array", "list", "column", "pandas", "polars", "arrow", "frame"],
     )
-    def test_features_and_label_of_any_kind(self, features, label, numbers_of):
-        made = table_from_arrays(features, label)
+    def test_features_and_target_of_any_kind(self, features, target, numbers_of):
+        made = table_from_arrays(features, target)
         assert made.feature_names == ("x0", "x1")
-        assert made.target_name == getattr(label, "name", "y")
+        assert made.target_name == getattr(target, "name", "y")
         np.testing.assert_array_equal(numbers_of(made), np.column_stack([self.X, self.Y]).T)
 
     def test_features_alone(self, numbers_of):
@@ -182,7 +182,7 @@ class TestEstimatorInput:
         assert made.target_name is None
         np.testing.assert_array_equal(numbers_of(made), self.X.T)
 
-    def test_a_label_is_never_named_as_a_feature(self):
+    def test_a_target_is_never_named_as_a_feature(self):
         frame = pd.DataFrame(self.X, columns=["y", "income"])
         assert table_from_arrays(frame, pd.Series(self.Y, name="income")).target_name == "y_"
 
@@ -190,7 +190,7 @@ class TestEstimatorInput:
         assert table_from_arrays(pd.DataFrame(self.X), self.Y).feature_names == ("0", "1")
 
     @pytest.mark.parametrize(
-        ("features", "label", "words"),
+        ("features", "target", "words"),
         [
             (X[0], Y, "Expected 2D array. Reshape your data"),
             (X[None], Y, "Expected 2D array"),
@@ -198,25 +198,25 @@ class TestEstimatorInput:
             (X * 1j, Y, "Complex data not supported"),
             (X.astype(object), Y, "dtype object"),
             (X.astype(str), Y, "not numbers"),
-            ([[1.0], [1.0, 2.0]], Y, "no array of numbers"),
+            ([[1.0], [1.0, 2.0]], Y, "not an array of numbers"),
             (X, Y[:2], "different numbers of rows"),
             (X, np.ones((3, 2)), "y has 2 columns"),
             (X, 3.0, "y has 0 dimensions"),
             (X, np.array(["a", "b", "long"]), "y has dtype str: not numbers"),
-            (X, list("abc"), "y is no array of numbers"),
-            (X, [1.0, 2.0, None], "y is no array of numbers"),
-            (X, [1, 10**20, "3"], "y is no array of numbers"),
-            (X, [1, 2, 3j], "y is no array of numbers"),
-            (X, [10**20, 2, np.timedelta64(1, "s")], "y is no array of numbers"),
-            (X, [np.datetime64("2024-01-01")] * 3, "y is no array of numbers"),
-            (X.astype(str).tolist(), Y, "X is no array of numbers"),
+            (X, list("abc"), "y is not an array of numbers"),
+            (X, [1.0, 2.0, None], "y is not an array of numbers"),
+            (X, [1, 10**20, "3"], "y is not an array of numbers"),
+            (X, [1, 2, 3j], "y is not an array of numbers"),
+            (X, [10**20, 2, np.timedelta64(1, "s")], "y is not an array of numbers"),
+            (X, [np.datetime64("2024-01-01")] * 3, "y is not an array of numbers"),
+            (X.astype(str).tolist(), Y, "X is not an array of numbers"),
             (X, pd.Series(list("abc")), "target names 'y'"),
             (pd.DataFrame({"a": ["x", "y", "z"]}), Y, "features names 'a'"),
         ],
     )
-    def test_what_is_no_table_of_numbers(self, features, label, words):
+    def test_what_is_not_a_table_of_numbers(self, features, target, words):
         with pytest.raises(TableError) as caught:
-            table_from_arrays(features, label)
+            table_from_arrays(features, target)
         assert words in str(caught.value)
         assert "\n" not in str(caught.value)
 
@@ -233,7 +233,7 @@ def test_what_a_list_holds_does_not_change_the_message(cell):
         lambda: table_from_arrays([[1.0], [cell], [2.0]], np.ones(3)),
         lambda: table_from_values([1.0, cell, 2.0]),
     ):
-        with pytest.raises(TableError, match=r"^(X|y|values) is no array of numbers; expected"):
+        with pytest.raises(TableError, match=r"^(X|y|values) is not an array of numbers; expected"):
             make()
 
 
@@ -250,7 +250,7 @@ def test_a_list_declares_no_type_whatever_it_holds(numbers_of):
 
 
 @pytest.mark.parametrize("thing", [None, 3, [[1.0]], {"a": [1]}, object()])
-def test_what_is_no_source(thing):
+def test_what_is_not_a_source(thing):
     with pytest.raises(ParameterError, match="source is a value of type"):
         read_table(thing)
 

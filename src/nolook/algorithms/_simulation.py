@@ -24,7 +24,7 @@ def simulation_generator() -> Generator:
 
 
 def repeats(most: int, size: int) -> int:
-    """Return how often to simulate: `most`, but fewer, and at least 8, beyond some hundred rows."""
+    """Return how often to simulate: `most`; fewer, but at least 8, beyond a few hundred columns."""
     return max(8, min(most, 2 * 10**9 // size**3))
 
 
@@ -36,7 +36,7 @@ def symmetric_noise(size: int, sigma: float, generator: Generator) -> Matrix:
 
 
 def sampled_moments(matrix: Matrix, generator: Generator) -> Iterator[Matrix]:
-    """Draw moment matrices of further samples of normal rows with the same moments, for ever.
+    """Draw moment matrices of further samples of normal rows with the same moments, endlessly.
 
     `matrix` is the semidefinite sum of ``z z'`` over rows ``z = (1, u)``. The rows' mean is normal
     and their covariance Wishart (by Bartlett's decomposition), so the cost does not grow with the

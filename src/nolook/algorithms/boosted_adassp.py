@@ -45,7 +45,7 @@ from nolook.tables import Table
 __all__ = ["BoostedAdaSSP"]
 
 _UNIT = 2**12  # of the rows' grid: five scales fit 16 bits
-# Half width of the ridge in standard deviations of the matrix's noise, times sqrt(d).
+# The ridge, before what the eigenvalue takes off, in deviations of the noise times sqrt(d).
 _RIDGE = 1.96
 
 
@@ -74,7 +74,7 @@ class BoostedAdaSSP:
 
     @property
     def stages(self) -> int:
-        """How many passes and rounds `run` reports."""
+        """How many stages `run` announces."""
         return self.design().stages + 1 + self.rounds
 
     def events(self) -> tuple[Event, ...]:

@@ -44,7 +44,8 @@ SHARES = {"scales": 0.35, "norms": 0.04, "mechanism": 0.61}
 
 # Rows at a time: small parts take little memory beside the rows that are kept.
 _PART_ROWS = 4096
-# The noisy eigenvalue is lowered by this many of its standard deviations, too low in 97.5 %.
+# The noisy eigenvalue is lowered by this many of its standard deviations: too low 97.5 % of the
+# time.
 _CAUTION = 1.96
 # Z'Z plus noise plus ridge is kept above this many sigma sqrt(d) B_x^2 in every direction.
 _FLOOR = 0.5
@@ -58,8 +59,8 @@ class BoundedDesign:
     """How a table becomes rows of bounded norm: public, or released before."""
 
     scaling: Scaling  # of all columns, the target last
-    squared_radius: int  # bound on a row's squared norm, in squared steps of 1/unit
-    unit: int  # steps of the grid in one scale, a power of two
+    squared_radius: int  # bound on a row's squared norm, in squares of 1/unit
+    unit: int  # grid units in one scale, a power of two
 
     @property
     def size(self) -> int:
@@ -94,7 +95,7 @@ class PublicDesign:
 
     @property
     def stages(self) -> int:
-        """0: does not read the table."""
+        """0: it announces none."""
         return 0
 
     def events(self) -> tuple[GaussianEvent, ...]:

@@ -82,7 +82,10 @@ class PrivateDistribution:
             return masses / width, errors / width
 
     def masses(self, edges: ArrayLike) -> tuple[Vector, Vector]:
-        """Return the share of values above each public edge and up to the next, and its error."""
+        """Return the share of values above each public edge, up to the next, and its error.
+
+        The edges increase.
+        """
         edges = np.asarray(edges, dtype=np.float64)
         place = np.searchsorted(self.points, edges, side="right") - 1
         return self._between(place[:-1], place[1:])

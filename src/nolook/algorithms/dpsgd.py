@@ -1,9 +1,9 @@
 """DP-SGD for a linear model (Abadi et al. 2016), on privately standardised columns.
 
-Each step draws a fresh Poisson sample of the rows, sums their clipped gradients, adds Gaussian
-noise and moves against the noisy gradient, with momentum. The noise multiplier is the smallest
-that keeps the budget, found with dp-accounting. All settings are constants or follow from the
-number of columns. The proof is ``dpsgd.md``.
+Each step draws a fresh Poisson sample of the rows, sums their clipped gradients (signs turned to
+point downhill), adds Gaussian noise and moves along the result, with momentum. The noise multiplier
+is the smallest that keeps the budget, found with dp-accounting. All settings are constants or
+follow from the number of columns. The proof is ``dpsgd.md``.
 
 ==============  =========================================================================
 name here       meaning
@@ -112,7 +112,7 @@ class DPSGD:
 
     @property
     def stages(self) -> int:
-        """How many passes and gradients `run` reports."""
+        """How many stages `run` announces."""
         return _scales(self.budget).stages + 1 + self.gradients
 
     def events(self) -> tuple[Event, ...]:
@@ -166,5 +166,5 @@ def _read(table: Table, scaling: Scaling, size: int, radius: int) -> ClippedGrad
 
 
 def _poisson_sample(sizes: tuple[int, ...], source: ByteSource) -> list[NDArray[np.bool_]]:
-    """Choose each row by itself with probability 1/SAMPLE_EVERY, exactly."""
+    """Choose each row independently with probability 1/SAMPLE_EVERY, exactly."""
     return [uniform_integers(SAMPLE_EVERY, size, source) == 0 for size in sizes]

@@ -36,7 +36,10 @@ class Grid(Protocol):
 
 def _finite(value: object, name: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
-        raise ParameterError(f"{name} is no number; expected a finite one (the grid's end)")
+        raise ParameterError(
+            f"{name} is a value of type {type(value).__name__}; expected a finite number (the "
+            "grid's end)"
+        )
     try:
         number = float(value)
     except OverflowError:

@@ -10,7 +10,7 @@ name here     meaning
 ``chances``   each row is kept with probability ``chances / SAMPLING_UNIT``
 ``share``     epsilon of one choice
 ``target``    C - D of every feature and the target, shape (d,)
-``others``    sum over the chosen features of |C - D|, for every feature
+``others``    sum over the chosen features of their |C - D| with it, for every feature
 ============  ===========================================================================
 """
 

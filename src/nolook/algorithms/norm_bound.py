@@ -27,7 +27,7 @@ def norm_counts(
     """Count rows by the squared norm of their first columns, standardised and clipped, in one pass.
 
     Guarantee: ``mu``-GDP when a row is added or removed. Returns noisy counts between the candidate
-    bounds, shape (candidates + 1,), and the candidates: whole, increasing, in squared steps of
+    bounds, shape (candidates + 1,), and the candidates: whole, increasing, in squares of
     1/UNIT, the last no smaller than any squared norm. The scaling's limit must be finite.
     """
     largest = columns * (scaling.limit * UNIT) ** 2

@@ -55,7 +55,8 @@ def find_range(
 
     Guarantee: the two releases cost their events, of :func:`range_events`, under `relation`. No
     column raises; one without rows gets a range from the noise alone. ``high - low`` is above a
-    128th of the larger size. `batches` gives the column's values, any doubles, as often as called.
+    128th of the larger of ``|low|`` and ``|high|``. `batches` gives the column's values, any
+    doubles, as often as called.
     """
     magnitudes, places = events
     sensitivity = cell_counts_sensitivity(relation)

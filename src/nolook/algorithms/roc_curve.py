@@ -51,7 +51,8 @@ class RocCurve:
     def partial_area(self, max_fpr: float) -> float:
         """Return the standardised area up to a false positive rate, as scikit-learn does.
 
-        0.5 for a curve that is the diagonal, 1 for a perfect one (McClish 1989).
+        0.5 for a curve that is the diagonal, 1 for a perfect one (McClish 1989). `max_fpr` is above
+        0 and at most 1.
         """
         fpr, tpr = _rising(*self.rates)
         inside = fpr < max_fpr

@@ -8,8 +8,8 @@ proof is ``scaling.md``.
 =============  ==========================================================================
 name here      meaning
 =============  ==========================================================================
-``mu``         mu-GDP parameter of all rounds together; each round has ``mu / sqrt(3)``
-``sigma``      standard deviation of the noise of one bin, ``sqrt(columns) / mu_round``
+``mu``         mu-GDP parameter of all three together; each has ``mu / sqrt(3)``
+``sigma``      standard deviation of the noise of one bin, ``sqrt(3 columns) / mu``
 ``counts``     noisy counts, shape (columns, bins)
 =============  ==========================================================================
 """
@@ -173,9 +173,9 @@ def occupied_range(counts: Counts, sigma: float) -> tuple[Vector, Vector, NDArra
     """Range of the powers of two that hold rows, from noisy counts by magnitude; (columns, bins).
 
     A bin is occupied when it passes its threshold (:func:`_thresholds`); where none does, the one
-    that comes within one sigma of it. The range then grows over neighbours that hold more than
-    three sigmas. A column without any such bin gets the range from -1 to 1. Returns ``low < high``
-    and whether any bin passed its threshold, each of shape (columns,).
+    that comes closest, if within one sigma of it. The range then grows over neighbours that hold
+    more than three sigmas. A column without any such bin gets the range from -1 to 1. Returns
+    ``low < high`` and whether any bin passed its threshold, each of shape (columns,).
     """
     counts = counts.copy()
     counts[:, [0, -1]] = -np.inf  # out of range: counted, never followed

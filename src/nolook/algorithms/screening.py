@@ -1,4 +1,4 @@
-"""Sure independence screening: the features that each by itself go best with the target.
+"""Sure independence screening: the features that on their own go best with the target.
 
 A score for each feature, then one top-k mechanism over all of them (DP-SIS, Swope et al. 2024,
 Algorithm 1). The proof is ``screening.md``.
@@ -82,7 +82,7 @@ class Screening(Selection):
     ranges: tuple[ArrayLike, ArrayLike] | None
 
     def __post_init__(self) -> None:
-        # What is no pair of numbers stays as it is, for `public_ranges` to refuse.
+        # What is not a pair of numbers stays as it is, for `public_ranges` to refuse.
         with suppress(TypeError, ValueError, OverflowError):
             low, high = (np.array(end, dtype=np.float64) for end in self.ranges or ())
             object.__setattr__(self, "ranges", (low, high))

@@ -126,7 +126,8 @@ def choose_k(bound: int, features: int, epsilon: float) -> int:
     As many as can be told from the rest: each of k choices has ``epsilon / k``, and a feature whose
     rank correlation with the target is 0.1 above the others' (0.05 of the number of rows, in scores
     of sensitivity 3) loses its draw with probability at most 0.1. But no more than the square root
-    of the number of features, since a selection is meant to be short; and at least one.
+    of the number of features, rounded up, since a selection is meant to be short; and at least one.
+    Of two features or more, fewer than all are chosen.
     """
     lead = max(bound, 0) * _LEAD / 2
     told_apart = lead * epsilon / (2 * 3.0 * math.log(features / _LOSS))

@@ -168,7 +168,7 @@ def tukey_depth(m: int) -> int:
 def rows_needed(d: int, plan: TukeyPlan) -> int:
     """Return how many rows a table must have to be fitted, from parameters alone.
 
-    With so many, the private bound on the number of rows suffices with probability 0.9999.
+    With that many, the private bound on the number of rows suffices with probability 0.9999.
     """
     below = 2 * rows_margin(plan.epsilon_rows) if plan.epsilon_rows else 0
     return _models_wanted(d, plan) * (d + _ROWS_SPARE) + below
@@ -177,8 +177,8 @@ def rows_needed(d: int, plan: TukeyPlan) -> int:
 def choose_models(bound: int, d: int, plan: TukeyPlan) -> int | None:
     """Choose the number of models from the private bound on the number of rows; None if too few.
 
-    Some more than the table of :mod:`tukey_models` says, unless that leaves fewer than 3 d rows a
-    model where the table's number does not.
+    A few more than the table of :mod:`tukey_models` says; but if those would have fewer than 3 d
+    rows each and the table's number would not, as many as have 3 d.
     """
     wanted = _models_wanted(d, plan)
     least = models_needed(d, plan.epsilon, plan.delta)
@@ -260,21 +260,21 @@ def fit_models(
     for batch in table.batches():
         rows = integer_rows(batch, scaling.center, scaling.scale, scaling.limit)
         sums.update(rows, uniform_integers(m, rows.shape[1], source))
-    # Rows are in steps of 1/UNIT, but for their constant 1.
-    steps = np.full(len(basis.matrix), 1.0 / UNIT)
-    steps[0] = 1.0
-    return block_models(sums.value, steps[:, None] * basis.matrix) / UNIT
+    # Rows are in units of 1/UNIT, except for their constant 1.
+    units = np.full(len(basis.matrix), 1.0 / UNIT)
+    units[0] = 1.0
+    return block_models(sums.value, units[:, None] * basis.matrix) / UNIT
 
 
 @dataclass(frozen=True, slots=True)
 class ModelGrid:
-    """The public grid of steps of `step`, at most `largest` of them, that models are rounded to."""
+    """The public grid that models are rounded to: steps of `step`, up to `largest` either way."""
 
     step: float
     largest: int
 
     def round(self, models: Matrix) -> NDArray[np.int64]:
-        """Clip and round each model by itself; what is no number becomes 0."""
+        """Clip and round each model on its own; NaN becomes 0."""
         largest = self.largest * self.step
         return np.rint(np.nan_to_num(models).clip(-largest, largest) / self.step).astype(np.int64)
 
@@ -283,5 +283,5 @@ class ModelGrid:
         return point.astype(np.float64) * self.step
 
 
-#: Standardised coefficients need no more than a few thousand units.
+#: No sensible standardised coefficient reaches its end, 2^12.
 MODEL_GRID = ModelGrid(2.0**-20, 2**32)

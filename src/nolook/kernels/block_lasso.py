@@ -54,8 +54,8 @@ def arrange_blocks(
 ) -> tuple[Matrix, Integers]:
     """Put the rows of each of m blocks together, in their order.
 
-    Batches have shape (columns, rows), the result (all rows, columns): block b has the rows from
-    ``starts[b]`` to ``starts[b + 1] - 1``.
+    At least one batch is given; they have shape (columns, rows), the result (all rows, columns).
+    Block b has the rows from ``starts[b]`` to ``starts[b + 1] - 1``.
     """
     starts = np.zeros(m + 1, dtype=np.int64)
     for own in blocks:
@@ -140,7 +140,7 @@ def _sweep(
     """Move each of some coefficients to its best value; return the longest move.
 
     `left` holds the features' mean products with what the model leaves of the target, `gram` those
-    with one another, for features that ever moved.
+    with one another, for features that have moved before.
     """
     longest = 0.0
     for j in features:
@@ -244,8 +244,9 @@ def _count_votes(rows: Matrix, penalty: float, k: int, starts: Integers, votes: 
 def lasso_models(rows: Matrix, starts: Integers, penalty: float) -> Matrix:
     """Fit a Lasso to every block from :func:`arrange_blocks`, the target last; destroys the rows.
 
-    A positive `penalty` is a share of the least one at which the block's standardised model is
-    empty; a negative one is minus scikit-learn's ``alpha``, for the model in raw units.
+    Numbers are finite. A positive `penalty` is a share of the least one at which the block's
+    standardised model is empty; a negative one is minus scikit-learn's ``alpha``, for the model in
+    raw units.
     Coefficients are in standard deviations of the block's target for one of its feature.
     """
     models = np.empty((starts.size - 1, rows.shape[1] - 1))

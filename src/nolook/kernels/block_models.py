@@ -69,7 +69,7 @@ def _pivoted_factor(matrix: Array, factor: Array) -> int:
         for j in range(size):
             if matrix[j, j] > pivot:
                 place, pivot = j, matrix[j, j]
-        # Written so that a pivot that is no number ends it too.
+        # Written so that a pivot that is NaN ends it too.
         if not pivot > _RANK_TOLERANCE * largest:
             return int(rank)
         root = np.sqrt(pivot)

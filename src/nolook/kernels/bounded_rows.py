@@ -20,7 +20,8 @@ def bounded_rows(
 ) -> Array:
     """Standardise columns, put a 1 before them, and shrink each row as a whole to a norm.
 
-    NaN becomes zero, and values are first clipped to `limit` scales, which may be infinite. The
+    Centres are finite, scales finite and above 0. NaN becomes zero, and values are first clipped to
+    `limit` scales, which may be infinite. The
     result has shape (columns + 1, rows): whole multiples of 1/`unit`, a power of two, truncated
     toward zero, whose squares add up to at most `squared_radius` a row, in integers.
     """

@@ -87,7 +87,10 @@ def _count(values: Floats, cells: Cells, counts: Integers) -> None:
 
 
 def index_cells(borders: Floats) -> Cells:
-    """Index borders that never fall, by the map that leaves fewer of them in the fullest slot."""
+    """Index borders by the map that leaves fewer of them in the fullest slot.
+
+    They never fall, and none is NaN.
+    """
     # Adding 0.0 gives both zeros one pattern.
     borders = np.ascontiguousarray(borders, dtype=np.float64) + 0.0
     indexed = [_indexed(borders, by_order) for by_order in _MAPS]

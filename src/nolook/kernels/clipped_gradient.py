@@ -94,10 +94,10 @@ def add_clipped_gradient(
 ) -> None:
     """Add ``sum of z trunc(grid clip(y - shrink theta'z))`` over rows z to `out`.
 
-    Whole numbers: `rows` (C-contiguous; columns after the last target do not count), `theta`, whose
-    norm times any row's is at most 2^52, `bound`, the clip in units of 1/grid, and `out`, whose
-    sums must stay within 2^53. Powers of two: `shrink`, from theta'z to the targets' unit, and
-    `grid`.
+    Targets are finite. Whole numbers: `rows` (C-contiguous; columns after the last target hold no
+    rows), `theta`, whose norm times any row's is at most 2^52, `bound`, the clip in units of
+    1/grid, and `out`, whose sums must stay within 2^53. Powers of two: `shrink`, from theta'z to
+    the targets' unit, and `grid`.
     """
     block = max(256, _CACHED_BYTES // rows.itemsize // len(rows))
     _gradient(rows, targets, theta, shrink, grid, bound, block, out)

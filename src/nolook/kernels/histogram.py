@@ -48,7 +48,7 @@ def magnitude_counts(columns: Array) -> Counts:
 def magnitude_edges() -> tuple[Array, Array]:
     """Return the lower and upper edge of each bin of :func:`magnitude_counts`.
 
-    The zero bin is [0, 0]; the first and last bin have their finite edge on both sides.
+    The zero bin is [0, 0]; the first and last bin have their finite edge as both edges.
     """
     powers = np.concatenate([[0.0], np.ldexp(1.0, np.arange(-_LARGEST, _LARGEST + 1))])
     inner = np.minimum(np.arange(_HALF + 1), _HALF)
@@ -63,7 +63,7 @@ def magnitude_edges() -> tuple[Array, Array]:
 def linear_counts(columns: Array, low: Array, width: Array, bins: int) -> Counts:
     """Count finite values into equal bins of each column's range, with one more bin at either end.
 
-    The first inner bin begins at `low`; NaN counts in the lower end bin.
+    The first inner bin begins at `low`, and a `width` is above 0; NaN counts in the lower end bin.
     """
     counts = np.empty((columns.shape[0], bins + 2), dtype=np.int64)
     with np.errstate(over="ignore", invalid="ignore"):

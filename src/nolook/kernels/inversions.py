@@ -1,9 +1,9 @@
 """Concordant less discordant pairs of one column with many others, as exact integers.
 
 Columns are ranked once. The discordant pairs of two columns are the inversions of one column's
-ranks in the other's order. They are counted eight bits at a time: ranks go to their 256th part of
-the range in their order, each adding the number of those that went to a higher part before. Parts
-of 4096 ranks are finished with one bit a rank.
+ranks in the other's order. They are counted eight bits at a time: each rank in turn goes to the
+256th of the range it belongs to, and adds the number of those before it that went to a higher one.
+Parts of 4096 ranks are finished with one bit a rank.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Vector = NDArray[np.float64]
 _BITS = 12
 # Cells; below, a second thread costs more than it saves.
 _WORTH_THREADS = 50_000
-# Numbers of four counters each for 64 parts; no counter may exceed 16 bits.
+# Words of four counters each, for 64 parts; no counter may exceed 16 bits.
 _COUNTS = 20
 _STRETCH = 2**15
 
@@ -117,7 +117,10 @@ def _rank_column(values: Vector, packed: NDArray[np.int64]) -> RankedColumn:
 
 
 def rank_columns(batches: Sequence[Vector]) -> list[RankedColumn]:
-    """Rank every column of a table, given as finite batches of shape (columns, rows)."""
+    """Rank every column of a table, given as finite batches of shape (columns, rows).
+
+    There is at least one, and fewer than 2^32 rows together: ranks have 32 bits.
+    """
     columns = len(batches[0])
     rows = sum(batch.shape[1] for batch in batches)
     ranked = [RankedColumn(np.empty(0, dtype=np.uint32), 0)] * columns

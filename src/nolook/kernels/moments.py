@@ -29,7 +29,8 @@ _EXACT = 2**53
 def integer_rows(columns: Array, center: Array, scale: Array, limit: float) -> Array:
     """Centre, scale, clip to ``[-limit, limit]`` and truncate toward zero to whole units of 1/UNIT.
 
-    `limit` is in scales. NaN becomes zero, infinities the limit.
+    Centres are finite, scales finite and above 0, and `limit` is in scales. NaN becomes zero,
+    infinities the limit.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         rows = columns - center[:, None]

@@ -139,9 +139,9 @@ def tree_projection(noisy: Array, top: float) -> Array:
 
     The noise of the sequence x is the numbers e of the 2N - 1 nodes of the complete binary tree
     over its N leaves, a power of 2, with the least sum of squares such that noisy_i - x_i is the
-    sum of e over the nodes above leaf i. Values are within [0, top], never fall, and are exact but
-    for rounding. An iteration takes O(N); there are N at most, and about log2(N) for a sequence
-    with noise.
+    sum of e over the nodes above leaf i. Values are within [0, top], top >= 0, never fall, and are
+    exact but for rounding. An iteration takes O(N); there are N at most, and about log2(N) for a
+    sequence with noise.
     """
     leaves = noisy.size
     closed = np.zeros(leaves + 1, dtype=np.bool_)

@@ -27,8 +27,8 @@ def fill(
     """Return the first accepted proposals, in order, as an array of the given shape.
 
     `propose` takes a number of proposals and returns those it accepts, a share of about
-    `acceptance`, which decides nothing but the speed. Above 2**50, the largest scale of the
-    numbers, they are Python ints (dtype object).
+    `acceptance`, which decides nothing but the speed. Numbers of a `scale` above 2**50 are Python
+    ints (dtype object).
     """
     out: Integers = np.empty(size, dtype=object if scale > LARGEST_INT64_SCALE else np.int64)
     flat = out.reshape(-1)

@@ -69,7 +69,7 @@ class SeededSource:
 
 
 class KeyedSource:
-    """Bits that follow from a secret key, only for a release that must repeat itself.
+    """Bits that follow from a secret key: only for a release that must repeat itself.
 
     Without the key they are as good as random: SHAKE-256 of the key, the label and a counter. The
     key is 32 secret random bytes, or what :func:`derived_key` makes of them; the label, public,

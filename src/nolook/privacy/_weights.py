@@ -1,7 +1,7 @@
 """Exponential weights as enclosures between integers, and a choice among them made certain.
 
-Nothing here draws at random by itself. Every bound is an integer, rounded outwards; what they
-enclose is never rounded. The proof is in `noise.md`.
+Nothing here draws at random by itself. Every bound is an integer, rounded outwards; the number it
+bounds is never rounded. The proof is in `noise.md`.
 """
 
 from __future__ import annotations

@@ -20,8 +20,8 @@ def with_room(amount: float) -> float:
 def split(whole: float, *shares: float, among: int = 1) -> tuple[float, ...]:
     """Split an epsilon by shares into parts that add up to no more than it; the last is the rest.
 
-    Shares lie between 0 and 1 and add up to at most 1. With `among`, so many releases get each
-    part.
+    Shares lie between 0 and 1 and add up to at most 1. With `among`, each part is divided
+    by that number, for as many releases.
     """
     left = 1.0
     for share in shares:

@@ -40,7 +40,7 @@ def _delta_or_zero(delta: object) -> float:
 
 def _event_name(name: object) -> str:
     if not isinstance(name, str) or not name:
-        raise ParameterError("name is empty or not a text; expected what is released")
+        raise ParameterError("name is empty or not a text; expected what is released in words")
     return name
 
 
@@ -140,9 +140,9 @@ class SampledGaussianEvent:
     steps: int = field(converter=_count_of_releases)
 
 
-#: What one release costs. A kind is a frozen class: what was released and the numbers that its
-#: sentence is about. A new one needs a name in `_KINDS` and rules in `accounting.py`, which refuses
-#: what it does not know.
+#: What one release costs. Each kind is a frozen class: what was released, and the numbers its
+#: docstring speaks of. A new one needs a name in `_KINDS` and rules in `accounting.py`, which
+#: refuses what it does not know.
 Event: TypeAlias = GaussianEvent | PureEvent | ApproximateEvent | SampledGaussianEvent
 
 # Names in files. A kind that is not here is refused, never guessed.
@@ -190,7 +190,9 @@ class PrivacyGuarantee:
         known = tuple(_KINDS.values())
         events: object = self.mechanisms
         if not isinstance(events, tuple) or not all(isinstance(event, known) for event in events):
-            raise ParameterError("mechanisms is something else; expected a tuple of events")
+            raise ParameterError(
+                f"mechanisms is a value of type {type(events).__name__}; expected a tuple of events"
+            )
         sampled = any(isinstance(event, SampledGaussianEvent) for event in self.mechanisms)
         if sampled and self.relation != "add-remove":
             raise ParameterError(
@@ -198,7 +200,9 @@ class PrivacyGuarantee:
             )
         private: object = self.private
         if not isinstance(private, bool):
-            raise ParameterError("private is not True or False; expected one of them")
+            raise ParameterError(
+                f"private is a value of type {type(private).__name__}; expected True or False"
+            )
 
     @property
     def budget(self) -> Budget:

@@ -246,7 +246,7 @@ class Ledger:
         return Reservation(self, entry)
 
     def charge_once(self, cost: Budget, *, relation: Relation, description: str) -> None:
-        """Charge a release that is the same whenever a crash makes it repeat, as :meth:`reserve`.
+        """Charge, as :meth:`reserve`, a release that comes out the same if a crash repeats it.
 
         Parameters
         ----------

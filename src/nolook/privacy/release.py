@@ -62,7 +62,7 @@ class Plan(Generic[_Released_co]):
         *,
         relation: Relation = "add-remove",
     ) -> Self:
-        """Promise a budget for a release; raise if it costs more or `random_state` is no seed."""
+        """Promise a budget for a release; raise if it costs more, or for a bad seed."""
         seed = check_random_state(random_state)
         guarantee = accounting.guarantee(
             release.events(), budget, relation=relation, private=seed is None

@@ -28,10 +28,10 @@ def kept_rows(count: int, chances: int, source: ByteSource) -> NDArray[np.bool_]
 
 
 def sampled_epsilon(epsilon: float, chances: int) -> float:
-    """Return the largest epsilon for a mechanism on a sample that costs `epsilon` (add-remove).
+    """Return the largest epsilon a mechanism may have on a sample to cost `epsilon` in all.
 
-    ``ln(1 + (exp(epsilon) - 1) / q)``, rounded down; each row is kept independently with
-    probability ``q = chances / SAMPLING_UNIT``.
+    ``ln(1 + (exp(epsilon) - 1) / q)``, rounded down, for each row kept independently with
+    probability ``q = chances / SAMPLING_UNIT``. Both are under add-remove.
     """
     if chances == SAMPLING_UNIT:
         return epsilon

@@ -9,7 +9,7 @@ __all__ = ["Statistic", "fold"]
 
 
 class Statistic(Protocol):
-    """What is found out about a table, part by part and in any order.
+    """A sum over a table's rows, or what can be merged like one: part by part, in any order.
 
     An implementer owes: it is made from public arguments, with no rows seen. It can be sent to
     another process. Its ``value`` (a property, or a method of further public arguments) depends on

@@ -21,7 +21,7 @@ class BlockMoments(Statistic):
     No number of ``u`` exceeds `largest`, from 1 to 2^31 - 1, in size. A sum is 2^32 times `high`
     plus `low`. Rows are added to `low`, an int64; before it could overflow, all but its last 32
     bits are carried to `high`. So sums are exact for any number of rows whose products add up to
-    less than 2^95: 4e18 rows of numbers up to 10^5.
+    less than 2^95: 3.9e18 rows of numbers up to 10^5.
     """
 
     def __init__(self, blocks: int, columns: int, largest: int) -> None:

@@ -1,6 +1,6 @@
 """Centred products of features and a target, as exact integers one row moves little.
 
-For u and v, a feature and the target clipped to a range each and scaled to width 1, it is
+For u and v, a feature and the target, each clipped to a range and scaled to width 1, it is
 ``|sum (u_i - mean u)(v_i - mean v)|`` over the rows; 0 for a range of no width.
 """
 
@@ -15,14 +15,14 @@ from nolook.statistics import Statistic
 
 __all__ = ["PRODUCTS_SENSITIVITY", "PRODUCTS_UNIT", "CentredProducts"]
 
-#: Numbers are whole multiples of 1/PRODUCTS_UNIT of their range.
+#: Numbers are whole multiples of 1/PRODUCTS_UNIT of their range's width.
 PRODUCTS_UNIT = 2**16
 #: Largest change of a score when one row is added or removed, in units of 1/PRODUCTS_UNIT^2.
 PRODUCTS_SENSITIVITY = PRODUCTS_UNIT**2
 
 # Rows whose sum of products, at most 2^32 each, stays below 2^53 and so is exact in float64.
 _EXACT_ROWS = 2**20
-# Scores of more than 2^32 rows may exceed it; a cut never moves more than what it cuts.
+# Scores of more than 2^33 rows may exceed it; two scores that are cut only come closer.
 _LARGEST_SCORE = 2**63 - 1
 
 Vector = NDArray[np.float64]

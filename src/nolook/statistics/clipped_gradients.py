@@ -1,8 +1,8 @@
 """Exact sums of the rows' gradients, each clipped to a norm in integers.
 
-A row's gradient of half the squared error is ``r z``, r the residual and z the row (1, u). It is
-clipped to a norm and truncated to whole units row by row; ``theta'z`` is exact, so a sum depends on
-the set of rows alone.
+A row's gradient of half the squared error, its sign turned to point downhill, is ``r z``, r the
+residual and z the row (1, u). It is clipped to a norm and truncated to whole units row by row;
+``theta'z`` is exact, so a sum depends on the set of rows alone.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ MOST_ROWS = 2**34
 
 _EXACT = 2**53
 _BLOCKS_PER_FLUSH = 512
-# The computed eigenvalue is off by at most so many times size * trace / 2^53.
+# The computed eigenvalue is off by at most this many times size * trace / 2^53.
 _BACKWARD_ERROR = 32
 
 
@@ -60,7 +60,7 @@ def eigenvalue_sensitivity(squared_radius: int, size: int) -> int:
 
 
 def smallest_eigenvalue(gram: NDArray[np.object_]) -> int:
-    """Smallest eigenvalue of a sum of ``z z'``: from float64, rounded down, from 0 to the trace."""
+    """Smallest eigenvalue of a sum of ``z z'`` in float64, rounded down, from 0 to the trace."""
     trace = int(np.trace(gram))
     try:
         lowest = float(np.linalg.eigvalsh(gram.astype(np.float64))[0])

@@ -33,7 +33,7 @@ class GroupSums(Statistic):
     """The rows of each group, counted, and how far their probabilities exceed its left border.
 
     Borders increase from 0 to 1 in whole multiples of 1/GROUP_UNIT. A group holds the probabilities
-    above its left border and up to its right one, the first one also 0.
+    above its left border and up to its right one; the first group also holds 0.
     """
 
     def __init__(self, borders: Vector) -> None:

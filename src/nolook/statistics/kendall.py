@@ -27,7 +27,7 @@ _MOST_ROWS = 2**32 - 1  # ranks have 32 bits
 def kendall_sensitivity(chosen: int) -> float:
     """Largest change of a score under add-remove, in units of 1/KENDALL_UNIT.
 
-    Exactly 3/2, or 3 if the scores are held against features chosen before.
+    Exactly 3/2, or 3 if features were chosen before, whose correlation is then subtracted.
     """
     return 1.5 * KENDALL_UNIT if chosen == 0 else 3.0 * KENDALL_UNIT
 
@@ -37,8 +37,8 @@ def kendall_scores(
 ) -> NDArray[np.int64]:
     """Score features: |T| with the target less the mean |T| with the features chosen before.
 
-    Of each feature `target` is C - D with the target, `redundancy` the sum of |C - D| with those
-    chosen. Scores are exact, in units of 1/KENDALL_UNIT, each rounded down once.
+    For each feature, `target` is C - D with the target and `redundancy` the sum of |C - D| with
+    those chosen. Scores are exact, in units of 1/KENDALL_UNIT, each rounded down once.
     """
     out = np.zeros(len(target), dtype=np.int64)
     if rows < 2:

@@ -46,9 +46,9 @@ class MomentMatrix(Statistic):
     def update(self, rows: NDArray[np.float64]) -> Self:
         """Add integer rows of shape (columns, rows); they are shrunk in place."""
         shrink_rows(rows, self.squared_radius)
-        step = exact_block_rows(self.squared_radius)
-        for start in range(0, rows.shape[1], step):
-            self._recent += integer_gram(rows[:, start : start + step])
+        size = exact_block_rows(self.squared_radius)
+        for start in range(0, rows.shape[1], size):
+            self._recent += integer_gram(rows[:, start : start + size])
             self._blocks += 1
             if self._blocks == _BLOCKS_PER_FLUSH:
                 self._flush()

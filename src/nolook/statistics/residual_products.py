@@ -116,7 +116,7 @@ class ResidualProducts(Statistic):
         return exact
 
     def _block(self, index: int) -> tuple[NDArray[np.int16], Array]:
-        """Return the rows and targets of a block; rows may go on beyond the targets."""
+        """Return the rows and targets of a block; columns after the last target hold no rows."""
         rows, targets = self._blocks[index]
         last = index == len(self._blocks) - 1
         return rows, targets[: self._filled] if last else targets

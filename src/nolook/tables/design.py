@@ -65,8 +65,8 @@ class Design:
     def fill(self, batch: Any, out: NDArray[np.float64]) -> NDArray[np.bool_] | None:  # noqa: ANN401
         """Write a record batch's numbers into `out`, shape (columns, rows); every one is finite.
 
-        0 stands where a value is missing. Returns which rows lack nothing they need, or None if all
-        of them do.
+        0 stands where a value is missing. Returns which rows have all they need, or None if every
+        row has.
         """
         row = 0
         with np.errstate(all="ignore"):

@@ -28,7 +28,7 @@ _ARROW_FILE_MAGIC = b"ARROW1"
 class File(ABC):
     """A regular file that is read again on every pass and must not change between them.
 
-    Raises TableError if there is no such file, it is no regular file, or it cannot be opened.
+    Raises TableError if there is no such file, it is not a regular file, or it cannot be opened.
     """
 
     kind: str  # what messages call the format
@@ -40,7 +40,7 @@ class File(ABC):
         absent = f"{self.name} does not exist or cannot be opened; expected a {self.kind} file"
         found = attempt(absent, self.path.stat)
         if not stat.S_ISREG(found.st_mode):
-            what = "a directory" if stat.S_ISDIR(found.st_mode) else "no regular file"
+            what = "a directory" if stat.S_ISDIR(found.st_mode) else "not a regular file"
             raise TableError(f"{self.name} is {what}; expected one {self.kind} file")
         self._state = _state(found)
         self.columns = attempt(self._unreadable, self._declared)

@@ -34,7 +34,7 @@ _EXPECTED = "expected one number a row (shape (rows,))"
 
 
 def from_frame(source: object) -> MemorySource | None:
-    """Take over a pandas, Polars or Arrow table or an Arrow stream; return None if it is none.
+    """Take over a pandas, Polars or Arrow table or an Arrow stream; return None for anything else.
 
     A stream is read once and kept. Raises TableError for a lazy frame or an unreadable stream.
     """
@@ -100,7 +100,7 @@ def from_target(target: object, name: str = "y") -> MemorySource:
         target = pa.table({name: target})
     frame = from_frame(target)
     if frame is None:
-        array = as_array(target, f"{name} is no array of numbers; {_EXPECTED}")
+        array = as_array(target, f"{name} is not an array of numbers; {_EXPECTED}")
         if array.ndim not in {1, 2}:
             raise TableError(f"{name} has {array.ndim} dimensions; {_EXPECTED}")
         frame = from_array(array[:, np.newaxis] if array.ndim == 1 else array, name)
@@ -117,7 +117,7 @@ def plain(text: str) -> str:
 
 
 def join(left: MemorySource, target: MemorySource, name: str) -> MemorySource:
-    """Put a target beside the features under a name; the same number of rows is required."""
+    """Put a target beside the features under a name; both must have the same number of rows."""
     if left.rows != target.rows:
         raise TableError("X and y have different numbers of rows; expected one target for each row")
     renamed = replace(target.columns[0], name=name)
@@ -147,7 +147,7 @@ def _native(dtype: np.dtype[Any], name: str) -> np.dtype[Any]:
 
 
 def _cast(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Return values as another dtype without a word: a warning would tell of a cell."""
+    """Return values as another dtype, silently: a warning would tell of a cell."""
     with np.errstate(all="ignore"):
         return values.astype(dtype, copy=False)
 
@@ -252,7 +252,7 @@ def _series_column(series: Any, name: str) -> tuple[Column, Slicer]:  # noqa: AN
 
 
 def _texts(cells: Any) -> Any:  # noqa: ANN401
-    """Return each cell as text, or null if it is no text, integer or boolean. Never raises."""
+    """Return each cell as text, or null if it is not a text, integer or boolean. Never raises."""
     return pa.array([as_text(cell) for cell in cells], pa.large_string())
 
 

@@ -53,7 +53,7 @@ def read_table(
     features : sequence of str, optional
         The columns to use, in this order. Default: every number or boolean column but the target,
         and every column of `categories`. A pandas column of type object is refused then, since one
-        text among numbers makes it one and it would be left out without a word. A CSV file declares
+        text among numbers makes it one and it would be left out silently. A CSV file declares
         no types, so there the default is the columns of `categories` alone.
     categories : mapping, optional
         From a column of text, integers or booleans to its levels, such as
@@ -79,8 +79,8 @@ def read_table(
     Notes
     -----
     Integers, decimals and half floats become float64, rounded one by one; booleans become 1 and 0.
-    In a CSV file, a cell that is no number is a missing value, a line with too few or too many
-    cells or with a quote that is not closed is a row of missing values, and blank lines are no
+    In a CSV file, a cell that is not a number is a missing value, a line with too few or too many
+    cells or with a quote that is not closed is a row of missing values, and blank lines are not
     rows. A cell its type cannot hold, such as a text that is not UTF-8, is a missing value too.
 
     Examples
@@ -161,4 +161,4 @@ def _features(X: object) -> MemorySource:
     frame = from_frame(X)
     if frame is not None:
         return frame
-    return from_array(as_array(X, "X is no array of numbers; expected 2D data"), "X")
+    return from_array(as_array(X, "X is not an array of numbers; expected 2D data"), "X")

@@ -100,7 +100,7 @@ def _marked(numbers: NDArray[np.float64], positive: float) -> NDArray[np.float64
 
 
 def _number(text: str) -> float | None:
-    """Return a finite number, None if the text is none."""
+    """Return a text as a finite number, or None if it is not one."""
     try:
         number = float(text)
     except ValueError:

@@ -22,8 +22,8 @@ T = TypeVar("T")
 #: Gives the rows [start, stop) of one column as an Arrow array.
 Slicer: TypeAlias = Callable[[int, int], Any]
 
-# Rows an in-memory source hands over at a time: so many numbers that they stay in a cache, but
-# enough of each column that calls cost nothing.
+# Rows an in-memory source hands over at a time: few enough that their numbers stay in a cache,
+# enough of each column that calls cost next to nothing.
 _NUMBERS = 1 << 18
 _LEAST_ROWS, _MOST_ROWS = 512, 32_768
 
@@ -117,7 +117,7 @@ def sound(array: Any) -> Any:  # noqa: ANN401
     """Return an Arrow array that is safe to read, with null for a cell its type cannot hold.
 
     Only buffers that are broken whatever the cells say are refused. A text that is not UTF-8 stays
-    as it is: it is read byte by byte, and is no level that can be declared.
+    as it is: it is read byte by byte, and cannot be a declared level.
     """
     kind = array.type
     if pt.is_dictionary(kind):
@@ -160,7 +160,7 @@ def attempt(message: str, action: Callable[P, T], *args: P.args, **kwargs: P.kwa
         with suppress(Exception):
             return action(*args, **kwargs)
     except BaseException as error:
-        # Polars panics over some types; a panic is no Exception, nor is an interruption.
+        # Polars panics over some types; a panic is not an Exception, nor is an interruption.
         if type(error).__module__ != "pyo3_runtime":
             raise
     raise TableError(message)

@@ -92,10 +92,10 @@ class Table:
     def check_complete(self) -> None:
         """Refuse a table that cannot be read, or has missing values if its policy is "error".
 
-        One pass over the table, and none if it is an array in memory. With the policy "error",
-        whether it raises TableError is one bit about the data that no noise protects, and all it
-        reveals: the message says neither where nor how many values are missing or infinite. The
-        other policies reveal nothing but that the file is damaged.
+        One pass over the table, or a quicker one over an array in memory that is finite. With the
+        policy "error", whether it raises TableError is one bit about the data that no noise
+        protects, and all it reveals: the message says neither where nor how many values are missing
+        or infinite. The other policies reveal nothing but that the file is damaged.
         """
         names = self._design.source_names
         if isinstance(self._source, MemorySource) and self._source.surely_finite(names):
@@ -110,7 +110,7 @@ class Table:
             )
 
     def recipe(self) -> dict[str, Any]:
-        """Return the keyword arguments of :func:`nolook.read_table` but the target, as JSON."""
+        """Return the arguments of :func:`nolook.read_table`, the target left out, fit for JSON."""
         features = self._design.features
         recipe: dict[str, Any] = {
             "features": [feature.name for feature in features],
@@ -135,7 +135,7 @@ class Table:
         )
 
     def keeping_infinite(self) -> Table:
-        """Return the same table, where infinite numbers stand for the largest double."""
+        """Return the same table with infinite numbers as the largest double, not as missing."""
         return Table(self._source, replace(self._design, keeps_infinite=True))
 
     def may_drop_rows(self) -> bool:
@@ -176,7 +176,7 @@ class Table:
 
 
 class View(Table):
-    """Another table, each batch of its numbers turned into other ones."""
+    """Another table with each batch of its numbers turned into other numbers."""
 
     def __init__(
         self, whole: Table, features: tuple[str, ...], target: str | None, turn: Turn

@@ -1,9 +1,9 @@
 """CSV files: a header, and cells that are numbers, declared categories or missing.
 
 A CSV file declares no types and any bytes may follow its header, so no cell, line or encoding is
-ever an error: a cell that is no number is a missing value, and a line with too few or too many
+ever an error: a cell that is not a number is a missing value, and a line with too few or too many
 cells, a quote that is never closed or a cell far too long is a row of missing values. Blank lines
-are no rows. Cells follow RFC 4180 (commas, double quotes); white space around a cell is ignored. A
+are not rows. Cells follow RFC 4180 (commas, double quotes); white space around a cell is ignored. A
 line is a row, unless quoted line breaks are asked for: then a quote that is not closed takes in the
 lines below.
 """
@@ -35,7 +35,7 @@ _LONGEST_CELL = 1 << 17
 _TOO_LONG = b"x" * (_LONGEST_CELL + 1)  # a line that is always malformed
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
-# A cell may begin with a text in quotes, where two stand for one; any other quote is a letter.
+# A cell may begin with a text in quotes, where two quotes mean one; any other is an ordinary byte.
 _QUOTED = re.compile(rb'"((?:[^"]++|"")*+)"')
 _CELL = rb' *+((?:"(?:[^"]++|"")*+"|(?!"))[^,]*+)'
 _CELLS = re.compile(_CELL + b",")
@@ -43,7 +43,7 @@ _CLOSED_CELLS = re.compile(rb"(?:,%b)*+" % _CELL)
 
 # What pyarrow reads as a finite number; a test holds the two together.
 _NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-# Common ways to write nothing: they change no answer, but are far quicker than cell by cell.
+# Common ways to write nothing: they change no answer, but save going cell by cell.
 _NOTHING = pa.array(["", "NA", "N/A", "na", "n/a", "NULL", "null", "None", "-", "?", "."])
 
 
@@ -205,7 +205,7 @@ def _blocks(stream: BinaryIO) -> Iterator[bytes]:
 
 
 def _line_end(last: bytes, stream: BinaryIO) -> bytes:
-    """Return the first line end and what was read behind it; what stands before is left out."""
+    """Return the first line end and what was read after it; what comes before is left out."""
     more = last
     while more:
         ends = [place for place in (more.find(b"\n"), more.find(b"\r")) if place >= 0]
@@ -220,12 +220,12 @@ def _lines_of(block: bytes) -> bytes:
         block = block.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     if len(block) < _LONGEST:
         return block
-    lines = block.split(b"\n")  # each is judged by its own length, whatever stands beside it
+    lines = block.split(b"\n")  # each is judged by its own length alone
     return b"\n".join(line if len(line) < _LONGEST else _TOO_LONG for line in lines)
 
 
 def _form(columns: int, wanted: Collection[int]) -> re.Pattern[bytes]:
-    """Return what a row of so many cells looks like, with the wanted ones as its groups."""
+    """Return the pattern of a row of that many cells, with the wanted ones as its groups."""
     ungrouped = _CELL.replace(b"((?:", b"(?:(?:", 1)
     return re.compile(b",".join(_CELL if i in wanted else ungrouped for i in range(columns)))
 
@@ -239,7 +239,7 @@ def _is_short(row: bytes) -> bool:
 
 
 def _unquoted(cell: bytes) -> bytes:
-    """Return a cell's text; what stands behind a closing quote belongs to it."""
+    """Return a cell's text; what follows a closing quote belongs to it."""
     quoted = _QUOTED.match(cell) if cell.startswith(b'"') else None
     return quoted[1].replace(b'""', b'"') + cell[quoted.end() :] if quoted else cell
 
@@ -253,7 +253,7 @@ def _left_open(cells: bytes) -> bytes:
 
 
 def _length(cell: bytes) -> int:
-    """Return the length of what stands behind a quote, where two more stand for one."""
+    """Return the length of what follows a quote, where two more count as one."""
     return len(cell) - 1 - (cell.count(b'"') - 1) // 2 if cell else 0
 
 
@@ -264,7 +264,7 @@ def _as_text(cells: list[bytes | None]) -> Any:  # noqa: ANN401 -- pyarrow has n
 
 
 def _numbers(cells: Any) -> Any:  # noqa: ANN401
-    """Return trimmed cells as float64, null where a cell is no number. Never raises."""
+    """Return trimmed cells as float64, null where a cell is not a number. Never raises."""
     with suppress(pa.ArrowInvalid):
         return cells.cast(pa.float64())
     with suppress(pa.ArrowInvalid):

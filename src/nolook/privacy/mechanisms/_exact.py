@@ -45,7 +45,8 @@ def product_up(scale: float, factor: float) -> float:
 def add_exactly(values: Integers, noise: Integers) -> Integers:
     """Return values + noise without wrapping, both integers in arrays of one shape.
 
-    The sum is int64 if both are, saturating at its ends; otherwise exact Python ints.
+    The sum is int64 if both are, saturating at its ends; otherwise exact Python ints. An entry of
+    an object array that is not an integer is a TypeError.
     """
     if values.dtype == object or (values.dtype == np.int64 and noise.dtype == object):
         out = np.empty(values.shape, dtype=object)

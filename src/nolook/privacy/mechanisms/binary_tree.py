@@ -51,7 +51,7 @@ _FINE_BITS = 24
 def tree_sensitivity(levels: int, relation: Relation) -> int:
     """L1 sensitivity: how many nodes, each changed by one, explain a row's effect on 2^L cells.
 
-    ceil((L + 1) / 2) under "add-remove"; L, but at least 1, under "replace".
+    It is ceil((L + 1) / 2) under "add-remove" and max(L, 1) under "replace".
     """
     check_choice("relation", relation, ("add-remove", "replace"))
     return levels // 2 + 1 if relation == "add-remove" else max(levels, 1)
@@ -120,10 +120,14 @@ def tree_gaussian(
     Parameters
     ----------
     cells, relation, source
-        As for :func:`tree_laplace`, whose type of result and errors it has.
+        As for :func:`tree_laplace`; so is the result.
     mu : float
-        Node noise has standard deviation `tree_gaussian_sensitivity` / mu, rounded up and at most
-        2**46.
+        Node noise has standard deviation `tree_gaussian_sensitivity` / mu, rounded up.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is out of range, or the standard deviation exceeds 2**46 counts.
     """
     deviation = _fine_deviation(_levels(cells), mu, relation)
     nodes = rounded_gaussian(deviation, 2 * len(cells) - 1, source)

@@ -72,7 +72,8 @@ def keyed_tree_laplace(shares: Shares, epsilon: float, relation: Relation, key: 
 
     Guarantee
     ---------
-    That of :func:`keyed_laplace`, if neighbours differ by one row, counted in one cell.
+    That of :func:`keyed_laplace` under `relation`, if neighbours differ by one row, counted in one
+    cell.
 
     Parameters
     ----------
@@ -83,7 +84,7 @@ def keyed_tree_laplace(shares: Shares, epsilon: float, relation: Relation, key: 
     relation : {"add-remove", "replace"}
         Which tables are neighbours.
     key : bytes
-        As there; errors too.
+        As there; so are the errors.
 
     Returns
     -------
@@ -122,7 +123,7 @@ def keyed_tree_laplace_at(
     levels : int
         L, from 0 to 63.
     epsilon, relation, key
-        As there; errors too.
+        As there; so are the errors.
 
     Returns
     -------

@@ -106,7 +106,7 @@ def canonical_lipschitz(
     Parameters
     ----------
     scores, k, sensitivity
-        As for :func:`peeling`; errors too.
+        As for :func:`peeling`, whose errors it raises.
     epsilon : float
     source : ByteSource
         A word is drawn for each of the k (d - k) + 1 classes.
@@ -136,7 +136,7 @@ def class_size(head: int, last: int, k: int) -> int:
 
 
 class UtilityClasses:
-    """Sets of k with the same utility as classes for a race, from decreasing scores."""
+    """The sets of k, classed by equal utility for a race; made from decreasing scores."""
 
     def __init__(self, ranked: NDArray[Any], k: int, sensitivity: float, epsilon: float) -> None:
         self._scale = product_up(quotient_up(sensitivity, epsilon, "epsilon"), 4.0)

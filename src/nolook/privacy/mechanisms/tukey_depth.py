@@ -85,7 +85,7 @@ def compute_volumes(columns: NDArray[np.int64]) -> list[int]:
 
 
 def distance_to_unsafety(volumes: list[int], rule: TukeyRule) -> int:
-    """Return a lower bound, less 1, on how many points must be replaced to become unsafe; or -1.
+    """Return how many points may surely be replaced with a release still safe; -1 if it is not.
 
     It is the largest k of 0, ..., t - 2 with ``C(k)``: the points of depth at least t - k - 1 are
     few beside the weight of those of depth at least t + k + 1. It changes by at most 1 when one
