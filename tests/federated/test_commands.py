@@ -95,7 +95,7 @@ def test_a_distribution_from_batch_to_report(forks, cli, here, demanding):
     try:
         owner, analyst = (reach(pair, who, demanding) for who in ("owner", "analyst"))
         out = fine(cli("submit", *owner, "--table", "t.parquet", "--column", "age"))
-        assert out == f"{ROWS} reports of one are at both servers\n"
+        assert out == f"reports of one at both servers: {ROWS}\n"
         fine(cli("submit", *owner, "--value", "17.5", "--quiet"))
         assert not (here / "one.pending").exists()
         assert "open; freeze it" in refused(cli("query", *analyst))
@@ -164,7 +164,7 @@ def test_a_calibration(forks, cli, here):
         assert len(found["table"]["positives"]) == 5
         assert abs(sum(found["table"]["positives"]) - positive.sum()) < 1
         assert 0.0 <= found["p_value"] <= 1.0
-        assert "other groups" in refused(cli("query", *analyst, "--groups", 4))
+        assert "for other groups; ask for as many" in refused(cli("query", *analyst, "--groups", 4))
     finally:
         pair.close()
 

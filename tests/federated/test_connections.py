@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import os
+import signal
 import socket
 import ssl
+import subprocess
+import sys
 import time
 from contextlib import ExitStack, closing, suppress
 
 import pytest
 
+from examples.certificates import Authority
 from nolook.errors import ParameterError
-from nolook.federated.server.connections import Connections, Listener
+from nolook.federated.server.connections import BACKLOG, Connections, Listener
 from tests.federated.made import SMALL, reports
 from tests.federated.servers import Caller, Pair
 
@@ -81,6 +87,24 @@ def test_owners_who_take_all_places_leave_those_of_the_others(pair):
         others_are_heard(pair)
         # Those who have a place keep it.
         assert owners[0].put(SMALL, IDS[2], FIRST[2])[0] == 201
+    heard(pair)
+
+
+@pytest.mark.parametrize("pair", [CAP], indirect=True)
+def test_a_server_told_to_stop_closes_its_files_and_waits_for_nobody_idle(pair):
+    with closing(Caller(pair, 0, "owner")) as owner, ExitStack() as idle:
+        for _ in range(CAP):
+            idle.enter_context(owner.connection())
+        assert owner.put(SMALL, IDS[0], FIRST[0])[0] == 201
+        start = time.monotonic()
+        os.kill(pair.processes[0].pid, signal.SIGTERM)
+        pair.processes[0].wait()
+        assert time.monotonic() - start < SECONDS
+    folder = pair.data(0) / SMALL.name
+    assert not (folder / "state.sqlite-wal").exists()
+    assert (folder / "running.sum").exists()
+    pair.processes[0] = None
+    pair.start(0)
     heard(pair)
 
 
@@ -181,3 +205,53 @@ def test_a_stranger_has_seconds_whatever_it_sends():
 def test_caps_that_cannot_be(cap):
     with pytest.raises(ParameterError, match="--connections-per-address"):
         Connections(cap)
+
+
+def test_broken_handshakes_leave_no_memory_behind(tmp_path):
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(*Authority(tmp_path).sign("server"))
+
+    def broken():
+        return sum(isinstance(one, asyncio.sslproto.SSLProtocol) for one in gc.get_objects())
+
+    async def run():
+        with Listener(Connections(CAP), socket.AF_INET, socket.IPPROTO_TCP) as listener:
+            listener.bind(("127.0.0.1", 0))
+            loop = asyncio.get_running_loop()
+            server = await loop.create_server(asyncio.Protocol, sock=listener, ssl=context)
+            for _ in range(3 * BACKLOG):
+                _, writer = await asyncio.open_connection(*listener.getsockname())
+                writer.close()
+                await writer.wait_closed()
+            await asyncio.sleep(0.1)
+            assert broken() <= BACKLOG + CAP
+            server.close()
+
+    gc.collect()
+    gc.disable()
+    try:
+        asyncio.run(run())
+    finally:
+        gc.enable()
+
+
+ALLOWED = """
+import resource
+from nolook.federated.server.connections import allow_files
+resource.setrlimit(resource.RLIMIT_NOFILE, ({soft}, {hard}))
+allow_files({batches})
+print(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+"""
+
+
+def allowed(**limits):
+    code = ALLOWED.format(**limits)
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such limit")
+def test_a_server_may_open_the_files_of_all_places_and_batches():
+    assert int(allowed(soft=90, hard=4096, batches=1).stdout) >= 704 + BACKLOG
+    assert int(allowed(soft=90, hard=4096, batches=101).stdout) >= 704 + BACKLOG + 400
+    assert int(allowed(soft=2048, hard=4096, batches=1).stdout) == 2048
+    assert "a process may open 500 files here" in allowed(soft=90, hard=500, batches=1).stderr

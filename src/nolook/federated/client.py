@@ -116,6 +116,12 @@ class ServerClient:
             try:
                 response = self._client.request(method, address, content=body)
             except httpx.TransportError as error:
+                if "CERTIFICATE_VERIFY_FAILED" in str(error):
+                    raise RefusedError(
+                        f"{self.url} shows a certificate that is not trusted; expected one for "
+                        "this address, signed by an authority of --ca",
+                        502,
+                    ) from None
                 if attempt >= _ATTEMPTS or time.monotonic() > deadline:
                     raise RefusedError(
                         f"{self.url} cannot be reached ({type(error).__name__})", 503

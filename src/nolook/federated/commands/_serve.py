@@ -57,7 +57,7 @@ def serve(  # noqa: PLR0917 -- Typer gives every option by name
     from nolook.federated.disk import make_folder, os_errors_as_store_errors
     from nolook.federated.server.app import make_app
     from nolook.federated.server.batch_service import BatchService
-    from nolook.federated.server.connections import Connections
+    from nolook.federated.server.connections import Connections, allow_files
     from nolook.federated.server.listening import Listening, listen
     from nolook.federated.server.release import check_ledger
     from nolook.federated.tokens import Tokens
@@ -65,6 +65,7 @@ def serve(  # noqa: PLR0917 -- Typer gives every option by name
     connections = Connections(connections_per_address)
     batches, known = _batches(batch), Tokens(tokens)
     check_ledger(ledger)
+    allow_files(len(batches))
     with os_errors_as_store_errors(data):
         make_folder(data)
     # A server that demands certificates shows its own to the other one.

@@ -95,7 +95,7 @@ def submit(  # noqa: PLR0917 -- Typer gives every option by name
         send(shared, ids, listed, (first, second))
     file.unlink()
     if not quiet:
-        sys.stdout.write(f"{len(ids)} reports of {shared.name} are at both servers\n")
+        sys.stdout.write(f"reports of {shared.name} at both servers: {len(ids)}\n")
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,7 +95,8 @@ class _Endpoint:
         if not held:
             raise RefusedError(_UNKNOWN, 401)
         if not held & self.roles:
-            raise RefusedError(f"this is for {' and '.join(sorted(self.roles))} only", 403)
+            wanted = " or ".join(sorted(self.roles))
+            raise RefusedError(f"the token is of another role; expected one of role {wanted}", 403)
         if request.client is None or not self.connections.admit(
             (request.client.host, request.client.port), min(held & self.roles)
         ):

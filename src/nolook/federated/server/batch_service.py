@@ -143,7 +143,9 @@ class BatchService:
             if question.text in known:
                 return known[question.text]
             if question.kind == "groups" and any(text.startswith('["groups"') for text in known):
-                raise RefusedError("other groups were answered; ask for the same ones", 409)
+                raise RefusedError(
+                    "the batch was answered for other groups; ask for as many as then", 409
+                )
             answer = self._released(question, secret)
             self._store.answer(question.text, answer)
             return answer

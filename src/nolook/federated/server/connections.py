@@ -8,20 +8,26 @@ the other server each have places of their own, so that none can crowd out anoth
 from __future__ import annotations
 
 import asyncio
+import gc
 import socket
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from nolook._validation import check_count
+from nolook.errors import ParameterError
 
-__all__ = ["Connections", "Listener"]
+__all__ = ["BACKLOG", "Connections", "Listener", "allow_files"]
+
+#: Taken at once, before the event loop closes the strangers that lost their places.
+BACKLOG = 128
 
 _STRANGER, _OWNER = "stranger", "owner"
-# With the files of some batches they stay below 1024, which a process may usually open.
 _PLACES = {_STRANGER: 128, _OWNER: 512, "analyst": 32, "peer": 32}
 # Until a connection is closed, from its start or the last request with a token.
 _SECONDS = {_STRANGER: 10.0, _OWNER: 60.0, "analyst": 600.0, "peer": 600.0}
+# Open files, with room to spare: those of the server itself, and of each batch.
+_OWN_FILES, _FILES_OF_BATCH = 64, 8
 
 
 @dataclass(slots=True, eq=False)
@@ -43,9 +49,13 @@ class Connections:
         self._per_address = check_count(per_address, "--connections-per-address", _PLACES[_OWNER])
         self._seconds = {**_SECONDS, _STRANGER: patience}
         self._places: dict[tuple[str, int], _Place] = {}
+        self._taken = 0
 
     def take(self, connection: socket.socket, address: tuple[str, int]) -> None:
         """Give a new connection a place; where there is none, the oldest stranger loses its own."""
+        self._taken += 1
+        if self._taken % BACKLOG == 0:
+            gc.collect()  # a broken handshake leaves a circle of objects with 256 KB
         strangers = self._held(_STRANGER)
         near = [place for place in strangers if place.address[0] == address[0]]
         if len(near) >= self._per_address:
@@ -104,3 +114,24 @@ class Listener(socket.socket):
         connection, address = super().accept()
         self._connections.take(connection, address[:2])
         return connection, address
+
+
+def allow_files(batches: int) -> None:
+    """Have the system let this process open all places and the files of so many batches.
+
+    A batch whose files cannot be opened takes no more reports, so callers must not use them up.
+    """
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return
+    wanted = sum(_PLACES.values()) + BACKLOG + _OWN_FILES + _FILES_OF_BATCH * batches
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    except (OSError, ValueError):
+        raise ParameterError(
+            f"a process may open {hard} files here; expected at least {wanted} (ulimit -Hn)"
+        ) from None

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import signal
 import socket
 import ssl
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,12 +18,11 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from nolook.errors import ParameterError
 from nolook.federated.server.app import refuse_unknown
-from nolook.federated.server.connections import Connections, Listener
+from nolook.federated.server.connections import BACKLOG, Connections, Listener
 
 __all__ = ["Listening", "listen"]
 
 _KEEP_ALIVE = 30  # seconds
-_BACKLOG = 128  # taken at once, before the event loop closes the oldest strangers
 _GRACE = 10  # seconds to finish requests after a signal
 
 
@@ -48,6 +49,12 @@ class _Protocol(H11Protocol):
         if demanded and not transport.get_extra_info("peercert"):
             self.app = refuse_unknown
 
+    def shutdown(self) -> None:
+        super().shutdown()
+        # Else an idle caller, who need not answer the end of TLS, holds the server up.
+        if self.transport.is_closing() and not self.transport.get_write_buffer_size():
+            self.transport.abort()
+
 
 def listen(app: ASGIApp, listening: Listening, connections: Connections, greeting: str) -> None:
     """Print the greeting with the address, then answer requests until a signal ends the server.
@@ -66,7 +73,7 @@ def listen(app: ASGIApp, listening: Listening, connections: Connections, greetin
         server_header=False,
         date_header=False,
         proxy_headers=False,
-        backlog=_BACKLOG,
+        backlog=BACKLOG,
         timeout_keep_alive=_KEEP_ALIVE,
         timeout_graceful_shutdown=_GRACE,
         ssl_certfile=listening.certificate,
@@ -87,7 +94,11 @@ def listen(app: ASGIApp, listening: Listening, connections: Connections, greetin
         host, port = listener.getsockname()[:2]
         sys.stdout.write(f"{greeting} at https://{host}:{port}\n")
         sys.stdout.flush()
-        uvicorn.Server(config).run([listener])
+        gc.freeze()  # what stays need not be searched for what connections leave
+        # At its end uvicorn raises the signal again, and the files are still to be closed.
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        with suppress(KeyboardInterrupt):
+            uvicorn.Server(config).run([listener])
 
 
 def _listener(listening: Listening, connections: Connections) -> Listener:
@@ -100,7 +111,7 @@ def _listener(listening: Listening, connections: Connections) -> Listener:
             listener = stack.enter_context(Listener(connections, family, protocol))
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listener.bind((address[0], listening.port, *address[2:]))
-            listener.listen(_BACKLOG)
+            listener.listen(BACKLOG)
             stack.pop_all()
             return listener
     except (OSError, OverflowError, UnicodeError):
