@@ -362,10 +362,10 @@ def test_a_search_for_no_quantile_asks_nothing():
 
 
 def test_only_what_has_no_features_is_made_of_a_release_without_a_table():
-    for kind in (nolook.ECDF, nolook.ROCCurve, nolook.HosmerLemeshow):
-        assert hasattr(kind, "keep_release")
-    for kind in (nolook.LinearRegression, nolook.KendallSelector, nolook.PrivatePipeline):
-        assert not hasattr(kind, "keep_release")
+    for made in (nolook.ECDF, nolook.ROCCurve, nolook.HosmerLemeshow):
+        assert hasattr(made, "keep_release")
+    for made in (nolook.LinearRegression, nolook.KendallSelector, nolook.PrivatePipeline):
+        assert not hasattr(made, "keep_release")
 
 
 def test_a_release_that_does_not_fit_leaves_an_estimator_as_it_was():
