@@ -23,17 +23,34 @@ def cli(monkeypatch, capsys):
     return call
 
 
-@pytest.mark.parametrize("value", ["nowhere.at_all:app", "json:no_such_name", "json:dumps"])
-def test_a_broken_plug_in_is_one_line_and_stops_no_other_command(cli, value):
+@pytest.fixture
+def leaving(tmp_path, monkeypatch):
+    """Let a module be found that ends the program as soon as it is imported."""
+    (tmp_path / "leaving_at_once.py").write_text("raise SystemExit(0)")
+    monkeypatch.syspath_prepend(tmp_path)
+
+
+@pytest.mark.usefixtures("leaving")
+@pytest.mark.parametrize(
+    ("value", "error"),
+    [
+        ("nowhere.at_all:app", "ModuleNotFoundError"),
+        ("json:no_such_name", "AttributeError"),
+        ("json:dumps", "AttributeError"),
+        ("leaving_at_once:app", "SystemExit"),
+    ],
+)
+def test_a_broken_plug_in_is_one_line_and_stops_no_other_command(cli, value, error):
     plug_ins = {"broken": value, "federated": "nolook.federated.commands:federated_app"}
     for words in ([], ["batch", "--name", "x"]):
         status, out, err = cli(plug_ins, "broken", *words)
         assert (status, out) == (1, "")
-        assert err.startswith("nolook: error: the commands of broken cannot be loaded (")
+        start = f"nolook: error: the commands of broken cannot be loaded ({error}); "
+        assert err.startswith(start)
         assert err.count("\n") == 1
     status, out, err = cli(plug_ins, "--help")
     assert (status, err) == (0, "")
-    assert "cannot be loaded" in out
+    assert f"cannot be loaded ({error})" in " ".join(out.replace("│", " ").split())
     for words in (["fit", "--help"], ["federated", "submit", "--help"]):
         status, out, err = cli(plug_ins, *words)
         assert (status, err) == (0, "")

@@ -61,6 +61,12 @@ def test_a_step_that_divides_the_range_up_to_rounding_makes_no_extra_point():
     assert LinearGrid(0, 100, 30).points().tolist() == [0, 30, 60, 90, 100]
 
 
+@pytest.mark.parametrize("step", [1.0, 1e7, 1e300])
+def test_a_step_beyond_the_range_leaves_both_ends(step):
+    assert LinearGrid(0.0, 1.0, step).points().tolist() == [0.0, 1.0]
+    assert LogGrid(1.0, 1.0 + 1e-7, step).points().tolist() == [1.0, 1.0 + 1e-7]
+
+
 def test_the_grid_of_doubles_covers_them_all_finely_where_numbers_usually_are():
     points = grid_of_doubles().points()
     assert 2**16 < len(points) < 2**17

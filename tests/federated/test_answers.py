@@ -361,6 +361,13 @@ def test_a_search_for_no_quantile_asks_nothing():
     assert len(found) == len(errors) == 0
 
 
+def test_only_what_has_no_features_is_made_of_a_release_without_a_table():
+    for made in (nolook.ECDF, nolook.ROCCurve, nolook.HosmerLemeshow):
+        assert hasattr(made, "keep_release")
+    for made in (nolook.LinearRegression, nolook.KendallSelector, nolook.PrivatePipeline):
+        assert not hasattr(made, "keep_release")
+
+
 def test_a_release_that_does_not_fit_leaves_an_estimator_as_it_was():
     values, targets = scores()
     found = federated(ECDF, values, targets)

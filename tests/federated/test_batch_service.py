@@ -437,7 +437,7 @@ def test_the_other_server_is_away_or_lies(both):
     refused(502, both.services[0].freeze)
     both.peers[0].status = None
     both.services[1].freeze()
-    lies = [{"batch": "00"}, {"digest": "00"}, {"digest": "00" * 32}, {"more": 1}]
+    lies = [{"batch": "00"}, {"digest": "00"}, {"digest": "00" * 32}, {"more": 1}, {"\ud800": 1}]
     for lie in lies:
         both.peers[0].lie = lie
         assert refused_any(both.services[0].freeze) in {409, 502, 503}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import socket
 import ssl
 import threading
@@ -267,6 +268,8 @@ def test_servers_that_are_none(pair, tmp_path, answer, status, said, monkeypatch
          "role": 0, "count": 1},
         {"question": ["curves", []], "batch": "00", "reports": "00", "answer": {"a": "AAAA"},
          "role": 0, "count": 1},
+        {"question": ["curves", []], "batch": "00", "reports": "00", "answer": {},
+         "role": 0, "count": math.inf},
         [], 5,
     ],
 )  # fmt: skip
@@ -274,6 +277,24 @@ def test_answers_that_are_none(document):
     with pytest.raises(RefusedError) as caught:
         asking._decoded({"question": "curves"}, json.dumps(document).encode(), "https://x")
     assert caught.value.status == 502
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"state": "frozen"}, {"state": "frozen", "agreed": math.inf},
+        {"state": "frozen", "agreed": [1]}, {"state": ["frozen"], "agreed": 1},
+    ],
+)  # fmt: skip
+def test_a_server_that_does_not_say_what_was_agreed(said):
+    class Liar:
+        url = "https://x"
+
+        def freeze(self, name):  # noqa: ARG002 -- as of a server
+            return said
+
+    with pytest.raises(RefusedError):
+        asking.freeze(SMALL, [Liar(), Liar()])
 
 
 def test_reports_on_their_way(tmp_path):

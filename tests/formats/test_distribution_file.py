@@ -95,6 +95,7 @@ EDITS = {
     "smoothing": ["l3", 1],
     "recipe": [None, {}],
     "rows": [0, -1, None, "1", 1e400, 17.5],
+    "nolook_version": ["", None, 1],
     "levels": [6, 8, 7.5, None],
     "node_variance": [-1, None, "x"],
     "rows_variance": [-1, None],
@@ -118,6 +119,11 @@ def test_a_missing_or_unknown_key_is_refused(tmp_path, document):
         rest = {name: value for name, value in document.items() if name != key}
         refusal(tmp_path, json.dumps(rest))
     assert "unknown field `more`" in refusal(tmp_path, json.dumps(document | {"more": 1}))
+
+
+def test_whole_numbers_may_be_written_as_floats(tmp_path, document):
+    levels = load_text(tmp_path, json.dumps(document | {"levels": 7.0})).distribution_.levels
+    assert (levels, type(levels)) == (7, int)
 
 
 def test_impossible_counts_are_refused(tmp_path, document):

@@ -102,6 +102,14 @@ def test_a_release_that_is_repeated_is_charged_once(path):
             ledger.charge_once(Budget(0.7), relation="add-remove", description="third")
 
 
+def test_a_name_alone_does_not_pay_for_another_cost(path):
+    with make(path) as ledger:
+        for epsilon in (0.2, 0.3, 0.2):
+            ledger.charge_once(Budget(epsilon), **ADD_REMOVE)
+        ledger.charge_once(Budget(0.2, 1e-7), **ADD_REMOVE)
+        assert [entry.cost.epsilon for entry in ledger.history()] == [0.2, 0.3, 0.2]
+
+
 def test_too_little_is_refused_in_one_line_with_what_is_left(path):
     with make(path) as ledger:
         ledger.reserve(Budget(0.75, 1e-7), **ADD_REMOVE)
@@ -208,6 +216,33 @@ def test_racing_processes_never_overspend_and_waste_nothing(path):
     with Ledger(path) as ledger:
         assert ledger.spent.epsilon == 20.0
         assert len(ledger.history()) == 20
+
+
+def repeat(path, start, results):
+    """Charge releases that another process charges at the same moment; count the failures."""
+    failed = 0
+    with Ledger(path) as ledger:
+        for name in map(str, range(20)):
+            start.wait(timeout=120)
+            try:
+                ledger.charge_once(Budget(0.01), relation="add-remove", description=name)
+            except LedgerError:
+                failed += 1
+    results.put(failed)
+
+
+def test_racing_processes_charge_a_repeated_release_once(path):
+    make(path).close()
+    context = multiprocessing.get_context("spawn")
+    start, results = context.Barrier(2), context.Queue()
+    racers = [context.Process(target=repeat, args=(path, start, results)) for _ in range(2)]
+    for racer in racers:
+        racer.start()
+    assert [results.get(timeout=120) for _ in racers] == [0, 0]
+    for racer in racers:
+        racer.join()
+    with Ledger(path) as ledger:
+        assert [entry.state for entry in ledger.history()] == ["complete"] * 20
 
 
 def kill_at(path, place):

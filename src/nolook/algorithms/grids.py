@@ -94,7 +94,7 @@ class LinearGrid:
     def points(self) -> Vector:
         """Return the thresholds, increasing, shape (points,)."""
         # A millionth of a step short of the end is the end.
-        count = math.ceil((self.high / 2 - self.low / 2) / (self.step / 2) - 1e-6)
+        count = max(1, math.ceil((self.high / 2 - self.low / 2) / (self.step / 2) - 1e-6))
         # Halves, since the width of the range may exceed the largest double.
         points = 2.0 * (self.low / 2 + self.step / 2 * np.arange(count, dtype=np.float64))
         points[0] = self.low
@@ -140,7 +140,7 @@ class LogGrid:
 
     def points(self) -> Vector:
         """Return the thresholds, increasing, shape (points,)."""
-        count = math.ceil(self._steps() - 1e-6)
+        count = max(1, math.ceil(self._steps() - 1e-6))
         logs = math.log(self.low) + math.log1p(self.step) * np.arange(count)
         points: Vector = np.exp(logs)
         points[0] = self.low

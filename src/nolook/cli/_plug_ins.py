@@ -36,7 +36,7 @@ class WithPlugIns(TyperGroup):
                 continue
             try:
                 command: TyperCommand | TyperGroup = get_group(found.load())
-            except Exception as error:  # noqa: BLE001 -- a broken plug-in stops no other command
+            except (Exception, SystemExit) as error:  # noqa: BLE001 -- stops no other command
                 command = _broken(found.name, type(error).__name__)
             command.name = found.name
             self.add_command(command)
@@ -50,14 +50,14 @@ def help_without_command(context: typer.Context) -> None:
 
 def _broken(name: str, error: str) -> TyperCommand:
     """Return a command that says in one line why a plug-in is missing."""
-    said = f"the commands of {name} cannot be loaded ({error}); reinstall the package they are in"
+    said = f"commands of {name} cannot be loaded ({error}); reinstall the package they are in"
 
     def refuse(**_: object) -> NoReturn:
-        raise NolookError(said)
+        raise NolookError(f"the {said}")
 
     return TyperCommand(
         name,
         callback=refuse,
-        help=said.capitalize() + ".",
+        help=f"The {said}.",
         context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
     )

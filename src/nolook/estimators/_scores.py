@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nolook.errors import ParameterError
-from nolook.estimators.base import PrivateEstimator, Progress
+from nolook.estimators.base import PrivateFinding, Progress
 from nolook.tables import Table, table_from_arrays
 from nolook.tables.memory import as_array, dtype_name
 from nolook.tables.scored import ScoredTable
@@ -24,7 +24,7 @@ __all__ = ["ScoredEstimator", "scored_table", "square_axes"]
 _EXPECTED = "expected one value a row (shape (rows,))"
 
 
-class ScoredEstimator(PrivateEstimator):
+class ScoredEstimator(PrivateFinding):
     """What is released of scores and the target they predict.
 
     Attributes

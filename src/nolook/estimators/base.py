@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "PrivateEstimator",
+    "PrivateFinding",
     "PrivateRegressor",
     "Progress",
     "check_budget",
@@ -214,32 +215,6 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             self.privacy_ = plan.guarantee
         return self
 
-    def keep_release(
-        self, released: object, *, privacy: PrivacyGuarantee, recipe: dict[str, Any]
-    ) -> Self:
-        """Become what a fit would have made of a release that was made and charged elsewhere.
-
-        This is post-processing: nothing is charged, and no data are read.
-
-        Parameters
-        ----------
-        released : object
-            What the release of :meth:`plan` returns.
-        privacy : PrivacyGuarantee
-            Under which it was made.
-        recipe : dict
-            How the data were read, as in `recipe_`.
-
-        Returns
-        -------
-        self
-        """
-        with self._all_or_nothing(), undisturbed():
-            self.recipe_ = recipe
-            self._store(released)
-            self.privacy_ = privacy
-        return self
-
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
         """Replace the results of an earlier fit, or keep them all if this one fails."""
@@ -270,6 +245,36 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.non_deterministic = getattr(self, "random_state", None) is None
         return tags
+
+
+class PrivateFinding(PrivateEstimator):
+    """What is found about values or scores: unlike models and selectors, it has no features."""
+
+    def keep_release(
+        self, released: object, *, privacy: PrivacyGuarantee, recipe: dict[str, Any]
+    ) -> Self:
+        """Become what a fit would have made of a release that was made and charged elsewhere.
+
+        This is post-processing: nothing is charged, and no data are read.
+
+        Parameters
+        ----------
+        released : object
+            What the release of :meth:`plan` returns.
+        privacy : PrivacyGuarantee
+            Under which it was made.
+        recipe : dict
+            How the data were read, as in `recipe_`.
+
+        Returns
+        -------
+        self
+        """
+        with self._all_or_nothing(), undisturbed():
+            self.recipe_ = recipe
+            self._store(released)
+            self.privacy_ = privacy
+        return self
 
 
 class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]

@@ -16,7 +16,7 @@ from nolook.algorithms.grids import Grid, LinearGrid, LogGrid, grid_of_doubles
 from nolook.algorithms.tree_smoothing import Smoothing
 from nolook.errors import ParameterError
 from nolook.estimators._tables import values_table
-from nolook.estimators.base import PrivateEstimator, check_budget
+from nolook.estimators.base import PrivateFinding, check_budget
 from nolook.privacy.release import Plan
 from nolook.tables import Table
 
@@ -28,7 +28,7 @@ __all__ = ["ECDF", "check_grid", "check_relation", "check_smoothing"]
 Vector = NDArray[np.float64]
 
 
-class ECDF(PrivateEstimator):
+class ECDF(PrivateFinding):
     """The distribution of a column, released once; every question asked of it is free.
 
     Values are counted up to each threshold of a public grid, and the counts are released with the

@@ -24,8 +24,11 @@ def freeze(batch: Batch, servers: Sequence[ServerClient]) -> int:
     """Close a batch and have both servers agree on its reports; return how many both have."""
     for _ in range(_ROUNDS):
         found = [server.freeze(batch.name) for server in servers]
-        if all(one.get("state") in {"frozen", "answered"} for one in found):
-            return int(found[0]["agreed"])
+        if all(one.get("state") in ("frozen", "answered") for one in found):
+            agreed = found[0].get("agreed")
+            if type(agreed) is not int:
+                raise _no_server(servers[0].url)
+            return agreed
     raise RefusedError("the servers did not agree on the reports; ask their operators", 409)
 
 
@@ -57,5 +60,9 @@ def _decoded(question: dict[str, Any], content: bytes, url: str) -> Answer:
         }
         batch, reports = (bytes.fromhex(document[name]) for name in ("batch", "reports"))
         return Answer(int(document["role"]), batch, reports, int(document["count"]), numbers)
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise RefusedError(f"{url} does not answer like a nolook server", 502) from None
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
+        raise _no_server(url) from None
+
+
+def _no_server(url: str) -> RefusedError:
+    return RefusedError(f"{url} does not answer like a nolook server", 502)

@@ -50,7 +50,7 @@ class Distribution(Release, frozen=True):
     smoothing: str | None
     recipe: Recipe
     rows: Annotated[float, Meta(ge=1)]
-    levels: int
+    levels: float  # whole, however it is written
     node_variance: _Variance
     rows_variance: _Variance
     thresholds: _Numbers
@@ -94,7 +94,7 @@ class Distribution(Release, frozen=True):
         reach = np.diff(np.concatenate([[0], places, [len(points)]]))
         counts = np.repeat([0.0, *self.counts], reach)
         variances = self.node_variance, self.rows_variance
-        return PrivateDistribution(points, counts, self.rows, self.levels, *variances)
+        return PrivateDistribution(points, counts, self.rows, int(self.levels), *variances)
 
 
 def distribution_content(ecdf: ECDF) -> dict[str, Any]:

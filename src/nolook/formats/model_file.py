@@ -161,6 +161,7 @@ def _estimator(document: dict[str, Any]) -> PrivateRegressor | ECDF:
     if kind not in list(_KINDS) or type(kind[1]) is not int:
         known = " or ".join(f'"{form}" with schema_version {version}' for form, version in _KINDS)
         raise Broken(f'expected "format": {known}; another one needs another nolook')
-    if not isinstance(document.pop("nolook_version", None), str):
+    version = document.pop("nolook_version", None)
+    if not isinstance(version, str) or not version:
         raise Broken("nolook_version is missing or not a text")
     return convert(document, _KINDS[kind]).estimator()

@@ -237,13 +237,7 @@ class Ledger:
         cost = self._converted(cost, relation)
         with self._file.writing() as contents:
             # No other process can write between reading the contents and charging.
-            self._check_affordable(contents, cost)
-            entry = len(contents.releases) + 1
-            self._file.database.execute(
-                "INSERT INTO release VALUES (?, ?, ?, ?, ?, ?, 'reserved', NULL)",
-                (entry, now(), description, cost.epsilon.hex(), cost.delta.hex(), relation),
-            )
-        return Reservation(self, entry)
+            return Reservation(self, self._add(contents, cost, relation, description))
 
     def charge_once(self, cost: Budget, *, relation: Relation, description: str) -> None:
         """Charge, as :meth:`reserve`, a release that comes out the same if a crash repeats it.
@@ -253,14 +247,30 @@ class Ledger:
         cost, relation
             As there.
         description : str
-            Names this release alone: an entry of this name that was not refunded is its charge.
+            Names this release alone: an entry of this name and cost that was not refunded is its
+            charge.
         """
-        for entry in self.history():
-            if entry.description == description and entry.state != "refunded":
-                if entry.state == "reserved":
-                    Reservation(self, entry.id).complete()
-                return
-        self.reserve(cost, relation=relation, description=description).complete()
+        check_line(description, "description")
+        cost = self._converted(cost, relation)
+        release = description, cost.epsilon.hex(), cost.delta.hex(), relation
+        with self._file.writing() as contents:
+            charged = (
+                row[0] for row in contents.releases if row[2:6] == release and row[6] != "refunded"
+            )
+            entry = next(charged, None) or self._add(contents, cost, relation, description)
+            self._file.database.execute(
+                "UPDATE release SET state = 'complete' WHERE id = ? AND state = 'reserved'",
+                (entry,),
+            )
+
+    def _add(self, contents: Contents, cost: Budget, relation: Relation, description: str) -> int:
+        self._check_affordable(contents, cost)
+        entry = len(contents.releases) + 1
+        self._file.database.execute(
+            "INSERT INTO release VALUES (?, ?, ?, ?, ?, ?, 'reserved', NULL)",
+            (entry, now(), description, cost.epsilon.hex(), cost.delta.hex(), relation),
+        )
+        return entry
 
     def _settle(self, entry: int, state: str, reason: str | None) -> None:
         with self._file.writing():

@@ -6,12 +6,11 @@ import hashlib
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
-import msgspec
-
 from nolook.federated.batch import Batch
 from nolook.federated.failures import RefusedError
 from nolook.federated.server.store import Agreement, Store
 from nolook.federated.wire import ID_BYTES
+from nolook.formats.strict import Broken, Content, convert
 
 __all__ = ["Peer", "agree", "common"]
 
@@ -28,7 +27,7 @@ class Peer(Protocol):
         """Return the `count` ids that are there, sorted."""
 
 
-class _Theirs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _Theirs(Content, frozen=True):
     """What the other server says about its reports."""
 
     batch: str
@@ -74,8 +73,8 @@ def agree(store: Store, batch: Batch, peer: Peer) -> None:
 def _theirs(batch: Batch, peer: Peer) -> _Theirs:
     said = _asked(lambda: peer.reports(batch.name))
     try:
-        return msgspec.convert(said, _Theirs)
-    except msgspec.ValidationError:
+        return convert(said, _Theirs)
+    except Broken:
         raise RefusedError("the other server does not answer like one of nolook's", 502) from None
 
 
