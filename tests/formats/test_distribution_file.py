@@ -121,6 +121,12 @@ def test_a_missing_or_unknown_key_is_refused(tmp_path, document):
     assert "unknown field `more`" in refusal(tmp_path, json.dumps(document | {"more": 1}))
 
 
+@pytest.mark.parametrize("key", ["budget", "privacy"])
+def test_a_wrong_number_is_named_with_the_part_it_is_in(tmp_path, document, key):
+    document[key]["delta"] = None
+    assert f"in {key}, delta is None; expected" in refusal(tmp_path, json.dumps(document))
+
+
 def test_whole_numbers_may_be_written_as_floats(tmp_path, document):
     levels = load_text(tmp_path, json.dumps(document | {"levels": 7.0})).distribution_.levels
     assert (levels, type(levels)) == (7, int)

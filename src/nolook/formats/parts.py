@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
 from msgspec import UNSET, Meta, UnsetType
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Fitted", "Names", "Recipe", "Release", "guarantee_content", "plain_parameters"]
 
+_Kind = TypeVar("_Kind", Budget, PrivacyGuarantee)
+
 Names = Annotated[list[str], Meta(min_length=1)]
 
 # What a file holds of a pair of array-likes.
@@ -50,12 +52,19 @@ class Release(Content, frozen=True):
         guarantee = self.guarantee()
         if not guarantee.mechanisms:
             raise Broken("expected privacy to list at least one mechanism")
-        if Budget.from_dict(self.budget) != guarantee.budget:
+        if _stated("budget", Budget, self.budget) != guarantee.budget:
             raise Broken("expected budget to be the epsilon and delta of privacy")
 
     def guarantee(self) -> PrivacyGuarantee:
         """Return the guarantee."""
-        return PrivacyGuarantee.from_dict(self.privacy)
+        return _stated("privacy", PrivacyGuarantee, self.privacy)
+
+
+def _stated(key: str, kind: type[_Kind], content: dict[str, Any]) -> _Kind:
+    try:
+        return kind.from_dict(content)
+    except ParameterError as error:
+        raise Broken(f"in {key}, {error}") from None
 
 
 class Recipe(Content, frozen=True):
