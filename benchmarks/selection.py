@@ -27,9 +27,9 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks import selection_figures as figures
 from benchmarks.harness import DATA, main
+from benchmarks.selection_quality import is_good, is_great, is_top
 from nolook.algorithms.screening import Scores, rank_scores
 from nolook.kernels.block_lasso import arrange_blocks, lasso_models
-from nolook.kernels.selection_quality import is_good, is_great, is_top
 from nolook.privacy.mechanisms.exponential import exponential_choice
 from nolook.privacy.mechanisms.top_k import canonical_lipschitz, peeling
 from nolook.privacy.noise import SeededSource, uniform_integers

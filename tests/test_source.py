@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,7 @@ def test_a_module_is_small_and_says_what_it_offers(path):
         if isinstance(target, ast.Name)
     }
     assert "__all__" in declared
+    assert "object.__setattr__" not in text  # what is frozen stays so
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             assert code_lines(node) <= LONGEST_FUNCTION, node.name
@@ -51,3 +53,11 @@ def test_what_a_function_counts_as_code():
     assert code_lines(function) == 3
     (empty,) = ast.parse('def f():\n    """Words."""\n').body
     assert code_lines(empty) == 0
+
+
+def test_nothing_below_the_federation_names_it():
+    package = Path(nolook.__file__).parent
+    below = [path for path in MODULES if path.is_relative_to(package)]
+    below = [path for path in below if path.relative_to(package).parts[0] != "federated"]
+    words = re.compile(r"\b(federat|flower)", re.IGNORECASE)
+    assert [path.name for path in below if words.search(path.read_text(encoding="utf-8"))] == []

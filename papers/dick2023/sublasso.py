@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import cast
 
+from attrs import evolve
+
 from nolook._validation import check_positive
 from nolook.algorithms.selection_plan import Selected
 from nolook.algorithms.sublasso import LassoSelection
@@ -64,4 +66,4 @@ class RawLassoSelector(LassoSelector):
         plan = super().plan()
         # The kernel takes a negative number for a penalty in raw units.
         penalty = -check_positive(self.alpha, "alpha")
-        return replace(plan, release=replace(cast("LassoSelection", plan.release), penalty=penalty))
+        return replace(plan, release=evolve(cast("LassoSelection", plan.release), penalty=penalty))

@@ -179,11 +179,3 @@ class Caller:
             with suppress(OSError):
                 self._connection.close()
             self._connection = None
-
-
-def wait_until(condition, seconds=PATIENCE):
-    """Wait until something is so."""
-    patience = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < patience
-        time.sleep(0.02)

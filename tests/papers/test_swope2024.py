@@ -14,8 +14,8 @@ from nolook.privacy.mechanisms import top_k
 from nolook.privacy.noise import SeededSource
 from nolook.tables import table_from_arrays
 from papers.swope2024 import PublishedSISSelector, published_law, published_scores
+from tests.audit.planted import Fault, Release, check_that_the_audit_catches
 from tests.privacy.exact_distributions import chi_square
-from tests.privacy.planted import Fault, Release, check_that_the_audit_catches
 
 pytestmark = pytest.mark.papers
 

@@ -17,9 +17,9 @@ name here     meaning
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
+from attrs import frozen
 from numpy.typing import NDArray
 
 from nolook.algorithms.selection_plan import Selected, Selection
@@ -38,7 +38,7 @@ __all__ = ["KendallSelection", "choose_chances", "kendall_selection"]
 _ROWS_WANTED = 2**20
 
 
-@dataclass(frozen=True)
+@frozen
 class KendallSelection(Selection):
     """DPKendall: features that agree with the target, and not with those chosen before.
 

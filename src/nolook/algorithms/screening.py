@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
+from attrs import field, frozen
 from numpy.typing import ArrayLike, NDArray
 
 from nolook.algorithms.selection_plan import Selected, Selection
@@ -62,7 +63,15 @@ class Scores:
     sensitivity: float
 
 
-@dataclass(frozen=True)
+def _copied(ranges: tuple[ArrayLike, ArrayLike] | None) -> tuple[ArrayLike, ArrayLike] | None:
+    """Copy ranges; what is no pair of numbers stays as it is, for `public_ranges` to refuse."""
+    with suppress(TypeError, ValueError, OverflowError):
+        low, high = (np.array(end, dtype=np.float64) for end in ranges or ())
+        return low, high
+    return ranges
+
+
+@frozen
 class Screening(Selection):
     """DP-SIS: one score for each feature, once, and then the k best.
 
@@ -79,13 +88,7 @@ class Screening(Selection):
     """
 
     top_k: TopK
-    ranges: tuple[ArrayLike, ArrayLike] | None
-
-    def __post_init__(self) -> None:
-        # What is not a pair of numbers stays as it is, for `public_ranges` to refuse.
-        with suppress(TypeError, ValueError, OverflowError):
-            low, high = (np.array(end, dtype=np.float64) for end in self.ranges or ())
-            object.__setattr__(self, "ranges", (low, high))
+    ranges: tuple[ArrayLike, ArrayLike] | None = field(converter=_copied)
 
     def choose(
         self,

@@ -9,6 +9,8 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
+from attrs import frozen
+
 from nolook.algorithms.rows_bound import rows_bound
 from nolook.algorithms.scaling import ScaleSearch
 from nolook.errors import ParameterError
@@ -59,7 +61,7 @@ class Selected:
     blocks: int | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class Selection(ABC):
     """The choice of k features: what all selectors release.
 

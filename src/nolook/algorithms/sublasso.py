@@ -18,9 +18,9 @@ name here     the paper's letter, or what it means
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
+from attrs import frozen
 from numpy.typing import NDArray
 
 from nolook.algorithms.selection_plan import Selected, Selection
@@ -50,7 +50,7 @@ _NOISE_WANTED = 16  # blocks, in units of the noise of a count
 _BLOCKS_WANTED = 100  # blocks, where there is hardly any noise
 
 
-@dataclass(frozen=True)
+@frozen
 class LassoSelection(Selection):
     """SubLasso: features that the Lasso models of many random blocks vote for.
 

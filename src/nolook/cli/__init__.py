@@ -68,7 +68,7 @@ def _run(arguments: Sequence[str]) -> int:
     except (KeyboardInterrupt, typer.Abort):
         return _INTERRUPTED
     except Exception as error:
-        # Words Typer cannot parse: their class is public only in versions too new for Flower.
+        # Words Typer cannot parse: the oldest version allowed has no public name for their class.
         if hasattr(error, "format_message"):
             return _complain(_usage(error), ParameterError.exit_status)
         if debug:

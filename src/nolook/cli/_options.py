@@ -44,6 +44,7 @@ __all__ = [
     "count_or_auto",
     "grid",
     "named_grids",
+    "numbers",
     "shares",
 ]
 
@@ -207,7 +208,7 @@ def named_grids(texts: Sequence[str] | None) -> dict[str, LinearGrid | LogGrid]:
     """Translate grids of named columns, each given as NAME=LOW:HIGH:STEP."""
     grids: dict[str, LinearGrid | LogGrid] = {}
     for text in texts or ():
-        column, equals, numbers = text.rpartition("=")
+        column, equals, given = text.rpartition("=")
         if not equals or not column:
             raise ParameterError(
                 f"--grid is {_brief(text)}; expected a column and its grid (for example "
@@ -215,13 +216,13 @@ def named_grids(texts: Sequence[str] | None) -> dict[str, LinearGrid | LogGrid]:
             )
         if column in grids:
             raise ParameterError(f"--grid names the column {_brief(column)} twice; expected once")
-        grids[column] = _grid(numbers, f"--grid {one_line(column)}", "LinearGrid", "0:120:1")
+        grids[column] = _grid(given, f"--grid {one_line(column)}", "LinearGrid", "0:120:1")
     return grids
 
 
 def shares(text: str, option: str) -> tuple[float, ...]:
     """Translate shares from 0 to 1, separated by commas."""
-    found = _numbers(text, ",")
+    found = numbers(text, ",")
     if not found or not all(0.0 <= share <= 1.0 for share in found):
         raise ParameterError(
             f"{option} is {_brief(text)}; expected shares from 0 to 1 (for example "
@@ -230,9 +231,17 @@ def shares(text: str, option: str) -> tuple[float, ...]:
     return found
 
 
+def numbers(text: str, separator: str) -> tuple[float, ...]:
+    """Return the numbers of a text, none if any part is not a number."""
+    try:
+        return tuple(float(part) for part in text.split(separator))
+    except ValueError:
+        return ()
+
+
 def _grid(text: str, option: str, kind: str, example: str) -> LinearGrid | LogGrid:
-    numbers = _numbers(text, ":")
-    if len(numbers) != 3:
+    found = numbers(text, ":")
+    if len(found) != 3:
         raise ParameterError(
             f"{option} is {_brief(text)}; expected three numbers (for example {example})"
         )
@@ -240,17 +249,9 @@ def _grid(text: str, option: str, kind: str, example: str) -> LinearGrid | LogGr
 
     made: type[LinearGrid | LogGrid] = getattr(grids, kind)
     try:
-        return made(*numbers)
+        return made(*found)
     except ParameterError as error:
         raise ParameterError(f"in {option}, {error}") from None
-
-
-def _numbers(text: str, separator: str) -> tuple[float, ...]:
-    """Return the numbers of a text, none if any part is not a number."""
-    try:
-        return tuple(float(part) for part in text.split(separator))
-    except ValueError:
-        return ()
 
 
 def _brief(text: str) -> str:

@@ -1,10 +1,9 @@
 """What happens between two encryptions in the trees of a distributed comparison function.
 
-A block is two 64-bit words. A node's state is its cipher input, which the linear map of
-`federated/_prg.py` makes of its seed, and its control bit. Blocks come as the cipher wrote them:
-these kernels add the input (exclusive or) that makes the cipher one-way, correct the result where
-the control bit is set, and take the next input. Secrets choose by masks, not by branches.
-`federated/dcf.md` has the construction.
+A block is two 64-bit words. A node's state is its cipher input, which a public linear map makes of
+its seed, and its control bit. Blocks come as the cipher wrote them: these kernels add the input
+(exclusive or) that makes the cipher one-way, correct the result where the control bit is set, and
+take the next input. Secrets choose by masks, not by branches.
 
 All arrays are of uint64 but `bits`, which is of uint8:
 

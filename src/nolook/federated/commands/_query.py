@@ -15,6 +15,7 @@ from nolook.cli._options import (
     ReportOption,
     SmoothingOption,
     check_smoothing,
+    numbers,
     shares,
 )
 from nolook.cli._release import show
@@ -132,10 +133,7 @@ def _chosen(
 
 def _thresholds(text: str) -> tuple[float, ...]:
     """Translate numbers separated by commas."""
-    try:
-        found = tuple(float(part) for part in text.split(","))
-    except ValueError:
-        found = ()
+    found = numbers(text, ",")
     if not found or any(math.isnan(number) for number in found):
         raise ParameterError("--at holds something that is no number; expected --at 10,20,30")
     return found

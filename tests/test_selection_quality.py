@@ -5,7 +5,7 @@ from itertools import combinations, pairwise, permutations
 import numpy as np
 import pytest
 
-from nolook.kernels.selection_quality import is_good, is_great, is_top
+from benchmarks.selection_quality import is_good, is_great, is_top
 
 
 def by_definition(scores, selected, inner, outer):

@@ -15,7 +15,7 @@ from nolook.kernels import block_lasso
 from nolook.privacy.noise import uniform_integers
 from nolook.statistics.kendall import KENDALL_UNIT
 from nolook.tables import table_from_arrays
-from tests.privacy.planted import Fault, Release, choices, halved
+from tests.audit.planted import Fault, Release, choices, halved
 
 
 def as_table(rows):

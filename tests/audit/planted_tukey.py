@@ -10,8 +10,8 @@ import pytest
 
 from nolook.privacy import noise
 from nolook.privacy.mechanisms import propose_test_release, tukey_depth
-from tests.privacy.planted import Fault, Release, choices
-from tests.privacy.planted_noise import float_uniform
+from tests.audit.planted import Fault, Release, choices
+from tests.audit.planted_noise import float_uniform
 
 
 @contextmanager

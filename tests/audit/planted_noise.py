@@ -11,7 +11,7 @@ from nolook.privacy import noise
 from nolook.privacy.mechanisms import binary_tree, exponential, gaussian, laplace
 from nolook.statistics import histograms, moments
 from nolook.statistics.group_sums import GROUP_UNIT, GroupSums
-from tests.privacy.planted import Fault, Release, choices, halved
+from tests.audit.planted import Fault, Release, choices, halved
 
 # --- a count with Laplace noise ------------------------------------------------------------------
 

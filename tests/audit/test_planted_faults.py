@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from nolook.privacy.noise import SeededSource
-from tests.privacy import planted_noise, planted_selection, planted_tukey
-from tests.privacy.planted import check_that_the_audit_catches, rows_that_differ
+from tests.audit import planted_noise, planted_selection, planted_tukey
+from tests.audit.planted import check_that_the_audit_catches, rows_that_differ
 
 pytestmark = pytest.mark.slow
 
