@@ -98,7 +98,7 @@ def _method_parameters(
     if (bound_x is None) != (bound_y is None):
         missing = "--bound-x" if bound_x is None else "--bound-y"
         raise ParameterError(
-            f"{missing} is not given beside the other bound; expected both or neither "
+            f"{missing} is not given, but the other bound is; expected both or neither "
             f"(for example {missing} 10)"
         )
     return parameters

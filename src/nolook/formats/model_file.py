@@ -91,15 +91,15 @@ def save(model: PrivateRegressor | ECDF, path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     model : fitted estimator
-        Such as :class:`nolook.LinearRegression`, a :class:`nolook.PrivatePipeline` or a
-        :class:`nolook.ECDF`.
+        A regression such as :class:`nolook.LinearRegression`, a :class:`nolook.PrivatePipeline` or
+        an :class:`nolook.ECDF`.
     path : path-like
         Where to write.
 
     Raises
     ------
     ParameterError
-        If `model` is not a fitted estimator of nolook, or a parameter is no plain value.
+        If `model` is not a fitted estimator of nolook, or a parameter is not a plain value.
     NolookError
         If the file cannot be written.
     """
