@@ -40,7 +40,7 @@ def test_with_hardly_any_noise_it_is_least_squares():
     )
 
 
-def test_labels_are_clipped_to_their_bound():
+def test_targets_are_clipped_to_their_bound():
     X, y = data()
     far = y.copy()
     far[::5] = 1e300

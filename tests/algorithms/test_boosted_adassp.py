@@ -53,7 +53,7 @@ def test_a_round_has_the_noise_that_is_claimed():
     assert 0.87 < np.std(noise) / (OnPublicRows.residual * sigma) < 1.13
 
 
-def test_progress_tells_a_step_for_each_pass_and_round():
+def test_progress_tells_a_stage_for_each_pass_and_round():
     seen = []
     release = BoostedAdaSSP(1.0, 5)
     release.run(table_from_arrays(*data(100)), SeededSource(0), seen.append)

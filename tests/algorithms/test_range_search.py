@@ -55,7 +55,7 @@ def test_every_column_has_a_range_with_room_for_a_grid(name, epsilon):
 
 
 @pytest.mark.parametrize(("relation", "distance"), [("add-remove", 1), ("replace", 2)])
-def test_one_record_moves_the_released_counts_by_the_sensitivity(monkeypatch, relation, distance):
+def test_one_row_moves_the_released_counts_by_the_sensitivity(monkeypatch, relation, distance):
     """The worst neighbours move by exactly what the noise is made for, in both steps."""
     seen = []
 

@@ -75,7 +75,7 @@ def test_votes_are_those_of_scikit_learn(monkeypatch, penalty, k):
 
 
 @pytest.mark.parametrize("penalty", [0.1, -1.0])
-def test_a_record_changes_the_votes_of_its_own_block_only(monkeypatch, penalty):
+def test_a_row_changes_the_votes_of_its_own_block_only(monkeypatch, penalty):
     X, y = data(120, 5)
     generator = np.random.default_rng(2)
     blocks = generator.integers(0, 8, len(y))

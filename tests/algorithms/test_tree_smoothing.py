@@ -131,7 +131,7 @@ def test_the_linear_program_as_it_stands_finds_no_better(level, shape, scale):
 @pytest.mark.parametrize("norm", ["l1", "l2", "isotonic"])
 @pytest.mark.parametrize("scale", [1.0, 1e6])
 @pytest.mark.parametrize("level", LEVELS)
-def test_no_records_give_zeros(level, scale, norm):
+def test_no_rows_give_zeros(level, scale, norm):
     noisy, _ = noisy_counts("nothing", level, scale, seed=1)
     assert not smooth(noisy, 0.0, norm).any()
 

@@ -214,7 +214,7 @@ def test_a_failed_test_is_a_private_outcome(tmp_path):
 
 
 @pytest.mark.parametrize("n_models", ["auto", 60])
-def test_after_a_failure_the_constant_is_the_labels_private_median(n_models):
+def test_after_a_failure_the_constant_is_the_targets_private_median(n_models):
     X, y = data(2000)
     y = np.exp(y / 5)  # mean and median apart
     fitted = nolook.TukeyRegressor(
@@ -298,7 +298,7 @@ def test_any_number_of_rows_and_models_gets_an_ordinary_answer(rows, n_models, b
 
 
 @pytest.mark.parametrize("label", ["constant", "zero"])
-def test_labels_all_alike_are_predicted(label):
+def test_targets_all_alike_are_predicted(label):
     X, y = data(20_000)
     y[:] = {"constant": 7.5, "zero": 0.0}[label]
     fitted = nolook.TukeyRegressor(1.0, 1e-6, on_failure="constant", random_state=0).fit(X, y)

@@ -111,7 +111,7 @@ def test_without_a_basis_the_mechanism_has_the_whole_budget(n_models, tmp_path):
 
 @pytest.mark.parametrize("kind", [RawTukeyRegressor, PublishedTukeyRegressor])
 @pytest.mark.parametrize("n_models", ["auto", 600])
-def test_every_step_is_announced(kind, n_models):
+def test_every_stage_is_announced(kind, n_models):
     seen = []
     model = kind(3.0, 1e-5, n_models)
     model.fit(*data(), progress=lambda *stage: seen.append(stage))

@@ -53,7 +53,7 @@ def test_a_round_has_the_noise_that_is_claimed(rounds):
     assert 0.87 < np.std(noise) / (math.sqrt(rounds + 2) / mu) < 1.13
 
 
-def test_progress_tells_a_step_for_each_pass_and_round():
+def test_progress_tells_a_stage_for_each_pass_and_round():
     X, y = data(100)
     seen = []
     release = UnscaledBoostedAdaSSP(1.0, 5)
@@ -62,7 +62,7 @@ def test_progress_tells_a_step_for_each_pass_and_round():
     assert seen[-1] == "round 5"
 
 
-def test_rows_and_labels_of_norm_one_are_fitted():
+def test_rows_and_targets_of_norm_one_are_fitted():
     generator = np.random.default_rng(0)
     X = generator.normal(size=(20_000, 3)) / 3
     y = X @ [0.3, -1.2, 0.1] + generator.normal(size=20_000) / 10

@@ -26,7 +26,7 @@ def data(rows=3000, seed=0):
     return X, X[:, 1] * 1e6 - X[:, 4] + generator.normal(size=rows)
 
 
-def test_one_extreme_record_moves_the_published_score_by_far_more_than_its_sensitivity():
+def test_one_extreme_row_moves_the_published_score_by_far_more_than_its_sensitivity():
     # Why the data's own scaling is not private.
     n = 1000
     x = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)

@@ -171,7 +171,7 @@ class TestEstimatorInput:
         ],
         ids=["array", "list", "column", "pandas", "polars", "arrow", "frame"],
     )
-    def test_features_and_label_of_any_kind(self, features, label, numbers_of):
+    def test_features_and_target_of_any_kind(self, features, label, numbers_of):
         made = table_from_arrays(features, label)
         assert made.feature_names == ("x0", "x1")
         assert made.target_name == getattr(label, "name", "y")
@@ -182,7 +182,7 @@ class TestEstimatorInput:
         assert made.target_name is None
         np.testing.assert_array_equal(numbers_of(made), self.X.T)
 
-    def test_a_label_is_never_named_as_a_feature(self):
+    def test_a_target_is_never_named_as_a_feature(self):
         frame = pd.DataFrame(self.X, columns=["y", "income"])
         assert table_from_arrays(frame, pd.Series(self.Y, name="income")).target_name == "y_"
 

@@ -104,7 +104,7 @@ def test_a_line_does_not_depend_on_its_neighbours_whatever_its_quotes(tmp_path, 
     lines=st.lists(st.lists(st.text('15.,NA"é', max_size=5), min_size=1, max_size=4), max_size=8),
     data=st.data(),
 )
-def test_a_record_does_not_depend_on_its_neighbours(tmp_path, lines, data):
+def test_a_row_does_not_depend_on_its_neighbours(tmp_path, lines, data):
     def written(records):
         stream = io.StringIO()
         csv.writer(stream, lineterminator="\n").writerows(records)
@@ -316,7 +316,7 @@ def test_a_line_far_too_long_is_a_row_of_missing_values(
     assert read[1].tolist() == [2, float("8" * 97), 0, 0, 6]
 
 
-def test_a_record_that_never_ends_is_cut_off(tmp_path, numbers_of, monkeypatch):
+def test_a_row_that_never_ends_is_cut_off(tmp_path, numbers_of, monkeypatch):
     monkeypatch.setattr(text, "_LONGEST", 100)
     path = tmp_path / "t.csv"
     path.write_text('a,b\n1,2\n"' + 40 * '\n","' + "\n3,4\n")
@@ -343,7 +343,7 @@ def test_memory_is_bounded_however_long_a_line(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("positive", ["1", "yes"])
-def test_labels_beside_quoted_line_breaks(tmp_path, numbers_of, positive):
+def test_classes_beside_quoted_line_breaks(tmp_path, numbers_of, positive):
     content = f'{positive},0.5,"two\nlines"\n'.encode()
     path = write(tmp_path, content, header=b"label,score,note\n")
     for multiline, expected in ((False, [[], []]), (True, [[0.5], [1.0]])):

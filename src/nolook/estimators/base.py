@@ -288,7 +288,8 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         This method does not estimate how well it fits.
     r2_interval_, rmse_interval_ : None
     scaling_ : Scaling
-        Private centre, scale, low and high of each column, the target last.
+        Centre, scale, low and high of each column, the target last: found privately, unless public
+        bounds were given.
     row_norm_ : float
         Bound on the norm of (1, x), x in standardised units, to which rows are shrunk; infinite if
         they are not.
@@ -320,6 +321,11 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         Returns
         -------
         ndarray of shape (n_samples,)
+
+        Raises
+        ------
+        TableError
+            If X is not a table of numbers, or has a missing or infinite value.
         """
         check_is_fitted(self)
         rows = prediction_rows(self, X)
