@@ -326,6 +326,8 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         ------
         TableError
             If X is not a table of numbers, or has a missing or infinite value.
+        ValueError
+            If its columns are not those of the fit.
         """
         check_is_fitted(self)
         rows = prediction_rows(self, X)
