@@ -1,4 +1,4 @@
-"""R2 on held-out rows of the default private regression beside ordinary least squares.
+"""R2 on held-out rows of the default private regression against ordinary least squares.
 
 Ten random 90/10 splits of every regression table in ../shared/data with at least 4000 rows, at
 epsilon = ln 3 and delta = 1e-5. The baseline is scikit-learn's LinearRegression on the same rows.

@@ -1,4 +1,4 @@
-"""Time of a round of boosted AdaSSP beside NumPy's plain one, and the memory of a whole fit.
+"""Time of a round of boosted AdaSSP against a plain one in NumPy, and the memory of a whole fit.
 
 A table of 500,000 rows and 30 features of doubles in memory. The plain round is the pseudocode in
 NumPy: predictions, clipped residuals, their products with the rows, noise, one linear solve. The

@@ -1,4 +1,4 @@
-"""Keys, evaluations and leaves a second of distributed comparison functions, beside sycret.
+"""Keys, evaluations and leaves a second of distributed comparison functions, against sycret.
 
 A second is one of processor time of one process with one thread, as `openssl speed` counts. The
 programs take turns, and ratios are taken turn by turn. sycret 0.2.8 runs in an environment of its

@@ -52,7 +52,7 @@ def inverse(epsilons, found):
 
 
 def roc(table, curves, title):
-    """Draw private curves beside the exact one (figures 1, 8 and 9)."""
+    """Draw private curves and the exact one (figures 1, 8 and 9)."""
     figure, axis = plt.subplots(figsize=(3.6, 3.6))
     for label, (fpr, tpr) in curves.items():
         axis.plot(fpr, tpr, ROC_STYLES[label], linewidth=0.9, label=label)

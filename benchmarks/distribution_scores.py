@@ -1,4 +1,4 @@
-"""ROC curves of logistic regressions on real tables: private ones beside the exact ones.
+"""ROC curves of logistic regressions on real tables: private ones against the exact ones.
 
 The regression is fitted without privacy on the whole table and scores the same rows, as in the
 paper. That only shows the size of the noise; on rows that matter it would give them away.

@@ -1,4 +1,4 @@
-"""Time of smoothing beside cvxopt, and time and memory of a fit of nolook.ECDF."""
+"""Time of smoothing against cvxopt, and time and memory of a fit of nolook.ECDF."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What two servers cost: the error of a federated ROC curve beside the central one, and time.
+"""What two servers cost: the error of a federated ROC curve against the central one, and time.
 
 A logistic regression, fitted without privacy on the whole of bank_marketing, scores the same rows.
 That only shows the size of the noise; on rows that matter it would give them away. Both releases

@@ -1,4 +1,4 @@
-"""Time and memory of the default regression from Parquet, beside scikit-learn on the same table.
+"""Time and memory of the default regression from Parquet, against scikit-learn on the same table.
 
 Tables of 1,000,000 and 10,000,000 rows with 30 features and a target, all doubles, written to a
 temporary folder, in one row group and in many. Every figure is of a whole process of its own; the

@@ -1,4 +1,4 @@
-"""How far a private Hosmer-Lemeshow statistic is off, beside the paper's constants.
+"""How far a private Hosmer-Lemeshow statistic is off, against the paper's constants.
 
 A logistic regression, fitted without privacy on the whole table, scores the same rows, as in
 Barczewski, Mawass and Ramon (2024), section 6.6. That only shows the size of the noise; on rows

@@ -1,4 +1,4 @@
-"""Time of Kendall selection beside the same algorithm on SciPy's kendalltau, and how it grows.
+"""Time of Kendall selection against the same algorithm on SciPy's kendalltau, and how it grows.
 
 SciPy's version takes tau-b of every pair the algorithm needs, as a plain loop; its tables have no
 ties, where tau-b is (C - D) over the number of pairs. The programs take turns in one process, and

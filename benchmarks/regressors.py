@@ -1,4 +1,4 @@
-"""R2 of every private regressor beside least squares, on the papers' tables and others.
+"""R2 of every private regressor against least squares, on the papers' tables and others.
 
 In sample, as the papers report it, at epsilon = ln 3 and delta = 1e-5, medians over runs. Where a
 Tukey fit fails, its run counts as R2 = 0 for the median, and the share of failures is shown.
@@ -72,7 +72,7 @@ def scores(method, X, y, runs=RUNS):
 
 def report():
     """Yield the lines of the report."""
-    yield "# Private regressors beside least squares"
+    yield "# Private regressors against least squares"
     yield ""
     yield (
         f"In-sample R2, medians of {RUNS} runs, epsilon = ln 3, delta = 1e-5, default settings. "

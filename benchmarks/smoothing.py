@@ -1,4 +1,4 @@
-"""Time and error of the smoothing of tree-noise counts, beside cvxopt's sparse solver.
+"""Time and error of the smoothing of tree-noise counts, against cvxopt's sparse solver.
 
 cvxopt is given problem (3) with p = 2 in its sparsest form: the unknowns are each node's noise
 with all above it, so that a row has at most three entries. The objective of both results is taken

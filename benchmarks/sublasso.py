@@ -1,4 +1,4 @@
-"""Time of LassoSelector beside a loop over scikit-learn's Lasso, and whether their votes agree.
+"""Time of LassoSelector against a loop over scikit-learn's Lasso, and whether their votes agree.
 
 The loop gets the same blocks and the same penalties, standardises each block and counts the same
 votes; drawing the blocks and the choice from the votes are in both. The programs take turns in one

@@ -2,8 +2,8 @@
 
 The plain one loops over scikit-learn's LinearRegression, takes volumes as logarithms and runs the
 published test and sampling (Amin et al., Algorithms 1 to 4) in NumPy. Ours includes private
-scales, whitening and exact sampling. Also: exactness by itself, and a large table beside one fit
-of least squares.
+scales, whitening and exact sampling. Also: the test and the exact sampling alone, and a large table
+against one fit of least squares.
 
     python -m benchmarks.tukey [--output benchmarks/results/tukey.md]
 """

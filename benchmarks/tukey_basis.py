@@ -1,6 +1,6 @@
 """What the block models of the Tukey regression should see: whitened, scaled or raw columns.
 
-In-sample R2 at epsilon = ln 3 and delta = 1e-5 on the papers' tables, and beside them the published
+In-sample R2 at epsilon = ln 3 and delta = 1e-5 on the papers' tables, next to the published
 mechanism as its paper ran it: raw columns, and of 250, 500, ..., 2000 models the smallest number
 with which every run passes. It is not private for rows, and neither is that choice.
 

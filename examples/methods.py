@@ -1,4 +1,4 @@
-"""Five private regressions of one table, each paid for from the same ledger.
+"""Five private regressions of one table, all charged to one ledger.
 
     python examples/methods.py [FOLDER]
 

@@ -29,9 +29,9 @@ def main():
     for name, slope in zip(table.feature_names, model.coef_, strict=True):
         if slope:
             print(f"{name:14s}{slope:10.4f}")
-    print(f"R2 {model.regressor_.r2_:.3f}")
+    print(f"R2 {model.r2_:.3f}")
     for event in model.privacy_.mechanisms:
-        print(f"spent on: {event.name}")
+        print(f"released: {event.name}")
     print(f"left for later releases: epsilon {left:g}")
 
 

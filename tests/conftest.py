@@ -35,7 +35,7 @@ def project_root() -> Path:
 
 @pytest.fixture(scope="session")
 def demo_table(project_root: Path) -> Path:
-    """The table shipped with the repository; its label is the column `target`."""
+    """The table shipped with the repository; its target is the column `target`."""
     return project_root / "examples" / "data" / "diamonds_onehot_log.parquet"
 
 

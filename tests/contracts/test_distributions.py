@@ -152,7 +152,7 @@ def test_clone_keeps_parameters_only(row):
 
 
 @every_row
-def test_progress_tells_steps_and_never_rows(row):
+def test_progress_tells_stages_and_never_rows(row):
     seen = []
     row.make().fit(*row.data(ROWS, 0), progress=lambda *stage: seen.append(stage))
     assert {total for _, _, total in seen} == {len(seen)}

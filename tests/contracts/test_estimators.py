@@ -107,7 +107,7 @@ def test_a_degenerate_feature_does_not_spoil_the_fit(row, name):
 
 @every_regressor
 @pytest.mark.parametrize("name", COLUMNS)
-def test_a_degenerate_label_gets_an_ordinary_answer(row, name):
+def test_a_degenerate_target_gets_an_ordinary_answer(row, name):
     X, _ = data()
     fitted = row.make(random_state=0).fit(X, column(name, ROWS))
     assert np.isfinite(published(fitted)).all()
@@ -258,7 +258,7 @@ def test_a_ledger_takes_no_seeded_release(row, tmp_path):
 
 
 @every_estimator
-def test_progress_tells_steps_and_never_rows(row):
+def test_progress_tells_stages_and_never_rows(row):
     seen = []
     row.make().fit(*data(), progress=lambda *stage: seen.append(stage))
     totals = {total for _, _, total in seen}

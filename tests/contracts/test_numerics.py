@@ -18,7 +18,7 @@ ROWS = 2000
 
 
 def table(name, place):
-    """Return a table with one odd column: a feature, or the label."""
+    """Return a table with one odd column: a feature, or the target."""
     generator = np.random.default_rng(0)
     X = generator.normal(size=(ROWS, 4))
     y = X @ np.array([1.0, 2.0, 0.0, -1.0])

@@ -21,7 +21,7 @@ every_selector = pytest.mark.parametrize("row", SELECTORS.values(), ids=SELECTOR
 
 
 def data(rows=ROWS, seed=0):
-    """Return five features, the label following the second and the last."""
+    """Return five features, the target following the second and the last."""
     generator = np.random.default_rng(seed)
     X = generator.normal(size=(rows, 5)) * [1.0, 20.0, 1e-3, 1.0, 1e6] + 5
     return X, X[:, 1] / 20 - X[:, 4] / 1e6 + 0.1 * generator.normal(size=rows)
@@ -80,7 +80,7 @@ def test_hardly_any_rows_get_an_ordinary_answer(row, rows):
 
 @every_selector
 @pytest.mark.parametrize("name", COLUMNS)
-def test_degenerate_features_and_labels_get_an_ordinary_answer(row, name):
+def test_degenerate_features_and_targets_get_an_ordinary_answer(row, name):
     X, y = data()
     X[:, 0] = column(name, ROWS)
     selector = row.make(2, epsilon=30.0, random_state=0).fit(X, y)
@@ -203,7 +203,7 @@ def test_a_ledger_is_charged_before_the_data_are_read(row, tmp_path):
 
 
 @every_selector
-def test_progress_tells_steps_and_never_rows(row):
+def test_progress_tells_stages_and_never_rows(row):
     seen = []
     row.make(3).fit(*data(), progress=lambda *stage: seen.append(stage))
     assert {total for _, _, total in seen} == {len(seen)}

@@ -74,7 +74,7 @@ def test_files_and_arrays_give_the_same_model(demo_table):
         assert file.intercept_ == array.intercept_
 
 
-def test_public_bounds_bound_rows_labels_and_predictions():
+def test_public_bounds_bound_rows_targets_and_predictions():
     X, y = data()
     X, y = (X - 5) / 30, (y - y.mean()) / 50
     model = nolook.AdaSSPRegressor(5.0, 1e-5, bound_X=3.0, bound_y=1.0, random_state=0).fit(X, y)

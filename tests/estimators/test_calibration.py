@@ -19,7 +19,7 @@ mpl.use("Agg")
 
 
 def scored(rows=5000, seed=0):
-    """Return probabilities that are a little too small, and labels."""
+    """Return probabilities that are a little too small, and the target."""
     generator = np.random.default_rng(seed)
     probabilities = generator.beta(2, 5, rows)
     labels = (generator.random(rows) < probabilities).astype(int)
@@ -107,14 +107,14 @@ def forms(probabilities, labels):
 
 
 @pytest.mark.parametrize("form", forms(*scored(4)))
-def test_probabilities_and_labels_come_in_many_forms(form):
+def test_probabilities_and_target_come_in_many_forms(form):
     expected = nolook.HosmerLemeshow(random_state=0).fit(*scored())
     *data, positive = forms(*scored())[form]
     fitted = nolook.HosmerLemeshow(pos_label=positive, random_state=0).fit(*data)
     np.testing.assert_array_equal(published(fitted), published(expected))
 
 
-def test_a_table_of_probability_and_label_will_do(tmp_path):
+def test_a_table_of_probability_and_target_will_do(tmp_path):
     probabilities, labels = scored()
     path = tmp_path / "scored.parquet"
     pd.DataFrame({"p": probabilities, "label": labels * 3, "else": 1}).to_parquet(path)
@@ -220,7 +220,7 @@ def test_a_seed_makes_it_repeatable_and_not_private():
     assert first.statistic_ != second.statistic_
 
 
-def test_steps_are_told():
+def test_stages_are_told():
     told = []
     nolook.HosmerLemeshow().fit(*scored(100), progress=lambda *stage: told.append(stage))
     names = ["missing values", "borders", "groups", "results"]

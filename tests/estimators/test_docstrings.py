@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 
@@ -33,6 +34,27 @@ def test_every_parameter_is_documented_once_in_the_order_of_the_signature(kind):
     assert documented(kind, "Parameters") == list(inspect.signature(kind).parameters)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_default_is_documented_as_it_is(kind):
+    entries = re.findall(r"^(\w+) : .*default=(.+)$", inspect.getdoc(kind), re.MULTILINE)
+    defaults = {name: one.default for name, one in inspect.signature(kind).parameters.items()}
+    required = {name for name, value in defaults.items() if value is inspect.Parameter.empty}
+    assert defaults.keys() - required <= dict(entries).keys()
+    assert all(ast.literal_eval(stated) == defaults[name] for name, stated in entries)
+
+
+@pytest.mark.parametrize(
+    "name",
+    sorted(
+        {kind.__name__ for kind in KINDS}
+        | {"Budget", "Ledger", "LinearGrid", "LogGrid"}
+        | {"load", "make_private_pipeline", "quantiles", "read_table"}
+    ),
+)
+def test_whatever_users_call_has_an_example(name):
+    assert ">>> " in inspect.getdoc(getattr(nolook, name))
+
+
 def table():
     X = np.random.default_rng(0).normal(size=(300, 3))
     return X, X[:, 0]
@@ -45,16 +67,21 @@ FITS = {
         name: lambda row=row: row.make().fit(*row.data(300, 0))
         for name, row in DISTRIBUTIONS.items()
     },
+    "PrivatePipeline": lambda: nolook.PrivatePipeline(
+        nolook.KendallSelector(1), nolook.LinearRegression()
+    ).fit(*table()),
 }
 
 
 @pytest.mark.parametrize("name", FITS)
-def test_every_fitted_attribute_is_documented_once(name):
+def test_just_the_fitted_attributes_are_documented_once(name):
     estimator = FITS[name]()
     names = documented(type(estimator), "Attributes")
     assert len(names) == len(set(names))
     stored = {name for name in vars(estimator) if name.endswith("_")}
-    assert stored - {"feature_names_in_"} <= set(names)
+    assert stored <= set(names)
+    # Columns of arrays have no names.
+    assert all(hasattr(estimator, name) for name in set(names) - {"feature_names_in_"})
 
 
 class _Base(PrivateEstimator):

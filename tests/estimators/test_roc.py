@@ -22,7 +22,7 @@ GRID = nolook.LinearGrid(1 / 64, 1, 1 / 64)
 
 
 def scored(rows=3000, seed=0):
-    """Return scores on the thresholds of the grid, and labels."""
+    """Return scores on the thresholds of the grid, and the target."""
     generator = np.random.default_rng(seed)
     labels = (generator.random(rows) < 0.3).astype(int)
     scores = 1 / (1 + np.exp(-generator.normal(size=rows) - labels))
@@ -85,7 +85,7 @@ def test_without_a_grid_any_units_will_do(scale):
 
 
 def forms(scores, labels):
-    """Return the same scores and labels in every form they may have."""
+    """Return the same scores and target in every form they may have."""
     words = np.where(labels == 1, "yes", "no")
     missing = np.where(labels == 1, 1.0, np.nan)
     frame = pd.DataFrame({"score": scores, "label": labels})
@@ -107,7 +107,7 @@ def forms(scores, labels):
 
 
 @pytest.mark.parametrize("form", forms(*scored(4)))
-def test_scores_and_labels_come_in_many_forms(form):
+def test_scores_and_target_come_in_many_forms(form):
     scores, labels = scored()
     expected = nolook.ROCCurve(1.0, GRID, random_state=0).fit(scores, labels)
     *data, positive = forms(scores, labels)[form]
@@ -116,7 +116,7 @@ def test_scores_and_labels_come_in_many_forms(form):
     np.testing.assert_array_equal(curve.fpr_, expected.fpr_)
 
 
-def test_a_table_of_score_and_label_will_do(tmp_path):
+def test_a_table_of_score_and_target_will_do(tmp_path):
     scores, labels = scored()
     path = tmp_path / "scored.parquet"
     pd.DataFrame({"score": scores, "label": labels * 3, "else": 1}).to_parquet(path)
@@ -203,7 +203,7 @@ def test_bad_input_is_one_line_and_costs_nothing(tmp_path, message):
 
 @pytest.mark.parametrize("odd", ["a text", 10**400, None, 2.5, np.datetime64("2024"), b"1"])
 @pytest.mark.parametrize("kind", [list, lambda x: pd.Series(x, dtype=object)])
-def test_no_label_decides_what_others_are(odd, kind):
+def test_no_class_decides_what_others_are(odd, kind):
     scores, labels = scored(100)
     expected = nolook.ROCCurve(1.0, GRID, random_state=0).fit(scores, np.append(labels[:99], 7))
     given = kind([*labels[:99].tolist(), odd])
@@ -220,7 +220,7 @@ def test_no_label_decides_what_others_are(odd, kind):
     ],
     ids=["arrow", "polars", "pandas"],
 )
-def test_a_missing_label_does_not_round_the_others(labels):
+def test_a_missing_class_does_not_round_the_others(labels):
     scores = scored(90)[0]
     whole = np.array([2**53 + 1, 2**53, 0] * 30)
     for positive in (2**53, 2**53 + 1):
@@ -231,7 +231,7 @@ def test_a_missing_label_does_not_round_the_others(labels):
         assert curves[0].auc_ == curves[1].auc_
 
 
-def test_a_label_that_is_not_utf_8_is_another_one():
+def test_a_class_that_is_not_utf_8_is_another_one():
     cells = pa.array([b"yes", b"\xff", b"no"] * 30, pa.binary())
     labels = pa.Array.from_buffers(pa.string(), 90, cells.buffers())
     scores = scored(90)[0]
@@ -242,7 +242,7 @@ def test_a_label_that_is_not_utf_8_is_another_one():
     assert curves[0].auc_ == curves[1].auc_
 
 
-def test_no_message_tells_the_longest_label():
+def test_no_message_tells_the_longest_class():
     scores, labels = scored(20)
     for given in (np.where(labels == 1, "yes", "a long word"), np.zeros(20, "M8[ns]")):
         with pytest.raises(ParameterError) as caught:
@@ -270,7 +270,7 @@ def test_a_seed_makes_it_repeatable_and_not_private():
     assert not curve.privacy_.private
 
 
-def test_steps_are_told():
+def test_stages_are_told():
     told = []
     nolook.ROCCurve().fit(*scored(100), progress=lambda *stage: told.append(stage))
     names = ["missing values", "magnitudes", "range", "counts", "results"]

@@ -263,7 +263,7 @@ def test_a_caller_without_certificate_is_told_so(forks, tmp_path):
         (lambda words: [*words, "--ca", "missing"], "--ca"),
         (lambda words: [*words, "--tokens", "missing"], "'missing' cannot be read"),
         (lambda words: [*words, "--ledger", "missing"], "'missing'"),
-        (lambda words: [*words, "--batch", "missing"], "missing is no batch"),
+        (lambda words: [*words, "--batch", "missing"], "missing is not a batch"),
         (lambda words: [*words, "--port", "70000"], "--port 70000"),
         (lambda words: [*words, "--data", "/proc/none/x"], "cannot be read or written"),
         (lambda words: [*words, *words[words.index("--batch") :][:2]], "two batches of one name"),

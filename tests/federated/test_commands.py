@@ -259,7 +259,7 @@ def test_batches_that_cannot_be(cli, here, change, said):
         (["--value", "1", "--table", "t", "--column", "c"], "--value and --table"),
         (["--table", "t"], "--table and --column"),
         (["--table", "t", "--column", "c"], "--table"),
-        (["--value", "nan"], "--value is no number"),
+        (["--value", "nan"], "--value is not a number"),
         (["--value", "1", "--target", "1"], "--target is given"),
         (["--value", "1", "--server0", "http://x"], "https://"),
         (["--value", "1", "--server0", "https://127.0.0.1:1/"], "are the same"),
@@ -270,7 +270,7 @@ def test_batches_that_cannot_be(cli, here, change, said):
         (["--value", "1", *["--token-file", "token"] * 3], "given 3 times"),
         (["--value", "1", "--token-file", "token", "--token-file", "bad"], "holds no token"),
         (["--value", "1", "--ca", "bad"], "--ca"),
-        (["--value", "1", "--batch", "bad"], "bad is no batch"),
+        (["--value", "1", "--batch", "bad"], "bad is not a batch"),
         (["--value", "1", "--pending", "one.json"], "used for something else"),
     ],
 )

@@ -122,11 +122,16 @@ def test_what_both_servers_hold_is_not():
         (ROC, [0.5], [1], "targets has shape .* and dtype int64; expected a boolean for each"),
         (ROC, [0.5, 0.7], [True], r"for each of the 2 values"),
         (CALIBRATION, [0.5], [[True]], r"targets has shape \(1, 1\)"),
-        (ECDF, [[0.5]], None, "values is no array of numbers; expected one number for each owner"),
-        (ECDF, 0.5, None, "values is no array of numbers"),
-        (ECDF, ["secret"], None, "values is no array of numbers"),
-        (ECDF, [[1], [2, 3]], None, "values is no array of numbers"),
-        (ECDF, [10**400], None, "values is no array of numbers"),
+        (
+            ECDF,
+            [[0.5]],
+            None,
+            "values is not an array of numbers; expected one number for each owner",
+        ),
+        (ECDF, 0.5, None, "values is not an array of numbers"),
+        (ECDF, ["secret"], None, "values is not an array of numbers"),
+        (ECDF, [[1], [2, 3]], None, "values is not an array of numbers"),
+        (ECDF, [10**400], None, "values is not an array of numbers"),
     ],
 )
 def test_a_wrong_parameter_is_one_line_and_quotes_no_value(batch, values, targets, expected):

@@ -36,7 +36,7 @@ def test_grids_are_a_mapping(grids):
 
 @pytest.mark.parametrize("label", [2**63, -(10**30), np.float32(0.5), np.int8(1), True])
 @pytest.mark.parametrize("kind", [bool, np.int8, np.float64, object])
-def test_positive_labels_of_any_size(label, kind):
+def test_positive_classes_of_any_size(label, kind):
     labels = np.array([0, 1, 1, 0]).astype(kind)
     curve = nolook.ROCCurve(1.0, nolook.LinearGrid(0, 1, 0.5), pos_label=label, random_state=0)
     assert 0.0 <= curve.fit([0.1, 0.5, 0.6, 0.2], labels).auc_ <= 1.0

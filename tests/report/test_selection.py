@@ -37,7 +37,7 @@ def named():
     return fitted(names=NAMES)
 
 
-def test_the_page_of_a_pipeline_tells_of_both_steps(named):
+def test_the_page_of_a_pipeline_tells_of_both_parts(named):
     page = Page(render(named, table="people.parquet"))
     assert (page.unbalanced, page.outside) == ([], [])
     assert "on 2 of 5 columns, chosen privately" in page.text

@@ -167,7 +167,7 @@ def simulate(app: Theirs, owners: int, needed: int, drop_outs: int, timeout: flo
     Parameters
     ----------
     app : flwr.clientapp.ClientApp
-        As of `owner_app`.
+        From `owner_app`.
     owners, needed, drop_outs, timeout
         As in `aggregator_app`.
 

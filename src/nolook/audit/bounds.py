@@ -103,7 +103,7 @@ def _limits(event: Event, draws: tuple[Vector, Vector]) -> tuple[Vector, Vector]
 
 
 def limits(count: NDArray[np.int64], draws: int) -> tuple[Vector, Vector]:
-    """Return lower and upper limits of probabilities (Clopper and Pearson), both to 1e-5."""
+    """Return lower and upper limits of probabilities (Clopper and Pearson), jointly to 1e-5."""
     tail = (1.0 - CONFIDENCE) / 2
     seen, missed = np.maximum(count, 1), np.maximum(draws - count, 1)
     lower = np.where(count > 0, betaincinv(seen, draws - count + 1.0, tail), 0.0)

@@ -160,9 +160,9 @@ def tukey_depths(models: Integers, grid: Integers) -> Integers:
 
 
 def point_law(models: Integers, grid: Integers, depth: int, rate: float) -> Vector:
-    """Return the restricted exponential mechanism's law over grid points, to a rate per depth.
+    """Return the restricted exponential mechanism's law over grid points.
 
-    Only points at least so deep have a chance.
+    Only points at least so deep have a chance; it grows by exp(rate) with each unit of depth.
     """
     deep = tukey_depths(models, grid)
     weights = np.where(deep >= min(depth, deep.max()), np.exp(rate * (deep - deep.max())), 0.0)

@@ -99,7 +99,7 @@ def _method_parameters(method: str, own: dict[str, str | float | None]) -> dict[
     missing = [f"--bound-{name}" for name in "xy" if own[f"bound_{name}"] is None]
     if len(missing) == 1:
         raise ParameterError(
-            f"{missing[0]} is not given beside the other bound; expected both or neither "
+            f"{missing[0]} is not given, but the other bound is; expected both or neither "
             f"(for example {missing[0]} 10)"
         )
     return parameters

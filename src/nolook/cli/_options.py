@@ -57,9 +57,7 @@ TableArgument = Annotated[
 ]
 TargetOption = Annotated[str, typer.Option(metavar="NAME", help="The column to explain.")]
 EpsilonOption = Annotated[float, typer.Option(help="Privacy loss, above 0; smaller protects more.")]
-DeltaOption = Annotated[
-    float, typer.Option(help="Chance left for a larger loss; well below 1 / rows.")
-]
+DeltaOption = Annotated[float, typer.Option(help="Chance of a larger loss; well below 1 / rows.")]
 FeaturesOption = Annotated[
     str | None,
     typer.Option(
@@ -120,7 +118,8 @@ SmoothingOption = Annotated[
 ClassesOption = Annotated[
     str,
     typer.Option(
-        metavar="NAME", help="The column of classes to hold it against: text, integers or booleans."
+        metavar="NAME",
+        help="The column of classes, what really happened: text, integers or booleans.",
     ),
 ]
 PositiveOption = Annotated[

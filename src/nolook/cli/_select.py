@@ -32,7 +32,7 @@ def select(
     features: FeaturesOption = None,
     categories: CategoriesOption = None,
 ) -> None:
-    """Choose the columns that explain another best, privately."""
+    """Privately choose the columns that best explain the target."""
     make = SELECTORS[check_choice("--selector", selector, SELECTORS)].load()
     fitted = make(
         k=count_or_auto(k, "-k"), epsilon=release.epsilon, random_state=release.random_state

@@ -1,4 +1,4 @@
-"""What is released of scores and the target they predict."""
+"""What the estimators that judge scores share."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ class ScoredEstimator(PrivateFinding):
         target : array or series of shape (n_samples,)
             Numbers, booleans or texts; None if `scores` is a Table. Whatever is not `pos_label` is
             negative, missing values too, unless they are a Table's: its `missing` decides.
-        ledger, progress
-            As for :class:`nolook.LinearRegression`.
+        ledger, progress : optional
+            As for :meth:`nolook.LinearRegression.fit`.
 
         Returns
         -------
@@ -67,8 +67,12 @@ class ScoredEstimator(PrivateFinding):
 
         Raises
         ------
-        ParameterError, TableError, BudgetExceededError
-            As for :class:`nolook.LinearRegression`.
+        ParameterError
+            If a parameter is out of range. Nothing is charged.
+        TableError
+            If the scores are not one column of numbers. Nothing is charged.
+        BudgetExceededError
+            If the ledger has too little left. The data are not read.
         """
         return self._fit(scores, target, ledger, progress)
 

@@ -280,16 +280,21 @@ class PrivateFinding(PrivateEstimator):
 class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
     """What all linear models share: their budget, and how a fitted one predicts.
 
-    `_store` sets the attributes. `coef_interval_`, `intercept_interval_`, `r2_`, `r2_interval_`,
-    `rmse_` and `rmse_interval_` are None where a method does not estimate them.
+    `_store` sets the attributes; a method that estimates more documents it.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_features_in_,)
         Coefficients, in the columns' units.
     intercept_ : float
+    coef_interval_, intercept_interval_ : None
+        This method estimates no intervals.
+    r2_, rmse_ : None
+        This method does not estimate how well it fits.
+    r2_interval_, rmse_interval_ : None
     scaling_ : Scaling
-        Private centre, scale, low and high of each column, the target last.
+        Centre, scale, low and high of each column, the target last: found privately, unless public
+        bounds were given.
     row_norm_ : float
         Bound on the norm of (1, x), x in standardised units, to which rows are shrunk; infinite if
         they are not.
@@ -321,6 +326,13 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         Returns
         -------
         ndarray of shape (n_samples,)
+
+        Raises
+        ------
+        TableError
+            If X is not a table of numbers, or has a missing or infinite value.
+        ValueError
+            If its columns are not those of the fit.
         """
         check_is_fitted(self)
         rows = prediction_rows(self, X)

@@ -18,10 +18,11 @@ __all__ = ["LassoSelector"]
 class LassoSelector(PrivateSelector):
     """Chooses features that many small Lasso models agree on (SubLasso, Kifer et al., COLT 2012).
 
-    The rows are dealt into blocks at random; each block gets a Lasso model of its own, which votes
-    for its k largest coefficients; features with many votes are drawn. The noise does not grow with
-    the columns' units: that of a count is about 2 k / `epsilon` votes, so the method needs several
-    times as many blocks, each with enough rows. Proof: ``algorithms/sublasso.md``.
+    Each row draws its block at random, whatever the others draw; each block gets a Lasso model of
+    its own, which votes for its k largest coefficients; features with many votes are drawn. The
+    noise does not grow with the columns' units: that of a count is about 2 k / `epsilon` votes, so
+    the method needs several times as many blocks, each with enough rows. Proof:
+    ``algorithms/sublasso.md``.
 
     Guarantee
     ---------

@@ -27,10 +27,9 @@ class LinearRegression(PrivateRegressor):
 
     Attributes
     ----------
-    coef_interval_ : ndarray of shape (n_features_in_, 2)
+    coef_interval_, intercept_interval_ : ndarray of shape (n_features_in_, 2) and (2,)
         95 % intervals for the population's coefficients, covering sampling and noise. If a column
         is often clipped, they are about the clipped column.
-    intercept_interval_ : ndarray of shape (2,)
     r2_, rmse_ : float
         Estimated fit to the training rows, as they were clipped. If the noise could explain most of
         the target's variation, nothing is known: `r2_` is 0 and its interval [-1, 1].

@@ -37,6 +37,7 @@ _SHARED = (
     "rmse_",
     "rmse_interval_",
     "row_norm_",
+    "scaling_",
 )
 
 
@@ -77,14 +78,14 @@ class _InSequence:
 class PrivatePipeline(PrivateRegressor):
     """A private selector, then a private regressor on what it chose, charged at once.
 
-    Made by :func:`make_private_pipeline`.
+    Made by :func:`nolook.make_private_pipeline`.
 
     Guarantee
     ---------
     Everything `fit` stores is (`epsilon`, `delta`)-differentially private when one row is added
-    or removed: the selection gets ``split * epsilon`` (and ``split * delta`` if it needs any), the
-    regression, for any selection, the rest; epsilons and deltas add up. If either part is not
-    private, nothing is promised.
+    or removed, for every table without missing values: the selection gets ``split * epsilon`` (and
+    ``split * delta`` if it needs any), the regression, for any selection, the rest; epsilons and
+    deltas add up. If either part is not private, nothing is promised.
 
     Parameters
     ----------
@@ -98,11 +99,26 @@ class PrivatePipeline(PrivateRegressor):
     Attributes
     ----------
     selector_, regressor_ : fitted estimators
-        The regressor also gives all attributes of a regression but `coef_` and `scaling_`.
     support_ : ndarray of bool, shape (n_features_in_,)
         Which features were chosen.
     coef_ : ndarray of shape (n_features_in_,)
         Coefficients, in the columns' units; 0 for features that were not chosen.
+    coef_interval_, intercept_interval_ : None, and ndarray of shape (2,) or None
+        Intervals for the chosen features' coefficients are in `regressor_`.
+    r2_, rmse_ : float or None
+        Those of `regressor_`; None if its method does not estimate them.
+    r2_interval_, rmse_interval_ : ndarray of shape (2,) or None
+    scaling_ : Scaling
+        That of `regressor_`: centre, scale, low and high of each chosen column, the target last.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import nolook
+    >>> x = np.arange(40_000.0).reshape(-1, 4) ** 2 % 977
+    >>> pipeline = PrivatePipeline(nolook.KendallSelector(k=1), nolook.LinearRegression())
+    >>> pipeline.fit(x, x[:, 2] + 5).support_
+    array([False, False,  True, False])
     """
 
     def __init__(
@@ -185,9 +201,12 @@ def make_private_pipeline(
 
     Parameters
     ----------
-    selector, regressor : estimators
+    selector : selector
+        For example :class:`nolook.KendallSelector`; its own `epsilon` is replaced.
+    regressor : regressor
+        For example :class:`nolook.TukeyRegressor`; its own `epsilon` and `delta` are replaced.
     epsilon, delta : float
-        Of the whole pipeline.
+        Privacy loss of the whole pipeline, above 0, and the probability of a larger one, in (0, 1).
     split : float, default=0.2
         The selection's share of the budget, between 0 and 1.
 
@@ -195,5 +214,13 @@ def make_private_pipeline(
     -------
     PrivatePipeline
         With one ``fit(..., ledger=)`` and one `privacy_`.
+
+    Examples
+    --------
+    >>> import nolook
+    >>> selector, regressor = nolook.KendallSelector(k=1), nolook.LinearRegression()
+    >>> pipeline = make_private_pipeline(selector, regressor, epsilon=1.0, delta=1e-6)
+    >>> pipeline.plan().guarantee.epsilon
+    1.0
     """
     return PrivatePipeline(selector, regressor, epsilon, delta, split)

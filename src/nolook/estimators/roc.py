@@ -54,7 +54,7 @@ class ROCCurve(ScoredEstimator):
     relation : {"add-remove", "replace"}, default="add-remove"
         Which tables are neighbours. Replacing a row may change both classes, at twice the noise.
         "replace" refuses a table that may leave rows out, because their number would not be public.
-    smoothing : {"l2", "l1"} or None, default="l2"
+    smoothing : {"l2", "l1", "isotonic"} or None, default="l2"
         As for :class:`nolook.ECDF`. With None the curve may fall in places.
 
     Attributes

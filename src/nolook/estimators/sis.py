@@ -22,7 +22,7 @@ __all__ = ["SISSelector"]
 
 
 class SISSelector(PrivateSelector):
-    """Chooses the features that agree best with the target one by one (DP-SIS, Swope et al. 2024).
+    """Chooses the features that each agree best with the target (DP-SIS, Swope et al. 2024).
 
     Sure independence screening scores each feature once and takes the k best. Features that carry
     the same information are chosen together; :class:`nolook.KendallSelector` avoids that, at twice

@@ -24,11 +24,11 @@ _ADVICE = "use a larger epsilon, fewer features or the default method; the budge
 class TukeyRegressor(PrivateRegressor):
     """Linear regression that releases a point deep among many models (Amin et al., ICLR 2023).
 
-    The rows are dealt into blocks at random; each block gets a least-squares model of its own; a
-    private test asks whether the models lie close together, and if they do, a point in their middle
-    is released. The noise does not grow with the columns' units, and a few wild rows spoil only a
-    few models. The method needs a few hundred models, each with a few more rows than coefficients:
-    see :meth:`rows_needed`. Proofs: ``algorithms/tukey.md`` and
+    Each row draws its block at random, whatever the others draw; each block gets a least-squares
+    model of its own; a private test asks whether the models lie close together, and if they do, a
+    point in their middle is released. The noise does not grow with the columns' units, and a few
+    wild rows spoil only a few models. The method needs a few hundred models, each with a few more
+    rows than coefficients: see :meth:`rows_needed`. Proofs: ``algorithms/tukey.md`` and
     ``privacy/mechanisms/tukey_depth.md``.
 
     Guarantee

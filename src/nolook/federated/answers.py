@@ -171,13 +171,14 @@ def quantiles(
     """Search the quantiles of a distribution by halves: Algorithm 1 of the paper, for all at once.
 
     `counts_at` is called at most L times, with at most three places a share, and gives a place the
-    same count each time. A quantile is the first threshold that reaches its share; its error is
-    half the distance of the quantiles a standard error below and above.
+    same count each time. A quantile is a threshold that reaches its share and follows one that does
+    not: noisy counts may cross it more than once. Its error is half the distance between the
+    quantiles a standard error below and above.
     """
     _check_ecdf(batch)
     wanted = np.asarray(shares, dtype=np.float64)
     if wanted.ndim != 1 or not ((wanted >= 0.0) & (wanted <= 1.0)).all():
-        raise ParameterError("shares is not within 0 and 1; expected shares (for example [0.5])")
+        raise ParameterError("shares is not from 0 to 1; expected shares (for example [0.5])")
     error, points = _count_error(batch) / n, batch.points()
     # A middle one, and those a standard error below and above.
     targets = (wanted + error * np.array([[0.0], [-1.0], [1.0]])).clip(0.0, 1.0).ravel()

@@ -35,7 +35,7 @@ def freeze(batch: Batch, servers: Sequence[ServerClient]) -> int:
 def ask(
     batch: Batch, servers: Sequence[ServerClient], question: dict[str, Any]
 ) -> tuple[Answer, Answer]:
-    """Ask both servers, in the order of their roles, the same: a question as the servers' are.
+    """Ask both servers the same question, in the order of their roles; see the servers' `Question`.
 
     The answers are useless apart; :mod:`nolook.federated.answers` puts them together.
     """

@@ -157,5 +157,5 @@ def batch_from(content: dict[str, Any]) -> Batch:
 def _check_name(name: object) -> None:
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise ParameterError(
-            "name is no short word of a to z, digits and hyphens; expected one (ages-2026)"
+            "name is not a short word of a to z, digits and hyphens; expected one (ages-2026)"
         )

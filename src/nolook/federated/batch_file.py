@@ -22,4 +22,4 @@ def read_batch(path: Path) -> Batch:
     try:
         return batch_from(read_object(path))
     except (Broken, ParameterError) as error:
-        raise ParameterError(f"{one_line(path)} is no batch: {error}") from None
+        raise ParameterError(f"{one_line(path)} is not a batch: {error}") from None

@@ -132,8 +132,8 @@ def evaluate_sum(role: int, keys: Bytes, levels: int, points: Words) -> Words:
 def full_domain_sum(role: int, keys: Bytes, levels: int) -> Words:
     """Return the shares at all points, summed over keys modulo 2^64; `levels` is at most 24.
 
-    Memory does not depend on the number of keys: an eighth of the result and less than 2 MiB
-    beside it.
+    Memory does not depend on the number of keys: besides the result
+    it takes an eighth of that and less than 2 MiB.
     """
     shape = Shape(check_count(levels, "levels", LARGEST_FULL_LEVELS))
     _check_keys(role, keys, shape)

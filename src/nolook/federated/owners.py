@@ -90,5 +90,7 @@ def _numbers(values: ArrayLike) -> NDArray[np.float64]:
     except (TypeError, ValueError, OverflowError):
         numbers = np.empty((0, 0))
     if numbers.ndim != 1:
-        raise ParameterError("values is no array of numbers; expected one number for each owner")
+        raise ParameterError(
+            "values is not an array of numbers; expected one number for each owner"
+        )
     return numbers

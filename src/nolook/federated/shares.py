@@ -234,7 +234,7 @@ def noisy_groups(batch: Batch, sums: Shares, places: Shares, key: bytes) -> dict
     Raises
     ------
     ParameterError
-        If the places are no borders of groups.
+        If the places are not borders of groups.
     """
     borders = group_borders(batch, places)
     upto = sums[:, places]

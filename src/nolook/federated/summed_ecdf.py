@@ -236,9 +236,10 @@ class PointwiseCounts:
         return found
 
     def ppf(self, p: float) -> float:
-        """Return the first threshold with a share of at least p, from 0 to 1.
+        """Return a threshold with a share of at least p, right after one with less; p is a share.
 
-        Algorithm 1 of the paper: a search by halves, at most L sums.
+        Noisy counts may cross p more than once. Algorithm 1 of the paper: a search by halves, at
+        most L sums.
         """
         low, high = 0, len(self._points) - 1
         while low < high:

@@ -24,8 +24,8 @@ _PAGE = """\
 {today}: {cases} cases, {broken} of them not kept.
 {libraries}; Python {python}.
 
-Every release is drawn many times from two neighbouring tables, chosen so that one row tells most.
-What the draws show of the privacy loss is a bound from below:
+Every release is drawn many times from two neighbouring tables, chosen so that one row reveals the
+most. What the draws show of the privacy loss is a bound from below:
 
 - **shown by draws**: the loss is larger than this with probability 1 - 1e-5. The event is chosen on
   one half of the draws and counted on the other (Clopper-Pearson). A number above the claim would
@@ -38,7 +38,7 @@ What the draws show of the privacy loss is a bound from below:
   cannot show one row among hundreds, and the parts' own audits must speak.
 
 Claims in epsilon hold at the delta given, or 0; claims in mu are those of Gaussian differential
-privacy. Repeat it with `make audit`, or one release with `nolook audit NAME`.
+privacy. `make audit` repeats all of this, `nolook audit NAME` one release.
 
 {findings}
 

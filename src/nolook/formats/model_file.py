@@ -91,15 +91,15 @@ def save(model: PrivateRegressor | ECDF, path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     model : fitted estimator
-        Such as :class:`nolook.LinearRegression`, a :class:`nolook.PrivatePipeline` or a
-        :class:`nolook.ECDF`.
+        A regression such as :class:`nolook.LinearRegression`, a :class:`nolook.PrivatePipeline` or
+        an :class:`nolook.ECDF`.
     path : path-like
         Where to write.
 
     Raises
     ------
     ParameterError
-        If `model` is not a fitted estimator of nolook, or a parameter is no plain value.
+        If `model` is not a fitted estimator of nolook, or a parameter is not a plain value.
     NolookError
         If the file cannot be written.
     """
@@ -148,6 +148,17 @@ def load(path: str | os.PathLike[str]) -> PrivateRegressor | ECDF:
     ModelFileError
         If there is no such file, or it is damaged, was edited into something impossible, or is of
         a format this version does not know.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tempfile import TemporaryDirectory
+    >>> ecdf = ECDF(epsilon=1.0).fit(np.arange(1000.0))
+    >>> with TemporaryDirectory() as folder:
+    ...     save(ecdf, f"{folder}/numbers.distribution.json")
+    ...     found = load(f"{folder}/numbers.distribution.json")
+    >>> bool(found.quantile(0.5) == ecdf.quantile(0.5))
+    True
     """
     place = check_path(path, _EXAMPLE)
     try:

@@ -129,7 +129,7 @@ class Fitted(Release, frozen=True):
 
 
 def plain_parameters(estimator: BaseEstimator) -> dict[str, Any]:
-    """Return what was set besides the budget, fit for JSON and for the class a file names."""
+    """Return what was set apart from the budget, fit for JSON and for the class a file names."""
     entry = entry_of(estimator)
     kind: Any = type(estimator) if entry is None else entry.load()
     if estimator.get_params().keys() != kind().get_params().keys():

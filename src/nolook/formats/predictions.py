@@ -24,7 +24,8 @@ _SCHEMA = pa.schema([pa.field("prediction", pa.float64())])
 def write_predictions(model: PrivateRegressor, table: Table, path: Path) -> None:
     """Predict the rows of a table, in bounded memory; the file appears whole or not at all.
 
-    Row i of the file belongs to row i of the table, and is null if that lacks a value it needs.
+    Row i of the file belongs to row i of the table, and is null if that row lacks a value the
+    model needs.
     """
     # A plain OSError while reading would be blamed on the output; tables raise their own errors.
     # Opened here, since pyarrow takes names in UTF-8 only.

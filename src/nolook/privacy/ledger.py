@@ -109,7 +109,15 @@ class Ledger:
     Raises
     ------
     LedgerError
-        If there is no such file or it is no ledger.
+        If there is no such file or it is not a ledger.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     with Ledger.create(f"{folder}/people.ledger", Budget(3.0), name="people") as ledger:
+    ...         print(ledger.remaining)
+    Amount(epsilon=3.0, delta=0.0)
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:

@@ -45,7 +45,7 @@ def selection_findings(selector: PrivateSelector, target: str) -> Findings:
 
 
 def selection_section(selector: PrivateSelector, more: str = "") -> Section:
-    """List the columns that were chosen; `more` is to be known of them besides."""
+    """List the columns that were chosen; `more` is added to the note."""
     chosen, ordered = chosen_columns(selector)
     caption = f"{len(chosen)} of {count(selector.n_features_in_, 'column')}"
     if ordered:
@@ -80,6 +80,6 @@ def explanation_of(estimator: PrivateEstimator) -> tuple[str, ...]:
 
 
 def parameters_of(estimator: PrivateEstimator, head: str) -> tuple[tuple[str, str], ...]:
-    """Return what was set besides the budget, as one setting or none."""
+    """Return what was set apart from the budget, as one setting or none."""
     own = ", ".join(f"{name}={value!r}" for name, value in own_parameters(estimator).items())
     return ((head, own),) if own else ()

@@ -61,7 +61,7 @@ def counts(batch: Batch, thresholds: tuple[float, ...], ask: Ask, file: Path) ->
 
 
 def quantiles(batch: Batch, shares: tuple[float, ...], ask: Ask, file: Path) -> Findings:
-    """Search quantiles, a question for each step."""
+    """Search quantiles, with one question for each halving."""
     wanted = np.array(shares)
     last = np.array([len(batch.points()) - 1], dtype=np.uint64)
     rows, *_ = _counts(batch, last, ask)

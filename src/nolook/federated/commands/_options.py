@@ -81,7 +81,7 @@ def accesses(
             f"--token-file is given {times}; expected twice, for server 0 and for server 1"
         )
     if (certificate is None) != (key is None):
-        raise ParameterError("--certificate and --key are not both given; expected both or none")
+        raise ParameterError("--certificate and --key are not both given; expected both or neither")
     if servers[0].rstrip("/") == servers[1].rstrip("/"):
         raise ParameterError("--server0 and --server1 are the same; expected two servers")
     if read_token(tokens[0]) == read_token(tokens[1]):

@@ -135,5 +135,5 @@ def _thresholds(text: str) -> tuple[float, ...]:
     """Translate numbers separated by commas."""
     found = numbers(text, ",")
     if not found or any(math.isnan(number) for number in found):
-        raise ParameterError("--at holds something that is no number; expected --at 10,20,30")
+        raise ParameterError("--at holds something that is not a number; expected --at 10,20,30")
     return found

@@ -68,7 +68,7 @@ def submit(  # noqa: PLR0917 -- Typer gives every option by name
     key: ClientKeyOption = None,
     quiet: QuietOption = False,
 ) -> None:
-    """Cut numbers in two and send each server one half. If interrupted, run the same command again.
+    """Split numbers in two and send each server one half. If interrupted, repeat the command.
 
     Without --value and --table it sends what an interrupted submission left.
     """
@@ -113,7 +113,9 @@ class _Wanted:
         if self.value is not None and self.table is not None:
             raise ParameterError("--value and --table are both given; expected one of them")
         if (self.table is None) != (self.column is None):
-            raise ParameterError("--table and --column are not both given; expected both or none")
+            raise ParameterError(
+                "--table and --column are not both given; expected both or neither"
+            )
 
     def digest(self) -> bytes | None:
         """Return what distinguishes this submission from others, None if it only continues one."""
@@ -164,7 +166,7 @@ class _Wanted:
 
         if self.value is not None:
             if math.isnan(self.value):
-                raise ParameterError("--value is no number; expected one")
+                raise ParameterError("--value is not a number; expected one (0.31)")
             targets = None if self.target is None else np.array([self.target == self.positive])
             return np.array([self.value]), targets
         if self.target is None:

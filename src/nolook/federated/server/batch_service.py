@@ -80,7 +80,7 @@ class BatchService:
     def accept(self, report: bytes, report_id: bytes) -> Future[bool]:
         """Take a report sent under an id; the future tells whether it is new, once on the disk.
 
-        Raises a ReportError if it is no report of this batch for this server.
+        Raises a ReportError if it is not a report of this batch for this server.
         """
         self._check_alive()
         if check(self.batch, self.role, report) != report_id:
@@ -169,7 +169,7 @@ class BatchService:
         return question.encode(arrays, self._head())
 
     def _head(self) -> dict[str, Any]:
-        """Return what every answer says beside its numbers."""
+        """Return what every answer says apart from its numbers."""
         agreed = self._store.agreed
         if agreed is None:
             raise StoreError(f"the set of reports of batch {self.batch.name} was lost")
@@ -181,7 +181,7 @@ class BatchService:
         }
 
     def _check_question(self, question: Question) -> None:
-        """Refuse borders that are none before anything is charged."""
+        """Refuse places that are not borders of groups, before anything is charged."""
         if question.kind == "groups":
             try:
                 shares.group_borders(self.batch, question.places)

@@ -103,7 +103,7 @@ class Question:
         self.text = json.dumps([kind, self.places.tolist()], separators=(",", ":"))
 
     def encode(self, arrays: dict[str, NDArray[np.uint64]], head: dict[str, Any]) -> bytes:
-        """Return the noisy shares, little-endian in base64, and what is said beside them as JSON.
+        """Return the noisy shares, little-endian in base64, and what goes with them, as JSON.
 
         The same arrays give the same bytes.
         """

@@ -218,7 +218,7 @@ class Store:
             (start, stop),
         )
         if b"".join(row[0] for row in rows) != records[:, -_DIGEST:].tobytes():
-            raise StoreError(f"{str(self._place)!r} does not fit the reports beside it")
+            raise StoreError(f"{str(self._place)!r} does not fit the stored reports")
         return records
 
     def drop_reports(self) -> None:

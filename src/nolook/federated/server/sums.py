@@ -76,8 +76,8 @@ class RunningSum:
         self._sums, self.count = read_sums(path, batch, role, _OPEN) or (empty, 0)
         if self.count > stored:
             raise StoreError(
-                f"{str(path)!r} has {self.count} reports, the files beside it {stored}; expected "
-                "files of one moment"
+                f"{str(path)!r} has {self.count} reports, but only {stored} are stored; expected "
+                "files of one moment (restore them together)"
             )
         self._kept = self.count
 
