@@ -11,7 +11,8 @@ from attrs import evolve, fields
 
 import nolook
 from nolook.errors import ParameterError
-from nolook.federated.batch import FULL_LEVELS, KINDS, Batch, batch_from
+from nolook.federated.batch import FULL_LEVELS, KINDS, Batch
+from nolook.federated.batch_file import read_batch, write_batch
 
 GRID = nolook.LinearGrid(0, 1, 0.25)
 PLAIN = Batch("ages-2026", "ecdf", 1.0, nolook.LinearGrid(0, 120, 1))
@@ -55,8 +56,9 @@ def test_every_parameter_is_in_the_content():
 
 
 @pytest.mark.parametrize("batch", PINNED, ids=lambda batch: batch.name)
-def test_a_batch_survives_its_content(batch):
-    again = batch_from(json.loads(json.dumps(batch.content())))
+def test_a_batch_survives_its_file(tmp_path, batch):
+    write_batch(batch, tmp_path / "batch.json")
+    again = read_batch(tmp_path / "batch.json")
     assert again == batch
     assert again.digest == batch.digest
 
@@ -96,36 +98,43 @@ def test_a_wrong_parameter_is_one_line(changed, expected):
     assert "\n" not in str(caught.value)
 
 
+def refused(file, content, expected):
+    file.write_text(json.dumps(content))
+    with pytest.raises(ParameterError, match=expected) as caught:
+        read_batch(file)
+    assert str(caught.value).startswith(f"{file} is not a batch: ")
+    assert "\n" not in str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("changed", "expected"),
     [
-        ({"format": 2}, "the batch is not of format 1"),
-        ({"relation": "add-remove"}, "the batch is not of format 1"),
-        ({"more": 1}, "the batch is not of format 1"),
-        ({"grid": ["linear", 0, 1]}, "the batch has no grid"),
-        ({"grid": ["cubic", 0, 1, 0.5]}, "the batch has no grid"),
-        ({"grid": [["linear"], 0, 1, 0.5]}, "the batch has no grid"),
-        ({"grid": ["linear", 0, 1, True]}, "the batch has no grid"),
+        ({"format": 2}, "expected format 1; another one needs another nolook"),
+        ({"relation": "add-remove"}, r"add-remove.*\$\.relation"),
+        ({"more": 1}, "unknown field `more`"),
+        ({"format": None}, r"\$\.format"),
+        ({"grid": ["linear", 0, 1]}, r"length 4, got 3 - at `\$\.grid`"),
+        ({"grid": ["cubic", 0, 1, 0.5]}, r"cubic.*\$\.grid\[0\]"),
+        ({"grid": [["linear"], 0, 1, 0.5]}, r"\$\.grid\[0\]"),
+        ({"grid": ["linear", 0, 1, True]}, r"\$\.grid\[3\]"),
         ({"grid": ["linear", 1, 0, 0.5]}, "low is 1.0 and high is 0.0"),
-        ({"grid": "linear"}, "the batch has no grid"),
+        ({"grid": "linear"}, r"\$\.grid"),
         ({"kind": ["ecdf"]}, "kind"),
-        ({"name": None}, "name is not a short word"),
+        ({"name": "A"}, "name is not a short word"),
+        ({"name": None}, r"\$\.name"),
         ({"epsilon": "1"}, "epsilon"),
         ({"minimum": None}, "minimum"),
     ],
 )
-def test_a_wrong_file_is_one_line(changed, expected):
-    with pytest.raises(ParameterError, match=expected) as caught:
-        batch_from(PLAIN.content() | changed)
-    assert "\n" not in str(caught.value)
+def test_a_wrong_file_is_one_line(tmp_path, changed, expected):
+    refused(tmp_path / "batch.json", PLAIN.content() | changed, expected)
 
 
 @pytest.mark.parametrize("name", PLAIN.content())
-def test_a_file_without_a_field_is_refused(name):
+def test_a_file_without_a_field_is_refused(tmp_path, name):
     content = PLAIN.content()
     del content[name]
-    with pytest.raises(ParameterError, match="the batch is not of format 1"):
-        batch_from(content)
+    refused(tmp_path / "batch.json", content, f"missing required field `{name}`")
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import hashlib
 import json
 import re
 from functools import lru_cache
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from attrs import field, frozen
@@ -21,7 +21,7 @@ from nolook._validation import check_choice, check_count, check_epsilon
 from nolook.algorithms.grids import LinearGrid, LogGrid, grid_of_doubles
 from nolook.errors import ParameterError
 
-__all__ = ["FULL_LEVELS", "KINDS", "MOST_PLACES", "Batch", "Kind", "batch_from"]
+__all__ = ["FORMAT", "FULL_LEVELS", "GRIDS", "KINDS", "MOST_PLACES", "Batch", "Kind"]
 
 Kind: TypeAlias = Literal["ecdf", "roc", "hosmer-lemeshow"]
 
@@ -36,11 +36,14 @@ FULL_LEVELS = 16
 #: So many counts are asked for at once.
 MOST_PLACES = 4096
 
+#: Of the content, and so of all that its digest names.
+FORMAT = 1
+#: What the content calls a grid.
+GRIDS: dict[str, type[LinearGrid | LogGrid]] = {"linear": LinearGrid, "log": LogGrid}
+
 _PROBABILITIES = LinearGrid(2.0**-10, 1.0, 2.0**-10)
-_FORMAT = 1
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 _MOST_REPORTS = 2**31
-_GRIDS: dict[str, type[LinearGrid | LogGrid]] = {"linear": LinearGrid, "log": LogGrid}
 
 
 def _minimum(count: int) -> int:
@@ -111,10 +114,10 @@ class Batch:
         """Return what a file says about the batch, fit for JSON."""
         grid = None
         if self.grid is not None:
-            kind = next(name for name, known in _GRIDS.items() if isinstance(self.grid, known))
+            kind = next(name for name, known in GRIDS.items() if isinstance(self.grid, known))
             grid = [kind, self.grid.low, self.grid.high, self.grid.step]
         return {
-            "format": _FORMAT,
+            "format": FORMAT,
             "name": self.name,
             "kind": self.kind,
             "relation": "replace",
@@ -133,25 +136,6 @@ def _points(grid: LinearGrid | LogGrid | None) -> NDArray[np.float64]:
     points = (grid_of_doubles() if grid is None else grid).points()
     points.flags.writeable = False
     return points
-
-
-def batch_from(content: dict[str, Any]) -> Batch:
-    """Return the batch that a file's content describes, as from :meth:`Batch.content`."""
-    wanted = {"format", "name", "kind", "relation", "epsilon", "grid", "minimum"}
-    if set(content) != wanted or content["format"] != _FORMAT or content["relation"] != "replace":
-        raise ParameterError(
-            f"the batch is not of format {_FORMAT}; expected what `nolook federated batch` writes"
-        )
-    grid = content["grid"]
-    if grid is not None:
-        known = isinstance(grid, list) and len(grid) == 4 and grid[0] in list(_GRIDS)
-        if not known or not all(type(end) in {int, float} for end in grid[1:]):
-            raise ParameterError(
-                'the batch has no grid; expected null or ["linear" or "log", low, high, step]'
-            )
-        grid = _GRIDS[grid[0]](*grid[1:])
-    kind = check_choice("kind", content["kind"], tuple(KINDS))
-    return Batch(content["name"], cast("Kind", kind), content["epsilon"], grid, content["minimum"])
 
 
 def _check_name(name: object) -> None:

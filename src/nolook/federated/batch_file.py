@@ -3,13 +3,30 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 from nolook.errors import ParameterError
-from nolook.federated.batch import Batch, batch_from
+from nolook.federated.batch import FORMAT, GRIDS, Batch, Kind
 from nolook.formats.files import one_line, write_json
-from nolook.formats.strict import Broken, read_object
+from nolook.formats.strict import Broken, Content, convert, read_object
 
 __all__ = ["read_batch", "write_batch"]
+
+
+class _Content(Content, frozen=True):
+    """What :meth:`nolook.federated.batch.Batch.content` returns."""
+
+    format: int
+    name: str
+    kind: Kind
+    relation: Literal["replace"]
+    epsilon: float
+    grid: tuple[Literal["linear", "log"], float, float, float] | None
+    minimum: int
+
+    def __post_init__(self) -> None:
+        if self.format != FORMAT:
+            raise Broken(f"expected format {FORMAT}; another one needs another nolook")
 
 
 def write_batch(batch: Batch, path: Path) -> None:
@@ -20,6 +37,8 @@ def write_batch(batch: Batch, path: Path) -> None:
 def read_batch(path: Path) -> Batch:
     """Read a batch's description."""
     try:
-        return batch_from(read_object(path))
+        content = convert(read_object(path), _Content)
+        grid = None if content.grid is None else GRIDS[content.grid[0]](*content.grid[1:])
+        return Batch(content.name, content.kind, content.epsilon, grid, content.minimum)
     except (Broken, ParameterError) as error:
-        raise ParameterError(f"{one_line(path)} is not a batch: {error}") from None
+        raise ParameterError(f"{one_line(path)} is not a batch: {one_line(error)}") from None
