@@ -14,6 +14,8 @@ import numpy as np
 import pytest
 
 from nolook.estimators.pipeline import regression_of
+from nolook.report.page import render_page
+from tests.report.golden_pages import PAGES
 from tests.report.hand_made import Choosy, fitted, make_constant, unlimited, without
 from tests.report.pages import render
 from tests.report.test_html import NASTY
@@ -54,6 +56,8 @@ addEventListener("load", () => {
     content: root.scrollWidth,
     height: root.scrollHeight,
     over: over.slice(0, 3),
+    scrolling: [...document.querySelectorAll(".scroll")].filter(
+      box => box.scrollWidth > box.clientWidth).map(box => box.textContent.trim()),
     asked: performance.getEntriesByType("resource").map(entry => entry.name),
     picture: document.querySelector("svg.picture").getBoundingClientRect().height,
     points: [...document.querySelectorAll("svg.picture circle")].map(
@@ -142,6 +146,14 @@ def test_the_page_fits_the_screen_and_asks_for_nothing(chromium, tmp_path, proxy
     # A model of several coefficients has points in several places.
     assert len(found["points"]) == len(regression_of(model).coef_)
     assert len({round(x) for x in found["points"]}) >= min(2, len(set(model.coef_)))
+
+
+@pytest.mark.parametrize("name", ["linear", "adassp", "dpsgd", "tukey-selected", "roc"])
+@pytest.mark.parametrize("width", [768, 500])
+def test_nothing_is_hidden_beside_the_screen(chromium, tmp_path, name, width):
+    source = render_page(PAGES[name](), table="people.parquet")
+    found = measure(chromium, tmp_path, source, f"--window-size={width},900")
+    assert found["scrolling"] == []
 
 
 def test_the_measurement_notices_what_is_wide_and_what_is_asked_for(chromium, tmp_path, proxy):

@@ -11,9 +11,8 @@ import numpy as np
 from nolook.algorithms.scaling import ScaleSearch
 from nolook.estimators.catalogue import called, own_parameters, unproved_settings
 from nolook.estimators.pipeline import regression_of, selection_of
-from nolook.formats.files import one_line
 from nolook.report.findings import Figure, Findings, Name, Origin, Section, Table
-from nolook.report.picture import MOST_SHOWN, Coefficient, coefficient_picture, shortened
+from nolook.report.picture import MOST_SHOWN, Coefficient, coefficient_picture
 from nolook.report.selection_findings import (
     explanation_of,
     parameters_of,
@@ -32,6 +31,7 @@ __all__ = ["coefficients", "model_findings"]
 
 _MOST_PRINTED = 20  # rows of coefficients
 _INTERVAL = f"{CONFIDENCE} interval"
+_WHEN = " when a column grows by its scale"
 _GIVEN = " Everything below takes these columns as given, including the intervals."
 _SEARCH = frozenset(event.name for event in ScaleSearch(1.0).events())
 
@@ -124,12 +124,16 @@ def coefficients(model: PrivateRegressor) -> tuple[Coefficient, ...]:
 
 def _coefficients(model: PrivateRegressor) -> Section:
     found = coefficients(model)
-    target = shortened(one_line(model.scaling_.names[-1]), 30)
+    target = model.scaling_.names[-1]
     omitted = "" if len(found) <= MOST_SHOWN else f" The {MOST_SHOWN} largest are drawn."
     figure = Figure(
-        coefficient_picture(found, f"change in {target} when a column grows by its scale"),
-        "Each coefficient times its column's scale, so that columns in different units can be "
-        f"compared. {_about_intervals(model)}{omitted}",
+        coefficient_picture(found, f"The change in {target}{_WHEN}"),
+        (
+            "Across is the change in ",
+            Name(target),
+            f"{_WHEN}, so that columns in different units can be compared. ",
+            f"{_about_intervals(model)}{omitted}",
+        ),
     )
     known = model.coef_interval_ is not None or model.intercept_interval_ is not None
     ends = (interval(model.intercept_interval_),) if known else ()

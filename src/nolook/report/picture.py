@@ -35,24 +35,26 @@ MOST_SHOWN = 100
 
 _ROW = 26  # pixels of a coefficient
 _MARGIN = 8  # pixels above the coefficients
-_SCALE = 40  # pixels for the axis below them
+_SCALE = 22  # pixels for the axis below them
 _LEFT, _RIGHT = 36.0, 98.0  # percent of the width; the names are on the left
 _NAME_LENGTH = 36
 
 _START, _WIDTH = 10.0, 87.0  # percent of the width of a picture of shares
-_TOP, _HEIGHT, _AXIS = 10, 300, 46  # pixels
+_TOP, _HEIGHT, _AXIS = 30, 300, 46  # pixels
 _LONGEST_NAME = 40
 
 Vector = NDArray[np.float64]
 
 
-def _framed(title: str, description: str, height: int, *parts: Markup) -> Markup:
+def _framed(
+    title: str, description: str, height: int, *parts: Markup, least: float = 0.0
+) -> Markup:
     """Write the outer element of a picture, with its name and description for screen readers."""
     return Markup(
-        '<svg class="picture" width="100%" height="{}" role="img" '
+        '<svg class="picture" width="100%" height="{}" style="min-width: {:g}rem" role="img" '
         'aria-labelledby="picture-title picture-description">\n'
         '<title id="picture-title">{}</title>\n<desc id="picture-description">{}</desc>\n{}\n</svg>'
-    ).format(height, one_line(title), one_line(description), Markup("\n").join(parts))
+    ).format(height, least, one_line(title), one_line(description), Markup("\n").join(parts))
 
 
 def _tick(x: str, y: float, words: str, anchor: str = "middle") -> Markup:
@@ -117,18 +119,22 @@ class Coefficient:
         return None if self.ends is None else self.ends[0] > 0 or self.ends[1] < 0
 
 
-def coefficient_picture(coefficients: Sequence[Coefficient], axis: str) -> Markup:
+def coefficient_picture(coefficients: Sequence[Coefficient], title: str) -> Markup:
     """Draw the effect of each column: a point for the coefficient, a line for its interval."""
     ordered = sorted(coefficients, key=lambda one: -abs(one.effect))[:MOST_SHOWN]
     limit = _limit(ordered)
     lines = any(one.effect_ends is not None for one in ordered)
     return _framed(
-        axis,
+        title,
         f"For each column a point shows the coefficient{' and a line its interval' * lines}; "
         "the table below holds the same numbers.",
         _MARGIN + _ROW * len(ordered) + _SCALE,
-        *_scale(limit, len(ordered), axis),
+        *_scale(limit, len(ordered)),
         *(_effect(one, index, limit) for index, one in enumerate(ordered)),
+        # On a narrow screen there is room for the points beside the longest name.
+        least=min(
+            1.3 * max(_width(shortened(one_line(one.name), _NAME_LENGTH)) for one in ordered), 34.0
+        ),
     )
 
 
@@ -151,17 +157,16 @@ def _at(effect: float, limit: float) -> str:
     return f"{_LEFT + (_RIGHT - _LEFT) * (share + 1) / 2:.3f}%"
 
 
-def _scale(limit: float, rows: int, axis: str) -> list[Markup]:
+def _scale(limit: float, rows: int) -> list[Markup]:
     bottom = _MARGIN + _ROW * rows
-    # Round numbers on either side of 0, at most two.
+    # A round number on either side of 0, and lines half-way, whose numbers would not fit.
     decade = 10.0 ** math.floor(math.log10(limit))
-    step = max(s * decade for s in (0.2, 0.5, 1.0, 2.0, 5.0) if 1.6 * s * decade <= limit)
-    most = 2 if 2 * step <= 0.92 * limit else 1
-    parts = []
-    for index in range(-most, most + 1):
-        kind = "grid" if index else "zero"
-        parts += _upright(_at(index * step, limit), _MARGIN, bottom, number(index * step), kind)
-    return [*parts, _tick(_at(0.0, limit), bottom + 33, axis)]
+    step = max(s * decade for s in (0.8, 1.0, 2.0, 4.0, 6.0, 8.0) if s * decade <= 0.92 * limit)
+    halves = (_at(half, limit) for half in (-step / 2, step / 2))
+    parts = [_straight("grid", (x, x), (_MARGIN, bottom)) for x in halves]
+    for tick, kind in ((-step, "grid"), (0.0, "zero"), (step, "grid")):
+        parts += _upright(_at(tick, limit), _MARGIN, bottom, number(tick), kind)
+    return parts
 
 
 def _effect(one: Coefficient, index: int, limit: float) -> Markup:
@@ -285,9 +290,10 @@ def _axes(picture: Picture) -> list[Markup]:
             _tick(f"{_START - 1}%", y + 4, f"{share:g}", "end"),
         ]
     for tick in _ticks(picture.low, picture.high):
-        parts += _upright(_percent(tick, picture), _TOP, bottom, f"{tick + 0.0:.6g}")
-    axes = f"{shortened(one_line(picture.across), _LONGEST_NAME)} (across), {picture.up} (up)"
-    return [*parts, _tick(f"{_START + _WIDTH / 2}%", bottom + 37, axes)]
+        parts += _upright(_percent(tick, picture), _TOP, bottom, number(tick, 6))
+    across = shortened(one_line(picture.across), _LONGEST_NAME)
+    below = _tick(f"{_START + _WIDTH / 2}%", bottom + 37, across)
+    return [*parts, _tick("0", _TOP - 16, picture.up, "start"), below]
 
 
 def _ticks(low: float, high: float) -> list[float]:
