@@ -107,6 +107,13 @@ def test_a_seed_is_marked_on_the_page():
     assert "Private distribution" not in page.text
 
 
+def test_an_error_below_the_step_of_the_thresholds_is_not_said_to_be_none():
+    ecdf = ECDF(5.0, LinearGrid(-1000, 1000, 500)).fit(values())
+    found = ecdf_findings(ecdf, "age")
+    assert ecdf.quantile(0.5, return_std=True)[1] == 0.0
+    assert found.cards[1][2] == "standard error under one step"
+
+
 def test_what_a_picture_draws_lies_where_it_should():
     picture = Picture(
         title="t",

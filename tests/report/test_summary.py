@@ -101,6 +101,22 @@ def test_a_shortened_name_fits_and_keeps_both_ends(name, length):
         assert name.endswith(tail)
 
 
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (-0.00012342, "-0.0001234"),
+        (999.94, "999.9"),
+        (999.96, "1,000"),
+        (-48012.3, "-48,010"),
+        (999_949_999.0, "999,900,000"),
+        (1e9, "1e+09"),
+        (math.inf, "inf"),
+    ],
+)
+def test_large_numbers_are_written_out(value, expected):
+    assert number(value) == expected
+
+
 def test_numbers_have_no_negative_zero():
     assert number(-0.0) == "0"
     assert number(-1e-300) == "-1e-300"

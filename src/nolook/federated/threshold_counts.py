@@ -55,7 +55,10 @@ def write_counts(found: Counts, path: Path) -> None:
 def counts_findings(found: Counts) -> Findings:
     """Return the counts as a report shows them."""
     columns = zip(found.thresholds, found.counts, found.errors, strict=True)
-    rows = tuple((f"up to {t:.6g}", f"{c:,.0f}", number(e)) for t, c, e in columns)
+    rows = tuple(
+        (f"up to {number(t, 6)}" if np.isfinite(t) else "any value", f"{c:,.0f}", number(e))
+        for t, c, e in columns
+    )
     table = Table(
         "How many values there are up to each threshold",
         ("Threshold", "Values", "Standard error"),

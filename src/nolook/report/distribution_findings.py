@@ -82,7 +82,13 @@ def quantiles_findings(
 ) -> Findings:
     """Say what the quantiles of several columns are."""
     rows = tuple(
-        (name, *(f"{_value(v)} (± {_error(e)})" for v, e in zip(values, errors, strict=True)))
+        (
+            name,
+            *(
+                f"{_value(v)} ({'±' if e else ''}{_error(e)})"
+                for v, e in zip(values, errors, strict=True)
+            ),
+        )
         for name, values, errors in zip(found.names, found.values, found.errors, strict=True)
     )
     table = Table(
@@ -104,10 +110,13 @@ def quantiles_findings(
 
 
 def _value(value: float) -> str:
-    return f"{value + 0.0:.6g}" if math.isfinite(value) else "unknown"
+    return number(value, 6) if math.isfinite(value) else "unknown"
 
 
 def _error(error: float) -> str:
+    # Quantiles lie on thresholds: 0 only says that the noise does not reach the next one.
+    if error == 0:
+        return "under one step"
     return number(error) if math.isfinite(error) else "unknown"
 
 

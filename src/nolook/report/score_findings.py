@@ -112,7 +112,7 @@ def calibration_findings(test: HosmerLemeshow, scored: Scored) -> Findings:
 
 
 def _with_error(value: float, error: float) -> str:
-    return f"{value + 0.0:,.0f} (± {error:.2g})"
+    return f"{value + 0.0:,.0f} (±{error:.2g})"
 
 
 def _calibration_picture(test: HosmerLemeshow, scored: Scored) -> Picture:

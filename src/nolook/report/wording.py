@@ -30,20 +30,24 @@ CONFIDENCE = f"{100 * LEVEL:.0f} %"
 #: Stands where a number would, if the method does not estimate it.
 NOT_ESTIMATED = "not estimated by this method"
 
+_HUGE = 1e9  # from here on digits are harder to read than an exponent
 _HARDLY_PRIVATE = 99.9  # percent; more digits would only look like a protection
 
 Ends: TypeAlias = tuple[float, float]
 
 
-def number(value: float | None) -> str:
-    """Return a number with four significant digits, if the method estimates it.
+def number(value: float | None, digits: int = 4) -> str:
+    """Return a number with so many significant digits, if the method estimates it.
 
     Examples
     --------
-    >>> number(1234567.0), number(-0.0), number(None)
-    ('1.235e+06', '0', 'not estimated by this method')
+    >>> number(1234567.0), number(1e12), number(-0.0), number(None)
+    ('1,235,000', '1e+12', '0', 'not estimated by this method')
     """
-    return NOT_ESTIMATED if value is None else f"{value + 0.0:.4g}"
+    if value is None:
+        return NOT_ESTIMATED
+    short = float(f"{value + 0.0:.{digits}g}")
+    return f"{short:,.10g}" if 1000 <= abs(short) < _HUGE else f"{short:.{digits}g}"
 
 
 def count(amount: int, noun: str) -> str:
