@@ -41,7 +41,9 @@ _MISSING = {
 def sections(found: Findings) -> tuple[Section, ...]:
     """List the sections of a report, the release's own among those that all have."""
     origin = found.origin
-    return (_guarantee(origin), *found.sections, _costs(origin), _settings(found))
+    # What is not private has no guarantee; the banner says why.
+    guarantee = (_guarantee(origin),) if origin.guarantee.private else ()
+    return (*guarantee, *found.sections, _costs(origin), _settings(found))
 
 
 def privacy_card(origin: Origin) -> tuple[str, str, str]:
@@ -58,21 +60,17 @@ def privacy_card(origin: Origin) -> tuple[str, str, str]:
 
 def _guarantee(origin: Origin) -> Section:
     guarantee = origin.guarantee
-    words = (guarantee.in_words(),)
-    if not guarantee.private:
-        return Section("guarantee", "The guarantee", words)
+    words = guarantee.in_words(), certainty_in_words(guarantee)
     meaning = (
         "The guarantee holds for any table, even against someone who knows all its other rows. "
         f"{_ROWS[guarantee.relation]} Facts about the population can still be learned: that is "
         "what the release is for."
     )
-    return Section(
-        "guarantee", "The guarantee", (*words, certainty_in_words(guarantee)), notes=(meaning,)
-    )
+    return Section("guarantee", "The guarantee", words, notes=(meaning,))
 
 
-def costs(guarantee: PrivacyGuarantee) -> tuple[tuple[str, str, str, float | str], ...]:
-    """List what a release consists of: name, mechanism, cost and share of the whole.
+def costs(guarantee: PrivacyGuarantee) -> tuple[tuple[str | float, ...], ...]:
+    """List what a release consists of: name, mechanism, cost and, if it has one, share.
 
     Gaussian noise composes by the squares of its mu, pure mechanisms by the sum of their epsilons;
     where kinds are mixed shares would not add up, and there are none.
@@ -82,11 +80,9 @@ def costs(guarantee: PrivacyGuarantee) -> tuple[tuple[str, str, str, float | str
     pure = [event.epsilon for event in events if isinstance(event, PureEvent)]
     weights = next((kind for kind in (gaussian, pure) if len(kind) == len(events)), [])
     total = sum(weights)
-    shares: list[float | str] = [""] * len(events)
-    if total > 0:
-        shares = [weight / total for weight in weights]
+    shares = [(weight / total,) for weight in weights] if total > 0 else [()] * len(events)
     return tuple(
-        (event.name, *_mechanism_and_cost(event), share)
+        (event.name, *_mechanism_and_cost(event), *share)
         for event, share in zip(events, shares, strict=True)
     )
 
@@ -105,31 +101,19 @@ def _costs(origin: Origin) -> Section:
     if any(isinstance(event, GaussianEvent) for event in origin.guarantee.mechanisms):
         sums += "For Gaussian noise the squares of their mu add up. "
     free = "Everything else on this page was computed from these releases at no further cost."
-    printed: list[tuple[str, ...]] = []
-    for name, guarantee in origin.parts:
-        printed.append((name, "", _budget(guarantee)))
-        printed += [(f"  {released}", *rest) for released, *rest, _ in costs(guarantee)]
-    return Section(
-        "costs",
-        "What it cost",
-        tables=tuple(_cost_table(*part, several=several) for part in origin.parts),
-        notes=(sums + free,),
-        printed=(Table("What it cost", ("Released", "Mechanism", "Cost"), tuple(printed)),),
-    )
+    tables = tuple(_cost_table(*part) for part in origin.parts)
+    return Section("costs", "What it cost", tables=tables, notes=(sums + free,), printed=tables)
 
 
-def _cost_table(name: str, guarantee: PrivacyGuarantee, *, several: bool) -> Table:
+def _cost_table(name: str, guarantee: PrivacyGuarantee) -> Table:
     listed = costs(guarantee)
-    releases = count(len(listed), "noisy release")
-    caption = f"{releases}, {'together ' * (len(listed) > 1)}within the budget"
-    if several:
-        caption = f"{name.capitalize()}, with {_budget(guarantee)}: {releases}"
-    share = f"Share of the {'part' if several else 'budget'}"
-    return Table(caption, ("Released", "Mechanism", "Cost", share), listed)
-
-
-def _budget(guarantee: PrivacyGuarantee) -> str:
-    return f"epsilon = {number(guarantee.epsilon)}, delta = {number(guarantee.delta)}"
+    caption = (
+        f"Cost of the {name}: {count(len(listed), 'noisy release')}"
+        f"{', together' * (len(listed) > 1)} within epsilon = {number(guarantee.epsilon)}, "
+        f"delta = {number(guarantee.delta)}"
+    )
+    heads = ("Released", "Mechanism", "Cost", "Share")
+    return Table(caption, heads[: max(map(len, listed), default=3)], listed)
 
 
 def _settings(found: Findings) -> Section:

@@ -31,9 +31,11 @@ def print_findings(
                 say(console, one_line(part))
     origin = found.origin
     # Last, where nobody overlooks it.
-    if not origin.guarantee.private:
-        say(console, f"NOT PRIVATE: {origin.why_not_private()[1]}", style="bold red")
-    say(console, origin.guarantee.in_words())
+    if origin.guarantee.private:
+        say(console, origin.guarantee.in_words())
+    else:
+        why = f"NOT PRIVATE: {origin.why_not_private()[1]} For experiments with public data only."
+        say(console, why, style="bold red")
     for kind, path in ((found.kind, output), ("report", report_file)):
         if path is not None:
             say(console, f"{kind}: {one_line(path)}", whole=True)
