@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from nolook._validation import check_positive
 from nolook.errors import ParameterError
 
-__all__ = ["Grid", "LinearGrid", "LogGrid", "grid_of_doubles"]
+__all__ = ["GRIDS", "Grid", "LinearGrid", "LogGrid", "grid_kind", "grid_of_doubles"]
 
 _MOST_POINTS = 2**24
 _LEAST_RATIO = 2.0**-36
@@ -148,6 +148,15 @@ class LogGrid:
 
     def _steps(self) -> float:
         return (math.log(self.high) - math.log(self.low)) / math.log1p(self.step)
+
+
+#: What files call the kinds of grids.
+GRIDS: dict[str, type[LinearGrid | LogGrid]] = {"linear": LinearGrid, "log": LogGrid}
+
+
+def grid_kind(grid: LinearGrid | LogGrid) -> str:
+    """Return what files call the kind of a grid."""
+    return next(name for name, known in GRIDS.items() if isinstance(grid, known))
 
 
 @frozen

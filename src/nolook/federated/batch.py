@@ -18,10 +18,10 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 
 from nolook._validation import check_choice, check_count, check_epsilon
-from nolook.algorithms.grids import LinearGrid, LogGrid, grid_of_doubles
+from nolook.algorithms.grids import LinearGrid, LogGrid, grid_kind, grid_of_doubles
 from nolook.errors import ParameterError
 
-__all__ = ["FORMAT", "FULL_LEVELS", "GRIDS", "KINDS", "MOST_PLACES", "Batch", "Kind"]
+__all__ = ["FORMAT", "FULL_LEVELS", "KINDS", "MOST_PLACES", "Batch", "Kind"]
 
 Kind: TypeAlias = Literal["ecdf", "roc", "hosmer-lemeshow"]
 
@@ -38,8 +38,6 @@ MOST_PLACES = 4096
 
 #: Of the content, and so of all that its digest names.
 FORMAT = 1
-#: What the content calls a grid.
-GRIDS: dict[str, type[LinearGrid | LogGrid]] = {"linear": LinearGrid, "log": LogGrid}
 
 _PROBABILITIES = LinearGrid(2.0**-10, 1.0, 2.0**-10)
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
@@ -114,8 +112,7 @@ class Batch:
         """Return what a file says about the batch, fit for JSON."""
         grid = None
         if self.grid is not None:
-            kind = next(name for name, known in GRIDS.items() if isinstance(self.grid, known))
-            grid = [kind, self.grid.low, self.grid.high, self.grid.step]
+            grid = [grid_kind(self.grid), self.grid.low, self.grid.high, self.grid.step]
         return {
             "format": FORMAT,
             "name": self.name,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
+from nolook.algorithms.grids import GRIDS
 from nolook.errors import ParameterError
-from nolook.federated.batch import FORMAT, GRIDS, Batch, Kind
+from nolook.federated.batch import FORMAT, Batch, Kind
 from nolook.formats.files import one_line, write_json
 from nolook.formats.strict import Broken, Content, convert, read_object
 

@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from nolook._validation import check_choice
 from nolook.algorithms.distribution import PrivateDistribution
-from nolook.algorithms.grids import LinearGrid, LogGrid
+from nolook.algorithms.grids import GRIDS, LinearGrid, LogGrid, grid_kind
 from nolook.errors import ParameterError
 from nolook.estimators.ecdf import ECDF, check_grid, check_smoothing
 from nolook.formats.parts import Recipe, Release, guarantee_content
@@ -19,7 +19,6 @@ from nolook.tables.design import Feature
 
 __all__ = ["Distribution", "distribution_content", "grid_content"]
 
-_GRIDS: dict[str, type[LinearGrid | LogGrid]] = {"linear": LinearGrid, "log": LogGrid}
 # Thresholds at equal ratios may differ in their last digits from machine to machine; their steps
 # are larger than this.
 _SAME = 1e-12
@@ -38,8 +37,8 @@ class Grid(Content, frozen=True):
 
     def grid(self) -> LinearGrid | LogGrid:
         """Return the thresholds."""
-        kind = check_choice("kind", self.kind, tuple(_GRIDS))
-        return _GRIDS[kind](self.low, self.high, self.step)
+        kind = check_choice("kind", self.kind, tuple(GRIDS))
+        return GRIDS[kind](self.low, self.high, self.step)
 
 
 class Distribution(Release, frozen=True):
@@ -124,5 +123,4 @@ def grid_content(grid: LinearGrid | LogGrid | None) -> dict[str, Any] | None:
     """Return what a file says about a grid: null for that of all doubles."""
     if grid is None:
         return None
-    kind = next(name for name, known in _GRIDS.items() if isinstance(grid, known))
-    return {"kind": kind, "low": grid.low, "high": grid.high, "step": grid.step}
+    return {"kind": grid_kind(grid), "low": grid.low, "high": grid.high, "step": grid.step}
