@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from nolook.report.findings import Findings
     from nolook.tables import Table
 
-__all__ = ["Release", "console", "release_command", "show"]
+__all__ = ["Release", "check_files", "console", "release_command", "show"]
 
 
 class LedgerAndProgress(TypedDict):
@@ -61,13 +61,10 @@ class Release:
     def __post_init__(self) -> None:
         check_epsilon(self.epsilon, "--epsilon")
         check_random_state(self.random_state, "--random-state")
-        outputs = [("--output", self.output)]
-        if self.report is not None:
-            outputs.append(("--report", self.report))
         # No output may replace any of a ledger's files.
         ends = ("", "-journal", "-wal", "-shm") if self.ledger else ()
         ledger_files = [Path(f"{self.ledger}{end}") for end in ends]
-        check_outputs(outputs, inputs=(self.table, *ledger_files))
+        check_files(self.output, self.report, inputs=(self.table, *ledger_files))
 
     def read(self, target: str | None = None, **options: Any) -> Table:  # noqa: ANN401
         """Open the table; the options are those of `nolook.read_table`."""
@@ -123,6 +120,12 @@ def release_command(
         return run
 
     return decorate
+
+
+def check_files(output: Path, report: Path | None, inputs: Iterable[Path]) -> None:
+    """Check that a release's file and report can be written, before anything is spent on them."""
+    reports = [] if report is None else [("--report", report)]
+    check_outputs([("--output", output), *reports], inputs)
 
 
 def show(

@@ -18,7 +18,7 @@ from nolook.cli._options import (
     numbers,
     shares,
 )
-from nolook.cli._release import show
+from nolook.cli._release import check_files, show
 from nolook.errors import ParameterError
 from nolook.federated.commands._options import (
     BatchOption,
@@ -31,7 +31,6 @@ from nolook.federated.commands._options import (
     accesses,
     check_extra,
 )
-from nolook.formats.files import check_outputs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -87,8 +86,7 @@ def query(  # noqa: PLR0917 -- Typer gives every option by name
     shared = read_batch(batch)
     ending, release = _chosen(shared, at, quantiles, groups, smoothing)
     file = output if output is not None else Path(f"{batch.stem}.{ending}")
-    outputs = [("--output", file), *([("--report", report)] if report is not None else [])]
-    check_outputs(outputs, inputs=[batch, *token_file, ca])
+    check_files(file, report, inputs=[batch, *token_file, ca])
     reach = accesses((server0, server1), token_file, ca, certificate, key)
     with ExitStack() as stack:
         servers = [stack.enter_context(ServerClient(one)) for one in reach]
