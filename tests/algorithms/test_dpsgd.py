@@ -72,7 +72,7 @@ def test_it_takes_the_steps_of_a_plain_loop(monkeypatch):
     center, scale = scaling.center, scaling.scale
     z = np.column_stack([np.ones(3_000), ((X - center[:-1]) / scale[:-1]).clip(-5, 5)])
     target = ((y - center[-1]) / scale[-1]).clip(-5, 5)
-    rows = found[0][1]
+    rows = found[0].rows.value
     model, velocity, models = np.zeros(4), np.zeros(4), []
     for (drawn,) in samples:
         total = np.zeros(4)

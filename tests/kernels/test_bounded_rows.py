@@ -20,7 +20,8 @@ UNIT = 2**12
 
 def rows_of(table, limit=math.inf, squared_radius=UNIT**2, unit=UNIT, scale=1.0):
     center, scales = np.zeros(len(table)), np.full(len(table), scale)
-    return bounded_rows(table, center, scales, limit, squared_radius, unit)
+    ends = np.full(len(table), limit)
+    return bounded_rows(table, center, scales, -ends, ends, squared_radius, unit)
 
 
 @given(TABLES, LIMITS, st.integers(UNIT**2, 40 * UNIT**2), st.sampled_from([1.0, 1e-300, 1e300]))

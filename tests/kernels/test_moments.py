@@ -23,7 +23,8 @@ BATCHES = hnp.arrays(
 
 
 def whole(columns):
-    return integer_rows(columns, np.zeros(len(columns)), np.ones(len(columns)), 5.0)
+    zeros = np.zeros(len(columns))
+    return integer_rows(columns, zeros, zeros + 1.0, zeros - 5.0, zeros + 5.0)
 
 
 @given(BATCHES)
@@ -103,5 +104,7 @@ def test_the_gram_matrix_at_the_largest_block_is_exact():
 def test_extreme_values_do_not_overflow(center):
     column = np.array([[1.7e308, -1.7e308, 0.0]])
     with np.errstate(all="raise", over="ignore", invalid="ignore"):
-        rows = integer_rows(column, np.array([center]), np.array([1e-300]), 5.0)
+        rows = integer_rows(
+            column, np.array([center]), np.array([1e-300]), np.array([-5.0]), np.array([5.0])
+        )
     assert np.isfinite(rows).all()

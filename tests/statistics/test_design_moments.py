@@ -32,7 +32,9 @@ def design(table, squared_radius):
     """Rows and targets of a table whose last row is the target."""
     features = table[:-1]
     zeros, ones = np.zeros(len(features)), np.ones(len(features))
-    rows = bounded_rows(features, zeros, ones, math.inf, squared_radius, UNIT)
+    rows = bounded_rows(
+        features, zeros, ones, -math.inf * ones, math.inf * ones, squared_radius, UNIT
+    )
     targets = np.trunc(np.nan_to_num(table[-1] * 1.0).clip(-3, 3) * UNIT)
     return rows, targets
 

@@ -17,8 +17,14 @@ TABLES = hnp.arrays(
 RADII = st.integers(1, 30 * UNIT**2)
 
 
+def standard(columns):
+    """Return centre, scale, low and high of columns that are left as they are up to five."""
+    zeros = np.zeros(columns)
+    return zeros, zeros + 1.0, zeros - 5.0, zeros + 5.0
+
+
 def moments(table, squared_radius):
-    rows = integer_rows(table, np.zeros(len(table)), np.ones(len(table)), 5.0)
+    rows = integer_rows(table, *standard(len(table)))
     return MomentMatrix(len(table), squared_radius).update(rows).value
 
 
@@ -59,7 +65,7 @@ def test_batches_order_and_merging_do_not_matter(table, squared_radius, data):
     np.testing.assert_array_equal(moments(table[:, ::-1], squared_radius), whole)
     parts = MomentMatrix(len(table), squared_radius)
     for part in (table[:, :cut], table[:, cut:]):
-        rows = integer_rows(part, np.zeros(len(part)), np.ones(len(part)), 5.0)
+        rows = integer_rows(part, *standard(len(part)))
         parts.merge(MomentMatrix(len(table), squared_radius).update(rows))
     np.testing.assert_array_equal(parts.value, whole)
 

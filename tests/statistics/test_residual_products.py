@@ -27,7 +27,7 @@ MODELS = hnp.arrays(np.float64, 5, elements=ANY | st.floats(-3, 3))
 def products(table, squared_radius, parts=None):
     features = table[:-1]
     zeros, ones = np.zeros(len(features)), np.ones(len(features))
-    rows = bounded_rows(features, zeros, ones, 5.0, squared_radius, UNIT)
+    rows = bounded_rows(features, zeros, ones, -5.0 * ones, 5.0 * ones, squared_radius, UNIT)
     targets = bounded_targets(table[-1], 0.0, 1.0, math.inf)
     kept = ResidualProducts(len(rows), squared_radius, UNIT, LARGEST)
     for part in parts or [slice(None)]:

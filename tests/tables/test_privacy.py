@@ -185,6 +185,7 @@ def test_nothing_public_counts_the_rows():
     assert public == {
         "batches",
         "batches_in_place",
+        "binary",
         "check_complete",
         "column_names",
         "feature_names",

@@ -75,11 +75,12 @@ class BoundedDesign:
     def batches(self, table: Table) -> Iterator[tuple[Matrix, Vector]]:
         """Yield rows as whole numbers of shape (size, rows), and standardised targets."""
         center, scale, limit = self.scaling.center, self.scaling.scale, self.scaling.limit
+        low, high = (end[:-1] for end in self.scaling.limits)
         for batch in table.batches():
             for start in range(0, batch.shape[1], _PART_ROWS):
                 part = batch[:, start : start + _PART_ROWS]
                 rows = bounded_rows(
-                    part[:-1], center[:-1], scale[:-1], limit, self.squared_radius, self.unit
+                    part[:-1], center[:-1], scale[:-1], low, high, self.squared_radius, self.unit
                 )
                 yield rows, bounded_targets(part[-1], float(center[-1]), float(scale[-1]), limit)
 
@@ -147,11 +148,13 @@ class DesignSearch:
 
     def run(self, table: Table, source: ByteSource, announce: Announce) -> BoundedDesign:
         """Find the design of a table with a target."""
-        scaling, rows = self._scales().run(table, source, announce)
+        scaling = self._scales().run(table, source, announce)
         announce("norms")
         features = table.n_columns - 1
         counts, squares = norm_counts(table, scaling, features, self._norms().mu, source)
-        squared = choose_squared_radius(counts, squares, rows, features + 1, self.mu_gram)
+        squared = choose_squared_radius(
+            counts, squares, scaling.rows.value, features + 1, self.mu_gram
+        )
         unit = self.unit
         return BoundedDesign(scaling, unit**2 + squared // (UNIT // unit) ** 2, unit)
 

@@ -123,14 +123,14 @@ class DPSGD:
         self, table: Table, source: ByteSource, announce: Announce
     ) -> tuple[NDArray[np.float64], Scaling]:
         """Fit a table with a target: a standardised model, the constant first, and its scaling."""
-        scaling, rows = _scales(self.budget).run(table, source, announce)
+        scaling = _scales(self.budget).run(table, source, announce)
         size = table.n_columns
         # A typical row (1, u) has norm sqrt(d), and a typical residual is below one scale.
         radius = gradient_radius(math.sqrt(size))
         announce("rows")
         kept = _read(table, scaling, size, radius)
         # The private number of rows turns sums over a sample into means over all rows.
-        rate = _RATE / size * SAMPLE_EVERY / rows / GRADIENT_UNIT
+        rate = _RATE / size * SAMPLE_EVERY / scaling.rows.value / GRADIENT_UNIT
         sensitivity = gradient_sensitivity(radius)
         per_step = math.nextafter(1.0 / noise_multiplier(self.budget, self.gradients), 0.0)
         theta, velocity, total = np.zeros(size), np.zeros(size), np.zeros(size)
@@ -155,10 +155,11 @@ def _largest_square(size: int) -> int:
 
 def _read(table: Table, scaling: Scaling, size: int, radius: int) -> ClippedGradients:
     center, scale = scaling.center, scaling.scale
+    low, high = scaling.limits
     kept = ClippedGradients(size, _UNIT, radius)
     for batch in table.batches():
         rows = bounded_rows(
-            batch[:-1], center[:-1], scale[:-1], LIMIT, _largest_square(size), _UNIT
+            batch[:-1], center[:-1], scale[:-1], low[:-1], high[:-1], _largest_square(size), _UNIT
         )
         targets = bounded_targets(batch[-1], float(center[-1]), float(scale[-1]), LIMIT)
         kept.update(rows, targets)

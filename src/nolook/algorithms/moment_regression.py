@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nolook.algorithms.norm_bound import choose_squared_radius, norm_counts
-from nolook.algorithms.scaling import LIMIT, ScaleSearch, Scaling
+from nolook.algorithms.scaling import ScaleSearch, Scaling
 from nolook.kernels.moments import UNIT, integer_rows
 from nolook.privacy.guarantee import GaussianEvent
 from nolook.privacy.mechanisms.gaussian import symmetric_gaussian_release
@@ -88,16 +88,16 @@ class MomentRelease:
     def run(self, table: Table, source: ByteSource, announce: Announce) -> NoisyMoments:
         """Release the moments of a table with a target."""
         norms, products = self._own_events()
-        scaling, rows = self._scales().run(table, source, announce)
+        scaling = self._scales().run(table, source, announce)
         announce("norms")
         counts, squares = norm_counts(table, scaling, table.n_columns, norms.mu, source)
         squared_radius = choose_squared_radius(
-            counts, squares, rows, table.n_columns + 1, products.mu
+            counts, squares, scaling.rows.value, table.n_columns + 1, products.mu
         )
         announce("moments")
         moments = MomentMatrix(table.n_columns, squared_radius)
         for batch in table.batches():
-            moments.update(integer_rows(batch, scaling.center, scaling.scale, LIMIT))
+            moments.update(integer_rows(batch, scaling.center, scaling.scale, *scaling.limits))
         largest = moment_sensitivity(squared_radius, "add-remove")
         noisy = symmetric_gaussian_release(moments.value, largest, products.mu, source)
         return NoisyMoments(

@@ -30,12 +30,13 @@ def norm_counts(
     bounds, shape (candidates + 1,), and the candidates: whole, increasing, in squares of
     1/UNIT, the last no smaller than any squared norm. The scaling's limit must be finite.
     """
-    largest = columns * (scaling.limit * UNIT) ** 2
+    low, high = (end[:columns] for end in scaling.limits)
+    largest = float((np.maximum(-low, high) ** 2).sum()) * UNIT**2
     squares = np.floor(largest * 2.0 ** (np.arange(1 - _RADII, 1) / 4))
     center, scale = scaling.center[:columns], scaling.scale[:columns]
 
     def count(batch: NDArray[np.float64]) -> NDArray[np.int64]:
-        rows = integer_rows(batch[:columns], center, scale, scaling.limit)
+        rows = integer_rows(batch[:columns], center, scale, low, high)
         return threshold_counts(squared_norms(rows), squares)[None, :]
 
     return release_histograms(table, mu, source, count)[0], squares

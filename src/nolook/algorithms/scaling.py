@@ -23,6 +23,7 @@ from functools import partial
 from typing import Self
 
 import numpy as np
+from attrs import Factory, field, frozen
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
@@ -40,7 +41,7 @@ from nolook.statistics import fold
 from nolook.statistics.histograms import Histograms, histograms_sensitivity
 from nolook.tables import Table
 
-__all__ = ["LIMIT", "ScaleSearch", "Scaling", "release_histograms"]
+__all__ = ["LIMIT", "NoisyCount", "ScaleSearch", "Scaling", "release_histograms"]
 
 #: Standardised values are clipped to this many scales on either side of the centre.
 LIMIT = 5.0
@@ -55,7 +56,15 @@ Counts = NDArray[np.float64]
 Vector = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
+class NoisyCount:
+    """A released number of rows."""
+
+    value: float  # at least 1
+    error: float  # standard deviation of its noise
+
+
+@frozen(eq=False)
 class Scaling:
     """Private centre and scale of every column, in its own units."""
 
@@ -66,6 +75,11 @@ class Scaling:
     visible: NDArray[np.bool_]
     limit: float = LIMIT  # columns are clipped this many scales from the centre; may be inf
     median: Vector | None = None  # middle of the bin that holds the median, where it is known
+    rows: NoisyCount = NoisyCount(1.0, math.inf)  # of the table it was found in, if any
+    #: Columns of 0 and 1 by type or declaration: clipped to that range, whatever the limit.
+    binary: NDArray[np.bool_] = field(
+        default=Factory(lambda self: np.zeros(len(self.names), dtype=np.bool_), takes_self=True)
+    )
 
     @classmethod
     def public(cls, names: tuple[str, ...], scale: Vector | float, limit: float) -> Self:
@@ -91,12 +105,18 @@ class Scaling:
     @property
     def low(self) -> Vector:
         """Smallest value a column is clipped to, shape (columns,)."""
-        return self.center - self.limit * self.scale
+        return np.where(self.binary, 0.0, self.center - self.limit * self.scale)
 
     @property
     def high(self) -> Vector:
         """Largest value a column is clipped to, shape (columns,)."""
-        return self.center + self.limit * self.scale
+        return np.where(self.binary, 1.0, self.center + self.limit * self.scale)
+
+    @property
+    def limits(self) -> tuple[Vector, Vector]:
+        """The same two in scales from the centre."""
+        low = np.where(self.binary, (0.0 - self.center) / self.scale, -self.limit)
+        return low, np.where(self.binary, (1.0 - self.center) / self.scale, self.limit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +148,8 @@ class ScaleSearch:
             GaussianEvent("column histograms over the range kept", share),
         )
 
-    def run(self, table: Table, source: ByteSource, announce: Announce) -> tuple[Scaling, float]:
-        """Find all columns' scaling, and a private estimate of the number of rows, at least 1."""
+    def run(self, table: Table, source: ByteSource, announce: Announce) -> Scaling:
+        """Find all columns' scaling, and count the rows."""
         first, second, third = self.events()
         columns = table.n_columns
 
@@ -149,8 +169,11 @@ class ScaleSearch:
         count = partial(linear_counts, low=low, width=width, bins=_BINS)
         counts = release_histograms(table, third.mu, source, count)
         center, scale, median = center_and_scale(counts, sigma(third), low, width)
-        rows = max(1.0, float(counts.sum(axis=1).mean()))
-        return Scaling(table.column_names, center, scale, visible, LIMIT, median), rows
+        rows = NoisyCount(
+            max(1.0, float(counts.sum(axis=1).mean())),
+            sigma(third) * math.sqrt((_BINS + 2) / columns),
+        )
+        return Scaling(table.column_names, center, scale, visible, LIMIT, median, rows)
 
 
 def release_histograms(

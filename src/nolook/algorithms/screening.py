@@ -107,7 +107,7 @@ class Screening(Selection):
         """Score the features."""
         ranges = None
         if self.plan.scales is not None:
-            scaling, _ = self.plan.scales.run(table, source, announce)
+            scaling = self.plan.scales.run(table, source, announce)
             width = _RANGE * scaling.scale
             ranges = scaling.center - width, scaling.center + width
         elif self.ranges is not None:

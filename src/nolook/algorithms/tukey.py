@@ -18,10 +18,11 @@ name here          the paper's letter, or what it means
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from attrs import evolve
 from numpy.typing import NDArray
 
 from nolook.algorithms.moment_regression import SMALLEST_MU, MomentRelease, NoisyMoments
@@ -229,8 +230,8 @@ def release_basis(table: Table, plan: TukeyPlan, source: ByteSource, announce: A
     """
     found = plan.basis_release().run(table, source, announce)
     if isinstance(found, NoisyMoments):
-        return Basis(replace(found.scaling, limit=LIMIT), whitening(found), found)
-    return Basis(replace(found[0], limit=LIMIT), np.eye(table.n_columns), None)
+        return Basis(evolve(found.scaling, limit=LIMIT), whitening(found), found)
+    return Basis(evolve(found, limit=LIMIT), np.eye(table.n_columns), None)
 
 
 def whitening(moments: NoisyMoments) -> Matrix:
@@ -258,7 +259,7 @@ def fit_models(
     scaling = basis.scaling
     sums = BlockMoments(m, table.n_columns, math.floor(scaling.limit * UNIT))
     for batch in table.batches():
-        rows = integer_rows(batch, scaling.center, scaling.scale, scaling.limit)
+        rows = integer_rows(batch, scaling.center, scaling.scale, *scaling.limits)
         sums.update(rows, uniform_integers(m, rows.shape[1], source))
     # Rows are in units of 1/UNIT, except for their constant 1.
     units = np.full(len(basis.matrix), 1.0 / UNIT)

@@ -48,7 +48,7 @@ class QuantileScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator): 
 
     _purpose = "column scales"
 
-    def plan(self) -> Plan[tuple[Scaling, float]]:
+    def plan(self) -> Plan[Scaling]:
         """Check the parameters; return what a fit will release and cost."""
         budget = check_budget(self.epsilon, self.delta)
         return Plan.of(ScaleSearch(whole_mu(budget)), budget, self.random_state)
@@ -56,10 +56,9 @@ class QuantileScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator): 
     def _rows(self, X: object, y: object) -> Table:  # noqa: ARG002 -- scikit-learn's signature
         return training_table(self, X, None, target=False)
 
-    def _store(self, released: tuple[Scaling, float]) -> None:
-        scaling, _ = released
-        self.center_, self.scale_ = scaling.center, scaling.scale
-        self.low_, self.high_ = scaling.low, scaling.high
+    def _store(self, released: Scaling) -> None:
+        self.center_, self.scale_ = released.center, released.scale
+        self.low_, self.high_ = released.low, released.high
 
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:
         """Clip to [`low_`, `high_`], subtract the centre and divide by the scale.

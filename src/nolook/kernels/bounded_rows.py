@@ -16,12 +16,18 @@ _LARGEST = float(np.finfo(np.float64).max)
 
 
 def bounded_rows(
-    columns: Array, center: Array, scale: Array, limit: float, squared_radius: int, unit: int
+    columns: Array,
+    center: Array,
+    scale: Array,
+    low: Array,
+    high: Array,
+    squared_radius: int,
+    unit: int,
 ) -> Array:
     """Standardise columns, put a 1 before them, and shrink each row as a whole to a norm.
 
     Centres are finite, scales finite and above 0. NaN becomes zero, and values are first clipped to
-    `limit` scales, which may be infinite. The
+    ``[low, high]``, in scales, which may be infinite. The
     result has shape (columns + 1, rows): whole multiples of 1/`unit`, a power of two, truncated
     toward zero, whose squares add up to at most `squared_radius` a row, in integers.
     """
@@ -30,7 +36,7 @@ def bounded_rows(
     with np.errstate(over="ignore", invalid="ignore"):
         np.subtract(columns, center[:, None], out=rows[1:])
         rows[1:] /= scale[:, None]
-        np.clip(rows[1:], -limit, limit, out=rows[1:])
+        np.clip(rows[1:], low[:, None], high[:, None], out=rows[1:])
         np.nan_to_num(rows, copy=False, nan=0.0)
         far = np.flatnonzero(~(squared_norms(rows) <= squared_radius / unit**2))
         # Relative to its largest entry first, so that no norm overflows.

@@ -26,18 +26,17 @@ UNIT = 2**14
 _EXACT = 2**53
 
 
-def integer_rows(columns: Array, center: Array, scale: Array, limit: float) -> Array:
-    """Centre, scale, clip to ``[-limit, limit]`` and truncate toward zero to whole units of 1/UNIT.
+def integer_rows(columns: Array, center: Array, scale: Array, low: Array, high: Array) -> Array:
+    """Centre, scale, clip to ``[low, high]`` and truncate toward zero to whole units of 1/UNIT.
 
-    Centres are finite, scales finite and above 0, and `limit` is in scales. NaN becomes zero,
-    infinities the limit.
+    All of shape (columns,): centres finite, scales finite and above 0, ``low <= 0 <= high`` finite,
+    in scales. NaN becomes zero, infinities an end.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         rows = columns - center[:, None]
         rows /= scale[:, None]
         rows *= UNIT
-    bound = np.floor(limit * UNIT)
-    np.clip(rows, -bound, bound, out=rows)
+    np.clip(rows, UNIT * low[:, None], UNIT * high[:, None], out=rows)
     np.trunc(rows, out=rows)
     np.nan_to_num(rows, copy=False, nan=0.0)
     return rows

@@ -50,6 +50,7 @@ class Design:
     missing: Missing
     keeps_infinite: bool = False  # infinite numbers are not missing: they are the largest double
     multiline: bool = False  # quoted line breaks in a CSV file are part of their cells
+    booleans: frozenset[str] = frozenset()  # the source's columns of this type in use
 
     @property
     def source_names(self) -> tuple[str, ...]:
@@ -61,6 +62,18 @@ class Design:
     def feature_names(self) -> tuple[str, ...]:
         """Names of the features, after one-hot encoding."""
         return tuple(name for feature in self.features for name in feature.names)
+
+    @property
+    def binary(self) -> NDArray[np.bool_]:
+        """Which numbers are 0 or 1 by declaration or type, the target last."""
+        kinds = [
+            feature.levels is not None or feature.name in self.booleans
+            for feature in self.features
+            for _ in feature.names
+        ]
+        if self.target is not None:
+            kinds.append(self.target in self.booleans)
+        return np.array(kinds, dtype=np.bool_)
 
     def fill(self, batch: Any, out: NDArray[np.float64]) -> NDArray[np.bool_] | None:  # noqa: ANN401
         """Write a record batch's numbers into `out`, shape (columns, rows); every one is finite.
@@ -142,7 +155,12 @@ def plan(
             f"{source.name} has no number or boolean column besides the target; expected at least "
             "one feature (declare the categories of a text column)"
         )
-    design = Design(chosen, target, policy)
+    booleans = frozenset(
+        name
+        for name in (*names, *(() if target is None else (target,)))
+        if pt.is_boolean(schema.find(name, "features").type)
+    )
+    design = Design(chosen, target, policy, booleans=booleans)
     check_names(design.feature_names + (() if target is None else (target,)), "features")
     return design
 

@@ -91,7 +91,8 @@ def read_scores(
 def _with_class(table: Table, positive: float) -> Table:
     """Return a table's first column with, as the target, whether its last one has a value."""
     first, last = table.column_names
-    return View(table, (first,), last, partial(_marked, positive=positive))
+    binary = np.array([table.binary[0], True])
+    return View(table, (first,), last, partial(_marked, positive=positive), binary)
 
 
 def _marked(numbers: NDArray[np.float64], positive: float) -> NDArray[np.float64]:

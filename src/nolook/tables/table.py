@@ -36,6 +36,8 @@ class Table:
     feature_names : tuple of str
         The features; a category gives one for each declared level, such as "city=A".
     target_name : str or None
+    binary : ndarray of bool, shape (n_columns,)
+        Which columns, the target last, hold 0 and 1 only, by declared type or levels.
     """
 
     def __init__(self, source: Source, design: Design) -> None:
@@ -43,6 +45,7 @@ class Table:
         self._design = design
         self.feature_names: tuple[str, ...] = design.feature_names
         self.target_name = design.target
+        self.binary = design.binary
 
     def __repr__(self) -> str:
         types = {column.name: column.declared for column in self._source.columns}
@@ -131,7 +134,11 @@ class Table:
         if self.target_name is not None:
             places = np.append(places, keep.size)
         return View(
-            self, tuple(name for name, kept in names if kept), self.target_name, itemgetter(places)
+            self,
+            tuple(name for name, kept in names if kept),
+            self.target_name,
+            itemgetter(places),
+            self.binary[places],
         )
 
     def keeping_infinite(self) -> Table:
@@ -179,16 +186,25 @@ class View(Table):
     """Another table with each batch of its numbers turned into other numbers."""
 
     def __init__(
-        self, whole: Table, features: tuple[str, ...], target: str | None, turn: Turn
+        self,
+        whole: Table,
+        features: tuple[str, ...],
+        target: str | None,
+        turn: Turn,
+        binary: NDArray[np.bool_],
     ) -> None:
         super().__init__(whole._source, whole._design)
         self._whole, self._turn = whole, turn
-        self.feature_names, self.target_name = features, target
+        self.feature_names, self.target_name, self.binary = features, target, binary
 
     def keeping_infinite(self) -> Table:
         """Return the same view of such a table."""
         return View(
-            self._whole.keeping_infinite(), self.feature_names, self.target_name, self._turn
+            self._whole.keeping_infinite(),
+            self.feature_names,
+            self.target_name,
+            self._turn,
+            self.binary,
         )
 
     def _read(self, *, drop: bool) -> Iterator[tuple[NDArray[np.float64], NDArray[np.bool_]]]:
