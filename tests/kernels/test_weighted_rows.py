@@ -7,56 +7,82 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from nolook.kernels.moments import UNIT, squared_norms
-from nolook.kernels.weighted_rows import weighted_rows
+from nolook.kernels.moments import UNIT, integer_rows, squared_norms
+from nolook.kernels.weighted_rows import standard_squares, weighted_rows
 
-ROWS = hnp.arrays(
-    np.float64,
-    st.tuples(st.integers(0, 5), st.integers(1, 12)),
-    elements=st.integers(-20 * UNIT, 20 * UNIT).map(float),
-)
-UNITS = st.sampled_from([2**4, 2**12, 2**14])
-NORMS = st.floats(1.0, 40.0)
+ANY = st.floats(allow_nan=True, allow_infinity=True) | st.floats(-3, 3)
+COLUMNS = hnp.arrays(np.float64, st.tuples(st.integers(0, 5), st.integers(1, 12)), elements=ANY)
+UNITS = st.sampled_from([2**4, 2**10])
+NORMS = st.floats(1.0, 30.0)
 
 
-def weighted(rows, norm, unit, targets=None):
-    targets = np.ones(rows.shape[1]) if targets is None else targets
-    return weighted_rows(rows.copy(), targets, math.floor((norm * unit) ** 2), unit)
+def standard(columns):
+    """Return centre, scale, low and high: centre 1, scale 1/2 and five scales."""
+    ones = np.ones(columns)
+    return ones, ones / 2, -5 * ones, 5 * ones
 
 
-@given(ROWS, NORMS, UNITS)
-def test_rows_are_whole_and_within_the_norm_in_integers(rows, norm, unit):
-    out, _ = weighted(rows, norm, unit)
-    assert np.array_equal(out, np.trunc(out))
-    squares = [sum(int(entry) ** 2 for entry in row) for row in out.T]
-    assert max(squares) <= (norm * unit) ** 2
+def weighted(columns, norm, unit):
+    """Return u, |u_x|^2 and f."""
+    return weighted_rows(columns, standard(len(columns)), math.floor((norm * unit) ** 2), unit)
 
 
-@given(ROWS, NORMS)
-def test_rows_and_targets_are_multiplied_by_one_factor(rows, norm):
-    targets = np.arange(rows.shape[1]) - 3.0
-    out, shrunk = weighted(rows, norm, UNIT, targets)
-    factor = np.minimum(1.0, norm / np.sqrt(1.0 + (rows**2).sum(axis=0) / UNIT**2))
-    np.testing.assert_allclose(out[0], factor * UNIT, atol=2.0)
-    np.testing.assert_allclose(out[1:], factor * rows, atol=2.0, rtol=1e-9)
-    np.testing.assert_allclose(shrunk, factor * targets, rtol=1e-6)
+@given(COLUMNS)
+def test_squares_are_those_of_the_standard_rows(columns):
+    rows = integer_rows(columns, *standard(len(columns)))
+    expected = squared_norms(rows)
+    np.testing.assert_array_equal(standard_squares(columns, standard(len(columns))), expected)
 
 
-@given(ROWS, NORMS, UNITS, st.data())
-def test_a_row_depends_on_itself_alone_to_the_last_bit(rows, norm, unit, data):
-    targets = np.linspace(-50.0, 50.0, rows.shape[1])
-    order = np.array(data.draw(st.permutations(range(rows.shape[1]))))
+@given(COLUMNS, NORMS, UNITS)
+def test_rows_are_within_the_norm_in_integers(columns, norm, unit):
+    rows, squares, _ = weighted(columns, norm, unit)
+    exact = (rows.astype(np.int64) ** 2).sum(axis=0)
+    assert exact.max() <= (norm * unit) ** 2
+    np.testing.assert_array_equal(squares, (rows[1:].astype(np.int64) ** 2).sum(axis=0))
+
+
+@given(COLUMNS, NORMS, UNITS)
+def test_rows_are_multiplied_by_one_factor(columns, norm, unit):
+    rows, _, factors = weighted(columns, norm, unit)
+    x = integer_rows(columns, *standard(len(columns))) / UNIT
+    factor = np.minimum(1.0, norm / np.sqrt(1.0 + (x**2).sum(axis=0)))
+    np.testing.assert_allclose(factors, factor, rtol=1.0 / unit)
+    np.testing.assert_allclose(rows[0], factors * unit, atol=2.0)
+    np.testing.assert_allclose(rows[1:], factors * unit * x, atol=2.0)
+    # Toward zero, so that no row grows.
+    assert (np.abs(rows[1:]) <= np.abs(factors * unit * x) + 1e-9).all()
+
+
+@given(COLUMNS, NORMS, UNITS, st.data())
+def test_a_row_depends_on_itself_alone_to_the_last_bit(columns, norm, unit, data):
+    order = np.array(data.draw(st.permutations(range(columns.shape[1]))))
     kept = order[: data.draw(st.integers(1, len(order)))]
-    out, shrunk = weighted(rows, norm, unit, targets)
-    again, shrunk_again = weighted(rows[:, kept], norm, unit, targets[kept])
-    np.testing.assert_array_equal(out[:, kept], again)
-    np.testing.assert_array_equal(shrunk[kept], shrunk_again)
+    whole = weighted(columns, norm, unit)
+    part = weighted(np.ascontiguousarray(columns[:, kept]), norm, unit)
+    for before, after in zip(whole, part, strict=True):
+        np.testing.assert_array_equal(before[..., kept], after)
+
+
+def test_cuts_of_many_rows_change_no_bit():
+    columns = np.random.default_rng(0).normal(size=(30, 5_000))
+    whole = weighted(columns, 3.0, 2**12)
+    for cut in (slice(0, 1), slice(100, 4_321)):
+        for before, after in zip(whole, weighted(columns[:, cut], 3.0, 2**12), strict=True):
+            np.testing.assert_array_equal(before[..., cut], after)
+
+
+def test_a_row_that_rounding_left_outside_is_shrunk_further():
+    # A radius of which no row keeps to the factor: its root is rounded up.
+    columns = np.full((1, 1), 1.5)
+    for radius in range(2, 400):
+        rows, _, _ = weighted_rows(columns, standard(1), radius, 16)
+        assert int((rows.astype(int) ** 2).sum()) <= radius
 
 
 def test_short_rows_stay_as_they_are():
-    rows = np.array([[0.0, UNIT, -UNIT], [0.0, UNIT, 2 * UNIT]])
-    out, shrunk = weighted(rows, 3.0, UNIT, np.array([1.0, 2.0, 3.0]))
-    np.testing.assert_array_equal(out[1:], rows)
-    np.testing.assert_array_equal(out[0], UNIT)
-    np.testing.assert_array_equal(shrunk, [1.0, 2.0, 3.0])
-    assert squared_norms(out).max() <= 9 * UNIT**2
+    columns = np.array([[1.0, 1.5, 0.5], [1.0, 1.5, 2.0]])
+    rows, _, factors = weighted(columns, 3.0, 2**10)
+    np.testing.assert_array_equal(rows[1:], (columns - 1.0) * 2 * 2**10)
+    np.testing.assert_array_equal(rows[0], 2**10)
+    np.testing.assert_array_equal(factors, 1.0)

@@ -39,9 +39,10 @@ EDGES = np.array([0.5, 1.0, 2.0, 4.0])
 def made(table, norm, theta):
     """Return a table's weighted rows as a block, its last column the target, and a model."""
     radius = math.floor((norm * GRID) ** 2)
-    rows, targets = weighted_rows(table[:-1], table[-1] / UNIT, radius, GRID)
-    block = RowBlock.empty(len(rows), targets.size)
-    block.fill(0, rows, targets)
+    ones = np.ones(len(table) - 1)
+    standard = 0 * ones, ones, -20 * ones, 20 * ones
+    rows, squares, factors = weighted_rows(table[:-1] / UNIT, standard, radius, GRID)
+    block = RowBlock(rows, squares, factors * table[-1] / UNIT)
     return block, GridModel(*grid_model(theta[: len(table)], radius), GRID)
 
 
@@ -128,8 +129,8 @@ def test_products_sizes_and_errors_are_what_they_are_called():
 
 
 def test_rows_of_no_weight_count_as_far_off():
-    block = RowBlock.empty(2, 3)
-    block.fill(0, np.array([[0.0, 0.0, 1.0], [5.0, 0.0, 0.0]]), np.array([0.0, 1e-9, 0.0]))
+    rows = np.array([[0, 0, 1], [5, 0, 0]], dtype=np.int16)
+    block = RowBlock(rows, np.array([25, 0, 0], dtype=np.int32), np.array([0.0, 1e-9, 0.0]))
     value = ModelErrors(GridModel(np.zeros(2), 1.0, GRID), 0.0).update(block).value
     assert value[1] == 2 * (LARGEST_ERROR * ERROR_UNIT) ** 2
 

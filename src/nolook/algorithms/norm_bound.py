@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from nolook.algorithms.scaling import Scaling, release_histograms
 from nolook.kernels.histogram import threshold_counts
-from nolook.kernels.moments import UNIT, integer_rows, squared_norms
+from nolook.kernels.moments import UNIT
+from nolook.kernels.weighted_rows import standard_squares
 from nolook.privacy.noise import ByteSource
 from nolook.tables import Table
 
@@ -33,11 +34,11 @@ def norm_counts(
     low, high = (end[:columns] for end in scaling.limits)
     largest = float((np.maximum(-low, high) ** 2).sum()) * UNIT**2
     squares = np.floor(largest * 2.0 ** (np.arange(1 - _RADII, 1) / 4))
-    center, scale = scaling.center[:columns], scaling.scale[:columns]
+    standard = scaling.center[:columns], scaling.scale[:columns], low, high
 
     def count(batch: NDArray[np.float64]) -> NDArray[np.int64]:
-        rows = integer_rows(batch[:columns], center, scale, low, high)
-        return threshold_counts(squared_norms(rows), squares)[None, :]
+        norms = standard_squares(batch[:columns], standard)
+        return threshold_counts(norms, squares)[None, :]
 
     return release_histograms(table, mu, source, count)[0], squares
 

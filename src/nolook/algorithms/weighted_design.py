@@ -10,7 +10,6 @@ from attrs import frozen
 
 from nolook.algorithms.scaling import Scaling
 from nolook.kernels.bounded_rows import bounded_targets
-from nolook.kernels.moments import integer_rows
 from nolook.kernels.weighted_rows import weighted_rows
 from nolook.statistics.weighted_rows import RowBlock
 from nolook.tables import Table
@@ -23,8 +22,6 @@ COPY_BYTES = 256 * 2**20
 _TARGET_LIMIT = 50.0  # scales a target is clipped to
 _MOST_UNIT = 2**14
 _LARGEST_ENTRY = 2**15 - 1
-# Rows at a time: small parts take little memory beside the rows that are kept.
-_PART_ROWS = 4096
 # Deviations of the released number of rows within which the true one surely is.
 _SURELY = 6.0
 
@@ -67,16 +64,15 @@ class WeightedDesign:
     def blocks(self, table: Table) -> Iterator[RowBlock]:
         """Make the weighted rows of a table of these features and the target, block by block."""
         scaling = self.scaling
-        low, high = (end[:-1] for end in scaling.limits)
+        low, high = scaling.limits
+        standard = scaling.center[:-1], scaling.scale[:-1], low[:-1], high[:-1]
         target = float(scaling.center[-1]), float(scaling.scale[-1]), _TARGET_LIMIT
         for batch in table.batches():
-            block = RowBlock.empty(self.size, batch.shape[1])
-            for start in range(0, batch.shape[1], _PART_ROWS):
-                part = batch[:, start : start + _PART_ROWS]
-                rows = integer_rows(part[:-1], scaling.center[:-1], scaling.scale[:-1], low, high)
-                targets = bounded_targets(part[-1], *target)
-                block.fill(start, *weighted_rows(rows, targets, self.squared_radius, self.unit))
-            yield block
+            rows, squares, factors = weighted_rows(
+                batch[:-1], standard, self.squared_radius, self.unit
+            )
+            factors *= bounded_targets(batch[-1], *target)
+            yield RowBlock(rows, squares, factors)
 
 
 @dataclass

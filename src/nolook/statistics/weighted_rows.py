@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from nolook.kernels.clipped_products import add_clipped_products, residuals
 from nolook.kernels.histogram import threshold_counts
-from nolook.kernels.moments import squared_norms
 from nolook.statistics import Statistic, fold
 
 __all__ = [
@@ -57,22 +56,6 @@ class RowBlock(NamedTuple):
     rows: NDArray[np.int16]  # shape (size, rows), at most MOST_ROWS of them
     squares: NDArray[np.int32]  # |u_x|^2
     targets: Array
-
-    @classmethod
-    def empty(cls, size: int, count: int) -> Self:
-        """Return room for rows of `size` numbers."""
-        return cls(
-            np.empty((size, count), dtype=np.int16),
-            np.empty(count, dtype=np.int32),
-            np.empty(count),
-        )
-
-    def fill(self, start: int, rows: Array, targets: Array) -> None:
-        """Put rows, whole numbers whose squares add up to 2^30 at most, and targets in place."""
-        places = slice(start, start + targets.size)
-        self.rows[:, places] = rows
-        self.squares[places] = squared_norms(rows[1:])
-        self.targets[places] = targets
 
     @property
     def bytes(self) -> int:
