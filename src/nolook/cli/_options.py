@@ -49,6 +49,7 @@ __all__ = [
 ]
 
 _MISSING = ("drop-row", "zero")
+_OTHERS = "..."  # `OTHERS` of `tables/design.py`, which is numeric
 _RELATIONS = ("add-remove", "replace")
 _SMOOTHINGS = ("l2", "l1", "isotonic", "none")
 
@@ -69,7 +70,8 @@ CategoriesOption = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAME=A,B,C",
-        help="A column of categories and those to tell apart; may be repeated.",
+        help="A column of categories and those to tell apart, the first the one the others are "
+        "compared with; ... stands for all that are not named. May be repeated.",
     ),
 ]
 MissingOption = Annotated[
@@ -169,7 +171,8 @@ def column_options(features: str | None, categories: Sequence[str] | None) -> di
                 f"--categories names the column {one_line(column)!r} twice; "
                 "expected all its categories in one list"
             )
-        known[column] = column_names(values, f"--categories {one_line(column)}")
+        named = column_names(values, f"--categories {one_line(column)}")
+        known[column] = [None if name == _OTHERS else name for name in named]
     return options
 
 
