@@ -63,7 +63,8 @@ def read_table(
         value, or none, gets 0 for every level, as the first level does; None among the levels
         stands for all such cells: ``["A", "B", None]`` gives them a feature of their own,
         "city=...", and ``[None, "A", "B"]`` compares with them. A single level is compared with
-        all other values.
+        all other values. Put a common level first: a difference from a rare one is known no better
+        than the rare one itself.
     missing : {"error", "drop-row", "zero"}, default="error"
         What to do about null, NaN and infinite values: refuse the table (see
         :meth:`Table.check_complete`, which fitting calls), leave the row out, or put 0 in place of
