@@ -75,7 +75,7 @@ def test_a_model_without_a_level_says_nothing_of_levels():
 
 def test_the_page_explains_a_contrast_once():
     page = Page(render_page(model_findings(model_of(["F", "M", "X"], "sex=M", "sex=X")), table="t"))
-    assert page.text.count("difference between rows of the two") == 1
+    assert page.text.count("is a contrast") == 1
     assert page.text.count("sex = M, compared with sex = F") == 1
 
 

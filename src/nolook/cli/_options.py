@@ -49,7 +49,6 @@ __all__ = [
 ]
 
 _MISSING = ("drop-row", "zero")
-_OTHERS = "..."  # `OTHERS` of `tables/design.py`, which is numeric
 _RELATIONS = ("add-remove", "replace")
 _SMOOTHINGS = ("l2", "l1", "isotonic", "none")
 
@@ -158,6 +157,8 @@ def column_options(features: str | None, categories: Sequence[str] | None) -> di
     options: dict[str, Any] = {}
     if features is not None:
         options["features"] = column_names(features, "--features")
+    if categories:
+        from nolook.tables.design import OTHERS
     for text in categories or ():
         column, equals, values = text.partition("=")
         if not equals or not column:
@@ -172,7 +173,7 @@ def column_options(features: str | None, categories: Sequence[str] | None) -> di
                 "expected all its categories in one list"
             )
         named = column_names(values, f"--categories {one_line(column)}")
-        known[column] = [None if name == _OTHERS else name for name in named]
+        known[column] = [None if name == OTHERS else name for name in named]
     return options
 
 

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 __all__ = ["HOW_TO_READ", "contrasts"]
 
 HOW_TO_READ = (
-    "A level of a category is compared with another level: its coefficient is the difference "
-    "between rows of the two that are alike in all other columns. An empty cell, or a value that "
-    "was not declared, counts as the level compared with, unless all other values have a "
+    "The coefficient of a category's level is a contrast: the difference between rows of this "
+    "level and rows of what it is compared with, alike in all other columns. An empty cell, or a "
+    "value that was not declared, counts as what is compared with, unless such values have a "
     "coefficient of their own."
 )
 
