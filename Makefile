@@ -19,7 +19,7 @@ READY := $(VENV)/.nolook-installed
 LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --no-emit-package nolook --no-header --no-annotate
 
-DEMO_TABLE := examples/data/diamonds_onehot_log.parquet
+DEMO_TABLE := examples/data/diamonds.parquet
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo demo-federated test test-slow test-all test-flower audit check lint format types layers proofs changelog lock clean
@@ -42,7 +42,9 @@ setup: $(READY) ## Make the virtual environment
 
 demo: $(READY) ## Fit a private linear model of the diamonds table
 	@mkdir -p demo
-	$(BIN)/nolook fit $(DEMO_TABLE) --target target --epsilon 1 --delta 1e-6 \
+	$(BIN)/nolook fit $(DEMO_TABLE) --target log_price --features x,cut,color,clarity \
+		--categories "cut=Ideal,Premium,Very Good,Good,Fair" --categories color=G,D,E,F,H,I,J \
+		--categories clarity=SI1,IF,VVS1,VVS2,VS1,VS2,SI2,I1 --epsilon 1 --delta 1e-6 \
 		--output demo/diamonds.model.json --report demo/diamonds.html
 
 demo-federated: $(READY) ## Draw an ROC curve of scores that never leave their owners

@@ -11,10 +11,17 @@ import sys
 from pathlib import Path
 
 import nolook
+from nolook.report.contrasts import contrasts
 from nolook.report.model_findings import model_findings
 from nolook.report.page import write_page
 
-TABLE = Path(__file__).parent / "data" / "diamonds_onehot_log.parquet"
+TABLE = Path(__file__).parent / "data" / "diamonds.parquet"
+# Public knowledge, not read off the table. Each grade is compared with a common one, named first.
+GRADES = {
+    "cut": ["Ideal", "Premium", "Very Good", "Good", "Fair"],
+    "color": ["G", "D", "E", "F", "H", "I", "J"],
+    "clarity": ["SI1", "IF", "VVS1", "VVS2", "VS1", "VS2", "SI2", "I1"],
+}
 
 
 def main():
@@ -22,17 +29,19 @@ def main():
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
     # For everything ever released from this table.
     budget = nolook.Budget(epsilon=3.0, delta=1e-5)
-    # The size, the weight and two grades; the target is the logarithm of the price.
-    features = ["carat", "x", "y", "z", "color_D", "clarity_IF"]
-    table = nolook.read_table(TABLE, "target", features=features)
+    # The length in millimetres and the grades; the target is the logarithm of the price.
+    features = ["x", *GRADES]
+    table = nolook.read_table(TABLE, "log_price", features=features, categories=GRADES)
     model = nolook.LinearRegression(epsilon=1.0, delta=1e-6)
     with nolook.Ledger.create(folder / "diamonds.ledger", budget, name="diamonds") as ledger:
         model.fit(table, ledger=ledger)
         left = ledger.remaining
     low, high = model.r2_interval_
     print(f"R2 {model.r2_:.3f}, between {low:.3f} and {high:.3f}")
-    for name, slope, ends in zip(features, model.coef_, model.coef_interval_, strict=True):
-        print(f"{name:12s}{slope:10.4f}  ({ends[0]:.4f} to {ends[1]:.4f})")
+    compared = contrasts(model)
+    rows = zip(table.feature_names, model.coef_, model.coef_interval_, strict=True)
+    for name, slope, ends in rows:
+        print(f"{compared.get(name, name):43s}{slope:8.3f}  ({ends[0]:.3f} to {ends[1]:.3f})")
     print(model.privacy_.in_words())
     print(f"left for later releases: epsilon {left.epsilon:g}, delta {left.delta:g}")
     nolook.save(model, folder / "diamonds.model.json")

@@ -117,6 +117,8 @@ def test_the_command_that_errors_are_made_from_works(here, cli):
         ({"categories": "=A"}, ["--categories is '=A'"]),
         ({"categories": "city="}, ["--categories city"]),
         ({"categories": "city=A,A"}, ["--categories city", "'A'", "once"]),
+        ({"categories": "city=...,A,..."}, ["--categories city", "'...'", "once"]),
+        ({"categories": "city=..."}, ["categories of 'city'", "at least one name"]),
     ],
 )
 def test_a_parameter_out_of_range_is_named(here, cli, options, expected):

@@ -199,7 +199,7 @@ def test_every_method_can_follow_a_selection(here, cli, method):
 
 def test_predictions_read_the_whole_table_as_the_fit_did(here, cli):
     words = fit("--select", "auto", "--features", "noise,city,age,luck,height", "--quiet")
-    done = cli(*words, "--categories", "city=Bern,Basel", "--missing", "drop-row")
+    done = cli(*words, "--categories", "city=...,Bern,Basel", "--missing", "drop-row")
     assert done == (0, "", "")
     model = nolook.load(here / "people.model.json")
     new = columns(rows=500, seed=1)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 
@@ -15,6 +16,12 @@ def test_the_diamonds_example_runs(project_root, tmp_path):
         [sys.executable, str(script), str(tmp_path)], check=True, capture_output=True, text=True
     )
     assert "left for later releases: epsilon 2," in done.stdout
+    # Known of diamonds: each contrast has its sign, and its interval leaves 0 out.
+    for contrast, sign in (("color = J", -1), ("clarity = IF", 1)):
+        base = "color = G" if "color" in contrast else "clarity = SI1"
+        pattern = rf"{contrast}, compared with {base} +(\S+)  \((\S+) to (\S+)\)"
+        (found,) = re.findall(pattern, done.stdout)
+        assert all(sign * float(number) > 0 for number in found)
     assert nolook.load(tmp_path / "diamonds.model.json").privacy_.private
     assert (tmp_path / "diamonds.html").stat().st_size > 10_000
     assert (tmp_path / "diamonds.ledger").is_file()

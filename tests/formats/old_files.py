@@ -20,6 +20,7 @@ from rich.console import Console
 import nolook
 from nolook.federated.batch_file import read_batch
 from nolook.federated.pending import read_pending
+from nolook.formats.parts import recipe_content
 from nolook.formats.selection_file import Selection
 from nolook.formats.strict import convert, read_object
 from nolook.report.distribution_findings import ecdf_findings
@@ -154,7 +155,7 @@ def _about(release, findings):
     return {
         "privacy": release.privacy_.to_dict(),
         "why not private": None if private else findings.origin.why_not_private()[0],
-        "recipe": release.recipe_ if _named(release) else None,
+        "recipe": recipe_content(release.recipe_) if _named(release) else None,
     }
 
 

@@ -5,6 +5,7 @@ import json
 import string
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,7 +18,7 @@ from tests.report.hand_made import OPTIONAL, fitted, make_constant, unlimited, w
 
 RECIPE = {
     "features": ["city", "age"],
-    "categories": {"city": ["Bern", "Zürich"]},
+    "categories": {"city": ["Aarau", "Bern", "Zürich"]},
     "missing": "drop-row",
 }
 NAMES = ("city=Bern", "city=Zürich", "age", "income")
@@ -262,14 +263,16 @@ MAY_BE_NULL = {
     ("scaling", "limit"),
     *(("metrics", key) for key in ("r2", "r2_interval", "rmse", "rmse_interval")),
 }
+NEED_NOT_BE = {("recipe", "categories", "city", 0), ("recipe", "reference")}
 WRONG = (None, True, -1.5, "", "text", [], {}, [None], [[]], {"a": 1}, 10**400, [1.0] * 7)
 
 
 def test_a_file_without_any_one_key_or_entry_is_refused(tmp_path, document):
     tried = 0
     for path in places(document):
-        if path[0] == "privacy" or path == ("recipe", "categories", "city", 0):
-            continue  # test_privacy_is_read_strictly; see below for the recipe
+        # test_privacy_is_read_strictly; see below for the recipe
+        if path[0] == "privacy" or path in NEED_NOT_BE:
+            continue
         refusal(tmp_path, json.dumps(edited(document, path, lambda at, key: at.pop(key))))
         tried += 1
     assert tried > 30
@@ -305,6 +308,37 @@ def test_a_recipe_may_say_how_quoted_line_breaks_are_read(tmp_path, multiline):
     recipe = RECIPE | {"multiline": multiline}
     nolook.save(fitted(NAMES, recipe=recipe), tmp_path / "m.json")
     assert nolook.load(tmp_path / "m.json").recipe_ == recipe
+
+
+@pytest.mark.parametrize(
+    ("declared", "told", "reference"),
+    [
+        (["Bern"], ["Bern"], None),
+        ([None, "Bern", "Basel"], ["Bern", "Basel"], None),
+        (["Aarau", "Bern"], ["Bern"], "Aarau"),
+        (["Aarau", "Bern", None], ["Bern", None], "Aarau"),
+        (["Aarau", None], [None], "Aarau"),
+    ],
+)
+def test_the_level_compared_with_is_named_in_the_file(tmp_path, declared, told, reference):
+    recipe = {"features": ["city", "age"], "categories": {"city": declared}, "missing": "error"}
+    names = [f"city={'...' if level is None else level}" for level in told]
+    nolook.save(fitted((*names, "age", "income"), recipe=recipe), tmp_path / "m.json")
+    said = json.loads((tmp_path / "m.json").read_text(encoding="utf-8"))["recipe"]
+    assert said["categories"] == {"city": told}
+    # As in files of before, whose levels are compared with everything else.
+    assert said.get("reference") == (None if reference is None else {"city": reference})
+    loaded = nolook.load(tmp_path / "m.json")
+    assert loaded.recipe_ == recipe
+    cells = ["Aarau", "Bern", "Basel", "Chur", None]
+    table = pa.table({"city": cells, "age": [1.0] * 5})
+    opened = nolook.read_table(table, **loaded.recipe_)
+    assert opened.feature_names == tuple(loaded.feature_names_in_)
+    (numbers,) = opened.batches()
+    others = [cell not in {reference, *told} - {None} for cell in cells]
+    for row, level in zip(numbers, told, strict=False):
+        wanted = others if level is None else [cell == level for cell in cells]
+        np.testing.assert_array_equal(row, wanted)
 
 
 def test_an_unknown_key_is_refused_anywhere(tmp_path, document):
@@ -348,6 +382,14 @@ def test_privacy_is_read_strictly(tmp_path, document):
             "the levels of some of features - at `$.recipe`",
         ),
         (("recipe", "categories", "city"), ["Bern"], "just the features"),
+        (("recipe", "categories", "city"), ["Bern", None], "just the features"),
+        (("recipe", "categories", "city"), ["Bern", "Aarau"], "'Aarau'; expected each name once"),
+        (("recipe", "categories", "city"), [], "length >= 1 - at `$.recipe.categories[...]`"),
+        (("recipe", "reference"), {"age": "A"}, "a level of some of categories - at `$.recipe`"),
+        (("recipe", "reference"), {}, "length >= 1 - at `$.recipe.reference`"),
+        (("recipe", "reference", "city"), "", "non-empty texts"),
+        (("recipe", "reference", "city"), "Bern", "expected each name once"),
+        (("recipe", "reference", "city"), None, "expected `str`, got `null`"),
         (("recipe", "features"), ["age", "city"], "just the features"),
     ],
 )

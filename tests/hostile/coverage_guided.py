@@ -15,7 +15,7 @@ __all__ = ["READERS"]
 
 
 def _table(path: Path) -> None:
-    levels = {"c": ["Bern"], "d": ["x"]}
+    levels = {"c": ["Bern", "Basel", None], "d": ["x"]}
     for missing in ("zero", "error"):
         opened = nolook.read_table(
             path, "y", features=["a", "b", "c", "d"], categories=levels, missing=missing

@@ -148,7 +148,7 @@ COMMANDS = {
     **{name: " ".join(release(name, "T", ["a", "b"])) for name in RELEASES},
     "linear": "fit T --target y --epsilon 1 --delta 1e-6 --features a,b",
     "with levels": "fit T --target y --epsilon 1 --delta 1e-6 --features a,b,city "
-    "--categories city=Bern,Basel",
+    "--categories city=Bern,Basel,...",
     "adassp": "fit T --target y --epsilon 1 --delta 1e-6 --features a,b,whole --method adassp",
     "tukey": "fit T --target y --epsilon 1 --delta 1e-6 --features a --method tukey",
     "too few rows": "fit T --target y --epsilon 0.01 --delta 1e-6 --features a --method tukey",

@@ -32,7 +32,7 @@ TABLE = pa.table({
 
 
 def read():
-    return nolook.read_table(TABLE, "y", categories={"c": ["Bern", "Basel"]})
+    return nolook.read_table(TABLE, "y", categories={"c": ["Bern", "Basel", None]})
 
 
 def pipeline():

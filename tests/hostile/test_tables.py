@@ -18,7 +18,9 @@ from tests.hostile.harness import Charged, attempt, inputs, run
 
 MISSING = ("error", "zero", "drop-row")
 NAME = st.one_of(st.sampled_from(NAMES[:3]), st.sampled_from(NAMES))
-LEVELS = st.dictionaries(NAME, st.lists(st.sampled_from(["1", "2", "A", "true"]), max_size=3))
+LEVELS = st.dictionaries(
+    NAME, st.lists(st.sampled_from(["1", "2", "A", "true", "01", "...", None]), max_size=3)
+)
 ENDINGS = (".parquet", ".arrow", ".ipc", ".csv")
 
 

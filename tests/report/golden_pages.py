@@ -58,6 +58,17 @@ def many_features():
     return fitted([*(f"feature_{place}" for place in range(25)), "income"])
 
 
+def levels():
+    """Contrasts with a level, and with all values that have no level of their own."""
+    recipe = {
+        "features": ["city", "sex", "age"],
+        "categories": {"city": ["Bern", "Basel", "<b>", None], "sex": ["F"]},
+        "missing": "error",
+    }
+    names = ("city=Basel", "city=<b>", "city=...", "sex=F", "age", "income")
+    return fitted(names, recipe=recipe)
+
+
 def guesses():
     """Scales that are guesses, and rows that are shrunk."""
     model = fitted()
@@ -119,6 +130,7 @@ PAGES = {
     "without-guarantee": of_model("sis-oracle+tukey-paper"),
     "many-features": lambda: model_findings(many_features()),
     "names": lambda: model_findings(fitted(NASTY)),
+    "levels": lambda: model_findings(levels()),
     "guessed-scales": lambda: model_findings(guesses()),
     "unlimited": lambda: model_findings(
         without(unlimited(fitted()), "r2_interval_", "coef_interval_")

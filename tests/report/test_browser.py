@@ -148,7 +148,7 @@ def test_the_page_fits_the_screen_and_asks_for_nothing(chromium, tmp_path, proxy
     assert len({round(x) for x in found["points"]}) >= min(2, len(set(model.coef_)))
 
 
-@pytest.mark.parametrize("name", ["linear", "adassp", "dpsgd", "tukey-selected", "roc"])
+@pytest.mark.parametrize("name", ["linear", "levels", "adassp", "dpsgd", "tukey-selected", "roc"])
 @pytest.mark.parametrize("width", [768, 500])
 def test_nothing_is_hidden_beside_the_screen(chromium, tmp_path, name, width):
     source = render_page(PAGES[name](), table="people.parquet")

@@ -114,7 +114,7 @@ def told(cells, holder, folder, missing, levels):
 @pytest.mark.parametrize("holder", HOLDERS)
 @pytest.mark.parametrize("kind", [*CATEGORIES, *NUMBERS])
 def test_a_cell_its_type_cannot_hold_is_a_missing_value(tmp_path, kind, holder, missing):
-    levels = {"c": ["Bern", "Basel"] if kind != "whole numbers" else [7, 9]}
+    levels = {"c": ["Bern", "Basel", None] if kind != "whole numbers" else [7, 9, None]}
     levels = levels if kind in CATEGORIES else None
     bad, null = CATEGORIES.get(kind) or NUMBERS[kind]
     with pytest.raises(pa.ArrowInvalid):
@@ -130,7 +130,7 @@ def test_a_cell_its_type_cannot_hold_is_a_missing_value(tmp_path, kind, holder, 
 def test_parts_may_have_more_words_together_than_indices_can_count():
     parts = [pa.array([f"{part}{i}" for i in range(100)]) for part in "ab"]
     column = pa.chunked_array([codes(range(100), pa.int8(), words) for words in parts])
-    opened = read_table(pa.table({"c": column}), categories={"c": ["a7", "b99"]})
+    opened = read_table(pa.table({"c": column}), categories={"c": [None, "a7", "b99"]})
     opened.check_complete()
     (numbers,) = opened.batches()
     assert np.argwhere(numbers).tolist() == [[0, 7], [1, 199]]

@@ -102,9 +102,7 @@ def test_declared_levels_become_ones_and_zeros(cells, levels, rows, numbers_of):
         stored = pa.table({"c": cells, "y": Y})
     # An undeclared or absent level is never a missing value, under any policy.
     for missing in ("error", "drop-row", "zero"):
-        opened = read_table(stored, "y", categories={"c": levels}, missing=missing)
-        opened.check_complete()
-        np.testing.assert_array_equal(numbers_of(opened)[:-1], rows)
+        check_levels(stored, levels, rows, numbers_of, target="y", missing=missing)
 
 
 @pytest.mark.parametrize(
@@ -122,8 +120,74 @@ def test_declared_levels_become_ones_and_zeros(cells, levels, rows, numbers_of):
 )  # fmt: skip
 def test_levels_in_pandas_columns(cells, levels, rows, numbers_of):
     cells.index = [9, 9, 3, 2, 1, 0]
-    opened = read_table(pd.DataFrame({"c": cells}), categories={"c": levels})
-    np.testing.assert_array_equal(numbers_of(opened), rows)
+    check_levels(pd.DataFrame({"c": cells}), levels, rows, numbers_of)
+
+
+def check_levels(stored, levels, rows, numbers_of, target=None, **options):
+    """Compare levels with all other values, with the first one, and tell the others apart."""
+
+    def read(*declared):
+        opened = read_table(stored, target, categories={"c": declared}, **options)
+        opened.check_complete()
+        assert opened.binary[: len(opened.feature_names)].all()
+        assert len(set(opened.feature_names)) == len(opened.feature_names)
+        return numbers_of(opened)[: len(opened.feature_names)]
+
+    others = 1 - np.sum(rows, axis=0, keepdims=True)
+    np.testing.assert_array_equal(read(None, *levels), rows)
+    np.testing.assert_array_equal(read(*levels, None), [*rows[1:], *others])
+    # Without another level to compare with, the comparison is with everything else.
+    np.testing.assert_array_equal(read(*levels), rows[1:] if len(rows) > 1 else rows)
+
+
+@pytest.mark.parametrize(
+    ("levels", "names"),
+    [
+        (["A", "B", "C"], ["c=B", "c=C"]),
+        (["B", "A"], ["c=A"]),
+        (["A"], ["c=A"]),
+        ([None, "A"], ["c=A"]),
+        (["A", None], ["c=..."]),
+        (["A", None, "B"], ["c=...", "c=B"]),
+        ([None, "A", "B"], ["c=A", "c=B"]),
+        (["A", "other", None], ["c=other", "c=..."]),
+        (np.array(["A", None, "None"], dtype=object), ["c=...", "c=None"]),
+    ],
+)
+def test_the_first_level_is_the_one_compared_with(levels, names, numbers_of):
+    cells = ["A", "B", "other", None, "None", "..."]
+    opened = read_table(pa.table({"c": cells}), categories={"c": levels})
+    assert opened.feature_names == tuple(names)
+    known = [level for level in levels if level is not None]
+    wanted = [
+        [cell not in known if name == "c=..." else cell == name[2:] for cell in cells]
+        for name in names
+    ]
+    np.testing.assert_array_equal(numbers_of(opened), wanted)
+    recipe = json.loads(json.dumps(opened.recipe()))
+    again = read_table(pa.table({"c": cells[::-1]}), **recipe)
+    assert again.recipe() == opened.recipe()
+    np.testing.assert_array_equal(numbers_of(again), numbers_of(opened)[:, ::-1])
+
+
+@pytest.mark.parametrize(
+    ("levels", "words"),
+    [
+        (["A", None, None], "categories of 'c' has None 2 times; expected it at most once"),
+        ([None], "categories of 'c' is a value of type list; expected at least one name"),
+        (["A", "...", None], "features is 'c=...'; expected each name once"),
+    ],
+)
+def test_all_other_values_are_told_apart_once_and_from_something(levels, words):
+    with pytest.raises(ParameterError) as caught:
+        read_table(pa.table({"c": ["A"]}), categories={"c": levels})
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("levels", [[1, "01"], ["01", "1", 2], [2, 1, "01"]])
+def test_a_level_is_not_declared_twice_in_two_spellings(levels):
+    with pytest.raises(ParameterError, match="'1'; expected each name once"):
+        read_table(pa.table({"c": [1]}), categories={"c": levels})
 
 
 def test_pandas_columns_are_taken_by_dtype(numbers_of):
@@ -247,7 +311,7 @@ class TestMissing:
 
 def test_another_table_is_read_in_the_same_way(tmp_path, numbers_of):
     train = pa.table({"n": [1, 2, 3], "city": ["A", "B", "C"], "flag": [True] * 3, "y": Y})
-    opened = read_table(train, "y", categories={"city": ["A", "C"]}, missing="zero")
+    opened = read_table(train, "y", categories={"city": [None, "A", "C"]}, missing="zero")
     recipe = json.loads(json.dumps(opened.recipe()))
     new = pa.table({"flag": [False], "extra": ["?"], "city": ["C"], "n": [7.5]})
     pq.write_table(new, tmp_path / "new.parquet")

@@ -202,7 +202,7 @@ def test_a_selection_has_the_same_rows_and_fewer_columns():
     columns = {"a": [1.0, None, 3.0], "b": [4.0, 5.0, 6.0], "c": ["x", "y", "x"], "y": [7.0] * 3}
     frame = pa.table(columns)
     whole = read_table(
-        frame, "y", features=["a", "b", "c"], categories={"c": ["x", "y"]}, missing="drop-row"
+        frame, "y", features=["a", "b", "c"], categories={"c": [None, "x", "y"]}, missing="drop-row"
     )
     part = whole.select(np.array([False, True, False, True]))
     assert part.column_names == ("b", "c=y", "y")

@@ -45,7 +45,7 @@ SCHEMA = pa.schema(
     ]
 )
 FEATURES = ["whole", "city", "real", "flag"]
-LEVELS = {"city": ["A", "Ä b"]}
+LEVELS = {"city": ["B", "A", "Ä b", None]}
 
 
 def arrow_table(rows):
@@ -63,8 +63,9 @@ def expected(rows, missing):
         if missing == "drop-row" and not all(present):
             continue
         a, b = (float(x) if p else 0.0 for x, p in zip(numbers, present, strict=True))
-        kept.append([a, city == "A", city == "Ä b", b, flag, label])
-    return np.array(kept, dtype=float).reshape(-1, 6).T
+        others = city in ("other", None)
+        kept.append([a, city == "A", city == "Ä b", others, b, flag, label])
+    return np.array(kept, dtype=float).reshape(-1, 7).T
 
 
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -72,7 +73,8 @@ def expected(rows, missing):
 def test_every_store_gives_the_same_numbers(store, tmp_path, numbers_of, rows, missing):
     stored = store(arrow_table(rows), tmp_path)
     opened = read_table(stored, "label", features=FEATURES, categories=LEVELS, missing=missing)
-    assert opened.column_names == ("whole", "city=A", "city=Ä b", "real", "flag", "label")
+    levels = ("city=A", "city=Ä b", "city=...")
+    assert opened.column_names == ("whole", *levels, "real", "flag", "label")
     for _ in range(2):
         np.testing.assert_array_equal(numbers_of(opened), expected(rows, missing))
 

@@ -174,7 +174,7 @@ def test_malformed_lines_are_rows_of_missing_values(tmp_path, numbers_of):
 def test_declared_categories_in_any_bytes(tmp_path, numbers_of):
     body = 'x,Ä\n1,"say ""hi"""\n2, Ä \n3,Z\n4,\n'.encode() + b"5,\xff\xfe\n"
     path = write(tmp_path, body, header=b"n,word\n")
-    opened = read_table(path, categories={"word": ["Ä", 'say "hi"']}, missing="zero")
+    opened = read_table(path, categories={"word": [None, "Ä", 'say "hi"']}, missing="zero")
     np.testing.assert_array_equal(numbers_of(opened), [[1, 0, 1, 0, 0, 0], [0, 1, 0, 0, 0, 0]])
     assert opened.feature_names == ("word=Ä", 'word=say "hi"')
 

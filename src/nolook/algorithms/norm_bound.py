@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 
 from nolook.algorithms.scaling import Scaling, release_histograms
 from nolook.kernels.histogram import threshold_counts
-from nolook.kernels.moments import UNIT, integer_rows, squared_norms
+from nolook.kernels.moments import UNIT
+from nolook.kernels.weighted_rows import standard_squares
 from nolook.privacy.noise import ByteSource
 from nolook.tables import Table
 
-__all__ = ["choose_squared_radius", "norm_counts"]
+__all__ = ["choose_squared_radius", "norm_counts", "smallest_bound"]
 
 # Candidate bounds on the squared norm, a quarter of a power of two apart, down from the largest.
 _RADII = 49
@@ -33,11 +34,11 @@ def norm_counts(
     low, high = (end[:columns] for end in scaling.limits)
     largest = float((np.maximum(-low, high) ** 2).sum()) * UNIT**2
     squares = np.floor(largest * 2.0 ** (np.arange(1 - _RADII, 1) / 4))
-    center, scale = scaling.center[:columns], scaling.scale[:columns]
+    standard = scaling.center[:columns], scaling.scale[:columns], low, high
 
     def count(batch: NDArray[np.float64]) -> NDArray[np.int64]:
-        rows = integer_rows(batch[:columns], center, scale, low, high)
-        return threshold_counts(squared_norms(rows), squares)[None, :]
+        norms = standard_squares(batch[:columns], standard)
+        return threshold_counts(norms, squares)[None, :]
 
     return release_histograms(table, mu, source, count)[0], squares
 
@@ -53,7 +54,17 @@ def choose_squared_radius(
     ``size sqrt(2 size) / mu`` rows are outside. So many may be, but at most a quarter of all.
     """
     allowed = min(size * math.sqrt(2 * size) / mu, rows / 4)
-    outside = counts[:0:-1].cumsum()[::-1]  # outside[i]: rows beyond squares[i]
-    too_many = np.flatnonzero(outside > allowed)
+    return int(smallest_bound(counts, squares, allowed))
+
+
+def smallest_bound(counts: Vector, edges: Vector, allowed: float, spared: float = 0.0) -> float:
+    """Return the smallest edge beyond which at most `allowed` rows are, walking down.
+
+    `counts` are noisy, between increasing edges, one more than those; nothing is beyond the last.
+    With m bins beyond an edge, ``spared sqrt(m)`` rows are allowed if that is more.
+    """
+    outside = counts[:0:-1].cumsum()[::-1]  # outside[i]: rows beyond edges[i]
+    bins = np.arange(edges.size, 0, -1)
+    too_many = np.flatnonzero(outside > np.maximum(allowed, spared * np.sqrt(bins)))
     chosen = int(too_many[-1]) + 1 if too_many.size else 0
-    return int(squares[min(chosen, squares.size - 1)])
+    return float(edges[min(chosen, edges.size - 1)])

@@ -23,7 +23,7 @@ from functools import partial
 from typing import Self
 
 import numpy as np
-from attrs import Factory, field, frozen
+from attrs import Factory, evolve, field, frozen
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
@@ -87,6 +87,19 @@ class Scaling:
         scales = np.broadcast_to(np.asarray(scale, dtype=np.float64), (len(names),)).copy()
         seen = np.ones(len(names), dtype=np.bool_)
         return cls(names, np.zeros(len(names)), scales, seen, limit)
+
+    def select(self, keep: NDArray[np.bool_]) -> Scaling:
+        """Return the scaling of some features, and of the target."""
+        places = np.append(np.flatnonzero(keep), len(self.names) - 1)
+        return evolve(
+            self,
+            names=tuple(self.names[place] for place in places),
+            center=self.center[places],
+            scale=self.scale[places],
+            visible=self.visible[places],
+            median=None if self.median is None else self.median[places],
+            binary=self.binary[places],
+        )
 
     def original_units(self, theta: Vector) -> tuple[Vector, float]:
         """Return coefficients and intercept in the columns' units, finite whatever the scales.

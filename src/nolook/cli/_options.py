@@ -69,7 +69,8 @@ CategoriesOption = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAME=A,B,C",
-        help="A column of categories and those to tell apart; may be repeated.",
+        help="A column of categories and those to tell apart, the first the one the others are "
+        "compared with; ... stands for all that are not named. May be repeated.",
     ),
 ]
 MissingOption = Annotated[
@@ -156,6 +157,8 @@ def column_options(features: str | None, categories: Sequence[str] | None) -> di
     options: dict[str, Any] = {}
     if features is not None:
         options["features"] = column_names(features, "--features")
+    if categories:
+        from nolook.tables.design import OTHERS
     for text in categories or ():
         column, equals, values = text.partition("=")
         if not equals or not column:
@@ -169,7 +172,8 @@ def column_options(features: str | None, categories: Sequence[str] | None) -> di
                 f"--categories names the column {one_line(column)!r} twice; "
                 "expected all its categories in one list"
             )
-        known[column] = column_names(values, f"--categories {one_line(column)}")
+        named = column_names(values, f"--categories {one_line(column)}")
+        known[column] = [None if name == OTHERS else name for name in named]
     return options
 
 

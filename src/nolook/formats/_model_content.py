@@ -14,7 +14,14 @@ from nolook._validation import check_choice
 from nolook.algorithms.scaling import Scaling
 from nolook.errors import ParameterError
 from nolook.estimators.catalogue import METHODS, name_of
-from nolook.formats.parts import Fitted, Names, Recipe, guarantee_content, plain_parameters
+from nolook.formats.parts import (
+    Fitted,
+    Names,
+    Recipe,
+    guarantee_content,
+    plain_parameters,
+    recipe_content,
+)
 from nolook.formats.strict import Broken, Content
 
 if TYPE_CHECKING:
@@ -121,7 +128,7 @@ class Model(Fitted, frozen=True):
         # Of arrays: another table is to have columns of the names they were given.
         model.recipe_ = {"features": self.features, "categories": {}, "missing": "error"}
         if self.recipe is not None:
-            model.recipe_ = msgspec.to_builtins(self.recipe)
+            model.recipe_ = self.recipe.options()
             model.feature_names_in_ = np.array(self.features, dtype=object)
         if self.failed is not UNSET:
             model.failed_ = self.failed
@@ -146,7 +153,7 @@ def model_content(model: PrivateRegressor) -> dict[str, Any]:
         "method": method,
         "parameters": plain_parameters(model),
         # Columns of arrays have no names, so scikit-learn asks for none when predicting.
-        "recipe": model.recipe_ if hasattr(model, "feature_names_in_") else None,
+        "recipe": recipe_content(model.recipe_) if hasattr(model, "feature_names_in_") else None,
         "features": scaling.names[:-1],
         **{key: getattr(model, f"{key}_") for key in _NUMBERS},
         "label_range": [_finite(end) for end in model.target_range_],

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-import msgspec
 import numpy as np
 from msgspec import Meta
 
@@ -13,9 +12,9 @@ from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.grids import GRIDS, LinearGrid, LogGrid, grid_kind
 from nolook.errors import ParameterError
 from nolook.estimators.ecdf import ECDF, check_grid, check_smoothing
-from nolook.formats.parts import Recipe, Release, guarantee_content
+from nolook.formats.parts import Recipe, Release, guarantee_content, recipe_content
 from nolook.formats.strict import Broken, Content
-from nolook.tables.design import Feature
+from nolook.tables.design import Feature, check_categories
 
 __all__ = ["Distribution", "distribution_content", "grid_content"]
 
@@ -71,7 +70,7 @@ class Distribution(Release, frozen=True):
         """Return the distribution; refuse thresholds that its grid does not have."""
         privacy, grid = self.guarantee(), None if self.grid is None else self.grid.grid()
         ecdf = ECDF(privacy.epsilon, grid, privacy.delta, privacy.relation, self.smoothing)
-        ecdf.recipe_ = msgspec.to_builtins(self.recipe)
+        ecdf.recipe_ = self.recipe.options()
         ecdf.distribution_ = self._counted(grid)
         ecdf.n_samples_ = self.rows
         ecdf.privacy_ = privacy
@@ -102,13 +101,13 @@ def distribution_content(ecdf: ECDF) -> dict[str, Any]:
         raise ParameterError("model is an ECDF; expected a fitted one (call fit first)")
     found, recipe = ecdf.distribution_, ecdf.recipe_
     (name,) = recipe["features"]
-    (column,) = Feature(name, recipe["categories"].get(name)).names
+    (column,) = Feature(name, check_categories(recipe["categories"]).get(name)).names
     changed = np.diff(found.counts, prepend=0.0) != 0.0
     return {
         "column": column,
         "grid": grid_content(ecdf.grid),
         "smoothing": ecdf.smoothing,
-        "recipe": recipe,
+        "recipe": recipe_content(recipe),
         "rows": found.rows,
         "levels": found.levels,
         "node_variance": found.node_variance,

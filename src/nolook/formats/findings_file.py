@@ -12,7 +12,7 @@ import numpy as np
 
 from nolook.formats.distribution_file import grid_content
 from nolook.formats.files import write_release
-from nolook.formats.parts import guarantee_content
+from nolook.formats.parts import guarantee_content, recipe_content
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -64,7 +64,7 @@ def write_quantiles(
         "shares": found.shares,
         "quantiles": found.values,
         "standard_errors": found.errors,
-        "recipe": recipe,
+        "recipe": recipe_content(recipe),
         **guarantee_content(found.privacy),
     }
     write_release(path, "nolook-quantiles", 1, document)
@@ -88,7 +88,7 @@ def write_roc(curve: ROCCurve, path: Path, *, scored: Scored) -> None:
         "tpr": curve.tpr_[changed],
         "band": dict(zip(("fpr", "tpr_low", "tpr_high"), curve.band_, strict=True)),
         "caution": curve.caution,
-        "recipe": curve.recipe_,
+        "recipe": recipe_content(curve.recipe_),
         **guarantee_content(curve.privacy_),
     }
     write_release(path, "nolook-roc", 1, document)
@@ -105,7 +105,7 @@ def write_calibration(test: HosmerLemeshow, path: Path, *, scored: Scored) -> No
         "table": {name: getattr(table, name) for name in _TABLE},
         "curve": asdict(curve),
         "caution": test.caution,
-        "recipe": test.recipe_,
+        "recipe": recipe_content(test.recipe_),
         **guarantee_content(test.privacy_),
     }
     write_release(path, "nolook-calibration", 1, document)

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, Meta, UnsetType, to_builtins
 
 from nolook._validation import check_choice
 from nolook.errors import ParameterError
@@ -20,18 +20,27 @@ from nolook.estimators.catalogue import (
 )
 from nolook.formats.strict import Broken, Content, convert
 from nolook.privacy.guarantee import Budget, PrivacyGuarantee
-from nolook.tables.design import Feature, Missing
+from nolook.tables.design import Feature, Levels, Missing, check_categories, recipe_levels
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from sklearn.base import BaseEstimator
 
-__all__ = ["Fitted", "Names", "Recipe", "Release", "guarantee_content", "plain_parameters"]
+__all__ = [
+    "Fitted",
+    "Names",
+    "Recipe",
+    "Release",
+    "guarantee_content",
+    "plain_parameters",
+    "recipe_content",
+]
 
 _Kind = TypeVar("_Kind", Budget, PrivacyGuarantee)
 
 Names = Annotated[list[str], Meta(min_length=1)]
+_Levels = Annotated[list[str | None], Meta(min_length=1)]
 
 # What a file holds of a pair of array-likes.
 _PAIR = tuple[float | list[float], float | list[float]] | None
@@ -68,24 +77,55 @@ def _stated(key: str, kind: type[_Kind], content: dict[str, Any]) -> _Kind:
 
 
 class Recipe(Content, frozen=True):
-    """How a table is read."""
+    """How a table is read.
+
+    `categories` gives the levels that have a number each, null for all values not declared, and
+    `reference` the level they are compared with. Without one, as in all files of version 0.1, they
+    are compared with all values that have no number.
+    """
 
     features: Names
-    categories: dict[str, Names]
+    categories: dict[str, _Levels]
     missing: str
     multiline: bool | UnsetType = UNSET
+    reference: Annotated[dict[str, str], Meta(min_length=1)] | UnsetType = UNSET
 
     def __post_init__(self) -> None:
         check_choice("missing", self.missing, get_args(Missing))
         if not self.categories.keys() <= set(self.features):
             raise Broken("expected categories to give the levels of some of features")
+        if not self._references().keys() <= self.categories.keys():
+            raise Broken("expected reference to give a level of some of categories")
+        check_categories(self._levels())
+
+    def _references(self) -> dict[str, str]:
+        return {} if isinstance(self.reference, UnsetType) else self.reference
+
+    def _levels(self) -> dict[str, Levels]:
+        first = self._references()
+        return {column: (first.get(column), *known) for column, known in self.categories.items()}
 
     def check_gives(self, features: Sequence[str]) -> None:
         """Refuse a recipe that gives other features than these, which are distinct."""
-        levels = {column: tuple(known) for column, known in self.categories.items()}
+        levels = self._levels()
         given = (Feature(column, levels.get(column)).names for column in self.features)
         if [name for names in given for name in names] != list(features):
             raise Broken("expected recipe to give just the features")
+
+    def options(self) -> dict[str, Any]:
+        """Return the options of :func:`nolook.read_table`."""
+        found: dict[str, Any] = to_builtins(self)
+        found.pop("reference", None)
+        levels = {column: recipe_levels(known) for column, known in self._levels().items()}
+        return found | {"categories": levels}
+
+
+def recipe_content(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a file says of these options of :func:`nolook.read_table`: see `Recipe`."""
+    levels = check_categories(options["categories"])
+    content = {**options, "categories": {name: known[1:] for name, known in levels.items()}}
+    first = {name: known[0] for name, known in levels.items() if known[0] is not None}
+    return content | ({"reference": first} if first else {})
 
 
 class Fitted(Release, frozen=True):

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 import numpy as np
 
 from nolook._validation import check_choice
 from nolook.estimators._selector import chosen_columns
 from nolook.estimators.catalogue import SELECTORS, name_of
 from nolook.formats.files import write_release
-from nolook.formats.parts import Fitted, Names, Recipe, guarantee_content, plain_parameters
+from nolook.formats.parts import (
+    Fitted,
+    Names,
+    Recipe,
+    guarantee_content,
+    plain_parameters,
+    recipe_content,
+)
 from nolook.formats.strict import Broken
 
 if TYPE_CHECKING:
@@ -44,7 +50,7 @@ class Selection(Fitted, frozen=True):
     def estimator(self) -> PrivateSelector:
         """Return the fitted selector."""
         selector: PrivateSelector = self.unfitted(self.selector, SELECTORS)
-        selector.recipe_ = msgspec.to_builtins(self.recipe)
+        selector.recipe_ = self.recipe.options()
         selector.n_features_in_ = len(self.features)
         selector.feature_names_in_ = np.array(self.features, dtype=object)
         selector.privacy_ = self.guarantee()
@@ -70,7 +76,7 @@ def selection_content(selector: PrivateSelector) -> dict[str, Any]:
     return {
         "selector": name_of(selector),
         "parameters": plain_parameters(selector),
-        "recipe": selector.recipe_,
+        "recipe": recipe_content(selector.recipe_),
         "features": selector.feature_names_in_,
         "chosen": chosen,
         "in_order_of_choice": ordered,

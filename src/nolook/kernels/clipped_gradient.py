@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["add_clipped_gradient"]
+__all__ = ["add_clipped_gradient", "add_products", "cached_rows", "project"]
 
 Vector = NDArray[np.float64]
 
@@ -19,7 +19,7 @@ _CACHED_BYTES = 1 << 16
 
 
 @njit(nogil=True, cache=True)
-def _project(rows, theta, start, out):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+def project(rows, theta, start, out):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
     """Set `out` to theta' rows of the block that begins at `start`, four columns at a time."""
     stop = start + out.size
     many = rows.shape[0] // 4 * 4
@@ -46,7 +46,7 @@ def _clip_residuals(targets, products, shrink, grid, bound):  # type: ignore[no-
 
 
 @njit(nogil=True, cache=True, fastmath={"reassoc"})
-def _add_products(rows, residuals, start, out):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+def add_products(rows, residuals, start, out):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
     """Add the products of the block's rows with its residuals to `out`."""
     stop = start + residuals.size
     many = rows.shape[0] // 4 * 4
@@ -78,9 +78,9 @@ def _gradient(rows, targets, theta, shrink, grid, bound, block, out):  # type: i
     for start in range(0, targets.size, block):
         stop = min(start + block, targets.size)
         residuals = buffer[: stop - start]
-        _project(rows, theta, start, residuals)
+        project(rows, theta, start, residuals)
         _clip_residuals(targets[start:stop], residuals, shrink, grid, bound)
-        _add_products(rows, residuals, start, out)
+        add_products(rows, residuals, start, out)
 
 
 def add_clipped_gradient(
@@ -99,5 +99,9 @@ def add_clipped_gradient(
     1/grid, and `out`, whose sums must stay within 2^53. Powers of two: `shrink`, from theta'z to
     the targets' unit, and `grid`.
     """
-    block = max(256, _CACHED_BYTES // rows.itemsize // len(rows))
-    _gradient(rows, targets, theta, shrink, grid, bound, block, out)
+    _gradient(rows, targets, theta, shrink, grid, bound, cached_rows(rows), out)
+
+
+def cached_rows(rows: NDArray[np.int16]) -> int:
+    """Return how many rows to work on at a time."""
+    return max(256, _CACHED_BYTES // rows.itemsize // len(rows))

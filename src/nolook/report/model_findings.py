@@ -11,6 +11,7 @@ import numpy as np
 from nolook.algorithms.scaling import ScaleSearch
 from nolook.estimators.catalogue import called, own_parameters, unproved_settings
 from nolook.estimators.pipeline import regression_of, selection_of
+from nolook.report.contrasts import HOW_TO_READ, contrasts
 from nolook.report.findings import Figure, Findings, Name, Origin, Section, Table
 from nolook.report.picture import MOST_SHOWN, Coefficient, coefficient_picture
 from nolook.report.selection_findings import (
@@ -135,18 +136,19 @@ def _coefficients(model: PrivateRegressor) -> Section:
             f"{_about_intervals(model)}{omitted}",
         ),
     )
+    compared = contrasts(model)
     known = model.coef_interval_ is not None or model.intercept_interval_ is not None
     ends = (interval(model.intercept_interval_),) if known else ()
     table = Table(
         "Coefficients: the change in the target for one unit of the column",
         ("Column", "Coefficient", *((_INTERVAL,) if known else ()), "Times scale"),
-        tuple(_row(one, known=known) for one in found),
+        tuple(_row(one, compared, known=known) for one in found),
         ("intercept", number(model.intercept_), *ends, ""),
     )
     shown = table
     if len(found) > _MOST_PRINTED:
         kept = sorted(found, key=lambda one: -abs(one.effect))[: _MOST_PRINTED - 1]
-        rows = tuple(_row(one, known=known) for one in found if one in kept)
+        rows = tuple(_row(one, compared, known=known) for one in found if one in kept)
         left = f"... {len(found) - len(kept)} smaller effects"
         shown = replace(table, rows=(*rows, (left,)))
     unknown = () if known else (_about_intervals(model),)
@@ -155,13 +157,14 @@ def _coefficients(model: PrivateRegressor) -> Section:
         "Coefficients",
         figure=figure,
         tables=(table,),
+        notes=(HOW_TO_READ,) if compared else (),
         printed=(f"method: {called(model)}", shown, *unknown),
     )
 
 
-def _row(one: Coefficient, *, known: bool) -> tuple[str, ...]:
+def _row(one: Coefficient, compared: dict[str, str], *, known: bool) -> tuple[str, ...]:
     ends = (interval(one.ends),) if known else ()
-    return one.name, number(one.value), *ends, number(one.effect)
+    return compared.get(one.name, one.name), number(one.value), *ends, number(one.effect)
 
 
 def _about_intervals(model: PrivateRegressor) -> str:

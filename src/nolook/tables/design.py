@@ -17,10 +17,25 @@ from nolook.errors import ParameterError, TableError
 from nolook.tables.memory import as_text
 from nolook.tables.source import Column, Source
 
-__all__ = ["Categories", "Design", "Feature", "Missing", "check_categories", "plan"]
+__all__ = [
+    "OTHERS",
+    "Categories",
+    "Design",
+    "Feature",
+    "Levels",
+    "Missing",
+    "check_categories",
+    "plan",
+    "recipe_levels",
+]
 
 Missing: TypeAlias = Literal["error", "drop-row", "zero"]
-Categories: TypeAlias = Mapping[str, Sequence[str | int | bool]]
+Categories: TypeAlias = Mapping[str, Sequence[str | int | bool | None]]
+#: Declared levels as text, the first the one compared with; None stands for all other values.
+Levels: TypeAlias = tuple[str | None, ...]
+
+#: What names the number of all values that are not declared, here and on the command line.
+OTHERS = "..."
 
 _LONGEST_TYPE = 60
 _LARGEST = np.finfo(np.float64).max
@@ -31,14 +46,16 @@ class Feature:
     """One column of the source as it enters the numbers."""
 
     name: str
-    levels: tuple[str, ...] | None = None  # declared, one number each; None for a number itself
+    levels: Levels | None = None  # one number each but the first; None for a number itself
 
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the numbers this column gives."""
         if self.levels is None:
             return (self.name,)
-        return tuple(f"{self.name}={level}" for level in self.levels)
+        return tuple(
+            f"{self.name}={OTHERS if level is None else level}" for level in self.levels[1:]
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +77,7 @@ class Design:
 
     @property
     def feature_names(self) -> tuple[str, ...]:
-        """Names of the features, after one-hot encoding."""
+        """Names of the features; a category gives one for each level but the first."""
         return tuple(name for feature in self.features for name in feature.names)
 
     @property
@@ -89,7 +106,7 @@ class Design:
                     out[row] = _numbers(column)
                     row += 1
                 else:
-                    row += _one_hot(column, feature.levels, out[row:])
+                    row += _contrasts(column, feature.levels, out[row:])
             if self.target is not None:
                 out[row] = _numbers(batch.column(self.target))
         if self.keeps_infinite:
@@ -122,7 +139,7 @@ def plan(
     source: Source,
     target: str | None,
     features: Sequence[str] | None,
-    categories: Mapping[str, tuple[str, ...]],
+    categories: Mapping[str, Levels],
     missing: str,
 ) -> Design:
     """Fix the design from declared columns and the parameters of :func:`nolook.read_table`."""
@@ -165,8 +182,11 @@ def plan(
     return design
 
 
-def check_categories(categories: object) -> dict[str, tuple[str, ...]]:
-    """Return declared categories with every level as text: 3 as "3", True as "true"."""
+def check_categories(categories: object) -> dict[str, Levels]:
+    """Return declared categories with every level as text: 3 as "3", True as "true".
+
+    A single level is compared with all other values.
+    """
     if categories is None:
         return {}
     if not isinstance(categories, Mapping):
@@ -178,13 +198,31 @@ def check_categories(categories: object) -> dict[str, tuple[str, ...]]:
     return {name: _check_levels(categories[name], name) for name in names}
 
 
-def _check_levels(levels: object, name: str) -> tuple[str, ...]:
+def recipe_levels(levels: Levels) -> list[str | None]:
+    """Return levels as a user declares them: the inverse of :func:`check_categories`."""
+    return list(levels[1:] if levels[0] is None and len(levels) == 2 else levels)
+
+
+def _check_levels(levels: object, name: str) -> Levels:
     listed = levels.tolist() if isinstance(levels, np.ndarray) and levels.ndim == 1 else levels
-    if isinstance(listed, Sequence) and not isinstance(listed, str | bytes):
-        texts = [_level_text(level) for level in listed]
-        if None not in texts:
-            return check_names(texts, f"categories of {name!r}")
-    raise ParameterError(
+    if not isinstance(listed, Sequence) or isinstance(listed, str | bytes):
+        raise _no_levels(levels, name)
+    texts = [None if level is None else _level_text(level) for level in listed]
+    named = [text for text in texts if text is not None]
+    others = sum(level is None for level in listed)
+    if len(named) + others < len(listed):
+        raise _no_levels(levels, name)
+    check_names(named, f"categories of {name!r}")
+    if others > 1:
+        raise ParameterError(
+            f"categories of {name!r} has None {others} times; expected it at most once, for all "
+            "values that are not declared (leave the others out)"
+        )
+    return tuple(texts) if len(texts) > 1 else (None, *texts)
+
+
+def _no_levels(levels: object, name: str) -> ParameterError:
+    return ParameterError(
         f"categories of {name!r} is a value of type {type(levels).__name__}; expected a list of "
         "texts or integers (for example ['A', 'B'])"
     )
@@ -218,7 +256,7 @@ class _Schema:
         return found[0]
 
 
-def _feature(column: Column, schema: _Schema, levels: tuple[str, ...] | None) -> Feature:
+def _feature(column: Column, schema: _Schema, levels: Levels | None) -> Feature:
     if levels is None:
         _check_number(column, schema, "features")
         return Feature(column.name)
@@ -228,7 +266,9 @@ def _feature(column: Column, schema: _Schema, levels: tuple[str, ...] | None) ->
             f"{_shown(column)}; expected text, integers or booleans (leave it out of categories)"
         )
     if pt.is_integer(column.type):
-        levels = tuple(_integer_level(level, column) for level in levels)
+        levels = tuple(None if level is None else _integer_level(level, column) for level in levels)
+        # The level compared with has no name among the features, where "01" and "1" would meet.
+        check_names([level for level in levels if level], f"categories of {column.name!r}")
     return Feature(column.name, levels)
 
 
@@ -291,14 +331,18 @@ def _numbers(column: Any) -> Any:  # noqa: ANN401
     return column.to_numpy(zero_copy_only=False)
 
 
-def _one_hot(column: Any, levels: tuple[str, ...], out: NDArray[np.float64]) -> int:  # noqa: ANN401
-    """Write 1 in the row of each cell's level; null and undeclared cells get 0 everywhere."""
-    wanted = pa.array(levels, pa.large_string())
+def _contrasts(column: Any, levels: Levels, out: NDArray[np.float64]) -> int:  # noqa: ANN401
+    """Write 1 in the row of each cell's level, and say how many rows there are.
+
+    The first level has no row. Null and undeclared cells are in the row of None, if it has one.
+    """
+    known = [level for level in levels if level is not None]
     cells = column.dictionary if pt.is_dictionary(column.type) else column
-    codes = pc.index_in(cells.cast(pa.large_string()), value_set=wanted)
+    codes = pc.index_in(cells.cast(pa.large_string()), value_set=pa.array(known, pa.large_string()))
     if pt.is_dictionary(column.type):
         codes = codes.take(column.indices)
     found = codes.fill_null(-1).to_numpy(zero_copy_only=False)
-    for level in range(len(levels)):
-        np.equal(found, level, out=out[level], casting="unsafe")
-    return len(levels)
+    for row, level in enumerate(levels[1:]):
+        wanted = -1 if level is None else known.index(level)
+        np.equal(found, wanted, out=out[row], casting="unsafe")
+    return len(levels) - 1

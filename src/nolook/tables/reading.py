@@ -57,9 +57,14 @@ def read_table(
         no types, so there the default is the columns of `categories` alone.
     categories : mapping, optional
         From a column of text, integers or booleans to its levels, such as
-        ``{"city": ["A", "B"]}``. Each level becomes a feature that is 1 or 0. Levels are declared
-        and never looked up, since those found in the data would leak. A cell with another value,
-        or none, gets 0 for every level.
+        ``{"city": ["A", "B", "C"]}``. The first level is the one the others are compared with:
+        each of the others becomes a feature that is 1 or 0, here "city=B" and "city=C". Levels are
+        declared and never looked up, since those found in the data would leak. A cell with another
+        value, or none, gets 0 for every level, as the first level does; None among the levels
+        stands for all such cells: ``["A", "B", None]`` gives them a feature of their own,
+        "city=...", and ``[None, "A", "B"]`` compares with them. A single level is compared with
+        all other values. Put a common level first: a difference from a rare one is known no better
+        than the rare one itself.
     missing : {"error", "drop-row", "zero"}, default="error"
         What to do about null, NaN and infinite values: refuse the table (see
         :meth:`Table.check_complete`, which fitting calls), leave the row out, or put 0 in place of

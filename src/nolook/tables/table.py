@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nolook.errors import TableError
-from nolook.tables.design import Design
+from nolook.tables.design import Design, recipe_levels
 from nolook.tables.source import MemorySource, Source
 
 __all__ = ["Table", "View"]
@@ -34,7 +34,8 @@ class Table:
     Attributes
     ----------
     feature_names : tuple of str
-        The features; a category gives one for each declared level, such as "city=A".
+        The features; a category gives one for each declared level but the first, such as "city=B",
+        and "city=..." for all values that are not declared, if asked for.
     target_name : str or None
     binary : ndarray of bool, shape (n_columns,)
         Which columns, the target last, hold 0 and 1 only, by declared type or levels.
@@ -117,7 +118,9 @@ class Table:
         features = self._design.features
         recipe: dict[str, Any] = {
             "features": [feature.name for feature in features],
-            "categories": {f.name: list(f.levels) for f in features if f.levels is not None},
+            "categories": {
+                f.name: recipe_levels(f.levels) for f in features if f.levels is not None
+            },
             "missing": self._design.missing,
         }
         # Left out by default: older files know no such key.

@@ -1,0 +1,100 @@
+"""A table as rows of weighted least squares: how they are made, and where they are kept."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from attrs import frozen
+
+from nolook.algorithms.scaling import Scaling
+from nolook.kernels.bounded_rows import bounded_targets
+from nolook.kernels.weighted_rows import weighted_rows
+from nolook.statistics.weighted_rows import RowBlock
+from nolook.tables import Table
+
+__all__ = ["COPY_BYTES", "Blocks", "WeightedDesign", "choose_unit", "copy_room"]
+
+#: The weighted rows are kept in memory if they surely take no more.
+COPY_BYTES = 256 * 2**20
+
+_TARGET_LIMIT = 50.0  # scales a target is clipped to
+_MOST_UNIT = 2**14
+_LARGEST_ENTRY = 2**15 - 1
+# Deviations of the released number of rows within which the true one surely is.
+_SURELY = 6.0
+
+
+def choose_unit(norm: float) -> int:
+    """Return U, the largest power of two up to 2^14 with which rows of a norm fit 16 bits."""
+    unit = _MOST_UNIT
+    while unit > 1 and unit * norm > _LARGEST_ENTRY:
+        unit //= 2
+    return unit
+
+
+def copy_room(scaling: Scaling, size: int) -> int:
+    """Return how many bytes of rows may be kept: none if all might take more than COPY_BYTES.
+
+    Decided from the released number of rows, never from the true one.
+    """
+    rows = scaling.rows.value + _SURELY * scaling.rows.error
+    return COPY_BYTES if rows * RowBlock.bytes_of_a_row(size) <= COPY_BYTES else 0
+
+
+@frozen(eq=False)
+class WeightedDesign:
+    """How a table becomes weighted rows: all of it released before."""
+
+    scaling: Scaling  # of the columns in use, the target last
+    squared_radius: int  # bound on a row's squared norm, in squares of 1/unit
+    unit: int  # grid units in a scale, a power of two
+
+    @property
+    def size(self) -> int:
+        """Length of a row: the features and a constant."""
+        return len(self.scaling.names)
+
+    @property
+    def norm(self) -> float:
+        """B, in standardised units."""
+        return math.sqrt(self.squared_radius) / self.unit
+
+    def blocks(self, table: Table) -> Iterator[RowBlock]:
+        """Make the weighted rows of a table of these features and the target, block by block."""
+        scaling = self.scaling
+        low, high = scaling.limits
+        standard = scaling.center[:-1], scaling.scale[:-1], low[:-1], high[:-1]
+        target = float(scaling.center[-1]), float(scaling.scale[-1]), _TARGET_LIMIT
+        for batch in table.batches():
+            rows, squares, factors = weighted_rows(
+                batch[:-1], standard, self.squared_radius, self.unit
+            )
+            factors *= bounded_targets(batch[-1], *target)
+            yield RowBlock(rows, squares, factors)
+
+
+@dataclass
+class Blocks:
+    """The blocks of a table: kept while they fit, made anew for every pass if they do not."""
+
+    table: Table
+    design: WeightedDesign
+    room: int  # bytes
+    kept: list[RowBlock] | None = field(default_factory=list)
+
+    def first(self) -> Iterator[RowBlock]:
+        """Make the blocks, and keep them while there is room."""
+        for block in self.design.blocks(self.table):
+            if self.kept is not None:
+                self.room -= block.bytes
+                if self.room >= 0:
+                    self.kept.append(block)
+                else:
+                    self.kept = None
+            yield block
+
+    def again(self) -> Iterable[RowBlock]:
+        """Return the same blocks."""
+        return self.design.blocks(self.table) if self.kept is None else self.kept

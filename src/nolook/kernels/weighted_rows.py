@@ -1,0 +1,141 @@
+"""Rows (1, x) and their targets, shrunk together to a norm: the rows of weighted least squares.
+
+Everything depends on its own row alone, to the last bit: operations are element by element, but for
+sums of whole numbers below 2^53, which are exact in any order.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TypeAlias
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from nolook.kernels.moments import UNIT
+
+__all__ = ["Standard", "standard_squares", "weighted_rows"]
+
+Array = NDArray[np.float64]
+#: Centre, scale, low and high of every column: the arguments of `integer_rows` in ``moments.py``.
+Standard: TypeAlias = tuple[Array, Array, Array, Array]
+
+# Numbers that are still in the cache when they are used for the second time.
+_CACHED = 1 << 14
+
+
+@njit(nogil=True, cache=True)
+def _standardise(column, center, scale, low, high, out):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    """Whole units of 1/UNIT, clipped; NaN becomes 0. As in `integer_rows`."""
+    for i in range(out.size):
+        value = (column[i] - center) / scale * UNIT
+        value = value if value == value else 0.0  # noqa: PLR0124
+        out[i] = np.trunc(min(max(value, low), high))
+
+
+@njit(nogil=True, cache=True)
+def _standard_squares(columns, center, scale, low, high, out):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    whole = np.empty(min(_CACHED, out.size))
+    for start in range(0, out.size, _CACHED):
+        stop = min(start + _CACHED, out.size)
+        part = whole[: stop - start]
+        out[start:stop] = 0.0
+        for j in range(columns.shape[0]):
+            _standardise(columns[j, start:stop], center[j], scale[j], low[j], high[j], part)
+            for i in range(part.size):
+                out[start + i] += part[i] * part[i]
+
+
+@njit(nogil=True, cache=True)
+def _shrink(column, squared_radius):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    """Shrink one whole row that a rounding left outside; a little more each time."""
+    slack = 1.0
+    total = np.sum(column * column)
+    start = column.copy()
+    while np.sum(column * column) > squared_radius:
+        column[:] = np.trunc(start * (slack * np.sqrt(squared_radius / total)))
+        slack *= 1.0 - 2.0**-30
+
+
+@njit(nogil=True, cache=True)
+def _factors(totals, bound, out):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    for i in range(out.size):
+        out[i] = min(bound / np.sqrt(totals[i]), 1.0)
+
+
+@njit(nogil=True, cache=True)
+def _multiply(whole, steps, totals):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    """Multiply each row, a column of `whole`, truncate it, and add up its squares."""
+    totals[:] = 0.0
+    for j in range(whole.shape[0]):
+        part = whole[j]
+        for i in range(totals.size):
+            part[i] = np.trunc(part[i] * steps[i])
+            totals[i] += part[i] * part[i]
+
+
+@njit(nogil=True, cache=True)
+def _weighted(columns, center, scale, low, high, squared_radius, unit, rows, squares, factors):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202, PLR0913, PLR0917
+    size = columns.shape[0]
+    block = max(16, _CACHED // (size + 1))
+    buffer, totals = np.empty((size + 1, block)), np.empty(block)
+    bound = math.sqrt(squared_radius) / unit * UNIT
+    for start in range(0, squares.size, block):
+        stop = min(start + block, squares.size)
+        whole, total, factor = (
+            buffer[:, : stop - start],
+            totals[: stop - start],
+            factors[start:stop],
+        )
+        whole[0], total[:] = UNIT, UNIT * UNIT
+        for j in range(size):
+            part = whole[j + 1]
+            _standardise(columns[j, start:stop], center[j], scale[j], low[j], high[j], part)
+            for i in range(part.size):
+                total[i] += part[i] * part[i]
+        _factors(total, bound, factor)
+        _multiply(whole, factor * unit / UNIT, total)
+        for i in range(total.size):
+            if total[i] > squared_radius:
+                _shrink(whole[:, i], squared_radius)
+                total[i] = np.sum(whole[:, i] * whole[:, i])
+            squares[start + i] = total[i] - whole[0, i] * whole[0, i]
+        rows[:, start:stop] = whole
+
+
+def standard_squares(columns: Array, standard: Standard) -> Array:
+    """Return ``|x|^2`` of every row x of `integer_rows` in ``moments.py``, shape (rows,)."""
+    center, scale, low, high = standard
+    out = np.empty(columns.shape[1])
+    _standard_squares(columns, center, scale, UNIT * low, UNIT * high, out)
+    return out
+
+
+def weighted_rows(
+    columns: Array, standard: Standard, squared_radius: int, unit: int
+) -> tuple[NDArray[np.int16], NDArray[np.int32], Array]:
+    """Standardise, put a 1 before each row and multiply it by ``f = min(1, B / |(1, x)|)``.
+
+    The standard rows x, multiples of 1/UNIT, are those of `integer_rows` in ``moments.py``. B is
+    ``sqrt(squared_radius) / unit``, `unit` a power of two with ``unit B < 2^15``. Returns whole
+    multiples of 1/`unit`, truncated toward zero, shape (columns + 1, rows), whose squares add up to
+    at most `squared_radius` a row, in integers; the squares of all but the first, shape (rows,);
+    and f, shape (rows,).
+    """
+    center, scale, low, high = standard
+    rows = np.empty((len(columns) + 1, columns.shape[1]), dtype=np.int16)
+    squares, factors = np.empty(rows.shape[1], dtype=np.int32), np.empty(rows.shape[1])
+    _weighted(
+        columns,
+        center,
+        scale,
+        UNIT * low,
+        UNIT * high,
+        float(squared_radius),
+        float(unit),
+        rows,
+        squares,
+        factors,
+    )
+    return rows, squares, factors

@@ -1,0 +1,49 @@
+"""What the coefficients of a category's levels are compared with, in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nolook.tables.design import Feature, check_categories
+
+if TYPE_CHECKING:
+    from nolook.estimators.base import PrivateRegressor
+    from nolook.tables.design import Levels
+
+__all__ = ["HOW_TO_READ", "contrasts"]
+
+HOW_TO_READ = (
+    "The coefficient of a category's level is a contrast: the difference between rows of this "
+    "level and rows of what it is compared with, alike in all other columns. An empty cell, or a "
+    "value that was not declared, counts as what is compared with, unless such values have a "
+    "coefficient of their own."
+)
+
+
+def contrasts(model: PrivateRegressor) -> dict[str, str]:
+    """Return words for each level in a model, by the name of its number.
+
+    Where a selector left a level out, its rows are among those the others are compared with.
+    """
+    used = set(model.scaling_.names[:-1])
+    words: dict[str, str] = {}
+    for column, levels in check_categories(model.recipe_["categories"]).items():
+        numbers = dict(zip(Feature(column, levels).names, levels[1:], strict=True))
+        base = _base(column, levels[0] if used.issuperset(numbers) else None)
+        words |= {
+            name: f"{_rows(column, level, levels)}, compared with {base}"
+            for name, level in numbers.items()
+            if name in used
+        }
+    return words
+
+
+def _rows(column: str, level: str | None, levels: Levels) -> str:
+    if level is not None:
+        return f"{column} = {level}"
+    declared = sum(one is not None for one in levels)
+    return f"{column} = none of the {declared} declared levels"
+
+
+def _base(column: str, level: str | None) -> str:
+    return f"all other values of {column}" if level is None else f"{column} = {level}"

@@ -1,0 +1,188 @@
+"""Rows of weighted least squares, kept in few bytes or made anew, and exact sums over them.
+
+A row is an integer vector ``u = (u_0, u_x)`` of 16-bit numbers with ``|u|^2 <= squared_radius``,
+made by :func:`nolook.kernels.weighted_rows.weighted_rows`, and its target v. For a model theta on a
+grid that :func:`nolook.statistics.residual_products.grid_model` makes, ``theta'u`` is exact, so the
+residual ``rho = v - theta'u`` depends on its own row alone, to the last bit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolook.kernels.clipped_products import add_clipped_products, residuals
+from nolook.kernels.histogram import threshold_counts
+from nolook.statistics import Statistic, fold
+
+__all__ = [
+    "ERROR_UNIT",
+    "LARGEST_ERROR",
+    "MOST_ROWS",
+    "PRODUCT_UNIT",
+    "ClippedProducts",
+    "GridModel",
+    "ModelErrors",
+    "ProductSizes",
+    "RowBlock",
+    "clipped_products_sensitivity",
+    "errors_sensitivity",
+    "sum_over",
+]
+
+Array = NDArray[np.float64]
+
+#: Residuals of clipped products are whole multiples of 1/PRODUCT_UNIT of the target's scale.
+PRODUCT_UNIT = 2**12
+#: Errors are cut off at this many scales of the target ...
+LARGEST_ERROR = 4
+#: ... and are whole multiples of 1/ERROR_UNIT of a scale.
+ERROR_UNIT = 2**12
+
+#: Rows of a block. A clip is below 2^30, so a block's sums are exact.
+MOST_ROWS = 2**17
+
+_THREADS = 2
+
+
+class RowBlock(NamedTuple):
+    """Some rows in few bytes."""
+
+    rows: NDArray[np.int16]  # shape (size, rows), at most MOST_ROWS of them
+    squares: NDArray[np.int32]  # |u_x|^2
+    targets: Array
+
+    @property
+    def bytes(self) -> int:
+        """What the block takes in memory."""
+        return self.rows.nbytes + self.squares.nbytes + self.targets.nbytes
+
+    @staticmethod
+    def bytes_of_a_row(size: int) -> int:
+        """Return what a row of `size` numbers takes."""
+        return 2 * size + 4 + 8
+
+
+class GridModel(NamedTuple):
+    """A linear model of rows on a grid: ``spacing * whole`` in standardised units."""
+
+    whole: Array  # whole numbers, shape (size,)
+    spacing: float  # a power of two
+    unit: int  # of the rows' grid, a power of two
+
+    def residuals(self, block: RowBlock) -> Array:
+        """Return ``v - theta'u`` of every row."""
+        return residuals(block.rows, block.targets, self.whole, self.spacing / self.unit)
+
+
+class ProductSizes(Statistic):
+    """Counts of rows by ``|u_x| |rho|``, in scales, between increasing edges.
+
+    A row is in one bin: the sensitivity is that of a histogram of one column.
+    """
+
+    def __init__(self, model: GridModel, edges: Array) -> None:
+        self._model, self._edges = model, edges
+        self.value = np.zeros(edges.size + 1, dtype=np.int64)
+
+    def update(self, block: RowBlock) -> Self:
+        """Count a block's rows."""
+        sizes = np.sqrt(block.squares.astype(np.float64))
+        sizes /= self._model.unit
+        sizes *= np.abs(self._model.residuals(block))
+        self.value += threshold_counts(sizes, self._edges)
+        return self
+
+    def merge(self, other: Self) -> Self:
+        """Add the rows another one has seen."""
+        self.value += other.value
+        return self
+
+
+def clipped_products_sensitivity(most: int) -> int:
+    """L2 sensitivity of :class:`ClippedProducts` under add-remove, rounded up.
+
+    A row adds ``(u_0 q_0, u_x q_x)``, whose parts have norms of at most ``most / 2`` and ``most``.
+    """
+    squared = 5 * most**2
+    root = math.isqrt(squared)
+    return -(-(root + (root * root < squared)) // 2)
+
+
+class ClippedProducts(Statistic):
+    """The sum of ``(u_0 q_0, u_x q_x)``, q_0 and q_x a row's residual clipped for either part.
+
+    ``|u_x q_x| <= most`` and ``|u_0 q_0| <= most / 2``, whole multiples of
+    ``1 / (unit PRODUCT_UNIT)``.
+    """
+
+    def __init__(self, model: GridModel, most: int) -> None:
+        self._model, self._most = model, most
+        self.value = np.zeros(model.whole.size, dtype=object)
+
+    def update(self, block: RowBlock) -> Self:
+        """Add a block's rows, whose sums stay within MOST_ROWS * most < 2^53."""
+        out = np.zeros(self._model.whole.size)
+        shrink = self._model.spacing / self._model.unit
+        add_clipped_products(*block, self._model.whole, shrink, PRODUCT_UNIT, self._most, out)
+        self.value = self.value + out.astype(np.int64).astype(object)
+        return self
+
+    def merge(self, other: Self) -> Self:
+        """Add the rows another one has seen."""
+        self.value = self.value + other.value
+        return self
+
+
+def errors_sensitivity() -> int:
+    """L2 sensitivity of :class:`ModelErrors` under add-remove, rounded up: both sums grow."""
+    return math.isqrt(2 * (LARGEST_ERROR * ERROR_UNIT) ** 4) + 1
+
+
+class ModelErrors(Statistic):
+    """Sums of ``min(|y - c|, 4)^2`` and ``min(|y - theta'x|, 4)^2``, in squares of 1/ERROR_UNIT.
+
+    They are of the rows before they were shrunk, as far as the grid tells: a row whose factor is
+    truncated to 0 counts as far off.
+    """
+
+    def __init__(self, model: GridModel, constant: float) -> None:
+        self._model, self._constant = model, constant
+        self.value = np.zeros(2, dtype=object)
+
+    def update(self, block: RowBlock) -> Self:
+        """Add a block's rows."""
+        factor = block.rows[0] / self._model.unit
+        with np.errstate(divide="ignore", invalid="ignore"):
+            errors = np.stack([block.targets, self._model.residuals(block)]) / factor
+        errors[0] -= self._constant
+        np.abs(errors, out=errors)
+        errors *= ERROR_UNIT
+        # fmin makes NaN, from 0 / 0, the largest error.
+        whole = np.fmin(np.trunc(errors), LARGEST_ERROR * ERROR_UNIT).astype(np.int64)
+        self.value = self.value + np.array([int(part @ part) for part in whole], dtype=object)
+        return self
+
+    def merge(self, other: Self) -> Self:
+        """Add the rows another one has seen."""
+        self.value = self.value + other.value
+        return self
+
+
+_S = TypeVar("_S", bound=Statistic)
+
+
+def sum_over(make: Callable[[], _S], blocks: Iterable[RowBlock]) -> _S:
+    """Fold a statistic over blocks, two at a time where they are in memory."""
+    total = make()
+    if not isinstance(blocks, list) or len(blocks) < 2 * _THREADS:
+        return fold(total, ((block,) for block in blocks))
+    with ThreadPoolExecutor(_THREADS) as threads:
+        for part in threads.map(lambda block: make().update(block), blocks):
+            total.merge(part)
+    return total

@@ -1,0 +1,165 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from nolook.algorithms import weighted_design
+from nolook.algorithms.linear_regression import (
+    CLIPPED_AT,
+    GRADIENTS,
+    LinearRelease,
+    NoisyRegression,
+)
+from nolook.algorithms.noisy_gradients import estimate
+from nolook.algorithms.scaling import Scaling
+from nolook.privacy.noise import SeededSource
+from nolook.tables import Table, table_from_arrays
+
+SLOPES = np.array([2.0, -1.0, 0.0, 0.5])
+
+
+def data(rows, seed=0):
+    generator = np.random.default_rng(seed)
+    X = generator.normal(size=(rows, 4)) @ np.diag([1.0, 10.0, 0.1, 3.0]) + 5.0
+    return X, X @ SLOPES + generator.standard_t(5, size=rows)
+
+
+def run(X, y, mu, seed=0, announce=lambda _: None):
+    return LinearRelease(mu).run(table_from_arrays(X, y), SeededSource(seed), announce)
+
+
+def theta_of(found):
+    return estimate(
+        found.gram, found.gram_sigma, found.thetas, found.gradients, found.gradient_sigmas
+    )
+
+
+def standardised(found, X, y):
+    scaling = found.scaling
+    low, high = scaling.limits
+    z = ((X - scaling.center[:-1]) / scaling.scale[:-1]).clip(low[:-1], high[:-1])
+    z = np.column_stack([np.ones(len(z)), z])
+    factor = np.minimum(1.0, found.norm / np.sqrt((z**2).sum(axis=1)))
+    return z, (y - scaling.center[-1]) / scaling.scale[-1], factor
+
+
+@pytest.mark.parametrize("mu", [1e-5, 0.3, 40.0])
+def test_events_compose_to_mu(mu):
+    events = LinearRelease(mu).events()
+    assert math.sqrt(sum(event.mu**2 for event in events)) == pytest.approx(mu, rel=1e-12)
+
+
+def test_with_a_large_budget_it_is_weighted_least_squares():
+    X, y = data(20_000)
+    found = run(X, y, 1e5)
+    z, target, factor = standardised(found, X, y)
+    expected = np.linalg.lstsq(z * factor[:, None], target * factor)[0]
+    # Residuals are clipped still, so it is close and not equal.
+    np.testing.assert_allclose(theta_of(found), expected, atol=2e-3)
+    weighted = (z * factor[:, None]).T @ (z * factor[:, None])
+    np.testing.assert_allclose(found.gram, weighted, atol=2e-3 * len(y))
+    errors = ((target - target.mean()) ** 2).clip(max=16), (target - z @ expected) ** 2
+    np.testing.assert_allclose(found.fit, [part.sum() for part in errors], rtol=0.02)
+
+
+def test_every_stage_is_announced():
+    seen = []
+    run(*data(2_000), 1.0, announce=seen.append)
+    assert len(seen) == LinearRelease(1.0).stages
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_rows_kept_and_rows_read_again_give_the_same_answer(kept, monkeypatch):
+    X, y = data(30_000)
+    before, seen = run(X, y, 0.5), []
+    monkeypatch.setattr(weighted_design, "COPY_BYTES", 10**9 if kept else 0)
+    after = run(X, y, 0.5, announce=seen.append)
+    for name in ("gram", "thetas", "gradients", "clip_counts", "fit"):
+        np.testing.assert_array_equal(getattr(before, name), getattr(after, name))
+    assert len(seen) == LinearRelease(0.5).stages
+
+
+def passes(monkeypatch, copy_bytes, X, y):
+    read = Table.batches
+    count = []
+
+    def counted(self):
+        if type(self) is Table:
+            count.append(1)
+        return read(self)
+
+    monkeypatch.setattr(weighted_design, "COPY_BYTES", copy_bytes)
+    monkeypatch.setattr(Table, "batches", counted)
+    found = run(X, y, 0.5)
+    return len(count), found
+
+
+@pytest.mark.parametrize(("copy_bytes", "most"), [(10**9, 5), (0, 16)])
+def test_the_table_is_read_five_or_sixteen_times(copy_bytes, most, monkeypatch):
+    assert passes(monkeypatch, copy_bytes, *data(5_000))[0] <= most
+
+
+def test_a_copy_that_turns_out_too_large_is_given_up(monkeypatch):
+    X, y = data(5_000)
+    expected = run(X, y, 0.5)
+    monkeypatch.setattr(weighted_design, "copy_room", lambda *_: 1)
+    monkeypatch.setattr("nolook.algorithms.linear_regression.copy_room", lambda *_: 1)
+    found = run(X, y, 0.5)
+    np.testing.assert_array_equal(found.gradients, expected.gradients)
+
+
+def test_the_copy_is_decided_from_the_released_number_of_rows():
+    scaling = run(*data(2_000), 1.0).scaling
+    a_row = 2 * 5 + 12
+    most = weighted_design.COPY_BYTES // a_row
+    for rows, kept in ((most - 100, True), (most - 50, False)):
+        counted = Scaling.public(scaling.names, 1.0, 5.0)
+        object.__setattr__(counted, "rows", type(counted.rows)(float(rows), 10.0))
+        assert bool(weighted_design.copy_room(counted, 5)) is kept
+
+
+def test_every_gradient_has_the_noise_that_is_claimed():
+    X = np.random.default_rng(0).normal(size=(3_000, 3))
+    y = X @ [1.0, -1.0, 0.5]
+    found = [run(X, y, 0.8, seed) for seed in range(60)]
+    exact = []
+    for one in found:
+        assert isinstance(one, NoisyRegression)
+        z, target, factor = standardised(one, X, y)
+        u, v = z * factor[:, None], target * factor
+        gradients = []
+        for theta, clip in zip(one.thetas, one.clips, strict=True):
+            rho = v - u @ theta
+            length = np.sqrt((u[:, 1:] ** 2).sum(axis=1))
+            slope = np.clip(rho, -clip / length, clip / length)
+            constant = np.clip(rho, -clip / 2 / u[:, 0], clip / 2 / u[:, 0])
+            gradients.append(np.append(u[:, 0] @ constant, slope @ u[:, 1:]))
+        exact.append(np.array(gradients))
+    errors = np.array(
+        [(one.gradients - e) / one.gradient_sigmas[:, None] for one, e in zip(found, exact)]  # noqa: B905
+    )
+    assert errors.shape[1] == GRADIENTS
+    assert (np.abs(errors.std(axis=(0, 2)) - 1) < 0.25).all()
+    assert abs(errors.std() - 1) < 0.1
+    assert abs(errors.mean()) < 0.15
+
+
+def test_an_invisible_target_ends_the_release_with_the_scales():
+    found = run(np.ones((3, 2)), np.arange(3.0), 0.5)
+    assert isinstance(found, Scaling)
+    assert not found.visible[-1]
+
+
+def test_features_limits_grow_with_rows_and_budget():
+    limits = [run(*data(4_000), mu).scaling.limit for mu in (0.5, 5.0, 500.0)]
+    assert limits[0] == 5.0
+    assert 5.0 < limits[1] < 20.0
+    assert limits[2] == 20.0
+    assert all(16 * limit == round(16 * limit) for limit in limits)
+
+
+def test_histograms_of_sizes_are_before_their_gradients():
+    assert CLIPPED_AT[0] == 0
+    assert max(CLIPPED_AT) < GRADIENTS

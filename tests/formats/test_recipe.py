@@ -1,0 +1,65 @@
+"""How a table was read goes into a file and comes back, old files' levels too."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import nolook
+from nolook.formats.parts import Recipe, recipe_content
+from nolook.formats.strict import convert
+
+CELLS = ["a", "b", "c", "...", "other", None]
+LEVELS = st.lists(st.sampled_from(CELLS), min_size=1, unique=True).filter(lambda one: one != [None])
+
+
+def numbers(options):
+    table = pa.table({"n": [float(place) for place in range(len(CELLS))], "city": CELLS})
+    opened = nolook.read_table(table, **options)
+    return opened.feature_names, np.concatenate(list(opened.batches()), axis=1).tolist()
+
+
+def in_a_file(options):
+    return json.loads(json.dumps(recipe_content(options)))
+
+
+@given(LEVELS)
+def test_options_come_back_from_a_file_and_read_the_same(levels):
+    if "..." in levels and None in levels[1:]:
+        return  # two columns of one name
+    options = {"features": ["city", "n"], "categories": {"city": levels}, "missing": "zero"}
+    content = in_a_file(options)
+    recipe = convert(content, Recipe)
+    assert in_a_file(recipe.options()) == content
+    assert numbers(recipe.options()) == numbers(options)
+    recipe.check_gives(numbers(options)[0])
+    # The names of all columns of 0 and 1 can be read off the file, as in version 0.1.
+    assert len(content["categories"]["city"]) == len(numbers(options)[0]) - 1
+
+
+@given(st.lists(st.sampled_from(CELLS[:-1]), min_size=1, unique=True))
+def test_a_file_of_before_gives_each_level_a_column(levels):
+    content = {"features": ["city"], "categories": {"city": levels}, "missing": "zero"}
+    recipe = convert(content, Recipe)
+    rows = [[float(cell == level) for cell in CELLS] for level in levels]
+    assert numbers(recipe.options()) == (tuple(f"city={level}" for level in levels), rows)
+    assert in_a_file(recipe.options()) == content
+
+
+@pytest.mark.parametrize("levels", [["yes"], [None, "yes"], ["no", "yes"], ["yes", None]])
+def test_a_distribution_of_a_level(tmp_path, levels):
+    table = pa.table({"answer": ["yes"] * 300 + ["no"] * 500 + [None] * 200})
+    opened = nolook.read_table(table, categories={"answer": levels})
+    ecdf = nolook.ECDF(5.0, nolook.LinearGrid(0, 1, 1)).fit(opened)
+    share = 700 if levels[-1] == "yes" else 300
+    assert abs(ecdf.cdf(0.5) - share / 1000) < 0.05
+    nolook.save(ecdf, tmp_path / "d.json")
+    loaded = nolook.load(tmp_path / "d.json")
+    (name,) = opened.feature_names
+    assert json.loads((tmp_path / "d.json").read_text())["column"] == name
+    assert nolook.read_table(table, **loaded.recipe_).feature_names == (name,)

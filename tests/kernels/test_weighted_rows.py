@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from nolook.kernels.moments import UNIT, integer_rows, squared_norms
+from nolook.kernels.weighted_rows import standard_squares, weighted_rows
+
+ANY = st.floats(allow_nan=True, allow_infinity=True) | st.floats(-3, 3)
+COLUMNS = hnp.arrays(np.float64, st.tuples(st.integers(0, 5), st.integers(1, 12)), elements=ANY)
+UNITS = st.sampled_from([2**4, 2**10])
+NORMS = st.floats(1.0, 30.0)
+
+
+def standard(columns):
+    """Return centre, scale, low and high: centre 1, scale 1/2 and five scales."""
+    ones = np.ones(columns)
+    return ones, ones / 2, -5 * ones, 5 * ones
+
+
+def weighted(columns, norm, unit):
+    """Return u, |u_x|^2 and f."""
+    return weighted_rows(columns, standard(len(columns)), math.floor((norm * unit) ** 2), unit)
+
+
+@given(COLUMNS)
+def test_squares_are_those_of_the_standard_rows(columns):
+    rows = integer_rows(columns, *standard(len(columns)))
+    expected = squared_norms(rows)
+    np.testing.assert_array_equal(standard_squares(columns, standard(len(columns))), expected)
+
+
+@given(COLUMNS, NORMS, UNITS)
+def test_rows_are_within_the_norm_in_integers(columns, norm, unit):
+    rows, squares, _ = weighted(columns, norm, unit)
+    exact = (rows.astype(np.int64) ** 2).sum(axis=0)
+    assert exact.max() <= (norm * unit) ** 2
+    np.testing.assert_array_equal(squares, (rows[1:].astype(np.int64) ** 2).sum(axis=0))
+
+
+@given(COLUMNS, NORMS, UNITS)
+def test_rows_are_multiplied_by_one_factor(columns, norm, unit):
+    rows, _, factors = weighted(columns, norm, unit)
+    x = integer_rows(columns, *standard(len(columns))) / UNIT
+    factor = np.minimum(1.0, norm / np.sqrt(1.0 + (x**2).sum(axis=0)))
+    np.testing.assert_allclose(factors, factor, rtol=1.0 / unit)
+    np.testing.assert_allclose(rows[0], factors * unit, atol=2.0)
+    np.testing.assert_allclose(rows[1:], factors * unit * x, atol=2.0)
+    # Toward zero, so that no row grows.
+    assert (np.abs(rows[1:]) <= np.abs(factors * unit * x) + 1e-9).all()
+
+
+@given(COLUMNS, NORMS, UNITS, st.data())
+def test_a_row_depends_on_itself_alone_to_the_last_bit(columns, norm, unit, data):
+    order = np.array(data.draw(st.permutations(range(columns.shape[1]))))
+    kept = order[: data.draw(st.integers(1, len(order)))]
+    whole = weighted(columns, norm, unit)
+    part = weighted(np.ascontiguousarray(columns[:, kept]), norm, unit)
+    for before, after in zip(whole, part, strict=True):
+        np.testing.assert_array_equal(before[..., kept], after)
+
+
+def test_cuts_of_many_rows_change_no_bit():
+    columns = np.random.default_rng(0).normal(size=(30, 5_000))
+    whole = weighted(columns, 3.0, 2**12)
+    for cut in (slice(0, 1), slice(100, 4_321)):
+        for before, after in zip(whole, weighted(columns[:, cut], 3.0, 2**12), strict=True):
+            np.testing.assert_array_equal(before[..., cut], after)
+
+
+def test_a_row_that_rounding_left_outside_is_shrunk_further():
+    # A radius of which no row keeps to the factor: its root is rounded up.
+    columns = np.full((1, 1), 1.5)
+    for radius in range(2, 400):
+        rows, _, _ = weighted_rows(columns, standard(1), radius, 16)
+        assert int((rows.astype(int) ** 2).sum()) <= radius
+
+
+def test_short_rows_stay_as_they_are():
+    columns = np.array([[1.0, 1.5, 0.5], [1.0, 1.5, 2.0]])
+    rows, _, factors = weighted(columns, 3.0, 2**10)
+    np.testing.assert_array_equal(rows[1:], (columns - 1.0) * 2 * 2**10)
+    np.testing.assert_array_equal(rows[0], 2**10)
+    np.testing.assert_array_equal(factors, 1.0)

@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import nolook
+from nolook.report.contrasts import HOW_TO_READ, contrasts
+from nolook.report.findings import plain
+from nolook.report.model_findings import model_findings
+from nolook.report.page import render_page
+from tests.report.hand_made import fitted
+from tests.report.pages import Page
+
+
+def model_of(levels, *features):
+    """A model of some of the numbers that a category gives, and of "age"."""
+    recipe = {"features": ["sex", "age"], "categories": {"sex": levels}, "missing": "error"}
+    return fitted((*features, "age", "income"), recipe=recipe)
+
+
+def told(model):
+    """The names of the coefficients on the page and in the terminal, and the section's notes."""
+    (section,) = (one for one in model_findings(model).sections if one.name == "coefficients")
+    (table,), shown = section.tables, section.printed[1]
+    assert [row[0] for row in shown.rows] == [row[0] for row in table.rows]
+    return [row[0] for row in table.rows], [plain(note) for note in section.notes]
+
+
+@pytest.mark.parametrize(
+    ("levels", "features", "words"),
+    [
+        (["F", "M"], ["sex=M"], ["sex = M, compared with sex = F"]),
+        (
+            ["F", "M", "X"],
+            ["sex=M", "sex=X"],
+            ["sex = M, compared with sex = F", "sex = X, compared with sex = F"],
+        ),
+        (
+            ["F", "M", None],
+            ["sex=M", "sex=..."],
+            [
+                "sex = M, compared with sex = F",
+                "sex = none of the 2 declared levels, compared with sex = F",
+            ],
+        ),
+        ([None, "M"], ["sex=M"], ["sex = M, compared with all other values of sex"]),
+        (["M"], ["sex=M"], ["sex = M, compared with all other values of sex"]),
+        (
+            [None, "F", "M"],
+            ["sex=F", "sex=M"],
+            [
+                "sex = F, compared with all other values of sex",
+                "sex = M, compared with all other values of sex",
+            ],
+        ),
+        # A selector left a level out: its rows are compared with, like those of F.
+        (["F", "M", "X"], ["sex=X"], ["sex = X, compared with all other values of sex"]),
+        (["F", "M", None], ["sex=M"], ["sex = M, compared with all other values of sex"]),
+    ],
+)
+def test_a_level_says_what_it_is_compared_with(levels, features, words):
+    model = model_of(levels, *features)
+    assert list(contrasts(model).values()) == words
+    assert told(model) == ([*words, "age"], [HOW_TO_READ])
+
+
+def test_a_model_without_a_level_says_nothing_of_levels():
+    for model in (fitted(), model_of(["F", "M"])):
+        assert contrasts(model) == {}
+        names, notes = told(model)
+        assert names == list(model.scaling_.names[:-1])
+        assert notes == []
+
+
+def test_the_page_explains_a_contrast_once():
+    page = Page(render_page(model_findings(model_of(["F", "M", "X"], "sex=M", "sex=X")), table="t"))
+    assert page.text.count("is a contrast") == 1
+    assert page.text.count("sex = M, compared with sex = F") == 1
+
+
+def test_a_file_and_a_pipeline_say_the_same_as_the_fit(tmp_path):
+    generator = np.random.default_rng(0)
+    city = generator.choice(["Bern", "Basel", "Chur"], 4000)
+    age = generator.normal(size=4000)
+    income = 3 * (city == "Chur") + 0.1 * age + generator.normal(size=4000)
+    stored = pa.table({"city": city, "age": age, "income": income})
+    table = nolook.read_table(stored, "income", categories={"city": ["Bern", "Basel", "Chur"]})
+    whole = nolook.LinearRegression(4.0, random_state=0).fit(table)
+    chosen = nolook.make_private_pipeline(
+        nolook.KendallSelector(1, random_state=0),
+        nolook.LinearRegression(random_state=0),
+        epsilon=8.0,
+        delta=1e-6,
+    ).fit(table)
+    assert contrasts(whole)["city=Chur"] == "city = Chur, compared with city = Bern"
+    assert contrasts(chosen.regressor_) == {
+        "city=Chur": "city = Chur, compared with all other values of city"
+    }
+    for model in (whole, chosen):
+        nolook.save(model, tmp_path / "m.json")
+        loaded = nolook.load(tmp_path / "m.json")
+        part, again = (getattr(one, "regressor_", one) for one in (model, loaded))
+        assert contrasts(again) == contrasts(part)

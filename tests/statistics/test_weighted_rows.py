@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from nolook.kernels.moments import UNIT
+from nolook.kernels.weighted_rows import weighted_rows
+from nolook.statistics.residual_products import grid_model
+from nolook.statistics.weighted_rows import (
+    ERROR_UNIT,
+    LARGEST_ERROR,
+    PRODUCT_UNIT,
+    ClippedProducts,
+    GridModel,
+    ModelErrors,
+    ProductSizes,
+    RowBlock,
+    clipped_products_sensitivity,
+    errors_sensitivity,
+    sum_over,
+)
+
+GRID = 2**12
+TABLES = hnp.arrays(
+    np.float64,
+    st.tuples(st.integers(1, 5), st.integers(1, 12)),
+    elements=st.integers(-20 * UNIT, 20 * UNIT).map(float),
+)
+NORMS = st.floats(1.0, 7.0)
+MODELS = hnp.arrays(np.float64, 5, elements=st.floats(-1e3, 1e3))
+EDGES = np.array([0.5, 1.0, 2.0, 4.0])
+
+
+def made(table, norm, theta):
+    """Return a table's weighted rows as a block, its last column the target, and a model."""
+    radius = math.floor((norm * GRID) ** 2)
+    ones = np.ones(len(table) - 1)
+    standard = 0 * ones, ones, -20 * ones, 20 * ones
+    rows, squares, factors = weighted_rows(table[:-1] / UNIT, standard, radius, GRID)
+    block = RowBlock(rows, squares, factors * table[-1] / UNIT)
+    return block, GridModel(*grid_model(theta[: len(table)], radius), GRID)
+
+
+def statistics(model):
+    return [
+        ClippedProducts(model, 2**15),
+        ProductSizes(model, EDGES),
+        ModelErrors(model, 0.3),
+    ]
+
+
+SENSITIVITIES = [clipped_products_sensitivity(2**15), 1, errors_sensitivity()]
+
+
+@given(TABLES, NORMS, MODELS, st.data())
+def test_neighbours_differ_by_the_sensitivity_at_most(table, norm, theta, data):
+    which = data.draw(st.integers(0, table.shape[1] - 1))
+    block, model = made(table, norm, theta)
+    fewer, _ = made(np.delete(table, which, axis=1), norm, theta)
+    pairs = zip(statistics(model), statistics(model), SENSITIVITIES, strict=True)
+    for one, other, sensitivity in pairs:
+        moved = one.update(block).value - other.update(fewer).value
+        assert sum(int(entry) ** 2 for entry in moved) <= sensitivity**2
+
+
+@given(TABLES, NORMS, MODELS, st.data())
+def test_cuts_order_and_merges_do_not_matter(table, norm, theta, data):
+    block, model = made(table, norm, theta)
+    order = np.array(data.draw(st.permutations(range(table.shape[1]))))
+    cut = data.draw(st.integers(0, len(order)))
+    parts = [made(table[:, part], norm, theta)[0] for part in (order[:cut], order[cut:])]
+    for whole, first, second in zip(*(statistics(model) for _ in range(3)), strict=True):
+        whole.update(block)
+        first.update(parts[0]).merge(second.update(parts[1]))
+        np.testing.assert_array_equal(whole.value, first.value)
+
+
+def test_the_sensitivity_of_products_is_reached():
+    # A row as long in its constant as in its feature, with a residual far beyond the clip.
+    block, model = made(np.array([[UNIT / 2.0], [50.0 * UNIT]]), 7.0, np.zeros(2))
+    most = 2**20
+    value = ClippedProducts(model, most).update(block).value
+    size = math.sqrt(sum(int(entry) ** 2 for entry in value))
+    assert 0.99 < size / clipped_products_sensitivity(most) <= 1.0
+
+
+def test_the_sensitivity_of_errors_is_reached():
+    block, model = made(np.array([[0.0], [50.0 * UNIT]]), 7.0, np.zeros(2))
+    value = ModelErrors(model, 0.0).update(block).value
+    assert value.tolist() == [(LARGEST_ERROR * ERROR_UNIT) ** 2] * 2
+    assert 0.99 < math.hypot(*value) / errors_sensitivity() <= 1.0
+
+
+@pytest.mark.parametrize("most", [0, 2, 10, 2**29])
+def test_a_sensitivity_is_rounded_up(most):
+    found = clipped_products_sensitivity(most)
+    assert 4 * found**2 >= 5 * most**2
+    assert 4 * (found - 1) ** 2 < 5 * most**2 or most == 0
+
+
+def test_products_sizes_and_errors_are_what_they_are_called():
+    generator = np.random.default_rng(0)
+    table = np.trunc(generator.normal(size=(4, 500)) * UNIT)
+    norm, theta = 2.0, np.array([0.1, 0.5, -0.5, 0.2])
+    block, model = made(table, norm, theta)
+    x = np.vstack([np.ones(500), table[:-1] / UNIT])
+    y = table[-1] / UNIT
+    factor = np.minimum(1.0, norm / np.sqrt((x**2).sum(axis=0)))
+    rho = factor * (y - theta @ x)
+    length = factor * np.sqrt((x[1:] ** 2).sum(axis=0))
+    far = 2 * round(0.7 * GRID * PRODUCT_UNIT / 2)
+    value = ClippedProducts(model, far).update(block).value / (GRID * PRODUCT_UNIT)
+    clip = np.minimum(1.0, 0.7 / (length * np.abs(rho)))
+    expected = np.append(
+        (factor * rho).clip(-0.35, 0.35).sum(), (factor * x[1:] * rho * clip).sum(axis=1)
+    )
+    np.testing.assert_allclose(value.astype(float), expected, atol=0.5)
+    counts = ProductSizes(model, EDGES).update(block).value
+    places = np.searchsorted(EDGES, length * np.abs(rho))
+    assert np.abs(counts - np.bincount(places, minlength=5)).max() <= 2
+    errors = ModelErrors(model, 0.25).update(block).value / ERROR_UNIT**2
+    exact = [((y - 0.25) ** 2).sum(), ((y - theta @ x) ** 2).sum()]
+    np.testing.assert_allclose(errors.astype(float), exact, rtol=0.01)
+
+
+def test_rows_of_no_weight_count_as_far_off():
+    rows = np.array([[0, 0, 1], [5, 0, 0]], dtype=np.int16)
+    block = RowBlock(rows, np.array([25, 0, 0], dtype=np.int32), np.array([0.0, 1e-9, 0.0]))
+    value = ModelErrors(GridModel(np.zeros(2), 1.0, GRID), 0.0).update(block).value
+    assert value[1] == 2 * (LARGEST_ERROR * ERROR_UNIT) ** 2
+
+
+def test_threads_add_up_the_same():
+    generator = np.random.default_rng(1)
+    table = np.trunc(generator.normal(size=(4, 900)) * UNIT)
+    theta = np.array([0.1, 0.5, -0.5, 0.2])
+    _, model = made(table, 2.0, theta)
+    blocks = [made(part, 2.0, theta)[0] for part in np.split(table, 9, axis=1)]
+    for make in (lambda: ClippedProducts(model, 2**20), lambda: ModelErrors(model, 0.0)):
+        np.testing.assert_array_equal(
+            sum_over(make, blocks).value, sum_over(make, iter(blocks)).value
+        )
