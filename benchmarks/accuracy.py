@@ -191,10 +191,10 @@ def grid(title, heads, rows):
         yield f"| {name} | {' | '.join(cells)} |"
 
 
-def over_budgets(title, cell, methods):
-    """Yield a table of methods by epsilon."""
+def over_budgets(title, cell, methods, row="{}"):
+    """Yield a table of methods by epsilon; `row` is how it calls a method."""
     heads = [f"epsilon = {shown(budget)}" for budget in BUDGETS]
-    rows = [(m, [f"{cell(budget, m):.3f}" for budget in BUDGETS]) for m in methods]
+    rows = [(row.format(m), [f"{cell(b, m):.3f}" for b in BUDGETS]) for m in methods]
     yield from grid(title, heads, rows)
 
 
@@ -206,13 +206,13 @@ def summary(results):
     def mean(budget, method):
         return np.mean([max(-1.0, results.median(name, budget, method)) for name in hard])
 
-    yield from over_budgets(f"mean over {len(hard)} tables", mean, results.methods)
+    yield from over_budgets(f"mean over {len(hard)} tables", mean, results.methods, "R2 of {}")
     yield f"\nMean of the median R2, a median below -1 counted as -1, over {', '.join(hard)}."
 
     def gap(budget, method):
         return np.median([results.gap(name, budget, method) for name in many])
 
-    yield from over_budgets(f"gap, median over {len(many)} tables", gap, private)
+    yield from over_budgets(f"median over {len(many)} tables", gap, private, "gap of {}")
     yield "\nMedian over splits of R2 of least squares less that of the method."
 
     def lead(budget, left_out):
@@ -227,12 +227,14 @@ def summary(results):
         lambda budget, title: lead(budget, titles[title]),
         titles,
     )
+    yield ""
+    for title, left_out in titles.items():
+        yield f"- the least of these, {title}: {min(lead(b, left_out) for b in BUDGETS):.3f}"
     yield from losses(results)
 
 
 def losses(results):
     """Yield the tables where `linear` loses by more than .01."""
-    yield ""
     former = dict(
         re.findall(r"^\| (\w+) \|(?: \S+ \|){3} (\S+) \|", FORMER.read_text(), re.MULTILINE)
     )
@@ -269,7 +271,7 @@ def bad_runs(results):
             f"{np.mean(own < BAD):.1%} of {len(own)}, worst {own.min():.3g}" if len(own) else ""
             for own in found
         ]
-        rows.append((method, cells))
+        rows.append((f"bad runs of {method}", cells))
     yield from grid("runs below R2 = -.05", heads, rows)
 
 
@@ -299,6 +301,7 @@ def least_squares_gaps(results):
     worst = min(min(results.scores[name, 0, *budget][OURS]) for name in results.many)
     yield ""
     yield f"- median gap over {count} tables: {np.median(gaps):.4f}"
+    yield f"- largest gap: {gaps.max():.4f}"
     yield f"- gap at most 0.10: {np.sum(gaps <= 0.10)} of {count} tables"
     yield f"- R2 above 0: {np.sum(typical > 0)} of {count} tables"
     yield f"- worst single run: {worst:.3f}"

