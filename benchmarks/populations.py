@@ -26,6 +26,8 @@ SIMULATED = {
     "zero-heavy column": {0: 0.002},
 }
 SIMULATED_ROWS = 200_000
+# Scales from the centre to which weighted least squares clips the target.
+TARGET_SCALES = 50.0
 
 
 class Truth(NamedTuple):
@@ -64,9 +66,19 @@ def as_table(name, X, y):
     return nolook.read_table(pa.table({**columns, "target": y}), target="target")
 
 
+def limits(model):
+    """Return the smallest and the largest value of each column as a model uses it."""
+    scaling = model.scaling_
+    low, high = scaling.low.copy(), scaling.high.copy()
+    if hasattr(model, "gram_norm_"):  # weighted least squares: the target's limit is its own
+        reach = TARGET_SCALES * scaling.scale[-1]
+        low[-1], high[-1] = scaling.center[-1] - reach, scaling.center[-1] + reach
+    return low, high
+
+
 def clipped(model, X, y):
     """Return features and target as a model clips them."""
-    low, high = model.scaling_.low, model.scaling_.high
+    low, high = limits(model)
     return X.clip(low[:-1], high[:-1]), y.clip(low[-1], high[-1])
 
 
@@ -76,7 +88,7 @@ def weighted_truth(model, X, y):
     Columns and target are clipped as released, and rows of standardised norm |(1, x)| above the
     released B weigh (B / |(1, x)|)^2. Columns that the model drops have coefficient 0. Standard
     errors are those of rows drawn from the population, without the noise, robust to residuals of
-    unequal variance. This is the only place that knows what a model's attributes mean.
+    unequal variance. With :func:`limits` this is all that knows what a model's attributes mean.
     """
     scaling = model.scaling_
     bound = getattr(model, "gram_norm_", model.row_norm_)
@@ -114,5 +126,6 @@ def true_r2(model, X, y, most=np.inf):
 def clipped_shares(model, X, y):
     """Return the share of rows that lie outside each column's limits, the target's last."""
     columns = np.column_stack([X, y])
-    outside = (columns < model.scaling_.low) | (columns > model.scaling_.high)
+    low, high = limits(model)
+    outside = (columns < low) | (columns > high)
     return outside.mean(axis=0)

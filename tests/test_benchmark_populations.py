@@ -49,6 +49,18 @@ def test_columns_and_target_are_clipped_and_rows_weighted():
     np.testing.assert_allclose(found.values, [*plain.coef_, plain.intercept_], rtol=1e-8)
 
 
+def test_the_target_of_weighted_least_squares_has_a_limit_of_its_own():
+    X, y = some_rows()
+    y[0] = 1e6  # 203 is 50 scales from the centre
+    model = a_model(1.5, np.inf)
+    model.gram_norm_ = 1.3
+    found = populations.weighted_truth(model, X, y)
+    same = populations.weighted_truth(model, X, y.clip(max=203.0))
+    np.testing.assert_array_equal(found.values, same.values)
+    assert (found.values != populations.weighted_truth(model, X, y.clip(max=202.0)).values).all()
+    assert populations.clipped_shares(model, X, y)[-1] == 1 / len(y)
+
+
 def test_a_dropped_column_takes_no_part():
     X, y = some_rows()
     found = populations.weighted_truth(a_model(1.5, 1.3, (0.0, 1.0)), X, y)
