@@ -11,7 +11,14 @@ from nolook._validation import check_choice
 from nolook.estimators._selector import chosen_columns
 from nolook.estimators.catalogue import SELECTORS, name_of
 from nolook.formats.files import write_release
-from nolook.formats.parts import Fitted, Names, Recipe, guarantee_content, plain_parameters
+from nolook.formats.parts import (
+    Fitted,
+    Names,
+    Recipe,
+    guarantee_content,
+    plain_parameters,
+    rows_content,
+)
 from nolook.formats.strict import Broken
 
 if TYPE_CHECKING:
@@ -22,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["Selection", "selection_content", "write_selection"]
 
 
-class Selection(Fitted, frozen=True):
+class Selection(Fitted, frozen=True, kw_only=True):
     """Which columns were chosen, and how."""
 
     selector: str
@@ -74,5 +81,6 @@ def selection_content(selector: PrivateSelector) -> dict[str, Any]:
         "features": selector.feature_names_in_,
         "chosen": chosen,
         "in_order_of_choice": ordered,
+        **rows_content(selector),
         **guarantee_content(selector.privacy_),
     }
