@@ -38,7 +38,7 @@ _SURELY = 3.0  # ... as may be a number that so many of its standard errors reac
 _STILL_FEW = 200  # rows that may be there even so
 _INTERVAL = f"{CONFIDENCE} interval"
 _WHEN = " when a column grows by its scale"
-_GIVEN = " Everything below takes these columns as given, including the intervals."
+_GIVEN = " Everything below takes these columns as given"
 _SEARCH = frozenset(event.name for event in ScaleSearch(1.0).events())
 
 
@@ -50,7 +50,7 @@ def model_findings(model: PrivateRegressor) -> Findings:
     before: list[Section] = []
     used = count(len(part.coef_), "column")
     if selector is not None:
-        before.append(selection_section(selector, _GIVEN))
+        before.append(selection_section(selector, _given(part)))
         settings = selection_settings(selector)
         offered = count(selector.n_features_in_, "column")
         used = f"{len(part.coef_)} of {offered}, chosen privately"
@@ -74,6 +74,12 @@ def model_findings(model: PrivateRegressor) -> Findings:
         question=(": how ", Name(target), f" depends on {used}"),
         cautions=constant_in_words(part),
     )
+
+
+def _given(part: PrivateRegressor) -> str:
+    if not part.visible_:
+        return ""
+    return f"{_GIVEN}{', including the intervals' * (part.coef_interval_ is not None)}."
 
 
 def _origin(
@@ -180,14 +186,7 @@ def _coefficients(model: PrivateRegressor) -> Section:
         )
         figure = Figure(coefficient_picture(found, f"The change in {target}{_WHEN}"), words)
     known = model.coef_interval_ is not None or model.intercept_interval_ is not None
-    ends = (interval(model.intercept_interval_),) if known else ()
-    table = Table(
-        "Coefficients: the change in the target for one unit of the column",
-        ("Column", "Coefficient", *((_INTERVAL,) if known else ()), "Times scale"),
-        tuple(_row(one, known=known) for one in found),
-        ("intercept", number(model.intercept_), *ends, ""),
-    )
-    shown = table
+    table = shown = _coefficient_table(model, found, known=known)
     if len(found) > _MOST_PRINTED:
         kept = sorted(found, key=lambda one: -abs(one.effect))[: _MOST_PRINTED - 1]
         rows = tuple(_row(one, known=known) for one in found if one in kept)
@@ -203,6 +202,19 @@ def _coefficients(model: PrivateRegressor) -> Section:
         notes=dropped,
         printed=(f"method: {called(model)}", shown, *unknown, *map(plain, dropped)),
     )
+
+
+def _coefficient_table(
+    model: PrivateRegressor, found: tuple[Coefficient, ...], *, known: bool
+) -> Table:
+    ends = (interval(model.intercept_interval_),) if known else ()
+    heads = ("Column", "Coefficient", *((_INTERVAL,) if known else ()))
+    caption = "Coefficients: the change in the target for one unit of the column"
+    intercept = ("intercept", number(model.intercept_), *ends)
+    if not found:
+        return Table(caption, heads, (intercept,))
+    rows = tuple(_row(one, known=known) for one in found)
+    return Table(caption, (*heads, "Times scale"), rows, (*intercept, ""))
 
 
 def _dropped_in_words(model: PrivateRegressor) -> tuple[Text, ...]:
