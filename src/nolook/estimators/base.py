@@ -137,7 +137,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         How the columns were read: arguments for :func:`nolook.read_table` on another table.
     n_rows_, n_rows_error_ : float or None
         The private number of rows used, at least 1, and the standard deviation of its noise; None
-        if they were not counted.
+        if the budget paid for no count of them all.
     """
 
     n_rows_: float | None = None

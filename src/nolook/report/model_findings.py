@@ -77,8 +77,6 @@ def model_findings(model: PrivateRegressor) -> Findings:
 
 
 def _given(part: PrivateRegressor) -> str:
-    if not part.visible_:
-        return ""
     return f"{_GIVEN}{', including the intervals' * (part.coef_interval_ is not None)}."
 
 
