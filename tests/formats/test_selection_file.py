@@ -136,7 +136,7 @@ def test_a_file_without_any_one_key_is_refused(tmp_path, document):
         place = document
         for key in inside:
             place = place[key]
-        for key in list(place):
+        for key in place.keys() - {"visible"}:  # which version 0.1 did not know
             value = place.pop(key)
             message = refusal(tmp_path, json.dumps(document))
             assert "model file" in message

@@ -100,7 +100,7 @@ def _selectors() -> tuple[Case, ...]:
 
 def _distributions() -> tuple[Case, ...]:
     grid = LinearGrid(0.0, 1.0, 1.0)
-    ecdf = partial(_case, score=lambda fitted: fitted.cdf(0.0) * fitted.n_samples_)
+    ecdf = partial(_case, score=lambda fitted: fitted.cdf(0.0) * fitted.n_rows_)
     roc = partial(_case, score=lambda fitted: fitted.positive_.cdf(0.0) * fitted.n_positive_)
     return (
         ecdf(

@@ -38,6 +38,9 @@ _SHARED = (
     "rmse_interval_",
     "row_norm_",
     "scaling_",
+    "visible_",
+    "n_rows_",
+    "n_rows_error_",
 )
 
 

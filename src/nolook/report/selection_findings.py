@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from nolook.estimators._selector import chosen_columns
 from nolook.estimators.catalogue import called, entry_of, own_parameters, unproved_settings
-from nolook.report.findings import Findings, Name, Origin, Section, Table
+from nolook.report.findings import Findings, Name, Origin, Section, Table, rows_of
 from nolook.report.wording import count
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ def selection_findings(selector: PrivateSelector, target: str) -> Findings:
         cards=(("Columns chosen", str(selector.k_), f"of {offered}"),),
         sections=(selection_section(selector),),
         settings=(("Target", target), *selection_settings(selector)),
+        rows=rows_of(selector),
         question=(f": which of {offered} explain ", Name(target)),
     )
 
