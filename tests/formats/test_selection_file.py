@@ -180,7 +180,7 @@ def _put(document, place, key, value):
         (("split",), 1.0, "< 1.0 - at `$.split`"),
         (("split",), 0, "> 0.0 - at `$.split`"),
         (("named",), 1, "expected `bool`, got `int` - at `$.named`"),
-        (("selection", "selector"), "magic", "one of 'kendall', 'lasso', 'sis'"),
+        (("selection", "selector"), "magic", "one of 'kendall', 'lasso', 'moments', 'sis'"),
         (("selection", "chosen"), ["x3", "x9"], "some of features"),
         (("selection", "chosen"), ["x3", "x3"], "each column once"),
         (("selection", "chosen"), NAMES, "not all"),

@@ -94,7 +94,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What a release promises and costs: its parts in order, whose budgets add up.
+    """What a release promises and costs: its parts in order, together within the promise.
 
     `missing` is the policy for missing values; `unproved` are the settings without a proved
     guarantee.

@@ -50,8 +50,8 @@ def selection_section(selector: PrivateSelector, more: str = "") -> Section:
     chosen, ordered = chosen_columns(selector)
     caption = f"{len(chosen)} of {count(selector.n_features_in_, 'column')}"
     if ordered:
-        draws = tuple((name, str(place)) for place, name in enumerate(chosen, 1))
-        table = Table(f"{caption}, in the order they were drawn", ("Column", "Draw"), draws)
+        places = tuple((name, str(place)) for place, name in enumerate(chosen, 1))
+        table = Table(f"{caption}, in the order they were chosen", ("Column", "Place"), places)
     else:
         names = tuple((name,) for name in chosen)
         table = Table(f"{caption}, in the table's order", ("Column",), names)

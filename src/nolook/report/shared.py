@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from math import fsum
 
 from attrs import fields
 
@@ -112,8 +113,12 @@ def _mechanism_and_cost(event: Event) -> tuple[str, str]:
 
 
 def _costs(origin: Origin) -> Section:
-    several = len(origin.parts) > 1
-    sums = "The epsilons and the deltas of the parts add up. " if several else ""
+    parts = [guarantee for _, guarantee in origin.parts]
+    sums = ""
+    if fsum(part.epsilon for part in parts) > origin.guarantee.epsilon:
+        sums = "Together the parts cost less than the sum of their epsilons. "
+    elif len(parts) > 1:
+        sums = "The epsilons and the deltas of the parts add up. "
     if any(isinstance(event, GaussianEvent) for event in origin.guarantee.mechanisms):
         sums += "For Gaussian noise the squares of their mu add up. "
     free = "Everything else on this page was computed from these releases at no further cost."
