@@ -85,5 +85,5 @@ class MomentSelector(PrivateSelector):
             rows=released.scaling.rows.value,
         )
         chosen = select_features(moments, self._known_k(), released.scaling.visible[:-1])
-        super()._store(Selected(chosen))
+        super()._store(Selected(chosen, rows=released.scaling.rows))
         self.order_ = np.array(chosen)
