@@ -7,6 +7,7 @@ Nothing here sees a table; ``scaling.md`` has the proof. Everything is in bins: 
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 
 import numpy as np
@@ -20,7 +21,7 @@ __all__ = ["LinearReading", "read_linear"]
 
 _WINDOW = 4.0  # deviations of the fitted normal within which no value is pulled in
 _SURE = 3.0  # deviations of the noise by which a tail farther away must stand out
-_PERHAPS = 1.0
+_PERHAPS = 0.0
 _DOUBT = 1.0
 _SPREAD = 3.0  # deviations on either side of the mean that the next range holds at least
 _WIDTHS = 12
@@ -44,7 +45,7 @@ def read_linear(counts: Matrix, sigma: float, rows: float) -> LinearReading:
     """Read noisy counts of shape (columns, bins + 2), each with noise of deviation `sigma`."""
     bins = counts.shape[1] - 2
     place = np.concatenate([[0.0], np.arange(bins) + 0.5, [float(bins)]])
-    middle, width = _fitted_normal(counts, rows)
+    middle, width = _fitted_normal(counts, sigma, rows)
     first, last = tail_bins(counts, sigma, rows, _SURE)
     sure = np.floor(place[first])[:, None], np.ceil(place[last])[:, None]
     first, last = tail_bins(counts, sigma, rows, -_PERHAPS)
@@ -61,10 +62,11 @@ def read_linear(counts: Matrix, sigma: float, rows: float) -> LinearReading:
         return (values * counts).sum(axis=1) / rows, error
 
     shift, mean_error = moment(near - middle[:, None])
-    mean = (middle + _believed(shift, mean_error)).clip(0.0, bins)
+    mean = (middle + _believed(shift, 1.7 * mean_error)).clip(0.0, bins)
     square = (near - mean[:, None]) ** 2
     variance, variance_error = moment(square)
-    variance = width**2 + _believed(variance - width**2, variance_error)
+    least = width**2 / 4.0
+    variance = width**2 + _believed(np.maximum(variance, least) - width**2, variance_error)
     shifts = np.zeros_like(mean)
     for far in (below, above):
         more, error = moment((far - mean[:, None]) ** 2 - square)
@@ -92,24 +94,33 @@ def _believed(difference: Vector, error: Vector) -> Vector:
     return _belief(difference, error) * difference
 
 
-def _fitted_normal(counts: Matrix, rows: float) -> tuple[Vector, Vector]:
-    """Return mean and deviation of the most likely normal distribution of all rows."""
-    centers, widths, mass = _normals(counts.shape[1] - 2)
-    likelihood = counts @ mass.T - rows / 2.0 * (mass**2).sum(axis=1)
-    best = likelihood.argmax(axis=1)
-    return centers[best], widths[best]
+def _fitted_normal(counts: Matrix, sigma: float, rows: float) -> tuple[Vector, Vector]:
+    """Return mean and deviation of a value drawn like the rows, if these are normal.
+
+    Every normal distribution of a grid counts by its likelihood; all widths are as likely
+    beforehand, and so are all centres of one width.
+    """
+    centers, widths, prior, mass = _normals(counts.shape[1] - 2)
+    weight = counts @ mass.T - rows / 2.0 * (mass**2).sum(axis=1)
+    weight *= rows / sigma**2
+    weight += prior
+    weight = np.exp(weight - weight.max(axis=1, keepdims=True))
+    weight /= weight.sum(axis=1, keepdims=True)
+    mean = weight @ centers
+    square = (weight * (widths**2 + (centers - mean[:, None]) ** 2)).sum(axis=1)
+    return mean, np.sqrt(square)
 
 
 @lru_cache(maxsize=64)
-def _normals(bins: int) -> tuple[Vector, Vector, Matrix]:
-    """Return centres, deviations and mass of normal distributions over bins and both ends."""
+def _normals(bins: int) -> tuple[Vector, Vector, Vector, Matrix]:
+    """Return centres, deviations, log-priors and mass of normals over bins and both ends."""
     edges = np.concatenate([[-np.inf], np.arange(bins + 1.0), [np.inf]])
-    widths = np.concatenate([[0.15], np.geomspace(0.4, bins / 2.0, _WIDTHS)])
-    pairs = [
-        (center, width)
-        for width in widths
-        for center in np.arange(-0.5, bins + 0.51, min(max(0.25, width / 2.0), 1.0))
-    ]
-    centers, deviations = np.array(pairs).T
-    mass = np.diff(ndtr((edges - centers[:, None]) / deviations[:, None]), axis=1)
-    return centers, deviations, mass
+    centers, widths, prior = [], [], []
+    for width in np.concatenate([[0.15], np.geomspace(0.4, bins / 2.0, _WIDTHS)]):
+        steps = np.arange(-0.5, bins + 0.51, min(max(0.25, width / 2.0), 1.0))
+        centers.append(steps)
+        widths.append(np.full(steps.size, width))
+        prior.append(np.full(steps.size, -math.log(steps.size)))
+    center, deviation = np.concatenate(centers), np.concatenate(widths)
+    mass = np.diff(ndtr((edges - center[:, None]) / deviation[:, None]), axis=1)
+    return center, deviation, np.concatenate(prior), mass
