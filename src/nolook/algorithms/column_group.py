@@ -21,6 +21,7 @@ __all__ = ["ColumnGroup", "ColumnHistogram"]
 _EVIDENCE = 3.0  # gain over "all rows are zero" below which a column tells nothing
 _TARGET_GAIN = 10.0  # gain over "no rows" below which a target tells nothing
 _RESOLVED = 2.0  # deviation in bins from which the last round shows a target's spread
+_FIRST_ERROR = 0.5  # of a centre read off magnitudes, in scales
 _ENOUGH = 15.0  # rows in deviations of a bin's noise that make a finer look worth it
 _ROWS_PER_BIN = 1.5  # the same for each bin of a finer look
 _FEWEST, _FEWEST_ALONE, _MOST = 8, 16, 48  # bins of a finer look
@@ -63,7 +64,7 @@ class ColumnGroup:
         self._next: Places = np.arange(size)
         self._bins = 0  # of the next round; 0 for magnitudes
         self._low, self._width = np.zeros(size), np.ones(size)
-        self._narrow = np.zeros(size, dtype=np.bool_)
+        self._error = np.ones(size)  # of the centre, roughly
 
     def count(self, batch: NDArray[np.float64]) -> NDArray[np.int64]:
         """Count a batch of the table as the next round does, shape (columns, bins)."""
@@ -112,6 +113,7 @@ class ColumnGroup:
             self.visible = fit.gain >= _TARGET_GAIN
         else:
             self.visible = fit.evidence >= _EVIDENCE
+        self._error = _FIRST_ERROR * self.scale
         everything = _sigma(int(self.visible.sum()), next_mu or 1.0)
         closer = self.visible & (fit.narrow | (rows > _ENOUGH * everything))
         return fit.low, fit.high, closer
@@ -120,7 +122,11 @@ class ColumnGroup:
         self, counts: Counts, sigma: float, rows: float, _: float | None
     ) -> tuple[Vector, Vector, NDArray[np.bool_]]:
         found, low, width = read_linear(counts, sigma, rows), self._low, self._width
-        self.center[self._next] = low + found.mean * width
+        places = self._next
+        center, error = low + found.mean * width, found.error * width
+        ratio = self._error[places] / error
+        center += (self.center[places] - center) / (1.0 + ratio**2)
+        self.center[places], self._error[places] = center, error * ratio / np.hypot(1.0, ratio)
         self.scale[self._next] = found.deviation * width
         self.median[self._next] = low + found.median * width
         if self._alone:

@@ -21,8 +21,7 @@ __all__ = ["LinearReading", "read_linear"]
 
 _WINDOW = 4.0  # deviations of the fitted normal within which no value is pulled in
 _SURE = 3.0  # deviations of the noise by which a tail farther away must stand out
-_PERHAPS = 0.0
-_DOUBT = 1.0
+_FLAT = 1.0 / 12.0  # variance of values that fill one bin evenly
 _SPREAD = 3.0  # deviations on either side of the mean that the next range holds at least
 _WIDTHS = 12
 
@@ -35,6 +34,7 @@ class LinearReading:
     """What the counts say, one entry a column, in bins."""
 
     mean: Vector
+    error: Vector  # of the mean, roughly
     deviation: Vector  # at least that of one bin
     median: Vector  # middle of the bin that holds it
     low: Vector  # range without the tails: low < high
@@ -48,7 +48,7 @@ def read_linear(counts: Matrix, sigma: float, rows: float) -> LinearReading:
     middle, width = _fitted_normal(counts, sigma, rows)
     first, last = tail_bins(counts, sigma, rows, _SURE)
     sure = np.floor(place[first])[:, None], np.ceil(place[last])[:, None]
-    first, last = tail_bins(counts, sigma, rows, -_PERHAPS)
+    first, last = tail_bins(counts, sigma, rows, 0.0)
     reach = _WINDOW * width + 1.0
     low = np.minimum((middle - reach)[:, None], sure[0]).clip(0.0, bins)
     high = np.maximum((middle + reach)[:, None], sure[1]).clip(0.0, bins)
@@ -62,7 +62,7 @@ def read_linear(counts: Matrix, sigma: float, rows: float) -> LinearReading:
         return (values * counts).sum(axis=1) / rows, error
 
     shift, mean_error = moment(near - middle[:, None])
-    mean = (middle + _believed(shift, 1.7 * mean_error)).clip(0.0, bins)
+    mean = (middle + _believed(shift, mean_error)).clip(0.0, bins)
     square = (near - mean[:, None]) ** 2
     variance, variance_error = moment(square)
     least = width**2 / 4.0
@@ -74,7 +74,7 @@ def read_linear(counts: Matrix, sigma: float, rows: float) -> LinearReading:
         variance += part * more
         shifts += part * moment(far - near)[0]
     mean = (mean + shifts).clip(0.0, bins)
-    variance = np.maximum(variance - shifts**2, 1.0 / 12.0)
+    variance = np.maximum(variance - shifts**2, _FLAT)
     spread = _SPREAD * np.sqrt(variance + np.minimum(variance_error, variance))
     spread += _SPREAD * np.minimum(mean_error, width)
     start = np.minimum(mean - spread, sure[0][:, 0]).clip(0.0, bins - 1.0)
@@ -82,11 +82,15 @@ def read_linear(counts: Matrix, sigma: float, rows: float) -> LinearReading:
     half = np.cumsum(counts, axis=1) >= rows / 2.0
     half[:, -1] = True
     median = place[half.argmax(axis=1)].clip(low[:, 0], high[:, 0])
-    return LinearReading(mean, np.sqrt(variance), median, start, np.maximum(end, start + 1.0))
+    # What the noise leaves open, and where in its bin a narrow column lies.
+    error = np.sqrt(1.0 / (1.0 / mean_error**2 + 1.0 / variance) + _FLAT**3 / variance**2)
+    return LinearReading(
+        mean, error, np.sqrt(variance), median, start, np.maximum(end, start + 1.0)
+    )
 
 
 def _belief(difference: Vector, error: Vector) -> Vector:
-    belief: Vector = difference**2 / (difference**2 + _DOUBT * error**2 + 1e-300)
+    belief: Vector = difference**2 / (difference**2 + error**2 + 1e-300)
     return belief
 
 

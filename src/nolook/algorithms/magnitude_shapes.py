@@ -59,7 +59,7 @@ class MagnitudeFit:
     low: Vector  # range of the values, without rare ones: low < high
     high: Vector
     gain: Vector
-    evidence: Vector  # gain less that of "all rows are zero"
+    evidence: Vector  # gain less that of "all rows are zero, or out of range"
     narrow: Flags  # nearly all values in one or two powers of two: hardly any spread is visible
 
 
@@ -134,7 +134,7 @@ def fit_magnitudes(counts: Matrix, sigma: float, rows: float) -> MagnitudeFit:
         low,
         high,
         np.maximum(gain, only_zeros),
-        gain - only_zeros,
+        gain - np.maximum(only_zeros, 0.0),
         narrow,
     )
 
