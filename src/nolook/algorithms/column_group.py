@@ -24,7 +24,7 @@ _RESOLVED = 2.0  # deviation in bins from which the last round shows a target's 
 _FIRST_ERROR = 0.5  # of a centre read off magnitudes, in scales
 _ENOUGH = 15.0  # rows in deviations of a bin's noise that make a finer look worth it
 _ROWS_PER_BIN = 1.5  # the same for each bin of a finer look
-_FEWEST, _FEWEST_ALONE, _MOST = 8, 16, 48  # bins of a finer look
+_FEWEST, _FEWEST_ALONE, _MOST = 8, 24, 48  # bins of a finer look
 _GO_ON = 0.7  # share of the bins that the next range must leave out for another look
 
 Counts = NDArray[np.float64]

@@ -22,7 +22,7 @@ __all__ = ["LinearReading", "read_linear"]
 _WINDOW = 4.0  # deviations of the fitted normal within which no value is pulled in
 _SURE = 3.0  # deviations of the noise by which a tail farther away must stand out
 _FLAT = 1.0 / 12.0  # variance of values that fill one bin evenly
-_SPREAD = 3.0  # deviations on either side of the mean that the next range holds at least
+_SPREAD = 2.5  # deviations on either side of the mean that the next range holds at least
 _WIDTHS = 12
 
 Vector = NDArray[np.float64]
