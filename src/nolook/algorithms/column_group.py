@@ -22,6 +22,8 @@ _EVIDENCE = 3.0  # gain over "all rows are zero" below which a column tells noth
 _TARGET_GAIN = 10.0  # gain over "no rows" below which a target tells nothing
 _RESOLVED = 2.0  # deviation in bins from which the last round shows a target's spread
 _FIRST_ERROR = 0.5  # of a centre read off magnitudes, in scales
+# What the scale read off magnitudes counts beside later ones: one over its squared relative error.
+_FIRST_WEIGHT, _NARROW_WEIGHT = 3.0, 0.01
 _ENOUGH = 15.0  # rows in deviations of a bin's noise that make a finer look worth it
 _ROWS_PER_BIN = 1.5  # the same for each bin of a finer look
 _FEWEST, _FEWEST_ALONE, _MOST = 8, 24, 48  # bins of a finer look
@@ -65,6 +67,7 @@ class ColumnGroup:
         self._bins = 0  # of the next round; 0 for magnitudes
         self._low, self._width = np.zeros(size), np.ones(size)
         self._error = np.ones(size)  # of the centre, roughly
+        self._weight = np.ones(size)  # of the scale
 
     def count(self, batch: NDArray[np.float64]) -> NDArray[np.int64]:
         """Count a batch of the table as the next round does, shape (columns, bins)."""
@@ -114,6 +117,7 @@ class ColumnGroup:
         else:
             self.visible = fit.evidence >= _EVIDENCE
         self._error = _FIRST_ERROR * self.scale
+        self._weight = np.where(fit.narrow, _NARROW_WEIGHT, _FIRST_WEIGHT)
         everything = _sigma(int(self.visible.sum()), next_mu or 1.0)
         closer = self.visible & (fit.narrow | (rows > _ENOUGH * everything))
         return fit.low, fit.high, closer
@@ -127,7 +131,12 @@ class ColumnGroup:
         ratio = self._error[places] / error
         center += (self.center[places] - center) / (1.0 + ratio**2)
         self.center[places], self._error[places] = center, error * ratio / np.hypot(1.0, ratio)
-        self.scale[self._next] = found.deviation * width
+        # Scales are averaged by their logarithms; one that was only the size of a wide bin counts
+        # little beside the first that is much smaller.
+        scale, weight = found.deviation * width, found.doubt**-2
+        before = self._weight[places] * np.minimum(1.0, scale / self.scale[places]) ** 2
+        logs = weight * np.log(scale) + before * np.log(self.scale[places])
+        self.scale[places], self._weight[places] = np.exp(logs / (weight + before)), weight + before
         self.median[self._next] = low + found.median * width
         if self._alone:
             self.resolved = found.deviation >= _RESOLVED

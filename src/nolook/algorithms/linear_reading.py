@@ -36,6 +36,7 @@ class LinearReading:
     mean: Vector
     error: Vector  # of the mean, roughly
     deviation: Vector  # at least that of one bin
+    doubt: Vector  # relative error of the deviation, roughly
     median: Vector  # middle of the bin that holds it
     low: Vector  # range without the tails: low < high
     high: Vector
@@ -84,8 +85,11 @@ def read_linear(counts: Matrix, sigma: float, rows: float) -> LinearReading:
     median = place[half.argmax(axis=1)].clip(low[:, 0], high[:, 0])
     # What the noise leaves open, and where in its bin a narrow column lies.
     error = np.sqrt(1.0 / (1.0 / mean_error**2 + 1.0 / variance) + _FLAT**3 / variance**2)
+    doubt = np.sqrt(
+        0.25 / (1.0 + variance**2 / variance_error**2) + (2.0 * _FLAT / variance) ** 2
+    )
     return LinearReading(
-        mean, error, np.sqrt(variance), median, start, np.maximum(end, start + 1.0)
+        mean, error, np.sqrt(variance), doubt, median, start, np.maximum(end, start + 1.0)
     )
 
 
