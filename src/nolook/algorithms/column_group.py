@@ -1,8 +1,8 @@
 """The search for scales in columns whose histograms are released together.
 
 Three rounds: all columns by magnitude, then those that need a finer look in equal bins, and again.
-Which columns a round counts, and their bins, follow from earlier noisy counts and public numbers. The
-proof is ``scaling.md``.
+Which columns a round counts, and their bins, follow from earlier noisy counts and public numbers.
+The proof is ``scaling.md``.
 """
 
 from __future__ import annotations
@@ -20,9 +20,8 @@ __all__ = ["ColumnGroup", "ColumnHistogram"]
 
 _EVIDENCE = 3.0  # gain over "all rows are zero" below which a column tells nothing
 _TARGET_GAIN = 10.0  # gain over "no rows" below which a target tells nothing
-_RESOLVED = 2.0  # deviation in bins from which the last round shows a target's spread
 _FIRST_ERROR = 0.5  # of a centre read off magnitudes, in scales
-# What the scale read off magnitudes counts beside later ones: one over its squared relative error.
+# What a scale read off magnitudes counts beside later ones: one over its squared relative error.
 _FIRST_WEIGHT, _NARROW_WEIGHT = 3.0, 0.01
 _ENOUGH = 15.0  # rows in deviations of a bin's noise that make a finer look worth it
 _ROWS_PER_BIN = 1.5  # the same for each bin of a finer look
@@ -91,7 +90,8 @@ class ColumnGroup:
         closer |= self._alone
         self._next, low, high = self._next[closer], low[closer], high[closer]
         per_bin = rows / _sigma(self._next.size, next_mu) / _ROWS_PER_BIN
-        fewest = _FEWEST_ALONE if self._alone else _FEWEST
+        # A target's spread must show in the last round, for which many bins are needed.
+        fewest = (_MOST if self._bins else _FEWEST_ALONE) if self._alone else _FEWEST
         self._bins = int(min(max(per_bin, fewest), _MOST))
         # One bin is left free at either end.
         self._width = (high - low) / (self._bins - 2)
@@ -139,7 +139,7 @@ class ColumnGroup:
         self.scale[places], self._weight[places] = np.exp(logs / (weight + before)), weight + before
         self.median[self._next] = low + found.median * width
         if self._alone:
-            self.resolved = found.deviation >= _RESOLVED
+            self.resolved = found.resolved
         closer = found.high - found.low < _GO_ON * self._bins
         return low + found.low * width, low + found.high * width, closer
 
