@@ -1,36 +1,271 @@
-"""Linear regression from private scales, one small Gram matrix and a few residual gradients."""
+"""Least squares from private scales, one small noisy Gram matrix and a few noisy gradients.
+
+Rows u = f (1, x) and targets v = f y are shrunk together, so the model is that of weighted least
+squares. The Gram matrix only steers; what is left of its noise after eight steps is small, and
+every gradient is a noisy observation of the solution (:mod:`nolook.algorithms.noisy_gradients`).
+The proof is ``linear_regression.md``.
+
+==============  =========================================================================
+name here       meaning
+==============  =========================================================================
+``mu``          mu-GDP parameter of the whole, split by :data:`SHARES`
+``n~``          ``scaling.rows.value``, the released number of rows
+``limit``       L, features are clipped to so many scales
+``norm``        B, bound on the norm of a row
+``unit``        U, grid units in a scale
+``clip``        K, bound on ``|u_x| |rho|``, the size of a row's part of a gradient
+``size``        d, the number of features in the design plus one
+==============  =========================================================================
+"""
 
 from __future__ import annotations
 
-from typing import TypeAlias
+import math
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
-from attrs import frozen
+from attrs import asdict, evolve, frozen
 from numpy.typing import NDArray
 
-from nolook.algorithms.scaling import Scaling
+from nolook.algorithms.noisy_gradients import estimate
+from nolook.algorithms.norm_bound import norm_counts, smallest_bound
+from nolook.algorithms.scaling import ScaleSearch, Scaling
+from nolook.algorithms.weighted_design import Blocks, WeightedDesign, choose_unit, copy_room
+from nolook.kernels.moments import UNIT
+from nolook.privacy.guarantee import GaussianEvent
+from nolook.privacy.mechanisms.gaussian import gaussian_release, symmetric_gaussian_release
+from nolook.privacy.noise import ByteSource
+from nolook.privacy.release import Announce
+from nolook.statistics.design_moments import DesignMoments, gram_sensitivity
+from nolook.statistics.histograms import histograms_sensitivity
+from nolook.statistics.residual_products import grid_model
+from nolook.statistics.weighted_rows import (
+    ERROR_UNIT,
+    PRODUCT_UNIT,
+    ClippedProducts,
+    GridModel,
+    ModelErrors,
+    ProductSizes,
+    clipped_products_sensitivity,
+    errors_sensitivity,
+    sum_over,
+)
+from nolook.tables import Table
 
-__all__ = ["NoisyRegression"]
+__all__ = ["LinearRelease", "NoisyRegression"]
 
-Vector: TypeAlias = NDArray[np.float64]
-Matrix: TypeAlias = NDArray[np.float64]
+#: Shares of mu^2. The scales' part counts the rows, too.
+SHARES = {
+    "scales": 0.30,
+    "norms": 0.02,
+    "gram": 0.20,
+    "clips": 0.04,
+    "gradients": 0.42,
+    "fit": 0.02,
+}
+#: Gradients, and before which of them a histogram of their sizes bounds them anew.
+GRADIENTS = 8
+CLIPPED_AT = (0, 2)
+
+# Features are clipped to L scales.
+_LEAST_LIMIT, _MOST_LIMIT = 5.0, 20.0
+# Candidates for K, in units of B: half octaves up to 4.
+_CLIPS = np.array([2.0 ** (half / 2) for half in range(-9, 5)])
+# Rows of the Gram matrix at a time.
+_PART_ROWS = 4096
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+
+
+@frozen(eq=False)
+class NoisySteps:
+    """The gradients, in standardised units, and how they were clipped."""
+
+    thetas: Matrix  # models at which gradients were taken, shape (8, d)
+    gradients: Matrix  # noisy sums of u rho, each row's part clipped
+    gradient_sigmas: Vector
+    clips: Vector  # K at each gradient
+    clip_edges: Vector  # half octaves of |u_x| |rho|
+    clip_counts: Matrix  # noisy counts between them, one more than edges, for each histogram
+    clip_sigma: float
 
 
 @frozen(eq=False, kw_only=True)
-class NoisyRegression:
-    """All that is released of a table, besides its scales in standardised units; d = 1 + kept."""
+class NoisyRegression(NoisySteps):
+    """What is released of a table, in standardised units: all later results follow from it."""
 
-    scaling: Scaling
-    kept: NDArray[np.bool_]  # of the features, those in the design
-    norm: float  # rows (1, x) are shrunk to it, their targets with them
-    gram: Matrix  # sum of u u' over the shrunk rows, plus noise
-    gram_sigma: float  # on the diagonal; / sqrt 2 off it
-    thetas: Matrix  # (steps, d), where the gradients were taken
-    gradients: Matrix  # (steps, d)
-    gradient_sigmas: Vector
-    clips: Vector  # of |u_x| |residual|, for each gradient
-    clip_edges: Vector  # half octaves of |u_x| |residual|
-    clip_counts: Matrix  # (2, edges + 1): between them, before the gradients 1 and 3
-    clip_sigma: float
-    fit: Vector  # sums of squared errors, cut off at 4 scales, of the mean and of the model
+    scaling: Scaling  # of all columns, the target last
+    kept: NDArray[np.bool_]  # features in the design; the others have coefficient 0
+    norm: float  # B; rows (1, x) and targets are multiplied by f = min(1, B / |(1, x)|)
+    gram: Matrix  # noisy sum of u u', the constant first, shape (d, d)
+    gram_sigma: float  # deviation of the noise on its diagonal; smaller by sqrt(2) elsewhere
+    fit: Vector  # noisy sums of min(|y - c|, 4)^2 and min(|y - theta'x|, 4)^2
     fit_sigma: float
+
+
+@dataclass(frozen=True, slots=True)
+class LinearRelease:
+    """Scales, norms, a Gram matrix, gradients and errors of a table.
+
+    Guarantee: ``mu``-GDP in all when a row is added or removed. No table raises; an empty one is
+    answered with noise. Keeps the rows in memory, two bytes a feature and 14 more a row, where they
+    surely take no more than :data:`nolook.algorithms.weighted_design.COPY_BYTES`.
+
+    Parameters
+    ----------
+    mu : float
+        GDP parameter of the whole.
+    """
+
+    mu: float
+
+    @property
+    def stages(self) -> int:
+        """How many stages `run` announces, if the target is visible."""
+        return self._scales().stages + 2 + len(CLIPPED_AT) + GRADIENTS + 1
+
+    def events(self) -> tuple[GaussianEvent, ...]:
+        """State everything that will be released; n draws of mu each are one of sqrt(n) mu."""
+        names = {
+            "norms": "histogram of the rows' norms",
+            "gram": "second moments of the features",
+            "clips": "histograms of the gradients' sizes",
+            "gradients": f"gradients of {GRADIENTS} rounds",
+            "fit": "squared errors",
+        }
+        own = (GaussianEvent(name, self._mu(part)) for part, name in names.items())
+        return (*self._scales().events(), *own)
+
+    def _scales(self) -> ScaleSearch:
+        return ScaleSearch(self._mu("scales"))
+
+    def _mu(self, part: str, draws: int = 1) -> float:
+        return self.mu * math.sqrt(SHARES[part] / draws)
+
+    def run(
+        self, table: Table, source: ByteSource, announce: Announce
+    ) -> NoisyRegression | Scaling:
+        """Release what a model of a table with a target follows from.
+
+        That is its scaling alone if the target is not visible.
+        """
+        scaling = self._scales().run(table, source, announce)
+        scaling = evolve(scaling, limit=self._limit(scaling.rows.value))
+        if not scaling.visible[-1]:
+            return scaling
+        kept = scaling.visible[:-1]
+        table = table.select(kept)
+        announce("norms")
+        design = self._bound_norms(table, scaling.select(kept), source)
+        announce("moments")
+        blocks = Blocks(table, design, copy_room(scaling, design.size))
+        gram, gram_sigma = self._gram(blocks, source)
+        steps = self._descend(blocks, gram, gram_sigma, source, announce)
+        announce("fit")
+        theta = estimate(gram, gram_sigma, steps.thetas, steps.gradients, steps.gradient_sigmas)
+        fit = self._fit(blocks, theta, gram, source)
+        return NoisyRegression(
+            **asdict(steps, recurse=False),
+            scaling=scaling,
+            kept=kept,
+            norm=design.norm,
+            gram=gram,
+            gram_sigma=gram_sigma,
+            fit=fit,
+            fit_sigma=errors_sensitivity() / ERROR_UNIT**2 / self._mu("fit"),
+        )
+
+    def _limit(self, rows: float) -> float:
+        """L: the more rows and budget, the farther features reach; in whole sixteenths."""
+        limit = _LEAST_LIMIT * math.sqrt(rows * self.mu / 5000.0)
+        return math.floor(16.0 * min(max(limit, _LEAST_LIMIT), _MOST_LIMIT)) / 16.0
+
+    def _bound_norms(self, table: Table, scaling: Scaling, source: ByteSource) -> WeightedDesign:
+        """Choose B: the noise grows with its square, and rows beyond it lose weight."""
+        size = table.n_columns
+        counts, squares = norm_counts(table, scaling, size - 1, self._mu("norms"), source)
+        few = size * math.sqrt(2 * size) / self._mu("gram")
+        allowed = min(few, 0.75 * scaling.rows.value)
+        squared = UNIT**2 + int(smallest_bound(counts, squares, allowed))
+        unit = choose_unit(math.sqrt(squared) / UNIT)
+        return WeightedDesign(scaling, squared // (UNIT // unit) ** 2, unit)
+
+    def _gram(self, blocks: Blocks, source: ByteSource) -> tuple[Matrix, float]:
+        """Release the sum of u u', and return its noise's deviation on the diagonal."""
+        design = blocks.design
+        moments = DesignMoments(design.size, design.squared_radius, 0)
+        for block in blocks.first():
+            for start in range(0, block.targets.size, _PART_ROWS):
+                moments.update(block.rows[:, start : start + _PART_ROWS].astype(np.float64))
+        sensitivity, mu = gram_sensitivity(design.squared_radius), self._mu("gram")
+        noisy = symmetric_gaussian_release(moments.gram, sensitivity, mu, source)
+        return noisy.astype(np.float64) / design.unit**2, sensitivity / mu / design.unit**2
+
+    def _descend(
+        self,
+        blocks: Blocks,
+        gram: Matrix,
+        gram_sigma: float,
+        source: ByteSource,
+        announce: Announce,
+    ) -> NoisySteps:
+        """Take preconditioned steps along noisy gradients, from the model that is 0."""
+        design, size = blocks.design, blocks.design.size
+        solved = _inverse(gram, gram_sigma * math.sqrt(size))
+        mu, clip_mu = self._mu("gradients", GRADIENTS), self._mu("clips", len(CLIPPED_AT))
+        few = min(1.5 * math.sqrt(size) / self._mu("gradients"), 0.5 * design.scaling.rows.value)
+        edges = design.norm * _CLIPS
+        grid = design.unit * PRODUCT_UNIT
+        theta, most = np.zeros(size), 0
+        counts: list[Vector] = []
+        thetas, gradients, bounds = [], [], []
+        for number in range(GRADIENTS):
+            model = GridModel(*grid_model(theta, design.squared_radius), design.unit)
+            if number in CLIPPED_AT:
+                announce(f"sizes {len(counts) + 1}")
+                counts.append(_release_sizes(blocks, model, edges, clip_mu, source))
+                bound = smallest_bound(counts[-1], edges, few, 2.0 / clip_mu)
+                most = 2 * math.floor(bound * grid / 2)
+            announce(f"gradient {number + 1}")
+            thetas.append(model.spacing * model.whole)
+            exact = sum_over(partial(ClippedProducts, model, most), blocks.again()).value
+            noisy = gaussian_release(exact, clipped_products_sensitivity(most), mu, source)
+            gradients.append(noisy.astype(np.float64) / grid)
+            bounds.append(most)
+            theta = thetas[-1] + solved @ gradients[-1]
+        return NoisySteps(
+            np.array(thetas),
+            np.array(gradients),
+            np.array([clipped_products_sensitivity(most) / grid / mu for most in bounds]),
+            np.array(bounds) / grid,
+            edges,
+            np.array(counts),
+            1.0 / clip_mu,
+        )
+
+    def _fit(self, blocks: Blocks, theta: Vector, gram: Matrix, source: ByteSource) -> Vector:
+        """Release the squared errors of the model's mean, and of the model."""
+        design = blocks.design
+        model = GridModel(*grid_model(theta, design.squared_radius), design.unit)
+        mean = float(gram[0] @ theta) / max(float(gram[0, 0]), 1.0)
+        exact = sum_over(partial(ModelErrors, model, mean), blocks.again()).value
+        noisy = gaussian_release(exact, errors_sensitivity(), self._mu("fit"), source)
+        return noisy.astype(np.float64) / ERROR_UNIT**2
+
+
+def _inverse(gram: Matrix, ridge: float) -> Matrix:
+    """Invert a matrix, its negative eigenvalues dropped, plus a ridge above 0."""
+    values, vectors = np.linalg.eigh(gram)
+    inverse: Matrix = (vectors / (np.maximum(values, 0.0) + ridge)) @ vectors.T
+    return inverse
+
+
+def _release_sizes(
+    blocks: Blocks, model: GridModel, edges: Vector, mu: float, source: ByteSource
+) -> Vector:
+    """Release how many rows have ``|u_x| |rho|`` between the edges."""
+    exact = sum_over(partial(ProductSizes, model, edges), blocks.again()).value
+    noisy = gaussian_release(exact, histograms_sensitivity(1, "add-remove"), mu, source)
+    return noisy.astype(np.float64)
