@@ -7,7 +7,7 @@ import pytest
 from attrs import evolve
 
 from nolook.algorithms.column_group import ColumnHistogram
-from nolook.algorithms.inference import linear_model
+from nolook.algorithms.inference import HIDDEN_EFFECT, linear_model
 from nolook.algorithms.linear_regression import NoisyRegression
 from nolook.algorithms.noisy_gradients import estimate
 from nolook.algorithms.scaling import NoisyCount, Scaling
@@ -158,6 +158,50 @@ def test_an_interval_allows_for_what_is_hidden_behind_a_small_share_of_noise():
     assert widths(linear_model(released(X, y, 0.3)))[4] > 1.1 * plain[4]
 
 
+def by_hand(gram, gram_sigma):
+    """A release of 20,000 rows in which the model is 0, from its matrix alone."""
+    X, y = rows(features=len(gram) - 1)
+    empty, nothing = np.zeros((STEPS, len(gram))), np.zeros((2, 15))
+    release = released(X, y)
+    return evolve(
+        release,
+        gram=gram,
+        gram_sigma=gram_sigma,
+        thetas=empty,
+        gradients=empty,
+        clip_counts=nothing,
+    )
+
+
+def test_the_interval_allows_for_effects_along_a_hidden_direction():
+    hidden = np.array([0.0, np.sqrt(0.3), np.sqrt(0.7)])
+    release = by_hand(20_000.0 * (np.eye(3) - np.outer(hidden, hidden)), 1.0)
+    half = widths(linear_model(release)) / 2 / release.scaling.scale[-1]
+    half[1:] *= release.scaling.scale[:-1]
+    assert half[1] == pytest.approx(1.96 * HIDDEN_EFFECT * np.sqrt(0.3), rel=0.01)
+    assert np.isnan(half[2])
+
+
+def test_what_the_hidden_directions_hold_reaches_the_others_through_the_noise():
+    seen = 20_000.0 * np.eye(6)
+    hidden = np.diag(np.diag(seen) * [1, 1, 0, 0, 0, 0])
+    narrow, wide = (widths(linear_model(by_hand(gram, 500.0)))[1] for gram in (seen, hidden))
+    scaling = by_hand(seen, 500.0).scaling
+    leak = 2 * 1.96 * HIDDEN_EFFECT * 500.0 * np.sqrt(4 / 2) / 20_000
+    assert np.sqrt(wide**2 - narrow**2) * scaling.scale[0] / scaling.scale[-1] == pytest.approx(
+        leak, rel=0.1
+    )
+
+
+def test_noise_of_the_gradients_alone_widens():
+    release = released(*rows())
+    louder = evolve(release, gradient_sigmas=release.gradient_sigmas + 300.0)
+    added = np.sqrt(widths(linear_model(louder)) ** 2 - widths(linear_model(release)) ** 2)
+    scale = release.scaling.scale
+    slopes = 2 * 1.96 * 300.0 / np.sqrt(STEPS) / np.diag(release.gram)[1:]
+    np.testing.assert_allclose(added[1:] * scale[:-1] / scale[-1], slopes, rtol=0.1)
+
+
 def test_columns_left_out_have_no_effect_and_no_interval():
     X, y = rows()
     kept = np.array([True, False, True, True])
@@ -200,8 +244,8 @@ def test_a_column_that_hardly_moves_hides_the_origin():
     far = evolve(scaling, scale=scaling.scale * [1, 1, 1, 500, 1])
     near = evolve(far, center=far.center * [1, 1, 1, 0, 1])
     assert given(linear_model(released(X, y, 0.3, scaling=near))).tolist()[:4] == [True] * 4
-    moved = evolve(far, center=far.center + np.array([0, 0, 0, 300.0, 0]) * far.scale)
-    shifted = X + np.array([0, 0, 0, 300.0]) * far.scale[:-1]
+    moved = evolve(far, center=far.center + np.array([0, 0, 0, 0.3, 0]) * far.scale)
+    shifted = X + np.array([0, 0, 0, 0.3]) * far.scale[:-1]
     model = linear_model(released(shifted, y, 0.3, scaling=moved))
     assert given(model).tolist() == [False, True, True, True, False]
 

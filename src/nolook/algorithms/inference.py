@@ -37,12 +37,12 @@ LEVEL = 0.95
 HIDDEN_EFFECT = 0.7
 
 _QUANTILE = float(ndtri((1 + LEVEL) / 2))
-# An interval of a slope wider than this to either side, in the same unit, says nothing: a column
-# that explained all of the target would have slope 1.
-_WIDEST = 1.0
+# A slope's interval wider than this to either side, in the same unit, says nothing: a column that
+# explained all of the target would have slope 1.
+_WIDEST = 1.1
 # Share of a slope's squared loading on hidden directions; each of two columns that cannot be told
 # apart has half of its there.
-_MOST_HIDDEN = 0.45
+_MOST_HIDDEN = 0.48
 _MOST_CLIPPED = 0.1  # share of a column's rows beyond which its slope is about another column
 _TARGET_LIMIT = 50.0  # scales at which the target is clipped
 _WIDEST_R2 = 0.5
@@ -79,7 +79,7 @@ def linear_model(release: NoisyRegression | Scaling) -> LinearModel:
     Of a target that is not visible only the scaling is released; its model is the private centre.
     """
     scaling = release if isinstance(release, Scaling) else release.scaling
-    clipped = _clipped_shares(scaling)
+    clipped, errors = _clipped_shares(scaling)
     theta = np.zeros(len(scaling.names))
     margin, fit = np.full(len(theta), np.nan), _NO_FIT
     if not isinstance(release, Scaling):
@@ -93,7 +93,7 @@ def linear_model(release: NoisyRegression | Scaling) -> LinearModel:
         )
         theta[columns] = combined.theta
         margin[columns] = _margins(release, combined)
-        margin[1:][clipped[:-1] > _MOST_CLIPPED] = np.nan
+        margin[1:][(clipped - errors)[:-1] > _MOST_CLIPPED] = np.nan
         fit = _fit(release)
     coef, intercept = scaling.original_units(theta)
     sides, largest = np.array([-1.0, 1.0]), np.finfo(np.float64).max
@@ -174,17 +174,20 @@ def _residuals(release: NoisyRegression) -> tuple[float, float]:
     return total / max(moments, release.gram_sigma), taken
 
 
-def _clipped_shares(scaling: Scaling) -> Vector:
-    """At most which share of each column's rows was clipped; 0 for columns of 0 and 1."""
+def _clipped_shares(scaling: Scaling) -> tuple[Vector, Vector]:
+    """At most which share of each column's rows was clipped, one standard error up; and the error.
+
+    Both are 0 for columns of 0 and 1.
+    """
     limits = np.full(len(scaling.names), scaling.limit)
     limits[-1] = _TARGET_LIMIT
     low, high = scaling.center - limits * scaling.scale, scaling.center + limits * scaling.scale
-    shares = np.zeros(len(limits))
+    shares, errors = np.zeros((2, len(limits)))
     for column, histogram in enumerate(scaling.histograms):
         if histogram is not None:
             ends = float(low[column]), float(high[column])
-            shares[column], _ = clipped_share(histogram, *ends, scaling.rows.value)
-    return shares
+            shares[column], errors[column] = clipped_share(histogram, *ends, scaling.rows.value)
+    return shares, errors
 
 
 def _fit(release: NoisyRegression) -> FitNumbers:
