@@ -1,8 +1,8 @@
 """The search for scales in columns whose histograms are released together.
 
 Three rounds: all columns by magnitude, then those that need a finer look in equal bins, and again.
-Which columns a round counts, and their bins, follow from earlier noisy counts and public numbers. The
-proof is ``scaling.md``.
+Which columns a round counts, and their bins, follow from earlier noisy counts and public numbers.
+The proof is ``scaling.md``.
 """
 
 from __future__ import annotations
@@ -20,10 +20,12 @@ __all__ = ["ColumnGroup", "ColumnHistogram"]
 
 _EVIDENCE = 3.0  # gain over "all rows are zero" below which a column tells nothing
 _TARGET_GAIN = 10.0  # gain over "no rows" below which a target tells nothing
-_RESOLVED = 2.0  # deviation in bins from which the last round shows a target's spread
+_FIRST_ERROR = 0.5  # of a centre read off magnitudes, in scales
+# What a scale read off magnitudes counts beside later ones: one over its squared relative error.
+_FIRST_WEIGHT, _NARROW_WEIGHT = 3.0, 0.01
 _ENOUGH = 15.0  # rows in deviations of a bin's noise that make a finer look worth it
 _ROWS_PER_BIN = 1.5  # the same for each bin of a finer look
-_FEWEST, _FEWEST_ALONE, _MOST = 8, 16, 48  # bins of a finer look
+_FEWEST, _FEWEST_ALONE, _MOST = 8, 24, 48  # bins of a finer look
 _GO_ON = 0.7  # share of the bins that the next range must leave out for another look
 
 Counts = NDArray[np.float64]
@@ -63,7 +65,8 @@ class ColumnGroup:
         self._next: Places = np.arange(size)
         self._bins = 0  # of the next round; 0 for magnitudes
         self._low, self._width = np.zeros(size), np.ones(size)
-        self._narrow = np.zeros(size, dtype=np.bool_)
+        self._error = np.ones(size)  # of the centre, roughly
+        self._weight = np.ones(size)  # of the scale
 
     def count(self, batch: NDArray[np.float64]) -> NDArray[np.int64]:
         """Count a batch of the table as the next round does, shape (columns, bins)."""
@@ -87,7 +90,8 @@ class ColumnGroup:
         closer |= self._alone
         self._next, low, high = self._next[closer], low[closer], high[closer]
         per_bin = rows / _sigma(self._next.size, next_mu) / _ROWS_PER_BIN
-        fewest = _FEWEST_ALONE if self._alone else _FEWEST
+        # A target's spread must show in the last round, for which many bins are needed.
+        fewest = (_MOST if self._bins else _FEWEST_ALONE) if self._alone else _FEWEST
         self._bins = int(min(max(per_bin, fewest), _MOST))
         # One bin is left free at either end.
         self._width = (high - low) / (self._bins - 2)
@@ -112,6 +116,8 @@ class ColumnGroup:
             self.visible = fit.gain >= _TARGET_GAIN
         else:
             self.visible = fit.evidence >= _EVIDENCE
+        self._error = _FIRST_ERROR * self.scale
+        self._weight = np.where(fit.narrow, _NARROW_WEIGHT, _FIRST_WEIGHT)
         everything = _sigma(int(self.visible.sum()), next_mu or 1.0)
         closer = self.visible & (fit.narrow | (rows > _ENOUGH * everything))
         return fit.low, fit.high, closer
@@ -120,11 +126,20 @@ class ColumnGroup:
         self, counts: Counts, sigma: float, rows: float, _: float | None
     ) -> tuple[Vector, Vector, NDArray[np.bool_]]:
         found, low, width = read_linear(counts, sigma, rows), self._low, self._width
-        self.center[self._next] = low + found.mean * width
-        self.scale[self._next] = found.deviation * width
+        places = self._next
+        center, error = low + found.mean * width, found.error * width
+        ratio = self._error[places] / error
+        center += (self.center[places] - center) / (1.0 + ratio**2)
+        self.center[places], self._error[places] = center, error * ratio / np.hypot(1.0, ratio)
+        # Scales are averaged by their logarithms; one that was only the size of a wide bin counts
+        # little beside the first that is much smaller.
+        scale, weight = found.deviation * width, found.doubt**-2
+        before = self._weight[places] * np.minimum(1.0, scale / self.scale[places]) ** 2
+        logs = weight * np.log(scale) + before * np.log(self.scale[places])
+        self.scale[places], self._weight[places] = np.exp(logs / (weight + before)), weight + before
         self.median[self._next] = low + found.median * width
         if self._alone:
-            self.resolved = found.deviation >= _RESOLVED
+            self.resolved = found.resolved
         closer = found.high - found.low < _GO_ON * self._bins
         return low + found.low * width, low + found.high * width, closer
 

@@ -37,7 +37,7 @@ TAIL = 0.005
 _POWERS = MAGNITUDE_BINS // 2 - 1  # bins of either sign, without those out of range
 _BELOW, _ABOVE = 9, 6  # powers of two below and above its unit that a shape may reach
 _REACH = 12  # powers of two above the unit in which its tails are looked for
-_SURE = 4.0  # deviations of the noise that a tail must stand out by: a false one is far away
+_SURE = 4.5  # deviations of the noise that a tail must stand out by: a false one is far away
 _SUPPORT = 0.01  # share of a shape that may lie outside the range it suggests
 _DECAY = 6.0  # the prior of a unit falls by e every so many powers of two away from 1
 _SMALLEST_SHARE = 0.003
@@ -59,7 +59,7 @@ class MagnitudeFit:
     low: Vector  # range of the values, without rare ones: low < high
     high: Vector
     gain: Vector
-    evidence: Vector  # gain less that of "all rows are zero"
+    evidence: Vector  # gain less that of "all rows are zero, or out of range"
     narrow: Flags  # nearly all values in one or two powers of two: hardly any spread is visible
 
 
@@ -134,7 +134,7 @@ def fit_magnitudes(counts: Matrix, sigma: float, rows: float) -> MagnitudeFit:
         low,
         high,
         np.maximum(gain, only_zeros),
-        gain - only_zeros,
+        gain - np.maximum(only_zeros, 0.0),
         narrow,
     )
 
@@ -185,7 +185,7 @@ def _ranges(
     near = np.take_along_axis(counts, bins, axis=1)
     # A power of two at either end of all may stand there more than once.
     near[:, 1:][bins[:, 1:] == bins[:, :-1]] = 0.0
-    first, last = tail_bins(near, sigma, rows, _SURE)
+    first, last = _occupied(near, sigma, rows)
     each = np.arange(len(counts))
     lower, upper = magnitude_edges()
     shapes, unit = _shapes(), np.exp2(powers - _POWERS / 2)
@@ -197,6 +197,23 @@ def _ranges(
     low = np.minimum(low * unit, lower[bins[each, first]])
     high = np.maximum(high * unit, upper[bins[each, last]])
     return low.clip(-_LARGEST, None), high.clip(None, _LARGEST)
+
+
+def _occupied(counts: Matrix, sigma: float, rows: float) -> tuple[Places, Places]:
+    """Return the first and last bin at or beyond which more than a tail surely lies.
+
+    Every run of neighbouring bins is tried, so that what lies far apart need not stand out from
+    the noise of all bins between. Where no run does, the first is the last bin and the last the
+    first.
+    """
+    bins = counts.shape[1]
+    sums = np.concatenate([np.zeros((len(counts), 1)), counts.cumsum(axis=1)], axis=1)
+    begin, end = np.triu_indices(bins)
+    surely = TAIL * rows + _SURE * sigma * np.sqrt(end - begin + 1.0)
+    stands_out = sums[:, end + 1] - sums[:, begin] > surely
+    first = np.where(stands_out, end, bins - 1).min(axis=1)
+    last = np.where(stands_out, begin, 0).max(axis=1)
+    return first, last
 
 
 def tail_bins(counts: Matrix, sigma: float, rows: float, sure: float) -> tuple[Places, Places]:
