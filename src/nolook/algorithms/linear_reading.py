@@ -120,7 +120,8 @@ def _moments(
         belief = _belief(np.maximum(more, 0.0), error)
         variance, shift = variance + belief * more, shift + belief * moment(outside - inside)[0]
         surely, doubt = surely + more, doubt + error**2
-    variance = np.maximum(variance - shift**2, _FLAT)
+    # No distribution over these bins has a larger variance than two values at the ends.
+    variance = (variance - shift**2).clip(_FLAT, place[-1] ** 2 / 4.0)
     mean = (mean + shift).clip(0.0, place[-1])
     surely = surely - _LIKELY_ERRORS * np.sqrt(doubt)
     return _Moments(mean, mean_error, variance, variance_error, surely)
