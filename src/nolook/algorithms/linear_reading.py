@@ -28,6 +28,7 @@ _LIKELY, _LIKELY_ERRORS = 0.3, 1.5
 _RESOLVED = 2.0  # deviation in bins from which a spread is more than what one bin hides
 _FLAT = 1.0 / 12.0  # variance of values that fill one bin evenly
 _SPREAD = 2.5  # deviations on either side of the mean that the next range holds at least
+_FAR_DOUBT = 4.0  # of what the moments far from the fitted normal say, beside its noise
 _WIDTHS = 12  # of normal distributions
 
 Vector = NDArray[np.float64]
@@ -117,7 +118,8 @@ def _moments(
     shift = np.zeros_like(mean)
     for outside in (place.clip(far[0][:, None], high), place.clip(low, far[1][:, None])):
         more, error = moment((outside - mean[:, None]) ** 2 - square)
-        belief = _belief(np.maximum(more, 0.0), error)
+        # Far bins weigh much, and most are empty: only what clearly stands out is believed.
+        belief = _belief(np.maximum(more, 0.0) ** 2, _FAR_DOUBT * error**2)
         variance, shift = variance + belief * more, shift + belief * moment(outside - inside)[0]
         surely, doubt = surely + more, doubt + error**2
     # No distribution over these bins has a larger variance than two values at the ends.
