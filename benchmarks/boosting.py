@@ -141,11 +141,11 @@ def report(repeats):
         yield f"| {name} | {typical:.1f} | {ratios[name]:.2f} |"
     yield ""
     plain, read = ratios["NumPy, rows together"], ratios["one read of X"]
-    yield f"- faster than NumPy's plain round on an ordinary array: {plain:.2f} times (wanted: 2.5)"
-    yield f"- time over one read of X: {1 / read:.2f} (wanted: at most 1.3, or the line above)"
+    yield f"- faster than NumPy's plain round on an ordinary array: {plain:.2f} times"
+    yield f"- time over one read of X: {1 / read:.2f}"
     code = MEMORY.format(rows=ROWS, features=FEATURES)
     (memory,) = in_own_process(code)
-    yield f"- peak memory of a fit, the table included: {memory:.2f} times the table (wanted: 1.5)"
+    yield f"- peak memory of a fit, the table included: {memory:.2f} times the table"
     digits = -math.log10(agreement())
     yield f"- the two gradients agree to {digits:.1f} digits where no row is shrunk"
 

@@ -9,11 +9,20 @@ from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
+import venv
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
 from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+from threadpoolctl import threadpool_limits
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
@@ -25,6 +34,14 @@ def memory(field):
     status = open("/proc/self/status").read()
     return int(re.search(field + r":\\s+([0-9]+) kB", status)[1]) * 1024
 """
+
+
+def table(name):
+    """Return X and y of a table of ../shared/data."""
+    content = pq.read_table(DATA / f"{name}.parquet")
+    features = [column for column in content.column_names if column != "target"]
+    X = np.column_stack([content[column].to_numpy().astype(float) for column in features])
+    return X, content["target"].to_numpy().astype(float)
 
 
 def main(report, about, *, figures=False, **options):
@@ -82,3 +99,41 @@ def in_own_process(code, *arguments, python=sys.executable):
     command = [python, "-c", PRELUDE + code, *map(str, arguments)]
     out = subprocess.run(command, check=True, capture_output=True, text=True)
     return json.loads(out.stdout)
+
+
+@contextmanager
+def interpreter_with(requirements, peer=None):
+    """Give the interpreter named, or that of a temporary environment with some packages."""
+    if peer:
+        yield peer
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        venv.create(folder, with_pip=True)
+        python = str(Path(folder) / "bin" / "python")
+        subprocess.run([python, "-m", "pip", "install", "-q", *requirements], check=True)
+        yield python
+
+
+def in_parallel(work, tasks, processes, kept=None):
+    """Return what `work` makes of each task, by task; every process has one thread for BLAS.
+
+    Tasks are tuples of numbers and texts, results what JSON holds. With a file `kept`, results go
+    there as they come, and what an earlier, interrupted run left there is not computed again: it
+    must be of the same code.
+    """
+    found = {}
+    path = Path(kept) if kept else None
+    if path and path.is_file():
+        lines = map(json.loads, path.read_text(encoding="utf-8").splitlines())
+        found = {tuple(task): result for task, result in lines}
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(processes, context, threadpool_limits, (1,)) as pool:
+        running = {pool.submit(work, *task): task for task in tasks if task not in found}
+        for done in as_completed(running):
+            task = running[done]
+            found[task] = done.result()
+            if path:
+                with path.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps([task, found[task]]) + "\n")
+            print(f"{len(found)} of {len(tasks)}: {task}", file=sys.stderr, flush=True)
+    return {task: found[task] for task in tasks}

@@ -22,7 +22,6 @@ from papers.barczewski2024 import chi_squared, hosmer_lemeshow
 TABLES = {"bank_marketing": 6, "diabetes_readmission": 10}  # and the paper's figure
 EPSILONS = (0.05, 0.1, 0.2, 0.5, 1.0)
 GROUPS = 10
-WANTED = 0.5
 
 METHODS = """\
 {runs} runs, 10 groups. *Paper*: Algorithm 2, unsmoothed, with epsilon' = epsilon/(L + 9), L = 8:
@@ -147,11 +146,10 @@ def report(runs, folder):
                 for paper in ("published", "literal")
             ),
         )
-    verdict = "reached" if worst <= WANTED else "MISSED"
-    yield from (
-        "",
-        f"Wanted: at most {WANTED:g} of the error of both columns of the paper, in the mean and in",
-        f"the median, at every epsilon; largest {worst:.2g}: {verdict}.",
+    yield ""
+    yield (
+        "nolook's error over that of either column of the paper, in the mean and in the median, at "
+        f"every epsilon: at most {worst:.2g}."
     )
 
 

@@ -135,7 +135,7 @@ def test_a_distribution_is_printed_written_and_charged(here, cli):
     for text in ("distribution of age", "Number of rows", "50 % lie at or below", median):
         assert text in done.out
         assert text in page.text
-    assert f"{fitted.n_samples_:,.0f}" in done.out
+    assert f"{fitted.n_rows_:,.0f}" in done.out
     assert "epsilon = 2, delta = 0" in done.out
     assert "distribution: people.distribution.json" in done.out
     assert len(page.all("polyline")) == len(page.all("polygon")) == 1
@@ -155,7 +155,7 @@ def test_every_option_of_a_distribution_reaches_it(here, cli):
         "random_state": None,
     }
     assert fitted.recipe_ == {"features": ["height"], "categories": {}, "missing": "zero"}
-    assert fitted.n_samples_ == ROWS
+    assert fitted.n_rows_ == ROWS
     assert "4,000" in done.out
     assert "it is public" in done.out
 

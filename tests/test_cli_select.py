@@ -15,6 +15,7 @@ import nolook
 import nolook.cli
 from nolook.estimators.catalogue import METHODS, SELECTORS
 from nolook.privacy.guarantee import PrivacyGuarantee
+from nolook.report.wording import number
 from tests.report.command import Result, run, says, write_table
 from tests.report.pages import Page
 
@@ -85,6 +86,7 @@ def spent(folder: Path) -> tuple[float, list[str]]:
 RELEASES = {
     "kendall": "Kendall selection",
     "lasso": "Lasso selection",
+    "moments": "selection from moments",
     "sis": "sure independence screening",
 }
 
@@ -105,7 +107,8 @@ def test_a_selection_is_printed_written_and_charged(here, cli, selector):
     assert document["recipe"]["features"] == list(NAMES)
     assert not {"epsilon", "delta", "random_state"} & set(document["parameters"])
     guarantee = PrivacyGuarantee.from_dict(document["privacy"])
-    assert (guarantee.epsilon, guarantee.delta, guarantee.private) == (20.0, 0.0, True)
+    delta = 1e-6 if selector == "moments" else 0.0
+    assert (guarantee.epsilon, guarantee.delta, guarantee.private) == (20.0, delta, True)
     page = Page((here / "r.html").read_text(encoding="utf-8"))
     assert (page.unbalanced, page.outside) == ([], [])
     for text in ("Private selection of columns for income", "epsilon = 20", selector, "2 of 5"):
@@ -115,7 +118,7 @@ def test_a_selection_is_printed_written_and_charged(here, cli, selector):
         assert event.name in page.text
     for text in ("Private selection of columns for income", f"selector: {selector}", "2 of 5"):
         assert text in done.out
-    assert "epsilon = 20, delta = 0" in done.out
+    assert f"epsilon = 20, delta = {delta:g}" in " ".join(done.out.split())
     assert "selection: people.selection.json" in done.out
     assert "NOT PRIVATE" not in done.out + page.text
     assert not says(done.out + page.text + json.dumps(document), 4000)
@@ -125,7 +128,7 @@ def test_a_selection_is_printed_written_and_charged(here, cli, selector):
 def test_the_columns_are_printed_in_the_order_of_choice(here, cli):
     printed = cli(*select("-k", "2")).out
     assert chosen(printed) == ["age", "height"]
-    assert "in the order they were drawn" in printed
+    assert "in the order they were chosen" in printed
 
 
 @pytest.mark.parametrize("selector", SELECTORS)
@@ -135,7 +138,19 @@ def test_how_many_may_be_left_to_the_selector(here, cli, selector):
     document = json.loads((here / "people.selection.json").read_text(encoding="utf-8"))
     assert document["parameters"]["k"] == "auto"
     assert 1 <= len(document["chosen"]) < 5
-    assert document["privacy"]["mechanisms"][0]["name"] == "number of rows"
+    if selector != "moments":
+        assert document["privacy"]["mechanisms"][0]["name"] == "number of rows"
+
+
+def test_a_selector_that_needs_a_delta_takes_it(here, cli):
+    done = cli(
+        *select("-k", "2", "--selector", "moments", "--delta", "1e-7", "--ledger", "a.ledger")
+    )
+    assert done.status == 0, done.err
+    document = json.loads((here / "people.selection.json").read_text(encoding="utf-8"))
+    assert document["budget"] == {"epsilon": 20.0, "delta": 1e-7}
+    with nolook.Ledger(here / "a.ledger") as ledger:
+        assert ledger.spent.delta == 1e-7
 
 
 def test_columns_categories_and_the_policy_reach_a_selection(here, cli):
@@ -172,15 +187,24 @@ def test_a_fit_chooses_columns_first(here, cli, selector):
     assert spent(here) == (20.0, ["feature selection and regression"])
     page = Page((here / "r.html").read_text(encoding="utf-8"))
     assert (page.unbalanced, page.outside) == ([], [])
+    parts = [part.privacy_ for part in (model.selector_, model.regressor_)]
+    together = sum(part.epsilon for part in parts)
+    if selector == "moments":  # both parts draw Gaussian noise alone
+        assert 20.0 < together < 30.0
+    else:
+        assert [part.epsilon for part in parts] == pytest.approx([8.0, 12.0])
     for text in (done.out, page.text):
-        assert "epsilon = 8, delta = 0" in text
-        assert "epsilon = 12, delta = 1e-06" in text
+        for part in parts:
+            stated = f"epsilon = {number(part.epsilon)}, delta = {number(part.delta)}"
+            assert stated in " ".join(text.split())
         assert selector in text
         for event in model.privacy_.mechanisms:
             assert event.name in text
     assert "2 of 5 columns, chosen privately" in page.text
     assert "Method linear" in page.text
     assert "epsilon 20" in page.text
+    assert ("cost less than the sum" in page.text) == (together > 20.0)
+    assert ("deltas of the parts add up" in page.text) == (together <= 20.0)
     assert "NOT PRIVATE" not in done.out + page.text
 
 
@@ -262,7 +286,10 @@ def refused(done: Result, *expected: str) -> None:
         (select("-k", "2", "--selector", "magic"), ["--selector is 'magic'", "'kendall', 'lasso'"]),
         (select("-k", "2", "--epsilon", "0"), ["--epsilon is 0"]),
         (select("-k", "2", "--epsilon", "1e-300"), ["epsilon is 1e-300", "expected more"]),
-        (select("-k", "2", "--delta", "1e-6"), ["--delta"]),
+        (select("-k", "2", "--delta", "1e-6"), ["--delta is 1e-06", "kendall needs none"]),
+        (select("-k", "2", "--selector", "sis", "--delta", "1e-6"), ["sis needs none"]),
+        (select("-k", "2", "--selector", "moments", "--delta", "0"), ["--delta is 0"]),
+        (select("-k", "2", "--selector", "moments", "--delta", "much"), ["--delta"]),
         (select("-k", "2", "--random-state", "-1"), ["--random-state is -1"]),
         (select("-k", "2", "--features", "age,city,height"), ["features", "'city'", "string"]),
         (select("-k", "2", "--features", "age,weight"), ["features", "'weight'"]),

@@ -22,14 +22,19 @@ from nolook.algorithms.kendall_selection import kendall_selection
 from nolook.privacy.noise import SeededSource
 from nolook.privacy.sampling import SAMPLING_UNIT
 from nolook.tables import table_from_arrays
+from tests.thresholds import AUC_ERROR, DISTRIBUTION_ERROR, LASSO_SPEED, TUKEY_R2
 
 pytestmark = pytest.mark.slow
 
 
-def test_accuracy_on_real_tables(shared_data, monkeypatch):
+def test_accuracy_on_real_tables(shared_data):
     shared_data("README.md")
-    monkeypatch.setattr(accuracy, "SPLITS", 3)
-    scores = np.array([accuracy.compare(X, y) for _, X, y in accuracy.tables()])
+    budget, methods = (accuracy.EPSILON, accuracy.DELTA), [accuracy.OURS]
+    scores = []
+    for _, X, y in accuracy.tables():
+        found = accuracy.compare(X, y, budget, accuracy.splits(len(y), 3), methods)
+        scores.append([found[accuracy.BASE], found[accuracy.OURS]])
+    scores = np.array(scores)
     assert len(scores) == 20
     gaps = np.median(scores[:, 0] - scores[:, 1], axis=1)
     assert np.median(gaps) <= 0.01
@@ -41,10 +46,10 @@ def test_accuracy_on_real_tables(shared_data, monkeypatch):
 @pytest.mark.parametrize("kind", intervals.KINDS[:5], ids=str)
 def test_intervals_cover_the_truth(kind):
     runs = np.array([intervals.one_run(kind, seed) for seed in range(12)])
-    assert runs[:, 0].mean() >= 0.90
-    assert runs[:, 3].mean() >= 0.75  # of 12 runs; 95 % would miss this once in 450
+    assert np.nanmean(runs[:, 0]) >= 0.90  # of the intervals that are given
+    assert np.nanmean(runs[:, 3]) >= 0.75  # of 12 runs; 95 % would miss this once in 450
     # A useless interval covers as well: these must not be much wider than the errors.
-    assert runs[:, 1].mean() < 5 * runs[:, 2].mean()
+    assert np.nanmean(runs[:, 1]) < 5 * runs[:, 2].mean()
 
 
 @pytest.mark.wallclock
@@ -52,19 +57,19 @@ def test_time_and_memory_of_a_fit_from_one_row_group(tmp_path):
     path = tmp_path / "table.parquet"
     fit.write_table(path, fit.MILLION, "one")
     ratios = []
-    while len(ratios) < 3 and min(ratios, default=5.0) > 4.0:  # other programs may run beside this
+    while len(ratios) < 3 and min(ratios, default=2.0) > 1.5:  # other programs may run beside this
         theirs, _ = fit.run(fit.BASELINE, path)
         ours, peak = fit.run(fit.OURS, path)
         ratios.append(ours / theirs)
         assert peak <= 600
-    assert min(ratios) <= 4.0
+    assert min(ratios) <= 1.5
 
 
-@pytest.mark.parametrize("name", regressors.WANTED)
-def test_tukey_regression_reaches_what_is_wanted(shared_data, name):
+@pytest.mark.parametrize(("name", "least"), TUKEY_R2.items())
+def test_tukey_regression_reaches_what_is_wanted(shared_data, name, least):
     shared_data("README.md")
     found = regressors.scores("tukey", *regressors.table(name), runs=5)
-    assert np.median(found) >= regressors.WANTED[name][0]
+    assert np.median(found) >= least
 
 
 @pytest.mark.parametrize("method", ["boosted-adassp", "adassp", "dpsgd"])
@@ -78,7 +83,7 @@ def test_the_other_regressors_come_close_to_least_squares(shared_data, name, met
 
 @pytest.mark.wallclock
 def test_speed_of_the_tukey_regression():
-    # Half of what the benchmark wants: other programs may run beside the tests.
+    # Half of what its results must show: other programs may run beside the tests.
     X, y = tukey.table(tukey.ROWS, tukey.FEATURES)
     models, fits = [tukey.plain_models, tukey.our_models], [tukey.plain_fit, tukey.our_fit]
     plain, ours = tukey.timings(models, X, y, tukey.MODELS, repeats=5)
@@ -101,18 +106,18 @@ def test_speed_of_a_round_of_boosted_adassp():
 
 def test_a_distribution_beats_the_published_release():
     errors = distribution.step_errors(0.5, runs=10)
-    assert errors["l2"] <= distribution.WANTED_SHARE * errors["published"]
+    assert errors["l2"] <= DISTRIBUTION_ERROR * errors["published"]
     # The other steps are worth what they are said to be.
     assert errors["scale"] == pytest.approx(errors["published"] / 4, rel=0.3)
     assert errors["l2"] < 0.8 * errors["rows"]
 
 
-@pytest.mark.parametrize(("name", "wanted"), distribution.WANTED_AUC.items())
-def test_the_area_under_a_private_roc_curve(shared_data, name, wanted):
+@pytest.mark.parametrize(("name", "most"), AUC_ERROR.items())
+def test_the_area_under_a_private_roc_curve(shared_data, name, most):
     shared_data("README.md")
     table = distribution_scores.scored(name)
     _, error = distribution_scores.roc_errors(table, "grid, l2", 0.1, runs=20)
-    assert error <= wanted
+    assert error <= most
     for method, grid in {"grid, l2": distribution_scores.GRID, "no grid": None}.items():
         curve = nolook.ROCCurve(0.1, grid, random_state=3).fit(table.scores, table.positive)
         measured = distribution_scores.rates(table, method, 0.1, 3)
@@ -149,8 +154,8 @@ def test_screening_is_more_stable_than_two_stage(monkeypatch):
 
 @pytest.mark.wallclock
 def test_speed_of_lasso_selection():
-    # Half of what the benchmark wants: other programs may run beside the tests.
+    # Half of what its results must show: other programs may run beside the tests.
     X, y = sublasso.table()
     turns = sublasso.speed(X, y, sublasso.MODELS, "0.1", 3)
-    assert max(plain / ours for plain, ours in turns) > sublasso.WANTED / 2
+    assert max(plain / ours for plain, ours in turns) > LASSO_SPEED / 2
     assert sublasso.agreement(X, y, sublasso.MODELS, 0.1, sublasso.K)[0]

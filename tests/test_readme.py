@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 LONGEST_EXAMPLE = 10
+RATIO_OF_A_MILLION = r"\| 1,000,000 \| \w+ (?:\| quiet )?\| \S+ \| \S+ \| (\S+) \|"
 
 
 @pytest.fixture(scope="module")
@@ -67,3 +68,19 @@ def test_the_commands_exist(readme, project_root):
         assert done.returncode == 0, done.stderr
         for option in options:
             assert option in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("said", "result", "printed", "which"),
+    [
+        (r"is (\S+) below that of ordinary", "accuracy", r"median gap over 20 tables: (\S+)", min),
+        (r"worst R2 of 200 runs was (\S+)\.", "accuracy", r"worst single run: (\S+)", min),
+        (r"features take (\S+) to \S+ times as long", "fit", RATIO_OF_A_MILLION, min),
+        (r"features take \S+ to (\S+) times as long", "fit", RATIO_OF_A_MILLION, max),
+    ],
+)
+def test_the_figures_quoted_were_printed(readme, project_root, said, result, printed, which):
+    path = project_root / "benchmarks" / "results" / f"{result}.md"
+    found = which(map(float, re.findall(printed, path.read_text(encoding="utf-8"))))
+    (quoted,) = re.findall(said, " ".join(readme.split()))
+    assert float(quoted) == round(found, len(quoted.partition(".")[2]))

@@ -8,11 +8,11 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
+from nolook.algorithms.scaling import Scaling
 from nolook.algorithms.screening import Scores, Screening
 from nolook.algorithms.selection_plan import Selected
 from nolook.estimators.sis import SISSelector
-from nolook.privacy.noise import ByteSource
-from nolook.privacy.release import Announce, Plan
+from nolook.privacy.release import Plan
 from nolook.tables import Table
 from papers import not_private
 
@@ -50,8 +50,7 @@ def _to_size_one(columns: NDArray[np.float64]) -> NDArray[np.float64]:
 class _PublishedScreening(Screening):
     """One published score for each feature, and then the k best."""
 
-    def scores(self, table: Table, source: ByteSource, announce: Announce) -> Scores:  # noqa: ARG002
-        announce("features")
+    def scores(self, table: Table, scaling: Scaling | None) -> Scores:  # noqa: ARG002
         return published_scores(table)
 
 

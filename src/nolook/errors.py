@@ -10,6 +10,7 @@ __all__ = [
     "ParameterError",
     "PrivateFitFailed",
     "TableError",
+    "TargetNotVisible",
     "TooFewRows",
 ]
 
@@ -64,3 +65,12 @@ class PrivateFitFailed(NolookError):  # noqa: N818 -- an outcome of a private te
 
 class TooFewRows(PrivateFitFailed):
     """A private bound on the number of rows is below what the method needs."""
+
+
+class TargetNotVisible(NolookError):  # noqa: N818 -- an outcome, as above
+    """A model is only a constant: its target did not stand out from the noise.
+
+    The command line ends with it after writing the model; in Python it is `visible_`.
+    """
+
+    exit_status = 5

@@ -33,10 +33,22 @@ class Row:
         Takes k, epsilon and the selector's parameters.
     failures : mapping
         Scikit-learn's checks that fail besides `FAILURES`, and why.
+    last : str
+        What is released last.
+    automatic : tuple of int
+        How many of five features, of which two matter, "auto" may choose with an ample budget.
+    counted : bool
+        Whether "auto" releases the number of rows.
+    smallest : float
+        An epsilon too small for any noise, or 0 if its delta always buys some.
     """
 
     make: Callable[..., Any]
     failures: Mapping[str, str] = field(default_factory=dict)
+    last: str = "features"
+    automatic: tuple[int, ...] = (3,)
+    counted: bool = True
+    smallest: float = 1e-300
 
 
 # Parameters a selector is tested with, if not once with its own defaults.
@@ -46,11 +58,19 @@ VARIANTS = {
         "SISSelector with private ranges": {"score": "covariance"},
     },
 }
-SPECIAL = {
-    "sis": {"check_fit_score_takes_y": SCORE, "check_n_features_in_after_fitting": SCORE},
+SPECIAL: dict[str, dict[str, Any]] = {
+    "moments": {
+        "last": "moment matrix",
+        "automatic": (2, 3, 4),
+        "counted": False,
+        "smallest": 0.0,
+    },
+    "sis": {
+        "failures": {"check_fit_score_takes_y": SCORE, "check_n_features_in_after_fitting": SCORE}
+    },
 }
 SELECTORS = {
-    variant: Row(partial(entry.load(), **parameters), SPECIAL.get(name, {}))
+    variant: Row(partial(entry.load(), **parameters), **SPECIAL.get(name, {}))
     for name, entry in NAMED.items()
     for variant, parameters in VARIANTS.get(name, {entry.kind: {}}).items()
 }

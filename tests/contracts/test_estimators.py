@@ -13,6 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
 import nolook
+from nolook.estimators.base import ESTIMATES
 from tests.contracts.columns import COLUMNS, column
 from tests.contracts.estimators import ESTIMATORS, FAILURES, REGRESSORS, results
 
@@ -91,6 +92,29 @@ def test_a_degenerate_feature_gets_an_ordinary_answer(row, name):
     X[:, 1] = column(name, ROWS)
     fitted = row.make(random_state=0).fit(X, y)
     assert np.isfinite(published(fitted)).all()
+
+
+@every_estimator
+def test_the_number_of_rows_is_a_noisy_one_with_its_error(row):
+    X, y = data()
+    found = [row.make().fit(X, y) for _ in range(12)]
+    errors = {fitted.n_rows_error_ for fitted in found}
+    assert len(errors) == 1  # a function of the parameters
+    off = np.array([fitted.n_rows_ - ROWS for fitted in found]) / errors.pop()
+    # The root mean square of twelve normal numbers leaves these bounds in one of 300,000 cases.
+    assert 0.25 < math.sqrt(np.mean(off**2)) < 2.2
+
+
+@every_regressor
+def test_a_target_lost_in_the_noise_gets_its_private_centre(row):
+    X, y = data(20)
+    fitted = row.make(epsilon=0.1).fit(X, y)
+    assert fitted.visible_ == fitted.scaling_.visible[-1]
+    assert not fitted.visible_
+    assert not fitted.coef_.any()
+    assert [name for name in ESTIMATES if getattr(fitted, name) is not None] == []
+    assert (fitted.predict(X) == fitted.scaling_.center[-1]).all()
+    assert row.make().fit(*data()).visible_
 
 
 @every_regressor

@@ -7,7 +7,7 @@ from sklearn.base import clone
 
 import nolook
 from nolook.estimators.catalogue import METHODS
-from nolook.privacy.accounting import total_delta
+from nolook.privacy.accounting import gaussian_mu, total_delta
 from nolook.privacy.guarantee import PureEvent
 
 REGRESSORS = [entry.load() for entry in METHODS.values()]
@@ -141,6 +141,38 @@ def test_a_selector_that_finds_ranges_gets_its_share_of_delta():
     assert model.selector_.privacy_.delta == pytest.approx(0.25e-6)
     assert model.regressor_.privacy_.delta == pytest.approx(0.75e-6)
     assert total_delta(model.privacy_.mechanisms, 8.0) <= 1e-6
+
+
+def moments_first(epsilon=1.0, delta=1e-6, split=0.2, regressor=nolook.LinearRegression):
+    return nolook.make_private_pipeline(
+        nolook.MomentSelector(2), regressor(), epsilon=epsilon, delta=delta, split=split
+    )
+
+
+@pytest.mark.parametrize("regressor", [nolook.LinearRegression, nolook.BoostedAdaSSPRegressor])
+@pytest.mark.parametrize("split", [0.01, 0.2, 1 / 3, 0.9])
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.01, 1e-9), (1.0, 1e-6), (8.0, 1e-2), (1e3, 0.5)])
+def test_parts_of_gaussian_noise_alone_share_its_square(regressor, split, epsilon, delta):
+    plan = moments_first(epsilon, delta, split, regressor).plan()
+    selection, regression = plan.release.selector.plan(), plan.release.regressor.plan()
+    squares = [
+        sum(event.mu**2 for event in part.guarantee.mechanisms) for part in (selection, regression)
+    ]
+    whole = gaussian_mu(nolook.Budget(epsilon, delta)) ** 2
+    np.testing.assert_allclose(squares, [split * whole, (1 - split) * whole], rtol=1e-8)
+    assert total_delta(plan.guarantee.mechanisms, epsilon) <= delta
+    assert selection.guarantee.delta + regression.guarantee.delta <= delta * (1 + 1e-15)
+    assert plan.guarantee.mechanisms == (
+        *selection.guarantee.mechanisms,
+        *regression.guarantee.mechanisms,
+    )
+
+
+def test_parts_with_other_noise_share_epsilon():
+    for regressor in (nolook.TukeyRegressor, nolook.DPSGDRegressor):
+        release = moments_first(2.0, 1e-5, 0.25, regressor).plan().release
+        assert release.selector.epsilon == pytest.approx(0.5)
+        assert release.regressor.epsilon == pytest.approx(1.5)
 
 
 def test_the_number_of_features_may_be_left_to_the_selector():

@@ -95,7 +95,7 @@ def test_without_noise_a_distribution_is_the_central_one(smoothing):
     central = nolook.ECDF(NO_NOISE, batch.grid, 0.0, "replace", smoothing).fit(values)
     assert_same_distribution(found.distribution_, central.distribution_)
     assert found.get_params() == central.get_params()
-    assert found.n_samples_ == central.n_samples_ == len(values)
+    assert found.n_rows_ == central.n_rows_ == len(values)
     assert found.privacy_ == central.privacy_
     assert vars(found).keys() == vars(central).keys()
 
@@ -152,7 +152,7 @@ def test_degenerate_batches_have_ordinary_answers(batch, values, positive, epsil
     targets = np.full(len(values), positive)
     found = federated(evolve(batch, epsilon=epsilon), values, targets)
     if batch.kind == "ecdf":
-        assert found.n_samples_ == len(values)
+        assert found.n_rows_ == len(values)
         assert 0.0 <= found.cdf(0.5) <= found.cdf(1.0) == 1.0
     elif batch.kind == "roc":
         assert (found.fpr_[0], found.fpr_[-1], found.tpr_[0], found.tpr_[-1]) == (0, 1, 0, 1)

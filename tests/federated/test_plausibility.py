@@ -92,7 +92,7 @@ WRONG_CURVES = {
 
 @pytest.mark.parametrize("changes", WRONG_CURVES.values(), ids=WRONG_CURVES)
 def test_a_distribution_that_cannot_be_is_refused(changes):
-    assert released(ECDF, [curve()], [("count", 20, -1)]).n_samples_ == ROWS
+    assert released(ECDF, [curve()], [("count", 20, -1)]).n_rows_ == ROWS
     with pytest.raises(NolookError, match="the sums cannot be") as caught:
         released(ECDF, [curve()], changes)
     assert "\n" not in str(caught.value)

@@ -111,7 +111,7 @@ def _distribution(path):
         "class": type(ecdf).__name__,
         "grid": repr(ecdf.grid),
         "smoothing": ecdf.smoothing,
-        "rows": _numbers(ecdf.n_samples_),
+        "rows": _numbers(ecdf.n_rows_),
         "cdf": _numbers(np.stack(ecdf.cdf([-1.0, 0.3, 40.0, 170.0, 1e9], return_std=True))),
         "quantile": _numbers(np.stack(ecdf.quantile([0.1, 0.5, 0.9], return_std=True))),
         "trimmed_mean": _numbers(ecdf.trimmed_mean(0.1)),

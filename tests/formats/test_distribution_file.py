@@ -44,7 +44,7 @@ def test_a_distribution_comes_back_and_answers_the_same(tmp_path, grid, more):
     loaded = nolook.load(tmp_path / "x.json")
     assert type(loaded) is ECDF
     assert loaded.get_params() == ecdf.get_params()
-    for attribute in ("privacy_", "recipe_", "n_samples_"):
+    for attribute in ("privacy_", "recipe_", "n_rows_"):
         assert getattr(loaded, attribute) == getattr(ecdf, attribute)
     places = np.concatenate([values(1), [-np.inf, np.inf, 0, 50], ecdf.distribution_.points[::7]])
     shares = np.linspace(0, 1, 101)

@@ -7,6 +7,7 @@ import string
 import numpy as np
 import pyarrow as pa
 import pytest
+from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,7 +15,15 @@ import nolook
 from nolook import LinearRegression, ModelFileError, ParameterError
 from nolook.algorithms.scaling import Scaling
 from tests.formats.edited import load_text, refusal
-from tests.report.hand_made import OPTIONAL, fitted, make_constant, unlimited, without
+from tests.report.hand_made import (
+    OPTIONAL,
+    counted,
+    fitted,
+    make_constant,
+    not_visible,
+    unlimited,
+    without,
+)
 
 RECIPE = {
     "features": ["city", "age"],
@@ -132,6 +141,55 @@ def test_a_constant_says_so_in_the_file(tmp_path):
 
 def test_a_model_that_cannot_fail_has_no_such_key(document):
     assert "failed" not in document
+
+
+def test_the_number_of_rows_is_in_the_file_if_they_were_counted(tmp_path, document):
+    assert not {"n_rows", "n_rows_error"} & document.keys()
+    nolook.save(counted(fitted(NAMES), 3990.0, 87.5), tmp_path / "model.json")
+    told = json.loads((tmp_path / "model.json").read_text(encoding="utf-8"))
+    assert (told["n_rows"], told["n_rows_error"]) == (3990.0, 87.5)
+    loaded = nolook.load(tmp_path / "model.json")
+    assert (loaded.n_rows_, loaded.n_rows_error_) == (3990.0, 87.5)
+    assert (loaded.scaling_.rows.value, loaded.scaling_.rows.error) == (3990.0, 87.5)
+    for key in ("n_rows", "n_rows_error"):
+        alone = {name: value for name, value in told.items() if name != key}
+        assert "together" in refusal(tmp_path, json.dumps(alone))
+        assert "n_rows" in refusal(tmp_path, json.dumps(told | {key: -0.5}))
+        assert key in refusal(tmp_path, json.dumps(told | {key: None}))
+
+
+def test_a_target_that_was_not_visible_is_said_to_be_so_in_the_file(tmp_path, document):
+    assert "visible" not in document
+    model = not_visible(fitted(NAMES))
+    nolook.save(model, tmp_path / "model.json")
+    loaded = nolook.load(tmp_path / "model.json")
+    assert_same(loaded, model)
+    assert loaded.visible_ is False
+    told = json.loads((tmp_path / "model.json").read_text(encoding="utf-8"))
+    assert "scaling.visible" in refusal(tmp_path, json.dumps(told | {"visible": True}))
+    for change in (
+        {"coef": [0.0, 1.0, 0.0]},
+        {"coef_interval": document["coef_interval"]},
+        {"intercept_interval": [1.0, 2.0]},
+        {"metrics": told["metrics"] | {"r2": 0.5}},
+    ):
+        assert "no estimates" in refusal(tmp_path, json.dumps(told | change))
+
+
+def test_columns_of_0_and_1_are_clipped_to_that_range_after_loading(tmp_path):
+    model = fitted(("a", "b", "y"))
+    nolook.save(model, tmp_path / "model.json")
+    assert "binary" not in json.loads((tmp_path / "model.json").read_text())["scaling"]
+    model.scaling_ = evolve(model.scaling_, binary=np.array([True, False, False]))
+    del model.feature_names_in_
+    nolook.save(model, tmp_path / "model.json")
+    loaded = nolook.load(tmp_path / "model.json")
+    rows = np.array([[-9.0, 0.0], [0.25, 0.0], [9.0, 0.0]])
+    assert loaded.predict(rows).tobytes() == model.predict(rows).tobytes()
+    assert (loaded.scaling_.low[0], loaded.scaling_.high[0]) == (0.0, 1.0)
+    document = json.loads((tmp_path / "model.json").read_text())
+    document["scaling"]["binary"] = [True]
+    assert "expected binary to have 3 entries" in refusal(tmp_path, json.dumps(document))
 
 
 finite = st.floats(allow_nan=False, allow_infinity=False)

@@ -111,7 +111,7 @@ class Worker:
 def fit_arguments(folder):
     """Return how to fit a small table, which is made beside the folder of the results."""
     table = folder.parent / "people.csv"
-    rows = "".join(f"{i % 7},{i % 11},{i % 7 + i % 11}\n" for i in range(200))
+    rows = "".join(f"{i % 7},{i % 11},{i % 7 + i % 11}\n" for i in range(4000))
     table.write_text("age,years,income\n" + rows)
     ledger = folder / "a.ledger"
     Ledger.create(ledger, Budget(1.0, 1e-5), name="people").close()

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from nolook.errors import ParameterError
 from nolook.privacy.accounting import (
     gaussian_delta,
+    gaussian_epsilon,
     gaussian_mu,
     guarantee,
     in_sequence,
@@ -328,3 +329,30 @@ def test_promises_in_sequence_add_up():
     for too_little in (Budget(0.49, 1e-6), Budget(0.5, 0.9e-6)):
         with pytest.raises(ParameterError, match="larger budget"):
             in_sequence([first, second], too_little)
+
+
+def test_gaussian_parts_in_sequence_may_cost_less_than_their_sum():
+    def part(mu, delta):
+        event = GaussianEvent("g", mu)
+        epsilon = gaussian_epsilon(mu, delta) * (1 + 1e-12)
+        return guarantee([event], Budget(epsilon, delta), relation="add-remove", private=True)
+
+    parts = [part(0.3, 4e-7), part(0.4, 6e-7)]
+    least = gaussian_epsilon(0.5 * (1 + 1e-12), 1e-6)
+    assert least < 0.9 * sum(each.epsilon for each in parts)
+    whole = in_sequence(parts, Budget(least, 1e-6))
+    assert (whole.budget, len(whole.mechanisms)) == (Budget(least, 1e-6), 2)
+    with pytest.raises(ParameterError, match="larger budget"):
+        in_sequence(parts, Budget(least * (1 - 1e-9), 1e-6))
+    # A pure part's epsilon is not a Gaussian's.
+    pure = guarantee([PureEvent("p", 0.5)], Budget(0.5), relation="add-remove", private=True)
+    with pytest.raises(ParameterError, match="larger budget"):
+        in_sequence([*parts, pure], Budget(least, 1e-6))
+
+
+@pytest.mark.parametrize("mu", [1e-3, 0.1, 1.0, 10.0, 100.0])
+@pytest.mark.parametrize("delta", [1e-12, 1e-6, 1e-2])
+def test_the_epsilon_of_a_mu_is_the_smallest(mu, delta):
+    epsilon = gaussian_epsilon(mu, delta)
+    assert gaussian_delta(mu, epsilon) <= delta
+    assert epsilon < 1e-300 or gaussian_delta(mu, epsilon * (1 - 1e-9)) > delta

@@ -51,7 +51,11 @@ def run_python_script(command: list[str], *, cwd: Path, env: dict | None) -> Res
 
 
 def says(text: str, number: int) -> re.Match | None:
-    """Find a number that stands in a text by itself, not among the digits of another."""
+    """Find a number that stands in a text by itself, not among the digits of another.
+
+    The noisy number of rows, which may happen to be the true one, does not count.
+    """
+    text = re.sub(r"(?i)(about|fewer than) [\d,]+", "", text)
     return re.search(rf"(?<![\d.,]){number}(?!\d|\.\d)", text.replace(f"{number:,}", str(number)))
 
 

@@ -29,7 +29,16 @@ from nolook.report.selection_findings import selection_findings
 from nolook.report.terminal import print_findings
 from tests.formats.old_files import FOLDER as FILES
 from tests.formats.old_files import selection
-from tests.report.hand_made import Choosy, fitted, make_constant, unlimited, without
+from tests.report.hand_made import (
+    Choosy,
+    counted,
+    dropping,
+    fitted,
+    make_constant,
+    not_visible,
+    unlimited,
+    without,
+)
 
 FOLDER = Path(__file__).resolve().parent / "golden"
 NASTY = ("<b>'x'</b>", 'a&amp;b "twice"', "\u202eleft\n\x00\x1b[31m", "年収 Größe", "x" * 60)
@@ -131,6 +140,13 @@ PAGES = {
     "many-features": lambda: model_findings(many_features()),
     "names": lambda: model_findings(fitted(NASTY)),
     "levels": lambda: model_findings(levels()),
+    "dropped": lambda: model_findings(counted(dropping(fitted(NASTY), 0, 2))),
+    "dropped-many": lambda: model_findings(dropping(many_features(), *range(1, 25, 2))),
+    "dropped-all": lambda: model_findings(dropping(fitted(), 0, 1)),
+    "not-visible": lambda: model_findings(not_visible(dropping(fitted(), 1))),
+    "not-visible-at-all": lambda: model_findings(
+        counted(not_visible(dropping(fitted(), 0, 1)), 1.0, 42.0)
+    ),
     "guessed-scales": lambda: model_findings(guesses()),
     "unlimited": lambda: model_findings(
         without(unlimited(fitted()), "r2_interval_", "coef_interval_")

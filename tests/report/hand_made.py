@@ -5,25 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from attrs import evolve
 
 from nolook import LinearRegression, PrivacyGuarantee
-from nolook.algorithms.scaling import ScaleSearch, Scaling
+from nolook.algorithms.scaling import NoisyCount, ScaleSearch, Scaling
 from nolook.errors import PrivateFitFailed
-from nolook.estimators.base import PrivateRegressor
+from nolook.estimators.base import ESTIMATES, PrivateRegressor
 from nolook.estimators.catalogue import METHODS
 from nolook.privacy.guarantee import GaussianEvent
 from nolook.privacy.ledger import charge
 
 SCALES = ScaleSearch(1.0).events()[0].name
 EVENTS = (GaussianEvent(SCALES, 0.09), GaussianEvent("moment matrix", 0.12))
-OPTIONAL = (
-    "coef_interval_",
-    "intercept_interval_",
-    "r2_",
-    "r2_interval_",
-    "rmse_",
-    "rmse_interval_",
-)
+OPTIONAL = ESTIMATES
 CHOOSY = replace(METHODS["tukey"], module="tests.report.hand_made", kind="Choosy")
 
 
@@ -102,6 +96,28 @@ def unlimited(model):
     model.scaling_ = Scaling.public(model.scaling_.names, 2.0, np.inf)
     model.target_range_ = (-np.inf, np.inf)
     model.privacy_ = guarantee(EVENTS[1:])
+    return model
+
+
+def counted(model, rows=101_712.0, error=58.2):
+    """A model that knows how many rows it was fitted to."""
+    model.keep_rows(NoisyCount(rows, error))
+    model.scaling_ = evolve(model.scaling_, rows=NoisyCount(rows, error))
+    return model
+
+
+def not_visible(model):
+    """What is left of a model whose target did not stand out from the noise."""
+    model.scaling_.visible[-1] = model.visible_ = False
+    model.coef_, model.intercept_ = np.zeros_like(model.coef_), float(model.scaling_.center[-1])
+    return without(counted(model))
+
+
+def dropping(model, *places):
+    """A model that left out the columns at these places: nothing in them stood out."""
+    for place in places:
+        model.scaling_.visible[place] = False
+        model.coef_[place] = 0.0
     return model
 
 

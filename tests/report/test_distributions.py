@@ -68,7 +68,7 @@ def test_the_page_says_what_the_release_says():
         "Private distribution of age",
         "From the table people.csv",
         "epsilon 0.5",
-        f"{ecdf.n_samples_:,.0f}",
+        f"{ecdf.n_rows_:,.0f}",
         f"{ecdf.quantile(0.95):.6g}",
         "from 0 to 100 in steps of 1",
         "counts up to each threshold",

@@ -19,15 +19,18 @@ from nolook.estimators.catalogue import (
     name_of,
 )
 from nolook.report.findings import plain
-from nolook.report.model_findings import coefficients, model_findings
+from nolook.report.model_findings import coefficients, model_findings, why_not_visible
 from nolook.report.picture import shortened
-from nolook.report.wording import certainty_in_words, number
+from nolook.report.wording import certainty_in_words, number, rows_in_words
 from tests.report.hand_made import (
     CHOOSY,
     Choosy,
+    counted,
+    dropping,
     fitted,
     guarantee,
     make_constant,
+    not_visible,
     unlimited,
     without,
 )
@@ -184,6 +187,72 @@ def test_only_a_failed_fit_is_called_failed():
     (words,) = model_findings(make_constant(fitted())).cautions
     assert "12.5" in words
     assert words.count(".") == 2  # one of them in the number
+
+
+@pytest.mark.parametrize(
+    ("rows", "error", "expected"),
+    [
+        (0.0, 26.0, "hardly any row was usable: is every column numbers?"),
+        (1.0, 0.0, "hardly any row was usable: is every column numbers?"),
+        (500.0, 750.0, "hardly any row was usable (is every column numbers?), or there are too"),
+        (100.0, 26.0, "there are too few rows for this budget"),
+        (101_700.0, 58.0, "there are too few rows for this budget"),
+    ],
+)
+def test_why_a_target_was_not_visible_follows_from_the_number_of_rows(rows, error, expected):
+    model = counted(not_visible(fitted()), rows, error)
+    assert why_not_visible(model).startswith(expected)
+    (words,) = model_findings(model).cautions
+    assert expected[1:] in words
+    assert "private test" not in words
+
+
+def test_a_failed_test_and_a_target_in_the_noise_are_told_apart():
+    failed, unseen = make_constant(fitted()), not_visible(fitted())
+    (of_the_test,), (of_the_target,) = (model_findings(m).cautions for m in (failed, unseen))
+    assert "private test" in of_the_test
+    assert "did not stand out" not in of_the_test
+    assert "did not stand out" in of_the_target
+    unseen.failed_ = True
+    assert model_findings(unseen).cautions == (of_the_target,)
+
+
+def test_nothing_of_a_model_is_said_where_the_target_is_in_the_noise():
+    found = model_findings(not_visible(dropping(fitted(("a", "b", "c", "y")), 1)))
+    assert found.cards == ()
+    (scales,) = (one for one in found.sections if one.name == "scales")
+    assert [row[0] for row in scales.tables[0].rows] == ["a", "c"]
+    assert not {"coefficients", "fit"} & {one.name for one in found.sections}
+    found = model_findings(not_visible(dropping(fitted(), 0, 1)))
+    assert [one.name for one in found.sections] == ["method"]
+
+
+def test_dropped_columns_are_named_once_and_have_no_coefficient():
+    names = [f"x{place}" for place in range(12)]
+    for places in ([], [3], list(range(0, 12, 2)), list(range(12))):
+        model = dropping(fitted((*names, "y")), *places)
+        left = [name for place, name in enumerate(names) if place not in places]
+        assert [one.name for one in coefficients(model)] == left
+        text = said(model, "coefficients")
+        assert ("Dropped: nothing stood out from the noise in x" in text) == bool(places)
+        assert (f"and {len(places) - 5} more." in text) == (len(places) > 5)
+        assert [name for name in names if f" {name}," in text or f" {name}." in text] == [
+            names[place] for place in places[:5] if len(places) <= 5 or place != places[4]
+        ]
+        assert "is a guess" not in said(model, "scales")
+
+
+@given(st.floats(1.0, 1e7), st.floats(0.1, 1e4))
+def test_a_number_of_rows_is_rounded_to_what_its_error_supports(rows, error):
+    text, _ = rows_in_words(rows, error)
+    shown = float("".join(filter(str.isdigit, text)))
+    if rows < 2 * error:
+        assert text.startswith("fewer than")
+        assert rows + 2 * error <= shown * (1 + 1e-9)
+        assert shown <= rows + 4 * error + 1
+    else:
+        assert text.startswith("about")
+        assert abs(shown - rows) <= max(error, 0.5) * (1 + 1e-9)
 
 
 def test_options_of_one_method_are_refused_for_the_others():

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from nolook.algorithms.scaling import NoisyCount
 from nolook.privacy.mechanisms.binary_tree import shared_nodes
 
 __all__ = ["PrivateDistribution"]
@@ -30,6 +32,11 @@ class PrivateDistribution:
     levels: int  # of the tree, over 2^levels cells
     node_variance: float  # of the noise of one node
     rows_variance: float  # of the noise of the number of rows
+
+    @property
+    def counted(self) -> NoisyCount:
+        """The number of rows with the standard deviation of its noise; 0 where it is public."""
+        return NoisyCount(self.rows, math.sqrt(self.rows_variance))
 
     @cached_property
     def _shares(self) -> Vector:

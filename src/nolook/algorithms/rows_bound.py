@@ -11,11 +11,13 @@ from collections.abc import Callable
 
 import numpy as np
 
+from nolook.algorithms.scaling import NoisyCount
+from nolook.privacy.mechanisms.binary_tree import laplace_node_variance
 from nolook.privacy.mechanisms.laplace import laplace_release
 from nolook.privacy.noise import ByteSource
 from nolook.tables import Table
 
-__all__ = ["rows_bound", "rows_margin"]
+__all__ = ["noisy_rows", "rows_bound", "rows_margin"]
 
 _FAILURE = 1e-4  # probability that the bound is too high
 
@@ -37,3 +39,9 @@ def rows_bound(
     rows = sum(batch.shape[1] for batch in table.batches())
     noisy = laplace_release(np.array([rows]), 1, epsilon, source)
     return int(noisy[0]) - rows_margin(epsilon)
+
+
+def noisy_rows(bound: int, epsilon: float) -> NoisyCount:
+    """Return the noisy number of rows that a bound was made from."""
+    error = math.sqrt(laplace_node_variance(0, epsilon, "add-remove"))
+    return NoisyCount(max(1.0, float(bound + rows_margin(epsilon))), error)

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from attrs import field, frozen
 from numpy.typing import ArrayLike, NDArray
 
+from nolook.algorithms.scaling import Scaling
 from nolook.algorithms.selection_plan import Selected, Selection
 from nolook.errors import ParameterError
 from nolook.privacy.mechanisms.top_k import canonical_lipschitz, peeling
@@ -99,20 +100,22 @@ class Screening(Selection):
         announce: Announce,
     ) -> Selected:
         """Choose k features."""
-        scores = self.scores(table, source, announce)
-        chosen = screen(scores, k, self.plan.features.epsilon, self.top_k, source)
-        return Selected(tuple(chosen.tolist()))
+        scales = self.plan.scales
+        scaling = None if scales is None else scales.run(table, source, announce)
+        announce("features")
+        scores = self.scores(table, scaling)
+        places = screen(scores, k, self.plan.features.epsilon, self.top_k, source)
+        chosen = Selected(tuple(places.tolist()))
+        return chosen if scaling is None else replace(chosen, rows=scaling.rows)
 
-    def scores(self, table: Table, source: ByteSource, announce: Announce) -> Scores:
-        """Score the features."""
+    def scores(self, table: Table, scaling: Scaling | None) -> Scores:
+        """Score the features; `scaling` is what the plan's scales released, if it has any."""
         ranges = None
-        if self.plan.scales is not None:
-            scaling = self.plan.scales.run(table, source, announce)
+        if scaling is not None:
             width = _RANGE * scaling.scale
             ranges = scaling.center - width, scaling.center + width
         elif self.ranges is not None:
             ranges = public_ranges(self.ranges, table.n_columns)
-        announce("features")
         return rank_scores(table) if ranges is None else covariance_scores(table, *ranges)
 
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from attrs import frozen
 
-from nolook.algorithms.rows_bound import rows_bound
-from nolook.algorithms.scaling import ScaleSearch
+from nolook.algorithms.rows_bound import noisy_rows, rows_bound
+from nolook.algorithms.scaling import NoisyCount, ScaleSearch
 from nolook.errors import ParameterError
 from nolook.privacy.accounting import gaussian_mu
 from nolook.privacy.budgets import with_room
@@ -54,11 +54,13 @@ class SelectionPlan:
 class Selected:
     """The features chosen, distinct and in the order of their choice if there was one.
 
-    `blocks` says into how many blocks the rows were dealt, if they were.
+    `blocks` says into how many blocks the rows were dealt, if they were; `rows` how many there
+    are, if that was released.
     """
 
     features: tuple[int, ...]
     blocks: int | None = None
+    rows: NoisyCount | None = None
 
 
 @frozen
@@ -89,7 +91,13 @@ class Selection(ABC):
         if rows is not None:
             bound = rows_bound(table, rows.epsilon, source, announce)
         k = self.plan.k or choose_k(bound, table.n_columns - 1, self.plan.features.epsilon)
-        return self.choose(table, k, bound, source, announce)
+        chosen = self.choose(table, k, bound, source, announce)
+        if rows is None:
+            return chosen
+        count = noisy_rows(bound, rows.epsilon)
+        if chosen.rows is not None and chosen.rows.error < count.error:
+            return chosen
+        return replace(chosen, rows=count)
 
     @abstractmethod
     def choose(

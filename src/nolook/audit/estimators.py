@@ -20,6 +20,7 @@ from nolook.estimators.catalogue import METHODS
 from nolook.estimators.ecdf import ECDF
 from nolook.estimators.kendall import KendallSelector
 from nolook.estimators.lasso import LassoSelector
+from nolook.estimators.moment import MomentSelector
 from nolook.estimators.pipeline import PrivatePipeline, make_private_pipeline
 from nolook.estimators.quantiles import Quantiles, quantiles
 from nolook.estimators.roc import ROCCurve
@@ -75,10 +76,10 @@ def cases() -> tuple[Case, ...]:
         )
         for name, entry in METHODS.items()
     )
-    return (scaler, *methods, *_selectors(), *_distributions())
+    return (scaler, *methods, *_selectors(mu), *_distributions())
 
 
-def _selectors() -> tuple[Case, ...]:
+def _selectors(mu: float) -> tuple[Case, ...]:
     chosen = partial(_case, score=lambda fitted: fitted.support_[0])
     order = partial(
         chosen,
@@ -89,6 +90,7 @@ def _selectors() -> tuple[Case, ...]:
         order(name="PrivatePipeline", make=_whole(_pipeline)),
         order(name="KendallSelector", make=_pure(KendallSelector, k=1)),
         order(name="SISSelector", make=_pure(SISSelector, k=1)),
+        order(name="MomentSelector", make=_whole(MomentSelector, k=1), mu=mu),
         chosen(
             name="LassoSelector",
             make=_pure(LassoSelector, k=1, n_models=4),
@@ -100,7 +102,7 @@ def _selectors() -> tuple[Case, ...]:
 
 def _distributions() -> tuple[Case, ...]:
     grid = LinearGrid(0.0, 1.0, 1.0)
-    ecdf = partial(_case, score=lambda fitted: fitted.cdf(0.0) * fitted.n_samples_)
+    ecdf = partial(_case, score=lambda fitted: fitted.cdf(0.0) * fitted.n_rows_)
     roc = partial(_case, score=lambda fitted: fitted.positive_.cdf(0.0) * fitted.n_positive_)
     return (
         ecdf(

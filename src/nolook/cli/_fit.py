@@ -17,7 +17,7 @@ from nolook.cli._options import (
     count_or_auto,
 )
 from nolook.cli._release import Release, release_command
-from nolook.errors import ParameterError
+from nolook.errors import ParameterError, TargetNotVisible
 from nolook.estimators.catalogue import (
     DEFAULT_SELECTOR,
     METHODS,
@@ -26,6 +26,7 @@ from nolook.estimators.catalogue import (
     check_method,
     method_parameters,
 )
+from nolook.formats.files import one_line
 from nolook.privacy.guarantee import DEFAULT_DELTA
 
 __all__ = ["fit"]
@@ -72,7 +73,10 @@ def fit(
     ] = None,
     **own: str | float | None,
 ) -> None:
-    """Fit a private linear model of a table and write it to a file."""
+    """Fit a private linear model of a table and write it to a file.
+
+    The exit status is 5 if the target did not stand out from the noise: the model is a constant.
+    """
     budget = {"epsilon": release.epsilon, "delta": check_delta(delta, "--delta")}
     chosen = check_method(method, "--method")
     parameters = _method_parameters(chosen, own)
@@ -81,7 +85,7 @@ def fit(
 
     from nolook.estimators.pipeline import make_private_pipeline
     from nolook.formats.model_file import save
-    from nolook.report.model_findings import model_findings
+    from nolook.report.model_findings import model_findings, why_not_visible
 
     make: Any = METHODS[chosen].load()
     model = make(**budget, random_state=release.random_state, **parameters)
@@ -91,6 +95,12 @@ def fit(
     release.fit(model, target, options)
     save(model, release.output)
     release.show(model_findings(model))
+    if not model.visible_:
+        raise TargetNotVisible(
+            f"{one_line(target)} did not stand out from the noise: {why_not_visible(model)} "
+            f"({one_line(release.output)} predicts the same number for every row; the budget is "
+            "spent)"
+        )
 
 
 def _method_parameters(method: str, own: dict[str, str | float | None]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from nolook.cli._release import console
 from nolook.errors import ParameterError
 from nolook.formats.files import check_outputs, one_line
 
@@ -30,8 +31,11 @@ def predict(
     """Predict the target of each row of a table; writes the column `prediction`."""
     check_outputs([("--output", output)], inputs=(model, table))
     from nolook.estimators.ecdf import ECDF
+    from nolook.estimators.pipeline import regression_of
     from nolook.formats.model_file import load
     from nolook.formats.predictions import write_predictions
+    from nolook.report._console import say
+    from nolook.report.model_findings import constant_in_words
     from nolook.tables import read_table
 
     fitted = load(model)
@@ -41,3 +45,5 @@ def predict(
         )
     recipe = fitted.recipe_ | ({"multiline": True} if multiline else {})
     write_predictions(fitted, read_table(table, **recipe), output)
+    for words in constant_in_words(regression_of(fitted)):
+        say(console(), words)

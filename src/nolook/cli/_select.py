@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from nolook._validation import check_choice
+from nolook._validation import check_choice, check_delta
 from nolook.cli._options import (
     CategoriesOption,
     FeaturesOption,
@@ -15,6 +15,7 @@ from nolook.cli._options import (
     count_or_auto,
 )
 from nolook.cli._release import Release, release_command
+from nolook.errors import ParameterError
 from nolook.estimators.catalogue import DEFAULT_SELECTOR, SELECTORS
 
 __all__ = ["select"]
@@ -29,6 +30,12 @@ def select(
     selector: Annotated[
         str, typer.Option(metavar="|".join(SELECTORS), help="How to choose them.")
     ] = DEFAULT_SELECTOR,
+    delta: Annotated[
+        float | None,
+        typer.Option(
+            help="Chance of a larger loss, for moments; 1e-6 if not given. Others need none."
+        ),
+    ] = None,
     features: FeaturesOption = None,
     categories: CategoriesOption = None,
 ) -> None:
@@ -37,6 +44,14 @@ def select(
     fitted = make(
         k=count_or_auto(k, "-k"), epsilon=release.epsilon, random_state=release.random_state
     )
+    if delta is not None:
+        if "delta" in fitted.get_params():
+            fitted.set_params(delta=check_delta(delta, "--delta"))
+        if not fitted.plan().guarantee.delta:
+            raise ParameterError(
+                f"--delta is {delta!r}, but --selector {selector} needs none; expected no --delta "
+                "(leave it out)"
+            )
     release.fit(fitted, target, column_options(features, categories))
     from nolook.formats.selection_file import write_selection
     from nolook.report.selection_findings import selection_findings

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nolook.errors import ParameterError
-from nolook.estimators.base import PrivateFinding, Progress
+from nolook.estimators._finding import PrivateFinding
+from nolook.estimators.base import Progress
 from nolook.tables import Table, table_from_arrays
 from nolook.tables.memory import as_array, dtype_name
 from nolook.tables.scored import ScoredTable

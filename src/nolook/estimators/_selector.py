@@ -58,6 +58,7 @@ class PrivateSelector(SelectorMixin, PrivateEstimator):  # type: ignore[misc]
         self.k_ = len(released.features)
         self.support_ = np.zeros(self.n_features_in_, dtype=bool)
         self.support_[list(released.features)] = True
+        self.keep_rows(released.rows)
 
     def _known_k(self) -> int | None:
         """Check k; return None for "auto"."""

@@ -22,18 +22,18 @@ from nolook.kernels.moments import squared_norms
 from nolook.kernels.row_products import row_products
 from nolook.privacy import accounting
 from nolook.privacy.budgets import too_small, with_room
-from nolook.privacy.guarantee import DEFAULT_DELTA, Budget, PrivacyGuarantee
+from nolook.privacy.guarantee import DEFAULT_DELTA, Budget
 from nolook.privacy.ledger import Ledger, charge, require
 from nolook.privacy.noise import byte_source
 from nolook.privacy.release import Announce, Plan
 from nolook.tables import Table
 
 if TYPE_CHECKING:
-    from nolook.algorithms.scaling import Scaling
+    from nolook.algorithms.scaling import NoisyCount, Scaling
 
 __all__ = [
+    "ESTIMATES",
     "PrivateEstimator",
-    "PrivateFinding",
     "PrivateRegressor",
     "Progress",
     "check_budget",
@@ -41,6 +41,12 @@ __all__ = [
     "make_release",
     "whole_mu",
 ]
+
+#: What a regression may estimate beside its coefficients.
+ESTIMATES = (
+    *("coef_interval_", "intercept_interval_"),
+    *("r2_", "r2_interval_", "rmse_", "rmse_interval_"),
+)
 
 #: Called with a stage's name, how many stages are done and how many there are.
 Progress: TypeAlias = Callable[[str, int, int], None]
@@ -129,7 +135,13 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
     privacy_ : PrivacyGuarantee
     recipe_ : dict
         How the columns were read: arguments for :func:`nolook.read_table` on another table.
+    n_rows_, n_rows_error_ : float or None
+        The private number of rows used, at least 1, and the standard deviation of its noise; None
+        if the budget paid for no count of them all.
     """
+
+    n_rows_: float | None = None
+    n_rows_error_: float | None = None
 
     #: What a ledger calls the release.
     _purpose: ClassVar[str]
@@ -240,41 +252,16 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         """Keep the release as fitted attributes."""
         raise NotImplementedError
 
+    def keep_rows(self, rows: NoisyCount | None) -> None:
+        """Keep the number of rows, if they were counted."""
+        if rows is not None and rows.error < math.inf:
+            self.n_rows_, self.n_rows_error_ = float(rows.value), float(rows.error)
+
     def __sklearn_tags__(self) -> Any:  # noqa: ANN401 -- scikit-learn's own untyped class
         """Say what scikit-learn may expect: noise makes two fits differ."""
         tags = super().__sklearn_tags__()
         tags.non_deterministic = getattr(self, "random_state", None) is None
         return tags
-
-
-class PrivateFinding(PrivateEstimator):
-    """What is found about values or scores: unlike models and selectors, it has no features."""
-
-    def keep_release(
-        self, released: object, *, privacy: PrivacyGuarantee, recipe: dict[str, Any]
-    ) -> Self:
-        """Become what a fit would have made of a release that was made and charged elsewhere.
-
-        This is post-processing: nothing is charged, and no data are read.
-
-        Parameters
-        ----------
-        released : object
-            What the release of :meth:`plan` returns.
-        privacy : PrivacyGuarantee
-            Under which it was made.
-        recipe : dict
-            How the data were read, as in `recipe_`.
-
-        Returns
-        -------
-        self
-        """
-        with self._all_or_nothing(), undisturbed():
-            self.recipe_ = recipe
-            self._store(released)
-            self.privacy_ = privacy
-        return self
 
 
 class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
@@ -302,6 +289,9 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         Predictions are clipped to this range.
     failed_ : bool
         Whether a private test failed and the model is a constant instead.
+    visible_ : bool
+        Whether the target stood out from the noise. If not, the model is a constant, the target's
+        private centre, and nothing else is estimated; the budget is spent in full.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only if the table's columns have names.
@@ -315,6 +305,17 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
     rmse_interval_: NDArray[np.float64] | None = None
     row_norm_: float = math.inf
     failed_: bool = False
+    visible_: bool = True
+
+    def _fit(self, X: object, y: object, ledger: Ledger | None, progress: Progress | None) -> Self:
+        super()._fit(X, y, ledger, progress)
+        if not self.visible_:
+            # Whatever the method made of the noise, nothing of it may pass for a regression.
+            self.coef_ = np.zeros(self.n_features_in_)
+            self.intercept_ = float(self.scaling_.center[-1])
+            for name in ESTIMATES:
+                setattr(self, name, None)
+        return self
 
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:
         """Predict the target; inputs are clipped as in training, predictions to `target_range_`.
@@ -359,6 +360,8 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
 
     def _store_scaling(self, scaling: Scaling) -> None:
         self.scaling_ = scaling
+        self.visible_ = bool(scaling.visible[-1])
+        self.keep_rows(scaling.rows)
         self.target_range_ = (float(scaling.low[-1]), float(scaling.high[-1]))
 
 

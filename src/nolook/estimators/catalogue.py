@@ -159,6 +159,13 @@ SELECTORS = {
         "model that votes for the columns with its largest coefficients, and columns are drawn one "
         "after another; more votes make a column likelier to be drawn.",
     ),
+    "moments": Entry(
+        "nolook.estimators.moment",
+        "MomentSelector",
+        "Selection from the moments: the sums of products of all pairs of columns get Gaussian "
+        "noise once, and the columns are those that together explain most of the target by these "
+        "sums. The same columns follow from the same sums; only the noise is random.",
+    ),
     "sis": Entry(
         "nolook.estimators.sis",
         "SISSelector",

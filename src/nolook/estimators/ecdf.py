@@ -15,8 +15,9 @@ from nolook.algorithms.ecdf import EcdfRelease, ecdf_plan
 from nolook.algorithms.grids import Grid, LinearGrid, LogGrid, grid_of_doubles
 from nolook.algorithms.tree_smoothing import Smoothing
 from nolook.errors import ParameterError
+from nolook.estimators._finding import PrivateFinding
 from nolook.estimators._tables import values_table
-from nolook.estimators.base import PrivateFinding, check_budget
+from nolook.estimators.base import check_budget
 from nolook.privacy.release import Plan
 from nolook.tables import Table
 
@@ -66,8 +67,6 @@ class ECDF(PrivateFinding):
     ----------
     distribution_ : PrivateDistribution
         The thresholds and the private counts.
-    n_samples_ : float
-        The private number of rows, at least 1.
 
     Examples
     --------
@@ -109,7 +108,7 @@ class ECDF(PrivateFinding):
 
     def _store(self, released: tuple[PrivateDistribution, ...]) -> None:
         (self.distribution_,) = released
-        self.n_samples_ = self.distribution_.rows
+        self.keep_rows(self.distribution_.counted)
 
     def cdf(self, t: ArrayLike, *, return_std: bool = False) -> Any:  # noqa: ANN401
         """Return the share of values up to the last threshold not above each t.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +14,10 @@ from nolook._validation import check_fraction
 from nolook.errors import PrivateFitFailed
 from nolook.estimators._selector import PrivateSelector, check_selected
 from nolook.estimators._tables import training_table
-from nolook.estimators.base import PrivateEstimator, PrivateRegressor, check_budget
-from nolook.privacy import accounting
+from nolook.estimators.base import PrivateEstimator, PrivateRegressor, check_budget, whole_mu
+from nolook.privacy.accounting import gaussian_epsilon, in_sequence
 from nolook.privacy.budgets import with_room
-from nolook.privacy.guarantee import DEFAULT_DELTA
+from nolook.privacy.guarantee import DEFAULT_DELTA, GaussianEvent, PrivacyGuarantee
 from nolook.privacy.release import Announce, Plan
 from nolook.tables import Table
 
@@ -38,6 +39,9 @@ _SHARED = (
     "rmse_interval_",
     "row_norm_",
     "scaling_",
+    "visible_",
+    "n_rows_",
+    "n_rows_error_",
 )
 
 
@@ -75,6 +79,17 @@ class _InSequence:
         return self.selector, self.regressor, None
 
 
+def _only_gaussian(part: PrivacyGuarantee) -> bool:
+    """Tell whether a part costs Gaussian noise alone, which adds up by the squares of its mu."""
+    return all(isinstance(event, GaussianEvent) for event in part.mechanisms)
+
+
+def _gaussian_part(mu: float, share: float, delta: float) -> dict[str, float]:
+    """Return the epsilon and delta of a part that has a share of a whole's mu^2."""
+    own = share * delta
+    return {"epsilon": gaussian_epsilon(with_room(mu * math.sqrt(share)), own), "delta": own}
+
+
 class PrivatePipeline(PrivateRegressor):
     """A private selector, then a private regressor on what it chose, charged at once.
 
@@ -85,7 +100,9 @@ class PrivatePipeline(PrivateRegressor):
     Everything `fit` stores is (`epsilon`, `delta`)-differentially private when one row is added
     or removed, for every table without missing values: the selection gets ``split * epsilon`` (and
     ``split * delta`` if it needs any), the regression, for any selection, the rest; epsilons and
-    deltas add up. If either part is not private, nothing is promised.
+    deltas add up. Where both parts draw Gaussian noise alone, what adds up are the squares of its
+    mu, of which the selection gets the share `split`: the parts' own epsilons then add up to more
+    than `epsilon`. If either part is not private, nothing is promised.
 
     Parameters
     ----------
@@ -139,16 +156,21 @@ class PrivatePipeline(PrivateRegressor):
     def plan(self) -> Plan[Any]:
         """Split the budget between copies of the parts; return what a fit will release and cost."""
         budget = check_budget(self.epsilon, self.delta)
-        first = check_fraction(self.split, "split") * budget.epsilon
-        selector = clone(self.selector).set_params(epsilon=with_room(first))
+        split = check_fraction(self.split, "split")
+        selector, regressor = clone(self.selector), clone(self.regressor)
+        first = split * budget.epsilon
+        selector.set_params(epsilon=with_room(first))
         if "delta" in selector.get_params():
-            selector.set_params(delta=self.split * budget.delta)
+            selector.set_params(delta=split * budget.delta)
         selection = selector.plan().guarantee
-        regressor = clone(self.regressor).set_params(
-            epsilon=budget.epsilon - first, delta=budget.delta - selection.delta
-        )
+        regressor.set_params(epsilon=budget.epsilon - first, delta=budget.delta - selection.delta)
         parts = [selection, regressor.plan().guarantee]
-        guarantee = accounting.in_sequence(parts, budget)
+        if all(map(_only_gaussian, parts)):
+            mu = whole_mu(budget)
+            for part, share in ((selector, split), (regressor, 1.0 - split)):
+                part.set_params(**_gaussian_part(mu, share, budget.delta))
+            parts = [selector.plan().guarantee, regressor.plan().guarantee]
+        guarantee = in_sequence(parts, budget)
         return Plan(_InSequence(selector, regressor), guarantee, None)
 
     def _rows(self, X: object, y: object) -> Table:

@@ -59,6 +59,7 @@ class QuantileScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator): 
     def _store(self, released: Scaling) -> None:
         self.center_, self.scale_ = released.center, released.scale
         self.low_, self.high_ = released.low, released.high
+        self.keep_rows(released.rows)
 
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:
         """Clip to [`low_`, `high_`], subtract the centre and divide by the scale.

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 import numpy as np
+from attrs import evolve
 from msgspec import UNSET, Meta, UnsetType
 from numpy.typing import NDArray
 
 from nolook._validation import check_choice
-from nolook.algorithms.scaling import Scaling
+from nolook.algorithms.scaling import NoisyCount, Scaling
 from nolook.errors import ParameterError
 from nolook.estimators.catalogue import METHODS, name_of
 from nolook.formats.parts import (
@@ -21,6 +22,7 @@ from nolook.formats.parts import (
     guarantee_content,
     plain_parameters,
     recipe_content,
+    rows_content,
 )
 from nolook.formats.strict import Broken, Content
 
@@ -32,6 +34,8 @@ __all__ = ["Model", "model_content"]
 _Positive = Annotated[float, Meta(gt=0)]
 # Keys of a file; attributes of an estimator have a trailing underscore.
 _NUMBERS = ("coef", "coef_interval", "intercept", "intercept_interval")
+# What only some files say: version 0.1 knew just the first, of methods that can fail.
+_OUTCOMES = ("failed", "visible")
 
 
 class Interval(Content, frozen=True, array_like=True):
@@ -54,6 +58,9 @@ class Metrics(Content, frozen=True):
     rmse_interval: Interval | None
 
 
+_METRICS = Metrics.__struct_fields__
+
+
 class Scales(Content, frozen=True):
     """How columns were standardised, the target last; a limit of null is infinite."""
 
@@ -62,20 +69,25 @@ class Scales(Content, frozen=True):
     scale: list[_Positive]
     visible: list[bool]
     limit: _Positive | None
+    binary: list[bool] | UnsetType = UNSET
 
     def __post_init__(self) -> None:
-        for key in ("center", "scale", "visible"):
-            if len(getattr(self, key)) != len(self.names):
+        for key in ("center", "scale", "visible", "binary"):
+            entries = getattr(self, key)
+            if entries is not UNSET and len(entries) != len(self.names):
                 raise Broken(f"expected {key} to have {len(self.names)} entries")
 
-    def scaling(self) -> Scaling:
-        """Return the scaling."""
+    def scaling(self, rows: NoisyCount | None) -> Scaling:
+        """Return the scaling, found in a table of so many rows if they were counted."""
         limit = math.inf if self.limit is None else self.limit
         center, scale, visible = map(np.array, (self.center, self.scale, self.visible))
-        return Scaling(tuple(self.names), center, scale, visible, limit)
+        found = Scaling(tuple(self.names), center, scale, visible, limit)
+        if self.binary is not UNSET:
+            found = evolve(found, binary=np.array(self.binary))
+        return found if rows is None else evolve(found, rows=rows)
 
 
-class Model(Fitted, frozen=True):
+class Model(Fitted, frozen=True, kw_only=True):
     """A fitted regression; `recipe` is null for one fitted to arrays, infinite numbers are too."""
 
     method: str
@@ -89,6 +101,7 @@ class Model(Fitted, frozen=True):
     scaling: Scales
     metrics: Metrics
     failed: bool | UnsetType = UNSET
+    visible: bool | UnsetType = UNSET
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -108,6 +121,14 @@ class Model(Fitted, frozen=True):
             self.recipe.check_gives(self.features)
         if self.failed is True and any(self.coef):
             raise Broken("expected coef to hold zeros where failed is true")
+        if self.visible is not UNSET and self.visible != self.scaling.visible[-1]:
+            raise Broken("expected visible to be the last of scaling.visible")
+        if self.visible is False and (any(self.coef) or self._estimates()):
+            raise Broken("expected no coefficients and no estimates where visible is false")
+
+    def _estimates(self) -> bool:
+        places = ((self, ("coef_interval", "intercept_interval")), (self.metrics, _METRICS))
+        return any(getattr(place, key) is not None for place, keys in places for key in keys)
 
     def _target_range(self) -> tuple[float, float]:
         low, high = self.label_range
@@ -116,13 +137,13 @@ class Model(Fitted, frozen=True):
     def estimator(self) -> PrivateRegressor:
         """Return the fitted model."""
         model: PrivateRegressor = self.unfitted(self.method, METHODS)
-        for place, keys in ((self, _NUMBERS), (self.metrics, Metrics.__struct_fields__)):
+        for place, keys in ((self, _NUMBERS), (self.metrics, _METRICS)):
             for key in keys:
                 setattr(model, f"{key}_", _numbers(getattr(place, key)))
         model.target_range_ = self._target_range()
         if self.row_norm is not None:
             model.row_norm_ = self.row_norm
-        model.scaling_ = self.scaling.scaling()
+        model.scaling_ = self.scaling.scaling(self.rows())
         model.privacy_ = self.guarantee()
         model.n_features_in_ = len(self.features)
         # Of arrays: another table is to have columns of the names they were given.
@@ -130,8 +151,9 @@ class Model(Fitted, frozen=True):
         if self.recipe is not None:
             model.recipe_ = self.recipe.options()
             model.feature_names_in_ = np.array(self.features, dtype=object)
-        if self.failed is not UNSET:
-            model.failed_ = self.failed
+        for key in _OUTCOMES:
+            if getattr(self, key) is not UNSET:
+                setattr(model, f"{key}_", getattr(self, key))
         return model
 
 
@@ -164,10 +186,12 @@ def model_content(model: PrivateRegressor) -> dict[str, Any]:
             "scale": scaling.scale,
             "visible": scaling.visible,
             "limit": _finite(scaling.limit),
+            **({"binary": scaling.binary} if scaling.binary.any() else {}),
         },
-        "metrics": {key: getattr(model, f"{key}_") for key in Metrics.__struct_fields__},
+        "metrics": {key: getattr(model, f"{key}_") for key in _METRICS},
+        **rows_content(model),
         **guarantee_content(model.privacy_),
-        **({"failed": model.failed_} if "failed_" in vars(model) else {}),
+        **{key: vars(model)[f"{key}_"] for key in _OUTCOMES if f"{key}_" in vars(model)},
     }
 
 

@@ -72,7 +72,7 @@ class Distribution(Release, frozen=True):
         ecdf = ECDF(privacy.epsilon, grid, privacy.delta, privacy.relation, self.smoothing)
         ecdf.recipe_ = self.recipe.options()
         ecdf.distribution_ = self._counted(grid)
-        ecdf.n_samples_ = self.rows
+        ecdf.keep_rows(ecdf.distribution_.counted)
         ecdf.privacy_ = privacy
         return ecdf
 

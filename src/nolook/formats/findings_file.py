@@ -12,7 +12,7 @@ import numpy as np
 
 from nolook.formats.distribution_file import grid_content
 from nolook.formats.files import write_release
-from nolook.formats.parts import guarantee_content, recipe_content
+from nolook.formats.parts import guarantee_content, recipe_content, rows_content
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -104,6 +104,7 @@ def write_calibration(test: HosmerLemeshow, path: Path, *, scored: Scored) -> No
         "degrees_of_freedom": test.degrees_of_freedom_,
         "table": {name: getattr(table, name) for name in _TABLE},
         "curve": asdict(curve),
+        **rows_content(test),
         "caution": test.caution,
         "recipe": recipe_content(test.recipe_),
         **guarantee_content(test.privacy_),

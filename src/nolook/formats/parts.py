@@ -9,6 +9,7 @@ import numpy as np
 from msgspec import UNSET, Meta, UnsetType, to_builtins
 
 from nolook._validation import check_choice
+from nolook.algorithms.scaling import NoisyCount
 from nolook.errors import ParameterError
 from nolook.estimators.base import PrivateRegressor
 from nolook.estimators.catalogue import (
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
     from sklearn.base import BaseEstimator
 
+    from nolook.estimators.base import PrivateEstimator
+
 __all__ = [
     "Fitted",
     "Names",
@@ -35,6 +38,7 @@ __all__ = [
     "guarantee_content",
     "plain_parameters",
     "recipe_content",
+    "rows_content",
 ]
 
 _Kind = TypeVar("_Kind", Budget, PrivacyGuarantee)
@@ -49,6 +53,13 @@ _PAIR = tuple[float | list[float], float | list[float]] | None
 def guarantee_content(guarantee: PrivacyGuarantee) -> dict[str, Any]:
     """Return the entries of a file that state a guarantee."""
     return {"budget": guarantee.budget.to_dict(), "privacy": guarantee.to_dict()}
+
+
+def rows_content(estimator: PrivateEstimator) -> dict[str, float | None]:
+    """Return the entries of a file that state the private number of rows; none if not counted."""
+    if estimator.n_rows_ is None:
+        return {}
+    return {"n_rows": estimator.n_rows_, "n_rows_error": estimator.n_rows_error_}
 
 
 class Release(Content, frozen=True):
@@ -128,16 +139,26 @@ def recipe_content(options: Mapping[str, Any]) -> dict[str, Any]:
     return content | ({"reference": first} if first else {})
 
 
-class Fitted(Release, frozen=True):
+class Fitted(Release, frozen=True, kw_only=True):
     """The part of a file that tells of an estimator and the features it was fitted to."""
 
     parameters: dict[str, Any]
     features: Names
+    n_rows: Annotated[float, Meta(ge=1)] | UnsetType = UNSET
+    n_rows_error: Annotated[float, Meta(ge=0)] | UnsetType = UNSET
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if len(set(self.features)) != len(self.features):
             raise Broken("expected features to name each column once")
+        if (self.n_rows is UNSET) != (self.n_rows_error is UNSET):
+            raise Broken("expected n_rows and n_rows_error together")
+
+    def rows(self) -> NoisyCount | None:
+        """Return the private number of rows, if they were counted."""
+        if self.n_rows is UNSET or self.n_rows_error is UNSET:
+            return None
+        return NoisyCount(self.n_rows, self.n_rows_error)
 
     def unfitted(self, name: str, entries: Mapping[str, Entry]) -> Any:  # noqa: ANN401
         """Return the estimator with its parameters, of the types its class declares.
@@ -165,6 +186,7 @@ class Fitted(Release, frozen=True):
             estimator.set_params(delta=privacy.delta)
         if retired:
             estimator.retired_ = retired
+        estimator.keep_rows(self.rows())
         return estimator
 
 

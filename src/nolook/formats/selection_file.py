@@ -17,6 +17,7 @@ from nolook.formats.parts import (
     guarantee_content,
     plain_parameters,
     recipe_content,
+    rows_content,
 )
 from nolook.formats.strict import Broken
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["Selection", "selection_content", "write_selection"]
 
 
-class Selection(Fitted, frozen=True):
+class Selection(Fitted, frozen=True, kw_only=True):
     """Which columns were chosen, and how."""
 
     selector: str
@@ -80,5 +81,6 @@ def selection_content(selector: PrivateSelector) -> dict[str, Any]:
         "features": selector.feature_names_in_,
         "chosen": chosen,
         "in_order_of_choice": ordered,
+        **rows_content(selector),
         **guarantee_content(selector.privacy_),
     }

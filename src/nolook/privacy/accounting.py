@@ -23,7 +23,14 @@ from nolook.privacy.guarantee import (
     SampledGaussianEvent,
 )
 
-__all__ = ["gaussian_delta", "gaussian_mu", "guarantee", "in_sequence", "total_delta"]
+__all__ = [
+    "gaussian_delta",
+    "gaussian_epsilon",
+    "gaussian_mu",
+    "guarantee",
+    "in_sequence",
+    "total_delta",
+]
 
 # Far above the relative error of erfcx and ndtr, some units in the last place.
 _SLACK = 2.0**-46
@@ -90,6 +97,19 @@ def gaussian_mu(budget: Budget) -> float:
     return low
 
 
+def gaussian_epsilon(mu: float, delta: float) -> float:
+    """Return the smallest epsilon above 0 at which a mu-GDP release keeps a delta, rounded up."""
+    low, high = 0.0, 1.0
+    while gaussian_delta(mu, high) > delta:
+        low, high = high, 2 * high
+    while (middle := (low + high) / 2) not in (low, high):
+        if gaussian_delta(mu, middle) > delta:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
 def total_delta(events: Sequence[Event], epsilon: float) -> float:
     """Return a delta, at most 1, at which all releases together keep an epsilon, rounded up.
 
@@ -131,18 +151,22 @@ def guarantee(
 def in_sequence(parts: Sequence[PrivacyGuarantee], budget: Budget) -> PrivacyGuarantee:
     """Promise a budget for results made one after the other, or raise if theirs add up to more.
 
-    Each part's guarantee holds for every fixed outcome of those before it, and all have one
-    relation. The result has the mechanisms of all parts, and is private if all of them are.
+    Each part's guarantee holds for every fixed outcome of those before it, all have one relation,
+    and a part's mechanisms are all that it released. Either the parts' budgets add up to no more,
+    or the mechanisms of all of them together, of which Gaussian ones cost less than their sum. The
+    result has all these mechanisms, and is private if all parts are.
     """
     (relation,) = {part.relation for part in parts}
     epsilon = math.fsum(part.epsilon for part in parts)
     delta = math.fsum(part.delta for part in parts)
-    if epsilon > budget.epsilon or delta > budget.delta:
+    events = tuple(event for part in parts for event in part.mechanisms)
+    _check_known(events)
+    fits = epsilon <= budget.epsilon and delta <= budget.delta
+    if not fits and _basic_delta(events, budget.epsilon) > budget.delta:
         raise ParameterError(
             f"the parts cost epsilon = {epsilon:.6g} and delta = {delta:.6g}; expected at most "
             f"{budget.epsilon:.6g} and {budget.delta:.6g} (use a larger budget)"
         )
-    events = tuple(event for part in parts for event in part.mechanisms)
     private = all(part.private for part in parts)
     return PrivacyGuarantee(budget.epsilon, budget.delta, relation, events, private)
 

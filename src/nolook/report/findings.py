@@ -15,9 +15,20 @@ if TYPE_CHECKING:
 
     from markupsafe import Markup
 
+    from nolook.estimators.base import PrivateEstimator
     from nolook.privacy.guarantee import PrivacyGuarantee
 
-__all__ = ["Figure", "Findings", "Name", "Origin", "Section", "Table", "Text", "plain"]
+__all__ = [
+    "Figure",
+    "Findings",
+    "Name",
+    "Origin",
+    "Section",
+    "Table",
+    "Text",
+    "plain",
+    "rows_of",
+]
 
 
 _SEEDED = (
@@ -39,6 +50,13 @@ Text: TypeAlias = str | tuple[str, ...]
 def plain(text: Text) -> str:
     """Return a text on one line."""
     return one_line(text if isinstance(text, str) else "".join(text))
+
+
+def rows_of(estimator: PrivateEstimator) -> tuple[float, float] | None:
+    """Return the private number of rows and its standard error, if they were counted."""
+    if estimator.n_rows_ is None or estimator.n_rows_error_ is None:
+        return None
+    return estimator.n_rows_, estimator.n_rows_error_
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +94,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What a release promises and costs: its parts in order, whose budgets add up.
+    """What a release promises and costs: its parts in order, together within the promise.
 
     `missing` is the policy for missing values; `unproved` are the settings without a proved
     guarantee.
@@ -115,6 +133,8 @@ class Findings:
     cards: tuple[tuple[str, str, str], ...]
     sections: tuple[Section, ...]
     settings: tuple[tuple[str, str], ...]
+    #: The private number of rows used and its standard error, if they were counted.
+    rows: tuple[float, float] | None = None
     #: What the table was asked; follows its name.
     question: Text = ""
     #: What must be known before any of it is used.

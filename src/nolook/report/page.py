@@ -10,7 +10,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from nolook.formats.files import one_line, write_text
 from nolook.report.findings import Findings, Name, plain
-from nolook.report.shared import privacy_card, sections
+from nolook.report.shared import cards, sections
 
 __all__ = ["render_page", "write_page"]
 
@@ -27,7 +27,7 @@ def render_page(found: Findings, *, table: str) -> str:
         table=table,
         title=plain(found.headline),
         private=found.origin.guarantee.private,
-        cards=(privacy_card(found.origin), *found.cards),
+        cards=cards(found),
         sections=sections(found),
     )
 

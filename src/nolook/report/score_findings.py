@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nolook.report.distribution_findings import what_was_found
-from nolook.report.findings import Findings, Origin, Table
+from nolook.report.findings import Findings, Origin, Table, rows_of
 from nolook.report.picture import Bar, Line, Picture
 from nolook.report.wording import grid_in_words, interval, number
 
@@ -107,6 +107,7 @@ def calibration_findings(test: HosmerLemeshow, scored: Scored) -> Findings:
         ),
         sections=(what_was_found(groups, (meaning, small), _calibration_picture(test, scored)),),
         settings=(*_settings(scored, "Probability"), ("Groups", str(test.groups))),
+        rows=rows_of(test),
         cautions=(test.caution,),
     )
 

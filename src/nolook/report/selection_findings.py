@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from nolook.estimators._selector import chosen_columns
 from nolook.estimators.catalogue import called, entry_of, own_parameters, unproved_settings
-from nolook.report.findings import Findings, Name, Origin, Section, Table
+from nolook.report.findings import Findings, Name, Origin, Section, Table, rows_of
 from nolook.report.wording import count
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ def selection_findings(selector: PrivateSelector, target: str) -> Findings:
         cards=(("Columns chosen", str(selector.k_), f"of {offered}"),),
         sections=(selection_section(selector),),
         settings=(("Target", target), *selection_settings(selector)),
+        rows=rows_of(selector),
         question=(f": which of {offered} explain ", Name(target)),
     )
 
@@ -49,8 +50,8 @@ def selection_section(selector: PrivateSelector, more: str = "") -> Section:
     chosen, ordered = chosen_columns(selector)
     caption = f"{len(chosen)} of {count(selector.n_features_in_, 'column')}"
     if ordered:
-        draws = tuple((name, str(place)) for place, name in enumerate(chosen, 1))
-        table = Table(f"{caption}, in the order they were drawn", ("Column", "Draw"), draws)
+        places = tuple((name, str(place)) for place, name in enumerate(chosen, 1))
+        table = Table(f"{caption}, in the order they were chosen", ("Column", "Place"), places)
     else:
         names = tuple((name,) for name in chosen)
         table = Table(f"{caption}, in the table's order", ("Column",), names)

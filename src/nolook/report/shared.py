@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from math import fsum
 
 from attrs import fields
 
@@ -16,9 +17,9 @@ from nolook.privacy.guarantee import (
     SampledGaussianEvent,
 )
 from nolook.report.findings import Findings, Origin, Section, Table
-from nolook.report.wording import certainty_in_words, count, number
+from nolook.report.wording import certainty_in_words, count, number, rows_in_words
 
-__all__ = ["costs", "privacy_card", "sections"]
+__all__ = ["cards", "costs", "rows_used", "sections"]
 
 _MECHANISMS: dict[type[Event], str] = {
     GaussianEvent: "Gaussian noise",
@@ -46,8 +47,24 @@ def sections(found: Findings) -> tuple[Section, ...]:
     return (*guarantee, *found.sections, _costs(origin), _settings(found))
 
 
-def privacy_card(origin: Origin) -> tuple[str, str, str]:
-    """Return the guarantee as a card."""
+def cards(found: Findings) -> tuple[tuple[str, str, str], ...]:
+    """List the cards of a page: the guarantee, how many rows were used, the release's own."""
+    rows: tuple[tuple[str, str, str], ...] = ()
+    if found.rows is not None:
+        about, error = rows_in_words(*found.rows)
+        rows = (("Rows used", about.removesuffix(" rows"), f"standard error {error}"),)
+    return (_privacy_card(found.origin), *rows, *found.cards)
+
+
+def rows_used(found: Findings) -> str | None:
+    """Say how many rows were used, if they were counted."""
+    if found.rows is None:
+        return None
+    about, error = rows_in_words(*found.rows)
+    return f"{about[:1].upper()}{about[1:]} used (standard error {error})."
+
+
+def _privacy_card(origin: Origin) -> tuple[str, str, str]:
     guarantee = origin.guarantee
     if not guarantee.private:
         return "Privacy", "none", origin.why_not_private()[0]
@@ -96,8 +113,12 @@ def _mechanism_and_cost(event: Event) -> tuple[str, str]:
 
 
 def _costs(origin: Origin) -> Section:
-    several = len(origin.parts) > 1
-    sums = "The epsilons and the deltas of the parts add up. " if several else ""
+    parts = [guarantee for _, guarantee in origin.parts]
+    sums = ""
+    if fsum(part.epsilon for part in parts) > origin.guarantee.epsilon:
+        sums = "Together the parts cost less than the sum of their epsilons. "
+    elif len(parts) > 1:
+        sums = "The epsilons and the deltas of the parts add up. "
     if any(isinstance(event, GaussianEvent) for event in origin.guarantee.mechanisms):
         sums += "For Gaussian noise the squares of their mu add up. "
     free = "Everything else on this page was computed from these releases at no further cost."

@@ -11,7 +11,7 @@ from rich.text import Text
 from nolook.formats.files import one_line
 from nolook.report._console import empty_table, say
 from nolook.report.findings import Findings, Table, plain
-from nolook.report.shared import sections
+from nolook.report.shared import rows_used, sections
 
 __all__ = ["print_findings"]
 
@@ -23,6 +23,8 @@ def print_findings(
     say(console, plain(found.headline), style="bold")
     for caution in found.cautions:
         say(console, caution, style="bold yellow")
+    if rows := rows_used(found):
+        say(console, rows)
     for section in sections(found):
         for part in section.printed:
             if isinstance(part, Table):

@@ -23,6 +23,7 @@ __all__ = [
     "grid_in_words",
     "interval",
     "number",
+    "rows_in_words",
 ]
 
 #: The level of all intervals, as text.
@@ -53,6 +54,24 @@ def number(value: float | None, digits: int = 4) -> str:
 def count(amount: int, noun: str) -> str:
     """Return a number of things, with the noun in the singular or plural."""
     return f"{amount} {noun}" if amount == 1 else f"{amount} {noun}s"
+
+
+def rows_in_words(rows: float, error: float) -> tuple[str, str]:
+    """Return a noisy number of rows, rounded to what its standard error supports, and that.
+
+    Where the noise may be all of it, only an upper end is known.
+
+    Examples
+    --------
+    >>> rows_in_words(101_712.3, 58.1), rows_in_words(1.0, 42.0)
+    (('about 101,700 rows', '58'), ('fewer than 90 rows', '42'))
+    """
+    digits = number(float(f"{error:.2g}"))
+    step = 10.0 ** math.floor(math.log10(max(2.0 * error, 1.0)))
+    if rows < 2.0 * error:
+        return f"fewer than {step * math.ceil((rows + 2.0 * error) / step):,.0f} rows", digits
+    about = step * round(rows / step)
+    return f"about {about:,.0f} row{'s' * (about != 1.0)}", digits
 
 
 def interval(ends: Ends | NDArray[np.float64] | None) -> str:

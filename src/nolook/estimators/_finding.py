@@ -1,0 +1,43 @@
+"""What all findings about values or scores share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+from nolook._numerics import undisturbed
+from nolook.estimators.base import PrivateEstimator
+
+if TYPE_CHECKING:
+    from nolook.privacy.guarantee import PrivacyGuarantee
+
+__all__ = ["PrivateFinding"]
+
+
+class PrivateFinding(PrivateEstimator):
+    """What is found about values or scores: unlike models and selectors, it has no features."""
+
+    def keep_release(
+        self, released: object, *, privacy: PrivacyGuarantee, recipe: dict[str, Any]
+    ) -> Self:
+        """Become what a fit would have made of a release that was made and charged elsewhere.
+
+        This is post-processing: nothing is charged, and no data are read.
+
+        Parameters
+        ----------
+        released : object
+            What the release of :meth:`plan` returns.
+        privacy : PrivacyGuarantee
+            Under which it was made.
+        recipe : dict
+            How the data were read, as in `recipe_`.
+
+        Returns
+        -------
+        self
+        """
+        with self._all_or_nothing(), undisturbed():
+            self.recipe_ = recipe
+            self._store(released)
+            self.privacy_ = privacy
+        return self

@@ -1,0 +1,89 @@
+"""Feature selection from one noisy moment matrix."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from nolook.algorithms.moment_regression import MomentRelease, NoisyMoments
+from nolook.algorithms.moment_selection import NoisyProducts, select_features
+from nolook.algorithms.selection_plan import Selected
+from nolook.estimators._selector import PrivateSelector
+from nolook.estimators.base import check_budget, whole_mu
+from nolook.privacy.guarantee import DEFAULT_DELTA
+from nolook.privacy.release import Plan
+
+__all__ = ["MomentSelector"]
+
+
+class MomentSelector(PrivateSelector):
+    """Chooses the features that together explain the target best in linear regression.
+
+    Each column's centre and scale are found privately; rows are standardised and clipped; the
+    matrix of their products is released once with Gaussian noise. Which features to choose is then
+    read off that matrix: they are added one by one, and exchanged while that explains more. Proofs:
+    ``algorithms/moment_selection.md``, ``algorithms/moment_regression.md``.
+
+    Guarantee
+    ---------
+    Everything `fit` stores is (`epsilon`, `delta`)-differentially private when one row is added or
+    removed, for every table without missing values; a missing value is an error, raised before
+    anything is charged.
+
+    Parameters
+    ----------
+    k : int or "auto", default=5
+        How many features to choose, fewer than there are. "auto" spends nothing on it: features are
+        added while what one of the others would explain is more than noise and sampling alone would
+        typically give the best of them. Where nothing is left to find, that still adds a feature
+        about every other time. It is at least 1.
+    delta : float, default=1e-6
+        Probability of a larger loss, in (0, 1); choose it well below one over the number of rows.
+
+    Attributes
+    ----------
+    order_ : ndarray of int, shape (k_,)
+        The features, each followed by the one that adds most to those before it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.arange(40_000.0).reshape(-1, 4) ** 2 % 977
+    >>> y = x[:, 2] + 5
+    >>> MomentSelector(k=1, epsilon=1.0, delta=1e-6).fit(x, y).get_support()
+    array([False, False,  True, False])
+    """
+
+    _purpose = "selection from moments"
+
+    def __init__(
+        self,
+        k: int | str = 5,
+        epsilon: float = 1.0,
+        delta: float = DEFAULT_DELTA,
+        random_state: int | None = None,
+    ) -> None:
+        super().__init__(k, epsilon, random_state)
+        self.delta = delta
+
+    def plan(self) -> Plan[NoisyMoments]:
+        """Check the parameters; return what a fit will release and cost."""
+        budget = check_budget(self.epsilon, self.delta)
+        self._known_k()
+        return Plan.of(MomentRelease(whole_mu(budget)), budget, self.random_state)
+
+    def _store(self, released: Any) -> None:  # noqa: ANN401 -- NoisyMoments
+        matrix, sigma = released.matrix, released.sigma
+        moments = NoisyProducts(
+            gram=matrix[:-1, :-1],
+            products=matrix[:-1, -1],
+            squares=float(matrix[-1, -1]),
+            gram_noise=sigma,
+            products_noise=sigma / math.sqrt(2),
+            rows=released.scaling.rows.value,
+        )
+        chosen = select_features(moments, self._known_k(), released.scaling.visible[:-1])
+        super()._store(Selected(chosen, rows=released.scaling.rows))
+        self.order_ = np.array(chosen)
