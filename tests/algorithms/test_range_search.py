@@ -4,8 +4,14 @@ import numpy as np
 import pytest
 
 from nolook.algorithms import range_search
-from nolook.algorithms.range_search import find_range, range_events
-from nolook.algorithms.scaling import _thresholds
+from nolook.algorithms.range_search import (
+    _thresholds,
+    find_range,
+    occupied_range,
+    range_events,
+    trimmed_range,
+)
+from nolook.kernels.histogram import MAGNITUDE_BINS, magnitude_counts
 from nolook.privacy.noise import SeededSource
 from tests.contracts.columns import COLUMNS, column
 
@@ -70,3 +76,42 @@ def test_one_row_moves_the_released_counts_by_the_sensitivity(monkeypatch, relat
     for (first, sensitivity, epsilon), (second, _, _) in zip(seen[:2], seen[2:], strict=True):
         assert np.abs(first - second).sum() == sensitivity == distance
         assert epsilon == 0.25
+
+
+def test_noise_alone_is_hardly_ever_taken_for_data():
+    generator = np.random.default_rng(0)
+    exact = magnitude_counts(generator.normal(size=(1, 100_000)) + 10).astype(float)
+    sigma = 60.0
+    expected = occupied_range(exact, sigma)
+    runs = 400  # false alarms have probability 1e-4 a run: more than 5 have less than 1e-11
+    wrong = 0
+    for _ in range(runs):
+        low, high, _ = occupied_range(
+            exact + generator.normal(scale=sigma, size=exact.shape), sigma
+        )
+        wrong += not (expected[0][0] / 4 <= low[0] and high[0] <= expected[1][0] * 2)
+    assert wrong <= 5
+
+
+def test_without_noise_the_occupied_range_holds_every_frequent_value():
+    columns = np.array([np.linspace(-6.0, 11.0, 1000), np.linspace(0.26, 3.9, 1000)])
+    low, high, visible = occupied_range(magnitude_counts(columns).astype(float), 1e-9)
+    assert low[0] == -8.0
+    assert high[0] == 16.0
+    assert (low[1], high[1]) == (0.25, 4.0)
+    assert visible.all()
+
+
+def test_zero_only_means_a_range_around_zero():
+    counts = np.zeros((1, MAGNITUDE_BINS))
+    counts[0, MAGNITUDE_BINS // 2] = 500.0
+    low, high, _ = occupied_range(counts, 1.0)
+    assert (low[0], high[0]) == (-1.0, 1.0)
+
+
+def test_the_tails_are_trimmed():
+    counts = np.zeros((1, 50))
+    counts[0, 10:20] = 1000.0
+    counts[0, 40] = 3.0  # less than half a percent
+    low, high = trimmed_range(counts, 1e-6, np.array([0.0]), np.array([1.0]))
+    assert (low[0], high[0]) == (9.0, 19.0)

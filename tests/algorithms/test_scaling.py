@@ -1,18 +1,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from nolook.algorithms.scaling import (
-    LIMIT,
-    ScaleSearch,
-    center_and_scale,
-    occupied_range,
-    trimmed_range,
-)
-from nolook.kernels.histogram import MAGNITUDE_BINS, magnitude_counts
+import nolook.algorithms.scaling as module
+from nolook.algorithms.scaling import LIMIT, ColumnHistogram, ScaleSearch, clipped_share
 from nolook.privacy.noise import SeededSource
-from nolook.tables import table_from_arrays
+from nolook.tables import read_table, table_from_arrays
 from tests.contracts.columns import COLUMNS, column
 
 ROWS = 20_000
@@ -77,60 +72,194 @@ def test_limits_are_five_scales_from_the_centre():
     np.testing.assert_allclose(scaling.center - scaling.low, LIMIT * scaling.scale)
 
 
-def test_events_compose_to_mu():
-    assert sum(event.mu**2 for event in ScaleSearch(0.7).events()) == pytest.approx(0.49)
+@pytest.mark.parametrize("target", [True, False])
+def test_events_compose_to_mu(target):
+    events = ScaleSearch(0.7, target=target).events()
+    assert sum(event.mu**2 for event in events) == pytest.approx(0.49)
 
 
-def test_noise_alone_is_hardly_ever_taken_for_data():
+def with_target(columns, target, mu=0.3, seed=0):
+    return ScaleSearch(mu).run(
+        table_from_arrays(columns, target), SeededSource(seed), lambda _: None
+    )
+
+
+@pytest.fixture
+def drawn(monkeypatch):
+    """The exact counts, sensitivity and mu of every release."""
+    releases = []
+    release = module.gaussian_release
+
+    def spy(values, sensitivity, mu, source):
+        releases.append((values.copy(), sensitivity, mu))
+        return release(values, sensitivity, mu, source)
+
+    monkeypatch.setattr(module, "gaussian_release", spy)
+    return releases
+
+
+def odd_columns(rows):
+    generator = np.random.default_rng(1)
+    skewed = np.where(generator.random(rows) < 0.95, 0.0, generator.exponential(size=rows))
+    flags = generator.random(rows) < 0.5
+    return pd.DataFrame(
+        {
+            "normal": generator.normal(size=rows),
+            "flag": flags,
+            "zeros": np.zeros(rows),
+            "year": generator.integers(1871, 2017, rows).astype(float),
+            "mostly zero": skewed,
+            "y": generator.normal(size=rows) + 3.0 * flags,
+        }
+    )
+
+
+@pytest.mark.parametrize("rows", [40, 400, 6000])
+def test_a_row_changes_every_release_by_no_more_than_its_noise_hides(drawn, rows):
+    """A row is in one bin of each histogram, whatever columns and bins a round chooses."""
+    frame = odd_columns(rows)
+    for part in (frame, frame.iloc[1:]):
+        ScaleSearch(0.3).run(read_table(part, target="y"), SeededSource(5), lambda _: None)
+    events = ScaleSearch(0.3).events()
+    whole, less = drawn[: len(events)], drawn[len(events) :]
+    for event, (one, sensitivity, mu), (other, _, _) in zip(events, whole, less, strict=True):
+        assert mu == event.mu
+        assert sensitivity == pytest.approx(np.sqrt(max(1, len(one))))
+        assert (one.sum(axis=1) == rows).all()
+        assert (other.sum(axis=1) == rows - 1).all()
+    for (one, *_), (other, *_) in zip(whole[:3], less[:3], strict=True):
+        np.testing.assert_array_equal(np.abs(one - other).sum(axis=1), 1)
+
+
+def test_the_target_is_released_by_itself_and_columns_of_0_and_1_are_not(drawn):
+    scaling = ScaleSearch(5.0).run(
+        read_table(odd_columns(6000), target="y"), SeededSource(0), lambda _: None
+    )
+    # Rows; target and features in three rounds. The column of zeros is not looked at again.
+    counted = [len(values) for values, _, _ in drawn]
+    assert counted[:5] == [1, 1, 4, 1, 3]
+    assert counted[5] == 1
+    for values, sensitivity, _ in drawn:
+        assert sensitivity == pytest.approx(np.sqrt(max(1, len(values))))
+    assert scaling.visible.tolist() == [True, True, False, True, True, True]
+    assert scaling.binary.tolist() == [False, True, False, False, False, False]
+    assert (scaling.center[1], scaling.scale[1], scaling.histograms[1]) == (0.0, 0.5, None)
+
+
+def test_where_every_column_is_0_or_1_only_rows_are_counted(drawn):
     generator = np.random.default_rng(0)
-    exact = magnitude_counts(generator.normal(size=(1, 100_000)) + 10).astype(float)
-    sigma = 60.0
-    expected = occupied_range(exact, sigma)
-    runs = 400  # false alarms have probability 1e-4 a run: more than 5 have less than 1e-11
-    wrong = 0
-    for _ in range(runs):
-        low, high, _ = occupied_range(
-            exact + generator.normal(scale=sigma, size=exact.shape), sigma
-        )
-        wrong += not (expected[0][0] / 4 <= low[0] and high[0] <= expected[1][0] * 2)
-    assert wrong <= 5
+    frame = pd.DataFrame({name: generator.random(500) < 0.3 for name in "aby"})
+    scaling = ScaleSearch(1.0).run(read_table(frame, target="y"), SeededSource(0), lambda _: None)
+    assert sum(values.size for values, _, _ in drawn) == 1
+    assert scaling.visible.all()
+    np.testing.assert_array_equal(scaling.center, [0.0, 0.0, 0.5])
+    np.testing.assert_array_equal(scaling.scale, 0.5)
+    np.testing.assert_array_equal(scaling.low, 0.0)
+    np.testing.assert_array_equal(scaling.high, 1.0)
 
 
-def test_without_noise_the_occupied_range_holds_every_frequent_value():
-    columns = np.array([np.linspace(-6.0, 11.0, 1000), np.linspace(0.26, 3.9, 1000)])
-    low, high, visible = occupied_range(magnitude_counts(columns).astype(float), 1e-9)
-    assert low[0] == -8.0
-    assert high[0] == 16.0
-    assert (low[1], high[1]) == (0.25, 4.0)
-    assert visible.all()
+def test_without_a_target_all_columns_share_its_budget():
+    events = ScaleSearch(1.0, target=False).events()
+    assert len(events) == 4
+    assert sum(event.mu**2 for event in events[1:]) == pytest.approx(0.9)
 
 
-def test_zero_only_means_a_range_around_zero():
-    counts = np.zeros((1, MAGNITUDE_BINS))
-    counts[0, MAGNITUDE_BINS // 2] = 500.0
-    low, high, _ = occupied_range(counts, 1.0)
-    assert (low[0], high[0]) == (-1.0, 1.0)
+@pytest.mark.parametrize("value", [0.0, 7.3, -1e300, 1.7e308, 2.0**53])
+def test_a_target_without_spread_is_not_visible(value):
+    seen = [
+        with_target(np.zeros((ROWS, 1)), np.full(ROWS, value), seed=seed).visible[-1]
+        for seed in range(20)
+    ]
+    assert sum(seen) <= 2
 
 
-def test_the_tails_are_trimmed():
-    counts = np.zeros((1, 50))
-    counts[0, 10:20] = 1000.0
-    counts[0, 40] = 3.0  # less than half a percent
-    low, high = trimmed_range(counts, 1e-6, np.array([0.0]), np.array([1.0]))
-    assert (low[0], high[0]) == (9.0, 19.0)
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda random: random.normal(size=ROWS),
+        lambda random: random.integers(1871, 2017, ROWS).astype(float),
+        lambda random: np.exp(9 + 0.8 * random.normal(size=ROWS)),
+        lambda random: 5.0 + (random.random(ROWS) < 0.3),
+        lambda random: np.sign(random.normal(size=ROWS)),
+        lambda random: 1e300 * random.normal(size=ROWS),
+    ],
+)
+def test_an_ordinary_target_is_visible_and_its_scale_right(make):
+    values = make(np.random.default_rng(0))
+    for seed in range(5):
+        scaling = with_target(np.zeros((ROWS, 1)), values, seed=seed)
+        assert scaling.visible[-1]
+        unit = np.abs(values).max()
+        spread = (values / unit).std() * unit
+        assert abs(scaling.center[-1] - (values / unit).mean() * unit) < 0.3 * spread
+        assert 0.5 * spread < scaling.scale[-1] < 2.0 * spread
 
 
-def test_centre_and_scale_of_a_known_histogram():
-    counts = np.zeros((1, 6))
-    counts[0, [1, 4]] = 50.0  # the middles of the first and last inner bin: 0.5 and 3.5
-    center, scale, median = center_and_scale(counts, 1e-6, np.array([10.0]), np.array([2.0]))
-    assert center[0] == pytest.approx(10.0 + 2.0 * 2.0)
-    assert scale[0] == pytest.approx(1.5 * 2.0)
-    assert median[0] == 10.0 + 0.5 * 2.0
+def test_a_mean_far_from_zero_hides_the_spread():
+    values = 1e4 + np.random.default_rng(0).normal(size=ROWS)
+    assert not with_target(np.zeros((ROWS, 1)), values).visible[-1]
 
 
-def test_a_single_bin_gives_a_scale_of_one_bin():
-    counts = np.zeros((1, 6))
-    counts[0, 2] = 50.0
-    _, scale, _ = center_and_scale(counts, 1e-6, np.array([0.0]), np.array([0.25]))
-    assert scale[0] == 0.25
+def test_zeros_are_rows_and_no_evidence():
+    generator = np.random.default_rng(0)
+    columns = np.stack([np.zeros(ROWS), generator.normal(size=ROWS)], axis=1)
+    assert with_target(columns, generator.normal(size=ROWS)).visible.tolist() == [0, 1, 1]
+
+
+def test_years_get_their_own_spread():
+    """Every bin far from the years is empty: their noise must not widen the scale."""
+    generator = np.random.default_rng(0)
+    years = generator.integers(1871, 2017, 10_000).astype(float)
+    columns = np.stack([years, *generator.normal(size=(9, 10_000))], axis=1)
+    scales = [
+        with_target(columns, columns[:, 1], mu=0.15, seed=seed).scale[0] for seed in range(10)
+    ]
+    assert sum(scale > 2 * years.std() for scale in scales) <= 1
+    assert min(scales) > years.std() / 2
+
+
+@pytest.mark.parametrize("rows", [0, 1, 30, 3000])
+@pytest.mark.parametrize("mu", [1e-5, 0.02, 100.0])
+def test_no_table_gives_centres_or_scales_out_of_range(rows, mu):
+    generator = np.random.default_rng(rows)
+    sizes = np.array([1.7e308, 5e-324, 1e300, 1e-300, 1.0, 2.0**999])
+    columns = np.sign(generator.normal(size=(rows, 6))) * sizes
+    for seed in range(3):
+        scaling = with_target(columns, columns.sum(axis=1) * 0.0 + 1.7e308, mu=mu, seed=seed)
+        assert (np.abs(scaling.center) < 2.0**1002).all()
+        assert ((scaling.scale > 0) & (scaling.scale < 2.0**1002)).all()
+        assert np.isfinite(scaling.median).all()
+
+
+def test_the_last_histogram_of_every_column_is_kept():
+    generator = np.random.default_rng(0)
+    values = generator.normal(size=(ROWS, 2))
+    scaling = with_target(values, values[:, 0], mu=5.0)
+    for histogram in scaling.histograms:
+        assert histogram.low[0] == -np.inf
+        assert histogram.high[-1] == np.inf
+        np.testing.assert_allclose(histogram.high[:-1], histogram.low[1:])
+        assert histogram.counts.sum() == pytest.approx(ROWS, rel=0.05)
+
+
+def test_the_clipped_share_is_an_upper_bound_that_is_not_far_off():
+    generator = np.random.default_rng(0)
+    values = generator.standard_t(3, size=(ROWS, 1))
+    scaling = with_target(values, values[:, 0], mu=5.0)
+    for limit in (1.0, 1.5, 2.0):
+        low, high = scaling.center - limit * scaling.scale, scaling.center + limit * scaling.scale
+        outside = np.mean((values < low[0]) | (values > high[0]))
+        share, error = clipped_share(scaling.histograms[0], low[0], high[0], scaling.rows.value)
+        assert outside < share < outside + 0.1
+        assert 0 < error < 0.01
+
+
+def test_the_clipped_share_counts_bins_that_reach_beyond():
+    edges = np.array([0.0, 1.0, 2.0, 3.0])
+    histogram = ColumnHistogram(
+        np.append(-np.inf, edges), np.append(edges, np.inf), np.array([1.0, 8, 80, 10, 1]), 0.5
+    )
+    share, error = clipped_share(histogram, 0.5, 2.0, 100.0)
+    assert error == pytest.approx(0.5 * np.sqrt(4) / 100)
+    assert share == pytest.approx(0.20 + error)
+    assert clipped_share(histogram, 0.5, 2.0, 1.0)[0] == 1.0

@@ -108,8 +108,8 @@ def gradients(draws):
 
 
 def samples(draws):
-    """Every gradient is a release of a sample; the first three find scales."""
-    return [*draws[:3], draws[3:]]
+    """Every gradient is a release of a sample; what comes before finds scales."""
+    return [*draws[:-ROUNDS], draws[-ROUNDS:]]
 
 
 def choices(draws):

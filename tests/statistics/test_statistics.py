@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import nolook.statistics
-from nolook.kernels.histogram import linear_counts
+from nolook.kernels.histogram import linear_counts, magnitude_counts
 from nolook.statistics import Statistic, fold
 from nolook.statistics.block_moments import BlockMoments
 from nolook.statistics.cell_counts import CellCounts
@@ -24,7 +24,7 @@ from nolook.statistics.centred_products import CentredProducts
 from nolook.statistics.clipped_gradients import ClippedGradients
 from nolook.statistics.design_moments import DesignMoments
 from nolook.statistics.group_sums import GroupSums
-from nolook.statistics.histograms import Histograms
+from nolook.statistics.histograms import HistogramGroups, Histograms
 from nolook.statistics.kendall import KendallRows
 from nolook.statistics.moments import MomentMatrix
 from nolook.statistics.residual_products import ResidualProducts, grid_model
@@ -97,6 +97,11 @@ STATISTICS = {
         partial(GroupSums, np.array([0.0, 0.25, 0.5, 1.0])),
         (SCORES, POSITIVE),
         lambda s: plain(*s.value),
+    ),
+    "HistogramGroups": Row(
+        partial(HistogramGroups, magnitude_counts, partial(magnitude_counts)),
+        (NUMBERS,),
+        lambda s: plain(*s.value(COLUMNS)),
     ),
     "Histograms": Row(
         partial(

@@ -1,9 +1,9 @@
 """The range most values of one column lie in, found privately and without bounds.
 
 Two histograms are released with Laplace noise on every bin: by sign and power of two over the
-whole range of doubles, then in equal bins over what the first one found. They are read by the rules
-of ``scaling.py``, which are stated for normal noise; below is what stands for its standard
-deviation. The proof is ``range_search.md``.
+whole range of doubles, then in equal bins over what the first one found. They are read by rules
+stated for normal noise; below is what stands for its standard deviation. The proof is
+``range_search.md``.
 """
 
 from __future__ import annotations
@@ -14,9 +14,14 @@ from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri
 
-from nolook.algorithms.scaling import occupied_range, trimmed_range
-from nolook.kernels.histogram import linear_counts, magnitude_counts
+from nolook.kernels.histogram import (
+    MAGNITUDE_BINS,
+    linear_counts,
+    magnitude_counts,
+    magnitude_edges,
+)
 from nolook.privacy.guarantee import PureEvent, Relation
 from nolook.privacy.mechanisms.laplace import laplace_release
 from nolook.privacy.noise import ByteSource
@@ -33,6 +38,11 @@ _TAIL = 2.85
 # A Laplace number's standard deviation, which is what matters in a sum of many.
 _DEVIATION = math.sqrt(2.0)
 
+_OUTSIDE = 0.005  # share of the rows left outside the range at either end, if the noise allows it
+_FALSE_ALARM = 1e-4  # probability that noise makes any empty bin look occupied
+_NEIGHBOUR = 3.0  # sigmas above which a bin beside an occupied one is occupied: few candidates
+
+Counts = NDArray[np.float64]
 Vector = NDArray[np.float64]
 
 
@@ -76,3 +86,76 @@ def find_range(
     scale = sensitivity / places.epsilon
     low, high = trimmed_range(release(count, places.epsilon), _DEVIATION * scale, low, width)
     return float(low[0]), float(high[0])
+
+
+def occupied_range(counts: Counts, sigma: float) -> tuple[Vector, Vector, NDArray[np.bool_]]:
+    """Range of the powers of two that hold rows, from noisy counts by magnitude; (columns, bins).
+
+    A bin is occupied when it passes its threshold (:func:`_thresholds`); where none does, the one
+    that comes closest, if within one sigma of it. The range then grows over neighbours that hold
+    more than three sigmas. A column without any such bin gets the range from -1 to 1. Returns
+    ``low < high`` and whether any bin passed its threshold, each of shape (columns,).
+    """
+    counts = counts.copy()
+    counts[:, [0, -1]] = -np.inf  # out of range: counted, never followed
+    each = np.arange(counts.shape[0])
+    excess = counts - _thresholds(counts.shape[0]) * sigma
+    occupied = excess > 0.0
+    visible: NDArray[np.bool_] = np.asarray(occupied.any(axis=1))
+    best = excess.argmax(axis=1)
+    best[excess[each, best] < -sigma] = MAGNITUDE_BINS // 2  # the bin of zero
+    occupied[each, best] = True
+    first = occupied.argmax(axis=1)
+    last = MAGNITUDE_BINS - 1 - occupied[:, ::-1].argmax(axis=1)
+    near = counts > _NEIGHBOUR * sigma
+    while True:
+        # The end bins are never near, so the indices stay inside.
+        down, up = near[each, first - 1], near[each, last + 1]
+        if not (down.any() or up.any()):
+            break
+        first, last = first - down, last + up
+    lower, upper = magnitude_edges()
+    low, high = lower[first], upper[last]
+    nothing_but_zero = low == high
+    return np.where(nothing_but_zero, -1.0, low), np.where(nothing_but_zero, 1.0, high), visible
+
+
+def _thresholds(columns: int) -> Vector:
+    """Return the number of sigmas that make each bin occupied.
+
+    Noise on all empty bins of all columns passes with probability at most 1e-4. That
+    probability is shared out in favour of moderate sizes (falling by e for every 16 powers of two
+    away from 1): a value of 1e300 needs more evidence than one of 1e3.
+    """
+    lower, upper = magnitude_edges()
+    sizes = np.maximum(np.abs(lower), np.abs(upper))
+    distance = np.abs(np.log2(np.where(sizes > 0.0, sizes, 1.0)))
+    share = np.exp(-distance / 16.0)
+    thresholds: Vector = -ndtri(_FALSE_ALARM / columns * share / share.sum())
+    return thresholds
+
+
+def trimmed_range(
+    counts: Counts, sigma: float, low: Vector, width: Vector
+) -> tuple[Vector, Vector]:
+    """Range of the bins between the lower and the upper tail, from noisy counts in equal bins.
+
+    A tail ends where its noisy count is surely above half a percent of all: by 1.5 standard
+    deviations of the noise added up so far. `low` is where the first inner bin begins; beside the
+    inner bins, `counts` has one for what lies outside at either end.
+    """
+    bins = counts.shape[1] - 2
+    tail = np.maximum(_OUTSIDE * counts.sum(axis=1), 2 * sigma)[:, None]
+    level = tail + 1.5 * sigma * np.sqrt(np.arange(1, bins + 3))
+    first = _first_above(counts, level)
+    last = bins + 1 - _first_above(counts[:, ::-1], level)
+    first, last = np.minimum(first, last), np.maximum(first, last)
+    first, last = first.clip(1, bins), last.clip(1, bins)
+    return low + (first - 1) * width, low + last * width
+
+
+def _first_above(counts: Counts, level: Counts) -> NDArray[np.intp]:
+    above = counts.cumsum(axis=1) > level
+    above[:, 0] |= ~above.any(axis=1)  # too few rows to trim anything
+    first: NDArray[np.intp] = above.argmax(axis=1)
+    return first

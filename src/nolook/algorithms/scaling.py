@@ -1,17 +1,18 @@
 """Centre and scale of every column, found privately and without bounds.
 
-Three histograms of every column are released, each with noise on *every* bin: by sign and power of
-two over the whole range of doubles, then by equal bins over the range the first one found, then
-by equal bins over what the second one left. The rest is post-processing of the noisy counts. The
-proof is ``scaling.md``.
+The number of rows is released, and up to three histograms of every column, each with noise on
+*every* bin: by sign and power of two over the whole range of doubles, then by equal bins over the
+range that the one before suggests, where that is worth its noise. The target has a share of its
+own. The rest is post-processing of the noisy counts. The proof is ``scaling.md``.
 
-=============  ==========================================================================
-name here      meaning
-=============  ==========================================================================
-``mu``         mu-GDP parameter of all three together; each has ``mu / sqrt(3)``
-``sigma``      standard deviation of the noise of one bin, ``sqrt(3 columns) / mu``
-``counts``     noisy counts, shape (columns, bins)
-=============  ==========================================================================
+============  ===========================================================================
+name here     meaning
+============  ===========================================================================
+``mu``        mu-GDP parameter of all together, split by :data:`SHARES`
+``rows``      n, the released number of rows: no rule uses another
+``sigma``     standard deviation of the noise of one bin, sqrt(columns) / mu of the round
+``counts``    noisy counts, shape (columns, bins)
+============  ===========================================================================
 """
 
 from __future__ import annotations
@@ -19,38 +20,43 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Self
 
 import numpy as np
 from attrs import Factory, evolve, field, frozen
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
-from nolook.kernels.histogram import (
-    MAGNITUDE_BINS,
-    linear_counts,
-    magnitude_counts,
-    magnitude_edges,
-)
+from nolook.algorithms.column_group import ColumnGroup, ColumnHistogram
 from nolook.privacy.guarantee import GaussianEvent
 from nolook.privacy.mechanisms.gaussian import gaussian_release
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import Announce
 from nolook.statistics import fold
-from nolook.statistics.histograms import Histograms, histograms_sensitivity
+from nolook.statistics.histograms import HistogramGroups, Histograms, histograms_sensitivity
 from nolook.tables import Table
 
-__all__ = ["LIMIT", "NoisyCount", "ScaleSearch", "Scaling", "release_histograms"]
+__all__ = [
+    "LIMIT",
+    "SHARES",
+    "ColumnHistogram",
+    "NoisyCount",
+    "ScaleSearch",
+    "Scaling",
+    "clipped_share",
+    "release_histograms",
+]
 
 #: Standardised values are clipped to this many scales on either side of the centre.
 LIMIT = 5.0
+#: Shares of mu^2; without a target the features have its share.
+SHARES = {"rows": 0.1, "target": 0.3, "features": 0.6}
 
-_BINS = 48
-_TAIL = 0.005  # share of the rows left outside the range at either end, if the noise allows it
-_FALSE_ALARM = 1e-4  # probability that noise makes any empty bin of any column look occupied
-_NEIGHBOUR = 3.0  # sigmas above which a bin beside an occupied one is occupied: few candidates
-_VISIBLE = 2.0  # sigmas below which a bin does not count for centre and scale
+# Shares of the three rounds of histograms, in each group's own.
+_SPLIT = {"target": (0.4, 0.35, 0.25), "features": (0.5, 0.3, 0.2)}
+# Files of earlier versions call the features so too.
+_CALLED = {"target": "target histogram", "features": "column histograms"}
+_WHERE = ("by magnitude", "over the range found", "over the range kept")
+_STAGES = ("magnitudes", "ranges", "scales")
 
 Counts = NDArray[np.float64]
 Vector = NDArray[np.float64]
@@ -80,6 +86,8 @@ class Scaling:
     binary: NDArray[np.bool_] = field(
         default=Factory(lambda self: np.zeros(len(self.names), dtype=np.bool_), takes_self=True)
     )
+    #: The last histogram released of each column; None for those that were not searched.
+    histograms: tuple[ColumnHistogram | None, ...] = ()
 
     @classmethod
     def public(cls, names: tuple[str, ...], scale: Vector | float, limit: float) -> Self:
@@ -99,6 +107,7 @@ class Scaling:
             visible=self.visible[places],
             median=None if self.median is None else self.median[places],
             binary=self.binary[places],
+            histograms=tuple(self.histograms[place] for place in places[: len(self.histograms)]),
         )
 
     def original_units(self, theta: Vector) -> tuple[Vector, float]:
@@ -136,57 +145,102 @@ class Scaling:
 class ScaleSearch:
     """The search for centre and scale of every column of a table.
 
-    Guarantee: its three releases are together ``mu``-GDP when a row is added or removed. No table
-    raises; a constant or empty column gets a usable scale from the noise alone.
+    Guarantee: its releases are together ``mu``-GDP when a row is added or removed. No table
+    raises; an empty column gets a usable scale from the noise alone. Columns of 0 and 1 by type or
+    declaration are not searched: their scale is public.
 
     Parameters
     ----------
     mu : float
         GDP parameter of the whole.
+    target : bool
+        Whether a table's target has a share of its own; if not, all columns share alike.
     """
 
     mu: float
+    target: bool = True
 
     @property
     def stages(self) -> int:
         """How often the table is read."""
-        return len(self.events())
+        return len(_STAGES)
 
-    def events(self) -> tuple[GaussianEvent, GaussianEvent, GaussianEvent]:
-        """State everything that will be released."""
-        share = self.mu / math.sqrt(3)
-        return (
-            GaussianEvent("column histograms by magnitude", share),
-            GaussianEvent("column histograms over the range found", share),
-            GaussianEvent("column histograms over the range kept", share),
-        )
+    def events(self) -> tuple[GaussianEvent, ...]:
+        """State everything that may be released, in this order.
+
+        Where no column of a group needs a round, nothing is drawn for it, and it costs the same.
+        """
+        rows = GaussianEvent("number of rows", self.mu * math.sqrt(SHARES["rows"]))
+        rounds = zip(*self._rounds().values(), strict=True)
+        return (rows, *(event for group in rounds for event in group))
+
+    def _rounds(self) -> dict[str, list[GaussianEvent]]:
+        """Return what may be released of each group of columns, round by round."""
+        shares = {name: SHARES[name] for name in _SPLIT}
+        if not self.target:
+            shares = {"features": sum(shares.values())}
+        return {
+            name: [
+                GaussianEvent(f"{_CALLED[name]} {where}", self.mu * math.sqrt(share * part))
+                for where, part in zip(_WHERE, _SPLIT[name], strict=True)
+            ]
+            for name, share in shares.items()
+        }
 
     def run(self, table: Table, source: ByteSource, announce: Announce) -> Scaling:
         """Find all columns' scaling, and count the rows."""
-        first, second, third = self.events()
-        columns = table.n_columns
+        searched = np.flatnonzero(~table.binary)
+        last = table.n_columns - 1
+        is_target = (searched == last) & self.target & (table.target_name is not None)
+        groups = {
+            "target": ColumnGroup(searched[is_target], alone=True),
+            "features": ColumnGroup(searched[~is_target], alone=False),
+        }
+        rounds = self._rounds()
+        rows = NoisyCount(1.0, math.inf)
+        for number, stage in enumerate(_STAGES):
+            announce(stage)
+            counters = [_count_rows, *(groups[name].count for name in rounds)]
+            exact = fold(HistogramGroups(*counters), table.batches()).value(table.n_columns)
+            if number == 0:
+                rows = _noisy_rows(exact[0], self.events()[0].mu, source)
+            for (name, costs), counts in zip(rounds.items(), exact[1:], strict=True):
+                mu = costs[number].mu
+                after = costs[number + 1].mu if number + 1 < len(costs) else None
+                groups[name].read(_released(counts, mu, source), mu, rows.value, after)
+        return _joined(table, groups["target"], groups["features"], rows)
 
-        def sigma(event: GaussianEvent) -> float:
-            return histograms_sensitivity(columns, "add-remove") / event.mu
 
-        announce("magnitudes")
-        counts = release_histograms(table, first.mu, source, magnitude_counts)
-        low, high, visible = occupied_range(counts, sigma(first))
-        announce("ranges")
-        low, width = _with_margins(low, high)
-        count = partial(linear_counts, low=low, width=width, bins=_BINS)
-        counts = release_histograms(table, second.mu, source, count)
-        low, high = trimmed_range(counts, sigma(second), low, width)
-        announce("scales")
-        low, width = _with_margins(low, high)
-        count = partial(linear_counts, low=low, width=width, bins=_BINS)
-        counts = release_histograms(table, third.mu, source, count)
-        center, scale, median = center_and_scale(counts, sigma(third), low, width)
-        rows = NoisyCount(
-            max(1.0, float(counts.sum(axis=1).mean())),
-            sigma(third) * math.sqrt((_BINS + 2) / columns),
-        )
-        return Scaling(table.column_names, center, scale, visible, LIMIT, median, rows)
+def _noisy_rows(exact: NDArray[np.int64], mu: float, source: ByteSource) -> NoisyCount:
+    noisy = float(_released(exact, mu, source)[0, 0])
+    return NoisyCount(max(1.0, noisy), histograms_sensitivity(1, "add-remove") / mu)
+
+
+def _joined(table: Table, target: ColumnGroup, features: ColumnGroup, rows: NoisyCount) -> Scaling:
+    """Put groups and columns of 0 and 1 together; of these, a target's centre is 1/2."""
+    columns = table.n_columns
+    center, scale = np.zeros(columns), np.full(columns, 0.5)
+    if table.target_name is not None and table.binary[-1]:
+        center[-1] = 0.5
+    median, visible = center.copy(), np.ones(columns, dtype=np.bool_)
+    histograms: list[ColumnHistogram | None] = [None] * columns
+    for group in (target, features):
+        places = group.columns
+        center[places], scale[places] = group.center, group.scale
+        median[places], visible[places] = group.median, group.visible
+        for place, histogram in zip(places, group.histograms, strict=True):
+            histograms[place] = histogram
+    visible[target.columns] &= target.resolved
+    return Scaling(
+        table.column_names,
+        center,
+        scale,
+        visible,
+        median=median,
+        rows=rows,
+        binary=table.binary,
+        histograms=tuple(histograms),
+    )
 
 
 def release_histograms(
@@ -201,103 +255,28 @@ def release_histograms(
     shape, each row in one bin of each histogram.
     """
     exact = fold(Histograms(count), table.batches()).value(table.n_columns)
-    sensitivity = histograms_sensitivity(len(exact), "add-remove")
+    return _released(exact, mu, source)
+
+
+def _released(exact: NDArray[np.int64], mu: float, source: ByteSource) -> Counts:
+    """Release histograms that may be none: then no number is drawn."""
+    sensitivity = histograms_sensitivity(max(1, len(exact)), "add-remove")
     return gaussian_release(exact, sensitivity, mu, source).astype(np.float64)
 
 
-def occupied_range(counts: Counts, sigma: float) -> tuple[Vector, Vector, NDArray[np.bool_]]:
-    """Range of the powers of two that hold rows, from noisy counts by magnitude; (columns, bins).
+def _count_rows(batch: NDArray[np.float64]) -> NDArray[np.int64]:
+    return np.array([[batch.shape[1]]])
 
-    A bin is occupied when it passes its threshold (:func:`_thresholds`); where none does, the one
-    that comes closest, if within one sigma of it. The range then grows over neighbours that hold
-    more than three sigmas. A column without any such bin gets the range from -1 to 1. Returns
-    ``low < high`` and whether any bin passed its threshold, each of shape (columns,).
+
+def clipped_share(
+    histogram: ColumnHistogram, low: float, high: float, rows: float
+) -> tuple[float, float]:
+    """Bound the share of `rows` outside [`low`, `high`]; post-processing of a released histogram.
+
+    Returns the noisy share of all bins that reach beyond, plus one standard deviation of its
+    noise, from 0 to 1; and that deviation.
     """
-    counts = counts.copy()
-    counts[:, [0, -1]] = -np.inf  # out of range: counted, never followed
-    each = np.arange(counts.shape[0])
-    excess = counts - _thresholds(counts.shape[0]) * sigma
-    occupied = excess > 0.0
-    visible: NDArray[np.bool_] = np.asarray(occupied.any(axis=1))
-    best = excess.argmax(axis=1)
-    best[excess[each, best] < -sigma] = MAGNITUDE_BINS // 2  # the bin of zero
-    occupied[each, best] = True
-    first = occupied.argmax(axis=1)
-    last = MAGNITUDE_BINS - 1 - occupied[:, ::-1].argmax(axis=1)
-    near = counts > _NEIGHBOUR * sigma
-    while True:
-        # The end bins are never near, so the indices stay inside.
-        down, up = near[each, first - 1], near[each, last + 1]
-        if not (down.any() or up.any()):
-            break
-        first, last = first - down, last + up
-    lower, upper = magnitude_edges()
-    low, high = lower[first], upper[last]
-    nothing_but_zero = low == high
-    return np.where(nothing_but_zero, -1.0, low), np.where(nothing_but_zero, 1.0, high), visible
-
-
-def _thresholds(columns: int) -> Vector:
-    """Return the number of sigmas that make each bin occupied.
-
-    Noise on all empty bins of all columns passes with probability at most 1e-4. That
-    probability is shared out in favour of moderate sizes (falling by e for every 16 powers of two
-    away from 1): a value of 1e300 needs more evidence than one of 1e3.
-    """
-    lower, upper = magnitude_edges()
-    sizes = np.maximum(np.abs(lower), np.abs(upper))
-    distance = np.abs(np.log2(np.where(sizes > 0.0, sizes, 1.0)))
-    share = np.exp(-distance / 16.0)
-    thresholds: Vector = -ndtri(_FALSE_ALARM / columns * share / share.sum())
-    return thresholds
-
-
-def _with_margins(low: Vector, high: Vector) -> tuple[Vector, Vector]:
-    """Widen a range by one of its bins at either end; return where it begins and its bin width."""
-    width = (high - low) / (_BINS - 2)
-    return low - width, width
-
-
-def trimmed_range(
-    counts: Counts, sigma: float, low: Vector, width: Vector
-) -> tuple[Vector, Vector]:
-    """Range of the bins between the lower and the upper tail, from noisy counts in equal bins.
-
-    A tail ends where its noisy count is surely above half a percent of all: by 1.5 standard
-    deviations of the noise added up so far. `low` is where the first inner bin begins; beside the
-    inner bins, `counts` has one for what lies outside at either end.
-    """
-    bins = counts.shape[1] - 2
-    tail = np.maximum(_TAIL * counts.sum(axis=1), 2 * sigma)[:, None]
-    level = tail + 1.5 * sigma * np.sqrt(np.arange(1, bins + 3))
-    first = _first_above(counts, level)
-    last = bins + 1 - _first_above(counts[:, ::-1], level)
-    first, last = np.minimum(first, last), np.maximum(first, last)
-    first, last = first.clip(1, bins), last.clip(1, bins)
-    return low + (first - 1) * width, low + last * width
-
-
-def _first_above(counts: Counts, level: Counts) -> NDArray[np.intp]:
-    above = counts.cumsum(axis=1) > level
-    above[:, 0] |= ~above.any(axis=1)  # too few rows to trim anything
-    first: NDArray[np.intp] = above.argmax(axis=1)
-    return first
-
-
-def center_and_scale(
-    counts: Counts, sigma: float, low: Vector, width: Vector
-) -> tuple[Vector, Vector, Vector]:
-    """Mean, deviation and median from noisy counts as for :func:`trimmed_range`, tails at the ends.
-
-    Bins below two sigmas do not count. The scale is at least one bin, so that a column with a
-    single value never gets a vanishing one.
-    """
-    bins = counts.shape[1] - 2
-    place = np.concatenate([[0.0], np.arange(bins) + 0.5, [float(bins)]])
-    weight = np.where(counts > _VISIBLE * sigma, counts, 0.0)
-    weight[~weight.any(axis=1)] = 1.0  # nothing stands out: the middle of the range
-    weight /= weight.sum(axis=1, keepdims=True)
-    mean = weight @ place
-    spread = np.sqrt((weight * (place - mean[:, None]) ** 2).sum(axis=1))
-    middle = place[(weight.cumsum(axis=1) >= 0.5 - 1e-9).argmax(axis=1)]
-    return low + mean * width, np.maximum(spread, 1.0) * width, low + middle * width
+    beyond = (histogram.low < low) | (histogram.high > high)
+    error = histogram.sigma * math.sqrt(np.count_nonzero(beyond)) / rows
+    share = float(histogram.counts[beyond].sum()) / rows + error
+    return min(max(share, 0.0), 1.0), error

@@ -51,7 +51,7 @@ class QuantileScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator): 
     def plan(self) -> Plan[Scaling]:
         """Check the parameters; return what a fit will release and cost."""
         budget = check_budget(self.epsilon, self.delta)
-        return Plan.of(ScaleSearch(whole_mu(budget)), budget, self.random_state)
+        return Plan.of(ScaleSearch(whole_mu(budget), target=False), budget, self.random_state)
 
     def _rows(self, X: object, y: object) -> Table:  # noqa: ARG002 -- scikit-learn's signature
         return training_table(self, X, None, target=False)

@@ -1,0 +1,148 @@
+"""The search for scales in columns whose histograms are released together.
+
+Three rounds: all columns by magnitude, then those that need a finer look in equal bins, and again.
+Which columns a round counts, and their bins, follow from earlier noisy counts and public numbers.
+The proof is ``scaling.md``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from nolook.algorithms.linear_reading import read_linear
+from nolook.algorithms.magnitude_shapes import fit_magnitudes
+from nolook.kernels.histogram import linear_counts, magnitude_counts, magnitude_edges
+from nolook.statistics.histograms import histograms_sensitivity
+
+__all__ = ["ColumnGroup", "ColumnHistogram"]
+
+_EVIDENCE = 3.0  # gain over "all rows are zero" below which a column tells nothing
+_TARGET_GAIN = 10.0  # gain over "no rows" below which a target tells nothing
+_FIRST_ERROR = 0.5  # of a centre read off magnitudes, in scales
+# What a scale read off magnitudes counts beside later ones: one over its squared relative error.
+_FIRST_WEIGHT, _NARROW_WEIGHT = 3.0, 0.01
+_ENOUGH = 15.0  # rows in deviations of a bin's noise that make a finer look worth it
+_ROWS_PER_BIN = 1.5  # the same for each bin of a finer look
+_FEWEST, _FEWEST_ALONE, _MOST = 8, 24, 48  # bins of a finer look
+_GO_ON = 0.7  # share of the bins that the next range must leave out for another look
+
+Counts = NDArray[np.float64]
+Vector = NDArray[np.float64]
+Places = NDArray[np.intp]
+
+
+@frozen(eq=False)
+class ColumnHistogram:
+    """A released histogram of one column."""
+
+    low: Vector  # of every bin; -inf for the first
+    high: Vector  # of every bin; inf for the last
+    counts: Vector  # noisy, may be negative
+    sigma: float  # standard deviation of each count's noise
+
+
+class ColumnGroup:
+    """Columns, what is known of them, and what the next round will count.
+
+    Parameters
+    ----------
+    columns : ndarray of int
+        Their places in the table.
+    alone : bool
+        Whether it is the target: always looked at three times.
+    """
+
+    def __init__(self, columns: Places, *, alone: bool) -> None:
+        size = columns.size
+        self.columns = columns
+        self.center, self.scale, self.median = np.zeros(size), np.ones(size), np.zeros(size)
+        #: Whether values stood out from the noise, and whether the last round showed their spread.
+        self.visible, self.resolved = np.zeros(size, dtype=np.bool_), np.zeros(size, dtype=np.bool_)
+        self.histograms: list[ColumnHistogram | None] = [None] * size
+        self._alone = alone
+        self._next: Places = np.arange(size)
+        self._bins = 0  # of the next round; 0 for magnitudes
+        self._low, self._width = np.zeros(size), np.ones(size)
+        self._error = np.ones(size)  # of the centre, roughly
+        self._weight = np.ones(size)  # of the scale
+
+    def count(self, batch: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Count a batch of the table as the next round does, shape (columns, bins)."""
+        chosen = batch[self.columns[self._next]]
+        if not self._bins:
+            return magnitude_counts(chosen)
+        return linear_counts(chosen, self._low, self._width, self._bins)
+
+    def read(self, counts: Counts, mu: float, rows: float, next_mu: float | None) -> None:
+        """Learn from a round's noisy counts, and choose what a round of `next_mu` will count."""
+        sigma = _sigma(len(counts), mu)
+        lower, upper = self._edges()
+        for place, column in enumerate(self._next):
+            self.histograms[column] = ColumnHistogram(
+                lower[place], upper[place], counts[place], sigma
+            )
+        read = self._read_linear if self._bins else self._read_magnitudes
+        low, high, closer = read(counts, sigma, rows, next_mu)
+        if next_mu is None:
+            return
+        closer |= self._alone
+        self._next, low, high = self._next[closer], low[closer], high[closer]
+        per_bin = rows / _sigma(self._next.size, next_mu) / _ROWS_PER_BIN
+        # A target's spread must show in the last round, for which many bins are needed.
+        fewest = (_MOST if self._bins else _FEWEST_ALONE) if self._alone else _FEWEST
+        self._bins = int(min(max(per_bin, fewest), _MOST))
+        # One bin is left free at either end.
+        self._width = (high - low) / (self._bins - 2)
+        self._low = low - self._width
+
+    def _edges(self) -> tuple[Counts, Counts]:
+        if self._bins:
+            inner = self._low[:, None] + self._width[:, None] * np.arange(self._bins + 1)
+            far = np.full((len(inner), 1), np.inf)
+            return np.hstack([-far, inner]), np.hstack([inner, far])
+        lower, upper = magnitude_edges()
+        lower[0], upper[-1] = -np.inf, np.inf
+        shape = (self._next.size, lower.size)
+        return np.broadcast_to(lower, shape), np.broadcast_to(upper, shape)
+
+    def _read_magnitudes(
+        self, counts: Counts, sigma: float, rows: float, next_mu: float | None
+    ) -> tuple[Vector, Vector, NDArray[np.bool_]]:
+        fit = fit_magnitudes(counts, sigma, rows)
+        self.center, self.scale, self.median = fit.center, fit.scale, fit.center.copy()
+        if self._alone:
+            self.visible = fit.gain >= _TARGET_GAIN
+        else:
+            self.visible = fit.evidence >= _EVIDENCE
+        self._error = _FIRST_ERROR * self.scale
+        self._weight = np.where(fit.narrow, _NARROW_WEIGHT, _FIRST_WEIGHT)
+        everything = _sigma(int(self.visible.sum()), next_mu or 1.0)
+        closer = self.visible & (fit.narrow | (rows > _ENOUGH * everything))
+        return fit.low, fit.high, closer
+
+    def _read_linear(
+        self, counts: Counts, sigma: float, rows: float, _: float | None
+    ) -> tuple[Vector, Vector, NDArray[np.bool_]]:
+        found, low, width = read_linear(counts, sigma, rows), self._low, self._width
+        places = self._next
+        center, error = low + found.mean * width, found.error * width
+        ratio = self._error[places] / error
+        center += (self.center[places] - center) / (1.0 + ratio**2)
+        self.center[places], self._error[places] = center, error * ratio / np.hypot(1.0, ratio)
+        # Scales are averaged by their logarithms; one that was only the size of a wide bin counts
+        # little beside the first that is much smaller.
+        scale, weight = found.deviation * width, found.doubt**-2
+        before = self._weight[places] * np.minimum(1.0, scale / self.scale[places]) ** 2
+        logs = weight * np.log(scale) + before * np.log(self.scale[places])
+        self.scale[places], self._weight[places] = np.exp(logs / (weight + before)), weight + before
+        self.median[self._next] = low + found.median * width
+        if self._alone:
+            self.resolved = found.resolved
+        closer = found.high - found.low < _GO_ON * self._bins
+        return low + found.low * width, low + found.high * width, closer
+
+
+def _sigma(columns: int, mu: float) -> float:
+    return histograms_sensitivity(max(1, columns), "add-remove") / mu

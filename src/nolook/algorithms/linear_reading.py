@@ -1,0 +1,169 @@
+"""Mean and deviation of columns from noisy counts in equal bins, one more bin at either end.
+
+All counts are used. Normal distributions are weighed by the likelihood of the noise; what the
+moments of the counts say beyond them is believed as far as it stands out from its own noise,
+which is known. Everything is in bins: the first inner bin goes from 0 to 1. Nothing here sees a
+table; ``scaling.md`` has the proof.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from nolook.algorithms.magnitude_shapes import tail_bins
+
+__all__ = ["LinearReading", "read_linear"]
+
+_WINDOW = 4.0  # deviations of the fitted normal within which no value is pulled in
+_SURE = 3.0  # deviations of the noise by which a tail must stand out
+# What makes a spread of two bins likely: the probability of normal distributions that wide, or
+# the moments, by so many deviations of their noise.
+_LIKELY, _LIKELY_ERRORS = 0.3, 1.5
+_RESOLVED = 2.0  # deviation in bins from which a spread is more than what one bin hides
+_FLAT = 1.0 / 12.0  # variance of values that fill one bin evenly
+_SPREAD = 2.5  # deviations on either side of the mean that the next range holds at least
+_FAR_DOUBT = 4.0  # of what the moments far from the fitted normal say, beside its noise
+_WIDTHS = 12  # of normal distributions
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+
+@frozen(eq=False)
+class LinearReading:
+    """What the counts say, one entry a column, in bins."""
+
+    mean: Vector
+    error: Vector  # of the mean, roughly
+    deviation: Vector  # at least that of one bin
+    doubt: Vector  # relative error of the deviation, roughly
+    median: Vector  # middle of the bin that holds it
+    low: Vector  # range without the tails: low < high
+    high: Vector
+    resolved: Flags  # whether the spread is surely two bins or more
+
+
+@frozen(eq=False)
+class _Moments:
+    mean: Vector
+    mean_error: Vector  # of the noise alone
+    variance: Vector
+    variance_error: Vector
+    surely: Vector  # the variance at least, as far as the moments tell
+
+
+def read_linear(counts: Matrix, sigma: float, rows: float) -> LinearReading:
+    """Read noisy counts of shape (columns, bins + 2), each with noise of deviation `sigma`."""
+    bins = counts.shape[1] - 2
+    place = np.concatenate([[0.0], np.arange(bins) + 0.5, [float(bins)]])
+    middle, width, wide = _fitted_normal(counts, sigma, rows)
+    first, last = (place[each] for each in tail_bins(counts, sigma, rows, _SURE))
+    first, last = np.floor(first), np.ceil(last)
+    reach = _WINDOW * width + 1.0
+    low = np.minimum(middle - reach, first).clip(0.0, bins)
+    high = np.maximum(middle + reach, last).clip(0.0, bins)
+    ends = tail_bins(counts, sigma, rows, 0.0)
+    far = np.minimum(place[ends[0]], low), np.maximum(place[ends[1]], high)
+    found = _moments(counts, sigma, rows, place, (low, high), far, (middle, width))
+    mean, variance = found.mean, found.variance
+    spread = _SPREAD * np.sqrt(variance + np.minimum(found.variance_error, variance))
+    spread += _SPREAD * np.minimum(found.mean_error, width)
+    start = np.minimum(mean - spread, first).clip(0.0, bins - 1.0)
+    end = np.maximum(np.maximum(mean + spread, last).clip(1.0, bins), start + 1.0)
+    half = np.cumsum(counts, axis=1) >= rows / 2.0
+    half[:, -1] = True
+    median = place[half.argmax(axis=1)].clip(low, high)
+    # What the noise leaves open, and where in its bin a narrow column lies.
+    blur = 1.0 / (1.0 / found.mean_error**2 + 1.0 / variance)
+    error = np.sqrt(blur + _FLAT**3 / variance**2)
+    blur = 0.25 / (1.0 + (variance / found.variance_error) ** 2)
+    doubt = np.sqrt(blur + (2.0 * _FLAT / variance) ** 2)
+    deviation = np.sqrt(variance)
+    sure = (wide >= _LIKELY) | (found.surely >= _RESOLVED**2)
+    resolved = sure & (deviation >= _RESOLVED)
+    return LinearReading(mean, error, deviation, doubt, median, start, end, resolved)
+
+
+def _moments(
+    counts: Matrix,
+    sigma: float,
+    rows: float,
+    place: Vector,
+    near: tuple[Vector, Vector],
+    far: tuple[Vector, Vector],
+    normal: tuple[Vector, Vector],
+) -> _Moments:
+    """Correct a fitted normal by moments: of values pulled into `near`, then those up to `far`."""
+    (middle, width), (low, high) = normal, (each[:, None] for each in near)
+    inside = place.clip(low, high)
+
+    def moment(values: Matrix) -> tuple[Vector, Vector]:
+        error: Vector = sigma / rows * np.sqrt((values**2).sum(axis=1))
+        return (values * counts).sum(axis=1) / rows, error
+
+    shift, mean_error = moment(inside - middle[:, None])
+    mean = (middle + _belief(shift, mean_error) * shift).clip(0.0, place[-1])
+    square = (inside - mean[:, None]) ** 2
+    variance, variance_error = moment(square)
+    surely, doubt = variance, variance_error**2
+    more = np.maximum(variance, width**2 / 4.0) - width**2
+    variance = width**2 + _belief(more, variance_error) * more
+    shift = np.zeros_like(mean)
+    for outside in (place.clip(far[0][:, None], high), place.clip(low, far[1][:, None])):
+        more, error = moment((outside - mean[:, None]) ** 2 - square)
+        # Far bins weigh much, and most are empty: only what clearly stands out is believed.
+        belief = _belief(np.maximum(more, 0.0) ** 2, _FAR_DOUBT * error**2)
+        variance, shift = variance + belief * more, shift + belief * moment(outside - inside)[0]
+        surely, doubt = surely + more, doubt + error**2
+    # No distribution over these bins has a larger variance than two values at the ends.
+    variance = (variance - shift**2).clip(_FLAT, place[-1] ** 2 / 4.0)
+    mean = (mean + shift).clip(0.0, place[-1])
+    surely = surely - _LIKELY_ERRORS * np.sqrt(doubt)
+    return _Moments(mean, mean_error, variance, variance_error, surely)
+
+
+def _belief(difference: Vector, error: Vector) -> Vector:
+    """Share of a difference that is believed: a half where it is as large as its error."""
+    belief: Vector = difference**2 / (difference**2 + error**2 + 1e-300)
+    return belief
+
+
+def _fitted_normal(counts: Matrix, sigma: float, rows: float) -> tuple[Vector, Vector, Vector]:
+    """Return mean and deviation of a value drawn like the rows, if these are normal.
+
+    The third is the probability that the deviation is two bins or more.
+
+    Every normal distribution of a grid counts by its likelihood; all widths are as likely
+    beforehand, and so are all centres of one width.
+    """
+    centers, widths, prior, mass = _normals(counts.shape[1] - 2)
+    weight = counts @ mass.T - rows / 2.0 * (mass**2).sum(axis=1)
+    weight *= rows / sigma**2
+    weight += prior
+    weight = np.exp(weight - weight.max(axis=1, keepdims=True))
+    weight /= weight.sum(axis=1, keepdims=True)
+    mean = weight @ centers
+    square = (weight * (widths**2 + (centers - mean[:, None]) ** 2)).sum(axis=1)
+    return mean, np.sqrt(square), weight[:, widths >= _RESOLVED].sum(axis=1)
+
+
+@lru_cache(maxsize=64)
+def _normals(bins: int) -> tuple[Vector, Vector, Vector, Matrix]:
+    """Return centres, deviations, log-priors and mass of normals over bins and both ends."""
+    edges = np.concatenate([[-np.inf], np.arange(bins + 1.0), [np.inf]])
+    centers, widths, prior = [], [], []
+    for width in np.concatenate([[0.15], np.geomspace(0.4, bins / 2.0, _WIDTHS)]):
+        steps = np.arange(-0.5, bins + 0.51, min(max(0.25, width / 2.0), 1.0))
+        centers.append(steps)
+        widths.append(np.full(steps.size, width))
+        prior.append(np.full(steps.size, -math.log(steps.size)))
+    center, deviation = np.concatenate(centers), np.concatenate(widths)
+    mass = np.diff(ndtr((edges - center[:, None]) / deviation[:, None]), axis=1)
+    return center, deviation, np.concatenate(prior), mass

@@ -1,0 +1,235 @@
+"""What noisy counts by sign and power of two say about a column: its best-fitting public shape.
+
+A shape is a distribution in units of a power of two. Every shape at every power of two, mixed with
+a share of zeros, is compared with *all* noisy counts of a column, by the likelihood of the noise:
+the rows then count together, although no single bin may stand out from its noise. Nothing here
+sees a table; ``scaling.md`` has the proof.
+
+==========  ======================================================================
+name here   meaning
+==========  ======================================================================
+``rows``    n, the released number of rows
+``sigma``   standard deviation of the noise of one bin
+``mass``    p, share of a shape's rows in each bin around its unit
+``unit``    2^e, the shape's unit
+``share``   w, share of the rows that are not zero
+``gain``    log-likelihood above that of no rows at all, with the prior of e
+==========  ======================================================================
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from nolook.kernels.histogram import MAGNITUDE_BINS, magnitude_edges
+
+__all__ = ["TAIL", "MagnitudeFit", "fit_magnitudes", "tail_bins"]
+
+#: Share of the rows that may lie outside a range at either end, if the noise allows it.
+TAIL = 0.005
+
+_POWERS = MAGNITUDE_BINS // 2 - 1  # bins of either sign, without those out of range
+_BELOW, _ABOVE = 9, 6  # powers of two below and above its unit that a shape may reach
+_REACH = 12  # powers of two above the unit in which its tails are looked for
+_SURE = 4.5  # deviations of the noise that a tail must stand out by: a false one is far away
+_SUPPORT = 0.01  # share of a shape that may lie outside the range it suggests
+_DECAY = 6.0  # the prior of a unit falls by e every so many powers of two away from 1
+_SMALLEST_SHARE = 0.003
+_LARGEST = 2.0**1000  # all values that are counted are smaller
+_POINTS = 4096  # that stand for a shape
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+Places = NDArray[np.intp]
+
+
+@frozen(eq=False)
+class MagnitudeFit:
+    """What the best shapes say, one entry a column; in the columns' units."""
+
+    center: Vector
+    scale: Vector  # positive
+    low: Vector  # range of the values, without rare ones: low < high
+    high: Vector
+    gain: Vector
+    evidence: Vector  # gain less that of "all rows are zero, or out of range"
+    narrow: Flags  # nearly all values in one or two powers of two: hardly any spread is visible
+
+
+@frozen(eq=False)
+class _Shapes:
+    mass: Matrix  # (shapes, bins): powers of two upwards, then the same of negative values
+    mean: Vector
+    deviation: Vector
+    low: Vector
+    high: Vector
+    narrow: Flags
+
+
+@cache
+def _shapes() -> _Shapes:
+    """Describe every shape by evenly spaced quantiles of it."""
+    u = (np.arange(_POINTS) + 0.5) / _POINTS
+    normal, offsets, octave = ndtri(u), (1.0, 2.0, 4.0), np.exp2(u)
+    even = [normal, 4.0 * u - 2.0, np.log(np.minimum(u, 1 - u) * 2) * np.sign(0.5 - u)]
+    even.append((2.0 * u - 1.0) / np.sqrt(2.0 * u * (1.0 - u)))
+    odd = [ndtri(0.5 + u / 2), -np.log1p(-u), 2.0 * u, *(1.0 + normal / each for each in offsets)]
+    odd += [np.exp(width * normal) for width in (0.6, 1.0, 1.5, 2.2)]
+    spread = [factor * each for factor in (1.0, math.sqrt(2.0)) for each in (*even, *odd)]
+    close = [octave, *(np.where(u < q, 1.0, 2.0) * np.exp2(u / q % 1.0) for q in (0.2, 0.5, 0.8))]
+    shapes = [(each, False) for each in spread] + [(each, True) for each in close]
+    shapes.append((np.where(u < 0.5, -octave, octave), False))  # two values, plus and minus
+    both = [
+        (sign * values, narrow)
+        for values, narrow in shapes
+        for sign in ((1.0, -1.0) if abs(values.mean()) > 0.1 else (1.0,))
+    ]
+    return _described([np.sort(values) for values, _ in both], [narrow for _, narrow in both])
+
+
+def _described(shapes: list[Vector], narrow: list[bool]) -> _Shapes:
+    lags = _BELOW + _ABOVE
+    mass = np.zeros((len(shapes), 2 * lags))
+    for place, values in enumerate(shapes):
+        lag = np.frexp(values)[1] - 1 + _BELOW
+        inside = (lag >= 0) & (lag < lags)
+        mass[place] = np.bincount((lag + lags * (values < 0))[inside], minlength=2 * lags) / _POINTS
+    cut = round(TAIL * _POINTS)
+    kept = np.array([values.clip(values[cut], values[-1 - cut]) for values in shapes])
+    far = round(_SUPPORT * _POINTS)
+    low, high = np.array([(values[far], values[-1 - far]) for values in shapes]).T
+    return _Shapes(mass, kept.mean(axis=1), kept.std(axis=1), low, high, np.array(narrow))
+
+
+def fit_magnitudes(counts: Matrix, sigma: float, rows: float) -> MagnitudeFit:
+    """Fit noisy counts of :func:`magnitude_counts`, shape (columns, bins)."""
+    shapes = _shapes()
+    columns = len(counts)
+    best, powers = np.zeros(columns, dtype=np.intp), np.zeros(columns, dtype=np.intp)
+    gain, share = np.zeros(columns), np.zeros(columns)
+    prior = -np.abs(np.arange(_POWERS) - _POWERS / 2 + 0.5) / _DECAY
+    prior -= math.log(np.exp(prior).sum())
+    windows, zero = _windows(counts), counts[:, _POWERS + 1]
+    for j in range(columns):
+        gain[j], best[j], powers[j], share[j] = _best(
+            np.concatenate([windows[j, 0], windows[j, 1]]), zero[j], sigma, rows, prior
+        )
+    only_zeros = rows * (2.0 * zero - rows) / (2.0 * sigma**2)
+    unit = np.exp2(powers - _POWERS / 2)
+    mean, deviation = shapes.mean[best], shapes.deviation[best]
+    center = share * mean
+    scale = np.sqrt(share * (deviation**2 + mean**2) - center**2)
+    narrow = shapes.narrow[best] & (share > 0.75)
+    low, high = _ranges(counts, powers, sigma, rows, best, narrow)
+    return MagnitudeFit(
+        (center * unit).clip(-_LARGEST, _LARGEST),
+        (scale * unit).clip(None, _LARGEST),
+        low,
+        high,
+        np.maximum(gain, only_zeros),
+        gain - np.maximum(only_zeros, 0.0),
+        narrow,
+    )
+
+
+def _windows(counts: Matrix) -> Matrix:
+    """View the bins around every power of two; shape (columns, signs, bins around, powers)."""
+    padded = np.zeros((len(counts), 2, _BELOW + _POWERS + _ABOVE - 1))
+    inner = padded[:, :, _BELOW : _BELOW + _POWERS]
+    inner[:, 0] = counts[:, _POWERS + 2 : -1]
+    inner[:, 1] = counts[:, _POWERS:0:-1]
+    views: Matrix = np.lib.stride_tricks.sliding_window_view(padded, _POWERS, axis=2)
+    return views
+
+
+def _best(
+    windows: Matrix, zero: float, sigma: float, rows: float, prior: Vector
+) -> tuple[float, int, int, float]:
+    """Return gain, shape, power of two and share of the most plausible of all for one column.
+
+    With counts k, of which z are zero, a = p'k and b = p'p, the log-likelihood of a share w is
+    (n w a - (n w)^2 b / 2 + n (1 - w) z - (n (1 - w))^2 / 2) / sigma^2: a parabola in w.
+    """
+    mass = _shapes().mass
+    found = mass @ windows
+    squares = (mass**2).sum(axis=1, keepdims=True)
+    share = found + (rows - zero)
+    share /= rows * (squares + 1.0)
+    np.clip(share, _SMALLEST_SHARE, 1.0, out=share)
+    found += rows - zero
+    found -= share * (rows * (squares + 1.0) / 2.0)
+    found *= share * (rows / sigma**2)
+    found += prior
+    shape, power = np.unravel_index(int(found.argmax()), found.shape)
+    only_zeros = rows * (zero - rows / 2.0) / sigma**2
+    best = float(found[shape, power]) + only_zeros
+    return best, int(shape), int(power), float(share[shape, power])
+
+
+def _ranges(
+    counts: Matrix, powers: Places, sigma: float, rows: float, best: Places, narrow: Flags
+) -> tuple[Vector, Vector]:
+    """Return the shape's own range, widened to what surely lies beyond it."""
+    around = np.arange(-_BELOW, _REACH + 1)
+    places = (powers[:, None] + around).clip(0, _POWERS - 1)
+    zero = _POWERS + 1
+    order = [zero - 1 - places[:, ::-1], np.full((len(counts), 1), zero), zero + 1 + places]
+    bins = np.concatenate(order, axis=1)
+    near = np.take_along_axis(counts, bins, axis=1)
+    # A power of two at either end of all may stand there more than once.
+    near[:, 1:][bins[:, 1:] == bins[:, :-1]] = 0.0
+    first, last = _occupied(near, sigma, rows)
+    each = np.arange(len(counts))
+    lower, upper = magnitude_edges()
+    shapes, unit = _shapes(), np.exp2(powers - _POWERS / 2)
+    low, high = shapes.low[best], shapes.high[best]
+    # Only a narrow shape stays away from zero; it holds whole powers of two.
+    ends = np.exp2(np.floor(np.log2(np.abs(np.stack([low, high])))))
+    low = np.where(narrow, np.where(low > 0, ends[0], -2.0 * ends[0]), np.minimum(low, 0.0))
+    high = np.where(narrow, np.where(high > 0, 2.0 * ends[1], -ends[1]), np.maximum(high, 0.0))
+    low = np.minimum(low * unit, lower[bins[each, first]])
+    high = np.maximum(high * unit, upper[bins[each, last]])
+    return low.clip(-_LARGEST, None), high.clip(None, _LARGEST)
+
+
+def _occupied(counts: Matrix, sigma: float, rows: float) -> tuple[Places, Places]:
+    """Return the first and last bin at or beyond which more than a tail surely lies.
+
+    Every run of neighbouring bins is tried, so that what lies far apart need not stand out from
+    the noise of all bins between. Where no run does, the first is the last bin and the last the
+    first.
+    """
+    bins = counts.shape[1]
+    sums = np.concatenate([np.zeros((len(counts), 1)), counts.cumsum(axis=1)], axis=1)
+    begin, end = np.triu_indices(bins)
+    surely = TAIL * rows + _SURE * sigma * np.sqrt(end - begin + 1.0)
+    stands_out = sums[:, end + 1] - sums[:, begin] > surely
+    first = np.where(stands_out, end, bins - 1).min(axis=1)
+    last = np.where(stands_out, begin, 0).max(axis=1)
+    return first, last
+
+
+def tail_bins(counts: Matrix, sigma: float, rows: float, sure: float) -> tuple[Places, Places]:
+    """Return the first and last bin that more than a tail surely reaches, shape (columns,).
+
+    Counts are added up from either end until they pass half a percent of the rows by `sure`
+    deviations of the noise added up so far. Where none does, the first is the last bin and the
+    last the first.
+    """
+    bins = counts.shape[1]
+    level = TAIL * rows + sure * sigma * np.sqrt(np.arange(1, bins + 1))
+
+    def first_above(ordered: Matrix) -> Places:
+        above = ordered.cumsum(axis=1) > level
+        above[:, -1] = True
+        found: Places = above.argmax(axis=1)
+        return found
+
+    return first_above(counts), bins - 1 - first_above(counts[:, ::-1])
