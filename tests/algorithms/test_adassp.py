@@ -29,7 +29,7 @@ def test_events_add_up_to_mu_and_the_three_statistics_share_alike(bounds):
     events = AdaSSP(0.3, bounds).events()
     assert math.sqrt(sum(event.mu**2 for event in events)) == pytest.approx(0.3, rel=1e-12)
     assert len({event.mu for event in events[-3:]}) == 1
-    assert len(events) == (7 if bounds is None else 3)
+    assert len(events) == (11 if bounds is None else 3)
 
 
 def test_with_hardly_any_noise_it_is_least_squares():

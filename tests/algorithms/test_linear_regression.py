@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from attrs import evolve
 
 from nolook.algorithms import weighted_design
 from nolook.algorithms.linear_regression import (
@@ -13,9 +14,10 @@ from nolook.algorithms.linear_regression import (
     NoisyRegression,
 )
 from nolook.algorithms.noisy_gradients import estimate
-from nolook.algorithms.scaling import Scaling
+from nolook.algorithms.scaling import NoisyCount, ScaleSearch, Scaling
 from nolook.privacy.noise import SeededSource
 from nolook.tables import Table, table_from_arrays
+from tests.audit.replay import recorded
 
 SLOPES = np.array([2.0, -1.0, 0.0, 0.5])
 
@@ -163,3 +165,20 @@ def test_features_limits_grow_with_rows_and_budget():
 def test_histograms_of_sizes_are_before_their_gradients():
     assert CLIPPED_AT[0] == 0
     assert max(CLIPPED_AT) < GRADIENTS
+
+
+def test_the_constant_is_found_where_hardly_any_row_has_a_feature(monkeypatch):
+    generator = np.random.default_rng(0)
+    X = (generator.random((20_000, 5)) < 0.01).astype(np.float64)
+    y = (generator.random(20_000) < 0.05).astype(np.float64)
+    center = np.append(np.zeros(5), 0.5)
+    scaling = evolve(
+        Scaling.public(("a", "b", "c", "d", "e", "y"), 0.5, 5.0),
+        center=center,
+        rows=NoisyCount(20_000.0, 1.0),
+        binary=np.ones(6, dtype=np.bool_),
+    )
+    monkeypatch.setattr(ScaleSearch, "run", lambda *_: scaling)
+    found = recorded(table_from_arrays(X, y), 0.03, noise=False).result
+    coef, intercept = scaling.original_units(theta_of(found))
+    assert (X @ coef + intercept).mean() == pytest.approx(y.mean(), abs=0.01)

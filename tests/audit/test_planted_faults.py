@@ -12,13 +12,20 @@ import numpy as np
 import pytest
 
 from nolook.privacy.noise import SeededSource
-from tests.audit import planted_noise, planted_scales, planted_selection, planted_tukey
+from tests.audit import (
+    planted_noise,
+    planted_regression,
+    planted_scales,
+    planted_selection,
+    planted_tukey,
+)
 from tests.audit.planted import check_that_the_audit_catches, rows_that_differ
 
 pytestmark = pytest.mark.slow
 
 FAULTS = (
     *planted_noise.FAULTS,
+    *planted_regression.FAULTS,
     *planted_scales.FAULTS,
     *planted_tukey.FAULTS,
     *planted_selection.FAULTS,

@@ -15,7 +15,7 @@ from nolook.estimators.catalogue import METHODS
 from nolook.privacy.guarantee import GaussianEvent
 from nolook.privacy.ledger import charge
 
-SCALES = ScaleSearch(1.0).events()[0].name
+SCALES = ScaleSearch(1.0, target=False).events()[1].name
 EVENTS = (GaussianEvent(SCALES, 0.09), GaussianEvent("moment matrix", 0.12))
 OPTIONAL = ESTIMATES
 CHOOSY = replace(METHODS["tukey"], module="tests.report.hand_made", kind="Choosy")

@@ -121,11 +121,26 @@ def test_products_sizes_and_errors_are_what_they_are_called():
     )
     np.testing.assert_allclose(value.astype(float), expected, atol=0.5)
     counts = ProductSizes(model, EDGES).update(block).value
-    places = np.searchsorted(EDGES, length * np.abs(rho))
+    places = np.searchsorted(EDGES, np.maximum(length, 2 * factor) * np.abs(rho))
     assert np.abs(counts - np.bincount(places, minlength=5)).max() <= 2
     errors = ModelErrors(model, 0.25).update(block).value / ERROR_UNIT**2
     exact = [((y - 0.25) ** 2).sum(), ((y - theta @ x) ** 2).sum()]
     np.testing.assert_allclose(errors.astype(float), exact, rtol=0.01)
+
+
+@pytest.mark.parametrize("features", [[0.0], [1.0], [5.0]])
+def test_a_row_is_left_whole_by_a_clip_from_its_size_on(features):
+    block, model = made(
+        np.array([*np.trunc(np.array([features]) * UNIT), [UNIT]]), 7.0, np.zeros(2)
+    )
+    sizes = [edge for edge in EDGES if ProductSizes(model, np.array([edge])).update(block).value[0]]
+
+    def whole(clip):
+        most = 2 * round(clip * GRID * PRODUCT_UNIT / 2)
+        free = ClippedProducts(model, 2**29).update(block).value
+        return (ClippedProducts(model, most).update(block).value == free).all()
+
+    assert [edge for edge in EDGES if whole(edge * (1 + 1e-6))] == sizes
 
 
 def test_rows_of_no_weight_count_as_far_off():

@@ -13,7 +13,7 @@ name here       meaning
 ``limit``       L, features are clipped to so many scales
 ``norm``        B, bound on the norm of a row
 ``unit``        U, grid units in a scale
-``clip``        K, bound on ``|u_x| |rho|``, the size of a row's part of a gradient
+``clip``        K, bound on a row's ``|u_x rho|`` in a gradient, and on ``|2 u_0 rho|``
 ``size``        d, the number of features in the design plus one
 ==============  =========================================================================
 """
@@ -87,7 +87,7 @@ class NoisySteps:
     gradients: Matrix  # noisy sums of u rho, each row's part clipped
     gradient_sigmas: Vector
     clips: Vector  # K at each gradient
-    clip_edges: Vector  # half octaves of |u_x| |rho|
+    clip_edges: Vector  # half octaves of max(|u_x|, 2 u_0) |rho|
     clip_counts: Matrix  # noisy counts between them, one more than edges, for each histogram
     clip_sigma: float
 
@@ -265,7 +265,7 @@ def _inverse(gram: Matrix, ridge: float) -> Matrix:
 def _release_sizes(
     blocks: Blocks, model: GridModel, edges: Vector, mu: float, source: ByteSource
 ) -> Vector:
-    """Release how many rows have ``|u_x| |rho|`` between the edges."""
+    """Release how many rows have ``max(|u_x|, 2 u_0) |rho|`` between the edges."""
     exact = sum_over(partial(ProductSizes, model, edges), blocks.again()).value
     noisy = gaussian_release(exact, histograms_sensitivity(1, "add-remove"), mu, source)
     return noisy.astype(np.float64)

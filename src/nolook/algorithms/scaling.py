@@ -53,6 +53,8 @@ SHARES = {"rows": 0.1, "target": 0.3, "features": 0.6}
 
 # Shares of the three rounds of histograms, in each group's own.
 _SPLIT = {"target": (0.4, 0.35, 0.25), "features": (0.5, 0.3, 0.2)}
+# Files of earlier versions call the features so too.
+_CALLED = {"target": "target histogram", "features": "column histograms"}
 _WHERE = ("by magnitude", "over the range found", "over the range kept")
 _STAGES = ("magnitudes", "ranges", "scales")
 
@@ -105,6 +107,7 @@ class Scaling:
             visible=self.visible[places],
             median=None if self.median is None else self.median[places],
             binary=self.binary[places],
+            histograms=tuple(self.histograms[place] for place in places[: len(self.histograms)]),
         )
 
     def original_units(self, theta: Vector) -> tuple[Vector, float]:
@@ -178,7 +181,7 @@ class ScaleSearch:
             shares = {"features": sum(shares.values())}
         return {
             name: [
-                GaussianEvent(f"{name} {where}", self.mu * math.sqrt(share * part))
+                GaussianEvent(f"{_CALLED[name]} {where}", self.mu * math.sqrt(share * part))
                 for where, part in zip(_WHERE, _SPLIT[name], strict=True)
             ]
             for name, share in shares.items()

@@ -30,6 +30,15 @@ from nolook.statistics.design_moments import (
 from nolook.statistics.histograms import Histograms, histograms_sensitivity
 from nolook.statistics.moments import MomentMatrix, moment_sensitivity
 from nolook.statistics.residual_products import RESIDUAL_UNIT, ResidualProducts, grid_model
+from nolook.statistics.weighted_rows import (
+    ClippedProducts,
+    GridModel,
+    ModelErrors,
+    ProductSizes,
+    RowBlock,
+    clipped_products_sensitivity,
+    errors_sensitivity,
+)
 
 __all__ = ["cases"]
 
@@ -61,6 +70,7 @@ def cases(mu: float) -> tuple[Case, ...]:
         *_moment_cases(mu),
         *_designs(mu),
         *_kept_rows(mu),
+        *_weighted_rows(mu),
         case(
             name="gaussian-tree",
             neighbours="a value in the second of four cells",
@@ -141,6 +151,31 @@ def _kept_rows(mu: float) -> tuple[Case, ...]:
     )
 
 
+def _weighted_rows(mu: float) -> tuple[Case, ...]:
+    case = gaussian_case(mu)
+    products = clipped_products_sensitivity(_CLIP)
+    return (
+        case(
+            name="clipped-products",
+            neighbours="a row as long in its constant as in its features, its residual clipped",
+            covers=("gaussian_release", "clipped_products_sensitivity"),
+            draw=_vectors(mu, products, *map(_products, (1, 0))),
+        ),
+        case(
+            name="product-sizes",
+            neighbours="the first of many equal rows on the edge of a bin",
+            covers=("gaussian_release", "histograms_sensitivity"),
+            draw=_vectors(mu, histograms_sensitivity(1, "add-remove"), *map(_sizes, (19, 18))),
+        ),
+        case(
+            name="model-errors",
+            neighbours="a row far from the model and from its mean",
+            covers=("gaussian_release", "errors_sensitivity"),
+            draw=_vectors(mu, errors_sensitivity(), *map(_errors, (1, 0))),
+        ),
+    )
+
+
 def _vectors(mu: float, sensitivity: float, first: Exact, second: Exact) -> Draws:
     def release(values: Integers, source: ByteSource) -> Exact:
         return gaussian_release(values, sensitivity, mu, source)
@@ -204,6 +239,35 @@ def _gradients(rows: Matrix) -> NDArray[np.object_]:
     kept.update(rows, np.full(rows.shape[1], 1e9))
     chosen = [np.ones(rows.shape[1], dtype=np.bool_)] if rows.shape[1] else []
     return kept.value(chosen, *grid_model(np.zeros(2), _ROW_UNIT**2))
+
+
+_CLIP = 2**20
+
+
+def _block(rows: int, target: float) -> RowBlock:
+    """Return equal weighted rows, as long in their constant as in their five features."""
+    row = np.array([_ROW_UNIT, *np.full(4, _ROW_UNIT // 2), 0], dtype=np.int16)
+    squares = np.full(rows, _ROW_UNIT**2, dtype=np.int32)
+    return RowBlock(np.repeat(row[:, np.newaxis], rows, axis=1), squares, np.full(rows, target))
+
+
+def _model(theta: Matrix) -> GridModel:
+    return GridModel(*grid_model(theta, 2 * _ROW_UNIT**2), _ROW_UNIT)
+
+
+def _products(rows: int) -> Integers:
+    return ClippedProducts(_model(np.zeros(6)), _CLIP).update(_block(rows, 1e9)).value
+
+
+def _sizes(rows: int) -> Integers:
+    model = _model(1.0 / np.arange(3.0, 9.0))
+    block = _block(rows, 1.0)
+    edge = np.abs(model.residuals(_block(1, 1.0)))  # |u_x| is 1
+    return ProductSizes(model, edge).update(block).value
+
+
+def _errors(rows: int) -> Integers:
+    return ModelErrors(_model(np.zeros(6)), 0.0).update(_block(rows, 1e9)).value
 
 
 def _trees(mu: float, relation: Relation, second: list[int]) -> Draws:

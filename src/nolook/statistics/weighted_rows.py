@@ -81,9 +81,11 @@ class GridModel(NamedTuple):
 
 
 class ProductSizes(Statistic):
-    """Counts of rows by ``|u_x| |rho|``, in scales, between increasing edges.
+    """Counts of rows by the smallest clip that leaves them whole: ``max(|u_x|, 2 u_0) |rho|``.
 
-    A row is in one bin: the sensitivity is that of a histogram of one column.
+    In scales, between increasing edges. Without the constant, a clip for rows whose features are
+    mostly 0 would hold it where it is. A row is in one bin: the sensitivity is that of a histogram
+    of one column.
     """
 
     def __init__(self, model: GridModel, edges: Array) -> None:
@@ -92,7 +94,8 @@ class ProductSizes(Statistic):
 
     def update(self, block: RowBlock) -> Self:
         """Count a block's rows."""
-        sizes = np.sqrt(block.squares.astype(np.float64))
+        squares = np.maximum(block.squares, 4 * block.rows[0].astype(np.int32) ** 2)
+        sizes = np.sqrt(squares.astype(np.float64))
         sizes /= self._model.unit
         sizes *= np.abs(self._model.residuals(block))
         self.value += threshold_counts(sizes, self._edges)

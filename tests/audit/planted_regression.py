@@ -1,0 +1,265 @@
+"""Faults of weighted rows, and of the regression that is made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from attrs import evolve
+
+from nolook.algorithms import linear_regression, weighted_design
+from nolook.algorithms.linear_regression import LinearRelease
+from nolook.algorithms.scaling import NoisyCount, ScaleSearch
+from nolook.kernels.weighted_rows import weighted_rows as exact_weighted_rows
+from nolook.privacy.mechanisms import gaussian
+from nolook.statistics import residual_products, weighted_rows
+from nolook.statistics.weighted_rows import RowBlock
+from tests.audit.planted import Fault, Release, halved
+
+UNIT = 2**10
+NORM = 7.0
+_RADIUS = int((NORM * UNIT) ** 2)
+
+
+def as_block(rows):
+    """Return a table, whose last column is the target, as weighted rows of centre 0 and scale 1."""
+    ones = np.ones(rows.shape[1] - 1)
+    standard = 0 * ones, ones, -20 * ones, 20 * ones
+    whole, squares, factors = exact_weighted_rows(
+        np.ascontiguousarray(rows.T[:-1]), standard, _RADIUS, UNIT
+    )
+    return RowBlock(whole, squares, factors * rows.T[-1])
+
+
+def model(theta):
+    return weighted_rows.GridModel(*residual_products.grid_model(theta, _RADIUS), UNIT)
+
+
+# --- clipped products ----------------------------------------------------------------------------
+
+_CLIP = 2**20
+_FAR = np.array([[2.0, -2.0, 50.0]])
+
+
+def products(rows):
+    return weighted_rows.ClippedProducts(model(np.zeros(3)), _CLIP).update(as_block(rows)).value
+
+
+_DIRECTION = products(_FAR).astype(np.float64) / _CLIP
+
+
+def noisy_products(rows, draws, source):
+    exact = np.tile(products(rows).astype(np.int64), (draws, 1))
+    sensitivity = weighted_rows.clipped_products_sensitivity(_CLIP)
+    return [gaussian.gaussian_release(exact, sensitivity, 1.0, source) @ _DIRECTION]
+
+
+PRODUCTS = Release(
+    "clipped products",
+    (np.ones((4, 3)), np.concatenate([np.ones((4, 3)), _FAR])),
+    noisy_products,
+    1.0,
+    100_000,
+    0.8,
+    delta=None,
+)
+
+
+def separate_clips(rows, squares, targets, theta, shrink, grid, most, out):
+    """Clip the residual alone, at the size that its product with the row should keep to."""
+    rho = targets - (theta @ rows) * shrink
+    whole = np.trunc((rho * grid).clip(-most / UNIT, most / UNIT))
+    out += rows @ whole
+
+
+# --- sizes of products ---------------------------------------------------------------------------
+
+_ROW = np.array([[0.3, -0.7, 1.1, 0.9, -1.3, 2.0]])
+_THETA = 1.0 / np.array([3.0, 5.0, 7.0, 11.0, 13.0, 15.0])
+_MANY = np.repeat(_ROW, 16, axis=0)
+
+
+def blas_residuals(rows, targets, theta, shrink):
+    """Add up as BLAS may: other than the rest, the rows that fill no block of four."""
+    out = np.empty(targets.size)
+    for place in range(targets.size):
+        parts = theta * rows[:, place].astype(np.float64)
+        in_block = place < targets.size // 4 * 4
+        out[place] = targets[place] - shrink * sum(parts if in_block else parts[::-1])
+    return out
+
+
+def _edge():
+    """Return the smaller of both sizes that the row then has: no grid rounds the model."""
+    three, four = (np.repeat(_ROW, count, axis=0) for count in (3, 4))
+    blocks = map(as_block, (three, four))
+    found = [blas_residuals(b.rows, b.targets, _THETA, 1.0 / UNIT)[0] for b in blocks]
+    sizes = np.sqrt(float(as_block(_ROW).squares[0])) / UNIT * np.abs(found)
+    assert sizes[0] != sizes[1]
+    return sizes.min(keepdims=True)
+
+
+EDGE = _edge()
+
+
+def noisy_sizes(rows, draws, source):
+    exact = weighted_rows.ProductSizes(model(_THETA), EDGE).update(as_block(rows)).value
+    noisy = gaussian.gaussian_release(np.tile(exact, (draws, 1)), 1.0, 1.0, source)
+    below, above = noisy.T.astype(np.float64)
+    return [below, above, below - above]
+
+
+SIZES = Release(
+    "sizes of products", (_MANY[:-1], _MANY), noisy_sizes, 1.0, 100_000, 0.8, delta=None
+)
+
+
+def plant_blas(patch):
+    patch.setattr(weighted_rows, "residuals", blas_residuals)
+    patch.setattr(residual_products, "grid_model", lambda theta, _: (theta, 1.0))
+
+
+# --- errors of a model ---------------------------------------------------------------------------
+
+
+def noisy_errors(rows, draws, source):
+    exact = weighted_rows.ModelErrors(model(np.zeros(3)), 0.0).update(as_block(rows)).value
+    noisy = gaussian.gaussian_release(
+        np.tile(exact.astype(np.int64), (draws, 1)), weighted_rows.errors_sensitivity(), 1.0, source
+    )
+    return [noisy.sum(axis=1).astype(np.float64)]
+
+
+ERRORS = Release("errors of a model", PRODUCTS.tables, noisy_errors, 1.0, 100_000, 0.8, delta=None)
+
+FAULTS = (
+    Fault(
+        "separate clips of row and residual",
+        PRODUCTS,
+        lambda patch: patch.setattr(weighted_rows, "add_clipped_products", separate_clips),
+        3.0,
+    ),
+    Fault(
+        "sensitivity of clipped products halved",
+        PRODUCTS,
+        halved(weighted_rows, "clipped_products_sensitivity"),
+        2.0,
+    ),
+    Fault("residuals by BLAS", SIZES, plant_blas, 5.0),
+    Fault("sensitivity of errors halved", ERRORS, halved(weighted_rows, "errors_sensitivity"), 2.0),
+)
+
+# --- the whole release, its answers given --------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ExactFault:
+    """A fault that shows where the same noisy answers are given to two tables.
+
+    Parameters
+    ----------
+    name : str
+    plant : callable
+        Takes a MonkeyPatch.
+    shown : str
+        What the comparison then says.
+    """
+
+    name: str
+    plant: Callable[[pytest.MonkeyPatch], None]
+    shown: str
+
+
+def rows_rounded(columns, standard, squared_radius, unit):
+    """Round entries to the nearest, so that the norm is kept to in real numbers only."""
+    center, scale, low, high = (each[:, np.newaxis] for each in standard)
+    x = np.vstack([np.ones(columns.shape[1]), ((columns - center) / scale).clip(low, high)])
+    factors = np.minimum(1.0, np.sqrt(squared_radius / (x**2).sum(axis=0)) / unit)
+    rows = np.rint(unit * factors * x).astype(np.int16)
+    return rows, (rows[1:].astype(np.int32) ** 2).sum(axis=0, dtype=np.int32), factors
+
+
+def a_column_more(columns, standard, squared_radius, unit):
+    """Bound the norm of all columns but the last, and release that one, too."""
+    one = exact_weighted_rows(columns[:-1], [each[:-1] for each in standard], squared_radius, unit)
+    center, scale, low, high = (each[-1] for each in standard)
+    last = np.trunc(unit * ((columns[-1] - center) / scale).clip(low, high)).astype(np.int16)
+    return np.vstack([one[0], last]), one[1] + last.astype(np.int32) ** 2, one[2]
+
+
+def rows_of(table):
+    return sum(batch.shape[1] for batch in table.batches())
+
+
+def count_rows_truly(patch):
+    search = ScaleSearch.run
+
+    def run(self, table, source, announce):
+        return evolve(
+            search(self, table, source, announce), rows=NoisyCount(float(rows_of(table)), 1.0)
+        )
+
+    patch.setattr(ScaleSearch, "run", run)
+
+
+class BlocksByLength(weighted_design.Blocks):
+    """Keeps the rows of a short table."""
+
+    def __init__(self, table, design, _):
+        fits = rows_of(table) * RowBlock.bytes_of_a_row(design.size)
+        super().__init__(table, design, fits if fits <= weighted_design.COPY_BYTES else 0)
+
+
+def estimate_from_exact_moments(patch):
+    estimate, release = linear_regression.estimate, LinearRelease._gram
+    exact = []
+
+    def gram(self, blocks, source):
+        parts = [block.rows.astype(np.float64) for block in blocks.design.blocks(blocks.table)]
+        exact[:] = [sum(part @ part.T for part in parts) / blocks.design.unit**2]
+        return release(self, blocks, source)
+
+    patch.setattr(LinearRelease, "_gram", gram)
+    patch.setattr(linear_regression, "estimate", lambda _, *rest: estimate(exact[0], *rest))
+
+
+def leave_out(name):
+    """Plant a guarantee that forgets a release."""
+    events = LinearRelease.events
+
+    def fewer(self):
+        return tuple(event for event in events(self) if name not in event.name)
+
+    return lambda patch: patch.setattr(LinearRelease, "events", fewer)
+
+
+_BEYOND = "beyond the sensitivity"
+#: On neighbours.
+EXACT_FAULTS = (
+    ExactFault(
+        "norms of rows not enforced in integers",
+        lambda patch: patch.setattr(weighted_design, "weighted_rows", rows_rounded),
+        _BEYOND,
+    ),
+    ExactFault(
+        "a column that the norm does not count",
+        lambda patch: patch.setattr(weighted_design, "weighted_rows", a_column_more),
+        _BEYOND,
+    ),
+    ExactFault("separate clips of row and residual", FAULTS[0].plant, _BEYOND),
+    ExactFault("limit of the features by the true number", count_rows_truly, "something else"),
+    ExactFault("empirical Bayes from exact moments", estimate_from_exact_moments, "a model does"),
+)
+#: On tables of another length.
+KEPT_BY_LENGTH = ExactFault(
+    "rows kept by their true number",
+    lambda patch: patch.setattr(linear_regression, "Blocks", BlocksByLength),
+    "decides whether they are kept",
+)
+#: On one table.
+UNSTATED = [
+    ExactFault(f"{name} not stated", leave_out(name), "more is drawn")
+    for name in ("norms", "second moments", "sizes", "rounds", "errors")
+]

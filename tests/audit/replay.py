@@ -1,0 +1,140 @@
+"""A release on one table, then on another with the same noisy answers.
+
+What it asks for must then be the same, call by call; on neighbours, the exact values may differ by
+the sensitivity at most. So nothing that was not released decides anything.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nolook.algorithms import linear_regression
+from nolook.algorithms.linear_regression import LinearRelease, NoisyRegression
+from nolook.algorithms.scaling import Scaling
+from nolook.privacy.mechanisms.gaussian import gaussian_release, symmetric_gaussian_release
+from nolook.privacy.noise import SeededSource
+from nolook.tables import Table
+
+__all__ = ["Replay", "check_neighbours", "check_what_is_stated", "recorded", "replayed"]
+
+MECHANISMS = (gaussian_release, symmetric_gaussian_release)
+
+
+@dataclass
+class Replay:
+    """What a release asked for, and what it gave."""
+
+    asked: list[tuple[Any, ...]] = field(default_factory=list)
+    exact: list[np.ndarray] = field(default_factory=list)
+    answers: list[np.ndarray] = field(default_factory=list)
+    models: list[list[float]] = field(default_factory=list)  # that statistics were taken at
+    rooms: list[int] = field(default_factory=list)  # bytes of rows it decided to keep
+    result: NoisyRegression | Scaling | None = None
+
+
+@contextmanager
+def _watched(replay: Replay, answer: Callable[..., np.ndarray]) -> Iterator[None]:
+    """Note all that a release asks for, and let `answer` give the answers."""
+
+    def spy(mechanism: Callable[..., Any]) -> Callable[..., Any]:
+        def call(values: np.ndarray, sensitivity: float, mu: float, source: Any) -> np.ndarray:
+            replay.asked.append((mechanism.__name__, values.shape, sensitivity, mu))
+            replay.exact.append(values.copy())
+            replay.answers.append(answer(mechanism, values, sensitivity, mu, source))
+            return replay.answers[-1]
+
+        return call
+
+    grid_model, gram = linear_regression.grid_model, LinearRelease._gram
+
+    def noted_model(theta: np.ndarray, squared_radius: int) -> Any:
+        replay.models.append(theta.tolist())
+        return grid_model(theta, squared_radius)
+
+    def noted_room(self: LinearRelease, blocks: Any, source: Any) -> Any:
+        replay.rooms.append(blocks.room)
+        return gram(self, blocks, source)
+
+    with pytest.MonkeyPatch.context() as patch:
+        for mechanism in MECHANISMS:
+            for name, module in list(sys.modules.items()):
+                algorithm = name.startswith("nolook.algorithms.")
+                if algorithm and vars(module).get(mechanism.__name__) is mechanism:
+                    patch.setattr(module, mechanism.__name__, spy(mechanism))
+        patch.setattr(linear_regression, "grid_model", noted_model)
+        patch.setattr(LinearRelease, "_gram", noted_room)
+        yield
+
+
+def recorded(table: Table, mu: float, *, noise: bool = True) -> Replay:
+    """Run a release, with noise or with the exact values for answers."""
+
+    def answer(mechanism: Any, values: np.ndarray, *arguments: Any) -> np.ndarray:
+        return mechanism(values, *arguments) if noise else values
+
+    replay = Replay()
+    with _watched(replay, answer):
+        replay.result = LinearRelease(mu).run(table, SeededSource(1), lambda _: None)
+    return replay
+
+
+def replayed(table: Table, mu: float, first: Replay) -> Replay:
+    """Run it on another table, with the answers that the first one had."""
+    answers = iter(first.answers)
+
+    def answer(_: Any, values: np.ndarray, *_rest: Any) -> np.ndarray:
+        given = next(answers, None)
+        assert given is not None, "something else is asked for"
+        assert given.shape == values.shape, "something else is asked for"
+        return given
+
+    replay = Replay()
+    with _watched(replay, answer):
+        replay.result = LinearRelease(mu).run(table, SeededSource(2), lambda _: None)
+    assert replay.asked == first.asked, "something else is asked for"
+    assert replay.models == first.models, "a model does not follow from the answers"
+    assert replay.rooms == first.rooms, "the rows' number decides whether they are kept"
+    assert plain(replay.result) == plain(first.result), "the result does not follow from answers"
+    return replay
+
+
+def check_neighbours(first: Table, second: Table, mu: float) -> list[float]:
+    """Assert that nothing tells two neighbours apart but exact values within the sensitivity.
+
+    Returns the changes as shares of the sensitivities.
+    """
+    one = recorded(first, mu)
+    other = replayed(second, mu, one)
+    shares = []
+    for asked, *values in zip(one.asked, one.exact, other.exact, strict=True):
+        before, after = (value.ravel().tolist() for value in values)
+        moved = sum((a - b) ** 2 for a, b in zip(before, after, strict=True))
+        sensitivity = Fraction(asked[2])
+        assert moved <= sensitivity**2, f"{asked[0]} of {asked[1]}: beyond the sensitivity"
+        shares.append(float(moved / sensitivity**2) ** 0.5)
+    return shares
+
+
+def check_what_is_stated(table: Table, mu: float) -> None:
+    """Assert that the squares of all draws add up to those of the events."""
+    drawn = sum(asked[3] ** 2 for asked in recorded(table, mu).asked)
+    stated = sum(event.mu**2 for event in LinearRelease(mu).events())
+    assert drawn <= stated * (1 + 1e-12), "more is drawn than is stated"
+
+
+def plain(result: Any) -> Any:
+    """Return all that an object holds as bytes and text, to the last bit."""
+    if isinstance(result, np.ndarray):
+        return result.shape, result.tobytes()
+    if isinstance(result, NoisyRegression | Scaling):
+        names = [attribute.name for attribute in type(result).__attrs_attrs__]
+        return [plain(getattr(result, name)) for name in names]
+    return repr(result)
