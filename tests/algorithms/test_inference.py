@@ -76,6 +76,8 @@ def released(X, y, noise=1e-6, *, limit=10.0, kept=None, clip=4.0, seed=0, scali
         thetas=own[2],
         gradients=own[3],
         gradient_sigmas=sigmas,
+        theta=model,
+        chosen=None,
         clips=np.full(STEPS, bound),
         clip_edges=edges,
         clip_counts=np.stack([counts, counts]) + generator.normal(size=(2, 15)) * 30 * noise,

@@ -107,6 +107,12 @@ def gradients(draws):
     return [*draws[:-ROUNDS], math.hypot(*draws[-ROUNDS:])]
 
 
+def descent(draws):
+    """Histograms of sizes come before the first and the third of eight gradients; the fit last."""
+    *before, sizes, one, two, again = draws[:-7]
+    return [*before, math.hypot(sizes, again), math.hypot(one, two, *draws[-7:-1]), draws[-1]]
+
+
 def samples(draws):
     """Every gradient is a release of a sample; what comes before finds scales."""
     return [*draws[:-ROUNDS], draws[-ROUNDS:]]
@@ -139,7 +145,7 @@ def groups(draws):
 
 def parts(draws):
     """Two choices, then a regression."""
-    return [math.fsum(draws[:2]), *draws[2:]]
+    return [math.fsum(draws[:2]), *descent(draws[2:])]
 
 
 CONSTANT = "constant"
@@ -151,6 +157,8 @@ RELEASES = {
     # A new method or selector is held against its guarantee without a row here, draw by draw.
     **{name: (entry.load(), each, data) for name, entry in METHODS.items()},
     **{name: (partial(entry.load(), 2), each, data) for name, entry in SELECTORS.items()},
+    "linear": (nolook.LinearRegression, descent, data),
+    "linear-k": (partial(nolook.LinearRegression, k=2), descent, data),
     "scaler": (nolook.QuantileScaler, each, data),
     "adassp-bounds": (partial(nolook.AdaSSPRegressor, bound_X=30.0, bound_y=9.0), each, data),
     "boosted-adassp": (partial(nolook.BoostedAdaSSPRegressor, n_rounds=ROUNDS), gradients, data),

@@ -91,9 +91,10 @@ def linear_model(release: NoisyRegression | Scaling) -> LinearModel:
             release.gradients,
             release.gradient_sigmas,
         )
-        theta[columns] = combined.theta
-        margin[columns] = _margins(release, combined)
-        margin[1:][(clipped - errors)[:-1] > _MOST_CLIPPED] = np.nan
+        theta[columns] = release.theta
+        if release.chosen is None:  # a choice by the same rows voids what intervals promise
+            margin[columns] = _margins(release, combined)
+            margin[1:][(clipped - errors)[:-1] > _MOST_CLIPPED] = np.nan
         fit = _fit(release)
     coef, intercept = scaling.original_units(theta)
     sides, largest = np.array([-1.0, 1.0]), np.finfo(np.float64).max

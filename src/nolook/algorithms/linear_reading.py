@@ -117,7 +117,7 @@ def _moments(
     surely, doubt = variance, variance_error**2
     more = np.maximum(variance, width**2 / 4.0) - width**2
     variance = width**2 + _belief(more, variance_error) * more
-    near, shift = variance.clip(_FLAT), np.zeros_like(mean)
+    bulk, shift = variance.clip(_FLAT), np.zeros_like(mean)
     for outside in (place.clip(far[0][:, None], high), place.clip(low, far[1][:, None])):
         more, error = moment((outside - mean[:, None]) ** 2 - square)
         # Far bins weigh much, and most are empty: only what clearly stands out is believed.
@@ -128,7 +128,7 @@ def _moments(
     variance = (variance - shift**2).clip(_FLAT, place[-1] ** 2 / 4.0)
     mean = (mean + shift).clip(0.0, place[-1])
     surely = surely - _LIKELY_ERRORS * np.sqrt(doubt)
-    return _Moments(mean, mean_error, variance, variance_error, near, surely)
+    return _Moments(mean, mean_error, variance, variance_error, bulk, surely)
 
 
 def _belief(difference: Vector, error: Vector) -> Vector:

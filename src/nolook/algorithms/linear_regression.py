@@ -28,7 +28,8 @@ import numpy as np
 from attrs import asdict, evolve, frozen
 from numpy.typing import NDArray
 
-from nolook.algorithms.noisy_gradients import estimate
+from nolook.algorithms.moment_selection import NoisyProducts, select_features
+from nolook.algorithms.noisy_gradients import combine_gradients, estimate
 from nolook.algorithms.norm_bound import norm_counts, smallest_bound
 from nolook.algorithms.scaling import ScaleSearch, Scaling
 from nolook.algorithms.weighted_design import Blocks, WeightedDesign, choose_unit, copy_room
@@ -101,6 +102,8 @@ class NoisyRegression(NoisySteps):
     norm: float  # B; rows (1, x) and targets are multiplied by f = min(1, B / |(1, x)|)
     gram: Matrix  # noisy sum of u u', the constant first, shape (d, d)
     gram_sigma: float  # deviation of the noise on its diagonal; smaller by sqrt(2) elsewhere
+    theta: Vector  # the estimate, the constant first, shape (d,)
+    chosen: tuple[int, ...] | None  # features with a slope, counted from 0 among those kept
     fit: Vector  # noisy sums of min(|y - c|, 4)^2 and min(|y - theta'x|, 4)^2
     fit_sigma: float
 
@@ -117,9 +120,12 @@ class LinearRelease:
     ----------
     mu : float
         GDP parameter of the whole.
+    k : int, "auto" or None
+        Number of features with a slope, chosen from what was released; None keeps all.
     """
 
     mu: float
+    k: int | str | None = None
 
     @property
     def stages(self) -> int:
@@ -164,7 +170,7 @@ class LinearRelease:
         gram, gram_sigma = self._gram(blocks, source)
         steps = self._descend(blocks, gram, gram_sigma, source, announce)
         announce("fit")
-        theta = estimate(gram, gram_sigma, steps.thetas, steps.gradients, steps.gradient_sigmas)
+        theta, chosen = self._estimate(gram, gram_sigma, steps, scaling.rows.value)
         fit = self._fit(blocks, theta, gram, source)
         return NoisyRegression(
             **asdict(steps, recurse=False),
@@ -173,6 +179,8 @@ class LinearRelease:
             norm=design.norm,
             gram=gram,
             gram_sigma=gram_sigma,
+            theta=theta,
+            chosen=chosen,
             fit=fit,
             fit_sigma=errors_sensitivity() / ERROR_UNIT**2 / self._mu("fit"),
         )
@@ -244,6 +252,31 @@ class LinearRelease:
             np.array(counts),
             1.0 / clip_mu,
         )
+
+    def _estimate(
+        self, gram: Matrix, sigma: float, steps: NoisySteps, rows: float
+    ) -> tuple[Vector, tuple[int, ...] | None]:
+        """Estimate the model; of k features only, if k is given. Post-processing."""
+        combined = combine_gradients(
+            gram, sigma, steps.thetas, steps.gradients, steps.gradient_sigmas
+        )
+        visible = len(gram) - 1
+        if self.k is None or (self.k != "auto" and int(self.k) >= visible) or visible < 2:
+            return combined.theta, None if self.k is None else tuple(range(visible))
+        products, noise = combined.vectors @ combined.moments, math.sqrt(combined.variance)
+        moments = NoisyProducts(gram, products, rows, sigma, noise, rows)
+        k = None if self.k == "auto" else int(self.k)
+        chosen = select_features(moments, k, np.ones(visible, dtype=np.bool_))
+        fitted = [0, *(1 + feature for feature in chosen)]
+        theta = np.zeros(len(gram))
+        theta[fitted] = estimate(
+            gram[np.ix_(fitted, fitted)],
+            sigma,
+            np.zeros((1, len(fitted))),
+            products[None, fitted],
+            np.array([noise]),
+        )
+        return theta, chosen
 
     def _fit(self, blocks: Blocks, theta: Vector, gram: Matrix, source: ByteSource) -> Vector:
         """Release the squared errors of the model's mean, and of the model."""

@@ -16,7 +16,7 @@ from nolook.estimators._tables import training_table
 from nolook.estimators.base import PrivateEstimator, check_count_or_auto
 from nolook.tables import Table
 
-__all__ = ["PrivateSelector", "check_selected", "chosen_columns"]
+__all__ = ["PrivateSelector", "check_selected", "chosen_columns", "known_k"]
 
 _MOST_SELECTED = 2**20
 
@@ -62,7 +62,7 @@ class PrivateSelector(SelectorMixin, PrivateEstimator):  # type: ignore[misc]
 
     def _known_k(self) -> int | None:
         """Check k; return None for "auto"."""
-        return check_count_or_auto(self.k, "k", _MOST_SELECTED)
+        return known_k(self.k)
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)
@@ -74,6 +74,11 @@ class PrivateSelector(SelectorMixin, PrivateEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
+
+
+def known_k(k: object) -> int | None:
+    """Check a number of features to choose; return None for "auto"."""
+    return check_count_or_auto(k, "k", _MOST_SELECTED)
 
 
 def check_selected(k: int | str, features: int) -> None:

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-from nolook.algorithms.moment_inference import linear_model
-from nolook.algorithms.moment_regression import MomentRelease, NoisyMoments
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolook.algorithms.inference import linear_model
+from nolook.algorithms.linear_regression import LinearRelease, NoisyRegression
+from nolook.algorithms.scaling import Scaling
+from nolook.estimators._selector import check_selected, known_k
 from nolook.estimators.base import PrivateRegressor, check_budget, whole_mu
+from nolook.privacy.guarantee import DEFAULT_DELTA
 from nolook.privacy.release import Plan
+from nolook.tables import Table
 
 __all__ = ["LinearRegression"]
 
@@ -13,31 +22,55 @@ __all__ = ["LinearRegression"]
 class LinearRegression(PrivateRegressor):
     """Linear regression under differential privacy, without bounds, norms or tuning.
 
-    Each column's centre and scale are found privately; rows are standardised and clipped; the
-    matrix of their products is released once with Gaussian noise; a ridge penalty of the noise's
-    size gives the model. Proof: ``algorithms/moment_regression.md``.
+    The rows are counted; each column's centre and scale are found privately; rows are standardised,
+    clipped, and weighted so that none is longer than a private norm. The matrix of their products
+    is released once, roughly, and steers eight noisy, clipped gradients. All of these together
+    give the model: weighted least squares, pulled towards 0 where noise hides the answer. Proof:
+    ``algorithms/linear_regression.md``.
 
     Guarantee
     ---------
     Everything `fit` stores is (`epsilon`, `delta`)-differentially private when one row is added
-    or removed; the number of rows is private too. This holds for every table without missing
-    values; an empty one, or one with constant columns, gets an ordinary answer. Whether a table has
-    a missing or infinite value is not protected: such a value is an error, raised before anything
-    is charged.
+    or removed; the number of rows is private too. This holds for every table of up to 2^34 rows
+    without missing values; an empty one, or one with constant columns, gets an ordinary answer.
+    Whether a table has a missing or infinite value is not protected: such a value is an error,
+    raised before anything is charged.
+
+    Parameters
+    ----------
+    k : int, "auto" or None, default=None
+        How many features get a coefficient, chosen from what is released anyway, at no further
+        cost: greedily, with exchanges. "auto" adds features while one of the others stands out.
+        None keeps all; after a choice there are no intervals.
 
     Attributes
     ----------
-    coef_interval_, intercept_interval_ : ndarray of shape (n_features_in_, 2) and (2,)
-        95 % intervals for the population's coefficients, covering sampling and noise. If a column
-        is often clipped, they are about the clipped column.
-    r2_, rmse_ : float
-        Estimated fit to the training rows, as they were clipped. If the noise could explain most of
-        the target's variation, nothing is known: `r2_` is 0 and its interval [-1, 1].
-    r2_interval_, rmse_interval_ : ndarray of shape (2,)
+    coef_interval_, intercept_interval_ : ndarray of shape (n_features_in_, 2), and (2,) or None
+        95 % intervals; NaN where none is known. They are for the weighted least squares of the
+        population, each column clipped as `scaling_` says and each row weighted by the square of
+        ``min(1, weight_norm_ / |(1, x)|)``, x in standardised units. They cover sampling and noise,
+        and allow for effects of the usual size (a standard deviation of 0.7 scales of the target a
+        scale) in directions that noise hides. The coefficients are pulled towards 0. A column has
+        none where more than a tenth of its rows was clipped, where noise does not tell it apart
+        from others, or where the interval would say nothing.
+    r2_, rmse_ : float or None
+        Fit to the training rows, as they were clipped; an error above four scales of the target
+        counts as four. None if noise hides it.
+    r2_interval_, rmse_interval_ : ndarray of shape (2,) or None
+    clipped_share_ : ndarray of shape (n_features_in_ + 1,)
+        At most this share of the rows was clipped in each column, the target last: a noisy share,
+        one standard deviation up.
+    weight_norm_ : float
+        Rows (1, x), x in standardised units, that are longer have less weight; infinite if the
+        target was not visible.
+    chosen_ : ndarray of int, or None
+        With `k`, the features chosen, each followed by the one that adds most to those before it.
 
     Examples
     --------
-    >>> import numpy as np
+    >>> import math
+
+    import numpy as np
     >>> x = np.arange(40_000.0).reshape(-1, 2) % 977
     >>> y = x @ [2.0, -1.0] + 5
     >>> model = LinearRegression(epsilon=1.0, delta=1e-6).fit(x, y)
@@ -47,17 +80,51 @@ class LinearRegression(PrivateRegressor):
     1.0
     """
 
+    clipped_share_: NDArray[np.float64] | None = None
+    weight_norm_: float = math.inf
+    chosen_: NDArray[np.intp] | None = None
+
     _purpose = "linear regression"
 
-    def plan(self) -> Plan[NoisyMoments]:
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        delta: float = DEFAULT_DELTA,
+        k: int | str | None = None,
+        random_state: int | None = None,
+    ) -> None:
+        super().__init__(epsilon, delta, random_state)
+        self.k = k
+
+    def plan(self) -> Plan[NoisyRegression | Scaling]:
         """Check the parameters; return what a fit will release and cost."""
         budget = check_budget(self.epsilon, self.delta)
-        return Plan.of(MomentRelease(whole_mu(budget)), budget, self.random_state)
+        if self.k is not None:
+            known_k(self.k)
+        release = LinearRelease(whole_mu(budget), self.k)
+        return Plan.of(release, budget, self.random_state)
 
-    def _store(self, released: NoisyMoments) -> None:
+    def _rows(self, X: object, y: object) -> Table:
+        table: Table = super()._rows(X, y)
+        if self.k is not None:
+            check_selected(self.k, self.n_features_in_)
+        return table
+
+    def _store(self, released: NoisyRegression | Scaling) -> None:
+        scaling = released if isinstance(released, Scaling) else released.scaling
         model = linear_model(released)
-        self._store_scaling(released.scaling)
+        self._store_scaling(scaling)
         self.coef_, self.coef_interval_ = model.coef, model.coef_interval
-        self.intercept_, self.intercept_interval_ = model.intercept, model.intercept_interval
+        self.intercept_ = model.intercept
+        self.intercept_interval_ = _known(model.intercept_interval)
         self.r2_, self.r2_interval_ = model.r2, model.r2_interval
         self.rmse_, self.rmse_interval_ = model.rmse, model.rmse_interval
+        self.clipped_share_ = model.clipped_share
+        if isinstance(released, NoisyRegression):
+            self.weight_norm_ = released.norm
+            if released.chosen is not None:
+                self.chosen_ = np.flatnonzero(released.kept)[list(released.chosen)]
+
+
+def _known(interval: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    return None if np.isnan(interval).any() else interval
