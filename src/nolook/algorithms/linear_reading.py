@@ -56,6 +56,7 @@ class _Moments:
     mean_error: Vector  # of the noise alone
     variance: Vector
     variance_error: Vector
+    near: Vector  # the variance of values pulled into reach of the fitted normal
     surely: Vector  # the variance at least, as far as the moments tell
 
 
@@ -73,7 +74,8 @@ def read_linear(counts: Matrix, sigma: float, rows: float) -> LinearReading:
     far = np.minimum(place[ends[0]], low), np.maximum(place[ends[1]], high)
     found = _moments(counts, sigma, rows, place, (low, high), far, (middle, width))
     mean, variance = found.mean, found.variance
-    spread = _SPREAD * np.sqrt(variance + np.minimum(found.variance_error, variance))
+    # Tails count as far as they surely stand out: noise far away must not hide the bulk's spread.
+    spread = _SPREAD * np.sqrt(found.near + np.minimum(found.variance_error, found.near))
     spread += _SPREAD * np.minimum(found.mean_error, width)
     start = np.minimum(mean - spread, first).clip(0.0, bins - 1.0)
     end = np.maximum(np.maximum(mean + spread, last).clip(1.0, bins), start + 1.0)
@@ -115,7 +117,7 @@ def _moments(
     surely, doubt = variance, variance_error**2
     more = np.maximum(variance, width**2 / 4.0) - width**2
     variance = width**2 + _belief(more, variance_error) * more
-    shift = np.zeros_like(mean)
+    near, shift = variance.clip(_FLAT), np.zeros_like(mean)
     for outside in (place.clip(far[0][:, None], high), place.clip(low, far[1][:, None])):
         more, error = moment((outside - mean[:, None]) ** 2 - square)
         # Far bins weigh much, and most are empty: only what clearly stands out is believed.
@@ -126,7 +128,7 @@ def _moments(
     variance = (variance - shift**2).clip(_FLAT, place[-1] ** 2 / 4.0)
     mean = (mean + shift).clip(0.0, place[-1])
     surely = surely - _LIKELY_ERRORS * np.sqrt(doubt)
-    return _Moments(mean, mean_error, variance, variance_error, surely)
+    return _Moments(mean, mean_error, variance, variance_error, near, surely)
 
 
 def _belief(difference: Vector, error: Vector) -> Vector:

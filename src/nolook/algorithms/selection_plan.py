@@ -79,7 +79,8 @@ class Selection(ABC):
     @property
     def stages(self) -> int:
         """How many stages `run` announces."""
-        return len(self.plan.events())
+        scales = 0 if self.plan.scales is None else self.plan.scales.stages
+        return (self.plan.rows is not None) + scales + 1
 
     def events(self) -> tuple[Event, ...]:
         """State everything that will be released."""
