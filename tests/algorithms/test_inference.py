@@ -1,121 +1,308 @@
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
+from attrs import evolve
 
-from nolook.algorithms.inference import linear_model
-from nolook.algorithms.moment_regression import (
-    MomentRelease,
-    NoisyMoments,
-)
-from nolook.algorithms.norm_bound import choose_squared_radius
-from nolook.algorithms.scaling import Scaling
-from nolook.privacy.noise import SeededSource
-from nolook.tables import table_from_arrays
+from nolook.algorithms.column_group import ColumnHistogram
+from nolook.algorithms.inference import HIDDEN_EFFECT, linear_model
+from nolook.algorithms.linear_regression import NoisyRegression
+from nolook.algorithms.noisy_gradients import estimate
+from nolook.algorithms.scaling import NoisyCount, Scaling
+
+STEPS = 8
+EDGES = 2.0 ** (np.arange(-9, 5) / 2)
 
 
-def table(rows, features=3, seed=0):
+def rows(count=20_000, features=4, seed=0):
     generator = np.random.default_rng(seed)
-    X = generator.normal(size=(rows, features)) * 4 + 2
-    return X, X @ np.arange(1.0, features + 1) + generator.normal(size=rows)
+    X = generator.normal(size=(count, features)) * 3 + 2
+    return X, X @ np.arange(1.0, features + 1) + 5 + 4 * generator.normal(size=count)
 
 
-def released(rows, mu=0.3, features=3, seed=0):
-    X, y = table(rows, features, seed)
-    return MomentRelease(mu).run(table_from_arrays(X, y), SeededSource(seed), lambda _: None)
+def histogram(column, center, scale):
+    inner = center + scale * np.linspace(-30, 30, 121)
+    edges = np.concatenate([[-np.inf], inner, [np.inf]])
+    return ColumnHistogram(edges[:-1], edges[1:], np.histogram(column, edges)[0] * 1.0, 1e-6)
 
 
-def exact_moments(X, y, sigma):
+def scaled(X, y, limit):
     columns = np.column_stack([X, y])
-    scaling = Scaling(
-        ("a", "b", "c", "y"), columns.mean(axis=0), columns.std(axis=0), np.full(4, True)
+    scale = columns.std(axis=0) * 1.1
+    center = columns.mean(axis=0) + 0.1 * scale
+    found = [histogram(*column) for column in zip(columns.T, center, scale, strict=True)]
+    names = tuple(f"x{number}" for number in range(len(center)))
+    seen = np.full(len(center), True)
+    counted = NoisyCount(float(len(y)), 1e-6)
+    return Scaling(names, center, scale, seen, limit, rows=counted, histograms=tuple(found))
+
+
+def released(X, y, noise=1e-6, *, limit=10.0, kept=None, clip=4.0, seed=0, scaling=None):
+    """A release in floating point; `noise` 1 is about that of epsilon 1."""
+    generator = np.random.default_rng(seed)
+    scaling = scaled(X, y, limit) if scaling is None else scaling
+    kept = np.full(X.shape[1], True) if kept is None else kept
+    Z = (np.column_stack([X, y]) - scaling.center) / scaling.scale
+    U = np.column_stack([np.ones(len(y)), Z[:, :-1][:, kept].clip(-limit, limit)])
+    v, size, norm = Z[:, -1], U.shape[1], 2.0 * math.sqrt(U.shape[1])
+    draw = generator.normal(size=(size, size)) * 5 * noise * norm**2
+    gram, edges = U.T @ U + draw + draw.T, EDGES * norm
+    values, vectors = np.linalg.eigh(gram)
+    ridge = 10 * noise * norm**2 * math.sqrt(size)
+    solved = (vectors / (values.clip(0) + ridge)) @ vectors.T
+    theta, thetas, gradients, bound = np.zeros(size), [], [], clip * norm
+    for _ in range(STEPS):
+        rest = v - U @ theta
+        lengths = np.linalg.norm(U[:, 1:], axis=1) * np.abs(rest)
+        shrunk = rest * np.minimum(1.0, bound / np.maximum(lengths, 1e-300))
+        exact = np.append(U[:, 0] @ rest, U[:, 1:].T @ shrunk)
+        thetas.append(theta)
+        gradients.append(exact + generator.normal(size=size) * 20 * noise * bound)
+        theta = theta + solved @ gradients[-1]
+    counts = np.histogram(lengths, np.concatenate([[0.0], edges, [np.inf]]))[0]
+    sigmas = np.full(STEPS, 20 * noise * bound)
+    own = gram, 10 * noise * norm**2, np.array(thetas), np.array(gradients), sigmas
+    model = estimate(*own)
+    errors = np.stack([v - v.mean(), v - U @ model])
+    fit = (np.minimum(np.abs(errors), 4.0) ** 2).sum(axis=1)
+    return NoisyRegression(
+        scaling=scaling,
+        kept=kept,
+        norm=norm,
+        gram=own[0],
+        gram_sigma=own[1],
+        thetas=own[2],
+        gradients=own[3],
+        gradient_sigmas=sigmas,
+        clips=np.full(STEPS, bound),
+        clip_edges=edges,
+        clip_counts=np.stack([counts, counts]) + generator.normal(size=(2, 15)) * 30 * noise,
+        clip_sigma=30 * noise,
+        fit=fit + generator.normal(size=2) * 600 * noise,
+        fit_sigma=600 * noise,
     )
-    Z = np.column_stack([np.ones(len(y)), (columns - scaling.center) / scaling.scale])
-    return NoisyMoments(scaling, Z.T @ Z, sigma, 5.0)
 
 
-def test_without_noise_the_model_is_least_squares():
-    X, y = table(5000)
-    model = linear_model(exact_moments(X, y, 1e-6))
+def widths(model):
+    return np.ptp(np.vstack([model.intercept_interval, model.coef_interval]), axis=1)
+
+
+def given(model):
+    return np.isfinite(np.vstack([model.intercept_interval, model.coef_interval])).all(axis=1)
+
+
+def least_squares(X, y):
+    return np.linalg.lstsq(np.column_stack([np.ones(len(y)), X]), y, rcond=None)[0]
+
+
+def test_without_noise_the_model_is_least_squares_and_the_intervals_the_textbook_ones():
+    X, y = rows()
+    model = linear_model(released(X, y))
+    expected = least_squares(X, y)
+    np.testing.assert_allclose(np.append(model.intercept, model.coef), expected, rtol=1e-4)
     design = np.column_stack([np.ones(len(y)), X])
-    expected, residual, _, _ = np.linalg.lstsq(design, y, rcond=None)
-    np.testing.assert_allclose(model.coef, expected[1:], rtol=1e-6)
-    assert model.intercept == pytest.approx(expected[0], rel=1e-5)
-    assert model.rmse == pytest.approx(np.sqrt(residual[0] / len(y)), rel=0.01)
-    assert model.r2 == pytest.approx(1 - residual[0] / np.sum((y - y.mean()) ** 2), rel=1e-3)
+    textbook = 2 * 1.96 * 4 * np.sqrt(np.diag(np.linalg.inv(design.T @ design)))
+    np.testing.assert_allclose(widths(model), textbook, rtol=0.15)
+    rest = y - design @ expected
+    assert model.rmse == pytest.approx(rest.std(), rel=1e-3)
+    assert model.r2 == pytest.approx(1 - rest.var() / y.var(), abs=1e-4)
 
 
-def test_without_noise_the_intervals_are_the_textbook_ones():
-    X, y = table(5000)
-    model = linear_model(exact_moments(X, y, 1e-6))
-    design = np.column_stack([np.ones(len(y)), X])
-    covariance = np.linalg.inv(design.T @ design)  # the errors have variance 1
-    width = model.coef_interval[:, 1] - model.coef_interval[:, 0]
-    np.testing.assert_allclose(width / 2, 1.96 * np.sqrt(np.diag(covariance)[1:]), rtol=0.3)
+@pytest.mark.parametrize("noise", [1e-6, 0.3, 1.0])
+def test_the_intervals_cover_the_population_and_hold_the_model(noise):
+    covered, share, truth = [], [], np.append(5.0, np.arange(1.0, 5.0))
+    for seed in range(40):
+        model = linear_model(released(*rows(seed=seed), noise=noise, seed=seed))
+        interval = np.vstack([model.intercept_interval, model.coef_interval])
+        inside = (interval[:, 0] <= truth) & (truth <= interval[:, 1])
+        covered.append(inside[given(model)])
+        share.append(given(model).mean())
+        point = np.append(model.intercept, model.coef)[given(model)]
+        np.testing.assert_allclose(interval[given(model)].mean(axis=1), point)
+    assert np.mean(np.concatenate(covered)) > 0.92
+    assert np.mean(share) > 0.9
 
 
-def test_more_noise_means_wider_intervals():
-    X, y = table(5000)
-    widths = [
-        np.ptp(linear_model(exact_moments(X, y, sigma)).coef_interval, axis=1).mean()
-        for sigma in (1.0, 30.0, 300.0)
-    ]
-    assert widths == sorted(widths)
-    assert widths[2] > 3 * widths[0]
+def test_sampling_and_noise_both_widen():
+    few, many = rows(5000), rows(80_000)
+    assert (widths(linear_model(released(*few))) > 3 * widths(linear_model(released(*many)))).all()
+    sizes = [widths(linear_model(released(*rows(), noise))) for noise in (0.01, 0.1, 0.5)]
+    assert (sizes[0] < sizes[1]).all()
+    assert (sizes[1] < sizes[2]).all()
 
 
-def test_intervals_hold_the_released_values():
-    model = linear_model(released(4000))
-    assert (model.coef_interval[:, 0] <= model.coef).all()
-    assert (model.coef <= model.coef_interval[:, 1]).all()
-    assert model.intercept_interval[0] <= model.intercept <= model.intercept_interval[1]
-    assert model.r2_interval[0] <= model.r2 <= model.r2_interval[1]
-    assert model.rmse_interval[0] <= model.rmse <= model.rmse_interval[1]
+def test_residuals_that_grow_with_the_row_widen():
+    X, y = rows()
+    generator = np.random.default_rng(1)
+    size = np.linalg.norm(X - 2, axis=1) ** 2
+    calm = X[:, 0] + generator.normal(size=len(y)) * np.sqrt((size**2).mean())
+    wild = X[:, 0] + generator.normal(size=len(y)) * size
+    ratio = widths(linear_model(released(X, wild))) / widths(linear_model(released(X, calm)))
+    assert (ratio[1:] > 1.15).all()
 
 
-def test_too_few_rows_claim_no_fit():
-    model = linear_model(released(40))
-    assert model.r2 == 0.0
-    assert model.r2_interval.tolist() == [-1.0, 1.0]
+def test_columns_that_noise_cannot_tell_apart_get_no_interval():
+    X, y = rows()
+    X[:, 1] = X[:, 0] + 0.01 * X[:, 1]
+    model = linear_model(released(X, y, 0.3))
+    assert given(model)[1:].tolist() == [False, False, True, True]
+    assert given(linear_model(released(X, y)))[1:].all()
 
 
-def test_the_same_release_gives_the_same_model():
-    moments = released(4000)
-    first, second = linear_model(moments), linear_model(moments)
-    np.testing.assert_array_equal(first.coef_interval, second.coef_interval)
+def test_an_interval_allows_for_what_is_hidden_behind_a_small_share_of_noise():
+    X, y = rows()
+    plain = widths(linear_model(released(X, y, 0.3)))
+    X[:, 1] = X[:, 0] + 0.01 * X[:, 1]
+    assert widths(linear_model(released(X, y, 0.3)))[4] > 1.1 * plain[4]
 
 
-def test_events_compose_to_mu():
-    events = MomentRelease(0.4).events()
-    assert sum(event.mu**2 for event in events) == pytest.approx(0.16)
-    assert len(events) == 5
-
-
-def test_the_released_moments_are_those_of_the_rows_up_to_the_noise():
-    moments = released(20_000, mu=50.0)
-    X, y = table(20_000)
-    columns = (np.column_stack([X, y]) - moments.scaling.center) / moments.scaling.scale
-    inside = (np.linalg.norm(columns, axis=1) <= moments.radius) & (
-        np.abs(columns).max(axis=1) <= 5
+def by_hand(gram, gram_sigma):
+    """A release of 20,000 rows in which the model is 0, from its matrix alone."""
+    X, y = rows(features=len(gram) - 1)
+    empty, nothing = np.zeros((STEPS, len(gram))), np.zeros((2, 15))
+    release = released(X, y)
+    return evolve(
+        release,
+        gram=gram,
+        gram_sigma=gram_sigma,
+        thetas=empty,
+        gradients=empty,
+        clip_counts=nothing,
     )
-    assert inside.mean() > 0.99
-    Z = np.column_stack([np.ones(20_000), columns])
-    np.testing.assert_allclose(moments.matrix, Z.T @ Z, atol=0.02 * 20_000)
-    # The noise that is claimed is the noise there is: the count of rows is on the diagonal.
-    draws = [released(500, mu=0.5, seed=seed) for seed in range(60)]
-    errors = [(draw.matrix[0, 0] - 500) / draw.sigma for draw in draws]
-    assert 0.7 < np.std(errors) < 1.3
 
 
-def test_the_radius_keeps_the_allowed_rows_outside():
-    squares = np.array([1.0, 4.0, 9.0, 16.0])
-    counts = np.array([100.0, 800.0, 60.0, 30.0, 0.0])
-    # 2 sqrt(4) / 0.05 = 80 rows may be outside: 30 lie beyond 9, and 90 beyond 4.
-    assert choose_squared_radius(counts, squares, 1000.0, 2, 0.05) == 9
-    assert choose_squared_radius(counts, squares, 1000.0, 2, 0.04) == 4
-    assert choose_squared_radius(counts, squares, 100.0, 2, 0.05) == 16
+def test_the_interval_allows_for_effects_along_a_hidden_direction():
+    hidden = np.array([0.0, np.sqrt(0.3), np.sqrt(0.7)])
+    release = by_hand(20_000.0 * (np.eye(3) - np.outer(hidden, hidden)), 1.0)
+    half = widths(linear_model(release)) / 2 / release.scaling.scale[-1]
+    half[1:] *= release.scaling.scale[:-1]
+    assert half[1] == pytest.approx(1.96 * HIDDEN_EFFECT * np.sqrt(0.3), rel=0.01)
+    assert np.isnan(half[2])
 
 
-def test_nothing_but_noise_still_gives_a_radius():
-    squares = np.array([1.0, 4.0])
-    assert choose_squared_radius(np.array([-5.0, -3.0, 400.0]), squares, 1.0, 2, 1.0) in (1, 4)
+def test_what_the_hidden_directions_hold_reaches_the_others_through_the_noise():
+    seen = 20_000.0 * np.eye(6)
+    hidden = np.diag(np.diag(seen) * [1, 1, 0, 0, 0, 0])
+    narrow, wide = (widths(linear_model(by_hand(gram, 500.0)))[1] for gram in (seen, hidden))
+    scaling = by_hand(seen, 500.0).scaling
+    leak = 2 * 1.96 * HIDDEN_EFFECT * 500.0 * np.sqrt(4 / 2) / 20_000
+    assert np.sqrt(wide**2 - narrow**2) * scaling.scale[0] / scaling.scale[-1] == pytest.approx(
+        leak, rel=0.1
+    )
+
+
+def test_noise_of_the_gradients_alone_widens():
+    release = released(*rows())
+    louder = evolve(release, gradient_sigmas=release.gradient_sigmas + 300.0)
+    added = np.sqrt(widths(linear_model(louder)) ** 2 - widths(linear_model(release)) ** 2)
+    scale = release.scaling.scale
+    slopes = 2 * 1.96 * 300.0 / np.sqrt(STEPS) / np.diag(release.gram)[1:]
+    np.testing.assert_allclose(added[1:] * scale[:-1] / scale[-1], slopes, rtol=0.1)
+
+
+def test_columns_left_out_have_no_effect_and_no_interval():
+    X, y = rows()
+    kept = np.array([True, False, True, True])
+    model = linear_model(released(X, y, kept=kept))
+    assert model.coef[1] == 0.0
+    assert given(model).tolist() == [True, True, False, True, True]
+    alone = linear_model(released(X[:, kept], y))
+    np.testing.assert_allclose(model.coef[kept], alone.coef)
+    np.testing.assert_allclose(model.coef_interval[kept], alone.coef_interval)
+
+
+def test_rows_beyond_the_clip_widen_by_what_was_taken_off_them():
+    X, y = rows()
+    X[:40, 0] += 9.0
+    y[:40] += 75.0
+    release = released(X, y, clip=0.5)
+    model, truth = linear_model(release), least_squares(X, y)[1:]
+    assert (np.abs(model.coef - truth) > 1e-3).any()
+    assert (model.coef_interval[:, 0] <= truth).all()
+    assert (truth <= model.coef_interval[:, 1]).all()
+    unclipped = evolve(release, clip_counts=release.clip_counts.copy())
+    unclipped.clip_counts[:, 8:] = 0.0
+    assert (widths(model) > 1.5 * widths(linear_model(unclipped))).all()
+
+
+def test_a_column_that_is_often_clipped_gets_no_interval():
+    X, y = rows()
+    X[:3000, 2] += 100.0
+    model = linear_model(released(X, y, limit=2.0))
+    scaling = scaled(X, y, 2.0)
+    clipped = (scaling.low[:-1] > X) | (scaling.high[:-1] < X)
+    assert (model.clipped_share[:-1] >= clipped.mean(axis=0) - 1e-9).all()
+    assert (model.clipped_share[:-1] <= clipped.mean(axis=0) + 0.05).all()
+    assert given(model).tolist() == [True, True, True, False, True]
+
+
+def test_a_column_that_hardly_moves_hides_the_origin():
+    X, y = rows()
+    scaling = scaled(X, y, 10.0)
+    far = evolve(scaling, scale=scaling.scale * [1, 1, 1, 500, 1])
+    near = evolve(far, center=far.center * [1, 1, 1, 0, 1])
+    assert given(linear_model(released(X, y, 0.3, scaling=near))).tolist()[:4] == [True] * 4
+    moved = evolve(far, center=far.center + np.array([0, 0, 0, 0.3, 0]) * far.scale)
+    shifted = X + np.array([0, 0, 0, 0.3]) * far.scale[:-1]
+    model = linear_model(released(shifted, y, 0.3, scaling=moved))
+    assert given(model).tolist() == [False, True, True, True, False]
+
+
+def test_units_do_not_matter():
+    X, y = rows()
+    one = linear_model(released(X, y, 0.3))
+    other = linear_model(released(X / 1000, y * 10, 0.3))
+    np.testing.assert_allclose(other.coef, one.coef * 10_000)
+    np.testing.assert_allclose(other.coef_interval, one.coef_interval * 10_000)
+    np.testing.assert_allclose(other.intercept_interval, one.intercept_interval * 10)
+    assert other.rmse == pytest.approx(one.rmse * 10)
+    assert other.r2 == pytest.approx(one.r2)
+
+
+def test_the_intervals_of_the_fit_cover_the_noise():
+    release, covered = released(*rows()), []
+    exact, generator = release.fit, np.random.default_rng(0)
+    truth = 1 - exact[1] / exact[0], np.sqrt(exact[1] / 20_000) * release.scaling.scale[-1]
+    for _ in range(1000):
+        noisy = exact + generator.normal(size=2) * 500
+        model = linear_model(evolve(release, fit=noisy, fit_sigma=500.0))
+        covered.append(
+            [
+                model.r2_interval[0] <= truth[0] <= model.r2_interval[1],
+                model.rmse_interval[0] <= truth[1] <= model.rmse_interval[1],
+            ]
+        )
+    assert (np.abs(np.mean(covered, axis=0) - 0.95) < 0.025).all()
+
+
+@pytest.mark.parametrize("fit", [(3000.0, 1000.0), (-500.0, 100.0), (0.0, 0.0)])
+def test_a_fit_that_drowned_in_noise_is_not_given(fit):
+    model = linear_model(evolve(released(*rows()), fit=np.array(fit), fit_sigma=1000.0))
+    assert model.r2 is model.r2_interval is model.rmse is model.rmse_interval is None
+
+
+def test_a_target_that_is_not_visible_leaves_the_private_centre():
+    X, y = rows()
+    scaling = scaled(X, y, 10.0)
+    model = linear_model(scaling)
+    assert not model.coef.any()
+    assert model.intercept == scaling.center[-1]
+    assert not given(model).any()
+    assert model.r2 is None
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e300])
+@pytest.mark.parametrize("noise", [1e-6, 100.0])
+def test_no_release_raises(size, noise):
+    X, y = rows(200)
+    scaling = scaled(X, y, 10.0)
+    release = released(X, y, noise)
+    units = np.array([size, 1, 1, 1, 1 / size])
+    scaling = evolve(scaling, center=scaling.center * units, scale=scaling.scale * units)
+    model = linear_model(evolve(release, scaling=scaling))
+    assert np.isfinite(model.coef).all()
+    assert np.isfinite(model.intercept)
+    assert not np.isinf(model.coef_interval).any()
+    assert not np.isinf(model.intercept_interval).any()

@@ -2,8 +2,8 @@
 
 Scales of all columns (:mod:`nolook.algorithms.scaling`), then a bound on the rows' norm, then the
 matrix of all products of the standardised, clipped rows: five Gaussian releases in all. The rest,
-in :mod:`nolook.algorithms.noisy_ridge` and :mod:`nolook.algorithms.inference`, is post-processing.
-The proof is ``moment_regression.md``.
+in :mod:`nolook.algorithms.noisy_ridge` and :mod:`nolook.algorithms.moment_inference`, is
+post-processing. The proof is ``moment_regression.md``.
 
 ===============  ========================================================================
 name here        meaning

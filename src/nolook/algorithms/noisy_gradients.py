@@ -11,7 +11,8 @@ name here         meaning
 ``gram``          A plus noise of deviation ``gram_sigma`` (off the diagonal / sqrt 2)
 ``thetas``        the models ``theta_t``, shape (steps, d)
 ``gradients``     the gradients there plus noise, shape (steps, d)
-``values``        eigenvalues of A, kept away from zero by half of the noise's largest
+``eigenvalues``   of the noisy A, ascending, some perhaps negative
+``values``        the same, kept away from zero by half of what noise alone may reach
 ``moments``       the combined observation of ``values * theta``, in the eigenbasis
 ``variance``      that observation's noise
 ``prior``         variance of a coordinate of the model before anything is observed
@@ -20,6 +21,7 @@ name here         meaning
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -40,6 +42,7 @@ class CombinedGradients:
     """All gradients as one observation of the model, in the eigenbasis of the matrix."""
 
     vectors: Matrix  # columns are the directions
+    eigenvalues: Vector
     values: Vector  # positive
     moments: Vector
     variance: float  # positive
@@ -75,28 +78,26 @@ def combine_gradients(
     not known beforehand, hence a few steps of a fixed point.
     """
     edge = gram_sigma * np.sqrt(len(gram))
-    values, vectors = np.linalg.eigh(gram)
-    values = np.maximum(values, 0.0) + 0.5 * edge
+    eigenvalues, vectors = np.linalg.eigh(gram)
+    values = np.maximum(eigenvalues, 0.0) + 0.5 * edge
     points = thetas @ vectors
     observed = gradients @ vectors + points * values
-    combined = _weighed(vectors, values, observed, gradient_sigmas**2)
+    weigh = partial(_weighed, vectors, eigenvalues, values, observed)
+    combined = weigh(gradient_sigmas**2)
     for _ in range(_FIXED_POINT_STEPS):
         solution = combined.shrinkage * combined.moments / values
         ways = ((solution - points) ** 2).sum(axis=1)
-        combined = _weighed(
-            vectors, values, observed, gradient_sigmas**2 + 0.5 * gram_sigma**2 * ways
-        )
+        combined = weigh(gradient_sigmas**2 + 0.5 * gram_sigma**2 * ways)
     return combined
 
 
 def _weighed(
-    vectors: Matrix, values: Vector, observed: Matrix, variances: Vector
+    vectors: Matrix, eigenvalues: Vector, values: Vector, observed: Matrix, variances: Vector
 ) -> CombinedGradients:
     """Combine the observations, shape (steps, d), by their variances, shape (steps,)."""
-    variance = 1.0 / (1.0 / variances).sum()
+    variance = float(1.0 / (1.0 / variances).sum())
     moments = variance * (observed / variances[:, None]).sum(axis=0)
     total = _PRIORS[:, None] * values**2 + variance
     likelihood = -0.5 * (moments**2 / total + np.log(total)).sum(axis=1)
-    return CombinedGradients(
-        vectors, values, moments, float(variance), float(_PRIORS[likelihood.argmax()])
-    )
+    prior = float(_PRIORS[likelihood.argmax()])
+    return CombinedGradients(vectors, eigenvalues, values, moments, variance, prior)

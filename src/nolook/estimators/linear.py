@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nolook.algorithms.inference import linear_model
+from nolook.algorithms.moment_inference import linear_model
 from nolook.algorithms.moment_regression import MomentRelease, NoisyMoments
 from nolook.estimators.base import PrivateRegressor, check_budget, whole_mu
 from nolook.privacy.release import Plan
