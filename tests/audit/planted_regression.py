@@ -261,5 +261,5 @@ KEPT_BY_LENGTH = ExactFault(
 #: On one table.
 UNSTATED = [
     ExactFault(f"{name} not stated", leave_out(name), "more is drawn")
-    for name in ("norms", "second moments", "sizes", "rounds", "errors")
+    for name in ("number", "target", "column", "norms", "moments", "sizes", "rounds", "errors")
 ]

@@ -7,9 +7,12 @@ import pickle
 
 import numpy as np
 import pytest
+from attrs import evolve
 
 from nolook.algorithms import weighted_design
+from nolook.algorithms.moment_regression import SMALLEST_MU
 from nolook.algorithms.noisy_gradients import estimate
+from nolook.algorithms.scaling import ScaleSearch
 from nolook.kernels.weighted_rows import weighted_rows
 from nolook.tables import table_from_arrays
 from tests.audit.planted_regression import (
@@ -19,6 +22,7 @@ from tests.audit.planted_regression import (
     estimate_from_exact_moments,
 )
 from tests.audit.replay import check_neighbours, check_what_is_stated, recorded, replayed
+from tests.contracts.columns import COLUMNS, column
 
 MU = 3.0
 SLOPES = np.array([1.0, -1.0, 0.5])
@@ -33,6 +37,7 @@ def data(rows, seed=0):
 
 
 def with_row(X, y, place, row, target):
+    place = min(place, len(X))
     return table_from_arrays(np.insert(X, place, row, axis=0), np.insert(y, place, target))
 
 
@@ -55,6 +60,47 @@ def test_neighbours_are_within_every_sensitivity_and_reach_it():
     shares = check_all(*data(ROWS)).max(axis=0)
     assert (shares[-13:] > 0.9).all()
     assert shares.max() <= 1.0
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+@pytest.mark.parametrize("mu", [SMALLEST_MU, 0.1, 1e5])
+def test_neighbours_of_odd_tables_are_within_every_sensitivity(name, mu):
+    X, y = data(2_000)
+    X[:, 1] = column(name, len(X))
+    check_all(X, y, mu, ADDED[1::3])
+    check_all(X, X[:, 1], mu, ADDED[::3])
+
+
+@pytest.mark.parametrize("mu", [SMALLEST_MU, 1.0, 1e5])
+@pytest.mark.parametrize(
+    ("rows", "columns"),
+    [(0, 1), (0, 3), (1, 3), (2, 1), (30, 40), pytest.param(30, 600, marks=pytest.mark.slow)],
+)
+def test_neighbours_of_small_tables_are_within_every_sensitivity(rows, columns, mu, monkeypatch):
+    see_all(monkeypatch)
+    X = np.random.default_rng(0).normal(size=(rows, columns))
+    table = table_from_arrays(X, X[:, 0])
+    for row, target in ((np.full(columns, 1e308), 1e308), (np.zeros(columns), -5e-324)):
+        shares = check_neighbours(table, with_row(X, X[:, 0], rows, row, target), mu)
+        assert len(shares) > 12
+
+
+def see_all(monkeypatch, features=True):
+    """Make every column visible, or the target alone."""
+    search = ScaleSearch.run
+
+    def run(*arguments):
+        scaling = search(*arguments)
+        visible = np.full(len(scaling.names), features)
+        visible[-1] = True
+        return evolve(scaling, visible=visible)
+
+    monkeypatch.setattr(ScaleSearch, "run", run)
+
+
+def test_neighbours_without_any_visible_feature_are_within_every_sensitivity(monkeypatch):
+    see_all(monkeypatch, features=False)
+    assert (check_all(*data(300)).max(axis=0)[-13:] > 0.4).all()
 
 
 @pytest.mark.parametrize("fault", EXACT_FAULTS, ids=lambda fault: fault.name)

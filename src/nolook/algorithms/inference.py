@@ -156,11 +156,12 @@ def _hidden(eigenvalues: Vector, sigma: float) -> NDArray[np.bool_]:
 
 
 def _residuals(release: NoisyRegression) -> tuple[float, float]:
-    """Read the last histogram of |u_x| |rho|; each answer is one standard deviation up.
+    """Read the last histogram of sizes, each at least |u_x| |rho|; answers are one deviation up.
 
-    Returns the mean of |u_x|^2 rho^2 over that of |u_x|^2, from the bins below the clip, since
-    those above hold few rows and much noise; and the sum of what the clip took off the others, as
-    if all pushed one way (in a heavy tail they do).
+    Returns at least the mean of |u_x|^2 rho^2 over that of |u_x|^2 (more only for up to three
+    features, whose constant counts), from the bins below the clip, since those above hold few rows
+    and much noise; and the sum of what the clip took off the others, as if all pushed one way (in a
+    heavy tail they do).
     """
     low, counts = np.append(0.0, release.clip_edges), release.clip_counts[-1]
     high, clip = np.append(low[1:], 2.0 * low[-1]), release.clips[-1]
