@@ -60,6 +60,10 @@ def results(fitted: Any) -> list[str]:
 
 # What contracts have to know of some methods.
 SPECIAL = {
+    "linear": {
+        # Noise of the first gradients stays in a direction in which features do not vary.
+        "duplicates_apart": 15.0,
+    },
     "boosted-adassp": {
         # Where features do not vary, a hundred noisy steps are a random walk of about this size.
         "duplicates_apart": 10.0,

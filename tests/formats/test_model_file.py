@@ -80,7 +80,12 @@ def test_a_model_comes_back_as_it_was(tmp_path):
     assert_same(loaded, model)
     assert loaded.recipe_ == RECIPE
     assert type(loaded) is LinearRegression
-    assert loaded.get_params() == {"epsilon": 0.5, "delta": 1e-7, "random_state": None}
+    assert loaded.get_params() == {
+        "epsilon": 0.5,
+        "delta": 1e-7,
+        "k": None,
+        "random_state": None,
+    }
 
 
 @pytest.mark.parametrize("row_norm", [np.inf, 2.5, 0.1])
@@ -315,6 +320,7 @@ def edited(document, path, change):
 MAY_BE_NULL = {
     ("recipe",),
     ("coef_interval",),
+    *(("coef_interval", place) for place in range(20)),
     ("intercept_interval",),
     ("label_range", 0),
     ("row_norm",),

@@ -273,7 +273,9 @@ def method_parameters(method: str, options: Mapping[str, object]) -> dict[str, A
 def own_parameters(estimator: BaseEstimator) -> dict[str, Any]:
     """Return an estimator's parameters but the shared ones, with retired ones it was read with."""
     given = {**estimator.get_params(deep=False), **getattr(estimator, "retired_", {})}
-    return {name: value for name, value in given.items() if name not in _COMMON}
+    # Files of version 0.1 know no k of a regression: one that keeps all features says nothing.
+    silent = _COMMON | ({"k"} if given.get("k") is None else frozenset())
+    return {name: value for name, value in given.items() if name not in silent}
 
 
 def retired_parameters(name: str, parameters: Mapping[str, object]) -> dict[str, str]:

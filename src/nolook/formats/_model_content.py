@@ -32,10 +32,14 @@ if TYPE_CHECKING:
 __all__ = ["Model", "model_content"]
 
 _Positive = Annotated[float, Meta(gt=0)]
+_Share = Annotated[float, Meta(ge=0, le=1)]
+_Place = Annotated[int, Meta(ge=0)]
 # Keys of a file; attributes of an estimator have a trailing underscore.
 _NUMBERS = ("coef", "coef_interval", "intercept", "intercept_interval")
 # What only some files say: version 0.1 knew just the first, of methods that can fail.
 _OUTCOMES = ("failed", "visible")
+# What only some methods find.
+_FINDINGS = ("weight_norm", "clipped_share", "chosen")
 
 
 class Interval(Content, frozen=True, array_like=True):
@@ -93,7 +97,7 @@ class Model(Fitted, frozen=True, kw_only=True):
     method: str
     recipe: Recipe | None
     coef: list[float]
-    coef_interval: list[Interval] | None
+    coef_interval: list[Interval | None] | None
     intercept: float
     intercept_interval: Interval | None
     label_range: tuple[float | None, float | None]
@@ -102,6 +106,9 @@ class Model(Fitted, frozen=True, kw_only=True):
     metrics: Metrics
     failed: bool | UnsetType = UNSET
     visible: bool | UnsetType = UNSET
+    weight_norm: _Positive | UnsetType = UNSET
+    clipped_share: list[_Share] | UnsetType = UNSET
+    chosen: list[_Place] | UnsetType = UNSET
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -111,6 +118,9 @@ class Model(Fitted, frozen=True, kw_only=True):
             numbers = getattr(self, key)
             if numbers is not None and len(numbers) != len(self.features):
                 raise Broken(f"expected {key} to have {len(self.features)} entries")
+        if self.clipped_share is not UNSET and len(self.clipped_share) != len(self.features) + 1:
+            raise Broken(f"expected clipped_share to have {len(self.features) + 1} entries")
+        self._check_chosen()
         low, high = self._target_range()
         if low > high:
             raise Broken("expected the lower end of label_range before the upper end")
@@ -125,6 +135,15 @@ class Model(Fitted, frozen=True, kw_only=True):
             raise Broken("expected visible to be the last of scaling.visible")
         if self.visible is False and (any(self.coef) or self._estimates()):
             raise Broken("expected no coefficients and no estimates where visible is false")
+
+    def _check_chosen(self) -> None:
+        if self.chosen is UNSET:
+            return
+        places = set(self.chosen)
+        if len(places) < len(self.chosen) or not places <= set(range(len(self.features))):
+            raise Broken("expected chosen to be places of features, each once")
+        if any(slope for place, slope in enumerate(self.coef) if place not in places):
+            raise Broken("expected coef to hold zeros for features that are not chosen")
 
     def _estimates(self) -> bool:
         places = ((self, ("coef_interval", "intercept_interval")), (self.metrics, _METRICS))
@@ -154,12 +173,22 @@ class Model(Fitted, frozen=True, kw_only=True):
         for key in _OUTCOMES:
             if getattr(self, key) is not UNSET:
                 setattr(model, f"{key}_", getattr(self, key))
+        if self.weight_norm is not UNSET:
+            model.weight_norm_ = self.weight_norm
+        if self.clipped_share is not UNSET:
+            model.clipped_share_ = np.array(self.clipped_share)
+        if self.chosen is not UNSET:
+            model.chosen_ = np.array(self.chosen, dtype=np.intp)
         return model
 
 
 def _numbers(value: object) -> NDArray[np.float64] | float | None:
     plain = msgspec.to_builtins(value)
-    return np.array(plain, dtype=np.float64) if isinstance(plain, list) else plain
+    if not isinstance(plain, list):
+        return plain  # type: ignore[no-any-return]
+    # An interval that is withheld is null in a file, and NaN in an array.
+    pair = [math.nan, math.nan]
+    return np.array([pair if entry is None else entry for entry in plain], dtype=np.float64)
 
 
 def model_content(model: PrivateRegressor) -> dict[str, Any]:
@@ -177,7 +206,7 @@ def model_content(model: PrivateRegressor) -> dict[str, Any]:
         # Columns of arrays have no names, so scikit-learn asks for none when predicting.
         "recipe": recipe_content(model.recipe_) if hasattr(model, "feature_names_in_") else None,
         "features": scaling.names[:-1],
-        **{key: getattr(model, f"{key}_") for key in _NUMBERS},
+        **{key: _withheld(getattr(model, f"{key}_")) for key in _NUMBERS},
         "label_range": [_finite(end) for end in model.target_range_],
         "row_norm": _finite(model.row_norm_),
         "scaling": {
@@ -191,8 +220,19 @@ def model_content(model: PrivateRegressor) -> dict[str, Any]:
         "metrics": {key: getattr(model, f"{key}_") for key in _METRICS},
         **rows_content(model),
         **guarantee_content(model.privacy_),
-        **{key: vars(model)[f"{key}_"] for key in _OUTCOMES if f"{key}_" in vars(model)},
+        **{
+            key: vars(model)[f"{key}_"]
+            for key in (*_OUTCOMES, *_FINDINGS)
+            if vars(model).get(f"{key}_") is not None
+        },
     }
+
+
+def _withheld(value: Any) -> Any:  # noqa: ANN401 -- a number, an array or None
+    """Return intervals as a list, null where there is none."""
+    if value is None or np.ndim(value) < 2:
+        return value
+    return [None if np.isnan(ends).any() else ends for ends in value]
 
 
 def _finite(value: float) -> float | None:
