@@ -18,8 +18,9 @@ from nolook.estimators.catalogue import (
     method_parameters,
     name_of,
 )
+from nolook.report.coefficient_findings import coefficients
 from nolook.report.findings import plain
-from nolook.report.model_findings import coefficients, model_findings, why_not_visible
+from nolook.report.model_findings import model_findings, why_not_visible
 from nolook.report.picture import shortened
 from nolook.report.wording import certainty_in_words, number, rows_in_words
 from tests.report.hand_made import (

@@ -27,7 +27,7 @@ from nolook.algorithms.linear_regression import NoisyRegression
 from nolook.algorithms.noisy_gradients import CombinedGradients, combine_gradients
 from nolook.algorithms.scaling import Scaling, clipped_share
 
-__all__ = ["HIDDEN_EFFECT", "LEVEL", "LinearModel", "linear_model"]
+__all__ = ["HIDDEN_EFFECT", "LEVEL", "MOST_CLIPPED", "TARGET_LIMIT", "LinearModel", "linear_model"]
 
 #: Level of all intervals.
 LEVEL = 0.95
@@ -36,6 +36,12 @@ LEVEL = 0.95
 #: intervals assume it: on six real tables 95 % of such effects were below 1.33.
 HIDDEN_EFFECT = 0.7
 
+#: Share of a column's rows that were clipped beyond which its slope is about another column.
+MOST_CLIPPED = 0.1
+
+#: Scales at which the target is clipped.
+TARGET_LIMIT = 50.0
+
 _QUANTILE = float(ndtri((1 + LEVEL) / 2))
 # A slope's interval wider than this to either side, in the same unit, says nothing: a column that
 # explained all of the target would have slope 1.
@@ -43,8 +49,6 @@ _WIDEST = 1.1
 # Share of a slope's squared loading on hidden directions; each of two columns that cannot be told
 # apart has half of its there.
 _MOST_HIDDEN = 0.48
-_MOST_CLIPPED = 0.1  # share of a column's rows beyond which its slope is about another column
-_TARGET_LIMIT = 50.0  # scales at which the target is clipped
 _WIDEST_R2 = 0.5
 _NOT_SEEN = 3.0  # sigmas below which a column's own sum of squares is not told apart from noise
 
@@ -94,7 +98,7 @@ def linear_model(release: NoisyRegression | Scaling) -> LinearModel:
         theta[columns] = release.theta
         if release.chosen is None:  # a choice by the same rows voids what intervals promise
             margin[columns] = _margins(release, combined)
-            margin[1:][(clipped - errors)[:-1] > _MOST_CLIPPED] = np.nan
+            margin[1:][(clipped - errors)[:-1] > MOST_CLIPPED] = np.nan
         fit = _fit(release)
     coef, intercept = scaling.original_units(theta)
     sides, largest = np.array([-1.0, 1.0]), np.finfo(np.float64).max
@@ -182,7 +186,7 @@ def _clipped_shares(scaling: Scaling) -> tuple[Vector, Vector]:
     Both are 0 for columns of 0 and 1.
     """
     limits = np.full(len(scaling.names), scaling.limit)
-    limits[-1] = _TARGET_LIMIT
+    limits[-1] = TARGET_LIMIT
     low, high = scaling.center - limits * scaling.scale, scaling.center + limits * scaling.scale
     shares, errors = np.zeros((2, len(limits)))
     for column, histogram in enumerate(scaling.histograms):

@@ -81,9 +81,10 @@ METHODS = {
     "linear": Entry(
         "nolook.estimators.linear",
         "LinearRegression",
-        "Least squares from one noisy release: columns are centred, scaled and clipped, the sums "
-        "of products of all pairs of columns get Gaussian noise once, and a ridge penalty of the "
-        "noise's size turns them into coefficients.",
+        "Weighted least squares: columns are centred, scaled and clipped, and long rows get less "
+        "weight. The sums of products of all pairs of columns, released once with Gaussian noise, "
+        "steer a few noisy steps towards the coefficients, and all of it together gives the model, "
+        "pulled towards 0 where noise hides the answer.",
     ),
     "tukey": Entry(
         "nolook.estimators.tukey",

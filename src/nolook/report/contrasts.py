@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import compress
 from typing import TYPE_CHECKING
 
+from nolook.report.linear_words import chosen_of
 from nolook.tables.design import Feature, check_categories
 
 if TYPE_CHECKING:
     from nolook.estimators.base import PrivateRegressor
-    from nolook.tables.design import Levels
+    from nolook.report.linear_words import chosen_of
+from nolook.tables.design import Levels
 
 __all__ = ["HOW_TO_READ", "contrasts"]
 
@@ -23,9 +26,10 @@ HOW_TO_READ = (
 def contrasts(model: PrivateRegressor) -> dict[str, str]:
     """Return words for each level in a model, by the name of its number.
 
-    Where a selector left a level out, its rows are among those the others are compared with.
+    Where a choice of columns left a level out, its rows are among those that the others are
+    compared with.
     """
-    used = set(model.scaling_.names[:-1])
+    used = set(compress(model.scaling_.names, chosen_of(model).tolist()))
     words: dict[str, str] = {}
     for column, levels in check_categories(model.recipe_["categories"]).items():
         numbers = dict(zip(Feature(column, levels).names, levels[1:], strict=True))

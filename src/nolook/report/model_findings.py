@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from itertools import compress
 from typing import TYPE_CHECKING
 
@@ -12,34 +11,54 @@ import numpy as np
 from nolook.algorithms.scaling import ScaleSearch
 from nolook.estimators.catalogue import called, own_parameters, unproved_settings
 from nolook.estimators.pipeline import regression_of, selection_of
-from nolook.report.contrasts import HOW_TO_READ, contrasts
-from nolook.report.findings import Figure, Findings, Name, Origin, Section, Table, plain, rows_of
-from nolook.report.picture import MOST_SHOWN, Coefficient, coefficient_picture
+from nolook.report.coefficient_findings import (
+    coefficient_section,
+    features_used,
+    knows_intervals,
+)
+from nolook.report.findings import Findings, Name, Origin, Section, Table, rows_of
+from nolook.report.linear_words import (
+    FIRST_EXPLANATION,
+    HIDDEN,
+    about_errors,
+    chosen_in_words,
+    chosen_of,
+    clipped_shares,
+    is_first,
+    is_linear,
+    target_limits,
+)
 from nolook.report.selection_findings import (
     explanation_of,
     parameters_of,
     selection_section,
     selection_settings,
 )
-from nolook.report.wording import CONFIDENCE, NOT_ESTIMATED, Ends, count, interval, number
+from nolook.report.wording import (
+    CONFIDENCE,
+    NOT_ESTIMATED,
+    count,
+    interval,
+    number,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nolook.estimators._selector import PrivateSelector
     from nolook.estimators.base import PrivateRegressor
-    from nolook.report.findings import Text
 
-__all__ = ["coefficients", "constant_in_words", "model_findings", "why_not_visible"]
+__all__ = ["constant_in_words", "model_findings", "why_not_visible"]
 
-_MOST_PRINTED = 20  # rows of coefficients
-_MOST_NAMED = 5  # columns in a sentence
 _FEW_ROWS = 20  # hardly any, however exactly they were counted ...
 _SURELY = 3.0  # ... as may be a number that so many of its standard errors reach down to 0
 _STILL_FEW = 200  # rows that may be there even so
 _INTERVAL = f"{CONFIDENCE} interval"
-_WHEN = " when a column grows by its scale"
 _GIVEN = " Everything below takes these columns as given"
+_NO_FIT = (
+    "This method does not estimate how well the model fits. Measuring that on the table would be "
+    "another release, with its own cost."
+)
 _SEARCH = frozenset(event.name for event in ScaleSearch(1.0).events())
 
 
@@ -50,12 +69,15 @@ def model_findings(model: PrivateRegressor) -> Findings:
     settings: tuple[tuple[str, str], ...] = ()
     before: list[Section] = []
     used = count(len(part.coef_), "column")
+    chosen = int(chosen_of(part).sum())
+    if chosen_in_words(part):
+        used = f"{chosen} of {used}, chosen from the same release"
     if selector is not None:
         before.append(selection_section(selector, _given(part)))
         settings = selection_settings(selector)
         offered = count(selector.n_features_in_, "column")
-        used = f"{len(part.coef_)} of {offered}, chosen privately"
-    if words := explanation_of(part):
+        used = f"{chosen} of {offered}, chosen privately"
+    if words := (FIRST_EXPLANATION,) if is_first(part) else explanation_of(part):
         before.append(Section("method", "The method", words))
     return Findings(
         kind="model",
@@ -78,7 +100,7 @@ def model_findings(model: PrivateRegressor) -> Findings:
 
 
 def _given(part: PrivateRegressor) -> str:
-    return f"{_GIVEN}{', including the intervals' * (part.coef_interval_ is not None)}."
+    return f"{_GIVEN}{', including the intervals' * knows_intervals(part)}."
 
 
 def _origin(
@@ -130,123 +152,24 @@ def why_not_visible(model: PrivateRegressor) -> str:
 def _cards(model: PrivateRegressor) -> tuple[tuple[str, str, str], ...]:
     if not model.visible_:
         return ()
+    missing = HIDDEN if is_linear(model) else NOT_ESTIMATED
     return (
-        _card("Variance explained", "R²", model.r2_, model.r2_interval_),
-        _card("Typical error", "RMSE", model.rmse_, model.rmse_interval_),
+        _card("Variance explained", "R²", model.r2_, model.r2_interval_, missing),
+        _card("Typical error", "RMSE", model.rmse_, model.rmse_interval_, missing),
     )
 
 
 def _card(
-    head: str, short: str, value: float | None, ends: NDArray[np.float64] | None
+    head: str, short: str, value: float | None, ends: NDArray[np.float64] | None, missing: str
 ) -> tuple[str, str, str]:
     if value is None:
-        return head, "unknown", NOT_ESTIMATED
-    small = f"interval {NOT_ESTIMATED}" if ends is None else interval(ends)
+        return head, "unknown", missing
+    small = f"interval {missing}" if ends is None else interval(ends)
     return head, f"{short} {number(value)}", small
 
 
-def coefficients(model: PrivateRegressor) -> tuple[Coefficient, ...]:
-    """List the coefficients of a fitted model in its columns' order, without dropped columns."""
-    scale = model.scaling_.scale[:-1]
-    ends: list[Ends | None] = [None] * len(scale)
-    effect_ends = ends
-    with np.errstate(over="ignore"):
-        effects = np.nan_to_num(model.coef_ * scale)
-        if model.coef_interval_ is not None:
-            ends = [(low, high) for low, high in model.coef_interval_.tolist()]
-            both = np.nan_to_num(model.coef_interval_ * scale[:, None])
-            effect_ends = [(low, high) for low, high in both.tolist()]
-    columns = (model.scaling_.names[:-1], model.coef_.tolist(), ends, effects.tolist(), effect_ends)
-    kept = (~_dropped(model)).tolist()
-    return tuple(Coefficient(*one) for one in compress(zip(*columns, strict=True), kept))
-
-
-def _dropped(model: PrivateRegressor) -> NDArray[np.bool_]:
-    """Tell which features the model leaves out, because nothing in them stood out."""
-    left_out: NDArray[np.bool_] = ~model.scaling_.visible[:-1] & (model.coef_ == 0.0)
-    return left_out
-
-
 def _regression(model: PrivateRegressor) -> tuple[Section, ...]:
-    return (_coefficients(model), _fit(model)) if model.visible_ else ()
-
-
-def _coefficients(model: PrivateRegressor) -> Section:
-    found = coefficients(model)
-    target = model.scaling_.names[-1]
-    omitted = "" if len(found) <= MOST_SHOWN else f" The {MOST_SHOWN} largest are drawn."
-    figure = None
-    if found:
-        words = (
-            "Across is the change in ",
-            Name(target),
-            f"{_WHEN}, so that columns in different units can be compared. ",
-            f"{_about_intervals(model)}{omitted}",
-        )
-        figure = Figure(coefficient_picture(found, f"The change in {target}{_WHEN}"), words)
-    compared = contrasts(model)
-    known = model.coef_interval_ is not None or model.intercept_interval_ is not None
-    table = shown = _coefficient_table(model, found, compared, known=known)
-    if len(found) > _MOST_PRINTED:
-        kept = sorted(found, key=lambda one: -abs(one.effect))[: _MOST_PRINTED - 1]
-        rows = tuple(_row(one, compared, known=known) for one in found if one in kept)
-        left = f"... {len(found) - len(kept)} smaller effects"
-        shown = replace(table, rows=(*rows, (left,)))
-    unknown = () if known else (_about_intervals(model),)
-    dropped = _dropped_in_words(model)
-    return Section(
-        "coefficients",
-        "Coefficients",
-        figure=figure,
-        tables=(table,),
-        notes=(*((HOW_TO_READ,) if compared else ()), *dropped),
-        printed=(f"method: {called(model)}", shown, *unknown, *map(plain, dropped)),
-    )
-
-
-def _coefficient_table(
-    model: PrivateRegressor,
-    found: tuple[Coefficient, ...],
-    compared: dict[str, str],
-    *,
-    known: bool,
-) -> Table:
-    ends = (interval(model.intercept_interval_),) if known else ()
-    heads = ("Column", "Coefficient", *((_INTERVAL,) if known else ()))
-    caption = "Coefficients: the change in the target for one unit of the column"
-    intercept = ("intercept", number(model.intercept_), *ends)
-    if not found:
-        return Table(caption, heads, (intercept,))
-    rows = tuple(_row(one, compared, known=known) for one in found)
-    return Table(caption, (*heads, "Times scale"), rows, (*intercept, ""))
-
-
-def _dropped_in_words(model: PrivateRegressor) -> tuple[Text, ...]:
-    names = list(compress(model.scaling_.names, _dropped(model).tolist()))
-    if not names:
-        return ()
-    listed = [piece for name in names[:_MOST_NAMED] for piece in (", ", Name(name))]
-    more = len(names) - _MOST_NAMED
-    last = f" and {more} more" if more > 0 else ""
-    return (("Dropped: nothing stood out from the noise in ", *listed[1:], f"{last}."),)
-
-
-def _row(one: Coefficient, compared: dict[str, str], *, known: bool) -> tuple[str, ...]:
-    ends = (interval(one.ends),) if known else ()
-    return compared.get(one.name, one.name), number(one.value), *ends, number(one.effect)
-
-
-def _about_intervals(model: PrivateRegressor) -> str:
-    if model.coef_interval_ is None:
-        return (
-            "This method estimates no intervals, so how far sampling and privacy noise have moved "
-            "a coefficient is unknown."
-        )
-    return (
-        f"Lines are {CONFIDENCE} intervals that cover sampling and privacy noise. A filled point's "
-        "interval leaves out 0; a hollow point may be noise. An arrow marks an interval that runs "
-        "off the picture."
-    )
+    return (coefficient_section(model), _fit(model)) if model.visible_ else ()
 
 
 def _fit(model: PrivateRegressor) -> Section:
@@ -257,17 +180,23 @@ def _fit(model: PrivateRegressor) -> Section:
     limits = (" Predictions of ", Name(model.scaling_.names[-1]), f" {_range_in_words(model)}.")
     heading = "How well it fits"
     if model.r2_ is None and model.rmse_ is None:
-        silent = (
-            "This method does not estimate how well the model fits. Measuring that on the table "
-            "would be another release, with its own cost."
-        )
+        silent = _NO_FIT
+        if is_linear(model):
+            silent = f"How well the model fits is {HIDDEN}: more rows or a larger budget show more."
         return Section("fit", heading, (silent,), notes=(limits,), printed=(silent,))
-    clipped = ", clipped to the ranges below" if math.isfinite(model.scaling_.limit) else ""
     table = Table(
-        "Estimated from the same noisy sums as the model, at no further cost",
+        "Measured on the training rows, by a noisy release of its own"
+        if is_linear(model)
+        else "Estimated from the same noisy sums as the model, at no further cost",
         ("Measure", "Estimate", _INTERVAL),
         tuple((name, number(value), interval(ends)) for name, value, ends in measures),
     )
+    if is_linear(model):
+        about = about_errors(model)
+        return Section(
+            "fit", heading, tables=(table,), notes=((about, *limits),), printed=(table, about)
+        )
+    clipped = ", clipped to the ranges below" if math.isfinite(model.scaling_.limit) else ""
     about = f"The estimates describe the training rows{clipped}."
     return Section("fit", heading, tables=(table,), notes=((about, *limits),), printed=(table,))
 
@@ -286,14 +215,19 @@ def _range_in_words(model: PrivateRegressor) -> str:
 def _scales(model: PrivateRegressor) -> tuple[Section, ...]:
     """Tell where the columns used were found to lie; files of version 0.1 used guesses too."""
     scaling = model.scaling_
-    used = [*(~_dropped(model)).tolist(), model.visible_]
+    used = [*features_used(model).tolist(), model.visible_]
     if not any(used):
         return ()
-    values = zip(scaling.center, scaling.scale, scaling.low, scaling.high, strict=True)
-    columns = zip(scaling.names, scaling.visible, values, strict=True)
+    shares = [(share,) for share in clipped_shares(model)]
+    low, high = scaling.low, scaling.high
+    if shares:
+        low[-1], high[-1] = target_limits(model)
+    values = zip(scaling.center, scaling.scale, low, high, strict=True)
+    none: list[tuple[str, ...]] = [()] * len(scaling.names)
+    columns = zip(scaling.names, scaling.visible, values, shares or none, strict=True)
     rows = tuple(
-        (name if visible else f"{name} *", *(_limit(float(value)) for value in four))
-        for name, visible, four in compress(columns, used)
+        (name if visible else f"{name} *", *(_limit(float(value)) for value in four), *share)
+        for name, visible, four, share in compress(columns, used)
     )
     notes, hidden = [], []
     if math.isfinite(model.row_norm_):
@@ -313,8 +247,11 @@ def _scales(model: PrivateRegressor) -> tuple[Section, ...]:
         else "The columns are not clipped one by one"
     )
     heads = ("Column", "Centre", "Scale", "Lower end", "Upper end")
+    heads_of_shares = ("Clipped, at most",) if shares else ()
+    if shares:
+        notes.append("The shares of rows clipped are noisy, one standard error up.")
     last = " The target is last." * model.visible_
-    table = Table(f"{source}. {clipped}.{last}", heads, rows)
+    table = Table(f"{source}. {clipped}.{last}", (*heads, *heads_of_shares), rows)
     section = Section(
         "scales",
         heading,

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CONFIDENCE",
     "NOT_ESTIMATED",
+    "NOT_KNOWN",
     "Ends",
     "certainty_in_words",
     "count",
@@ -30,6 +31,8 @@ __all__ = [
 CONFIDENCE = f"{100 * LEVEL:.0f} %"
 #: Stands where a number would, if the method does not estimate it.
 NOT_ESTIMATED = "not estimated by this method"
+#: Stands where an interval would, if nothing is known of this one.
+NOT_KNOWN = "not known"
 
 _HUGE = 1e9  # from here on digits are harder to read than an exponent
 _HARDLY_PRIVATE = 99.9  # percent; more digits would only look like a protection
@@ -74,10 +77,10 @@ def rows_in_words(rows: float, error: float) -> tuple[str, str]:
     return f"about {about:,.0f} row{'s' * (about != 1.0)}", digits
 
 
-def interval(ends: Ends | NDArray[np.float64] | None) -> str:
-    """Return an interval as text, if the method estimates it."""
+def interval(ends: Ends | NDArray[np.float64] | None, missing: str = NOT_ESTIMATED) -> str:
+    """Return an interval as text, or what is said of a missing one."""
     if ends is None:
-        return NOT_ESTIMATED
+        return missing
     return f"{number(float(ends[0]))} to {number(float(ends[1]))}"
 
 

@@ -1,0 +1,175 @@
+"""The coefficients of a private regression: picture, table, and what to know of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import compress
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolook.estimators.catalogue import called
+from nolook.report.contrasts import HOW_TO_READ, contrasts
+from nolook.report.findings import Figure, Name, Section, Table, plain
+from nolook.report.linear_words import (
+    chosen_in_words,
+    chosen_of,
+    clipped_in_words,
+    is_linear,
+    legend,
+    marked,
+    purpose,
+    purpose_in_short,
+    withheld_in_words,
+)
+from nolook.report.picture import MOST_SHOWN, Coefficient, coefficient_picture
+from nolook.report.wording import CONFIDENCE, NOT_ESTIMATED, NOT_KNOWN, Ends, interval, number
+
+if TYPE_CHECKING:
+    from nolook.estimators.base import PrivateRegressor
+    from nolook.report.findings import Text
+
+__all__ = ["coefficient_section", "coefficients", "features_used", "knows_intervals"]
+
+_MOST_PRINTED = 20  # rows of coefficients
+_MOST_NAMED = 5  # columns in a sentence
+_INTERVAL = f"{CONFIDENCE} interval"
+_WHEN = " when a column grows by its scale"
+
+Vector: TypeAlias = NDArray[np.float64]
+
+
+def coefficients(model: PrivateRegressor) -> tuple[Coefficient, ...]:
+    """List the coefficients of a fitted model in its columns' order, without columns left out."""
+    scale = model.scaling_.scale[:-1]
+    ends: list[Ends | None] = [None] * len(scale)
+    effect_ends = ends
+    with np.errstate(over="ignore"):
+        effects = np.nan_to_num(model.coef_ * scale)
+        if model.coef_interval_ is not None:
+            known = ~np.isnan(model.coef_interval_.sum(axis=1))
+            ends = _ends(model.coef_interval_, known)
+            effect_ends = _ends(np.nan_to_num(model.coef_interval_ * scale[:, None]), known)
+    columns = (model.scaling_.names[:-1], model.coef_.tolist(), ends, effects.tolist(), effect_ends)
+    kept = features_used(model).tolist()
+    return tuple(Coefficient(*one) for one in compress(zip(*columns, strict=True), kept))
+
+
+def _ends(intervals: Vector, known: NDArray[np.bool_]) -> list[Ends | None]:
+    """Return the intervals, None for those that are withheld."""
+    both = zip(intervals.tolist(), known.tolist(), strict=True)
+    return [(low, high) if one else None for (low, high), one in both]
+
+
+def features_used(model: PrivateRegressor) -> NDArray[np.bool_]:
+    """Tell which features have a coefficient: neither dropped, nor left out by a choice."""
+    used: NDArray[np.bool_] = ~_dropped(model) & chosen_of(model)
+    return used
+
+
+def _dropped(model: PrivateRegressor) -> NDArray[np.bool_]:
+    """Tell which features the model leaves out, because nothing in them stood out."""
+    left_out: NDArray[np.bool_] = ~model.scaling_.visible[:-1] & (model.coef_ == 0.0)
+    return left_out
+
+
+def coefficient_section(model: PrivateRegressor) -> Section:
+    """Show the coefficients with their intervals, and say what these are for."""
+    found = coefficients(model)
+    target = model.scaling_.names[-1]
+    omitted = "" if len(found) <= MOST_SHOWN else f" The {MOST_SHOWN} largest are drawn."
+    figure = None
+    if found:
+        words = (
+            "Across is the change in ",
+            Name(target),
+            f"{_WHEN}, so that columns in different units can be compared. ",
+            f"{_about_intervals(model, found)}{omitted}",
+        )
+        figure = Figure(coefficient_picture(found, f"The change in {target}{_WHEN}"), words)
+    compared = contrasts(model)
+    table = shown = _coefficient_table(model, found, compared)
+    if len(found) > _MOST_PRINTED:
+        kept = sorted(found, key=lambda one: -abs(one.effect))[: _MOST_PRINTED - 1]
+        rows = tuple(row for row, one in zip(table.rows, found, strict=True) if one in kept)
+        left = f"... {len(found) - len(kept)} smaller effects"
+        shown = replace(table, rows=(*rows, (left,)))
+    about, in_short = _notes(model, found)
+    dropped = _dropped_in_words(model)
+    return Section(
+        "coefficients",
+        "Coefficients",
+        figure=figure,
+        tables=(table,),
+        notes=(*((HOW_TO_READ,) if compared else ()), *about, *dropped),
+        printed=(f"method: {called(model)}", shown, *in_short, *map(plain, dropped)),
+    )
+
+
+def knows_intervals(model: PrivateRegressor) -> bool:
+    """Tell whether the model has any interval."""
+    if model.intercept_interval_ is not None:
+        return True
+    return model.coef_interval_ is not None and not np.isnan(model.coef_interval_).all()
+
+
+def _notes(
+    model: PrivateRegressor, found: tuple[Coefficient, ...]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Say what holds for these coefficients, at length and in short."""
+    known = knows_intervals(model)
+    if not is_linear(model):
+        return (), () if known else (_about_intervals(model, found),)
+    clipped, chosen = clipped_in_words(model, features_used(model)), chosen_in_words(model)
+    missing = model.intercept_interval_ is None or any(one.ends is None for one in found)
+    why = (withheld_in_words(),) if missing and not chosen else ()
+    rest = (*why, *clipped, *chosen)
+    return (*(purpose() * known), *rest), (*((purpose_in_short(),) * known), *rest)
+
+
+def _coefficient_table(
+    model: PrivateRegressor, found: tuple[Coefficient, ...], compared: dict[str, str]
+) -> Table:
+    known, missing = knows_intervals(model), NOT_KNOWN if is_linear(model) else NOT_ESTIMATED
+    starred = set(compress(model.scaling_.names, marked(model).tolist()))
+
+    def cells(name: str, value: float, ends: Ends | Vector | None) -> tuple[str, ...]:
+        return name, number(value), *((interval(ends, missing),) if known else ())
+
+    heads = ("Column", "Coefficient", *((_INTERVAL,) if known else ()))
+    caption = "Coefficients: the change in the target for one unit of the column"
+    intercept = cells("intercept", model.intercept_, model.intercept_interval_)
+    if not found:
+        return Table(caption, heads, (intercept,))
+    rows = []
+    for one in found:
+        name = f"{compared.get(one.name, one.name)}{' *' * (one.name in starred)}"
+        rows.append((*cells(name, one.value, one.ends), number(one.effect)))
+    return Table(caption, (*heads, "Times scale"), tuple(rows), (*intercept, ""))
+
+
+def _dropped_in_words(model: PrivateRegressor) -> tuple[Text, ...]:
+    names = list(compress(model.scaling_.names, _dropped(model).tolist()))
+    if not names:
+        return ()
+    listed = [piece for name in names[:_MOST_NAMED] for piece in (", ", Name(name))]
+    more = len(names) - _MOST_NAMED
+    last = f" and {more} more" if more > 0 else ""
+    return (("Dropped: nothing stood out from the noise in ", *listed[1:], f"{last}."),)
+
+
+def _about_intervals(model: PrivateRegressor, found: tuple[Coefficient, ...]) -> str:
+    if is_linear(model):
+        lines = sum(one.ends is not None for one in found)
+        return legend(len(found) - lines) if lines else ""
+    if model.coef_interval_ is None:
+        return (
+            "This method estimates no intervals, so how far sampling and privacy noise have moved "
+            "a coefficient is unknown."
+        )
+    return (
+        f"Lines are {CONFIDENCE} intervals that cover sampling and privacy noise. A filled point's "
+        "interval leaves out 0; a hollow point may be noise. An arrow marks an interval that runs "
+        "off the picture."
+    )
