@@ -17,11 +17,14 @@ from nolook.algorithms.scaling import Scaling
 from tests.formats.edited import load_text, refusal
 from tests.report.hand_made import (
     OPTIONAL,
+    choosing,
     counted,
+    current,
     fitted,
     make_constant,
     not_visible,
     unlimited,
+    withheld,
     without,
 )
 
@@ -179,6 +182,45 @@ def test_a_target_that_was_not_visible_is_said_to_be_so_in_the_file(tmp_path, do
         {"metrics": told["metrics"] | {"r2": 0.5}},
     ):
         assert "no estimates" in refusal(tmp_path, json.dumps(told | change))
+
+
+def test_withheld_intervals_and_clipped_shares_come_back(tmp_path):
+    model = withheld(counted(current(fitted(NAMES), [0.0, 1.0, 0.25, 1 / 3])), 1)
+    nolook.save(model, tmp_path / "model.json")
+    told = json.loads((tmp_path / "model.json").read_text(encoding="utf-8"))
+    assert [ends is None for ends in told["coef_interval"]] == [False, True, False]
+    assert "NaN" not in (tmp_path / "model.json").read_text(encoding="utf-8")
+    loaded = nolook.load(tmp_path / "model.json")
+    assert_same(loaded, model)
+    assert bits(loaded.clipped_share_) == bits(model.clipped_share_)
+    assert loaded.weight_norm_ == model.weight_norm_
+    assert loaded.chosen_ is None
+    for change, expected in (
+        ({"clipped_share": [0.0, 0.0, 0.0]}, "expected clipped_share to have 4 entries"),
+        ({"clipped_share": [0.0, 0.0, 0.0, 1.5]}, "<= 1.0 - at `$.clipped_share[3]`"),
+        ({"clipped_share": [0.0, 0.0, 0.0, -0.5]}, ">= 0.0 - at `$.clipped_share[3]`"),
+        ({"clipped_share": [0.0, 0.0, 0.0, None]}, "got `null` - at `$.clipped_share[3]`"),
+        ({"coef_interval": [None, [None, 1.0], None]}, "at `$.coef_interval[1][0]`"),
+        ({"weight_norm": 0.0}, "> 0.0 - at `$.weight_norm`"),
+    ):
+        assert expected in refusal(tmp_path, json.dumps(told | change))
+
+
+@pytest.mark.parametrize("places", [(), (2,), (2, 0), (1, 0, 2)])
+def test_features_chosen_come_back_in_their_order(tmp_path, places):
+    model = choosing(current(fitted(NAMES)), *places)
+    nolook.save(model, tmp_path / "model.json")
+    loaded = nolook.load(tmp_path / "model.json")
+    assert_same(loaded, model)
+    assert loaded.chosen_.tolist() == list(places)
+    assert loaded.k == len(places)
+    assert loaded.chosen_.dtype == model.chosen_.dtype
+    told = json.loads((tmp_path / "model.json").read_text(encoding="utf-8"))
+    for bad in ([0, 0], [3], [-1], [0.5], None):
+        assert "chosen" in refusal(tmp_path, json.dumps(told | {"chosen": bad}))
+    assert "not chosen" in refusal(
+        tmp_path, json.dumps(told | {"coef": [0.0, 1.0, 0.0], "chosen": [0, 2]})
+    )
 
 
 def test_columns_of_0_and_1_are_clipped_to_that_range_after_loading(tmp_path):

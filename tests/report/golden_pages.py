@@ -31,12 +31,15 @@ from tests.formats.old_files import FOLDER as FILES
 from tests.formats.old_files import selection
 from tests.report.hand_made import (
     Choosy,
+    choosing,
     counted,
+    current,
     dropping,
     fitted,
     make_constant,
     not_visible,
     unlimited,
+    withheld,
     without,
 )
 
@@ -76,6 +79,24 @@ def levels():
     }
     names = ("city=Basel", "city=<b>", "city=...", "sex=F", "age", "income")
     return fitted(names, recipe=recipe)
+
+
+def current_levels(*places):
+    """Contrasts of a model that chose some of its columns."""
+    return choosing(counted(current(levels())), *places)
+
+
+def five():
+    return counted(current(fitted(("age", "height", NASTY[0], "weight", "rooms", "income"))))
+
+
+def clipped():
+    """Clipped columns, one of them so much that its interval is withheld, and a clipped target."""
+    return withheld(current(five(), [0.0, 0.031, 0.002, 0.1399, 0.03, 0.0501]), 3)
+
+
+def hidden_fit():
+    return without(withheld(five(), 0, 1, -1), "r2_", "r2_interval_", "rmse_", "rmse_interval_")
 
 
 def guesses():
@@ -148,6 +169,13 @@ PAGES = {
         counted(not_visible(dropping(fitted(), 0, 1)), 1.0, 42.0)
     ),
     "guessed-scales": lambda: model_findings(guesses()),
+    "current": lambda: model_findings(five()),
+    "clipped": lambda: model_findings(clipped()),
+    "withheld": lambda: model_findings(withheld(dropping(five(), 1), 0, 2)),
+    "withheld-all": lambda: model_findings(withheld(five(), *range(-1, 5))),
+    "hidden-fit": lambda: model_findings(hidden_fit()),
+    "chosen-levels": lambda: model_findings(current_levels(4, 1)),
+    "not-visible-current": lambda: model_findings(not_visible(dropping(clipped(), 1))),
     "unlimited": lambda: model_findings(
         without(unlimited(fitted()), "r2_interval_", "coef_interval_")
     ),

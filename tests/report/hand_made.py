@@ -106,6 +106,34 @@ def counted(model, rows=101_712.0, error=58.2):
     return model
 
 
+def current(model, shares=None):
+    """A model of the present `LinearRegression`, which knows how many rows were clipped."""
+    found = np.zeros(len(model.scaling_.names)) if shares is None else shares
+    model.clipped_share_ = np.array(found, dtype=np.float64)
+    model.weight_norm_ = 2.5
+    return model
+
+
+def withheld(model, *places):
+    """A model without intervals at these places; -1 is the intercept's."""
+    for place in places:
+        if place == -1:
+            model.intercept_interval_ = None
+        else:
+            model.coef_interval_[place] = np.nan
+    return model
+
+
+def choosing(model, *places):
+    """A model of features chosen from its own release, the best first: it has no intervals."""
+    left_out = np.ones(len(model.coef_), dtype=bool)
+    left_out[list(places)] = False
+    model.coef_[left_out] = 0.0
+    model.k = len(places)
+    model.chosen_ = np.array(places, dtype=np.intp)
+    return withheld(model, *range(-1, len(model.coef_)))
+
+
 def not_visible(model):
     """What is left of a model whose target did not stand out from the noise."""
     model.scaling_.visible[-1] = model.visible_ = False

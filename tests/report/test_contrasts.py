@@ -9,7 +9,7 @@ from nolook.report.contrasts import HOW_TO_READ, contrasts
 from nolook.report.findings import plain
 from nolook.report.model_findings import model_findings
 from nolook.report.page import render_page
-from tests.report.hand_made import fitted
+from tests.report.hand_made import choosing, current, fitted
 from tests.report.pages import Page
 
 
@@ -63,6 +63,12 @@ def test_a_level_says_what_it_is_compared_with(levels, features, words):
     model = model_of(levels, *features)
     assert list(contrasts(model).values()) == words
     assert told(model) == ([*words, "age"], [HOW_TO_READ])
+
+
+def test_a_level_that_a_choice_left_out_is_among_those_compared_with():
+    model = choosing(current(model_of(["F", "M", "X"], "sex=M", "sex=X")), 1, 2)
+    assert contrasts(model) == {"sex=X": "sex = X, compared with all other values of sex"}
+    assert told(model)[0] == ["sex = X, compared with all other values of sex", "age"]
 
 
 def test_a_model_without_a_level_says_nothing_of_levels():

@@ -32,6 +32,7 @@ __all__ = [
     "name_of",
     "own_parameters",
     "retired_parameters",
+    "silent_parameters",
     "unproved_settings",
 ]
 
@@ -201,6 +202,8 @@ DISTRIBUTIONS = {
 
 # Shared parameters: the guarantee holds the first two, a seed is never kept.
 _COMMON = frozenset({"epsilon", "delta", "random_state"})
+# Files of version 0.1 know no k of a regression: one that keeps all features says nothing.
+_SILENT = frozenset({"k"})
 # Settings that only files of version 0.1 have.
 _RETIRED: dict[str, dict[str, tuple[str, ...]]] = {
     "tukey": {"guarantee": ("record", "paper"), "ptr": ("2023", "2022"), "basis": ("raw",)},
@@ -274,9 +277,13 @@ def method_parameters(method: str, options: Mapping[str, object]) -> dict[str, A
 def own_parameters(estimator: BaseEstimator) -> dict[str, Any]:
     """Return an estimator's parameters but the shared ones, with retired ones it was read with."""
     given = {**estimator.get_params(deep=False), **getattr(estimator, "retired_", {})}
-    # Files of version 0.1 know no k of a regression: one that keeps all features says nothing.
-    silent = _COMMON | ({"k"} if given.get("k") is None else frozenset())
+    silent = _COMMON | {name for name in _SILENT if given.get(name) is None}
     return {name: value for name, value in given.items() if name not in silent}
+
+
+def silent_parameters(estimator: BaseEstimator) -> frozenset[str]:
+    """Return those of an estimator's parameters that :func:`own_parameters` leaves out if None."""
+    return _SILENT & estimator.get_params(deep=False).keys()
 
 
 def retired_parameters(name: str, parameters: Mapping[str, object]) -> dict[str, str]:

@@ -17,6 +17,7 @@ from nolook.estimators.catalogue import (
     entry_of,
     own_parameters,
     retired_parameters,
+    silent_parameters,
     unproved_settings,
 )
 from nolook.formats.strict import Broken, Content, convert
@@ -171,6 +172,7 @@ class Fitted(Release, frozen=True, kw_only=True):
         own = {n: value for n, value in self.parameters.items() if n not in retired}
         hints = get_type_hints(maker.__init__)
         expected = own_parameters(maker()).keys() - retired.keys()
+        expected |= silent_parameters(maker()) & own.keys()
         for parameter in sorted(own.keys() ^ expected):
             wrong = "unknown" if parameter in own else "missing"
             raise Broken(f"in parameters, the key {parameter!r} is {wrong}")

@@ -35,6 +35,7 @@ __all__ = [
     "purpose",
     "purpose_in_short",
     "target_limits",
+    "weights_in_words",
     "withheld_in_words",
 ]
 
@@ -105,7 +106,7 @@ def purpose() -> tuple[str, ...]:
     )
     leaning = (
         "The coefficients are pulled towards 0 where noise hides the answer, so the truth is more "
-        "often farther from 0 than nearer."
+        "often farther from 0 than they are."
     )
     return meaning, leaning
 
@@ -161,6 +162,18 @@ def clipped_in_words(model: PrivateRegressor, used: NDArray[np.bool_]) -> tuple[
     return tuple(words)
 
 
+def weights_in_words(model: PrivateRegressor) -> tuple[str, ...]:
+    """Say which rows have less weight, if any can."""
+    norm = getattr(model, "weight_norm_", math.inf)
+    if not math.isfinite(norm):
+        return ()
+    words = (
+        f"A row has less weight in training where the norm of 1 and its scaled columns is above "
+        f"{number(norm)}: the square of {number(norm)} over that norm."
+    )
+    return (words,)
+
+
 def clipped_shares(model: PrivateRegressor) -> tuple[str, ...]:
     """Return for each column, the target last, at most which share of its rows was clipped."""
     shares = _shares(model)
@@ -183,6 +196,6 @@ def about_errors(model: PrivateRegressor) -> str:
     most = LARGEST_ERROR * float(model.scaling_.scale[-1])
     return (
         "The estimates are of the training rows as clipped, and their intervals cover the noise "
-        f"alone; an error above {LARGEST_ERROR:g} scales of the target counts as "
-        f"{LARGEST_ERROR:g}, that is {number(most)}."
+        f"alone; an error above {LARGEST_ERROR:g} scales of the target, {number(most)}, counts as "
+        "that much."
     )

@@ -27,6 +27,7 @@ from nolook.report.linear_words import (
     is_first,
     is_linear,
     target_limits,
+    weights_in_words,
 )
 from nolook.report.selection_findings import (
     explanation_of,
@@ -182,7 +183,9 @@ def _fit(model: PrivateRegressor) -> Section:
     if model.r2_ is None and model.rmse_ is None:
         silent = _NO_FIT
         if is_linear(model):
-            silent = f"How well the model fits is {HIDDEN}: more rows or a larger budget show more."
+            silent = (
+                f"How well the model fits is {HIDDEN}: more rows or a larger budget would show it."
+            )
         return Section("fit", heading, (silent,), notes=(limits,), printed=(silent,))
     table = Table(
         "Measured on the training rows, by a noisy release of its own"
@@ -229,7 +232,7 @@ def _scales(model: PrivateRegressor) -> tuple[Section, ...]:
         (name if visible else f"{name} *", *(_limit(float(value)) for value in four), *share)
         for name, visible, four, share in compress(columns, used)
     )
-    notes, hidden = [], []
+    notes, hidden = [*weights_in_words(model)], []
     if math.isfinite(model.row_norm_):
         notes.append(
             "A row is shrunk where the norm of 1 and its scaled columns is above "

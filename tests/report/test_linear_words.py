@@ -1,0 +1,214 @@
+"""What is said of the present `LinearRegression`, and of no other model."""
+
+from __future__ import annotations
+
+import io
+import math
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from attrs import evolve
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from nolook.report.coefficient_findings import coefficients
+from nolook.report.findings import plain
+from nolook.report.linear_words import FIRST_EXPLANATION
+from nolook.report.model_findings import model_findings
+from nolook.report.terminal import print_findings
+from tests.report.hand_made import (
+    Choosy,
+    choosing,
+    current,
+    dropping,
+    fitted,
+    not_visible,
+    withheld,
+    without,
+)
+from tests.report.pages import Page, render
+
+NAMES = ("age", "height", "rooms", "income")
+FIT = ("r2_", "r2_interval_", "rmse_", "rmse_interval_")
+CHANGES = {
+    "as it is": lambda model: model,
+    "some withheld": lambda model: withheld(model, 0, 2),
+    "all withheld": lambda model: withheld(model, -1, 0, 1, 2),
+    "only the intercept's known": lambda model: withheld(model, 0, 1, 2),
+    "dropped": lambda model: dropping(withheld(model, 1), 1),
+    "all dropped": lambda model: dropping(withheld(model, -1, 0, 1, 2), 0, 1, 2),
+    "chosen": lambda model: choosing(model, 2, 0),
+    "none chosen": choosing,
+    "hidden fit": lambda model: without(model, *FIT),
+    "not visible": not_visible,
+}
+
+
+def a_model(shares=None):
+    return current(fitted(NAMES), shares)
+
+
+def printed(model, width=100):
+    console = Console(file=io.StringIO(), width=width)
+    print_findings(console, model_findings(model), output=Path("x"), report_file=None)
+    return " ".join(console.file.getvalue().split())
+
+
+def shown(model):
+    return Page(render(model, table="t")).text
+
+
+def section(model, name):
+    return next((one for one in model_findings(model).sections if one.name == name), None)
+
+
+def notes(model):
+    return [plain(note) for note in section(model, "coefficients").notes]
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_nothing_unknown_is_shown_as_a_number(change):
+    model = change(a_model([0.2, 0.0, 0.04, 0.001]))
+    source = render(model, table="t")
+    assert Page(source).unbalanced == []
+    for text in (source, printed(model)):
+        assert not re.search(r"\b(nan|NaN|inf|None)\b", text)
+        assert "not estimated by this method" not in text
+
+
+def test_a_withheld_interval_is_not_known_and_has_no_line():
+    model = withheld(a_model(), 0, -1)
+    assert [one.ends is None for one in coefficients(model)] == [True, False, False]
+    (table,) = section(model, "coefficients").tables
+    assert [row[2] == "not known" for row in (*table.rows, table.foot)] == [
+        True,
+        False,
+        False,
+        True,
+    ]
+    source = render(model, table="t")
+    assert source.count('class="interval"') == 2
+    assert source.count("<circle") == 3
+    assert source.count('<g class="alone">') == 1
+    assert "A point without a line has no interval" in source
+    assert "without a line" not in render(a_model(), table="t")
+
+
+@pytest.mark.parametrize(
+    ("change", "why", "known"),
+    [
+        ("as it is", False, True),
+        ("some withheld", True, True),
+        ("only the intercept's known", True, True),
+        ("all withheld", True, False),
+        ("dropped", False, True),
+        ("chosen", False, False),
+    ],
+)
+def test_the_page_and_the_terminal_say_once_why_and_what_for(change, why, known):
+    model = CHANGES[change](a_model())
+    for text in (shown(model), printed(model)):
+        assert text.count("No interval is given where more than 10 %") == why
+        assert (
+            text.count("weighted least squares of the population")
+            + text.count("the population's weighted least squares")
+            == known
+        )
+        assert text.count("pulled towards 0") - text.count("gives the model, pulled") == known
+    (table,) = section(model, "coefficients").tables
+    assert ("95 % interval" in table.heads) == known
+
+
+def test_a_model_of_another_method_or_of_version_0_1_keeps_its_words():
+    for model in (fitted(NAMES), without(fitted(NAMES)), without(fitted(NAMES, made_by=Choosy()))):
+        text = shown(model)
+        for words in ("weighted", "hidden by the noise", "pulled towards", "not known", "Clipped,"):
+            assert words not in text
+    assert FIRST_EXPLANATION in shown(fitted(NAMES))
+    assert "intervals that cover sampling and privacy noise" in shown(fitted(NAMES))
+    assert FIRST_EXPLANATION not in shown(a_model())
+
+
+def test_columns_clipped_in_more_than_a_few_rows_are_starred_and_the_most_is_never_understated():
+    model = a_model([0.0301, 0.03, 0.1301, 0.0])
+    (table,) = section(model, "coefficients").tables
+    assert [row[0] for row in table.rows] == ["age *", "height", "rooms *"]
+    (note,) = (note for note in notes(model) if note.startswith("*"))
+    assert note.startswith("* Up to 14 % of the rows were clipped in these columns")
+    assert note in printed(model)
+    model.clipped_share_[2] = 0.0
+    assert "* Up to 4 % of this column's rows were clipped" in printed(model)
+    model.clipped_share_[0] = 0.0
+    assert "were clipped" not in printed(model)
+    model.clipped_share_[-1] = 0.0301
+    assert "Up to 4 % of the target's values were clipped" in printed(model)
+
+
+def test_a_column_without_a_coefficient_has_no_star():
+    for change in (lambda model: dropping(model, 2), lambda model: choosing(model, 1, 0)):
+        assert "were clipped" not in printed(change(a_model([0.0, 0.0, 0.5, 0.0])))
+
+
+@given(st.lists(st.floats(0, 1), min_size=4, max_size=4))
+def test_the_shares_clipped_are_with_the_ranges_and_never_understated(shares):
+    model = a_model(shares)
+    (table,) = section(model, "scales").tables
+    told = [float(row[-1].removesuffix(" %")) / 100 for row in table.rows]
+    assert all(share - 1e-9 <= one <= share + 0.01 for one, share in zip(told, shares, strict=True))
+
+
+def test_the_target_is_said_to_be_clipped_where_it_was_and_not_where_predictions_are():
+    model = a_model()
+    center, scale = model.scaling_.center[-1], model.scaling_.scale[-1]
+    (table,) = section(model, "scales").tables
+    ends = [float(cell.replace(",", "")) for cell in table.rows[-1][3:5]]
+    assert np.allclose(ends, [center - 50 * scale, center + 50 * scale], rtol=1e-3)
+    low, high = model.target_range_
+    assert f"stay between {low:.4g} and {high:.4g}" in shown(model)
+    assert model.scaling_.low[-1] == low
+
+
+def test_the_page_says_which_rows_have_less_weight():
+    assert "where the norm of 1 and its scaled columns is above 2.5:" in shown(a_model())
+    model = a_model()
+    model.weight_norm_ = math.inf
+    assert "less weight in training" not in shown(model)
+
+
+def test_a_fit_that_noise_hides_is_said_to_be_hidden():
+    model = without(a_model(), *FIT)
+    assert [card[1:] for card in model_findings(model).cards] == [
+        ("unknown", "hidden by the noise")
+    ] * 2
+    for text in (shown(model), printed(model)):
+        assert "How well the model fits is hidden by the noise" in text
+        assert "counts as that much" not in text
+
+
+def test_a_fit_is_of_the_rows_as_clipped():
+    model = a_model()
+    model.scaling_ = evolve(model.scaling_, scale=np.array([1.0, 1.0, 1.0, 2.5]))
+    for text in (shown(model), printed(model)):
+        assert "training rows as clipped" in text
+        assert "above 4 scales of the target, 10, counts as that much" in text
+        assert "no further cost" not in text.split("What it cost")[0]
+
+
+def test_columns_not_chosen_have_no_coefficient_and_no_scale():
+    model = choosing(a_model(), 2, 0)
+    assert [one.name for one in coefficients(model)] == ["age", "rooms"]
+    (table,) = section(model, "scales").tables
+    assert [row[0] for row in table.rows] == ["age", "rooms", "income"]
+    for text in (shown(model), printed(model)):
+        assert text.count("2 of 3 columns were chosen, from what was released anyway") == 1
+    assert "how income depends on 2 of 3 columns, chosen from the same release" in shown(model)
+    assert 'class="interval"' not in render(model, table="t")
+
+
+def test_a_chosen_column_may_have_the_coefficient_0():
+    model = choosing(a_model(), 0, 1)
+    model.coef_[0] = 0.0
+    assert [one.name for one in coefficients(model)] == ["age", "height"]
