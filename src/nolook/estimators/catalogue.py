@@ -283,7 +283,7 @@ def own_parameters(estimator: BaseEstimator) -> dict[str, Any]:
 
 def silent_parameters(estimator: BaseEstimator) -> frozenset[str]:
     """Return those of an estimator's parameters that :func:`own_parameters` leaves out if None."""
-    return _SILENT & estimator.get_params(deep=False).keys()
+    return _SILENT.intersection(estimator.get_params(deep=False))
 
 
 def retired_parameters(name: str, parameters: Mapping[str, object]) -> dict[str, str]:
