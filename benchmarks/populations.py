@@ -70,7 +70,7 @@ def limits(model):
     """Return the smallest and the largest value of each column as a model uses it."""
     scaling = model.scaling_
     low, high = scaling.low.copy(), scaling.high.copy()
-    if hasattr(model, "gram_norm_"):  # weighted least squares: the target's limit is its own
+    if hasattr(model, "weight_norm_"):  # weighted least squares: the target's limit is its own
         reach = TARGET_SCALES * scaling.scale[-1]
         low[-1], high[-1] = scaling.center[-1] - reach, scaling.center[-1] + reach
     return low, high
@@ -91,7 +91,7 @@ def weighted_truth(model, X, y):
     unequal variance. With :func:`limits` this is all that knows what a model's attributes mean.
     """
     scaling = model.scaling_
-    bound = getattr(model, "gram_norm_", model.row_norm_)
+    bound = getattr(model, "weight_norm_", model.row_norm_)
     kept = np.flatnonzero(model.coef_ != 0.0)
     features, target = clipped(model, X, y)
     center, scale = scaling.center, scaling.scale

@@ -53,7 +53,7 @@ def test_the_target_of_weighted_least_squares_has_a_limit_of_its_own():
     X, y = some_rows()
     y[0] = 1e6  # 203 is 50 scales from the centre
     model = a_model(1.5, np.inf)
-    model.gram_norm_ = 1.3
+    model.weight_norm_ = 1.3
     found = populations.weighted_truth(model, X, y)
     same = populations.weighted_truth(model, X, y.clip(max=203.0))
     np.testing.assert_array_equal(found.values, same.values)

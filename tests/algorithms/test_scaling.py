@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -193,6 +195,31 @@ def test_an_ordinary_target_is_visible_and_its_scale_right(make):
         spread = (values / unit).std() * unit
         assert abs(scaling.center[-1] - (values / unit).mean() * unit) < 0.3 * spread
         assert 0.5 * spread < scaling.scale[-1] < 2.0 * spread
+
+
+def marks(random):
+    """Few whole numbers, as marks given by people."""
+    return random.choice(9, size=6500, p=[0, 0, 0, 0.01, 0.03, 0.33, 0.43, 0.17, 0.03]) * 1.0
+
+
+def used(random):
+    """Nothing in most rows, all in many."""
+    return np.clip(50.0 * random.normal(size=15_000) - 20.0, 0.0, 40.0)
+
+
+def graded(random):
+    """Most at the upper end."""
+    return np.minimum(random.exponential(3.0, size=4000), 2.3)
+
+
+@pytest.mark.parametrize(("make", "mu"), [(marks, 0.013), (used, 0.012), (graded, 0.03)])
+def test_a_target_of_few_values_gets_its_own_spread_at_a_small_budget(make, mu):
+    """Two or three values that hold most rows are no narrow column around one of them."""
+    values = make(np.random.default_rng(0))
+    found = [with_target(np.zeros((values.size, 1)), values, mu, seed) for seed in range(12)]
+    ratios = np.array([each.scale[-1] for each in found]) / values.std()
+    assert abs(math.log(np.median(ratios))) < math.log(1.6)
+    assert sum(each.visible[-1] for each in found) >= 10
 
 
 def test_a_mean_far_from_zero_hides_the_spread():

@@ -1,9 +1,9 @@
 """Mean and deviation of columns from noisy counts in equal bins, one more bin at either end.
 
-All counts are used. Normal distributions are weighed by the likelihood of the noise; what the
-moments of the counts say beyond them is believed as far as it stands out from its own noise,
-which is known. Everything is in bins: the first inner bin goes from 0 to 1. Nothing here sees a
-table; ``scaling.md`` has the proof.
+All counts are used. Simple distributions are weighed by the likelihood of the counts, of columns
+with few different values too; what the moments of the counts say beyond them is believed as far as
+it stands out from its own noise, which is known. Everything is in bins: the first inner bin goes
+from 0 to 1. Nothing here sees a table; ``scaling.md`` has the proof.
 """
 
 from __future__ import annotations
@@ -20,16 +20,18 @@ from nolook.algorithms.magnitude_shapes import tail_bins
 
 __all__ = ["LinearReading", "read_linear"]
 
-_WINDOW = 4.0  # deviations of the fitted normal within which no value is pulled in
+_WINDOW = 4.0  # deviations of the fitted distribution within which no value is pulled in
 _SURE = 3.0  # deviations of the noise by which a tail must stand out
-# What makes a spread of two bins likely: the probability of normal distributions that wide, or
+# What makes a spread of two bins likely: the probability of distributions that wide, or
 # the moments, by so many deviations of their noise.
 _LIKELY, _LIKELY_ERRORS = 0.3, 1.5
 _RESOLVED = 2.0  # deviation in bins from which a spread is more than what one bin hides
 _FLAT = 1.0 / 12.0  # variance of values that fill one bin evenly
 _SPREAD = 2.5  # deviations on either side of the mean that the next range holds at least
-_FAR_DOUBT = 4.0  # of what the moments far from the fitted normal say, beside its noise
-_WIDTHS = 12  # of normal distributions
+_DOUBT = 3.0  # deviations of its noise by which a moment stands out half-believed
+_WIDTHS = 12  # of the distributions that are tried
+# How many different values a column may have: by so much its counts may differ from theirs.
+_VALUES = (3.0, 30.0, math.inf)
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -56,7 +58,7 @@ class _Moments:
     mean_error: Vector  # of the noise alone
     variance: Vector
     variance_error: Vector
-    near: Vector  # the variance of values pulled into reach of the fitted normal
+    near: Vector  # the variance of values pulled into reach of the fitted distribution
     surely: Vector  # the variance at least, as far as the moments tell
 
 
@@ -64,7 +66,7 @@ def read_linear(counts: Matrix, sigma: float, rows: float) -> LinearReading:
     """Read noisy counts of shape (columns, bins + 2), each with noise of deviation `sigma`."""
     bins = counts.shape[1] - 2
     place = np.concatenate([[0.0], np.arange(bins) + 0.5, [float(bins)]])
-    middle, width, wide = _fitted_normal(counts, sigma, rows)
+    middle, width, wide = _fitted(counts, sigma, rows)
     first, last = (place[each] for each in tail_bins(counts, sigma, rows, _SURE))
     first, last = np.floor(first), np.ceil(last)
     reach = _WINDOW * width + 1.0
@@ -100,10 +102,10 @@ def _moments(
     place: Vector,
     near: tuple[Vector, Vector],
     far: tuple[Vector, Vector],
-    normal: tuple[Vector, Vector],
+    fitted: tuple[Vector, Vector],
 ) -> _Moments:
-    """Correct a fitted normal by moments: of values pulled into `near`, then those up to `far`."""
-    (middle, width), (low, high) = normal, (each[:, None] for each in near)
+    """Correct a fitted distribution by moments: of values pulled into `near`, then into `far`."""
+    (middle, width), (low, high) = fitted, (each[:, None] for each in near)
     inside = place.clip(low, high)
 
     def moment(values: Matrix) -> tuple[Vector, Vector]:
@@ -117,38 +119,42 @@ def _moments(
     surely, doubt = variance, variance_error**2
     more = np.maximum(variance, width**2 / 4.0) - width**2
     variance = width**2 + _belief(more, variance_error) * more
-    bulk, shift = variance.clip(_FLAT), np.zeros_like(mean)
+    within, shift = variance.clip(_FLAT), np.zeros_like(mean)
     for outside in (place.clip(far[0][:, None], high), place.clip(low, far[1][:, None])):
         more, error = moment((outside - mean[:, None]) ** 2 - square)
-        # Far bins weigh much, and most are empty: only what clearly stands out is believed.
-        belief = _belief(np.maximum(more, 0.0) ** 2, _FAR_DOUBT * error**2)
+        belief = _belief(np.maximum(more, 0.0), error)
         variance, shift = variance + belief * more, shift + belief * moment(outside - inside)[0]
         surely, doubt = surely + more, doubt + error**2
     # No distribution over these bins has a larger variance than two values at the ends.
     variance = (variance - shift**2).clip(_FLAT, place[-1] ** 2 / 4.0)
     mean = (mean + shift).clip(0.0, place[-1])
     surely = surely - _LIKELY_ERRORS * np.sqrt(doubt)
-    return _Moments(mean, mean_error, variance, variance_error, bulk, surely)
+    return _Moments(mean, mean_error, variance, variance_error, within, surely)
 
 
 def _belief(difference: Vector, error: Vector) -> Vector:
-    """Share of a difference that is believed: a half where it is as large as its error."""
-    belief: Vector = difference**2 / (difference**2 + error**2 + 1e-300)
+    """Share of a difference that is believed, beside a fit that most columns agree with."""
+    belief: Vector = difference**2 / (difference**2 + (_DOUBT * error) ** 2 + 1e-300)
     return belief
 
 
-def _fitted_normal(counts: Matrix, sigma: float, rows: float) -> tuple[Vector, Vector, Vector]:
-    """Return mean and deviation of a value drawn like the rows, if these are normal.
+def _fitted(counts: Matrix, sigma: float, rows: float) -> tuple[Vector, Vector, Vector]:
+    """Return mean and deviation of a value drawn like the rows, if a simple distribution fits.
 
     The third is the probability that the deviation is two bins or more.
 
-    Every normal distribution of a grid counts by its likelihood; all widths are as likely
-    beforehand, and so are all centres of one width.
+    Every distribution of a grid counts by the likelihood of the counts, whose variance is that of
+    the noise and of a column with so many different values: without the latter, two or three values
+    that hold most rows look like a narrow column around one of them.
     """
-    centers, widths, prior, mass = _normals(counts.shape[1] - 2)
-    weight = counts @ mass.T - rows / 2.0 * (mass**2).sum(axis=1)
-    weight *= rows / sigma**2
-    weight += prior
+    centers, widths, prior, mass = _distributions(counts.shape[1] - 2)
+    weights = []
+    for values in _VALUES:
+        variance = sigma**2 + rows**2 * mass * (1.0 - mass) / values
+        weight = rows * counts @ (mass / variance).T - counts**2 @ (0.5 / variance).T
+        weight -= ((rows * mass) ** 2 / variance + np.log(variance)).sum(axis=1) / 2.0
+        weights.append(weight + prior)
+    weight = np.logaddexp.reduce(weights)
     weight = np.exp(weight - weight.max(axis=1, keepdims=True))
     weight /= weight.sum(axis=1, keepdims=True)
     mean = weight @ centers
@@ -157,15 +163,31 @@ def _fitted_normal(counts: Matrix, sigma: float, rows: float) -> tuple[Vector, V
 
 
 @lru_cache(maxsize=64)
-def _normals(bins: int) -> tuple[Vector, Vector, Vector, Matrix]:
-    """Return centres, deviations, log-priors and mass of normals over bins and both ends."""
+def _distributions(bins: int) -> tuple[Vector, Vector, Vector, Matrix]:
+    """Return means, deviations, log-priors and mass of distributions over bins and both ends.
+
+    They are normal, or half of the values are equal and the others exponential on one side of them,
+    as with many zeros or values cut off. All of these are as likely beforehand, so are all widths
+    of one, and all places of one width.
+    """
     edges = np.concatenate([[-np.inf], np.arange(bins + 1.0), [np.inf]])
-    centers, widths, prior = [], [], []
+    found = []
     for width in np.concatenate([[0.15], np.geomspace(0.4, bins / 2.0, _WIDTHS)]):
-        steps = np.arange(-0.5, bins + 0.51, min(max(0.25, width / 2.0), 1.0))
-        centers.append(steps)
-        widths.append(np.full(steps.size, width))
-        prior.append(np.full(steps.size, -math.log(steps.size)))
-    center, deviation = np.concatenate(centers), np.concatenate(widths)
-    mass = np.diff(ndtr((edges - center[:, None]) / deviation[:, None]), axis=1)
-    return center, deviation, np.concatenate(prior), mass
+        place = np.arange(-0.5, bins + 0.51, min(max(0.25, width / 2.0), 1.0))
+        below = (edges - place[:, None]) / width
+        prior = np.full(place.size, -math.log(place.size))
+        found.append((place, np.full(place.size, width), prior, np.diff(ndtr(below), axis=1)))
+        if width < 1.0:
+            continue
+        deviation = np.full(place.size, width * math.sqrt(0.75))
+        for side in (1.0, -1.0):
+            mass = np.abs(np.diff(_half_equal(side * below), axis=1))
+            found.append((place + side * width / 2.0, deviation, prior, mass))
+    center, deviation, prior, mass = (np.concatenate(each) for each in zip(*found, strict=True))
+    return center, deviation, prior, mass
+
+
+def _half_equal(x: Matrix) -> Matrix:
+    """Distribution function of half zeros, and half values of the exponential distribution."""
+    share: Matrix = np.where(x > 0.0, 1.0 - np.exp(-np.maximum(x, 0.0)) / 2.0, 0.0)
+    return share
