@@ -7,11 +7,13 @@ writes a ledger, a model and an HTML report into FOLDER (default: the current on
 
 from __future__ import annotations
 
+import math
 import sys
 from pathlib import Path
 
 import nolook
 from nolook.report.contrasts import contrasts
+from nolook.report.linear_words import purpose_in_short
 from nolook.report.model_findings import model_findings
 from nolook.report.page import write_page
 
@@ -22,6 +24,12 @@ GRADES = {
     "color": ["G", "D", "E", "F", "H", "I", "J"],
     "clarity": ["SI1", "IF", "VVS1", "VVS2", "VS1", "VS2", "SI2", "I1"],
 }
+
+
+def in_words(ends):
+    """Write an interval; the noise may hide one."""
+    known = ends is not None and not math.isnan(ends[0])
+    return f"{ends[0]:.3f} to {ends[1]:.3f}" if known else "not known"
 
 
 def main():
@@ -36,12 +44,13 @@ def main():
     with nolook.Ledger.create(folder / "diamonds.ledger", budget, name="diamonds") as ledger:
         model.fit(table, ledger=ledger)
         left = ledger.remaining
-    low, high = model.r2_interval_
-    print(f"R2 {model.r2_:.3f}, between {low:.3f} and {high:.3f}")
+    fit = "hidden by the noise" if model.r2_ is None else f"{model.r2_:.3f}"
+    print(f"R2 {fit}, interval {in_words(model.r2_interval_)}")
     compared = contrasts(model)
     rows = zip(table.feature_names, model.coef_, model.coef_interval_, strict=True)
     for name, slope, ends in rows:
-        print(f"{compared.get(name, name):43s}{slope:8.3f}  ({ends[0]:.3f} to {ends[1]:.3f})")
+        print(f"{compared.get(name, name):43s}{slope:8.3f}  ({in_words(ends)})")
+    print(purpose_in_short())
     print(model.privacy_.in_words())
     print(f"left for later releases: epsilon {left.epsilon:g}, delta {left.delta:g}")
     nolook.save(model, folder / "diamonds.model.json")

@@ -16,12 +16,18 @@ def test_the_diamonds_example_runs(project_root, tmp_path):
         [sys.executable, str(script), str(tmp_path)], check=True, capture_output=True, text=True
     )
     assert "left for later releases: epsilon 2," in done.stdout
-    # Known of diamonds: each contrast has its sign, and its interval leaves 0 out.
-    for contrast, sign in (("color = J", -1), ("clarity = IF", 1)):
-        base = "color = G" if "color" in contrast else "clarity = SI1"
-        pattern = rf"{contrast}, compared with {base} +(\S+)  \((\S+) to (\S+)\)"
-        (found,) = re.findall(pattern, done.stdout)
-        assert all(sign * float(number) > 0 for number in found)
+    # Each contrast is near least squares without privacy, and its interval, if known, holds both.
+    for contrast, least_squares in (
+        ("color = J, compared with color = G", -0.390),
+        ("clarity = IF, compared with clarity = SI1", 0.444),
+    ):
+        ((slope, ends),) = re.findall(rf"{contrast} +(\S+)  \((.+)\)", done.stdout)
+        assert abs(float(slope) - least_squares) < 0.15
+        if ends != "not known":
+            low, high = map(float, ends.split(" to "))
+            assert low < min(float(slope), least_squares)
+            assert max(float(slope), least_squares) < high
+    assert "pulled towards 0" in done.stdout
     assert nolook.load(tmp_path / "diamonds.model.json").privacy_.private
     assert (tmp_path / "diamonds.html").stat().st_size > 10_000
     assert (tmp_path / "diamonds.ledger").is_file()
