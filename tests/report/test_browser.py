@@ -16,7 +16,15 @@ import pytest
 from nolook.estimators.pipeline import regression_of
 from nolook.report.page import render_page
 from tests.report.golden_pages import PAGES
-from tests.report.hand_made import Choosy, fitted, make_constant, unlimited, without
+from tests.report.hand_made import (
+    Choosy,
+    current,
+    fitted,
+    make_constant,
+    unlimited,
+    withheld,
+    without,
+)
 from tests.report.pages import render
 from tests.report.test_html import NASTY
 from tests.report.test_selection import fitted as fitted_to_chosen
@@ -34,6 +42,7 @@ MODELS = {
     "nothing optional": lambda: without(fitted((*LONG, "label"), made_by=Choosy())),
     "no limits, no R2": lambda: without(unlimited(fitted(("x", "z" * 60, "y"))), "r2_"),
     "only intervals missing": lambda: without(fitted((*NASTY, "y")), "r2_interval_", *INTERVALS),
+    "some intervals withheld": lambda: withheld(current(fitted((*NASTY, "y"))), 0, 3, -1),
     "a constant": lambda: make_constant(
         fitted((*LONG, "label"), made_by=Choosy(guarantee="paper"), private=False)
     ),
@@ -148,7 +157,10 @@ def test_the_page_fits_the_screen_and_asks_for_nothing(chromium, tmp_path, proxy
     assert len({round(x) for x in found["points"]}) >= min(2, len(set(model.coef_)))
 
 
-@pytest.mark.parametrize("name", ["linear", "levels", "adassp", "dpsgd", "tukey-selected", "roc"])
+@pytest.mark.parametrize(
+    "name",
+    ["linear", "clipped", "chosen-levels", "levels", "adassp", "dpsgd", "tukey-selected", "roc"],
+)
 @pytest.mark.parametrize("width", [768, 500])
 def test_nothing_is_hidden_beside_the_screen(chromium, tmp_path, name, width):
     source = render_page(PAGES[name](), table="people.parquet")

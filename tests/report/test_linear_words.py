@@ -184,7 +184,7 @@ def test_a_fit_that_noise_hides_is_said_to_be_hidden():
         ("unknown", "hidden by the noise")
     ] * 2
     for text in (shown(model), printed(model)):
-        assert "How well the model fits is hidden by the noise" in text
+        assert "R² and the typical error are hidden by the noise" in text
         assert "counts as that much" not in text
 
 

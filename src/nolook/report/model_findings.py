@@ -183,9 +183,7 @@ def _fit(model: PrivateRegressor) -> Section:
     if model.r2_ is None and model.rmse_ is None:
         silent = _NO_FIT
         if is_linear(model):
-            silent = (
-                f"How well the model fits is {HIDDEN}: more rows or a larger budget would show it."
-            )
+            silent = f"R² and the typical error are {HIDDEN}; more rows or a larger budget help."
         return Section("fit", heading, (silent,), notes=(limits,), printed=(silent,))
     table = Table(
         "Measured on the training rows, by a noisy release of its own"
@@ -221,48 +219,52 @@ def _scales(model: PrivateRegressor) -> tuple[Section, ...]:
     used = [*features_used(model).tolist(), model.visible_]
     if not any(used):
         return ()
-    shares = [(share,) for share in clipped_shares(model)]
-    low, high = scaling.low, scaling.high
-    if shares:
-        low[-1], high[-1] = target_limits(model)
-    values = zip(scaling.center, scaling.scale, low, high, strict=True)
-    none: list[tuple[str, ...]] = [()] * len(scaling.names)
-    columns = zip(scaling.names, scaling.visible, values, shares or none, strict=True)
-    rows = tuple(
-        (name if visible else f"{name} *", *(_limit(float(value)) for value in four), *share)
-        for name, visible, four, share in compress(columns, used)
-    )
     notes, hidden = [*weights_in_words(model)], []
     if math.isfinite(model.row_norm_):
         notes.append(
             "A row is shrunk where the norm of 1 and its scaled columns is above "
             f"{number(model.row_norm_)}, in training and in predictions."
         )
+    if clipped_shares(model):
+        notes.append("The shares of rows clipped are noisy, one standard error up.")
     if guesses := sum(compress(~scaling.visible, used)):
         hidden.append(
             f"{guesses} of {len(scaling.names)} columns did not stand out from the noise: the "
             "table has too few rows for this budget, and their scale is a guess."
         )
     heading, source = _origin_of_scales(model)
+    section = Section(
+        "scales",
+        heading,
+        tables=(_scale_table(model, used, source),),
+        notes=(*notes, *(f"* {words}" for words in hidden)),
+        printed=tuple(hidden),
+    )
+    return (section,)
+
+
+def _scale_table(model: PrivateRegressor, used: list[bool], source: str) -> Table:
+    scaling, shares = model.scaling_, clipped_shares(model)
+    low, high = scaling.low, scaling.high
+    heads: tuple[str, ...] = ("Column", "Centre", "Scale", "Lower end", "Upper end")
+    if shares:
+        heads = (*heads, "Clipped, at most")
+        low[-1], high[-1] = target_limits(model)
+    values = zip(scaling.center, scaling.scale, low, high, strict=True)
+    none: list[tuple[str, ...]] = [()] * len(scaling.names)
+    more = [(share,) for share in shares] or none
+    columns = zip(scaling.names, scaling.visible, values, more, strict=True)
+    rows = tuple(
+        (name if visible else f"{name} *", *(_limit(float(value)) for value in four), *share)
+        for name, visible, four, share in compress(columns, used)
+    )
     clipped = (
         "Values are clipped to the range"
         if math.isfinite(scaling.limit)
         else "The columns are not clipped one by one"
     )
-    heads = ("Column", "Centre", "Scale", "Lower end", "Upper end")
-    heads_of_shares = ("Clipped, at most",) if shares else ()
-    if shares:
-        notes.append("The shares of rows clipped are noisy, one standard error up.")
     last = " The target is last." * model.visible_
-    table = Table(f"{source}. {clipped}.{last}", (*heads, *heads_of_shares), rows)
-    section = Section(
-        "scales",
-        heading,
-        tables=(table,),
-        notes=(*notes, *(f"* {words}" for words in hidden)),
-        printed=tuple(hidden),
-    )
-    return (section,)
+    return Table(f"{source}. {clipped}.{last}", heads, rows)
 
 
 def _origin_of_scales(model: PrivateRegressor) -> tuple[str, str]:
