@@ -246,25 +246,25 @@ def _scales(model: PrivateRegressor) -> tuple[Section, ...]:
 def _scale_table(model: PrivateRegressor, used: list[bool], source: str) -> Table:
     scaling, shares = model.scaling_, clipped_shares(model)
     low, high = scaling.low, scaling.high
-    heads: tuple[str, ...] = ("Column", "Centre", "Scale", "Lower end", "Upper end")
     if shares:
-        heads = (*heads, "Clipped, at most")
         low[-1], high[-1] = target_limits(model)
-    values = zip(scaling.center, scaling.scale, low, high, strict=True)
-    none: list[tuple[str, ...]] = [()] * len(scaling.names)
-    more = [(share,) for share in shares] or none
-    columns = zip(scaling.names, scaling.visible, values, more, strict=True)
+        # One column for both ends: six would not fit a telephone.
+        ends = zip(map(interval, zip(low, high, strict=True)), shares, strict=True)
+    else:
+        ends = zip(map(_limit, low), map(_limit, high), strict=True)
+    columns = zip(scaling.names, scaling.visible, scaling.center, scaling.scale, ends, strict=True)
     rows = tuple(
-        (name if visible else f"{name} *", *(_limit(float(value)) for value in four), *share)
-        for name, visible, four, share in compress(columns, used)
+        (name if visible else f"{name} *", number(float(center)), number(float(scale)), *rest)
+        for name, visible, center, scale, rest in compress(columns, used)
     )
+    heads = ("Range", "Clipped, at most") if shares else ("Lower end", "Upper end")
     clipped = (
         "Values are clipped to the range"
         if math.isfinite(scaling.limit)
         else "The columns are not clipped one by one"
     )
     last = " The target is last." * model.visible_
-    return Table(f"{source}. {clipped}.{last}", heads, rows)
+    return Table(f"{source}. {clipped}.{last}", ("Column", "Centre", "Scale", *heads), rows)
 
 
 def _origin_of_scales(model: PrivateRegressor) -> tuple[str, str]:
@@ -279,4 +279,4 @@ def _origin_of_scales(model: PrivateRegressor) -> tuple[str, str]:
 
 
 def _limit(value: float) -> str:
-    return number(value) if math.isfinite(value) else "none"
+    return number(float(value)) if math.isfinite(value) else "none"
