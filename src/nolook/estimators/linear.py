@@ -68,9 +68,7 @@ class LinearRegression(PrivateRegressor):
 
     Examples
     --------
-    >>> import math
-
-    import numpy as np
+    >>> import numpy as np
     >>> x = np.arange(40_000.0).reshape(-1, 2) % 977
     >>> y = x @ [2.0, -1.0] + 5
     >>> model = LinearRegression(epsilon=1.0, delta=1e-6).fit(x, y)
