@@ -146,18 +146,18 @@ def clipped_in_words(model: PrivateRegressor, used: NDArray[np.bool_]) -> tuple[
     found = shares[:-1][starred[:-1] & used]
     if found.size == 1:
         words.append(
-            f"* Up to {_percent(found[0])} of this column's rows were clipped: the coefficient is "
-            "about the clipped column."
+            f"* Up to {_percent(found[0])} of this column's rows may have been clipped: the "
+            "coefficient is about the clipped column."
         )
     elif found.size:
         words.append(
-            f"* Up to {_percent(found.max())} of the rows were clipped in these columns: the "
-            "coefficients are about the clipped columns."
+            f"* Up to {_percent(found.max())} of the rows may have been clipped in these "
+            "columns: the coefficients are about the clipped columns."
         )
     if starred[-1]:
         words.append(
-            f"Up to {_percent(shares[-1])} of the target's values were clipped: the model is about "
-            "the clipped target."
+            f"Up to {_percent(shares[-1])} of the target's values may have been clipped: the model "
+            "is about the clipped target."
         )
     return tuple(words)
 
