@@ -117,7 +117,8 @@ def _moments(
     square = (inside - mean[:, None]) ** 2
     variance, variance_error = moment(square)
     surely, doubt = variance, variance_error**2
-    more = np.maximum(variance, width**2 / 4.0) - width**2
+    # A variance below its own error says no more than that it is below.
+    more = np.maximum(variance, np.minimum(variance_error, width**2)) - width**2
     variance = width**2 + _belief(more, variance_error) * more
     within, shift = variance.clip(_FLAT), np.zeros_like(mean)
     for outside in (place.clip(far[0][:, None], high), place.clip(low, far[1][:, None])):
