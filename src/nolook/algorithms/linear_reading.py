@@ -32,6 +32,7 @@ _DOUBT = 3.0  # deviations of its noise by which a moment stands out half-believ
 _WIDTHS = 12  # of the distributions that are tried
 # How many different values a column may have: by so much its counts may differ from theirs.
 _VALUES = (3.0, 30.0, math.inf)
+_BLOCK = 500  # columns fitted at a time
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -66,7 +67,10 @@ def read_linear(counts: Matrix, sigma: float, rows: float) -> LinearReading:
     """Read noisy counts of shape (columns, bins + 2), each with noise of deviation `sigma`."""
     bins = counts.shape[1] - 2
     place = np.concatenate([[0.0], np.arange(bins) + 0.5, [float(bins)]])
-    middle, width, wide = _fitted(counts, sigma, rows)
+    # In blocks: every column has a weight for each of some thousand distributions.
+    blocks = [counts[each : each + _BLOCK] for each in range(0, max(1, len(counts)), _BLOCK)]
+    fits = [_fitted(block, sigma, rows) for block in blocks]
+    middle, width, wide = (np.concatenate(each) for each in zip(*fits, strict=True))
     first, last = (place[each] for each in tail_bins(counts, sigma, rows, _SURE))
     first, last = np.floor(first), np.ceil(last)
     reach = _WINDOW * width + 1.0
@@ -117,7 +121,8 @@ def _moments(
     square = (inside - mean[:, None]) ** 2
     variance, variance_error = moment(square)
     surely, doubt = variance, variance_error**2
-    more = np.maximum(variance, width**2 / 4.0) - width**2
+    # A variance below its own error says no more than that it is below.
+    more = np.maximum(variance, np.minimum(variance_error, width**2)) - width**2
     variance = width**2 + _belief(more, variance_error) * more
     within, shift = variance.clip(_FLAT), np.zeros_like(mean)
     for outside in (place.clip(far[0][:, None], high), place.clip(low, far[1][:, None])):
