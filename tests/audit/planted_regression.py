@@ -44,7 +44,7 @@ _FAR = np.array([[2.0, -2.0, 50.0]])
 
 
 def products(rows):
-    return weighted_rows.ClippedProducts(model(np.zeros(3)), _CLIP).update(as_block(rows)).value
+    return weighted_rows.ClippedProducts(model(np.zeros(3)), _CLIP).update(*as_block(rows)).value
 
 
 _DIRECTION = products(_FAR).astype(np.float64) / _CLIP
@@ -105,7 +105,7 @@ EDGE = _edge()
 
 
 def noisy_sizes(rows, draws, source):
-    exact = weighted_rows.ProductSizes(model(_THETA), EDGE).update(as_block(rows)).value
+    exact = weighted_rows.ProductSizes(model(_THETA), EDGE).update(*as_block(rows)).value
     noisy = gaussian.gaussian_release(np.tile(exact, (draws, 1)), 1.0, 1.0, source)
     below, above = noisy.T.astype(np.float64)
     return [below, above, below - above]
@@ -125,7 +125,7 @@ def plant_blas(patch):
 
 
 def noisy_errors(rows, draws, source):
-    exact = weighted_rows.ModelErrors(model(np.zeros(3)), 0.0).update(as_block(rows)).value
+    exact = weighted_rows.ModelErrors(model(np.zeros(3)), 0.0).update(*as_block(rows)).value
     noisy = gaussian.gaussian_release(
         np.tile(exact.astype(np.int64), (draws, 1)), weighted_rows.errors_sensitivity(), 1.0, source
     )
@@ -213,7 +213,7 @@ class BlocksByLength(weighted_design.Blocks):
 
 
 def estimate_from_exact_moments(patch):
-    estimate, release = linear_regression.estimate, LinearRelease._gram
+    combine, release = linear_regression.combine_gradients, LinearRelease._gram
     exact = []
 
     def gram(self, blocks, source):
@@ -222,7 +222,7 @@ def estimate_from_exact_moments(patch):
         return release(self, blocks, source)
 
     patch.setattr(LinearRelease, "_gram", gram)
-    patch.setattr(linear_regression, "estimate", lambda _, *rest: estimate(exact[0], *rest))
+    patch.setattr(linear_regression, "combine_gradients", lambda _, *rest: combine(exact[0], *rest))
 
 
 def leave_out(name):

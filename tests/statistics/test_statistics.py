@@ -28,6 +28,7 @@ from nolook.statistics.histograms import HistogramGroups, Histograms
 from nolook.statistics.kendall import KendallRows
 from nolook.statistics.moments import MomentMatrix
 from nolook.statistics.residual_products import ResidualProducts, grid_model
+from nolook.statistics.weighted_rows import ClippedProducts, GridModel, ModelErrors, ProductSizes
 
 COLUMNS = 3
 ROWS = 40
@@ -44,6 +45,10 @@ POSITIVE = _random.random(ROWS) < 0.3
 
 SQUARED = COLUMNS * LARGEST**2
 MODEL = grid_model(np.array([0.3, -2.0, 1e-3]), SQUARED)
+# Rows in few bytes, the first number of each not negative, the squares of the others, and targets.
+FEW_BYTES = np.vstack([np.abs(WHOLE[:1]), WHOLE[1:]]).astype(np.int16)
+WEIGHTED = FEW_BYTES, (WHOLE[1:] ** 2).sum(axis=0).astype(np.int32), LABELS
+GRID_MODEL = GridModel(*MODEL, 2**10)
 
 
 @dataclass(frozen=True)
@@ -87,6 +92,9 @@ STATISTICS = {
         (WHOLE, LABELS),
         lambda s: plain(s.value(all_chosen(s), *MODEL)),
     ),
+    "ClippedProducts": Row(
+        partial(ClippedProducts, GRID_MODEL, 2**24), WEIGHTED, lambda s: plain(s.value)
+    ),
     "DesignMoments": Row(
         # Blocks of a few rows.
         partial(DesignMoments, COLUMNS, 2**52, 2**26),
@@ -112,7 +120,13 @@ STATISTICS = {
         lambda s: plain(s.value(COLUMNS)),
     ),
     "KendallRows": Row(partial(KendallRows, COLUMNS), (NUMBERS,), lambda s: orders(s.value)),
+    "ModelErrors": Row(partial(ModelErrors, GRID_MODEL, 0.25), WEIGHTED, lambda s: plain(s.value)),
     "MomentMatrix": Row(partial(MomentMatrix, COLUMNS, 2**52), (BIG,), lambda s: plain(s.value)),
+    "ProductSizes": Row(
+        partial(ProductSizes, GRID_MODEL, np.array([0.5, 4.0, 1e6])),
+        WEIGHTED,
+        lambda s: plain(s.value),
+    ),
     "ResidualProducts": Row(
         # Blocks of a few rows.
         partial(ResidualProducts, COLUMNS, SQUARED, 2**10, 2**38),

@@ -64,7 +64,7 @@ def test_neighbours_differ_by_the_sensitivity_at_most(table, norm, theta, data):
     fewer, _ = made(np.delete(table, which, axis=1), norm, theta)
     pairs = zip(statistics(model), statistics(model), SENSITIVITIES, strict=True)
     for one, other, sensitivity in pairs:
-        moved = one.update(block).value - other.update(fewer).value
+        moved = one.update(*block).value - other.update(*fewer).value
         assert sum(int(entry) ** 2 for entry in moved) <= sensitivity**2
 
 
@@ -75,8 +75,8 @@ def test_cuts_order_and_merges_do_not_matter(table, norm, theta, data):
     cut = data.draw(st.integers(0, len(order)))
     parts = [made(table[:, part], norm, theta)[0] for part in (order[:cut], order[cut:])]
     for whole, first, second in zip(*(statistics(model) for _ in range(3)), strict=True):
-        whole.update(block)
-        first.update(parts[0]).merge(second.update(parts[1]))
+        whole.update(*block)
+        first.update(*parts[0]).merge(second.update(*parts[1]))
         np.testing.assert_array_equal(whole.value, first.value)
 
 
@@ -84,14 +84,14 @@ def test_the_sensitivity_of_products_is_reached():
     # A row as long in its constant as in its feature, with a residual far beyond the clip.
     block, model = made(np.array([[UNIT / 2.0], [50.0 * UNIT]]), 7.0, np.zeros(2))
     most = 2**20
-    value = ClippedProducts(model, most).update(block).value
+    value = ClippedProducts(model, most).update(*block).value
     size = math.sqrt(sum(int(entry) ** 2 for entry in value))
     assert 0.99 < size / clipped_products_sensitivity(most) <= 1.0
 
 
 def test_the_sensitivity_of_errors_is_reached():
     block, model = made(np.array([[0.0], [50.0 * UNIT]]), 7.0, np.zeros(2))
-    value = ModelErrors(model, 0.0).update(block).value
+    value = ModelErrors(model, 0.0).update(*block).value
     assert value.tolist() == [(LARGEST_ERROR * ERROR_UNIT) ** 2] * 2
     assert 0.99 < math.hypot(*value) / errors_sensitivity() <= 1.0
 
@@ -114,16 +114,16 @@ def test_products_sizes_and_errors_are_what_they_are_called():
     rho = factor * (y - theta @ x)
     length = factor * np.sqrt((x[1:] ** 2).sum(axis=0))
     far = 2 * round(0.7 * GRID * PRODUCT_UNIT / 2)
-    value = ClippedProducts(model, far).update(block).value / (GRID * PRODUCT_UNIT)
+    value = ClippedProducts(model, far).update(*block).value / (GRID * PRODUCT_UNIT)
     clip = np.minimum(1.0, 0.7 / (length * np.abs(rho)))
     expected = np.append(
         (factor * rho).clip(-0.35, 0.35).sum(), (factor * x[1:] * rho * clip).sum(axis=1)
     )
     np.testing.assert_allclose(value.astype(float), expected, atol=0.5)
-    counts = ProductSizes(model, EDGES).update(block).value
+    counts = ProductSizes(model, EDGES).update(*block).value
     places = np.searchsorted(EDGES, np.maximum(length, 2 * factor) * np.abs(rho))
     assert np.abs(counts - np.bincount(places, minlength=5)).max() <= 2
-    errors = ModelErrors(model, 0.25).update(block).value / ERROR_UNIT**2
+    errors = ModelErrors(model, 0.25).update(*block).value / ERROR_UNIT**2
     exact = [((y - 0.25) ** 2).sum(), ((y - theta @ x) ** 2).sum()]
     np.testing.assert_allclose(errors.astype(float), exact, rtol=0.01)
 
@@ -133,12 +133,14 @@ def test_a_row_is_left_whole_by_a_clip_from_its_size_on(features):
     block, model = made(
         np.array([*np.trunc(np.array([features]) * UNIT), [UNIT]]), 7.0, np.zeros(2)
     )
-    sizes = [edge for edge in EDGES if ProductSizes(model, np.array([edge])).update(block).value[0]]
+    sizes = [
+        edge for edge in EDGES if ProductSizes(model, np.array([edge])).update(*block).value[0]
+    ]
 
     def whole(clip):
         most = 2 * round(clip * GRID * PRODUCT_UNIT / 2)
-        free = ClippedProducts(model, 2**29).update(block).value
-        return (ClippedProducts(model, most).update(block).value == free).all()
+        free = ClippedProducts(model, 2**29).update(*block).value
+        return (ClippedProducts(model, most).update(*block).value == free).all()
 
     assert [edge for edge in EDGES if whole(edge * (1 + 1e-6))] == sizes
 
@@ -146,7 +148,7 @@ def test_a_row_is_left_whole_by_a_clip_from_its_size_on(features):
 def test_rows_of_no_weight_count_as_far_off():
     rows = np.array([[0, 0, 1], [5, 0, 0]], dtype=np.int16)
     block = RowBlock(rows, np.array([25, 0, 0], dtype=np.int32), np.array([0.0, 1e-9, 0.0]))
-    value = ModelErrors(GridModel(np.zeros(2), 1.0, GRID), 0.0).update(block).value
+    value = ModelErrors(GridModel(np.zeros(2), 1.0, GRID), 0.0).update(*block).value
     assert value[1] == 2 * (LARGEST_ERROR * ERROR_UNIT) ** 2
 
 

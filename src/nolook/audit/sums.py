@@ -256,18 +256,18 @@ def _model(theta: Matrix) -> GridModel:
 
 
 def _products(rows: int) -> Integers:
-    return ClippedProducts(_model(np.zeros(6)), _CLIP).update(_block(rows, 1e9)).value
+    return ClippedProducts(_model(np.zeros(6)), _CLIP).update(*_block(rows, 1e9)).value
 
 
 def _sizes(rows: int) -> Integers:
     model = _model(1.0 / np.arange(3.0, 9.0))
     block = _block(rows, 1.0)
     edge = 2.0 * np.abs(model.residuals(_block(1, 1.0)))  # u_0 is 1, |u_x| no more
-    return ProductSizes(model, edge).update(block).value
+    return ProductSizes(model, edge).update(*block).value
 
 
 def _errors(rows: int) -> Integers:
-    return ModelErrors(_model(np.zeros(6)), 0.0).update(_block(rows, 1e9)).value
+    return ModelErrors(_model(np.zeros(6)), 0.0).update(*_block(rows, 1e9)).value
 
 
 def _trees(mu: float, relation: Relation, second: list[int]) -> Draws:

@@ -75,9 +75,9 @@ class GridModel(NamedTuple):
     spacing: float  # a power of two
     unit: int  # of the rows' grid, a power of two
 
-    def residuals(self, block: RowBlock) -> Array:
+    def residuals(self, rows: NDArray[np.int16], targets: Array) -> Array:
         """Return ``v - theta'u`` of every row."""
-        return residuals(block.rows, block.targets, self.whole, self.spacing / self.unit)
+        return residuals(rows, targets, self.whole, self.spacing / self.unit)
 
 
 class ProductSizes(Statistic):
@@ -92,12 +92,12 @@ class ProductSizes(Statistic):
         self._model, self._edges = model, edges
         self.value = np.zeros(edges.size + 1, dtype=np.int64)
 
-    def update(self, block: RowBlock) -> Self:
+    def update(self, rows: NDArray[np.int16], squares: NDArray[np.int32], targets: Array) -> Self:
         """Count a block's rows."""
-        squares = np.maximum(block.squares, 4 * block.rows[0].astype(np.int32) ** 2)
-        sizes = np.sqrt(squares.astype(np.float64))
+        longest = np.maximum(squares, 4 * rows[0].astype(np.int32) ** 2)
+        sizes = np.sqrt(longest.astype(np.float64))
         sizes /= self._model.unit
-        sizes *= np.abs(self._model.residuals(block))
+        sizes *= np.abs(self._model.residuals(rows, targets))
         self.value += threshold_counts(sizes, self._edges)
         return self
 
@@ -128,11 +128,13 @@ class ClippedProducts(Statistic):
         self._model, self._most = model, most
         self.value = np.zeros(model.whole.size, dtype=object)
 
-    def update(self, block: RowBlock) -> Self:
+    def update(self, rows: NDArray[np.int16], squares: NDArray[np.int32], targets: Array) -> Self:
         """Add a block's rows, whose sums stay within MOST_ROWS * most < 2^53."""
         out = np.zeros(self._model.whole.size)
         shrink = self._model.spacing / self._model.unit
-        add_clipped_products(*block, self._model.whole, shrink, PRODUCT_UNIT, self._most, out)
+        add_clipped_products(
+            rows, squares, targets, self._model.whole, shrink, PRODUCT_UNIT, self._most, out
+        )
         self.value = self.value + out.astype(np.int64).astype(object)
         return self
 
@@ -158,11 +160,16 @@ class ModelErrors(Statistic):
         self._model, self._constant = model, constant
         self.value = np.zeros(2, dtype=object)
 
-    def update(self, block: RowBlock) -> Self:
+    def update(
+        self,
+        rows: NDArray[np.int16],
+        squares: NDArray[np.int32],  # noqa: ARG002 -- a part of a block
+        targets: Array,
+    ) -> Self:
         """Add a block's rows."""
-        factor = block.rows[0] / self._model.unit
+        factor = rows[0] / self._model.unit
         with np.errstate(divide="ignore", invalid="ignore"):
-            errors = np.stack([block.targets, self._model.residuals(block)]) / factor
+            errors = np.stack([targets, self._model.residuals(rows, targets)]) / factor
         errors[0] -= self._constant
         np.abs(errors, out=errors)
         errors *= ERROR_UNIT
@@ -184,8 +191,8 @@ def sum_over(make: Callable[[], _S], blocks: Iterable[RowBlock]) -> _S:
     """Fold a statistic over blocks, two at a time where they are in memory."""
     total = make()
     if not isinstance(blocks, list) or len(blocks) < 2 * _THREADS:
-        return fold(total, ((block,) for block in blocks))
+        return fold(total, blocks)
     with ThreadPoolExecutor(_THREADS) as threads:
-        for part in threads.map(lambda block: make().update(block), blocks):
+        for part in threads.map(lambda block: make().update(*block), blocks):
             total.merge(part)
     return total
