@@ -262,7 +262,8 @@ def _products(rows: int) -> Integers:
 def _sizes(rows: int) -> Integers:
     model = _model(1.0 / np.arange(3.0, 9.0))
     block = _block(rows, 1.0)
-    edge = 2.0 * np.abs(model.residuals(_block(1, 1.0)))  # u_0 is 1, |u_x| no more
+    row = _block(1, 1.0)
+    edge = 2.0 * np.abs(model.residuals(row.rows, row.targets))  # u_0 is 1, |u_x| no more
     return ProductSizes(model, edge).update(*block).value
 
 
