@@ -1,8 +1,8 @@
-"""Linear regression from one noisy moment matrix, with no bounds to guess.
+"""One noisy moment matrix of a table, with no bounds to guess.
 
 Scales of all columns (:mod:`nolook.algorithms.scaling`), then a bound on the rows' norm, then the
-matrix of all products of the standardised, clipped rows: five Gaussian releases in all. The rest,
-in :mod:`nolook.algorithms.noisy_ridge` and :mod:`nolook.algorithms.moment_inference`, is
+matrix of all products of the standardised, clipped rows. The rest, in
+:mod:`nolook.algorithms.moment_fit` and :mod:`nolook.algorithms.moment_selection`, is
 post-processing. The proof is ``moment_regression.md``.
 
 ===============  ========================================================================

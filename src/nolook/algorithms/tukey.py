@@ -25,8 +25,8 @@ import numpy as np
 from attrs import evolve
 from numpy.typing import NDArray
 
+from nolook.algorithms.moment_fit import nearest_moments
 from nolook.algorithms.moment_regression import SMALLEST_MU, MomentRelease, NoisyMoments
-from nolook.algorithms.noisy_ridge import nearest_moments
 from nolook.algorithms.rows_bound import rows_bound, rows_margin
 from nolook.algorithms.scaling import ScaleSearch, Scaling
 from nolook.algorithms.tukey_models import models_needed
