@@ -78,7 +78,7 @@ def test_the_commands_exist(readme, project_root):
         (r"table (\S+) below that of ordinary", "accuracy", GAP.format(r"\S+ \| "), min),
         (r"at epsilon = 0.1, (\S+) at 0.3", "accuracy", GAP.format(r"\S+ \| \S+ \| "), min),
         (r"at 0.03 it is (\S+) below", "accuracy", GAP.format(""), min),
-        (r"`lasso` on (\d+), and", "selected_regression", r"- moments: .* on (\d+) of", max),
+        (r"`lasso` on (\d+), and", "selected_regression", r"- moments: better .* on (\d+) of", max),
         (
             r"more than (\S+) below \(`bench",
             "selected_regression",
