@@ -78,6 +78,10 @@ def test_the_commands_exist(readme, project_root):
         (r"table (\S+) below that of ordinary", "accuracy", GAP.format(r"\S+ \| "), min),
         (r"at epsilon = 0.1, (\S+) at 0.3", "accuracy", GAP.format(r"\S+ \| \S+ \| "), min),
         (r"at 0.03 it is (\S+) below", "accuracy", GAP.format(""), min),
+        (r"in (\S+) of the cases, for", "intervals", r"all intervals given: (\S+)", max),
+        (r"column in (\S+)\. They", "intervals", r"least coverage of such a column: (\S+)", max),
+        (r"one in (\S+) of the cases", "intervals", r"- share given at epsilon = 1: (\S+)", max),
+        (r"was off by (\S+) \(root", "intervals", r"error of R2 over 14 tables, .*: (\S+)", max),
         (r"`lasso` on (\d+), and", "selected_regression", r"- moments: better .* on (\d+) of", max),
         (
             r"more than (\S+) below \(`bench",
