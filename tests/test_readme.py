@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 LONGEST_EXAMPLE = 10
-RATIO_OF_A_MILLION = r"\| 1,000,000 \| \w+ (?:\| quiet )?\| \S+ \| \S+ \| (\S+) \|"
+RATIO_OF_A_MILLION = r"\| 1,000,000 \| \w+ \| quiet \| \S+ \| \S+ \| (\S+) \|"
 # Of `linear`, the median table, for the budgets from the smallest on.
 GAP = r"\| gap of linear \| {}(\S+)"
 

@@ -58,14 +58,14 @@ Matrix = NDArray[np.float64]
 class BoundedDesign:
     """How a table becomes rows of bounded norm: public, or released before."""
 
-    scaling: Scaling  # of all columns, the target last
+    scaling: Scaling  # of all columns, the target last; features not visible are left out
     squared_radius: int  # bound on a row's squared norm, in squares of 1/unit
     unit: int  # grid units in one scale, a power of two
 
     @property
     def size(self) -> int:
-        """Length of a row: the features and a constant."""
-        return len(self.scaling.names)
+        """Length of a row: the features in use and a constant."""
+        return 1 + int(self.scaling.visible[:-1].sum())
 
     @property
     def norm(self) -> float:
@@ -74,9 +74,11 @@ class BoundedDesign:
 
     def batches(self, table: Table) -> Iterator[tuple[Matrix, Vector]]:
         """Yield rows as whole numbers of shape (size, rows), and standardised targets."""
-        center, scale, limit = self.scaling.center, self.scaling.scale, self.scaling.limit
-        low, high = (end[:-1] for end in self.scaling.limits)
-        for batch in table.batches():
+        kept = self.scaling.visible[:-1]
+        scaling = self.scaling.select(kept)
+        center, scale, limit = scaling.center, scaling.scale, scaling.limit
+        low, high = (end[:-1] for end in scaling.limits)
+        for batch in table.select(kept).batches():
             for start in range(0, batch.shape[1], _PART_ROWS):
                 part = batch[:, start : start + _PART_ROWS]
                 rows = bounded_rows(
@@ -150,8 +152,11 @@ class DesignSearch:
         """Find the design of a table with a target."""
         scaling = self._scales().run(table, source, announce)
         announce("norms")
-        features = table.n_columns - 1
-        counts, squares = norm_counts(table, scaling, features, self._norms().mu, source)
+        kept = scaling.visible[:-1]
+        features = int(kept.sum())
+        counts, squares = norm_counts(
+            table.select(kept), scaling.select(kept), features, self._norms().mu, source
+        )
         squared = choose_squared_radius(
             counts, squares, scaling.rows.value, features + 1, self.mu_gram
         )
@@ -163,7 +168,7 @@ class DesignSearch:
 class BoundedModel:
     """A released model in standardised units."""
 
-    theta: Vector  # the constant first
+    theta: Vector  # the constant first, then the features in use
     design: BoundedDesign
 
 

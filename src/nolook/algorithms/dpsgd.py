@@ -124,11 +124,16 @@ class DPSGD:
     ) -> tuple[NDArray[np.float64], Scaling]:
         """Fit a table with a target: a standardised model, the constant first, and its scaling."""
         scaling = _scales(self.budget).run(table, source, announce)
+        # Features that are not visible are left out.
+        table, kept_scaling = (
+            table.select(scaling.visible[:-1]),
+            scaling.select(scaling.visible[:-1]),
+        )
         size = table.n_columns
         # A typical row (1, u) has norm sqrt(d), and a typical residual is below one scale.
         radius = gradient_radius(math.sqrt(size))
         announce("rows")
-        kept = _read(table, scaling, size, radius)
+        kept = _read(table, kept_scaling, size, radius)
         # The private number of rows turns sums over a sample into means over all rows.
         rate = _RATE / size * SAMPLE_EVERY / scaling.rows.value / GRADIENT_UNIT
         sensitivity = gradient_sensitivity(radius)
@@ -145,7 +150,7 @@ class DPSGD:
             theta = grid_step * on_grid + rate * velocity
             if number > self.gradients - last:
                 total += theta
-        return total / last, scaling
+        return scaling.all_features(total / last), scaling
 
 
 def _largest_square(size: int) -> int:

@@ -110,6 +110,12 @@ class Scaling:
             histograms=tuple(self.histograms[place] for place in places[: len(self.histograms)]),
         )
 
+    def all_features(self, theta: Vector) -> Vector:
+        """Return a standardised model of the visible features as one of all: the others have 0."""
+        whole = np.zeros(len(self.names))
+        whole[np.append(True, self.visible[:-1])] = theta
+        return whole
+
     def original_units(self, theta: Vector) -> tuple[Vector, float]:
         """Return coefficients and intercept in the columns' units, finite whatever the scales.
 

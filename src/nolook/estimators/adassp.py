@@ -69,7 +69,7 @@ class AdaSSPRegressor(PrivateRegressor):
 
     def _store(self, released: BoundedModel) -> None:
         design = released.design
-        self._store_model(design.scaling, released.theta)
+        self._store_model(design.scaling, design.scaling.all_features(released.theta))
         self.row_norm_ = design.norm
         if design.scaling.limit == math.inf:  # public bounds: the target's is its scale
             bound = float(design.scaling.scale[-1])

@@ -347,6 +347,8 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         target = self.intercept_ + row_products(clipped.T, self.coef_)
         if self.row_norm_ < math.inf:
             standard = (clipped - scaling.center[:-1]) / scaling.scale[:-1]
+            # Features that the model leaves out are in no row's norm.
+            standard = standard[:, scaling.visible[:-1] | (self.coef_ != 0.0)]
             norms = np.hypot(1.0, np.sqrt(squared_norms(standard.T)))
             center = scaling.center[-1]
             target = center + np.minimum(1.0, self.row_norm_ / norms) * (target - center)

@@ -67,5 +67,6 @@ class BoostedAdaSSPRegressor(PrivateRegressor):
         return Plan.of(BoostedAdaSSP(whole_mu(budget), rounds), budget, self.random_state)
 
     def _store(self, released: BoundedModel) -> None:
-        self._store_model(released.design.scaling, released.theta)
+        scaling = released.design.scaling
+        self._store_model(scaling, scaling.all_features(released.theta))
         self.row_norm_ = released.design.norm
