@@ -125,15 +125,13 @@ class DPSGD:
         """Fit a table with a target: a standardised model, the constant first, and its scaling."""
         scaling = _scales(self.budget).run(table, source, announce)
         # Features that are not visible are left out.
-        table, kept_scaling = (
-            table.select(scaling.visible[:-1]),
-            scaling.select(scaling.visible[:-1]),
-        )
+        visible = scaling.visible[:-1]
+        table = table.select(visible)
         size = table.n_columns
         # A typical row (1, u) has norm sqrt(d), and a typical residual is below one scale.
         radius = gradient_radius(math.sqrt(size))
         announce("rows")
-        kept = _read(table, kept_scaling, size, radius)
+        kept = _read(table, scaling.select(visible), size, radius)
         # The private number of rows turns sums over a sample into means over all rows.
         rate = _RATE / size * SAMPLE_EVERY / scaling.rows.value / GRADIENT_UNIT
         sensitivity = gradient_sensitivity(radius)

@@ -24,13 +24,12 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from nolook.algorithms.linear_regression import NoisyRegression
+from nolook.algorithms.moment_fit import LEVEL
 from nolook.algorithms.noisy_gradients import CombinedGradients, combine_gradients
 from nolook.algorithms.scaling import Scaling, clipped_share
+from nolook.algorithms.weighted_design import TARGET_LIMIT
 
-__all__ = ["HIDDEN_EFFECT", "LEVEL", "MOST_CLIPPED", "TARGET_LIMIT", "LinearModel", "linear_model"]
-
-#: Level of all intervals.
-LEVEL = 0.95
+__all__ = ["HIDDEN_EFFECT", "MOST_CLIPPED", "LinearModel", "linear_model"]
 
 #: Standard deviation of the model along a hidden direction, in scales of the target a scale. The
 #: intervals assume it: on six real tables 95 % of such effects were below 1.33.
@@ -39,8 +38,6 @@ HIDDEN_EFFECT = 0.7
 #: Share of a column's rows that were clipped beyond which its slope is about another column.
 MOST_CLIPPED = 0.1
 
-#: Scales at which the target is clipped.
-TARGET_LIMIT = 50.0
 
 _QUANTILE = float(ndtri((1 + LEVEL) / 2))
 # A slope's interval wider than this to either side, in the same unit, says nothing: a column that

@@ -13,9 +13,10 @@ from scipy.special import ndtri
 
 from nolook.algorithms.moment_regression import NoisyMoments
 
-__all__ = ["Fit", "fit_measures", "nearest_moments"]
+__all__ = ["LEVEL", "Fit", "fit_measures", "nearest_moments"]
 
-_LEVEL = 0.95
+#: Level of all intervals.
+LEVEL = 0.95
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -64,7 +65,7 @@ def _drowned(matrix: Matrix, moments: NoisyMoments, theta: Vector) -> bool:
 
     A quadratic form of the noise is at most its largest eigenvalue, about ``sigma sqrt(2 p)``,
     times the squared length of its vector, here (theta, -1). Beyond two thirds of the target's sum
-    of squares the simulated intervals of R2 were seen to fail.
+    of squares intervals of R2 were seen to fail.
     """
     largest = moments.sigma * np.sqrt(2 * len(matrix)) * float(theta @ theta + 1.0)
     return not moments.scaling.visible[-1] or largest >= 2 / 3 * _total(matrix)
@@ -82,11 +83,10 @@ def _fit_margin(matrix: Matrix, sigma: float, theta: Vector) -> Vector:
     """Half width of the intervals of R2 and mean squared error for a model fixed beforehand.
 
     The sum of squared residuals is the quadratic form of (theta, -1), on which the noise has the
-    standard deviation sigma times that vector's squared length. The simulation's own spread can be
-    smaller where the matrix had to be made semidefinite.
+    standard deviation sigma times that vector's squared length.
     """
     spread = sigma * float(theta @ theta + 1.0)
-    margin = float(ndtri((1 + _LEVEL) / 2)) * spread
+    margin = float(ndtri((1 + LEVEL) / 2)) * spread
     return margin / np.array([_total(matrix), max(matrix[0, 0], 1.0)])
 
 

@@ -14,12 +14,14 @@ from nolook.kernels.weighted_rows import weighted_rows
 from nolook.statistics.weighted_rows import RowBlock
 from nolook.tables import Table
 
-__all__ = ["COPY_BYTES", "Blocks", "WeightedDesign", "choose_unit", "copy_room"]
+__all__ = ["COPY_BYTES", "TARGET_LIMIT", "Blocks", "WeightedDesign", "choose_unit", "copy_room"]
 
 #: The weighted rows are kept in memory if they surely take no more.
 COPY_BYTES = 256 * 2**20
 
-_TARGET_LIMIT = 50.0  # scales a target is clipped to
+#: Targets are clipped to this many scales on either side of the centre.
+TARGET_LIMIT = 50.0
+
 _MOST_UNIT = 2**14
 _LARGEST_ENTRY = 2**15 - 1
 # Deviations of the released number of rows within which the true one surely is.
@@ -66,7 +68,7 @@ class WeightedDesign:
         scaling = self.scaling
         low, high = scaling.limits
         standard = scaling.center[:-1], scaling.scale[:-1], low[:-1], high[:-1]
-        target = float(scaling.center[-1]), float(scaling.scale[-1]), _TARGET_LIMIT
+        target = float(scaling.center[-1]), float(scaling.scale[-1]), TARGET_LIMIT
         for batch in table.batches():
             rows, squares, factors = weighted_rows(
                 batch[:-1], standard, self.squared_radius, self.unit

@@ -10,8 +10,7 @@ from nolook.tables.design import Feature, check_categories
 
 if TYPE_CHECKING:
     from nolook.estimators.base import PrivateRegressor
-    from nolook.report.linear_words import chosen_of
-from nolook.tables.design import Levels
+    from nolook.tables.design import Levels
 
 __all__ = ["HOW_TO_READ", "contrasts"]
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nolook.algorithms.inference import HIDDEN_EFFECT, MOST_CLIPPED, TARGET_LIMIT
+from nolook.algorithms.inference import HIDDEN_EFFECT, MOST_CLIPPED
+from nolook.algorithms.weighted_design import TARGET_LIMIT
 from nolook.estimators.catalogue import name_of
 from nolook.report.wording import CONFIDENCE, count, number
 from nolook.statistics.weighted_rows import LARGEST_ERROR

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, TypeAlias
 
-from nolook.algorithms.inference import LEVEL
+from nolook.algorithms.moment_fit import LEVEL
 
 if TYPE_CHECKING:
     import numpy as np
