@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from nolook.algorithms.count_noise import CountNoise
 from nolook.algorithms.scaling import NoisyCount
-from nolook.privacy.mechanisms.binary_tree import shared_nodes
 
 __all__ = ["PrivateDistribution"]
 
@@ -19,7 +19,7 @@ Vector = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class PrivateDistribution:
-    """Counts up to public thresholds, released with the noise of a binary tree.
+    """Private counts up to public thresholds.
 
     It is a distribution on the thresholds: every value counts as the threshold at or above it.
     Standard errors are those of the noise before any smoothing; they say nothing about how the
@@ -29,14 +29,12 @@ class PrivateDistribution:
     points: Vector  # the thresholds, increasing; the last one stands for infinity
     counts: Vector  # private numbers of rows up to each
     rows: float  # the private number of rows, at least 1: the last count
-    levels: int  # of the tree, over 2^levels cells
-    node_variance: float  # of the noise of one node
-    rows_variance: float  # of the noise of the number of rows
+    noise: CountNoise  # of the counts
 
     @property
     def counted(self) -> NoisyCount:
         """The number of rows with the standard deviation of its noise; 0 where it is public."""
-        return NoisyCount(self.rows, math.sqrt(self.rows_variance))
+        return NoisyCount(self.rows, math.sqrt(self.noise.rows_variance))
 
     @cached_property
     def _shares(self) -> Vector:
@@ -54,12 +52,8 @@ class PrivateDistribution:
 
     def cdf_error(self, t: ArrayLike) -> Vector:
         """Return the standard error of :meth:`cdf`, of the shape of `t`."""
-        share = np.asarray(self.cdf(t))
         place = np.searchsorted(self.points, np.asarray(t, dtype=np.float64), side="right")
-        known = (place == 0) | (place == len(self.points))
-        variance = self.node_variance * (self.levels + 1) + share**2 * self.rows_variance
-        error: Vector = np.where(known, 0.0, np.sqrt(variance) / self.rows)
-        return error
+        return self._between(np.zeros_like(place), place)[1]
 
     def ppf(self, p: ArrayLike) -> Vector:
         """Return the quantiles (Algorithm 1): the first threshold whose share is at least p."""
@@ -70,8 +64,9 @@ class PrivateDistribution:
     def ppf_error(self, p: ArrayLike) -> Vector:
         """Return half the distance between the quantiles a standard error below and above p."""
         p = np.asarray(p, dtype=np.float64)
-        spread = self.node_variance * (self.levels + 1) + p**2 * self.rows_variance
-        error = np.sqrt(spread) / self.rows
+        place = np.searchsorted(self._rising, p, side="left") + 1
+        place = np.minimum(place, len(self.points) - 1)  # the last count has no error
+        error = np.sqrt(self.noise.between(np.zeros_like(place), place, p)) / self.rows
         low, high = self.ppf((p - error).clip(0.0, 1.0)), self.ppf((p + error).clip(0.0, 1.0))
         half: Vector = high / 2 - low / 2
         return half
@@ -80,12 +75,12 @@ class PrivateDistribution:
         """Return the density (a cell's share by its width; 0 off the thresholds) and its error."""
         last = np.searchsorted(self.points, np.asarray(t, dtype=np.float64), side="left")
         inside = (last > 0) & (last < len(self.points))
-        last = np.where(inside, last, 0)
-        first = np.where(inside, last - 1, 0)
+        last = np.where(inside, last + 1, 1)
+        first = np.where(inside, last - 1, 1)
         masses, errors = self._between(first, last)
         # The widest cells overflow, and so does the density of the narrowest.
         with np.errstate(over="ignore"):
-            width = np.where(inside, self.points[last] - self.points[first], 1.0)
+            width = np.where(inside, self.points[last - 1] - self.points[first - 1], 1.0)
             return masses / width, errors / width
 
     def masses(self, edges: ArrayLike) -> tuple[Vector, Vector]:
@@ -94,22 +89,15 @@ class PrivateDistribution:
         The edges increase.
         """
         edges = np.asarray(edges, dtype=np.float64)
-        place = np.searchsorted(self.points, edges, side="right") - 1
+        place = np.searchsorted(self.points, edges, side="right")
         return self._between(place[:-1], place[1:])
 
     def _between(self, first: NDArray[np.intp], last: NDArray[np.intp]) -> tuple[Vector, Vector]:
-        """Return the shares above one threshold and up to another; place -1 is below them all."""
-        shares = np.append(self._shares, 0.0)
+        """Return the shares of the cells from one number of cells up to another."""
+        shares = np.append(0.0, self._shares)
         masses = shares[last] - shares[first]
-        nodes = 2.0 * (self.levels + 1 - shared_nodes(first.clip(0), last.clip(0), self.levels))
-        # Below the first threshold the count is 0, and the last one is the number of rows.
-        below, whole = first < 0, last == len(self.points) - 1
-        nodes = np.where(below | whole, self.levels + 1.0, nodes)
-        empty = first == last
-        nodes = np.where(empty | (below & whole), 0.0, nodes)
-        rows = np.where(empty, 0.0, masses - whole) ** 2
-        variance = nodes * self.node_variance + rows * self.rows_variance
-        return masses, np.sqrt(variance) / self.rows
+        variance = self.noise.between(first, last, masses)
+        return masses, np.where(first == last, 0.0, np.sqrt(variance) / self.rows)
 
     def trimmed_mean(self, proportion: float) -> tuple[float, float]:
         """Return the mean without a share (from 0 to below 1/2) at either end, and its error."""
@@ -124,17 +112,6 @@ class PrivateDistribution:
             # A mean is the last point kept minus the steps, each times the share up to it.
             steps = np.append(np.diff(self.points), 0.0)
             weights = np.where(trimmed, -steps / kept, 0.0)
-            variance = self.node_variance * self._nodes(weights)
-            variance += self.rows_variance * np.sum(weights * self._shares) ** 2
+            variance = self.noise.weighted(weights, float(np.sum(weights * self._shares)))
             error = float(np.sqrt(variance) / self.rows)
         return mean, error if np.isfinite(error) else np.inf
-
-    def _nodes(self, weights: Vector) -> float:
-        """Return the variance of a weighted sum of counts, for nodes of variance 1."""
-        sums = np.zeros(2**self.levels)
-        sums[: len(weights)] = weights
-        total = float(np.sum(sums**2))
-        while len(sums) > 1:
-            sums = sums.reshape(-1, 2).sum(axis=1)
-            total += float(np.sum(sums**2))
-        return total

@@ -25,16 +25,15 @@ from numpy.typing import NDArray
 
 from nolook.algorithms.calibration_table import CalibrationTable
 from nolook.algorithms.distribution import PrivateDistribution
-from nolook.algorithms.ecdf import EcdfPlan, ecdf_plan, release_ecdf
+from nolook.algorithms.ecdf import EcdfRelease, ecdf_release, release_counts
 from nolook.algorithms.grids import LinearGrid
 from nolook.privacy.budgets import split, too_small, with_room
 from nolook.privacy.guarantee import Budget, Event, PureEvent, Relation
-from nolook.privacy.mechanisms.binary_tree import laplace_node_variance
-from nolook.privacy.mechanisms.laplace import laplace_release
+from nolook.privacy.mechanisms.laplace import laplace_release, laplace_variance
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import Announce
 from nolook.statistics import fold
-from nolook.statistics.cell_counts import cell_counts_sensitivity
+from nolook.statistics.cell_counts import CellCounts, cell_counts_sensitivity
 from nolook.statistics.group_sums import (
     GROUP_COUNTS_SENSITIVITY,
     GROUP_UNIT,
@@ -43,9 +42,16 @@ from nolook.statistics.group_sums import (
 )
 from nolook.tables.scored import ScoredRows, ScoredTable
 
-__all__ = ["HosmerLemeshowPlan", "hosmer_lemeshow_plan", "release_groups", "split_of_groups"]
+__all__ = [
+    "BORDERS_SHARE",
+    "HosmerLemeshowPlan",
+    "hosmer_lemeshow_plan",
+    "release_groups",
+    "split_of_groups",
+]
 
-_BORDERS_SHARE = 0.2  # of epsilon, for the groups' borders
+#: Share of epsilon for the groups' borders.
+BORDERS_SHARE = 0.2
 _GRID = LinearGrid(2.0**-10, 1.0, 2.0**-10)
 # Below, the noise would exceed any table, and could leave the range of the exact samplers.
 _SMALLEST_EPSILON = 2.0**-25
@@ -63,14 +69,14 @@ class HosmerLemeshowPlan:
     ----------
     groups : int
         Q, how many are wanted.
-    borders : EcdfPlan
+    borders : EcdfRelease
         The distribution of the probabilities.
     sums : PureEvent
         The sums of each group.
     """
 
     groups: int
-    borders: EcdfPlan
+    borders: EcdfRelease
     sums: PureEvent
 
     def events(self) -> tuple[Event, ...]:
@@ -101,10 +107,10 @@ def hosmer_lemeshow_plan(
     """Split an epsilon; raises ParameterError if it is too small for any noise."""
     if epsilon < _SMALLEST_EPSILON:
         raise too_small(epsilon)
-    borders, sums = split(epsilon, _BORDERS_SHARE)
+    borders, sums = split(epsilon, BORDERS_SHARE)
     return HosmerLemeshowPlan(
         groups,
-        ecdf_plan(Budget(borders), relation),
+        ecdf_release(Budget(borders), relation, [_GRID], "isotonic"),
         PureEvent("sums of each group", sums),
     )
 
@@ -129,9 +135,8 @@ def release_groups(
     Guarantee: costs the plan's events under its relation, one score and class a row.
     """
     announce("borders")
-    distribution = release_ecdf(
-        (scores for scores, _ in rows()), _GRID.points(), plan.borders, "l2", source
-    )
+    counted = fold(CellCounts(_GRID.points()), (scores for scores, _ in rows()))
+    (distribution,) = release_counts([counted.value], plan.borders, source)
     inner = distribution.ppf(np.arange(1, plan.groups) / plan.groups)
     borders = np.unique(np.concatenate([[0.0], inner, [1.0]]))
     announce("groups")
@@ -145,8 +150,8 @@ def release_groups(
         noisy[:2, i] = laplace_release(exact, GROUP_COUNTS_SENSITIVITY, counts, source)
         noisy[2, i] = laplace_release(excess[i : i + 1], width, sums, source)[0]
         variances[:, i] = (
-            laplace_node_variance(0, counts, "add-remove"),
-            laplace_node_variance(0, sums / width, "add-remove"),
+            laplace_variance(GROUP_COUNTS_SENSITIVITY, counts),
+            laplace_variance(width, sums),
         )
     noisy[2] /= GROUP_UNIT
     variances[1] /= GROUP_UNIT**2

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from nolook.algorithms._simulation import Generator, simulation_generator
 from nolook.algorithms.distribution import PrivateDistribution
-from nolook.algorithms.tree_smoothing import Smoothing, smoothed_counts
 
 __all__ = ["RocCurve", "area"]
 
@@ -72,12 +71,12 @@ class RocCurve:
         return float(self.thresholds[np.searchsorted(reached, tpr, side="left")])
 
     def noise_errors(
-        self, smoothing: Smoothing, *, rows_known: bool
+        self, *, smooth: bool, rows_known: bool
     ) -> tuple[float, Vector, Vector, Vector]:
         """Estimate how far the noise moved the area and the curve.
 
         The release is repeated on the private counts, from one fixed seed, with new noise of the
-        same size and least-squares smoothing in place of any; errors are root mean squares of what
+        same size, and smoothed if the private counts were; errors are root mean squares of what
         that moves. `rows_known`: the number of all rows is public, so the two classes' are off by
         the same. Returns the area's error, 201 even false positive rates, and the curve and its
         error there.
@@ -85,26 +84,26 @@ class RocCurve:
         places = np.linspace(0.0, 1.0, _BAND_POINTS)
         fpr, tpr = self.rates
         middle = np.interp(places, *_rising(fpr, tpr))
-        size = 2**self.positive.levels
+        size = len(self.positive.points)
         repeats = int(np.clip(_WORK // size, _LEAST_REPEATS, _MOST_REPEATS))
         areas, bands = 0.0, np.zeros(_BAND_POINTS)
-        for again in self._repeated(repeats, smoothing, rows_known):
+        for again in self._repeated(repeats, smooth=smooth, rows_known=rows_known):
             areas += (area(*again) - area(fpr, tpr)) ** 2
             bands += (np.interp(places, *_rising(*again)) - middle) ** 2
         return float(np.sqrt(areas / repeats)), places, middle, np.sqrt(bands / repeats)
 
     def _repeated(
-        self, repeats: int, smoothing: Smoothing, rows_known: bool
+        self, repeats: int, *, smooth: bool, rows_known: bool
     ) -> Iterator[tuple[Vector, Vector]]:
         generator = simulation_generator()
-        scale = np.sqrt(self.positive.rows_variance / 2)
+        scale = np.sqrt(self.positive.noise.rows_variance / 2)
         for _ in range(repeats):
             moved = generator.laplace(scale=scale, size=2)
             if rows_known:
                 moved[1] = -moved[0]
             yield (
-                _rates(_noised(self.negative, moved[1], smoothing, generator)),
-                _rates(_noised(self.positive, moved[0], smoothing, generator)),
+                _rates(_noised(self.negative, moved[1], smooth, generator)),
+                _rates(_noised(self.positive, moved[0], smooth, generator)),
             )
 
 
@@ -118,15 +117,11 @@ def _rising(fpr: Vector, tpr: Vector) -> tuple[Vector, Vector]:
 
 
 def _noised(
-    distribution: PrivateDistribution, moved: float, smoothing: Smoothing, generator: Generator
+    distribution: PrivateDistribution, moved: float, smooth: bool, generator: Generator
 ) -> Vector:
     """Add the noise of a release to private counts, and smooth them."""
-    levels, points = distribution.levels, len(distribution.points)
-    scale = np.sqrt(distribution.node_variance / 2)
-    noisy = np.zeros(1)
-    for level in range(levels + 1):
-        noisy = np.repeat(noisy, min(level, 1) + 1)
-        noisy += generator.laplace(scale=scale, size=len(noisy))
-    noisy += np.append(distribution.counts, np.full(2**levels - points, distribution.rows))
+    noisy = distribution.counts + distribution.noise.draw(moved, generator)
     top = max(1.0, distribution.rows + moved)
-    return smoothed_counts(noisy, top, points, "l2" if smoothing else None)
+    counts = distribution.noise.smooth(noisy, top) if smooth else noisy
+    counts[-1] = top
+    return counts

@@ -12,8 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from nolook.algorithms.scaling import NoisyCount
-from nolook.privacy.mechanisms.binary_tree import laplace_node_variance
-from nolook.privacy.mechanisms.laplace import laplace_release
+from nolook.privacy.mechanisms.laplace import laplace_release, laplace_variance
 from nolook.privacy.noise import ByteSource
 from nolook.tables import Table
 
@@ -43,5 +42,5 @@ def rows_bound(
 
 def noisy_rows(bound: int, epsilon: float) -> NoisyCount:
     """Return the noisy number of rows that a bound was made from."""
-    error = math.sqrt(laplace_node_variance(0, epsilon, "add-remove"))
+    error = math.sqrt(laplace_variance(1, epsilon))
     return NoisyCount(max(1.0, float(bound + rows_margin(epsilon))), error)

@@ -16,17 +16,25 @@ return value   n times F-acute
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nolook._validation import check_choice
 from nolook.kernels.tree_projection import tree_projection
 
-__all__ = ["Smoothing", "smooth", "smoothed_counts"]
+__all__ = ["Smoothing", "check_tree_smoothing", "smooth", "smoothed_counts"]
 
 #: What is made as small as possible, see :func:`smooth`; None leaves the counts as they are.
 Smoothing: TypeAlias = Literal["l2", "l1", "isotonic"] | None
+
+
+def check_tree_smoothing(smoothing: object) -> Smoothing:
+    """Return the smoothing, None for none; refuse any other name."""
+    if smoothing is not None:
+        check_choice("smoothing", smoothing, ("l2", "l1", "isotonic"))
+    return cast("Smoothing", smoothing)
 
 
 def smooth(

@@ -36,7 +36,7 @@ def ecdf(
     linear_grid: GridOption = None,
     log_grid: LogGridOption = None,
     relation: RelationOption = "add-remove",
-    smoothing: SmoothingOption = "l2",
+    smoothing: SmoothingOption = "isotonic",
 ) -> None:
     """Release the distribution of a column; every question asked of it afterwards is free."""
     check_delta(delta, "--delta", allow_zero=True)

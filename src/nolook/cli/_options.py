@@ -50,7 +50,7 @@ __all__ = [
 
 _MISSING = ("drop-row", "zero")
 _RELATIONS = ("add-remove", "replace")
-_SMOOTHINGS = ("l2", "l1", "isotonic", "none")
+_SMOOTHINGS = ("isotonic", "none")
 
 TableArgument = Annotated[
     Path, typer.Argument(metavar="TABLE", help="A Parquet, CSV or Arrow IPC file.")
@@ -114,7 +114,8 @@ RelationOption = Annotated[
     str, typer.Option(metavar="|".join(_RELATIONS), help="How neighbouring tables differ.")
 ]
 SmoothingOption = Annotated[
-    str, typer.Option(metavar="|".join(_SMOOTHINGS), help="How noise is removed from the counts.")
+    str,
+    typer.Option(metavar="|".join(_SMOOTHINGS), help="Whether counts are changed so as to rise."),
 ]
 ClassesOption = Annotated[
     str,

@@ -36,7 +36,7 @@ def roc(
     linear_grid: GridOption = None,
     log_grid: LogGridOption = None,
     relation: RelationOption = "add-remove",
-    smoothing: SmoothingOption = "l2",
+    smoothing: SmoothingOption = "isotonic",
 ) -> None:
     """Release the ROC curve of a score, and the area under it.
 

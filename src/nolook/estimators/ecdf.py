@@ -11,9 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from nolook._validation import check_choice
 from nolook.algorithms.distribution import PrivateDistribution
-from nolook.algorithms.ecdf import EcdfRelease, ecdf_plan
+from nolook.algorithms.ecdf import ecdf_release
 from nolook.algorithms.grids import Grid, LinearGrid, LogGrid, grid_of_doubles
-from nolook.algorithms.tree_smoothing import Smoothing
+from nolook.algorithms.node_counts import Smoothing
 from nolook.errors import ParameterError
 from nolook.estimators._finding import PrivateFinding
 from nolook.estimators._tables import values_table
@@ -32,10 +32,10 @@ Vector = NDArray[np.float64]
 class ECDF(PrivateFinding):
     """The distribution of a column, released once; every question asked of it is free.
 
-    Values are counted up to each threshold of a public grid, and the counts are released with the
-    noise of a binary tree, which grows only with the logarithm of the number of thresholds
-    (Barczewski, Mawass and Ramon 2024). The number of rows is released separately, and the counts
-    are smoothed to a possible sequence. Proof: ``algorithms/ecdf.md``.
+    Values are counted in the cells between the thresholds of a public grid, in blocks of cells, in
+    blocks of blocks and so on; all these counts are released with noise. The counts up to each
+    threshold and the number of rows that agree with them best follow, with errors that grow only
+    with the logarithm of the number of thresholds. Proof: ``algorithms/ecdf.md``.
 
     Guarantee
     ---------
@@ -55,13 +55,9 @@ class ECDF(PrivateFinding):
     relation : {"add-remove", "replace"}, default="add-remove"
         Which tables are neighbours. "replace" refuses a table that may leave rows out
         (``missing="drop-row"``), because their number would not be public.
-    smoothing : {"l2", "l1", "isotonic"} or None, default="l2"
-        Take away the least noise that leaves counts that never fall, measured by the sum of squares
-        or of absolute values of the tree's noise ("l2", "l1"; "l1" is a linear program, for at most
-        some ten thousand thresholds), or by the sum of squares of the changes to the counts
-        ("isotonic"). "l2" is best if the values are spread over the grid or are few whole numbers,
-        "isotonic" for smooth densities on a grid much finer than they need; see
-        ``benchmarks/results/smoothing.md``.
+    smoothing : {"isotonic"} or None, default="isotonic"
+        Change the counts by as little as possible (in the sum of squares) so that they never fall.
+        With None they are the least-squares counts, which may fall in places.
 
     Attributes
     ----------
@@ -83,7 +79,7 @@ class ECDF(PrivateFinding):
         grid: LinearGrid | LogGrid | None = None,
         delta: float = 0.0,
         relation: str = "add-remove",
-        smoothing: str | None = "l2",
+        smoothing: str | None = "isotonic",
         random_state: int | None = None,
     ) -> None:
         self.epsilon = epsilon
@@ -100,7 +96,7 @@ class ECDF(PrivateFinding):
         budget = check_budget(self.epsilon, self.delta, pure=True)
         relation = check_relation(self.relation)
         smoothing = check_smoothing(self.smoothing)
-        release = EcdfRelease(ecdf_plan(budget, relation), (check_grid(self.grid),), smoothing)
+        release = ecdf_release(budget, relation, [check_grid(self.grid)], smoothing)
         return Plan.of(release, budget, self.random_state, relation=relation)
 
     def _rows(self, X: object, y: object) -> Table:  # noqa: ARG002 -- scikit-learn's signature
@@ -277,7 +273,7 @@ def check_grid(grid: object) -> Grid:
 def check_smoothing(smoothing: object) -> Smoothing:
     """Return the smoothing, None for none; refuse any other name."""
     if smoothing is not None:
-        check_choice("smoothing", smoothing, ("l2", "l1", "isotonic"))
+        check_choice("smoothing", smoothing, ("isotonic",))
     return cast("Smoothing", smoothing)
 
 

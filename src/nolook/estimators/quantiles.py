@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nolook.algorithms.distribution import PrivateDistribution
-from nolook.algorithms.ecdf import EcdfRelease, ecdf_plan
+from nolook.algorithms.ecdf import ecdf_release
 from nolook.algorithms.grids import Grid, LinearGrid, LogGrid
 from nolook.errors import ParameterError
 from nolook.estimators.base import Progress, check_budget, make_release
@@ -64,8 +64,8 @@ def quantiles(
 ) -> Quantiles:
     """Release quantiles of every column of a table within one budget.
 
-    Each column gets the distribution of :class:`nolook.ECDF`, with an equal share of the budget:
-    of `epsilon`, or of the square of the Gaussian privacy parameter if `delta` is above 0.
+    Each column gets a distribution as of :class:`nolook.ECDF`, all from one release of counts with
+    the same noise for every column; together they tell the number of rows.
 
     Guarantee
     ---------
@@ -76,7 +76,7 @@ def quantiles(
     Parameters
     ----------
     X : Table without a target, array or frame of shape (n_samples, columns)
-        Read once for each column. Infinite values count in the end cells.
+        Read once. Infinite values count in the end cells.
     p : array_like, default=(0.25, 0.5, 0.75)
         Which quantiles: shares from 0 to 1.
     epsilon : float, default=1.0
@@ -115,8 +115,8 @@ def quantiles(
     if table.target_name is not None:
         raise ParameterError(f"X is a Table with the target {table.target_name!r}; expected none")
     thresholds = _grids(grids, table.column_names)
-    parts = ecdf_plan(budget, "add-remove", table.n_columns)
-    plan = Plan.of(EcdfRelease(parts, thresholds, "l2"), budget, random_state)
+    release = ecdf_release(budget, "add-remove", thresholds, "isotonic")
+    plan = Plan.of(release, budget, random_state)
 
     def read_off(found: tuple[PrivateDistribution, ...]) -> Quantiles:
         values = np.array([one.ppf(shares) for one in found])

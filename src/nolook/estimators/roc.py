@@ -54,7 +54,7 @@ class ROCCurve(ScoredEstimator):
     relation : {"add-remove", "replace"}, default="add-remove"
         Which tables are neighbours. Replacing a row may change both classes, at twice the noise.
         "replace" refuses a table that may leave rows out, because their number would not be public.
-    smoothing : {"l2", "l1", "isotonic"} or None, default="l2"
+    smoothing : {"isotonic"} or None, default="isotonic"
         As for :class:`nolook.ECDF`. With None the curve may fall in places.
 
     Attributes
@@ -96,7 +96,7 @@ class ROCCurve(ScoredEstimator):
         grid: LinearGrid | LogGrid | None = None,
         pos_label: float | str = 1,
         relation: str = "add-remove",
-        smoothing: str | None = "l2",
+        smoothing: str | None = "isotonic",
         random_state: int | None = None,
     ) -> None:
         self.epsilon = epsilon
@@ -115,7 +115,8 @@ class ROCCurve(ScoredEstimator):
         smoothing = check_smoothing(self.smoothing)
         check_grid(self.grid)
         self._check_pos_label()
-        parts = roc_plan(budget.epsilon, relation, search=self.grid is None)
+        points = None if self.grid is None else len(self.grid.points())
+        parts = roc_plan(budget.epsilon, relation, points)
         release = RocRelease(parts, self.grid, smoothing)
         return Plan.of(release, budget, self.random_state, relation=relation)
 
@@ -129,7 +130,7 @@ class ROCCurve(ScoredEstimator):
         self.fpr_, self.tpr_ = curve.rates
         self.auc_ = area(self.fpr_, self.tpr_)
         error, fpr, tpr, tpr_error = curve.noise_errors(
-            check_smoothing(self.smoothing), rows_known=self.relation == "replace"
+            smooth=self.smoothing is not None, rows_known=self.relation == "replace"
         )
         ends = np.array([-_NORMAL_95, _NORMAL_95])
         self.auc_interval_ = (self.auc_ + ends * error).clip(0.0, 1.0)

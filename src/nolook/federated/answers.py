@@ -15,12 +15,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nolook.algorithms.calibration_table import CalibrationTable
+from nolook.algorithms.count_noise import BinaryTreeNoise
 from nolook.algorithms.distribution import PrivateDistribution
-from nolook.algorithms.roc import class_rows
-from nolook.algorithms.tree_smoothing import Smoothing, smoothed_counts
+from nolook.algorithms.tree_smoothing import (
+    Smoothing,
+    check_tree_smoothing,
+    smoothed_counts,
+)
 from nolook.errors import NolookError, ParameterError
 from nolook.estimators.calibration import HosmerLemeshow
-from nolook.estimators.ecdf import ECDF, check_smoothing
+from nolook.estimators.ecdf import ECDF
 from nolook.estimators.roc import ROCCurve
 from nolook.federated.batch import Batch
 from nolook.federated.plausibility import TreeNoise, bound, refuse_impossible, refuse_outside
@@ -32,6 +36,7 @@ from nolook.federated.shares import (
     tree_budget,
 )
 from nolook.privacy.mechanisms.binary_tree import laplace_node_variance
+from nolook.privacy.mechanisms.laplace import laplace_variance
 from nolook.statistics.group_sums import GROUP_UNIT, excess_sensitivities
 
 __all__ = [
@@ -70,7 +75,7 @@ def distribution(
     batch: Batch, first: Answer, second: Answer, smoothing: Smoothing = "l2"
 ) -> ECDF | ROCCurve:
     """Put answers about the whole curves of a distribution or an ROC curve together."""
-    check_smoothing(smoothing)
+    check_tree_smoothing(smoothing)
     if batch.kind == "hosmer-lemeshow" or not batch.whole:
         raise ParameterError(
             f"{batch.name} is a batch of kind {batch.kind} and 2**{batch.levels} thresholds; "
@@ -92,12 +97,18 @@ def distribution(
     _refuse_curve(batch, noisy["negative"], n - positives, slack)
     curves = (
         _smoothed(batch, noisy[name], top, _NOISES * variance, smoothing)
-        for name, top in zip(batch.curves, class_rows(positives, float(n)), strict=True)
+        for name, top in zip(batch.curves, _class_rows(positives, float(n)), strict=True)
     )
     curve = ROCCurve(batch.epsilon, batch.grid, relation="replace", smoothing=smoothing)
     return curve.keep_release(
         (batch.grid, *curves), privacy=guarantee(batch), recipe=batch.recipe()
     )
+
+
+def _class_rows(positive: float, rows: float) -> tuple[float, float]:
+    """Return possible numbers of positive and negative rows, each at least 1."""
+    within = min(max(positive, 0.0), rows)
+    return max(within, 1.0), max(rows - within, 1.0)
 
 
 def borders(batch: Batch, first: Answer, second: Answer, groups: int = 10) -> Words:
@@ -213,7 +224,8 @@ def _smoothed(
 ) -> PrivateDistribution:
     points, variance = batch.points(), _NOISES * _noise(batch).variance
     counted = smoothed_counts(noisy.astype(np.float64), top, len(points), smoothing)
-    return PrivateDistribution(points, counted, top, batch.levels, variance, rows_variance)
+    noise = BinaryTreeNoise(len(points), batch.levels, variance, rows_variance)
+    return PrivateDistribution(points, counted, top, noise)
 
 
 def _refuse_curve(batch: Batch, noisy: Integers, rows: float, slack: float) -> None:
@@ -244,7 +256,7 @@ def _noise(batch: Batch) -> TreeNoise:
 
 def _count_variance(epsilon: float) -> float:
     """Return the variance of one noise of a number that a row changes by 1."""
-    return laplace_node_variance(0, epsilon, "add-remove")
+    return laplace_variance(1, epsilon)
 
 
 def _count_error(batch: Batch) -> float:

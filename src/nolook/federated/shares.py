@@ -14,25 +14,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from nolook.algorithms.ecdf import EcdfPlan, ecdf_plan
-from nolook.algorithms.hosmer_lemeshow import (
-    HosmerLemeshowPlan,
-    hosmer_lemeshow_plan,
-    split_of_groups,
-)
-from nolook.algorithms.roc import RocPlan, roc_plan
+from nolook.algorithms.hosmer_lemeshow import split_of_groups
 from nolook.errors import ParameterError
 from nolook.federated.batch import Batch
 from nolook.federated.dcf import evaluate_sum, full_domain_sum
+from nolook.federated.tree_plan import TreePlan, tree_plan
 from nolook.federated.wire import unpack
 from nolook.privacy import accounting
-from nolook.privacy.guarantee import Budget, PrivacyGuarantee, PureEvent
+from nolook.privacy.guarantee import Budget, PrivacyGuarantee
 from nolook.privacy.mechanisms.keyed_tree import (
     keyed_laplace,
     keyed_tree_laplace,
     keyed_tree_laplace_at,
 )
 from nolook.privacy.noise import SAMPLER_VERSION, derived_key
+from nolook.statistics.cell_counts import cell_counts_sensitivity
 from nolook.statistics.group_sums import (
     GROUP_COUNTS_SENSITIVITY,
     GROUP_UNIT,
@@ -58,10 +54,6 @@ __all__ = [
 
 # Reports whose keys are unpacked together: about 25 MB.
 _BLOCK = 2**14
-# The plan needs a number of groups, but no share of the budget depends on it.
-_ANY_GROUPS = 1
-# Below, the noise of a group's sum could exceed what the sampler draws.
-_SMALLEST_EPSILON = 2.0**-17
 
 Bytes = NDArray[np.uint8]
 Shares = NDArray[np.uint64]
@@ -86,21 +78,19 @@ def guarantee(batch: Batch) -> PrivacyGuarantee:
 
 def tree_budget(batch: Batch) -> tuple[float, Relation]:
     """Return what each tree of a batch costs, and under which relation."""
-    plan = _plan(batch)
-    if isinstance(plan, RocPlan):
-        return plan.class_epsilon, "add-remove"
-    tree = (plan if isinstance(plan, EcdfPlan) else plan.borders).tree
-    if not isinstance(tree, PureEvent):
-        raise TypeError("a plan without delta has a pure tree")
-    return tree.epsilon, "replace"
+    tree = _plan(batch).tree.epsilon
+    if batch.kind == "roc":
+        # A replaced row leaves one class and enters the same or the other one.
+        return tree / cell_counts_sensitivity("replace"), "add-remove"
+    return tree, "replace"
 
 
 def rows_epsilon(batch: Batch) -> float:
     """Return what the number of positive rows costs, for a batch of kind "roc"."""
-    plan = _plan(batch)
-    if not isinstance(plan, RocPlan):
+    rows = _plan(batch).rows
+    if rows is None:
         raise TypeError("only an ROC curve has a number of positive rows")
-    return plan.rows.epsilon
+    return rows.epsilon
 
 
 def group_shares(
@@ -110,7 +100,7 @@ def group_shares(
 
     The borders are groups + 1 numbers from 0 to 1; the batch is of kind "hosmer-lemeshow".
     """
-    return split_of_groups(_group_plan(batch).group_epsilon, borders)
+    return split_of_groups(_plan(batch).group_epsilon, borders)
 
 
 def release_key(secret: bytes, batch: Batch, reports: bytes, borders: bytes = b"") -> bytes:
@@ -270,21 +260,8 @@ def group_borders(batch: Batch, places: Shares) -> NDArray[np.float64]:
     return np.concatenate([[0.0], points[places]])
 
 
-def _plan(batch: Batch) -> EcdfPlan | RocPlan | HosmerLemeshowPlan:
-    if batch.kind == "ecdf":
-        return ecdf_plan(Budget(batch.epsilon), "replace")
-    if batch.kind == "roc":
-        return roc_plan(batch.epsilon, "replace", search=False)
-    return _group_plan(batch)
-
-
-def _group_plan(batch: Batch) -> HosmerLemeshowPlan:
-    if batch.epsilon < _SMALLEST_EPSILON:
-        raise ParameterError(
-            f"epsilon is {batch.epsilon!r}; expected a larger one (its noise would exceed any "
-            "table)"
-        )
-    return hosmer_lemeshow_plan(batch.epsilon, _ANY_GROUPS, "replace")
+def _plan(batch: Batch) -> TreePlan:
+    return tree_plan(batch.kind, batch.epsilon)
 
 
 def _sums(batch: Batch, reports: Bytes, size: int, evaluated: Callable[[Bytes], Shares]) -> Shares:

@@ -26,14 +26,15 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 
 from nolook._validation import check_choice, check_count, check_epsilon
+from nolook.algorithms.count_noise import BinaryTreeNoise
 from nolook.algorithms.distribution import PrivateDistribution
-from nolook.algorithms.ecdf import ecdf_plan
 from nolook.algorithms.grids import Grid
 from nolook.algorithms.tree_smoothing import Smoothing, smoothed_counts
 from nolook.errors import ParameterError
 from nolook.federated.plausibility import TreeNoise, refuse_impossible, refuse_outside
 from nolook.federated.secure_sum import PointwiseSum, SecureSum, SumError, Total, Words
-from nolook.privacy.guarantee import Budget, PureEvent
+from nolook.federated.tree_plan import tree_plan
+from nolook.privacy.guarantee import PureEvent
 from nolook.privacy.mechanisms.binary_tree import laplace_node_variance, tree_laplace
 from nolook.privacy.noise import ByteSource
 from nolook.statistics.cell_counts import CellCounts
@@ -100,10 +101,7 @@ class SummedQuery:
 
     def event(self) -> PureEvent:
         """Return what a release costs, under replacement: to be charged before any sum."""
-        (event,) = ecdf_plan(Budget(self.epsilon, 0.0), "replace").events()
-        if not isinstance(event, PureEvent):
-            raise TypeError(f"the plan has a {type(event).__name__}")
-        return event
+        return tree_plan("ecdf", self.epsilon).tree
 
     def node_variance(self) -> float:
         """Return the variance of the noise of one tree node, all noises together."""
@@ -147,8 +145,9 @@ class SummedQuery:
         rows = _rows(total.numbers[-1])
         refuse_impossible(counts, np.arange(len(counts)), len(points) - 1, rows, self.tree)
         top = max(1.0, rows)
+        noise = BinaryTreeNoise(len(points), self.levels, self.node_variance(), 0.0)
         fitted = smoothed_counts(counts.astype(np.float64), top, len(points), smoothing)
-        return PrivateDistribution(points, fitted, top, self.levels, self.node_variance(), 0.0)
+        return PrivateDistribution(points, fitted, top, noise)
 
 
 def release_summed_ecdf(

@@ -8,15 +8,24 @@ import numpy as np
 from msgspec import Meta
 
 from nolook._validation import check_choice
+from nolook.algorithms.count_noise import BinaryTreeNoise, CountNoise, ForestNoise
 from nolook.algorithms.distribution import PrivateDistribution
+from nolook.algorithms.forest import forest_of
 from nolook.algorithms.grids import GRIDS, LinearGrid, LogGrid, grid_kind
+from nolook.algorithms.tree_smoothing import check_tree_smoothing
 from nolook.errors import ParameterError
 from nolook.estimators.ecdf import ECDF, check_grid, check_smoothing
 from nolook.formats.parts import Recipe, Release, guarantee_content, recipe_content
 from nolook.formats.strict import Broken, Content
 from nolook.tables.design import Feature, check_categories
 
-__all__ = ["Distribution", "distribution_content", "grid_content"]
+__all__ = [
+    "Distribution",
+    "TreeDistribution",
+    "distribution_content",
+    "distribution_version",
+    "grid_content",
+]
 
 # Thresholds at equal ratios may differ in their last digits from machine to machine; their steps
 # are larger than this.
@@ -40,7 +49,7 @@ class Grid(Content, frozen=True):
         return GRIDS[kind](self.low, self.high, self.step)
 
 
-class Distribution(Release, frozen=True):
+class Counts(Release, frozen=True):
     """Private counts up to thresholds, only those where they change; a null grid is all doubles."""
 
     column: str
@@ -48,15 +57,12 @@ class Distribution(Release, frozen=True):
     smoothing: str | None
     recipe: Recipe
     rows: Annotated[float, Meta(ge=1)]
-    levels: float  # whole, however it is written
-    node_variance: _Variance
     rows_variance: _Variance
     thresholds: _Numbers
     counts: _Numbers
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_smoothing(self.smoothing)
         self.recipe.check_gives([self.column])
         changes = np.diff(self.counts, prepend=0.0)
         if len(self.thresholds) != len(changes) or (changes == 0).any():
@@ -78,8 +84,6 @@ class Distribution(Release, frozen=True):
 
     def _counted(self, grid: LinearGrid | LogGrid | None) -> PrivateDistribution:
         points, thresholds = check_grid(grid).points().copy(), np.array(self.thresholds)
-        if self.levels != (len(points) - 1).bit_length():
-            raise Broken("expected levels to be those of the grid")
         same = _SAME * isinstance(grid, LogGrid)
         places = np.searchsorted(points, thresholds - same * abs(thresholds))
         places = places.clip(0, len(points) - 1)
@@ -91,8 +95,50 @@ class Distribution(Release, frozen=True):
         # Each count holds up to the threshold before the next change.
         reach = np.diff(np.concatenate([[0], places, [len(points)]]))
         counts = np.repeat([0.0, *self.counts], reach)
-        variances = self.node_variance, self.rows_variance
-        return PrivateDistribution(points, counts, self.rows, int(self.levels), *variances)
+        return PrivateDistribution(points, counts, self.rows, self.noise(len(points)))
+
+    def noise(self, points: int) -> CountNoise:
+        """Return the noise of the counts up to so many thresholds."""
+        raise NotImplementedError
+
+
+class Distribution(Counts, frozen=True):
+    """Counts that follow from those of a forest's blocks."""
+
+    lengths: list[int]
+    block_variance: _Variance
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_smoothing(self.smoothing)
+
+    def noise(self, points: int) -> ForestNoise:
+        """Return the noise of the counts up to so many thresholds."""
+        forest = forest_of(points, self.lengths)
+        return ForestNoise(forest, self.block_variance, self.rows_variance)
+
+
+class TreeDistribution(Counts, frozen=True):
+    """Counts with the noise of a binary tree: those of version 0.1 and of batches."""
+
+    levels: float  # whole, however it is written
+    node_variance: _Variance
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_tree_smoothing(self.smoothing)
+
+    def noise(self, points: int) -> BinaryTreeNoise:
+        """Return the noise of the counts up to so many thresholds."""
+        if self.levels != (points - 1).bit_length():
+            raise Broken("expected levels to be those of the grid")
+        return BinaryTreeNoise(points, int(self.levels), self.node_variance, self.rows_variance)
+
+
+def distribution_version(ecdf: ECDF) -> int:
+    """Return the version of the file of a distribution, by its noise."""
+    found = getattr(ecdf, "distribution_", None)
+    return 1 if isinstance(getattr(found, "noise", None), BinaryTreeNoise) else 2
 
 
 def distribution_content(ecdf: ECDF) -> dict[str, Any]:
@@ -109,13 +155,20 @@ def distribution_content(ecdf: ECDF) -> dict[str, Any]:
         "smoothing": ecdf.smoothing,
         "recipe": recipe_content(recipe),
         "rows": found.rows,
-        "levels": found.levels,
-        "node_variance": found.node_variance,
-        "rows_variance": found.rows_variance,
+        **_noise_content(found.noise),
+        "rows_variance": found.noise.rows_variance,
         "thresholds": found.points[changed],
         "counts": found.counts[changed],
         **guarantee_content(ecdf.privacy_),
     }
+
+
+def _noise_content(noise: CountNoise) -> dict[str, Any]:
+    if isinstance(noise, BinaryTreeNoise):
+        return {"levels": noise.levels, "node_variance": noise.node_variance}
+    if not isinstance(noise, ForestNoise):
+        raise TypeError(f"a file has no place for {type(noise).__name__}")
+    return {"lengths": noise.forest.lengths, "block_variance": noise.block_variance}
 
 
 def grid_content(grid: LinearGrid | LogGrid | None) -> dict[str, Any] | None:

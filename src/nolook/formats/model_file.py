@@ -18,7 +18,12 @@ from nolook.estimators.catalogue import SELECTORS, name_of
 from nolook.estimators.ecdf import ECDF
 from nolook.estimators.pipeline import PrivatePipeline
 from nolook.formats._model_content import Model, model_content
-from nolook.formats.distribution_file import Distribution, distribution_content
+from nolook.formats.distribution_file import (
+    Distribution,
+    TreeDistribution,
+    distribution_content,
+    distribution_version,
+)
 from nolook.formats.files import one_line, write_release
 from nolook.formats.parts import Release, guarantee_content
 from nolook.formats.selection_file import Selection, selection_content
@@ -76,10 +81,11 @@ class Pipeline(Release, frozen=True):
 
 
 # By format and schema version.
-_KINDS: dict[tuple[str, int], type[Model | Pipeline | Distribution]] = {
+_KINDS: dict[tuple[str, int], type[Model | Pipeline | Distribution | TreeDistribution]] = {
     ("nolook-model", 2): Model,
     ("nolook-model", 3): Pipeline,
-    ("nolook-distribution", 1): Distribution,
+    ("nolook-distribution", 1): TreeDistribution,
+    ("nolook-distribution", 2): Distribution,
 }
 
 
@@ -107,7 +113,8 @@ def save(model: PrivateRegressor | ECDF, path: str | os.PathLike[str]) -> None:
     if isinstance(model, PrivatePipeline):
         write_release(place, "nolook-model", 3, _pipeline_content(model))
     elif isinstance(model, ECDF):
-        write_release(place, "nolook-distribution", 1, distribution_content(model))
+        version = distribution_version(model)
+        write_release(place, "nolook-distribution", version, distribution_content(model))
     else:
         write_release(place, "nolook-model", 2, model_content(model))
 

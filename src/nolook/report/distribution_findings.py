@@ -43,7 +43,7 @@ def ecdf_findings(ecdf: ECDF, column: str) -> Findings:
     values, errors = ecdf.quantile(_SHARES, return_std=True)
     mean, mean_error = ecdf.trimmed_mean(_TRIMMED, return_std=True)
     rows = f"{ecdf.n_rows_:,.0f}"
-    error = number(math.sqrt(ecdf.distribution_.rows_variance))
+    error = number(math.sqrt(ecdf.distribution_.noise.rows_variance))
     if ecdf.relation == "replace":
         error = "none, it is public"
     median = _SHARES.index(0.5)

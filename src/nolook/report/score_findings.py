@@ -137,7 +137,7 @@ def _calibration_picture(test: HosmerLemeshow, scored: Scored) -> Picture:
 
 
 def _rows_in_words(counted: PrivateDistribution) -> tuple[str, str]:
-    rows, room = counted.rows, _NORMAL_95 * math.sqrt(counted.rows_variance)
+    rows, room = counted.rows, _NORMAL_95 * math.sqrt(counted.noise.rows_variance)
     return f"{rows:,.0f}", f"{max(0.0, rows - room):,.0f} to {rows + room:,.0f}"
 
 

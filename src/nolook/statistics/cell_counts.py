@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
 from typing import Literal, Self
 
 import numpy as np
@@ -10,12 +12,31 @@ from numpy.typing import NDArray
 from nolook.kernels.cells import count_into, index_cells
 from nolook.statistics import Statistic
 
-__all__ = ["CellCounts", "cell_counts_sensitivity"]
+__all__ = [
+    "CellCounts",
+    "cell_counts_sensitivity",
+    "node_counts_l2_sensitivity",
+    "node_counts_sensitivity",
+]
 
 
 def cell_counts_sensitivity(relation: Literal["add-remove", "replace"]) -> int:
     """L1 sensitivity of the counts: a row is in one cell (add-remove) or changes it (replace)."""
     return 1 if relation == "add-remove" else 2
+
+
+def node_counts_sensitivity(levels: int, relation: Literal["add-remove", "replace"]) -> int:
+    """L1 sensitivity of the counts of blocks, if a row is in one block of each of some levels.
+
+    So many counts change, by one each.
+    """
+    return levels * cell_counts_sensitivity(relation)
+
+
+def node_counts_l2_sensitivity(changes: int) -> float:
+    """L2 sensitivity, rounded up, of counts of which so many change, by one each."""
+    root = math.sqrt(changes)
+    return root if Fraction(root) ** 2 >= changes else math.nextafter(root, math.inf)
 
 
 class CellCounts(Statistic):

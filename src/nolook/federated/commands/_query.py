@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from nolook._validation import check_choice
 from nolook.cli._options import (
     QuietOption,
     ReportOption,
-    SmoothingOption,
-    check_smoothing,
     numbers,
     shares,
 )
@@ -42,6 +41,8 @@ if TYPE_CHECKING:
 
 __all__ = ["query"]
 
+_SMOOTHINGS = ("l2", "l1", "isotonic", "none")
+
 
 def query(  # noqa: PLR0917 -- Typer gives every option by name
     batch: BatchOption,
@@ -65,7 +66,10 @@ def query(  # noqa: PLR0917 -- Typer gives every option by name
     groups: Annotated[
         int, typer.Option(metavar="N", help="Of a calibration: how many are compared.")
     ] = 10,
-    smoothing: SmoothingOption = "l2",
+    smoothing: Annotated[
+        str,
+        typer.Option(metavar="|".join(_SMOOTHINGS), help="How noise is removed from the counts."),
+    ] = "l2",
     output: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="The file to write; by default BATCH.KIND.json here."),
@@ -103,7 +107,8 @@ def _chosen(
     from nolook.federated.batch import MOST_PLACES
     from nolook.federated.commands import _analysis
 
-    smoothed = cast("Smoothing", check_smoothing(smoothing))
+    chosen = check_choice("--smoothing", smoothing, _SMOOTHINGS)
+    smoothed = cast("Smoothing", None if chosen == "none" else chosen)
     thresholds = None if at is None else _thresholds(at)
     wanted = None if quantiles is None else shares(quantiles, "--quantiles")
     if batch.whole and (at is not None or quantiles is not None):

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from nolook._validation import check_choice
 from nolook.errors import ParameterError
 from nolook.privacy.mechanisms._exact import Integers, add_exactly, noise_scale
+from nolook.privacy.mechanisms.laplace import laplace_variance
 from nolook.privacy.noise import ByteSource, discrete_laplace, rounded_gaussian
 
 if TYPE_CHECKING:
@@ -140,9 +141,7 @@ def laplace_node_variance(levels: int, epsilon: float, relation: Relation) -> fl
 
     Two noisy counts have this times :func:`shared_nodes` as their covariance.
     """
-    half_rate = 0.5 / _laplace_scale(levels, epsilon, relation)
-    # exp(-1/scale) is 0 in float64 long before the hyperbolic sine overflows.
-    return 0.5 / math.sinh(half_rate) ** 2 if half_rate < 300.0 else 0.0
+    return laplace_variance(tree_sensitivity(levels, relation), epsilon)
 
 
 def gaussian_node_variance(levels: int, mu: float, relation: Relation) -> float:

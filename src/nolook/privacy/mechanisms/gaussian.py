@@ -14,7 +14,7 @@ from nolook.privacy.noise import LARGEST_INT64_SCALE, ByteSource, rounded_gaussi
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["OFF_DIAGONAL", "gaussian_release", "symmetric_gaussian_release"]
+__all__ = ["OFF_DIAGONAL", "gaussian_release", "gaussian_variance", "symmetric_gaussian_release"]
 
 # The smallest float64 not below the square root of 1/2.
 OFF_DIAGONAL = 0.7071067811865476
@@ -72,6 +72,14 @@ def gaussian_release(
         noise[places] = rounded_gaussian(scale(float(weight)), int(places.sum()), source)
     largest = scale(float(weights.max(initial=0.0)))
     return add_exactly(values, noise.astype(np.int64) if largest <= LARGEST_INT64_SCALE else noise)
+
+
+def gaussian_variance(sensitivity: float, mu: float) -> float:
+    """Return the variance of one entry's noise in :func:`gaussian_release`, in squared grid units.
+
+    Rounding adds a twelfth, or less where the noise itself is below a grid unit.
+    """
+    return noise_scale(sensitivity, mu, "mu") ** 2 + 1.0 / 12.0
 
 
 def symmetric_gaussian_release(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 from nolook.privacy.mechanisms._exact import Integers, add_exactly, noise_scale
 from nolook.privacy.noise import ByteSource, discrete_laplace
 
-__all__ = ["laplace_release"]
+__all__ = ["laplace_release", "laplace_variance"]
 
 
 def laplace_release(
@@ -41,3 +43,10 @@ def laplace_release(
     """
     scale = noise_scale(sensitivity, epsilon, "epsilon")
     return add_exactly(values, discrete_laplace(scale, values.shape, source))
+
+
+def laplace_variance(sensitivity: float, epsilon: float) -> float:
+    """Return the variance of an entry's noise in :func:`laplace_release`, in squared grid units."""
+    half_rate = 0.5 / noise_scale(sensitivity, epsilon, "epsilon")
+    # exp(-1/scale) is 0 in float64 long before the hyperbolic sine overflows.
+    return 0.5 / math.sinh(half_rate) ** 2 if half_rate < 300.0 else 0.0

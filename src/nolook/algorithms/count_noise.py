@@ -1,0 +1,192 @@
+"""What is known of the noise in cumulative counts: its variance in whatever is read off them.
+
+Place i stands for the first i of N cells; place N for all rows. ``node_counts.md`` and
+``ecdf.md`` have the proofs.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from nolook.algorithms._simulation import Generator
+from nolook.algorithms.forest import Forest
+from nolook.algorithms.tree_smoothing import smoothed_counts
+from nolook.kernels.forests import cells_of_blocks, level_starts
+from nolook.privacy.mechanisms.binary_tree import shared_nodes
+
+__all__ = ["BinaryTreeNoise", "CountNoise", "ForestNoise", "rising"]
+
+Vector = NDArray[np.float64]
+Places = NDArray[np.intp]
+
+
+class CountNoise(Protocol):
+    """The noise of the counts up to places 1 to N, before any smoothing."""
+
+    @property
+    def rows_variance(self) -> float:
+        """Variance of the number of rows; 0 where it is public."""
+
+    def between(self, first: Places, last: Places, shares: ArrayLike) -> Vector:
+        """Return the variance of the rows from a place to a later one, less a share of all rows."""
+
+    def weighted(self, weights: Vector, share: float) -> float:
+        """Return the variance of a weighted sum of the counts, less a multiple of all rows."""
+
+    def draw(self, total: float, generator: Generator) -> Vector:
+        """Return such noise of all counts, that of the number of rows being `total`."""
+
+    def smooth(self, noisy: Vector, rows: float) -> Vector:
+        """Return possible counts near noisy ones: never falling, from 0 to the number of rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class ForestNoise:
+    """Of the least-squares counts from a forest of noisy blocks.
+
+    Parameters
+    ----------
+    forest : Forest
+    block_variance : float
+        Of the noise of one block.
+    rows_variance : float
+        Of the number of rows, whose noise is independent of that of the shares of the cells.
+    """
+
+    forest: Forest
+    block_variance: float
+    rows_variance: float
+
+    def between(self, first: Places, last: Places, shares: ArrayLike) -> Vector:
+        """Return the variance of the rows from a place to a later one, less a share of all rows."""
+        first, last = self._cells(first), self._cells(last)
+        whole = float(self.forest.padded)
+        total = (last - first) / whole
+        variance = (total - np.asarray(shares)) ** 2 * self.rows_variance
+        coarser = total * (last - first)
+        for length, precision in self._levels():
+            finer = _squares(first, last, length)
+            variance = variance + self.block_variance * (finer - coarser) / precision
+            coarser = finer
+        return np.asarray(np.maximum(variance, 0.0))
+
+    def weighted(self, weights: Vector, share: float) -> float:
+        """Return the variance of a weighted sum of the counts, less a multiple of all rows."""
+        # A cell is in the counts of all later places; padded cells only in the last.
+        cells = np.full(self.forest.padded, weights[-1])
+        cells[: len(weights)] = np.cumsum(weights[::-1])[::-1]
+        total = float(cells.mean())
+        variance = (total - share) ** 2 * self.rows_variance
+        coarser = total**2 * len(cells)
+        for length, precision in self._levels():
+            finer = float(np.sum(cells.reshape(-1, length).sum(axis=1) ** 2)) / length
+            variance += self.block_variance * max(finer - coarser, 0.0) / precision
+            coarser = finer
+        return variance
+
+    def draw(self, total: float, generator: Generator) -> Vector:
+        """Return such noise of all counts, that of the number of rows being `total`."""
+        forest = self.forest
+        size = level_starts(forest.padded, forest.lengths)[-1]
+        blocks = generator.laplace(scale=math.sqrt(self.block_variance / 2), size=size)
+        return settled(cells_of_blocks(blocks, forest.padded, forest.lengths), forest, total)
+
+    def smooth(self, noisy: Vector, rows: float) -> Vector:
+        """Return possible counts near noisy ones: never falling, from 0 to the number of rows."""
+        return rising(noisy, rows)
+
+    def _levels(self) -> list[tuple[int, float]]:
+        return list(zip(self.forest.lengths, self.forest.precisions.tolist(), strict=True))
+
+    def _cells(self, places: Places) -> Places:
+        """Return how many cells are up to each place: padded ones belong to the last place."""
+        places = np.asarray(places)
+        return np.where(places == self.forest.cells, self.forest.padded, places)
+
+
+@dataclass(frozen=True, slots=True)
+class BinaryTreeNoise:
+    """Of counts with the noise of a binary tree over 2^levels cells, and of the rows apart.
+
+    Parameters
+    ----------
+    places : int
+        N, at most 2^levels.
+    levels : int
+    node_variance : float
+        Of the noise of one node.
+    rows_variance : float
+        Of the noise of the number of rows.
+    """
+
+    places: int
+    levels: int
+    node_variance: float
+    rows_variance: float
+
+    def between(self, first: Places, last: Places, shares: ArrayLike) -> Vector:
+        """Return the variance of the rows from a place to a later one, less a share of all rows."""
+        first, last = np.asarray(first), np.asarray(last)
+        # Up to no cell the count is 0, and the last one is the number of rows.
+        none, whole = first == 0, last == self.places
+        shared = shared_nodes((first - 1).clip(0), (last - 1).clip(0), self.levels)
+        nodes = np.where(none | whole, self.levels + 1.0, 2.0 * (self.levels + 1 - shared))
+        nodes = np.where((first == last) | (none & whole), 0.0, nodes)
+        rows = (np.where(first == last, 0.0, whole) - np.asarray(shares)) ** 2
+        return np.asarray(nodes * self.node_variance + rows * self.rows_variance)
+
+    def weighted(self, weights: Vector, share: float) -> float:
+        """Return the variance of a weighted sum of the counts, less a multiple of all rows."""
+        sums = np.zeros(2**self.levels)
+        sums[: len(weights)] = weights
+        nodes = float(np.sum(sums**2))
+        while len(sums) > 1:
+            sums = sums.reshape(-1, 2).sum(axis=1)
+            nodes += float(np.sum(sums**2))
+        return nodes * self.node_variance + share**2 * self.rows_variance
+
+    def draw(self, total: float, generator: Generator) -> Vector:
+        """Return such noise of all counts, that of the number of rows being `total`."""
+        scale = math.sqrt(self.node_variance / 2)
+        noise = np.zeros(1)
+        for level in range(self.levels + 1):
+            noise = np.repeat(noise, min(level, 1) + 1)
+            noise += generator.laplace(scale=scale, size=len(noise))
+        return np.append(noise[: self.places - 1], total)
+
+    def smooth(self, noisy: Vector, rows: float) -> Vector:
+        """Return possible counts near noisy ones: never falling, from 0 to the number of rows."""
+        beyond = np.full(2**self.levels - self.places, rows)
+        return smoothed_counts(np.append(noisy, beyond), rows, self.places, "l2")
+
+
+def settled(cells: Vector, forest: Forest, total: float) -> Vector:
+    """Return the counts up to each place, the total replaced and its change spread over all."""
+    cells = cells + (total - cells.sum()) / forest.padded
+    return np.append(np.cumsum(cells[: forest.cells - 1]), total)
+
+
+def rising(noisy: Vector, rows: float) -> Vector:
+    """Return the counts nearest to noisy ones that never fall and are from 0 to a number of rows.
+
+    Nearest by the sum of the squared changes: no squared error within these limits becomes larger.
+    """
+    from scipy.optimize import isotonic_regression
+
+    fitted: Vector = isotonic_regression(noisy).x
+    return np.clip(fitted, 0.0, rows)
+
+
+def _squares(first: Places, last: Places, length: int) -> Vector:
+    """Sum the squares of how many cells of each block lie between two places, over its length."""
+    left, right = first // length, last // length
+    before, after = (left + 1) * length - first, last - right * length
+    inside = left == right
+    whole = np.where(inside, 0.0, (right - left - 1) * float(length))
+    parts = np.where(inside, (last - first) ** 2.0, before**2.0 + after**2.0)
+    return np.asarray(whole + parts / length)

@@ -1,0 +1,129 @@
+"""The shape of the blocks in which rows are counted, chosen from public numbers only.
+
+N cells lie side by side in blocks of h lengths b_1 > ... > b_h = 1, each a multiple of the next.
+All k_1 = ceil(N / b_1) longest blocks stand beside each other: a forest of trees without a common
+root. Only the last tree is padded with cells beyond N. The proof is ``node_counts.md``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import pairwise
+from typing import Literal, TypeAlias
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from nolook.errors import ParameterError
+
+__all__ = ["Forest", "Noise", "best_forest", "forest_of"]
+
+#: Laplace noise grows with the number of levels, Gaussian noise with its root.
+Noise: TypeAlias = Literal["laplace", "gaussian"]
+
+_MOST_CHILDREN = 64
+
+Vector = NDArray[np.float64]
+
+
+@frozen
+class Forest:
+    """Blocks of several lengths over N cells.
+
+    Parameters
+    ----------
+    cells : int
+        N, at least 1.
+    lengths : tuple of int
+        b_1 > ... > b_h = 1, each a multiple of the next.
+    """
+
+    cells: int
+    lengths: tuple[int, ...]
+
+    @property
+    def levels(self) -> int:
+        """h: how many blocks a row is in."""
+        return len(self.lengths)
+
+    @property
+    def padded(self) -> int:
+        """How many cells the longest blocks have together, at least N."""
+        return -(-self.cells // self.lengths[0]) * self.lengths[0]
+
+    @property
+    def precisions(self) -> Vector:
+        """Of the least-squares counts where they vary inside blocks of each level, but not within.
+
+        In units of the precision of one block, for a direction of length 1 among the cells. The
+        first is also that of all cells together.
+        """
+        found: Vector = np.cumsum(np.array(self.lengths[::-1], dtype=np.float64))[::-1]
+        return found
+
+    @property
+    def rows_precision(self) -> float:
+        """Of the least-squares number of all rows, in units of the precision of one block."""
+        return float(self.precisions[0]) / self.padded
+
+    def mean_variance(self) -> float:
+        """Return the mean variance of the N - 1 counts up to a cell, for blocks of variance 1."""
+        if self.cells == 1:
+            return 1.0
+        means = np.array([_mean_square(self.cells, length) for length in self.lengths])
+        return float(np.sum(np.diff(means, prepend=0.0) / self.precisions))
+
+
+def forest_of(cells: int, lengths: Sequence[int]) -> Forest:
+    """Return the forest of blocks of these lengths; a ParameterError if there is none."""
+    longer = [*lengths[:-1]]
+    whole = all(a > b > 0 and a % b == 0 for a, b in pairwise(lengths))
+    if not whole or not lengths or lengths[-1] != 1 or (longer and longer[0] >= cells):
+        raise ParameterError(
+            f"lengths is not that of blocks over {cells} cells; expected integers that fall to 1, "
+            "each a multiple of the next"
+        )
+    return Forest(cells, tuple(lengths))
+
+
+def _mean_square(cells: int, length: int) -> float:
+    """Return the mean over prefixes x = 1..cells-1 of what `squares` gives for one length."""
+    whole, rest = divmod(cells, length)
+    # Sums over x = 0..cells-1 of x // length, and of (x % length)^2.
+    blocks = length * (whole * (whole - 1) // 2) + whole * rest
+    parts = whole * _squares_below(length) + _squares_below(rest)
+    return (length * blocks + parts / length) / (cells - 1)
+
+
+def _squares_below(n: int) -> int:
+    return (n - 1) * n * (2 * n - 1) // 6
+
+
+def _shapes(cells: int) -> Iterator[Forest]:
+    """Yield forests with at most two fan-outs, the smaller one on top."""
+    yield Forest(cells, (1,))
+    for fan_out in range(2, min(_MOST_CHILDREN, cells) + 1):
+        # From the leaves up: some levels of fan-out + 1, then some of fan-out.
+        larger = [1]
+        while larger[-1] < cells:
+            lengths = larger[:]
+            while lengths[-1] * fan_out < cells:
+                lengths = [*lengths, lengths[-1] * fan_out]
+                yield Forest(cells, tuple(lengths[::-1]))
+            larger.append(larger[-1] * (fan_out + 1))
+
+
+@lru_cache(maxsize=256)
+def best_forest(cells: int, noise: Noise) -> Forest:
+    """Return the forest with the smallest mean variance of a count up to a cell.
+
+    Among those of :func:`_shapes`, at equal privacy; the first of equal ones.
+    """
+
+    def cost(forest: Forest) -> float:
+        per_block = forest.levels**2 if noise == "laplace" else forest.levels
+        return per_block * forest.mean_variance()
+
+    return min(_shapes(cells), key=cost)
