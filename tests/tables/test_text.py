@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nolook.errors import ParameterError, TableError
-from nolook.tables import read_table, text
+from nolook.tables import _rows, cells, read_table
 from nolook.tables.scored import read_scores
 
 ANY_BYTES = st.text('01.5,,\n\n\r"" eENA-+\x00éÿ\t', max_size=60).map(
@@ -53,8 +53,8 @@ def by_brute_force(body, *, multiline):
             continue
         row = [math.nan] * 3
         if record is not None and len(record) == 3:
-            cells = [text._number(cell.encode("latin-1").strip()) for cell in record]
-            row = cells if None not in cells and np.isfinite(cells).all() else row
+            read = [cells._number(cell.encode("latin-1").strip()) for cell in record]
+            row = read if None not in read and np.isfinite(read).all() else row
         rows.append(row)
     return np.array(rows, dtype=float).reshape(-1, 3)
 
@@ -65,7 +65,7 @@ def test_any_bytes_are_read_as_the_standard_library_reads_them(tmp_path, body, b
     path = write(tmp_path, body)
     expected = by_brute_force(body, multiline=multiline)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(text, "_BLOCK", block)
+        patch.setattr(_rows, "_BLOCK", block)
         np.testing.assert_array_equal(rows_of(path, multiline=multiline), expected)
     np.testing.assert_array_equal(rows_of(path, multiline=multiline), expected)
 
@@ -81,7 +81,7 @@ def test_both_paths_find_the_same_cells(tmp_path, body, longest, multiline):
     slow = write(tmp_path, body + b'\n"7",8,9\n').rename(tmp_path / "slow.csv")
     fast = write(tmp_path, body + b"\n7,8,9\n")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(text, "_LONGEST_CELL", longest)
+        patch.setattr(_rows, "_LONGEST_CELL", longest)
         rows = rows_of(fast, multiline=multiline)
         np.testing.assert_array_equal(rows, rows_of(slow, multiline=multiline))
     assert rows[-1].tolist() == [7, 8, 9]
@@ -123,20 +123,20 @@ def test_numbers_are_those_pyarrow_reads(cell):
         read = pa.array([cell]).cast(pa.float64())[0].as_py()
     except pa.ArrowInvalid:
         read = math.nan
-    mine = text._number(cell.encode())
+    mine = cells._number(cell.encode())
     assert (mine is not None and math.isfinite(mine)) == math.isfinite(read)
     if math.isfinite(read):
         assert mine == read
 
 
 @pytest.mark.parametrize(
-    "cells",
+    "texts",
     [["1", "x", "3"], ["1", "NA", "3"], ["", "", "2"], ["1", "2", "3"], ["nan", "inf", "-1e999"]],
 )
-def test_cells_that_are_not_numbers_are_null(cells):
-    found = text._numbers(pa.array(cells)).to_pylist()
+def test_cells_that_are_not_numbers_are_null(texts):
+    found = cells.plain_numbers(pa.array(texts, pa.large_string())).to_pylist()
     assert [None if x is None or not math.isfinite(x) else x for x in found] == [
-        float(c) if c.isdigit() else None for c in cells
+        float(c) if c.isdigit() else None for c in texts
     ]
 
 
@@ -181,7 +181,7 @@ def test_declared_categories_in_any_bytes(tmp_path, numbers_of):
 
 @pytest.mark.parametrize("block", range(1, 12))
 def test_a_line_end_in_a_cell_cut_by_a_block(tmp_path, block, monkeypatch, numbers_of):
-    monkeypatch.setattr(text, "_BLOCK", block)
+    monkeypatch.setattr(_rows, "_BLOCK", block)
     path = write(tmp_path, b'1,"two\r\nlines"\r\n', header=b"n,word\r\n")
     levels = {"word": ["two\nlines"]}
     opened = read_table(path, features=["n", "word"], categories=levels, multiline=True)
@@ -196,7 +196,7 @@ def test_a_quote_that_is_never_closed_spoils_its_line_or_no_more_than_a_long_cel
     path = write(tmp_path, b'"1,2,3\n' + lines)
     rows = rows_of(path, multiline=multiline)
     assert np.isnan(rows[0]).all()
-    spoilt = text._LONGEST_CELL // len("1,2,3\n") + 3 if multiline else 0
+    spoilt = _rows._LONGEST_CELL // len("1,2,3\n") + 3 if multiline else 0
     assert 60_001 - spoilt <= len(rows) <= 60_001
     assert (rows[1:] == [1, 2, 3]).all()
 
@@ -216,7 +216,7 @@ def test_a_name_with_a_line_break(tmp_path):
 
 @pytest.mark.parametrize("quote", [b"", b'"'])
 def test_blanks_before_a_cell_are_no_part_of_its_length(tmp_path, quote):
-    blanks = b" " * text._LONGEST_CELL
+    blanks = b" " * _rows._LONGEST_CELL
     rows = rows_of(write(tmp_path, b"1," + blanks + b"  2," + quote + b"3" + quote + b"\n"))
     np.testing.assert_array_equal(rows, [[1, 2, 3]])
 
@@ -231,7 +231,7 @@ def test_blanks_before_a_cell_are_no_part_of_its_length(tmp_path, quote):
     ],
 )
 def test_the_longest_cell(tmp_path, line, besides, multiline):
-    room = text._LONGEST_CELL - besides
+    room = _rows._LONGEST_CELL - besides
     for extra in (0, 1):
         path = write(tmp_path, line % (b"y" * (room + extra)) + b'"4",5,6\n')
         rows = rows_of(path, features=["a", "c"], missing="zero", multiline=multiline)
@@ -239,7 +239,7 @@ def test_the_longest_cell(tmp_path, line, besides, multiline):
 
 
 def test_quotes_in_a_cell_of_several_lines_count_once(tmp_path):
-    half = text._LONGEST_CELL // 2
+    half = _rows._LONGEST_CELL // 2
     cell = b'""' * half + b"\n" + b'""' * (half - 1)
     rows = rows_of(write(tmp_path, b'1,"' + cell + b'",3\n'), features=["a"], multiline=True)
     np.testing.assert_array_equal(rows, [[1]])
@@ -258,7 +258,7 @@ def test_the_limit_of_the_standard_library_does_not_matter(tmp_path):
 
 
 def test_a_cell_too_long_for_the_reader_spoils_its_row_alone(tmp_path):
-    long = b"1,2,3\n" + b"4,5," + b"x" * (text._LONGEST_CELL + 1) + b"\n"
+    long = b"1,2,3\n" + b"4,5," + b"x" * (_rows._LONGEST_CELL + 1) + b"\n"
     for tail in (b"7,8,9\n", b'7,8,"9"\n'):
         rows = rows_of(write(tmp_path, long + tail))
         np.testing.assert_array_equal(rows, [[1, 2, 3], [math.nan] * 3, [7, 8, 9]])
@@ -299,8 +299,8 @@ def test_memory_does_not_grow_with_the_file(tmp_path):
 def test_a_line_far_too_long_is_a_row_of_missing_values(
     tmp_path, numbers_of, monkeypatch, end, block, quotes
 ):
-    monkeypatch.setattr(text, "_LONGEST", 100)
-    monkeypatch.setattr(text, "_BLOCK", block)
+    monkeypatch.setattr(_rows, "_LONGEST", 100)
+    monkeypatch.setattr(_rows, "_BLOCK", block)
     rows = [
         "a,b",
         f"{quotes}1{quotes},2",
@@ -317,7 +317,7 @@ def test_a_line_far_too_long_is_a_row_of_missing_values(
 
 
 def test_a_row_that_never_ends_is_cut_off(tmp_path, numbers_of, monkeypatch):
-    monkeypatch.setattr(text, "_LONGEST", 100)
+    monkeypatch.setattr(_rows, "_LONGEST", 100)
     path = tmp_path / "t.csv"
     path.write_text('a,b\n1,2\n"' + 40 * '\n","' + "\n3,4\n")
     opened = read_table(path, features=["a", "b"], missing="zero", multiline=True)
@@ -328,8 +328,8 @@ def test_a_row_that_never_ends_is_cut_off(tmp_path, numbers_of, monkeypatch):
 
 
 def test_memory_is_bounded_however_long_a_line(tmp_path, monkeypatch):
-    monkeypatch.setattr(text, "_LONGEST", 1 << 15)
-    monkeypatch.setattr(text, "_BLOCK", 1 << 12)
+    monkeypatch.setattr(_rows, "_LONGEST", 1 << 15)
+    monkeypatch.setattr(_rows, "_BLOCK", 1 << 12)
     for content in (b"9" * (1 << 24), b'"' + b'\n","' * (1 << 17)):
         path = tmp_path / "t.csv"
         path.write_bytes(b"a,b\n1,2\n" + content)

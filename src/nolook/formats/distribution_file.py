@@ -17,7 +17,8 @@ from nolook.errors import ParameterError
 from nolook.estimators.ecdf import ECDF, check_grid, check_smoothing
 from nolook.formats.parts import Recipe, Release, guarantee_content, recipe_content
 from nolook.formats.strict import Broken, Content
-from nolook.tables.design import Feature, check_categories
+from nolook.tables.design import Feature
+from nolook.tables.levels import check_categories
 
 __all__ = [
     "Distribution",

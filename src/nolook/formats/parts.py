@@ -22,7 +22,9 @@ from nolook.estimators.catalogue import (
 )
 from nolook.formats.strict import Broken, Content, convert
 from nolook.privacy.guarantee import Budget, PrivacyGuarantee
-from nolook.tables.design import Feature, Levels, Missing, check_categories, recipe_levels
+from nolook.tables.design import Feature, Missing
+from nolook.tables.levels import Levels, check_categories, recipe_levels
+from nolook.tables.schema import Schema
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -101,6 +103,7 @@ class Recipe(Content, frozen=True):
     missing: str
     multiline: bool | UnsetType = UNSET
     reference: Annotated[dict[str, str], Meta(min_length=1)] | UnsetType = UNSET
+    schema: dict[str, Any] | UnsetType = UNSET
 
     def __post_init__(self) -> None:
         check_choice("missing", self.missing, get_args(Missing))
@@ -108,6 +111,8 @@ class Recipe(Content, frozen=True):
             raise Broken("expected categories to give the levels of some of features")
         if not self._references().keys() <= self.categories.keys():
             raise Broken("expected reference to give a level of some of categories")
+        if not isinstance(self.schema, UnsetType):
+            Schema.from_dict(self.schema)
         check_categories(self._levels())
 
     def _references(self) -> dict[str, str]:

@@ -6,11 +6,12 @@ from itertools import compress
 from typing import TYPE_CHECKING
 
 from nolook.report.linear_words import chosen_of
-from nolook.tables.design import Feature, check_categories
+from nolook.tables.design import Feature
+from nolook.tables.levels import check_categories
 
 if TYPE_CHECKING:
     from nolook.estimators.base import PrivateRegressor
-    from nolook.tables.design import Levels
+    from nolook.tables.levels import Levels
 
 __all__ = ["HOW_TO_READ", "contrasts"]
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
@@ -14,28 +15,20 @@ from numpy.typing import NDArray
 
 from nolook._validation import check_choice, check_names
 from nolook.errors import ParameterError, TableError
-from nolook.tables.memory import as_text
+from nolook.tables.levels import OTHERS, Levels
+from nolook.tables.schema import Schema
 from nolook.tables.source import Column, Source
 
 __all__ = [
-    "OTHERS",
-    "Categories",
     "Design",
     "Feature",
-    "Levels",
     "Missing",
-    "check_categories",
     "plan",
-    "recipe_levels",
+    "unknown_column",
+    "usual_columns",
 ]
 
 Missing: TypeAlias = Literal["error", "drop-row", "zero"]
-Categories: TypeAlias = Mapping[str, Sequence[str | int | bool | None]]
-#: Declared levels as text, the first the one compared with; None stands for all other values.
-Levels: TypeAlias = tuple[str | None, ...]
-
-#: What names the number of all values that are not declared, here and on the command line.
-OTHERS = "..."
 
 _LONGEST_TYPE = 60
 _LARGEST = np.finfo(np.float64).max
@@ -68,6 +61,7 @@ class Design:
     keeps_infinite: bool = False  # infinite numbers are not missing: they are the largest double
     multiline: bool = False  # quoted line breaks in a CSV file are part of their cells
     booleans: frozenset[str] = frozenset()  # the source's columns of this type in use
+    schema: Schema | None = None  # what was declared of the source
 
     @property
     def source_names(self) -> tuple[str, ...]:
@@ -149,12 +143,7 @@ def plan(
         (target,) = check_names((target,), "target")
         _check_number(schema.find(target, "target"), schema, "target")
     if features is None:
-        _check_types(source, {target, *categories})
-        names = [
-            column.name
-            for column in source.columns
-            if column.name != target and (column.name in categories or _is_number(column.type))
-        ]
+        names = usual_columns(source, {target}, categories)
     else:
         names = list(check_names(features, "features"))
         if target in names:
@@ -182,57 +171,23 @@ def plan(
     return design
 
 
-def check_categories(categories: object) -> dict[str, Levels]:
-    """Return declared categories with every level as text: 3 as "3", True as "true".
-
-    A single level is compared with all other values.
-    """
-    if categories is None:
-        return {}
-    if not isinstance(categories, Mapping):
-        raise ParameterError(
-            f"categories is a value of type {type(categories).__name__}; expected a mapping from "
-            "columns to levels (for example categories={'city': ['A', 'B']})"
-        )
-    names = check_names(list(categories), "categories") if categories else ()
-    return {name: _check_levels(categories[name], name) for name in names}
+def usual_columns(
+    source: Source, without: Collection[str | None], categories: Collection[str]
+) -> list[str]:
+    """Return the columns that types or declared levels make features, but for some."""
+    _check_types(source, {*without, *categories})
+    return [
+        column.name
+        for column in source.columns
+        if column.name not in without and (column.name in categories or _is_number(column.type))
+    ]
 
 
-def recipe_levels(levels: Levels) -> list[str | None]:
-    """Return levels as a user declares them: the inverse of :func:`check_categories`."""
-    return list(levels[1:] if levels[0] is None and len(levels) == 2 else levels)
-
-
-def _check_levels(levels: object, name: str) -> Levels:
-    listed = levels.tolist() if isinstance(levels, np.ndarray) and levels.ndim == 1 else levels
-    if not isinstance(listed, Sequence) or isinstance(listed, str | bytes):
-        raise _no_levels(levels, name)
-    texts = [None if level is None else _level_text(level) for level in listed]
-    named = [text for text in texts if text is not None]
-    others = sum(level is None for level in listed)
-    if len(named) + others < len(listed):
-        raise _no_levels(levels, name)
-    check_names(named, f"categories of {name!r}")
-    if others > 1:
-        raise ParameterError(
-            f"categories of {name!r} has None {others} times; expected it at most once, for all "
-            "values that are not declared (leave the others out)"
-        )
-    return tuple(texts) if len(texts) > 1 else (None, *texts)
-
-
-def _no_levels(levels: object, name: str) -> ParameterError:
-    return ParameterError(
-        f"categories of {name!r} is a value of type {type(levels).__name__}; expected a list of "
-        "texts or integers (for example ['A', 'B'])"
-    )
-
-
-def _level_text(level: object) -> str | None:
-    """Return a level as text, None if no cell could have it."""
-    text = as_text(level)
-    # A lone surrogate is in no text that can be stored.
-    return None if isinstance(level, str) and text != level else text
+def unknown_column(parameter: str, name: str, source: str, known: Iterable[str]) -> TableError:
+    """Return the refusal of a name that no column has, with the closest ones: names are public."""
+    close = get_close_matches(name, list(known), 3, 0.6)
+    hint = f"do you mean {' or '.join(map(repr, close))}?" if close else "check the name"
+    return TableError(f"{parameter} names {name!r}, but {source} has no such column ({hint})")
 
 
 class _Schema:
@@ -248,9 +203,7 @@ class _Schema:
         """Return the one column of this name."""
         found = self._columns.get(name, [])
         if not found:
-            raise TableError(
-                f"{parameter} names {name!r}, but {self.name} has no such column (check the name)"
-            )
+            raise unknown_column(parameter, name, self.name, self._columns)
         if len(found) > 1:
             raise TableError(f"{self.name} has {len(found)} columns {name!r}; rename them")
         return found[0]

@@ -9,13 +9,18 @@ from pathlib import Path
 
 import numpy as np
 
+from nolook._validation import check_names
 from nolook.errors import ParameterError, TableError
-from nolook.tables.design import Categories, check_categories, plan
+from nolook.tables.declarations import ColumnSchema
+from nolook.tables.declared import DeclaredSource, part_levels
+from nolook.tables.design import plan, usual_columns
 from nolook.tables.files import ArrowFile, ParquetFile
+from nolook.tables.levels import Categories, Levels, check_categories
 from nolook.tables.memory import as_array, from_array, from_frame, from_target, join, plain
+from nolook.tables.schema import Schema
 from nolook.tables.source import MemorySource, Source
 from nolook.tables.table import Table
-from nolook.tables.text import CsvFile
+from nolook.tables.text import TEXT_FILES, CsvFile, is_text_file
 
 __all__ = ["read_table", "table_from_arrays", "table_from_values"]
 
@@ -27,7 +32,6 @@ _FORMATS: dict[str, type[ParquetFile | ArrowFile]] = {
     ".feather": ArrowFile,
     ".ipc": ArrowFile,
 }
-_CSV = ".csv"
 
 
 def read_table(
@@ -38,6 +42,8 @@ def read_table(
     categories: Categories | None = None,
     missing: str = "error",
     multiline: bool = False,
+    schema: Schema | Mapping[str, object] | None = None,
+    positive: str | None = None,
 ) -> Table:
     """Open a table for private use; columns are taken by their declared types.
 
@@ -72,6 +78,11 @@ def read_table(
     multiline : bool, default=False
         Whether a line break in quotes is part of its cell, in a CSV file. By default every line is
         a row, so that a quote that is never closed spoils no other row; with True it does.
+    schema : Schema or mapping, optional
+        What the table's holder declares of its columns and of how its file is written. Then the
+        default `target` and `features` are the schema's, and its levels are categories.
+    positive : str, optional
+        The target's value that counts as 1; all others count as 0.
 
     Raises
     ------
@@ -102,16 +113,16 @@ def read_table(
         raise ParameterError(
             f"multiline is a value of type {type(multiline).__name__}; expected True or False"
         )
-    opened = _open(source, levels, multiline=multiline)
-    if features is None and isinstance(opened, CsvFile):
-        if not levels:
-            raise ParameterError(
-                "features is None; expected a list of names, since a CSV file declares no types "
-                "(for example features=['age', 'height'])"
-            )
-        features = list(levels)
-    design = plan(opened, target, features, levels, missing)
-    return Table(opened, replace(design, multiline=multiline))
+    declared = _schema(schema)
+    target = _target(target, declared)
+    opened = _open(source, declared, levels, target, positive, multiline=multiline)
+    if features is None:
+        names = _usual_features(opened, declared, levels, target, source)
+    else:
+        names = _with_parts(check_names(features, "features"), declared)
+    known = {name: each for name, each in _levels(declared).items() if names and name in names}
+    design = plan(opened, target, names or None, known | levels, missing)
+    return Table(opened, replace(design, multiline=multiline, schema=declared))
 
 
 def table_from_arrays(X: object, y: object = None) -> Table:
@@ -140,13 +151,95 @@ def table_from_values(values: object) -> Table:
     return Table(source, plan(source, None, ["values"], {}, "error"))
 
 
-def _open(source: object, levels: Mapping[str, object], *, multiline: bool) -> Source:
+def _schema(schema: Schema | Mapping[str, object] | None) -> Schema:
+    if schema is None or isinstance(schema, Schema):
+        return schema or Schema()
+    return Schema.from_dict(schema)
+
+
+def _target(target: str | None, schema: Schema) -> str | None:
+    """Return the target, that of the schema if none is given."""
+    (declared,) = schema.used_as("target") or (None,)
+    if target is not None and declared is not None and target != declared:
+        raise ParameterError(
+            f"target is {target!r}, but the schema's is {declared!r}; expected one of them (give "
+            "the other a use in the schema)"
+        )
+    return declared if target is None else target
+
+
+def _levels(schema: Schema) -> dict[str, Levels]:
+    """Return the levels of a schema's categories, by name."""
+    found: dict[str, Sequence[str | None]] = {}
+    for name, column in schema.columns.items():
+        if column.type == "category" and column.use == "feature":
+            found[name] = column.levels
+        found |= part_levels(name, column)
+    return check_categories(found)
+
+
+def _with_parts(names: Sequence[str], schema: Schema) -> list[str]:
+    """Return names with those of dates that are taken apart replaced by their parts."""
+    parts = {
+        name: list(part_levels(name, column)) or [name] for name, column in schema.columns.items()
+    }
+    return [part for name in names for part in parts.get(name, [name])]
+
+
+def _usual_features(
+    opened: Source,
+    schema: Schema,
+    levels: Mapping[str, Levels],
+    target: str | None,
+    source: object,
+) -> list[str] | None:
+    """Return the features if none are given: the schema's, or None for all that types tell."""
+    declared = _with_parts(schema.used_as("feature"), schema)
+    if declared:
+        return [name for name in declared if name != target]
+    if isinstance(source, str | os.PathLike) and is_text_file(source):
+        if not levels:
+            raise ParameterError(
+                "features is None; expected a list of names, since a CSV file declares no types "
+                "(for example features=['age', 'height'])"
+            )
+        return list(levels)
+    left_out = schema.used_as("nothing")
+    return usual_columns(opened, {target, *left_out}, levels) if left_out else None
+
+
+def _open(
+    source: object,
+    schema: Schema,
+    levels: Mapping[str, object],
+    target: str | None,
+    positive: str | None,
+    *,
+    multiline: bool,
+) -> Source:
+    """Open whatever holds a table, its columns as declared."""
+    columns = dict(schema.columns)
+    if isinstance(source, str | os.PathLike) and is_text_file(source):
+        text = CsvFile(source, schema.file, list(schema.columns), multiline=multiline)
+        usual = {
+            column.name: ColumnSchema("text" if column.name in levels else "number")
+            for column in text.columns
+        }
+        columns = usual | columns
+        opened: Source = text
+    else:
+        opened = _typed(source)
+    if positive is not None and target is not None:
+        columns[target] = ColumnSchema("boolean", true=(positive,), false=None)
+    return DeclaredSource(opened, columns, schema.file) if columns else opened
+
+
+def _typed(source: object) -> Source:
+    """Open what declares types of its own."""
     if isinstance(source, str | os.PathLike):
         extension = Path(source).suffix.lower()
-        if extension == _CSV:
-            return CsvFile(source, levels, multiline=multiline)
         if extension not in _FORMATS:
-            expected = ", ".join([*_FORMATS, _CSV])
+            expected = ", ".join([*_FORMATS, *TEXT_FILES])
             raise TableError(f"{str(source)!r} has no known extension; expected one of {expected}")
         return _FORMATS[extension](source)
     found: Source | None = from_frame(source)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -16,8 +17,9 @@ from numpy.typing import NDArray
 from nolook._validation import check_names
 from nolook.errors import ParameterError
 from nolook.tables.reading import read_table
+from nolook.tables.schema import Schema
 from nolook.tables.table import Table, View
-from nolook.tables.text import CsvFile
+from nolook.tables.text import is_text_file
 
 __all__ = ["ScoredRows", "ScoredTable", "read_scores"]
 
@@ -61,6 +63,7 @@ def read_scores(
     missing: str = "error",
     *,
     multiline: bool = False,
+    schema: Schema | None = None,
 ) -> Table:
     """Open a table of one column of numbers and, as its target, 1 for positives and 0 for others.
 
@@ -70,15 +73,17 @@ def read_scores(
     where targets are read as numbers with a fraction, as in a CSV file.
     """
     check_names([score, target], "columns")
-    opened = read_table(source, features=[score], multiline=multiline)._source
+    opened = read_table(source, features=[score], multiline=multiline, schema=schema)._source
     kind = next((column.type for column in opened.columns if column.name == target), None)
     wanted = _number(positive)
-    if isinstance(opened, CsvFile):  # it declares no types
+    declared = schema is not None and target in schema.columns
+    if not declared and isinstance(source, str | os.PathLike) and is_text_file(source):
+        # It declares no types.
         level, numeric = positive, wanted is not None
     else:
         level = _BOOLEANS.get(positive, positive) if kind == pa.bool_() else positive
         numeric = kind is not None and (pt.is_floating(kind) or pt.is_decimal(kind))
-    read = partial(read_table, source, missing=missing, multiline=multiline)
+    read = partial(read_table, source, missing=missing, multiline=multiline, schema=schema)
     if numeric:
         if wanted is None:
             raise _unlike(target, "a number", "1")

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nolook.errors import TableError
-from nolook.tables.design import Design, recipe_levels
+from nolook.tables.design import Design
+from nolook.tables.levels import recipe_levels
 from nolook.tables.source import MemorySource, Source
 
 __all__ = ["Table", "View"]
@@ -123,8 +124,12 @@ class Table:
             },
             "missing": self._design.missing,
         }
-        # Left out by default: older files know no such key.
-        return recipe | {"multiline": True} if self._design.multiline else recipe
+        # Left out by default: older files know no such keys.
+        if self._design.multiline:
+            recipe["multiline"] = True
+        schema = self._design.schema
+        declared = schema.only(recipe["features"]).to_dict() if schema else {}
+        return recipe | {"schema": declared} if declared else recipe
 
     def select(self, keep: NDArray[np.bool_]) -> Table:
         """Return the same rows with some of the features, and the target.

@@ -1,0 +1,270 @@
+"""The rows of a text file: lines cut into cells, whatever bytes they hold.
+
+A line with too few or too many cells, a quote that is never closed or a cell far too long is a row
+of missing values. Blank lines and comments are not rows. Cells follow RFC 4180 (commas, double
+quotes) unless other signs are declared; blanks before a cell are ignored. A line is a row, unless
+quoted line breaks are asked for: then a quote that is not closed takes in the lines below.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Collection, Iterator, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+__all__ = ["Bytes", "Rows", "Signs"]
+
+_BLOCK = 1 << 21
+# The longest line, and the most bytes of one row's lines with quoted line breaks.
+_LONGEST = 1 << 26
+# The longest cell, without the blanks before it.
+_LONGEST_CELL = 1 << 17
+_TOO_LONG = b"x" * (_LONGEST_CELL + 1)  # a line that is always malformed
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+class Bytes(Protocol):
+    """What rows are read from."""
+
+    def read(self, size: int, /) -> bytes:
+        """Return some bytes, none only at the end."""
+        ...
+
+
+class Signs(NamedTuple):
+    """What separates and encloses cells, with the expressions that find them.
+
+    A cell may begin with a text in quotes, where two quotes mean one; any other quote is an
+    ordinary byte. Without a quote there are no such texts.
+    """
+
+    delimiter: bytes
+    quote: bytes
+    comment: bytes
+    cell: bytes
+    cells: re.Pattern[bytes]
+    closed: re.Pattern[bytes]
+    quoted: re.Pattern[bytes]
+
+    @classmethod
+    @lru_cache(maxsize=64)
+    def of(cls, delimiter: str, quote: str | None, comment: str | None) -> Signs:
+        """Return the signs of a file; each is one byte."""
+        end, mark = re.escape(delimiter.encode()), re.escape((quote or "").encode())
+        inside = b"((?:[^%b]++|%b%b)*+)" % (mark, mark, mark)
+        cell, quoted = b" *+([^%b]*+)" % end, re.compile(b"(?!)")
+        if quote:
+            text = mark + inside.replace(b"((?:", b"(?:(?:", 1) + mark
+            cell = b" *+((?:%b|(?!%b))[^%b]*+)" % (text, mark, end)
+            quoted = re.compile(mark + inside + mark)
+        return cls(
+            delimiter.encode(),
+            (quote or "").encode(),
+            (comment or "").encode(),
+            cell,
+            re.compile(cell + end),
+            re.compile(b"(?:%b%b)*+" % (end, cell)),
+            quoted,
+        )
+
+
+class Rows:
+    """The rows of a stream, a block at a time.
+
+    A block without quotes is cut at delimiters and line ends all at once, one with quotes a row at
+    a time. Both find the same cells in lines that have no quotes, so what a row gives does not
+    depend on its neighbours. Cells are arrays of type string whose bytes need not be UTF-8: only
+    byte-wise functions may touch them.
+
+    Parameters
+    ----------
+    stream : Bytes
+    signs : Signs
+    header : list of bytes or None
+        The columns' names; None if the first row has them.
+    multiline : bool
+        Whether line breaks in quotes belong to their cell.
+    """
+
+    def __init__(
+        self, stream: Bytes, signs: Signs, header: list[bytes] | None, *, multiline: bool
+    ) -> None:
+        self._signs = signs
+        self._blocks = _blocks(stream)
+        self._lines: deque[bytes] = deque()
+        self._next_lines = self._drawn_lines()
+        self._multiline = multiline
+        if header is not None:
+            self.header = header
+            return
+        row = b""
+        while not row:
+            row = self._row()
+        closed = not self._left_open(signs.delimiter + row)
+        cells = signs.cells.findall(row + signs.delimiter) if closed else []
+        self.header = [self._unquoted(cell) for cell in cells]  # empty if a quote is not closed
+
+    def columns(self, wanted: Sequence[int]) -> Iterator[list[Any]]:
+        """Yield for each block the cells of the wanted columns; null in a malformed row."""
+        block: bytes | None = b"".join(self._lines)  # what is left beside the header
+        self._lines.clear()
+        while block is not None:
+            if self._signs.quote and self._signs.quote in block:
+                yield self._quoted(block, wanted)
+            elif block:
+                yield self._plain(block, wanted)
+            block = next(self._blocks, None)
+
+    def _drawn_lines(self) -> Iterator[bytes]:
+        """Yield lines; a row with quoted line breaks may draw on the following block."""
+        while True:
+            if not self._lines:
+                block = next(self._blocks, None)
+                if block is None:
+                    return
+                self._lines.extend(block.splitlines(keepends=True))
+            yield self._lines.popleft()
+
+    def _quoted(self, block: bytes, wanted: Sequence[int]) -> list[Any]:
+        self._lines.extend(block.splitlines(keepends=True))
+        form = _form(self._signs.cell, self._signs.delimiter, len(self.header), frozenset(wanted))
+        malformed = (None,) * len(wanted)
+        rows: list[Sequence[bytes | None]] = []
+        while self._lines:
+            if row := self._row():
+                found = form.fullmatch(row) if self._is_short(row) else None
+                rows.append(found.groups() if found else malformed)
+        columns = list(zip(*rows, strict=True)) or [()] * len(wanted)
+        places = sorted(wanted)
+        return [
+            _as_text([c and self._unquoted(c) for c in columns[places.index(i)]]) for i in wanted
+        ]
+
+    def _row(self) -> bytes:
+        """Return the next row without its line end; a blank line and a comment are empty."""
+        line = next(self._next_lines)
+        if self._signs.comment and line.startswith(self._signs.comment):
+            return b""
+        return (self._continued(line) if self._multiline else line)[:-1]
+
+    def _continued(self, line: bytes) -> bytes:
+        """Add the lines a quoted cell goes on with, until it is closed or far too long."""
+        before, opened = self._signs.delimiter, self._signs.delimiter + self._signs.quote
+        lines, drawn, length = [line], len(line), self._length(self._left_open(before + line))
+        while 0 < length <= _LONGEST_CELL and drawn < _LONGEST:
+            line = next(self._next_lines, b"")
+            if not line:
+                break
+            lines.append(line)
+            drawn += len(line)
+            cell = self._left_open(opened + line)
+            length = self._length(cell) + (length if len(cell) > len(line) else 0)
+        return b"".join(lines)
+
+    def _plain(self, block: bytes, wanted: Sequence[int]) -> list[Any]:
+        raw = np.frombuffer(block, dtype=np.uint8)
+        ends = np.flatnonzero((raw == ord(self._signs.delimiter)) | (raw == ord("\n")))
+        # Cells alternate with the separators behind them, so no byte needs to be copied yet.
+        edges = np.zeros(2 * len(ends) + 1, dtype=np.int32)
+        edges[1::2] = ends
+        edges[2::2] = ends + 1
+        cells = pa.Array.from_buffers(
+            pa.string(), 2 * len(ends), [None, pa.py_buffer(edges), pa.py_buffer(block)]
+        )
+        lengths = edges[1::2] - edges[:-1:2]
+        last = np.flatnonzero(raw[ends] == ord("\n"))
+        first = np.concatenate(([0], last[:-1] + 1))
+        right = last - first + 1 == len(self.header)
+        for i in np.flatnonzero(lengths > _LONGEST_CELL):
+            if len(block[edges[2 * i] : edges[2 * i + 1]].lstrip(b" ")) > _LONGEST_CELL:
+                right[np.searchsorted(last, i)] = False
+        rows = (last > first) | (lengths[first] > 0)
+        if self._signs.comment:
+            rows &= raw[edges[2 * first]] != ord(self._signs.comment)
+        first, wrong = first[rows], ~right[rows]
+        return [cells.take(pa.array(2 * (first + i), mask=wrong)) for i in wanted]
+
+    def _is_short(self, row: bytes) -> bool:
+        """Whether neither the row nor a cell is too long."""
+        if len(row) <= _LONGEST_CELL:
+            return len(row) < _LONGEST
+        cells = self._signs.cells.findall(row + self._signs.delimiter)
+        lengths = (len(self._unquoted(cell)) for cell in cells)
+        return len(row) < _LONGEST and max(lengths, default=0) <= _LONGEST_CELL
+
+    def _unquoted(self, cell: bytes) -> bytes:
+        """Return a cell's text; what follows a closing quote belongs to it."""
+        quote = self._signs.quote
+        quoted = self._signs.quoted.match(cell) if quote and cell.startswith(quote) else None
+        return quoted[1].replace(2 * quote, quote) + cell[quoted.end() :] if quoted else cell
+
+    def _left_open(self, cells: bytes) -> bytes:
+        """Return a cell that is not closed, from its quote on; nothing if all are.
+
+        A delimiter stands before every cell, the first one included.
+        """
+        return self._signs.closed.sub(b"", cells, count=1).lstrip(self._signs.delimiter + b" ")
+
+    def _length(self, cell: bytes) -> int:
+        """Return the length of what follows a quote, where two more count as one."""
+        return len(cell) - 1 - (cell.count(self._signs.quote) - 1) // 2 if cell else 0
+
+
+def _blocks(stream: Bytes) -> Iterator[bytes]:
+    """Yield the bytes in blocks that end with a line, every line with a newline alone."""
+    start = stream.read(len(_BYTE_ORDER_MARK))
+    rest = b"" if start == _BYTE_ORDER_MARK else start
+    while more := stream.read(_BLOCK):
+        rest += more
+        # A carriage return at the very end may be the first half of a line end.
+        end = 1 + max(rest.rfind(b"\n"), rest.rfind(b"\r", 0, len(rest) - 1))
+        if end:
+            yield _lines_of(rest[:end])
+            rest = rest[end:]
+        elif len(rest) > _LONGEST:
+            rest = _TOO_LONG + _line_end(rest[-1:], stream)
+    if rest:
+        lines = _lines_of(rest)
+        yield lines if lines.endswith(b"\n") else lines + b"\n"
+
+
+def _line_end(last: bytes, stream: Bytes) -> bytes:
+    """Return the first line end and what was read after it; what comes before is left out."""
+    more = last
+    while more:
+        ends = [place for place in (more.find(b"\n"), more.find(b"\r")) if place >= 0]
+        if ends:
+            return more[min(ends) :]
+        more = stream.read(_BLOCK)
+    return b""
+
+
+def _lines_of(block: bytes) -> bytes:
+    if b"\r" in block:
+        block = block.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    if len(block) < _LONGEST:
+        return block
+    lines = block.split(b"\n")  # each is judged by its own length alone
+    return b"\n".join(line if len(line) < _LONGEST else _TOO_LONG for line in lines)
+
+
+@lru_cache(maxsize=64)
+def _form(
+    cell: bytes, delimiter: bytes, columns: int, wanted: Collection[int]
+) -> re.Pattern[bytes]:
+    """Return the pattern of a row of that many cells, with the wanted ones as its groups."""
+    # The first parenthesis is that of the cell's text.
+    ungrouped = cell.replace(b"(", b"(?:", 1)
+    cells = (cell if i in wanted else ungrouped for i in range(columns))
+    return re.compile(re.escape(delimiter).join(cells))
+
+
+def _as_text(cells: list[bytes | None]) -> Any:  # noqa: ANN401 -- pyarrow has no types
+    """Return bytes as an array of type string without asking whether they are UTF-8."""
+    array = pa.array(cells, pa.binary())
+    return pa.Array.from_buffers(pa.string(), len(array), array.buffers())

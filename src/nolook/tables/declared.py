@@ -1,0 +1,94 @@
+"""A source whose columns are what a schema declares, whatever they were before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from attrs import evolve
+
+from nolook.tables.cells import PARTS, Conversion, conversion, part_conversion
+from nolook.tables.declarations import ColumnSchema, FileFormat
+from nolook.tables.source import Column, Source
+
+__all__ = ["DeclaredSource", "part_levels"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """A column made of one of the source's."""
+
+    column: Column
+    of: str
+    convert: Conversion | None  # None for cells as they are
+
+
+def part_levels(name: str, declared: ColumnSchema) -> dict[str, list[str]]:
+    """Return the levels of the categories that a column of dates gives, by their names."""
+    known = {**PARTS, "year": tuple(map(str, declared.years))}
+    return {f"{name}.{part}": list(known[part]) for part in declared.parts}
+
+
+class DeclaredSource:
+    """A source's columns as declared; those that are not declared stay as they are.
+
+    Parameters
+    ----------
+    source : Source
+    columns : mapping of str to ColumnSchema
+        What each column is declared to be. Those that the source does not have are left out.
+    form : FileFormat
+        What numbers and missing values look like where a column does not say.
+
+    Raises
+    ------
+    TableError
+        If a column's type cannot be what is declared.
+    """
+
+    def __init__(
+        self, source: Source, columns: Mapping[str, ColumnSchema], form: FileFormat
+    ) -> None:
+        self.name = source.name
+        self._source = source
+        made = [
+            each
+            for column in source.columns
+            for each in _made(column, columns.get(column.name), form)
+        ]
+        self._made = {each.column.name: each for each in made}
+        self.columns = tuple(each.column for each in made)
+
+    def batches(self, names: Sequence[str]) -> Iterator[Any]:
+        """Yield record batches holding the named columns."""
+        wanted = [self._made[name] for name in names]
+        needed = list(dict.fromkeys(each.of for each in wanted))
+        for batch in self._source.batches(needed):
+            arrays = []
+            for each in wanted:
+                cells = batch.column(each.of)
+                arrays.append(cells if each.convert is None else each.convert(cells))
+            yield pa.RecordBatch.from_arrays(arrays, names=list(names))
+
+
+def _made(column: Column, declared: ColumnSchema | None, form: FileFormat) -> list[_Made]:
+    """Return what becomes of a column: itself, another, or a category for each part of a date."""
+    if declared is None or declared.type in {"identifier", "text"}:
+        return [_Made(column, column.name, None)]
+    thousands = declared.thousands or form.thousands
+    decimal = declared.decimal or form.decimal
+    missing = declared.missing or form.missing
+    full = evolve(declared, decimal=decimal, thousands=thousands, missing=missing)
+    if full.parts:
+        return [
+            _Made(
+                Column(f"{column.name}.{part}", pa.large_string(), part),
+                column.name,
+                part_conversion(column, full, part),
+            )
+            for part in full.parts
+        ]
+    kind, convert = conversion(column, full)
+    return [_Made(Column(column.name, kind, full.type), column.name, convert)]
