@@ -48,7 +48,7 @@ __all__ = [
     "shares",
 ]
 
-_MISSING = ("drop-row", "zero")
+_MISSING = ("drop-row", "zero", "centre")
 _RELATIONS = ("add-remove", "replace")
 _SMOOTHINGS = ("isotonic", "none")
 

@@ -153,6 +153,10 @@ class PrivatePipeline(PrivateRegressor):
 
     _purpose = "feature selection and regression"
 
+    @property
+    def _finds_centres(self) -> bool:
+        return self.selector._finds_centres and self.regressor._finds_centres
+
     def plan(self) -> Plan[Any]:
         """Split the budget between copies of the parts; return what a fit will release and cost."""
         budget = check_budget(self.epsilon, self.delta)
