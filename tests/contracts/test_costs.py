@@ -123,24 +123,12 @@ def choices(draws):
     return [math.fsum(draws)]
 
 
-def classes(draws):
-    """A row added is in one class: both classes' counts cost as much as one; their sizes last."""
-    first, second, rows = draws
-    assert first == second
-    return [rows, first]
-
-
-def either_class(draws):
-    """A row replaced may leave one class and enter the other."""
-    first, second, rows = draws
-    return [rows, first + second]
-
-
 def groups(draws):
     """A row is in one group, of which counts and sum are drawn one after the other."""
-    sums = [one + other for one, other in zip(draws[2::2], draws[3::2], strict=True)]
+    borders, *rest = draws
+    sums = [one + other for one, other in zip(rest[::2], rest[1::2], strict=True)]
     np.testing.assert_allclose(sums, sums[0], rtol=1e-9)
-    return [*draws[:2], max(sums)]
+    return [borders, max(sums)]
 
 
 def parts(draws):
@@ -175,8 +163,9 @@ RELEASES = {
     "ecdf": (nolook.ECDF, each, lambda: scored()[:1]),
     "ecdf-gaussian": (partial(nolook.ECDF, grid=GRID, delta=1e-6), each, lambda: scored()[:1]),
     "ecdf-replace": (partial(nolook.ECDF, relation="replace"), each, lambda: scored()[:1]),
-    "roc": (partial(nolook.ROCCurve, grid=GRID), classes, scored),
-    "roc-replace": (partial(nolook.ROCCurve, grid=GRID, relation="replace"), either_class, scored),
+    "roc": (nolook.ROCCurve, each, scored),
+    "roc-grid": (partial(nolook.ROCCurve, grid=GRID), each, scored),
+    "roc-replace": (partial(nolook.ROCCurve, grid=GRID, relation="replace"), each, scored),
     "hosmer-lemeshow": (nolook.HosmerLemeshow, groups, scored),
     "pipeline": (lambda: PIPELINE, parts, data),
 }

@@ -14,7 +14,7 @@ import numpy as np
 
 import nolook.privacy.mechanisms as room
 from nolook.privacy import sampling
-from nolook.privacy.mechanisms.binary_tree import tree_gaussian, tree_laplace
+from nolook.privacy.mechanisms.binary_tree import tree_laplace
 from nolook.privacy.mechanisms.exponential import exponential_choice
 from nolook.privacy.mechanisms.gaussian import gaussian_release, symmetric_gaussian_release
 from nolook.privacy.mechanisms.keyed_tree import (
@@ -132,12 +132,6 @@ MECHANISMS = {
         np.array([5, 0]),
         np.array([6, 0]),
         add=lambda x, scale, source: tree_laplace(x, 1 / scale, "add-remove", source),
-    ),
-    "binary_tree.tree_gaussian": Row(
-        lambda cells, source: tree_gaussian(cells, 2.0, "add-remove", source),
-        np.array([5, 0]),
-        np.array([6, 0]),
-        add=lambda x, scale, source: tree_gaussian(x, 1 / scale, "add-remove", source),
     ),
     "keyed_tree.keyed_laplace": Row(
         lambda values, source: keyed(lambda x, k: keyed_laplace(x, 1, 1.0, k), values, source),

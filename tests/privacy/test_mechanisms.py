@@ -14,9 +14,10 @@ from nolook.privacy.mechanisms.exponential import exponential_choice
 from nolook.privacy.mechanisms.gaussian import (
     OFF_DIAGONAL,
     gaussian_release,
+    gaussian_variance,
     symmetric_gaussian_release,
 )
-from nolook.privacy.mechanisms.laplace import laplace_release
+from nolook.privacy.mechanisms.laplace import laplace_release, laplace_variance
 from nolook.privacy.noise import SMALLEST_SCALE, SeededSource, SystemEntropy
 from tests.privacy.exact_distributions import chi_square, gaussian_tail, laplace_tail, p_value
 
@@ -43,6 +44,19 @@ def test_laplace_noise_has_scale_sensitivity_over_epsilon():
     assert p_value(released + 5, laplace_tail, 8.0) > 1e-3
     for factor in (0.7, 1.3):
         assert p_value(released + 5, laplace_tail, 8.0 * factor) < 1e-9
+
+
+@pytest.mark.parametrize("scale", [0.01, 0.2, 0.7, 1.0, 6.0])
+def test_variances_are_those_of_the_noise(scale):
+    whole = np.arange(-400, 401)
+    laplace = np.exp(-abs(whole) / scale)
+    exact = np.sum(whole**2 * laplace) / laplace.sum()
+    assert laplace_variance(scale, 1.0) == pytest.approx(exact, rel=1e-9)
+    rounded = np.diff(stats.norm.cdf((np.arange(-400, 402) - 0.5) / scale))
+    exact = np.sum(whole**2 * rounded)
+    assert exact * (1 - 1e-9) <= gaussian_variance(scale, 1.0) < exact + 1 / 8
+    if scale >= 1.0:
+        assert gaussian_variance(scale, 1.0) == pytest.approx(exact, rel=1e-7)
 
 
 def test_exponential_choice_has_the_exact_probabilities():

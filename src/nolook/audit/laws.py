@@ -13,15 +13,17 @@ from itertools import combinations, permutations, product
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import gammaincc
+from scipy.special import gammaincc, ndtr, ndtri
 
 __all__ = [
     "all_points",
     "canonical_law",
     "exact_delta",
     "exact_epsilon",
+    "exact_mu",
     "exponential_law",
     "fit_chance",
+    "gaussian_law",
     "laplace_law",
     "loss_of_subset",
     "passing_chance",
@@ -64,6 +66,24 @@ def exact_epsilon(first: Vector, second: Vector, delta: float = 0.0) -> float:
     return high
 
 
+def exact_mu(first: Vector, second: Vector) -> float:
+    """Return the smallest mu at which two laws are close (Gaussian DP), both ways.
+
+    The events that tell most are those of outcomes likelier than some ratio (Neyman and Pearson).
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        order = np.argsort(np.nan_to_num(np.log(first) - np.log(second), nan=0.0))
+    shown = np.abs(_normal_places(first[order]) - _normal_places(second[order]))
+    return float(np.nan_to_num(shown, nan=0.0, posinf=np.inf).max(initial=0.0))
+
+
+def _normal_places(law: Vector) -> Vector:
+    """Return where a normal number is below with the chance of the first outcomes, for each."""
+    below, above = np.cumsum(law)[:-1], np.cumsum(law[::-1])[::-1][1:]
+    places: Vector = np.where(below < 0.5, ndtri(below), -ndtri(above))
+    return places
+
+
 def fit_chance(outcomes: Integers, law: Vector) -> float:
     """Return the chance that draws from a law fit it worse than these, its indices (chi-square)."""
     observed = np.bincount(outcomes, minlength=len(law)).astype(np.float64)
@@ -89,6 +109,15 @@ def laplace_law(scale: float, center: int, limit: int) -> Vector:
     distance = np.abs(np.arange(-limit, limit + 1) - center)
     law: Vector = (1 - ratio) / (1 + ratio) * ratio**distance
     law[[0, -1]] = ratio ** distance[[0, -1]] / (1 + ratio)
+    return law
+
+
+def gaussian_law(sigma: float, center: int, limit: int) -> Vector:
+    """Return the law of a centre plus rounded Gaussian noise, clipped to -limit..limit."""
+    borders = np.arange(-limit, limit) + 0.5 - center
+    low, high = np.append(-np.inf, borders) / sigma, np.append(borders, np.inf) / sigma
+    # The smaller ones of two tails lose no digits.
+    law: Vector = np.where(low > 0, ndtr(-low) - ndtr(-high), ndtr(high) - ndtr(low))
     return law
 
 
