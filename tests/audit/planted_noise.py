@@ -8,7 +8,9 @@ from scipy import stats
 from nolook.algorithms import hosmer_lemeshow
 from nolook.kernels.moments import UNIT
 from nolook.privacy import noise
-from nolook.privacy.mechanisms import binary_tree, exponential, gaussian, laplace
+from nolook.privacy.accounting import smallest_epsilon
+from nolook.privacy.guarantee import BoundedRangeEvent
+from nolook.privacy.mechanisms import binary_tree, exponential, gaussian, laplace, top_k
 from nolook.statistics import histograms, moments
 from nolook.statistics.group_sums import GROUP_UNIT, GroupSums
 from tests.audit.planted import Fault, Release, choices, halved
@@ -165,6 +167,67 @@ def sharper_choice(patch):
     patch.setattr(exponential, "report_noisy_max_gumbel", sharper)
 
 
+# --- the same by permute-and-flip -----------------------------------------------------------------
+
+
+def larger_group_by_flips(table, draws, source):
+    sizes = np.bincount(table, minlength=2)
+    return [choices(lambda: exponential.permute_and_flip(sizes, 1, 2.0, source), draws)]
+
+
+FLIPS = Release(
+    "choice of a group by permute-and-flip (one row replaced)",
+    GROUPS.tables,
+    larger_group_by_flips,
+    2.0,
+    12_000,
+    0.5,
+)
+
+
+def first_of_the_heads(patch):
+    """Plant ties broken by index: the first whose coin shows heads is the winner."""
+    patch.setattr(noise, "uniform_integers", lambda *_: np.zeros(1, dtype=np.int64))
+
+
+def without_the_two(patch):
+    """Plant the noise that would do if scores could not move apart."""
+    exact = noise.permuted_flips
+    patch.setattr(
+        exponential,
+        "permuted_flips",
+        lambda scores, scale, source: exact(scores, scale / 2, source),
+    )
+
+
+# --- many choices by the exponential mechanism ---------------------------------------------------
+
+PICKS = 8
+
+
+def picked(table, draws, source):
+    """Count how many of the items that some rows name are among those chosen."""
+    scores = table.sum(axis=0)
+
+    def pick():
+        chosen = top_k.bounded_range_peeling(scores, PICKS, 1, 0.25, source)
+        return int((chosen < scores.size // 2).sum())
+
+    return [choices(pick, draws)]
+
+
+_NAMED = np.repeat(np.eye(2, dtype=np.int64), 30, axis=1)  # a row names half of the items
+CHOICES = Release(
+    "choices by the exponential mechanism (one row replaced)",
+    (_NAMED[:1], _NAMED[1:]),
+    picked,
+    smallest_epsilon([BoundedRangeEvent("choices", 0.25, PICKS)], 0.01),
+    4_000,
+    0.5,
+    delta=0.01,
+)
+
+
 # --- counts with the noise of a tree -------------------------------------------------------------
 
 
@@ -255,6 +318,14 @@ FAULTS = (
         0.5 / 0.7,
     ),
     Fault("choice 30 % too sharp", GROUPS, sharper_choice, 2 / 0.7),
+    Fault("ties of coins broken by index", FLIPS, first_of_the_heads),
+    Fault("choice by coins without the factor of 2", FLIPS, without_the_two, 4.0),
+    Fault(
+        "permute-and-flip charged as if its range were bounded",
+        CHOICES,
+        lambda patch: patch.setattr(top_k, "exponential_choice", exponential.permute_and_flip),
+        0.25 * PICKS,
+    ),
     Fault(
         "sensitivity of histograms halved",
         HISTOGRAMS,

@@ -26,7 +26,12 @@ ANSWERS = {
     if {"source", *BUDGETS} & set(inspect.signature(mechanism).parameters) > {"source"}
 }
 #: What draws noise; which rows a block or a sample has is drawn otherwise.
-SAMPLERS = (noise.discrete_laplace, noise.rounded_gaussian, noise.report_noisy_max_gumbel)
+SAMPLERS = (
+    noise.discrete_laplace,
+    noise.rounded_gaussian,
+    noise.report_noisy_max_gumbel,
+    noise.permuted_flips,
+)
 ROUNDS = 7
 
 
@@ -143,9 +148,16 @@ def groups(draws):
     return [*draws[:2], max(sums)]
 
 
+def one_by_one(draws):
+    """The first choice is stated by itself, and the others by the epsilon of each."""
+    first, *others = draws
+    assert len(set(others)) == 1
+    return [first, others[0]]
+
+
 def parts(draws):
     """Two choices, then a regression."""
-    return [math.fsum(draws[:2]), *descent(draws[2:])]
+    return [*draws[:2], *descent(draws[2:])]
 
 
 CONSTANT = "constant"
@@ -170,6 +182,9 @@ RELEASES = {
         data,
     ),
     "kendall": (partial(nolook.KendallSelector, 3), choices, data),
+    "kendall-delta": (partial(nolook.KendallSelector, 3, 0.1, delta=0.01), one_by_one, data),
+    "lasso-delta": (partial(nolook.LassoSelector, 3, 0.1, delta=0.01), each, data),
+    "sis-delta": (partial(nolook.SISSelector, 3, 0.1, delta=0.01), each, data),
     "sis-lipschitz": (partial(nolook.SISSelector, 2, top_k="canonical-lipschitz"), each, data),
     "sis-ranges": (partial(nolook.SISSelector, 2, score="covariance"), each, data),
     "ecdf": (nolook.ECDF, each, lambda: scored()[:1]),

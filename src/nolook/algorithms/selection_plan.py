@@ -8,23 +8,40 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
+import numpy as np
 from attrs import frozen
+from numpy.typing import NDArray
 
 from nolook.algorithms.rows_bound import noisy_rows, rows_bound
 from nolook.algorithms.scaling import NoisyCount, ScaleSearch
 from nolook.errors import ParameterError
-from nolook.privacy.accounting import gaussian_mu
+from nolook.privacy.accounting import choices_epsilon, gaussian_mu, smallest_epsilon
 from nolook.privacy.budgets import with_room
-from nolook.privacy.guarantee import Budget, Event, PureEvent
+from nolook.privacy.guarantee import BoundedRangeEvent, Budget, Event, PureEvent
+from nolook.privacy.mechanisms.top_k import bounded_range_peeling, peeling
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import Announce
 from nolook.tables import Table
 
-__all__ = ["Selected", "Selection", "SelectionPlan", "choose_k", "selection_plan"]
+__all__ = [
+    "Beside",
+    "Choices",
+    "Selected",
+    "Selection",
+    "SelectionPlan",
+    "choose_k",
+    "peel",
+    "selection_plan",
+]
 
 _ROWS_SHARE = 0.05  # of epsilon, for a bound on the number of rows
 _SCALES_SHARE = 0.3  # of epsilon, for scales; with all of delta
+# For choices as good, the exponential mechanism needs this much more epsilon than permute-and-flip.
+_WORTH = 1.2
+# Of one choice. With more it hardly ever errs, and composition has little to add.
+_LARGEST_SHARED = 1.0
 # Below, no table could sway a choice, and the noise could leave the range of the exact samplers.
 _SMALLEST_SHARE = 2.0**-40
 
@@ -34,20 +51,33 @@ _LEAD = 0.1
 _LOSS = 0.1
 
 
+#: All choices together, by permute-and-flip; or one after the other, by the exponential mechanism.
+Choices: TypeAlias = PureEvent | tuple[BoundedRangeEvent, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What shares a budget with a selection."""
+
+    events: tuple[Event, ...]
+    budget: Budget  # of both
+    delta: float  # with which the selection by itself states its epsilon
+
+
 @dataclass(frozen=True, slots=True)
 class SelectionPlan:
     """How a selector's budget is split, fixed without the data."""
 
+    budget: Budget  # kept by the selection alone
     k: int | None  # number of features; None if it depends on the bound on the number of rows
     rows: PureEvent | None  # that bound, if anything depends on it
     scales: ScaleSearch | None  # the columns' scales, if any are needed
-    features: PureEvent  # all choices together
+    features: Choices
 
     def events(self) -> tuple[Event, ...]:
         """State everything that will be released, in this order."""
-        first = () if self.rows is None else (self.rows,)
-        second = () if self.scales is None else self.scales.events()
-        return (*first, *second, self.features)
+        chosen = self.features if isinstance(self.features, tuple) else (self.features,)
+        return (*_before(self.rows, self.scales), *chosen)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +121,7 @@ class Selection(ABC):
         rows, bound = self.plan.rows, 0
         if rows is not None:
             bound = rows_bound(table, rows.epsilon, source, announce)
-        k = self.plan.k or choose_k(bound, table.n_columns - 1, self.plan.features.epsilon)
+        k = self.plan.k or self._choose_k(bound, table.n_columns - 1)
         chosen = self.choose(table, k, bound, source, announce)
         if rows is None:
             return chosen
@@ -100,6 +130,11 @@ class Selection(ABC):
             return chosen
         return replace(chosen, rows=count)
 
+    def _choose_k(self, bound: int, features: int) -> int:
+        if isinstance(self.plan.features, tuple):
+            raise TypeError("the plan has choices of their own epsilon, but no number of them")
+        return choose_k(bound, features, self.plan.features.epsilon)
+
     @abstractmethod
     def choose(
         self, table: Table, k: int, bound: int, source: ByteSource, announce: Announce
@@ -107,20 +142,32 @@ class Selection(ABC):
         """Choose k features; `bound` is 0 where the plan does not release one."""
 
 
-def selection_plan(k: int | None, budget: Budget, *, bound: bool) -> SelectionPlan:
-    """Split a budget; scales are found if it has a delta.
+def selection_plan(
+    k: int | None,
+    budget: Budget,
+    *,
+    bound: bool,
+    scales: bool = False,
+    first: float | None = None,
+    beside: Beside | None = None,
+) -> SelectionPlan:
+    """Split a budget.
 
     k is None if it is to be chosen; `bound` tells whether anything else depends on a private bound
-    on the number of rows. Raises ParameterError if the budget is too small for any choice.
+    on the number of rows, and `scales` whether scales are to be found. `first` is the sensitivity
+    of the first choice over that of the others, or None if choices have to be pure. They are where
+    that serves them better by public numbers, which needs no delta. Releases `beside` keep a budget
+    of their own that leaves this one. Raises ParameterError if the budget is too small for any
+    choice.
     """
-    epsilon, scales = budget.epsilon, None
+    epsilon, search = budget.epsilon, None
     left = 1.0
     rows = None
     if bound or k is None:
         rows = PureEvent("number of rows", _ROWS_SHARE * epsilon)
         left -= _ROWS_SHARE
-    if budget.delta:
-        scales = ScaleSearch(with_room(gaussian_mu(Budget(_SCALES_SHARE * epsilon, budget.delta))))
+    if scales:
+        search = ScaleSearch(with_room(gaussian_mu(Budget(_SCALES_SHARE * epsilon, budget.delta))))
         left -= _SCALES_SHARE
     left *= with_room(epsilon)
     if left / (k or 1) < _SMALLEST_SHARE:
@@ -128,7 +175,54 @@ def selection_plan(k: int | None, budget: Budget, *, bound: bool) -> SelectionPl
             f"epsilon is {epsilon!r} for {k or 1} choices; expected more (each would be plain "
             "chance)"
         )
-    return SelectionPlan(k, rows, scales, PureEvent("features", left))
+    features: Choices = PureEvent("features", left)
+    if k is not None and first is not None:
+        together = beside or Beside((), budget, budget.delta)
+        features = _sharper(k, first, left, (*_before(rows, search), *together.events), together)
+    pure = isinstance(features, PureEvent)
+    own = Budget(epsilon, budget.delta if scales or not pure else 0.0)
+    plan = SelectionPlan(own, k, rows, search, features)
+    if pure or beside is None:
+        return plan
+    least = smallest_epsilon(plan.events(), beside.delta)
+    return replace(plan, budget=Budget(least, beside.delta))
+
+
+def _sharper(
+    k: int, first: float, left: float, others: tuple[Event, ...], together: Beside
+) -> Choices:
+    """Return choices by the exponential mechanism, or pure ones where these choose better."""
+    parts = ((first, 1), (1.0, k - 1)) if first != 1.0 and k > 1 else ((1.0, k),)
+    least = left / sum(weight * choices for weight, choices in parts)
+    if together.budget.delta and least <= _LARGEST_SHARED:
+        each = choices_epsilon(parts, others, together.budget, least)
+        if each >= _WORTH * least:
+            names = ("features",) if len(parts) == 1 else ("first feature", "other features")
+            return tuple(
+                BoundedRangeEvent(name, weight * each, choices)
+                for name, (weight, choices) in zip(names, parts, strict=True)
+            )
+    return PureEvent("features", left)
+
+
+def _before(rows: PureEvent | None, scales: ScaleSearch | None) -> tuple[Event, ...]:
+    """Return what is released before the features."""
+    first = () if rows is None else (rows,)
+    return (*first, *(() if scales is None else scales.events()))
+
+
+def peel(
+    features: Choices,
+    scores: NDArray[np.int64] | NDArray[np.float64],
+    k: int,
+    sensitivity: float,
+    source: ByteSource,
+) -> NDArray[np.int64]:
+    """Choose k of the scores, one after the other, as planned."""
+    if isinstance(features, PureEvent):
+        return peeling(scores, k, sensitivity, features.epsilon, source)
+    (event,) = features
+    return bounded_range_peeling(scores, k, sensitivity, event.epsilon, source)
 
 
 def choose_k(bound: int, features: int, epsilon: float) -> int:
