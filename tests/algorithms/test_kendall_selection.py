@@ -37,9 +37,9 @@ def probabilities(X, y, k, epsilon, law=flip_law):
 
     def one(chosen):
         left = [j for j in range(X.shape[1]) if j not in chosen]
-        # Sensitivities 3/2, 3, 3, ... share epsilon by their size: all choices have one scale.
         scores = np.array([score(j, chosen) for j in left])
-        return dict(zip(left, law(scores, 1.5 + 3 * (k - 1), epsilon), strict=True))
+        sensitivity = 3.0 if chosen else 1.5
+        return dict(zip(left, law(scores, sensitivity, epsilon / k), strict=True))
 
     out = {}
     for sequence in itertools.permutations(range(X.shape[1]), k):
@@ -74,7 +74,7 @@ def test_draws_with_a_delta_have_the_probabilities_of_the_definition():
     table, source, runs = table_from_arrays(X, y), SeededSource(1), 4000
     found = dict.fromkeys(expected, 0)
     for _ in range(runs):
-        found[tuple(bounded_range_kendall(table, [1.0, 2.0], source))] += 1
+        found[tuple(bounded_range_kendall(table, 2, 1.5, source))] += 1
     assert chisquare(list(found.values()), runs * np.array(list(expected.values()))).pvalue > 1e-4
     other = probabilities(X, y, 2, 3.0)
     assert chisquare(list(found.values()), runs * np.array(list(other.values()))).pvalue < 1e-6

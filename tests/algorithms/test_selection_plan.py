@@ -22,7 +22,7 @@ from nolook.privacy.guarantee import ApproximateEvent, Budget, GaussianEvent, Pu
 @pytest.mark.parametrize("bound", [True, False])
 def test_a_pure_plan_spends_its_budget_and_no_more(budget, k, bound):
     scales = budget.delta > 0
-    plan = selection_plan(k, budget, bound=bound, scales=scales)
+    plan = selection_plan(k, budget, bound=bound, scales=scales, pure=True)
     guarantee = accounting.guarantee(
         plan.events(), plan.budget, relation="add-remove", private=True
     )
@@ -33,65 +33,53 @@ def test_a_pure_plan_spends_its_budget_and_no_more(budget, k, bound):
     assert (plan.scales is not None) == scales
 
 
-def each_choice(plan):
-    """The epsilon of every choice of features."""
-    return [event.epsilon for event in plan.features for _ in range(event.choices)]
-
-
 @pytest.mark.parametrize("budget", [Budget(1.0, 1e-6), Budget(0.1, 1e-6), Budget(4.0, 1e-3)])
-@pytest.mark.parametrize("first", [1.0, 0.5])
 @pytest.mark.parametrize("bound", [True, False])
-def test_many_choices_with_a_delta_are_sharper_and_keep_the_budget(budget, first, bound):
+def test_many_choices_with_a_delta_are_sharper_and_keep_the_budget(budget, bound):
     k = 20
-    plan = selection_plan(k, budget, bound=bound, first=first)
+    plan = selection_plan(k, budget, bound=bound)
     assert plan.budget == budget
     assert total_delta(plan.events(), budget.epsilon) <= budget.delta
     # Hardly anything is left.
-    sharper = [evolve(event, epsilon=1.01 * event.epsilon) for event in plan.features]
-    rows = () if plan.rows is None else (plan.rows,)
-    assert total_delta((*rows, *sharper), budget.epsilon) > budget.delta
-    pure = selection_plan(k, budget, bound=bound).features.epsilon
-    shares = each_choice(plan)
-    assert len(shares) == k
-    assert shares[0] == pytest.approx(first * shares[1])
-    assert shares[1] * (k - 1 + first) > 1.5 * pure
+    sharper = evolve(plan.features, epsilon=1.01 * plan.features.epsilon)
+    assert total_delta((*plan.events()[:-1], sharper), budget.epsilon) > budget.delta
+    pure = selection_plan(k, budget, bound=bound, pure=True).features.epsilon
+    assert plan.features.choices == k
+    assert plan.features.epsilon * k > 1.5 * pure
 
 
 @pytest.mark.parametrize(
-    ("k", "budget", "first"),
+    ("k", "budget", "pure"),
     [
-        (20, Budget(1.0), 1.0),  # no delta
-        (5, Budget(1.0, 1e-6), 1.0),  # permute-and-flip is worth more than what a delta adds
-        (20, Budget(1.0, 1e-6), None),  # a mechanism that only pure epsilon is known of
-        (None, Budget(1.0, 1e-6), 1.0),  # nobody knows how many
-        (20, Budget(1.0, 1e-250), 1.0),
-        (3, Budget(1e3, 1e-6), 1.0),
+        (20, Budget(1.0), False),  # no delta
+        (5, Budget(1.0, 1e-6), False),  # permute-and-flip is worth more than what a delta adds
+        (20, Budget(1.0, 1e-6), True),  # a mechanism that only pure epsilon is known of
+        (None, Budget(1.0, 1e-6), False),  # nobody knows how many
+        (20, Budget(1.0, 1e-250), False),
+        (3, Budget(1e3, 1e-6), False),
     ],
 )
-def test_choices_are_pure_where_that_is_better_or_all_that_is_proved(k, budget, first):
-    plan = selection_plan(k, budget, bound=False, first=first)
+def test_choices_are_pure_where_that_is_better_or_all_that_is_proved(k, budget, pure):
+    plan = selection_plan(k, budget, bound=False, pure=pure)
     assert isinstance(plan.features, PureEvent)
     assert plan.budget == Budget(budget.epsilon)
 
 
-@pytest.mark.parametrize("first", [1.0, 0.5])
 @pytest.mark.parametrize("scales", [False, True])
 @pytest.mark.parametrize("k", [2, 5, 20])
-def test_beside_gaussian_noise_choices_are_sharper_and_both_keep_one_budget(k, scales, first):
+def test_beside_gaussian_noise_choices_are_sharper_and_both_keep_one_budget(k, scales):
     whole = Budget(1.0, 1e-6)
     delta = 0.8e-6 if scales else 1e-6
     other = GaussianEvent("regression", gaussian_mu(Budget(0.8, delta)))
     own = Budget(with_room(0.2), 0.2e-6)
-    plan = selection_plan(
-        k, own, bound=True, scales=scales, first=first, beside=Beside((other,), whole, 0.2e-6)
-    )
+    plan = selection_plan(k, own, bound=True, scales=scales, beside=Beside((other,), whole, 0.2e-6))
     assert total_delta((*plan.events(), other), 1.0) <= 1e-6
     # By itself it costs more than its share, and says so.
     assert plan.budget.delta == 0.2e-6
     assert total_delta(plan.events(), plan.budget.epsilon) <= 0.2e-6
     assert plan.budget.epsilon > own.epsilon
-    alone = selection_plan(k, own, bound=True, scales=scales).features.epsilon
-    assert sum(each_choice(plan)) > 1.4 * alone
+    alone = selection_plan(k, own, bound=True, scales=scales, pure=True).features.epsilon
+    assert k * plan.features.epsilon > 1.4 * alone
     # What comes before the choices is what it was.
     assert plan.rows.epsilon == pytest.approx(0.05 * 0.2)
 
@@ -100,7 +88,7 @@ def test_beside_noise_that_leaves_nothing_choices_stay_pure():
     whole = Budget(1.0, 1e-6)
     other = ApproximateEvent("regression", 0.8, 1e-6)
     plan = selection_plan(
-        5, Budget(0.2 * (1 - 1e-9)), bound=False, first=1.0, beside=Beside((other,), whole, 2e-7)
+        5, Budget(0.2 * (1 - 1e-9)), bound=False, beside=Beside((other,), whole, 2e-7)
     )
     assert isinstance(plan.features, PureEvent)
     assert plan.budget.delta == 0.0
@@ -125,9 +113,9 @@ def test_what_permute_and_flip_is_worth():
 @pytest.mark.parametrize("k", [5, 20])
 def test_planning_takes_no_time(k):
     own = Budget(0.731, 1e-7)
-    selection_plan(k, own, bound=True, first=0.5)  # loads what it needs
+    selection_plan(k, own, bound=True)  # loads what it needs
     start = time.perf_counter()
-    selection_plan(k, evolve(own, epsilon=0.732), bound=True, first=0.5)
+    selection_plan(k, evolve(own, epsilon=0.732), bound=True)
     assert time.perf_counter() - start < 1.0  # ten times what it takes
 
 

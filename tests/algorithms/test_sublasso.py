@@ -202,7 +202,7 @@ def test_counts_are_drawn_as_planned(monkeypatch):
         return np.arange(k)
 
     monkeypatch.setattr(sublasso, "peel", peel)
-    for features in (PureEvent("features", 1e300), (BoundedRangeEvent("features", 0.1, 2),)):
+    for features in (PureEvent("features", 1e300), BoundedRangeEvent("features", 0.1, 2)):
         lasso_selection(table_from_arrays(*data(50)), 2, features, 3, 0.1, SeededSource(0))
         assert given.pop() == (features, 2, 1)
 

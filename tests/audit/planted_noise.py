@@ -10,7 +10,7 @@ from nolook.kernels.moments import UNIT
 from nolook.privacy import noise
 from nolook.privacy.accounting import smallest_epsilon
 from nolook.privacy.guarantee import BoundedRangeEvent
-from nolook.privacy.mechanisms import binary_tree, exponential, gaussian, laplace, top_k
+from nolook.privacy.mechanisms import binary_tree, exponential, gaussian, laplace
 from nolook.statistics import histograms, moments
 from nolook.statistics.group_sums import GROUP_UNIT, GroupSums
 from tests.audit.planted import Fault, Release, choices, halved
@@ -170,6 +170,10 @@ def sharper_choice(patch):
 # --- the same by permute-and-flip -----------------------------------------------------------------
 
 
+# The other group becomes the larger one.
+CROSSING = (np.array([0] * 6 + [1] * 5), np.array([0] * 5 + [1] * 6))
+
+
 def larger_group_by_flips(table, draws, source):
     sizes = np.bincount(table, minlength=2)
     return [choices(lambda: exponential.permute_and_flip(sizes, 1, 2.0, source), draws)]
@@ -177,7 +181,7 @@ def larger_group_by_flips(table, draws, source):
 
 FLIPS = Release(
     "choice of a group by permute-and-flip (one row replaced)",
-    GROUPS.tables,
+    CROSSING,
     larger_group_by_flips,
     2.0,
     12_000,
@@ -202,29 +206,27 @@ def without_the_two(patch):
 
 # --- many choices by the exponential mechanism ---------------------------------------------------
 
-PICKS = 8
+PICKS = 3
 
 
-def picked(table, draws, source):
-    """Count how many of the items that some rows name are among those chosen."""
-    scores = table.sum(axis=0)
+def larger_group_again_and_again(table, draws, source):
+    """Count how often one of two groups is chosen."""
+    sizes = np.bincount(table, minlength=2)
 
     def pick():
-        chosen = top_k.bounded_range_peeling(scores, PICKS, 1, 0.25, source)
-        return int((chosen < scores.size // 2).sum())
+        return sum(exponential.exponential_choice(sizes, 1, 1.0, source) for _ in range(PICKS))
 
     return [choices(pick, draws)]
 
 
-_NAMED = np.repeat(np.eye(2, dtype=np.int64), 30, axis=1)  # a row names half of the items
 CHOICES = Release(
     "choices by the exponential mechanism (one row replaced)",
-    (_NAMED[:1], _NAMED[1:]),
-    picked,
-    smallest_epsilon([BoundedRangeEvent("choices", 0.25, PICKS)], 0.01),
-    4_000,
-    0.5,
-    delta=0.01,
+    CROSSING,
+    larger_group_again_and_again,
+    smallest_epsilon([BoundedRangeEvent("choices", 1.0, PICKS)], 0.05),
+    8_000,
+    0.4,
+    delta=0.05,
 )
 
 
@@ -323,8 +325,10 @@ FAULTS = (
     Fault(
         "permute-and-flip charged as if its range were bounded",
         CHOICES,
-        lambda patch: patch.setattr(top_k, "exponential_choice", exponential.permute_and_flip),
-        0.25 * PICKS,
+        lambda patch: patch.setattr(
+            exponential, "exponential_choice", exponential.permute_and_flip
+        ),
+        PICKS,
     ),
     Fault(
         "sensitivity of histograms halved",

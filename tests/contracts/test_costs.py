@@ -148,16 +148,15 @@ def groups(draws):
     return [*draws[:2], max(sums)]
 
 
-def one_by_one(draws):
-    """The first choice is stated by itself, and the others by the epsilon of each."""
-    first, *others = draws
-    assert len(set(others)) == 1
-    return [first, others[0]]
+def alike(draws):
+    """Choices are stated by the epsilon of each."""
+    assert len(set(draws)) == 1
+    return draws[:1]
 
 
 def parts(draws):
     """Two choices, then a regression."""
-    return [*draws[:2], *descent(draws[2:])]
+    return [*alike(draws[:2]), *descent(draws[2:])]
 
 
 CONSTANT = "constant"
@@ -182,7 +181,7 @@ RELEASES = {
         data,
     ),
     "kendall": (partial(nolook.KendallSelector, 3), choices, data),
-    "kendall-delta": (partial(nolook.KendallSelector, 3, 0.1, delta=0.01), one_by_one, data),
+    "kendall-delta": (partial(nolook.KendallSelector, 3, 0.1, delta=0.01), alike, data),
     "lasso-delta": (partial(nolook.LassoSelector, 3, 0.1, delta=0.01), each, data),
     "sis-delta": (partial(nolook.SISSelector, 3, 0.1, delta=0.01), each, data),
     "sis-lipschitz": (partial(nolook.SISSelector, 2, top_k="canonical-lipschitz"), each, data),

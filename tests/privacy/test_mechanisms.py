@@ -190,7 +190,7 @@ def test_wide_noise_with_weights():
     for whole in (values, np.zeros(3, dtype=np.int64)):
         released = gaussian_release(whole, 2.0**60, 1.0, SeededSource(10), weights)
         assert {type(value) for value in released} == {int}
-        assert abs(released[2] - given[2]) < 2**45
+        assert abs(released[2] - whole[2]) < 2**45
 
 
 def test_a_huge_epsilon_gives_the_values_themselves():

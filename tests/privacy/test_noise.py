@@ -146,7 +146,7 @@ def test_geometric_noise_with_ties_at_random_is_permute_and_flip_and_by_index_is
     best = noisy == noisy.max(axis=1, keepdims=True)
     law = permute_and_flip(FLIPPED.tolist(), scale)
     chosen = [
-        np.flatnonzero(row)[uniform_integers(row.sum(), 1, SeededSource(i))[0]]
+        np.flatnonzero(row)[uniform_integers(int(row.sum()), 1, SeededSource(i))[0]]
         for i, row in enumerate(best)
     ]
     assert chi_square(np.bincount(chosen, minlength=5), law) > RIGHT

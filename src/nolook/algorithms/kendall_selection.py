@@ -2,15 +2,16 @@
 
 Features are chosen one after the other: each time one is drawn that orders the rows much as the
 target does, and unlike those chosen before; by permute-and-flip or, where that is better with a
-delta, by the exponential mechanism. Each choice has epsilon in proportion to its scores'
-sensitivity, so all are equally sharp. Of a large table a random part of the rows will do. The proof
-is ``kendall_selection.md``.
+delta, by the exponential mechanism. Each has the same epsilon: shares in proportion to the scores'
+sensitivities make all choices equally sharp, and found less (``benchmarks/results/
+selection_choices.md``). Of a large table a random part of the rows will do. The proof is
+``kendall_selection.md``.
 
 ============  ===========================================================================
 name here     meaning
 ============  ===========================================================================
 ``chances``   each row is kept with probability ``chances / SAMPLING_UNIT``
-``shares``    epsilon of each choice
+``share``     epsilon of one choice
 ``target``    C - D of every feature and the target, shape (d,)
 ``others``    sum over the chosen features of their |C - D| with it, for every feature
 ============  ===========================================================================
@@ -18,7 +19,8 @@ name here     meaning
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 
 import numpy as np
 from attrs import frozen
@@ -36,15 +38,11 @@ from nolook.statistics.kendall import KendallRows, kendall_scores, kendall_sensi
 from nolook.tables import Table
 
 __all__ = [
-    "FIRST",
     "KendallSelection",
     "bounded_range_kendall",
     "choose_chances",
     "kendall_selection",
 ]
-
-#: The sensitivity of the first choice's scores over that of the others'.
-FIRST = kendall_sensitivity(0) / kendall_sensitivity(1)
 
 # More rows than this do not sharpen a choice enough to wait for them.
 _ROWS_WANTED = 2**20
@@ -74,8 +72,7 @@ class KendallSelection(Selection):
         if isinstance(features, PureEvent):
             chances = self.chances or choose_chances(bound)
             return Selected(tuple(kendall_selection(table, k, features.epsilon, chances, source)))
-        shares = [event.epsilon for event in features for _ in range(event.choices)]
-        return Selected(tuple(bounded_range_kendall(table, shares, source)))
+        return Selected(tuple(bounded_range_kendall(table, k, features.epsilon, source)))
 
 
 def choose_chances(bound: int) -> int:
@@ -87,41 +84,40 @@ def kendall_selection(
     table: Table, k: int, epsilon: float, chances: int, source: ByteSource
 ) -> list[int]:
     """Choose k features, in the order of choice; pure epsilon when a row is added or removed."""
-    sensitivities = [kendall_sensitivity(chosen) for chosen in range(k)]
-    each = with_room(sampled_epsilon(epsilon, chances)) / sum(sensitivities)
-    shares = [each * sensitivity for sensitivity in sensitivities]
+    share = with_room(sampled_epsilon(epsilon, chances) / k)
+    rows = _sample(table, chances, source)
     return _chosen(
-        _sample(table, chances, source), table.n_columns, shares, permute_and_flip, source
+        rows, table.n_columns, k, partial(permute_and_flip, epsilon=share, source=source)
     )
 
 
-def bounded_range_kendall(table: Table, shares: Sequence[float], source: ByteSource) -> list[int]:
-    """Choose a feature with each epsilon, in the order of choice, by the exponential mechanism."""
-    return _chosen(table.batches(), table.n_columns, shares, exponential_choice, source)
+def bounded_range_kendall(table: Table, k: int, epsilon: float, source: ByteSource) -> list[int]:
+    """Choose k features, in the order of choice, each by the exponential mechanism with epsilon."""
+    choose = partial(exponential_choice, epsilon=epsilon, source=source)
+    return _chosen(table.batches(), table.n_columns, k, choose)
 
 
 def _chosen(
     batches: Iterable[NDArray[np.float64]],
     columns: int,
-    shares: Sequence[float],
-    choose: Callable[[NDArray[np.int64], float, float, ByteSource], int],
-    source: ByteSource,
+    k: int,
+    choose: Callable[[NDArray[np.int64], float], int],
 ) -> list[int]:
-    """Choose a feature with each share; the last column is the target."""
+    """Choose k features by scores and their sensitivity; the last column is the target."""
     last = columns - 1
     ranked = fold(KendallRows(columns), batches).value
     left = list(range(last))
     target = ranked.differences(last, left)
     others = [0] * last
     chosen: list[int] = []
-    for share in shares:
+    while len(chosen) < k:
         if chosen:
             changes = abs(ranked.differences(chosen[-1], left)).tolist()
             for j, change in zip(left, changes, strict=True):
                 others[j] += change
         scores = kendall_scores(target[left], [others[j] for j in left], len(chosen), ranked.rows)
         sensitivity = kendall_sensitivity(len(chosen))
-        chosen.append(left.pop(choose(scores, sensitivity, share, source)))
+        chosen.append(left.pop(choose(scores, sensitivity)))
     return chosen
 
 

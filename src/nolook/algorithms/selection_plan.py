@@ -51,8 +51,8 @@ _LEAD = 0.1
 _LOSS = 0.1
 
 
-#: All choices together, by permute-and-flip; or one after the other, by the exponential mechanism.
-Choices: TypeAlias = PureEvent | tuple[BoundedRangeEvent, ...]
+#: All choices together, by permute-and-flip; or each of them, by the exponential mechanism.
+Choices: TypeAlias = PureEvent | BoundedRangeEvent
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +76,7 @@ class SelectionPlan:
 
     def events(self) -> tuple[Event, ...]:
         """State everything that will be released, in this order."""
-        chosen = self.features if isinstance(self.features, tuple) else (self.features,)
-        return (*_before(self.rows, self.scales), *chosen)
+        return (*_before(self.rows, self.scales), self.features)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +120,7 @@ class Selection(ABC):
         rows, bound = self.plan.rows, 0
         if rows is not None:
             bound = rows_bound(table, rows.epsilon, source, announce)
-        k = self.plan.k or self._choose_k(bound, table.n_columns - 1)
+        k = self.plan.k or choose_k(bound, table.n_columns - 1, self.plan.features.epsilon)
         chosen = self.choose(table, k, bound, source, announce)
         if rows is None:
             return chosen
@@ -129,11 +128,6 @@ class Selection(ABC):
         if chosen.rows is not None and chosen.rows.error < count.error:
             return chosen
         return replace(chosen, rows=count)
-
-    def _choose_k(self, bound: int, features: int) -> int:
-        if isinstance(self.plan.features, tuple):
-            raise TypeError("the plan has choices of their own epsilon, but no number of them")
-        return choose_k(bound, features, self.plan.features.epsilon)
 
     @abstractmethod
     def choose(
@@ -148,17 +142,16 @@ def selection_plan(
     *,
     bound: bool,
     scales: bool = False,
-    first: float | None = None,
+    pure: bool = False,
     beside: Beside | None = None,
 ) -> SelectionPlan:
     """Split a budget.
 
     k is None if it is to be chosen; `bound` tells whether anything else depends on a private bound
-    on the number of rows, and `scales` whether scales are to be found. `first` is the sensitivity
-    of the first choice over that of the others, or None if choices have to be pure. They are where
-    that serves them better by public numbers, which needs no delta. Releases `beside` keep a budget
-    of their own that leaves this one. Raises ParameterError if the budget is too small for any
-    choice.
+    on the number of rows, and `scales` whether scales are to be found. Choices are pure if they
+    have to be, if k is not known, and where public numbers say that they are better then, which
+    needs no delta. Releases `beside` keep a budget of their own that leaves this one. Raises
+    ParameterError if the budget is too small for any choice.
     """
     epsilon, search = budget.epsilon, None
     left = 1.0
@@ -176,32 +169,24 @@ def selection_plan(
             "chance)"
         )
     features: Choices = PureEvent("features", left)
-    if k is not None and first is not None:
+    if k is not None and not pure:
         together = beside or Beside((), budget, budget.delta)
-        features = _sharper(k, first, left, (*_before(rows, search), *together.events), together)
-    pure = isinstance(features, PureEvent)
-    own = Budget(epsilon, budget.delta if scales or not pure else 0.0)
+        features = _sharper(k, left, (*_before(rows, search), *together.events), together.budget)
+    charged = isinstance(features, BoundedRangeEvent)
+    own = Budget(epsilon, budget.delta if scales or charged else 0.0)
     plan = SelectionPlan(own, k, rows, search, features)
-    if pure or beside is None:
+    if beside is None or not charged:
         return plan
-    least = smallest_epsilon(plan.events(), beside.delta)
-    return replace(plan, budget=Budget(least, beside.delta))
+    return replace(plan, budget=Budget(smallest_epsilon(plan.events(), beside.delta), beside.delta))
 
 
-def _sharper(
-    k: int, first: float, left: float, others: tuple[Event, ...], together: Beside
-) -> Choices:
+def _sharper(k: int, left: float, others: tuple[Event, ...], budget: Budget) -> Choices:
     """Return choices by the exponential mechanism, or pure ones where these choose better."""
-    parts = ((first, 1), (1.0, k - 1)) if first != 1.0 and k > 1 else ((1.0, k),)
-    least = left / sum(weight * choices for weight, choices in parts)
-    if together.budget.delta and least <= _LARGEST_SHARED:
-        each = choices_epsilon(parts, others, together.budget, least)
+    least = left / k
+    if budget.delta and least <= _LARGEST_SHARED:
+        each = choices_epsilon(k, others, budget, least)
         if each >= _WORTH * least:
-            names = ("features",) if len(parts) == 1 else ("first feature", "other features")
-            return tuple(
-                BoundedRangeEvent(name, weight * each, choices)
-                for name, (weight, choices) in zip(names, parts, strict=True)
-            )
+            return BoundedRangeEvent("features", each, k)
     return PureEvent("features", left)
 
 
@@ -221,8 +206,7 @@ def peel(
     """Choose k of the scores, one after the other, as planned."""
     if isinstance(features, PureEvent):
         return peeling(scores, k, sensitivity, features.epsilon, source)
-    (event,) = features
-    return bounded_range_peeling(scores, k, sensitivity, event.epsilon, source)
+    return bounded_range_peeling(scores, k, sensitivity, features.epsilon, source)
 
 
 def choose_k(bound: int, features: int, epsilon: float) -> int:

@@ -70,7 +70,7 @@ class LassoSelection(Selection):
         """Choose k features."""
         announce("features")
         features = self.plan.features
-        share = features.epsilon / k if isinstance(features, PureEvent) else features[0].epsilon
+        share = features.epsilon / (k if isinstance(features, PureEvent) else 1)
         m = self.blocks or choose_blocks(bound, share)
         return Selected(tuple(lasso_selection(table, k, features, m, self.penalty, source)), m)
 

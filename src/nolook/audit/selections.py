@@ -175,9 +175,8 @@ def _flip_law(epsilon: float, table: int) -> Vector:
 @cache
 def _each(epsilon: float) -> float:
     """Return the epsilon of a choice that an epsilon of all buys."""
-    return choices_epsilon(
-        ((1.0, _CHOICES),), (), Budget(epsilon, _DELTA), epsilon / _CHOICES * (1 - 2**-40)
-    )
+    least = epsilon / _CHOICES * (1 - 2**-40)
+    return choices_epsilon(_CHOICES, (), Budget(epsilon, _DELTA), least)
 
 
 def _bounded(epsilon: float, table: int, source: ByteSource) -> float:
@@ -264,7 +263,9 @@ def _kendall(chances: int, epsilon: float, table: int, source: ByteSource) -> fl
 
 
 def _bounded_kendall(epsilon: float, table: int, source: ByteSource) -> float:
-    return float(bounded_range_kendall(_ranks(_ordered(epsilon, 1.0), table), [epsilon], source)[0])
+    return float(
+        bounded_range_kendall(_ranks(_ordered(epsilon, 1.0), table), 1, epsilon, source)[0]
+    )
 
 
 def _bounded_kendall_law(epsilon: float, table: int) -> Vector:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from nolook._validation import check_choice, check_fraction
-from nolook.algorithms.kendall_selection import FIRST, KendallSelection
+from nolook.algorithms.kendall_selection import KendallSelection
 from nolook.algorithms.selection_plan import Selected, selection_plan
 from nolook.estimators._selector import PrivateSelector
 from nolook.estimators.base import check_budget
@@ -84,7 +84,7 @@ class KendallSelector(PrivateSelector):
             budget,
             bound=chances is None,
             # What a sample adds to privacy is proved for pure choices.
-            first=FIRST if chances == SAMPLING_UNIT else None,
+            pure=chances != SAMPLING_UNIT,
             beside=self._beside,
         )
         return Plan.of(KendallSelection(parts, chances), parts.budget, self.random_state)

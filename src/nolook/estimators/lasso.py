@@ -80,7 +80,7 @@ class LassoSelector(PrivateSelector):
         budget = check_budget(self.epsilon, self.delta, pure=True)
         k, blocks = self._known_k(), check_count_or_auto(self.n_models, "n_models", MOST_MODELS)
         penalty = check_fraction(self.penalty, "penalty")
-        parts = selection_plan(k, budget, bound=blocks is None, first=1.0, beside=self._beside)
+        parts = selection_plan(k, budget, bound=blocks is None, beside=self._beside)
         return Plan.of(LassoSelection(parts, blocks, penalty), parts.budget, self.random_state)
 
     def needs_delta(self) -> bool:

@@ -101,7 +101,7 @@ class SISSelector(PrivateSelector):
             Budget(epsilon, check_delta(delta, allow_zero=not searched)),
             bound=False,
             scales=searched,
-            first=1.0 if self.top_k == "peeling" else None,
+            pure=self.top_k != "peeling",
             beside=self._beside,
         )
         release = Screening(parts, cast("TopK", self.top_k), self.ranges)

@@ -183,18 +183,15 @@ def in_sequence(parts: Sequence[PrivacyGuarantee], budget: Budget) -> PrivacyGua
 
 
 @lru_cache(maxsize=64)
-def choices_epsilon(
-    parts: tuple[tuple[float, int], ...], others: tuple[Event, ...], budget: Budget, least: float
-) -> float:
-    """Return the largest epsilon of bounded-range choices that keep a budget beside other releases.
+def choices_epsilon(k: int, others: tuple[Event, ...], budget: Budget, least: float) -> float:
+    """Return the largest epsilon of k bounded-range choices that keep a budget beside others.
 
-    A part (w, n) stands for n choices, each with w times that epsilon. The result is rounded down,
-    by less than half a percent; it is 0 if not even `least` keeps the budget.
+    It is rounded down, by less than half a percent, and 0 if not even `least` keeps the budget.
     """
 
     def cost(epsilon: float) -> float:
-        choices = (BoundedRangeEvent("choices", w * epsilon, n) for w, n in parts)
-        return total_delta((*others, *choices), budget.epsilon)
+        choices = BoundedRangeEvent("choices", epsilon, k)
+        return total_delta((*others, choices), budget.epsilon)
 
     limit = budget.delta * (1.0 - _ORDER)
     return _largest(cost, limit, least) if cost(least) <= limit else 0.0
@@ -208,7 +205,7 @@ def smallest_epsilon(events: Sequence[Event], delta: float) -> float:
     costs = [event.epsilon for event in events if isinstance(event, PureEvent)]
     costs += [_sum_of_choices(event) for event in events if isinstance(event, BoundedRangeEvent)]
     mu = _mu(events)
-    most = math.fsum(costs) * (1.0 + _ORDER) + (gaussian_epsilon(mu, delta) if mu else 0.0)
+    most = (math.fsum(costs) + (gaussian_epsilon(mu, delta) if mu else 0.0)) * (1.0 + _ORDER)
     return 1.0 / _largest(lambda inverse: total_delta(events, 1.0 / inverse), delta, 1.0 / most)
 
 
