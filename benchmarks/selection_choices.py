@@ -1,8 +1,10 @@
 """Permute-and-flip against the exponential mechanism, for features chosen one after the other.
 
-Both choose by the same scores and at the same pure epsilon, in one run: five features by Kendall
-scores, peeled, and by DPKendall. There its choices are also given shares of epsilon in proportion
-to the sensitivities of their scores, 3/2 and then 3, instead of equal ones. Recall is the share of the true five among those chosen (see `benchmarks.selection`).
+Five features at the same pure epsilon, in one run, by Kendall scores: peeled, and by DPKendall.
+Before, the exponential mechanism chose, and a score counted with the largest change of one, 3/2 and
+then 3; now it is permute-and-flip, and half of what two can move apart, 5/4 and then 5/2. Both
+steps are shown by themselves, and DPKendall also with shares of epsilon in proportion to these
+sensitivities. Recall is the share of the true five among those chosen (`benchmarks.selection`).
 Then: what a delta adds, by planning alone.
 
     python -m benchmarks.selection_choices [--output FILE] [--trials 2000]
@@ -20,7 +22,7 @@ from benchmarks.harness import main, timed
 from benchmarks.selection import EPSILONS, SYNTHETIC, kendall_selections, load
 from nolook.algorithms.screening import rank_scores
 from nolook.privacy.guarantee import BoundedRangeEvent
-from nolook.privacy.mechanisms.exponential import exponential_choice
+from nolook.privacy.mechanisms.exponential import exponential_choice, permute_and_flip
 from nolook.privacy.mechanisms.top_k import bounded_range_peeling, peeling
 from nolook.privacy.noise import SeededSource
 from nolook.statistics.kendall import kendall_sensitivity
@@ -28,36 +30,50 @@ from nolook.tables import table_from_arrays
 
 TABLES = (SYNTHETIC, "sorlie")
 K = 5
-MECHANISMS = ("exponential", "permute-and-flip", "permute-and-flip, shares by sensitivity")
+MECHANISMS = (
+    "exponential, 3/2",
+    "permute-and-flip, 3/2",
+    "permute-and-flip, 5/4",
+    "permute-and-flip, 5/4, shares by sensitivity",
+)
+BEFORE = 1.5 / 1.25
 STEPS = 100  # of DPKendall's trials at a time
 LENGTHS = (2, 5, 10, 20, 50)
 BUDGET = {"epsilon": 1.0, "delta": 1e-6}
 
 
 def peeled(scores, truth, trials):
-    """Return the recalls of both mechanisms, shape (mechanisms, epsilons, trials)."""
-    found = np.empty((2, len(EPSILONS), trials))
+    """Return the recalls of all mechanisms, shape (mechanisms, epsilons, trials)."""
+    found = np.empty((3, len(EPSILONS), trials))
     source = SeededSource(1)
-    given = scores.values, K, scores.sensitivity
+    values, width = scores.values, scores.sensitivity
     for place, epsilon in enumerate(EPSILONS):
         for trial in range(trials):
-            # Peeling by the exponential mechanism with epsilon / k each is epsilon-DP too.
-            old = bounded_range_peeling(*given, epsilon / K, source)
-            new = peeling(*given, epsilon, source)
-            for which, chosen in enumerate((old, new)):
+            each = (
+                # Peeling by the exponential mechanism with epsilon / k each is epsilon-DP too.
+                bounded_range_peeling(values, K, BEFORE * width, epsilon / K, source),
+                peeling(values, K, BEFORE * width, epsilon, source),
+                peeling(values, K, width, epsilon, source),
+            )
+            for which, chosen in enumerate(each):
                 found[which, place, trial] = np.isin(chosen, truth).mean()
     return found
 
 
 def by_kendall(X, y, truth, trials):
-    """Return the same for DPKendall, and for permute-and-flip with shares by sensitivity."""
+    """Return the same for DPKendall, and with shares by sensitivity."""
+
+    def before(choose):
+        return lambda scores, width, *rest: choose(scores, BEFORE * width, *rest)
+
     shares = [kendall_sensitivity(turn) for turn in range(K)]
     source = SeededSource(2)
     parts = []
     for start in range(0, trials, STEPS):
         runs = min(STEPS, trials - start)
         each = (
-            kendall_selections(X, y, K, EPSILONS * runs, source, exponential_choice),
+            kendall_selections(X, y, K, EPSILONS * runs, source, before(exponential_choice)),
+            kendall_selections(X, y, K, EPSILONS * runs, source, before(permute_and_flip)),
             kendall_selections(X, y, K, EPSILONS * runs, source),
             kendall_selections(X, y, K, EPSILONS * runs, source, weights=shares),
         )
@@ -70,13 +86,13 @@ def lines_of(name, method, found):
     """Yield the rows of one table and method, and what they come to."""
     trials = found.shape[2]
     means = 100 * found.mean(axis=2)
-    errors = 100 * np.sqrt((found[:2].var(axis=2, ddof=1) / trials).sum(axis=0))
-    gain = means[1] - means[0]
+    errors = 100 * np.sqrt((found[[0, 2]].var(axis=2, ddof=1) / trials).sum(axis=0))
+    gain = means[2] - means[0]
     for which, own in zip(MECHANISMS, means, strict=False):
         cells = " | ".join(f"{value:.1f}" for value in own)
         yield f"| {name} | {method} | {which} | {cells} | {own.mean():.1f} |"
     cells = " | ".join(f"{g:+.1f}" for g in gain)
-    yield f"| {name} | {method} | difference of the first two | {cells} | {gain.mean():+.2f} |"
+    yield f"| {name} | {method} | third less first | {cells} | {gain.mean():+.2f} |"
     with np.errstate(divide="ignore", invalid="ignore"):
         least = np.nan_to_num(gain / errors).min()
     yield f"| {name} | {method} | least difference in standard errors | {least:+.2f} |"

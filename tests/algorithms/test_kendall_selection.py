@@ -38,7 +38,7 @@ def probabilities(X, y, k, epsilon, law=flip_law):
     def one(chosen):
         left = [j for j in range(X.shape[1]) if j not in chosen]
         scores = np.array([score(j, chosen) for j in left])
-        sensitivity = 3.0 if chosen else 1.5
+        sensitivity = 2.5 if chosen else 1.25
         return dict(zip(left, law(scores, sensitivity, epsilon / k), strict=True))
 
     out = {}

@@ -58,7 +58,7 @@ Vector = NDArray[np.float64]
 class Scores:
     """One score for each feature, int64 or float64: as confidential as the table.
 
-    No score changes by more than `sensitivity` when a row is added or removed.
+    No two scores move apart by more than twice `sensitivity` when a row is added or removed.
     """
 
     values: NDArray[Any]

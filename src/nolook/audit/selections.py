@@ -249,10 +249,10 @@ def _sampled_law(chance: float, epsilon: float, table: int) -> Vector:
     for kept in range(rows + 1):
         weight = math.comb(rows, kept) * chance**kept * (1 - chance) ** (rows - kept)
         pairs = kept * (kept - 1) / 2
-        without = flip_law(np.array([pairs / max(kept - 1, 1), 0.0]), 1.5, inner)
+        without = flip_law(np.array([pairs / max(kept - 1, 1), 0.0]), 1.25, inner)
         # The row disagrees with every other in one column, and agrees in the next.
         scores = [abs(pairs - kept) / max(kept, 1), kept / max(kept, 1)]
-        beside = flip_law(np.array(scores), 1.5, inner)
+        beside = flip_law(np.array(scores), 1.25, inner)
         law += weight * (((1 - chance) * without + chance * beside) if table else without)
     return law
 
@@ -271,7 +271,7 @@ def _bounded_kendall(epsilon: float, table: int, source: ByteSource) -> float:
 def _bounded_kendall_law(epsilon: float, table: int) -> Vector:
     rows = _ordered(epsilon, 1.0)
     agreeing, other = (rows / 2, 0) if table == 0 else ((rows - 3) / 2, 1)
-    return exponential_law(np.array([agreeing, other], dtype=np.float64), 1.5, epsilon)
+    return exponential_law(np.array([agreeing, other], dtype=np.float64), 1.25, epsilon)
 
 
 def _rank_screening(epsilon: float, table: int, source: ByteSource) -> float:

@@ -28,7 +28,7 @@ def exponential_choice(
 
     Guarantee
     ---------
-    If no score changes by more than `sensitivity` between neighbours, in either direction, the
+    If no two scores move apart by more than twice `sensitivity` between neighbours, the
     privacy losses of two results differ by at most epsilon under that relation: a choice of a
     `BoundedRangeEvent`. So the result is (epsilon, 0)-DP.
 
@@ -38,7 +38,8 @@ def exponential_choice(
         Finite for every data set; n >= 1 is public. Float scores are exact real numbers: the
         rounding of their computation belongs in the sensitivity.
     sensitivity : float
-        The largest change of one score, as an exact real number.
+        The largest change of one score, in either direction, or half of the largest change of a
+        difference of two, as an exact real number.
     epsilon : float
         Index i is drawn with probability proportional to
         exp(epsilon scores[i] / (2 sensitivity)), the exponent's factor rounded down.
@@ -70,7 +71,7 @@ def permute_and_flip(
 
     Guarantee
     ---------
-    If no score changes by more than `sensitivity` between neighbours, in either direction, the
+    If no two scores move apart by more than twice `sensitivity` between neighbours, the
     result is (epsilon, 0)-DP under that relation.
 
     Parameters

@@ -58,7 +58,7 @@ def peeling(
 
     Guarantee
     ---------
-    If no score changes by more than `sensitivity` between neighbours, in either direction, the
+    If no two scores move apart by more than twice `sensitivity` between neighbours, the
     result, its order included, is (epsilon, 0)-DP under that relation.
 
     Parameters
@@ -69,7 +69,8 @@ def peeling(
     k : int
         At least 1 and below d; both are public.
     sensitivity : float
-        The largest change of one score, as an exact real number.
+        The largest change of one score, in either direction, or half of the largest change of a
+        difference of two, as an exact real number.
     epsilon : float
         Each choice has a k-th of it, rounded down.
     source : ByteSource
@@ -99,7 +100,7 @@ def bounded_range_peeling(
 
     Guarantee
     ---------
-    If no score changes by more than `sensitivity` between neighbours, in either direction, the
+    If no two scores move apart by more than twice `sensitivity` between neighbours, the
     result, its order included, is ``BoundedRangeEvent(name, epsilon, k)`` under that relation.
 
     Parameters
@@ -129,7 +130,7 @@ def canonical_lipschitz(
 
     Guarantee
     ---------
-    If no score changes by more than `sensitivity` between neighbours, in either direction, the
+    If no two scores move apart by more than twice `sensitivity` between neighbours, the
     result is (epsilon, 0)-DP under that relation.
 
     Parameters
