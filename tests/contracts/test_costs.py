@@ -26,7 +26,12 @@ ANSWERS = {
     if {"source", *BUDGETS} & set(inspect.signature(mechanism).parameters) > {"source"}
 }
 #: What draws noise; which rows a block or a sample has is drawn otherwise.
-SAMPLERS = (noise.discrete_laplace, noise.rounded_gaussian, noise.report_noisy_max_gumbel)
+SAMPLERS = (
+    noise.discrete_laplace,
+    noise.rounded_gaussian,
+    noise.report_noisy_max_gumbel,
+    noise.permuted_flips,
+)
 ROUNDS = 7
 
 
@@ -131,9 +136,15 @@ def groups(draws):
     return [borders, max(sums)]
 
 
+def alike(draws):
+    """Choices are stated by the epsilon of each."""
+    assert len(set(draws)) == 1
+    return draws[:1]
+
+
 def parts(draws):
     """Two choices, then a regression."""
-    return [math.fsum(draws[:2]), *descent(draws[2:])]
+    return [*alike(draws[:2]), *descent(draws[2:])]
 
 
 CONSTANT = "constant"
@@ -158,6 +169,9 @@ RELEASES = {
         data,
     ),
     "kendall": (partial(nolook.KendallSelector, 3), choices, data),
+    "kendall-delta": (partial(nolook.KendallSelector, 3, 0.1, delta=0.01), alike, data),
+    "lasso-delta": (partial(nolook.LassoSelector, 3, 0.1, delta=0.01), each, data),
+    "sis-delta": (partial(nolook.SISSelector, 3, 0.1, delta=0.01), each, data),
     "sis-lipschitz": (partial(nolook.SISSelector, 2, top_k="canonical-lipschitz"), each, data),
     "sis-ranges": (partial(nolook.SISSelector, 2, score="covariance"), each, data),
     "ecdf": (nolook.ECDF, each, lambda: scored()[:1]),

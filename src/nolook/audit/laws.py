@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import cache
-from itertools import combinations, permutations, product
+from itertools import combinations, product
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,11 +18,13 @@ from scipy.special import gammaincc, ndtr, ndtri
 __all__ = [
     "all_points",
     "canonical_law",
+    "draws_of_a_group",
     "exact_delta",
     "exact_epsilon",
     "exact_mu",
     "exponential_law",
     "fit_chance",
+    "flip_law",
     "gaussian_law",
     "laplace_law",
     "loss_of_subset",
@@ -128,16 +130,38 @@ def exponential_law(scores: Integers | Vector, sensitivity: float, epsilon: floa
     return law
 
 
+def flip_law(scores: Integers | Vector, sensitivity: float, epsilon: float) -> Vector:
+    """Return the law of permute-and-flip over the scores' indices.
+
+    It is that of the largest score with exponential noise.
+    """
+    return race_law(epsilon / (2 * sensitivity) * np.asarray(scores, dtype=np.float64))
+
+
 def peeling_law(scores: Scores, k: int, epsilon: float) -> dict[tuple[int, ...], float]:
-    """Return each ordered choice's chance under peeling; the scores' sensitivity is 1."""
-    weights = [math.exp(epsilon / k * float(score) / 2) for score in scores]
-    law = {}
-    for order in permutations(range(len(weights)), k):
-        chance = 1.0
-        for place, i in enumerate(order):
-            left = math.fsum(weight for j, weight in enumerate(weights) if j not in order[:place])
-            chance *= weights[i] / left
-        law[order] = chance
+    """Return each ordered choice's chance under pure peeling; the scores' sensitivity is 1."""
+    law: dict[tuple[int, ...], float] = {(): 1.0}
+    for _ in range(k):
+        longer: dict[tuple[int, ...], float] = {}
+        for before, chance in law.items():
+            left = [i for i in range(len(scores)) if i not in before]
+            one = flip_law(np.array([scores[i] for i in left]), 1, epsilon / k)
+            longer |= {(*before, i): chance * p for i, p in zip(left, one.tolist(), strict=True)}
+        law = longer
+    return law
+
+
+def draws_of_a_group(weights: tuple[float, float], sizes: tuple[int, int], k: int) -> Vector:
+    """Return the law of how many of the first group are among k drawn one after the other.
+
+    Each member left of a group is drawn with a probability in proportion to the group's weight.
+    """
+    law = np.array([1.0])
+    for drawn in range(k):
+        first = np.arange(drawn + 1)
+        heavy, light = weights[0] * (sizes[0] - first), weights[1] * (sizes[1] - (drawn - first))
+        chance = heavy / (heavy + light)
+        law = np.append(law * (1 - chance), 0.0) + np.append(0.0, law * chance)
     return law
 
 
