@@ -160,5 +160,5 @@ def test_progress_tells_stages_and_never_rows(row):
 
 
 def test_the_refusal_of_a_small_budget_names_its_delta():
-    with pytest.raises(nolook.ParameterError, match="^epsilon is 1e-300 with delta 1e-300; exp"):
+    with pytest.raises(nolook.ParameterError, match=r"^epsilon is 1e-300 with delta 1e-300"):
         nolook.ECDF(1e-300, delta=1e-300).plan()
