@@ -23,7 +23,7 @@ from nolook.kernels.row_products import row_products
 from nolook.privacy import accounting
 from nolook.privacy.budgets import too_small, with_room
 from nolook.privacy.guarantee import DEFAULT_DELTA, Budget
-from nolook.privacy.ledger import Ledger, charge, require
+from nolook.privacy.ledger import Ledger, ReleaseDetails, charge, require
 from nolook.privacy.noise import byte_source
 from nolook.privacy.release import Announce, Plan
 from nolook.tables import Table
@@ -51,6 +51,9 @@ ESTIMATES = (
 #: Called with a stage's name, how many stages are done and how many there are.
 Progress: TypeAlias = Callable[[str, int, int], None]
 
+# What all guarantees protect, and what ledgers call it.
+_UNIT = "row"
+
 _Released = TypeVar("_Released")
 _Stored = TypeVar("_Stored")
 
@@ -63,6 +66,9 @@ class Rows(Protocol):
 
     def check_complete(self) -> None:
         """Refuse missing values where they are an error."""
+
+    def subject(self) -> tuple[str | None, str]:
+        """Return the file's name, if it is one, and the columns the release is about."""
 
 
 def make_release(
@@ -92,7 +98,9 @@ def make_release(
             )
         announce("missing values")
         rows.check_complete()
-        with charge(ledger, guarantee, purpose):
+        name, about = rows.subject()
+        details = ReleaseDetails(table=name, about=about, unit=_UNIT)
+        with charge(ledger, guarantee, purpose, details):
             released = plan.release.run(rows, byte_source(plan.random_state), announce)
         announce("results")
         return store(released)

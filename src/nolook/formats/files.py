@@ -15,28 +15,13 @@ from operator import methodcaller
 from pathlib import Path
 
 from nolook import _files
+from nolook._validation import one_line
 from nolook._version import __version__
 from nolook.errors import NolookError, ParameterError
 
 __all__ = ["check_outputs", "one_line", "replacing", "write_json", "write_release", "write_text"]
 
 _NULL = "\0"  # which no path may hold: the system's functions raise ValueError
-
-
-def one_line(text: object) -> str:
-    r"""Return a text on one line, control characters written as escapes.
-
-    Column and file names may hold anything; shown raw they could move a terminal's cursor.
-
-    Examples
-    --------
-    >>> one_line("income\n\x1b[31m")
-    'income\\n\\x1b[31m'
-    """
-    return "".join(
-        letter if letter.isprintable() else letter.encode("unicode_escape").decode("ascii")
-        for letter in str(text)
-    )
 
 
 def check_outputs(outputs: Iterable[tuple[str, Path]], inputs: Iterable[Path] = ()) -> None:

@@ -44,6 +44,10 @@ class ScoredTable:
         """Return how the table was read."""
         return self.table.recipe()
 
+    def subject(self) -> tuple[str | None, str]:
+        """Return the file's name, if it is one, and the score's and the target's names."""
+        return self.table.subject()[0], ", ".join(self.table.column_names)
+
     def may_drop_rows(self) -> bool:
         """Tell from declared types whether rows may be left out."""
         return self.table.may_drop_rows()

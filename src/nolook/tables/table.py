@@ -66,6 +66,15 @@ class Table:
         """How many numbers a row has."""
         return len(self.column_names)
 
+    def subject(self) -> tuple[str | None, str]:
+        """Return the file's name without folders, None if there is no file, and a column.
+
+        The column is the target, or all features where there is none: what a release is about.
+        """
+        place = getattr(self._source, "path", None)
+        about = self.target_name or ", ".join(self.feature_names)
+        return (None if place is None else place.name), about
+
     def batches(self) -> Iterator[NDArray[np.float64]]:
         """Yield the rows, columns first.
 
