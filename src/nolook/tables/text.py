@@ -15,6 +15,7 @@ import re
 from collections import deque
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
+from copy import copy
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -78,6 +79,16 @@ class CsvFile(File):
             else Column(name, pa.float64(), "number")
             for name in names
         )
+
+    def as_text(self, names: Collection[str]) -> CsvFile:
+        """Return the same file with these columns as texts."""
+        other = copy(self)
+        other._text = frozenset(names)
+        other.columns = tuple(
+            Column(one.name, pa.string(), "text") if one.name in names else one
+            for one in self.columns
+        )
+        return other
 
     def _stream(self, names: list[str]) -> Iterator[Any]:
         declared = [column.name for column in self.columns]
