@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 __all__ = ["in_words", "render_ledger_page", "write_ledger_page"]
 
+# With which tables the guarantee compares.
 _NEIGHBOURS = {
-    "add-remove": "Neighbouring tables differ by one row added or removed.",
-    "replace": "Neighbouring tables differ by one row replaced by another; the number of rows is "
-    "not protected.",
+    "add-remove": ("with a row in the table", "without it"),
+    "replace": ("with a row in the table", "with another row in its place"),
 }
 _STATES = {
     "complete": "made",
@@ -48,7 +48,9 @@ def render_ledger_page(ledger: Ledger) -> str:
         name=ledger.name,
         file=ledger.path.name,
         cards=cards,
-        relation=_NEIGHBOURS[ledger.relation],
+        with_row=_NEIGHBOURS[ledger.relation][0],
+        without_row=_NEIGHBOURS[ledger.relation][1],
+        rows_are_public=ledger.relation == "replace",
         releases=[_release(entry) for entry in entries],
         states=sorted({entry.state for entry in entries} & {"reserved", "refunded"}),
         version=__version__,
@@ -70,7 +72,8 @@ def in_words(entry: LedgerEntry) -> tuple[str, ...]:
 
 def _release(entry: LedgerEntry) -> tuple[object, ...]:
     epsilon, delta = (amount_text(part, up=True) for part in (entry.cost.epsilon, entry.cost.delta))
-    return entry.id, entry.description, in_words(entry), _STATES[entry.state], epsilon, delta
+    lines = (*in_words(entry), _STATES[entry.state])
+    return entry.id, entry.description, lines, epsilon, delta
 
 
 def _cost(epsilon: float, delta: float, *, up: bool) -> tuple[str, str]:
