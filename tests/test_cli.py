@@ -102,6 +102,8 @@ def test_ledger_commands_load_nothing_numeric(tmp_path):
         ("ledger", "create", "a.ledger", *BUDGET),
         ("ledger", "show", "a.ledger"),
         ("ledger", "history", "a.ledger"),
+        ("ledger", "charge", "a.ledger", "--epsilon", "0.5", "--what", "a table"),
+        ("ledger", "report", "a.ledger", "--output", "l.html"),
     ):
         done = run_patched(program, *words, cwd=tmp_path)
         assert done.status == 0, done.err

@@ -108,7 +108,8 @@ def test_a_distribution_from_batch_to_report(forks, cli, here, demanding):
         assert np.allclose(counts, np.searchsorted(values, np.arange(100.0), side="right"))
         assert found.privacy_.relation == "replace"
         assert "<html" in (here / "r.html").read_text()
-        # Once more, and it is the same.
+        # Never in place of it unasked; once more, and it is the same.
+        assert "which exists" in refused(cli("query", *analyst))
         content = (here / "one.distribution.json").read_bytes()
         words = ["--smoothing", "none", "--output", "again.json", "--quiet"]
         assert fine(cli("query", *analyst, *words)) == ""
