@@ -165,7 +165,7 @@ def test_a_release_made_elsewhere_is_entered(cli):
         (("--epsilon", "0.1", "--delta", "1"), 2, "--delta"),
         (("--epsilon", "0.1", "--relation", "replace"), 2, "replace"),
         (("--epsilon", "0.1", "--relation", "x"), 2, "--relation"),
-        (("--epsilon", "0.1", "--what", "two\nlines"), 2, "one line"),
+        (("--epsilon", "0.1", "--what", "two\nlines"), 2, "--what is"),
     ):
         done = cli(*enter, *words)
         assert (done.status, done.out, done.err.count("\n")) == (status, "", 1)

@@ -82,8 +82,9 @@ def charge(
 ) -> None:
     """Enter a release of the same data that was made elsewhere."""
     from nolook.privacy.guarantee import Budget
-    from nolook.privacy.ledger import Ledger
+    from nolook.privacy.ledger import Ledger, check_line
 
+    check_line(what, "--what")
     cost = Budget(
         check_epsilon(epsilon, "--epsilon"), check_delta(delta, "--delta", allow_zero=True)
     )

@@ -47,6 +47,7 @@ __all__ = [
     "Reservation",
     "amount_text",
     "charge",
+    "check_line",
     "require",
 ]
 
