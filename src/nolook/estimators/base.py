@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,6 +27,7 @@ from nolook.privacy.ledger import Ledger, ReleaseDetails, charge, require
 from nolook.privacy.noise import byte_source
 from nolook.privacy.release import Announce, Plan
 from nolook.tables import Table
+from nolook.tables.scored import ScoredTable, subject_of
 
 if TYPE_CHECKING:
     from nolook.algorithms.scaling import NoisyCount, Scaling
@@ -58,17 +59,8 @@ _Released = TypeVar("_Released")
 _Stored = TypeVar("_Stored")
 
 
-class Rows(Protocol):
-    """What a release reads: a table, or a table whose columns have a meaning."""
-
-    def may_drop_rows(self) -> bool:
-        """Tell from the declared types whether rows may be left out."""
-
-    def check_complete(self) -> None:
-        """Refuse missing values where they are an error."""
-
-    def subject(self) -> tuple[str | None, str]:
-        """Return the file's name, if it is one, and the columns the release is about."""
+#: What a release reads: a table, or one whose columns are a score and a class.
+Rows: TypeAlias = Table | ScoredTable
 
 
 def make_release(
@@ -98,7 +90,7 @@ def make_release(
             )
         announce("missing values")
         rows.check_complete()
-        name, about = rows.subject()
+        name, about = subject_of(rows)
         details = ReleaseDetails(table=name, about=about, unit=_UNIT)
         with charge(ledger, guarantee, purpose, details):
             released = plan.release.run(rows, byte_source(plan.random_state), announce)

@@ -19,7 +19,7 @@ from nolook.tables.reading import read_table
 from nolook.tables.table import Table, View
 from nolook.tables.text import CsvFile
 
-__all__ = ["ScoredRows", "ScoredTable", "read_scores"]
+__all__ = ["ScoredRows", "ScoredTable", "read_scores", "subject_of"]
 
 Marked: TypeAlias = tuple[NDArray[np.float64], NDArray[np.bool_]]
 #: Gives scores and whether each is a positive's, in batches, as often as called.
@@ -44,10 +44,6 @@ class ScoredTable:
         """Return how the table was read."""
         return self.table.recipe()
 
-    def subject(self) -> tuple[str | None, str]:
-        """Return the file's name, if it is one, and the score's and the target's names."""
-        return self.table.subject()[0], ", ".join(self.table.column_names)
-
     def may_drop_rows(self) -> bool:
         """Tell from declared types whether rows may be left out."""
         return self.table.may_drop_rows()
@@ -55,6 +51,13 @@ class ScoredTable:
     def check_complete(self) -> None:
         """Refuse missing values where they are an error."""
         self.table.check_complete()
+
+
+def subject_of(rows: Table | ScoredTable) -> tuple[str | None, str]:
+    """Return the file's name, if it is one, and the columns a release is about."""
+    if isinstance(rows, ScoredTable):
+        return rows.table.subject()[0], ", ".join(rows.table.column_names)
+    return rows.subject()
 
 
 def read_scores(
