@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict
@@ -68,7 +69,6 @@ class Release:
     ledger: LedgerOption = None
     random_state: RandomStateOption = None
     quiet: QuietOption = False
-    outcome: Outcome = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         check_epsilon(self.epsilon, "--epsilon")
@@ -78,8 +78,11 @@ class Release:
         ledger_files = [Path(f"{self.ledger}{end}") for end in ends]
         inputs = (self.table, *ledger_files)
         check_files(self.output, self.report, inputs, force=self.force)
-        outcome = Outcome(self.ledger, self.output, self.report)
-        object.__setattr__(self, "outcome", outcome)
+
+    @cached_property
+    def outcome(self) -> Outcome:
+        """What it has charged and written since this was first asked for."""
+        return Outcome(self.ledger, self.output, self.report)
 
     def read(self, target: str | None = None, **options: Any) -> Table:  # noqa: ANN401
         """Open the table; the options are those of `nolook.read_table`."""
@@ -152,7 +155,8 @@ def release_command(
                 named = [name for option in about for name in _columns(option, given[option])]
                 options["output"] = default_name(options["table"], named, ending)
             release = Release(**options)
-            with explained(lambda: str(release.outcome)):
+            outcome = release.outcome
+            with explained(lambda: str(outcome)):
                 command(release, **given)
 
         run.__name__, run.__doc__ = command.__name__, command.__doc__

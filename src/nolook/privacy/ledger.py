@@ -6,11 +6,9 @@ What it promises and why is in ``ledger.md``. A *cost* is what a release takes f
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import astuple, replace
 from typing import Self, get_args
 
 from nolook._validation import check_choice, check_path
@@ -19,7 +17,6 @@ from nolook.privacy._ledger_file import (
     Contents,
     LedgerFile,
     amount_text,
-    as_line,
     check_budget,
     check_line,
     create_file,
@@ -27,15 +24,17 @@ from nolook.privacy._ledger_file import (
     now,
     one_line_errors,
     read_budget,
-    rounded,
 )
 from nolook.privacy.guarantee import Budget, PrivacyGuarantee, Relation
 from nolook.privacy.ledger_entries import (
     Amount,
     LedgerEntry,
     ReleaseDetails,
+    detail_texts,
     entry_of,
+    left,
     spent,
+    total,
     under_replacement,
 )
 
@@ -184,14 +183,13 @@ class Ledger:
     def spent(self) -> Amount:
         """All charges so far, added up and rounded up."""
         with self._file.reading() as contents:
-            epsilon, delta = spent(contents)
-        return Amount(rounded(epsilon, math.inf), rounded(delta, math.inf))
+            return total(contents)
 
     @property
     def remaining(self) -> Amount:
         """What the charges leave of the budget, rounded down."""
         with self._file.reading() as contents:
-            return self._left(contents)
+            return left(contents, self.budget)
 
     def history(self) -> tuple[LedgerEntry, ...]:
         """List all releases in the order of their reservation."""
@@ -219,21 +217,14 @@ class Ledger:
             self._check_affordable(contents, cost)
 
     def charge(self, cost: Budget, *, description: str, relation: Relation | None = None) -> None:
-        """Enter a release that was made elsewhere.
+        """Enter a release that was made elsewhere; refused like one of :meth:`reserve`.
 
         Parameters
         ----------
-        cost : Budget
-            Of the release.
-        description : str
-            Kept in the file.
+        cost, description
+            As there.
         relation : {"add-remove", "replace"}, optional
             For which that cost was proved; by default the ledger's.
-
-        Raises
-        ------
-        BudgetExceededError, LedgerError
-            As for :meth:`reserve`. Nothing is entered.
         """
         check_line(description, "description")
         relation = self.relation if relation is None else relation
@@ -319,9 +310,7 @@ class Ledger:
         self._own.append(row)
         execute = self._file.database.execute
         execute("INSERT INTO release VALUES (?, ?, ?, ?, ?, ?, ?, NULL)", (*row, state))
-        details = ReleaseDetails() if details is None else details
-        details = replace(details, output=details.output or self._output)
-        texts = map(as_line, astuple(details))
+        texts = detail_texts(details, self._output)
         execute("INSERT INTO details VALUES (?, ?, ?, ?, ?, ?)", (entry, *texts))
         return entry
 
@@ -339,24 +328,17 @@ class Ledger:
             states = [row[6] for row in contents.releases]
         return len(states) >= entry and states[entry - 1] != "refunded"
 
-    def _left(self, contents: Contents) -> Amount:
-        epsilon, delta = spent(contents)
-        return Amount(
-            rounded(decimal(self.budget.epsilon) - epsilon, -math.inf),
-            rounded(decimal(self.budget.delta) - delta, -math.inf),
-        )
-
     def _check_affordable(self, contents: Contents, cost: Budget) -> None:
         epsilon, delta = spent(contents)
         epsilon += decimal(cost.epsilon)
         delta += decimal(cost.delta)
         if epsilon > decimal(self.budget.epsilon) or delta > decimal(self.budget.delta):
-            left = self._left(contents)
+            rest = left(contents, self.budget)
             raise BudgetExceededError(
                 f"the release costs epsilon {amount_text(cost.epsilon, up=True)} and delta "
                 f"{amount_text(cost.delta, up=True)}; the ledger {str(self.path)!r} has epsilon "
-                f"{amount_text(left.epsilon, up=False)} and delta "
-                f"{amount_text(left.delta, up=False)} left"
+                f"{amount_text(rest.epsilon, up=False)} and delta "
+                f"{amount_text(rest.delta, up=False)} left"
             )
 
     def _converted(self, cost: Budget, relation: Relation) -> Budget:

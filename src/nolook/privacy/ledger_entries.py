@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from nolook.privacy._ledger_file import Contents, decimal, read_budget
+from nolook.privacy._ledger_file import Contents, as_line, decimal, read_budget, rounded
 from nolook.privacy.guarantee import Budget
 
-__all__ = ["Amount", "LedgerEntry", "ReleaseDetails", "entry_of", "spent", "under_replacement"]
+__all__ = [
+    "Amount",
+    "LedgerEntry",
+    "ReleaseDetails",
+    "detail_texts",
+    "entry_of",
+    "left",
+    "spent",
+    "total",
+    "under_replacement",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +78,27 @@ def spent(contents: Contents) -> tuple[Fraction, Fraction]:
     costs = [read_budget(row[3], row[4]) for row in contents.releases if row[6] != "refunded"]
     epsilon = sum((decimal(cost.epsilon) for cost in costs), Fraction(0))
     return epsilon, sum((decimal(cost.delta) for cost in costs), Fraction(0))
+
+
+def total(contents: Contents) -> Amount:
+    """Return the sum of all charges, rounded up."""
+    epsilon, delta = spent(contents)
+    return Amount(rounded(epsilon, math.inf), rounded(delta, math.inf))
+
+
+def left(contents: Contents, budget: Budget) -> Amount:
+    """Return what the charges leave of a budget, rounded down."""
+    epsilon, delta = spent(contents)
+    return Amount(
+        rounded(decimal(budget.epsilon) - epsilon, -math.inf),
+        rounded(decimal(budget.delta) - delta, -math.inf),
+    )
+
+
+def detail_texts(details: ReleaseDetails | None, output: str | None) -> tuple[str | None, ...]:
+    """Return details as the file keeps them; `output` is what they have if they name none."""
+    known = ReleaseDetails() if details is None else details
+    return tuple(map(as_line, astuple(replace(known, output=known.output or output))))
 
 
 def under_replacement(cost: Budget) -> Budget | None:
