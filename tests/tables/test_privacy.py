@@ -194,6 +194,7 @@ def test_nothing_public_counts_the_rows():
         "n_columns",
         "recipe",
         "select",
+        "subject",
         "target_name",
     }
 

@@ -13,7 +13,12 @@ from nolook.estimators.catalogue import DISTRIBUTIONS
 __all__ = ["calibration"]
 
 
-@release_command("calibration.json", "The calibration's file", missing=MissingNumbersOption)
+@release_command(
+    "calibration.json",
+    "The calibration's file",
+    about=("probability", "target"),
+    missing=MissingNumbersOption,
+)
 def calibration(
     release: Release,
     *,

@@ -27,7 +27,12 @@ __all__ = ["ecdf"]
 _MOST_UNSMOOTHED = 2**20
 
 
-@release_command("distribution.json", "The distribution's file", missing=MissingNumbersOption)
+@release_command(
+    "distribution.json",
+    "The distribution's file",
+    about=("column",),
+    missing=MissingNumbersOption,
+)
 def ecdf(
     release: Release,
     *,

@@ -17,11 +17,13 @@ if TYPE_CHECKING:
     from nolook.algorithms.grids import LinearGrid, LogGrid
 
 __all__ = [
+    "DEFAULT_LEDGER",
     "CategoriesOption",
     "ClassesOption",
     "DeltaOption",
     "EpsilonOption",
     "FeaturesOption",
+    "ForceOption",
     "GridOption",
     "LedgerOption",
     "LogGridOption",
@@ -47,6 +49,9 @@ __all__ = [
     "numbers",
     "shares",
 ]
+
+#: The variable of the environment that names a ledger for all commands.
+DEFAULT_LEDGER = "NOLOOK_LEDGER"
 
 _MISSING = ("drop-row", "zero", "centre")
 _RELATIONS = ("add-remove", "replace")
@@ -130,8 +135,10 @@ PositiveOption = Annotated[
 ReportOption = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Write a report, one HTML page.")
 ]
+ForceOption = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
 LedgerOption = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Charge this ledger before reading.")
+    Path | None,
+    typer.Option(metavar="FILE", envvar=DEFAULT_LEDGER, help="Charge this ledger before reading."),
 ]
 RandomStateOption = Annotated[
     int | None, typer.Option(metavar="N", help="Repeatable noise, for experiments. NOT private.")

@@ -13,7 +13,9 @@ from nolook.cli._release import Release, release_command
 __all__ = ["quantiles"]
 
 
-@release_command("quantiles.json", "The quantiles' file", missing=MissingNumbersOption)
+@release_command(
+    "quantiles.json", "The quantiles' file", about=("columns",), missing=MissingNumbersOption
+)
 def quantiles(
     release: Release,
     *,

@@ -24,7 +24,9 @@ from nolook.estimators.catalogue import DISTRIBUTIONS
 __all__ = ["roc"]
 
 
-@release_command("roc.json", "The curve's file", missing=MissingNumbersOption)
+@release_command(
+    "roc.json", "The curve's file", about=("score", "target"), missing=MissingNumbersOption
+)
 def roc(
     release: Release,
     *,
