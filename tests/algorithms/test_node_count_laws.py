@@ -134,7 +134,8 @@ USES = {
     "Gaussian, five levels": of_columns([grid(17)], BOTH, [[0, 1, 7, 8, 15, 16]]),
     "columns": of_columns([grid(16), grid(3)], PURE, [[0, 6, 15], range(3)]),
     "Gaussian columns": of_columns([grid(5), grid(3)], BOTH, [[0, 3, 4], [0, 2]]),
-    "classes": of_scores(16, ENDS[::2]),
+    "classes": of_scores(100, [0, 9, 50, 99]),
+    "classes of few scores": of_scores(16, [0, 6, 15]),
     "borders": of_borders(),
 }
 uses = pytest.mark.parametrize("name", USES)
