@@ -8,7 +8,7 @@ from contextlib import suppress
 from datetime import date
 from typing import Any
 
-from attrs import NOTHING, field, frozen
+from attrs import NOTHING, evolve, field, frozen
 
 from nolook._validation import check_choice
 from nolook.errors import ParameterError
@@ -209,8 +209,18 @@ class ColumnSchema:
         usual = "nothing" if self.type in _NEVER_NUMBERS else "feature"
         return usual if self.given_use is None else self.given_use
 
+    def within(self, form: FileFormat) -> ColumnSchema:
+        """Return the column with what its file declares where it declares nothing itself."""
+        return evolve(
+            self,
+            decimal=self.decimal or form.decimal,
+            thousands=self.thousands or form.thousands,
+            missing=self.missing or form.missing,
+        )
+
     def __attrs_post_init__(self) -> None:
-        _check_signs(self.decimal, self.thousands)
+        if self.type == "number" and self.decimal is not None:
+            _check_signs(self.decimal, self.thousands)
         if self.type in _NEVER_NUMBERS and self.use in {"feature", "target"}:
             raise ParameterError(
                 f"use is {self.use!r} for a column of type {self.type}; expected 'nothing' or "
@@ -238,8 +248,8 @@ class ColumnSchema:
             )
 
 
-def _check_signs(decimal: str | None, thousands: str | None) -> None:
-    if thousands is not None and thousands == (decimal or "."):
+def _check_signs(decimal: str, thousands: str | None) -> None:
+    if thousands == decimal:
         raise ParameterError(
             f"decimal and thousands are both {thousands!r}; expected different signs (give both)"
         )

@@ -83,6 +83,8 @@ class Schema:
         names = check_names(list(declared), "columns") if declared else ()
         read = {name: _located(f"column {name!r}", _column, declared[name]) for name in names}
         form = _located("file", _file, file)
+        for name, column in read.items():
+            _located(f"column {name!r}", column.within, form)
         for use in ("target", "unit"):
             several = [name for name, column in read.items() if column.use == use]
             if len(several) > 1:
