@@ -233,6 +233,12 @@ def test_types_alone_decide_whether_a_column_can_be_what_was_declared(name, kind
         assert repr(one.to_pylist()[0]) == repr(found.to_pylist()[place])
 
 
+def test_cells_of_no_type_arrow_knows():
+    for declared in DECLARED.values():
+        with pytest.raises(TableError, match=f"type {declared.type}, but the table has neither"):
+            conversion(of_type(None), declared)
+
+
 def test_every_type_is_tried():
     assert {declared.type for declared in DECLARED.values()} == SETTINGS.keys() - {
         "identifier", "text",

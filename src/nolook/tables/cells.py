@@ -50,10 +50,12 @@ _UNITS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 Vector = NDArray[np.float64]
 
 
-def plain_numbers(cells: Any) -> Any:  # noqa: ANN401 -- pyarrow has no types
-    """Return trimmed large texts as float64, null where one is not a number. Never raises."""
-    with suppress(pa.ArrowInvalid):
-        return cells.cast(pa.float64())
+def plain_numbers(cells: Any, missing: Sequence[str] = ()) -> Any:  # noqa: ANN401
+    """Return large texts as float64, null where one is not a number or missing. Never raises."""
+    if not missing:
+        with suppress(pa.ArrowInvalid):
+            return cells.cast(pa.float64())
+    cells = _without(_trimmed(cells), missing)
     with suppress(pa.ArrowInvalid):
         nothing = pc.is_in(cells, value_set=_NOTHING)
         return pc.if_else(nothing, pa.scalar(None, cells.type), cells).cast(pa.float64())
@@ -90,7 +92,7 @@ def conversion(column: Column, declared: ColumnSchema) -> tuple[Any, Conversion]
     Raises TableError if the column's own type cannot be what was declared.
     """
     kind, wanted = column.type, declared.type
-    if pt.is_dictionary(kind):
+    if kind is not None and pt.is_dictionary(kind):
         made, convert = conversion(replace(column, type=kind.value_type), declared)
         return made, lambda cells: convert(cells.dictionary).take(cells.indices)
     text = _is_text(kind)
@@ -105,6 +107,8 @@ def conversion(column: Column, declared: ColumnSchema) -> tuple[Any, Conversion]
         return pa.large_string(), partial(_to_levels, declared=declared)
     if wanted in {"date", "datetime"} and (text or time):
         return pa.float64(), partial(_to_days, declared=declared)
+    if wanted in {"identifier", "text"}:
+        return (pa.large_string(), _trimmed) if text else (kind, lambda cells: cells)
     raise TableError(
         f"the schema says that {column.name!r} is of type {wanted}, but the table has "
         f"{in_words(kind)} there; expected another type in the schema (or turn the column into "
@@ -138,8 +142,7 @@ def _without(cells: Any, words: Sequence[str]) -> Any:  # noqa: ANN401
 
 def _to_numbers(cells: Any, *, declared: ColumnSchema) -> Any:  # noqa: ANN401
     if _is_text(cells.type):
-        cells = _without(_trimmed(cells), declared.missing)
-        return _written_numbers(cells, declared)
+        return _written_numbers(cells.cast(pa.large_string()), declared)
     numbers = cells.cast(pa.float64(), safe=False)
     if declared.type == "number" or pt.is_integer(cells.type):
         return numbers
@@ -152,8 +155,8 @@ def _written_numbers(cells: Any, declared: ColumnSchema) -> Any:  # noqa: ANN401
     decimal, thousands = declared.decimal or ".", declared.thousands
     whole = declared.type == "integer"
     if not (whole or thousands or declared.currency or declared.percent) and decimal == ".":
-        return plain_numbers(cells)
-    cells = cells.view(pa.large_binary())
+        return plain_numbers(cells, declared.missing)
+    cells = _without(_trimmed(cells), declared.missing).view(pa.large_binary())
     form = _number_form(decimal, thousands, declared.currency, declared.percent, whole)
     valid = pc.match_substring_regex(cells, pattern=form)
     for sign in (*declared.currency, *_SPACES, *_alike(thousands), "%"):

@@ -74,7 +74,7 @@ class DeclaredSource:
 
 def _made(column: Column, declared: ColumnSchema | None, form: FileFormat) -> list[_Made]:
     """Return what becomes of a column: itself, another, or a category for each part of a date."""
-    if declared is None or declared.type in {"identifier", "text"}:
+    if declared is None:
         return [_Made(column, column.name, None)]
     full = declared.within(form)
     if full.parts:

@@ -204,7 +204,7 @@ def _usual_features(
                 "(for example features=['age', 'height'])"
             )
         return list(levels)
-    left_out = schema.used_as("nothing")
+    left_out = schema.used_as("nothing") + schema.used_as("unit")
     return usual_columns(opened, {target, *left_out}, levels) if left_out else None
 
 

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from nolook.errors import TableError
 from nolook.tables._rows import Bytes, Rows, Signs
+from nolook.tables._zstd import check_whole
 from nolook.tables.declarations import FileFormat
 from nolook.tables.files import File
 from nolook.tables.source import Column
@@ -37,6 +37,8 @@ def is_text_file(path: str | os.PathLike[str]) -> bool:
 
 class CsvFile(File):
     """A CSV file, perhaps compressed, read again on every pass; every column is text.
+
+    Cells are as they are written, white space around them included.
 
     Parameters
     ----------
@@ -74,6 +76,9 @@ class CsvFile(File):
             )
 
     def _declared(self) -> tuple[Column, ...]:
+        if self.path.name.lower().endswith(".zst"):
+            with self.path.open("rb") as stream:
+                check_whole(stream)
         with self._rows() as rows:
             names = [cell.decode("utf-8").strip() for cell in rows.header]
         return tuple(Column(name, pa.string(), "text") for name in names)
@@ -83,8 +88,7 @@ class CsvFile(File):
         wanted = [declared.index(name) for name in names]
         with self._rows() as rows:
             for columns in rows.columns(wanted):
-                trimmed = [pc.ascii_trim_whitespace(column) for column in columns]
-                yield pa.RecordBatch.from_arrays(trimmed, names=names)
+                yield pa.RecordBatch.from_arrays(columns, names=names)
 
     @contextmanager
     def _rows(self) -> Iterator[Rows]:
