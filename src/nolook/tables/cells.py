@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from nolook.tables.declarations import ColumnSchema
     from nolook.tables.source import Column
 
-__all__ = ["PARTS", "conversion", "in_words", "part_conversion", "plain_numbers"]
+__all__ = ["PARTS", "conversion", "in_words", "part_conversion", "plain_numbers", "trimmed"]
 
 #: Turns an Arrow array into another of equal length.
 Conversion: TypeAlias = Callable[[Any], Any]
@@ -55,7 +55,7 @@ def plain_numbers(cells: Any, missing: Sequence[str] = ()) -> Any:  # noqa: ANN4
     if not missing:
         with suppress(pa.ArrowInvalid):
             return cells.cast(pa.float64())
-    cells = _without(_trimmed(cells), missing)
+    cells = _without(trimmed(cells), missing)
     with suppress(pa.ArrowInvalid):
         nothing = pc.is_in(cells, value_set=_NOTHING)
         return pc.if_else(nothing, pa.scalar(None, cells.type), cells).cast(pa.float64())
@@ -108,7 +108,7 @@ def conversion(column: Column, declared: ColumnSchema) -> tuple[Any, Conversion]
     if wanted in {"date", "datetime"} and (text or time):
         return pa.float64(), partial(_to_days, declared=declared)
     if wanted in {"identifier", "text"}:
-        return (pa.large_string(), _trimmed) if text else (kind, lambda cells: cells)
+        return (pa.large_string(), trimmed) if text else (kind, lambda cells: cells)
     raise TableError(
         f"the schema says that {column.name!r} is of type {wanted}, but the table has "
         f"{in_words(kind)} there; expected another type in the schema (or turn the column into "
@@ -127,7 +127,7 @@ def _is_text(kind: Any) -> bool:  # noqa: ANN401
     return kind is not None and any(test(kind) for test in tests)
 
 
-def _trimmed(cells: Any) -> Any:  # noqa: ANN401
+def trimmed(cells: Any) -> Any:  # noqa: ANN401
     """Return texts without the white space around them, as large strings."""
     return pc.ascii_trim_whitespace(cells.cast(pa.large_string()))
 
@@ -156,7 +156,7 @@ def _written_numbers(cells: Any, declared: ColumnSchema) -> Any:  # noqa: ANN401
     whole = declared.type == "integer"
     if not (whole or thousands or declared.currency or declared.percent) and decimal == ".":
         return plain_numbers(cells, declared.missing)
-    cells = _without(_trimmed(cells), declared.missing).view(pa.large_binary())
+    cells = _without(trimmed(cells), declared.missing).view(pa.large_binary())
     form = _number_form(decimal, thousands, declared.currency, declared.percent, whole)
     valid = pc.match_substring_regex(cells, pattern=form)
     for sign in (*declared.currency, *_SPACES, *_alike(thousands), "%"):
@@ -209,7 +209,7 @@ def _to_booleans(cells: Any, *, declared: ColumnSchema) -> Any:  # noqa: ANN401
         return cells
     text = _is_text(cells.type)
     words = cells if text else cells.cast(pa.large_string())
-    words = _without(_trimmed(words), ("", *declared.missing))
+    words = _without(trimmed(words), ("", *declared.missing))
     true = pc.is_in(words, value_set=pa.array(declared.true, pa.large_string()))
     if declared.false is None:
         known = words.is_valid()
@@ -220,14 +220,14 @@ def _to_booleans(cells: Any, *, declared: ColumnSchema) -> Any:  # noqa: ANN401
 
 
 def _to_levels(cells: Any, *, declared: ColumnSchema) -> Any:  # noqa: ANN401
-    words = _trimmed(cells) if _is_text(cells.type) else cells.cast(pa.large_string())
+    words = trimmed(cells) if _is_text(cells.type) else cells.cast(pa.large_string())
     return _without(words, declared.missing)
 
 
 def _seconds(cells: Any, declared: ColumnSchema) -> tuple[Vector, NDArray[np.bool_]]:  # noqa: ANN401
     """Return the seconds since 1970 that dates mean, and which cells are dates."""
     if _is_text(cells.type):
-        words = _without(_trimmed(cells), declared.missing)
+        words = _without(trimmed(cells), declared.missing)
         return parse_times(words.view(pa.large_binary()), declared.pattern)
     units = _UNITS[cells.type.unit] if pt.is_timestamp(cells.type) else 1.0 / SECONDS_A_DAY
     if pt.is_date64(cells.type):

@@ -22,7 +22,7 @@ from nolook.tables.source import MemorySource, Source
 from nolook.tables.table import Table
 from nolook.tables.text import TEXT_FILES, CsvFile, is_text_file
 
-__all__ = ["read_table", "table_from_arrays", "table_from_values"]
+__all__ = ["open_typed", "read_table", "table_from_arrays", "table_from_values"]
 
 _FORMATS: dict[str, type[ParquetFile | ArrowFile]] = {
     ".parquet": ParquetFile,
@@ -228,13 +228,13 @@ def _open(
         columns = usual | columns
         opened: Source = text
     else:
-        opened = _typed(source)
+        opened = open_typed(source)
     if positive is not None and target is not None:
         columns[target] = ColumnSchema("boolean", true=(positive,), false=None)
     return DeclaredSource(opened, columns, schema.file) if columns else opened
 
 
-def _typed(source: object) -> Source:
+def open_typed(source: object) -> Source:
     """Open what declares types of its own."""
     if isinstance(source, str | os.PathLike):
         extension = Path(source).suffix.lower()

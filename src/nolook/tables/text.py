@@ -24,7 +24,7 @@ from nolook.tables.declarations import FileFormat
 from nolook.tables.files import File
 from nolook.tables.source import Column
 
-__all__ = ["TEXT_FILES", "CsvFile", "is_text_file"]
+__all__ = ["TEXT_FILES", "CsvFile", "is_text_file", "uncompressed"]
 
 #: How the names of text files end; each may be compressed.
 TEXT_FILES = (".csv", ".csv.gz", ".csv.zst")
@@ -99,14 +99,21 @@ class CsvFile(File):
     @contextmanager
     def _bytes(self) -> Iterator[Bytes]:
         """Open the file as bytes of UTF-8."""
-        name = self.path.name.lower()
-        with self.path.open("rb") as stream:
-            plain: Any = stream
-            if name.endswith(".gz"):
-                plain = gzip.GzipFile(fileobj=stream)
-            elif name.endswith(".zst"):
-                plain = pa.CompressedInputStream(pa.PythonFile(stream), "zstd")
+        with uncompressed(self.path) as plain:
             yield plain if self._form.encoding == "utf-8" else _Decoded(plain, self._form.encoding)
+
+
+@contextmanager
+def uncompressed(path: Path) -> Iterator[Bytes]:
+    """Open a file as the bytes it holds when it is not compressed, which its name tells."""
+    name = path.name.lower()
+    with path.open("rb") as stream:
+        plain: Any = stream
+        if name.endswith(".gz"):
+            plain = gzip.GzipFile(fileobj=stream)
+        elif name.endswith(".zst"):
+            plain = pa.CompressedInputStream(pa.PythonFile(stream), "zstd")
+        yield plain
 
 
 class _Decoded:
