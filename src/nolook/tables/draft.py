@@ -163,8 +163,8 @@ def _by_type(kind: Any) -> dict[str, Any]:  # noqa: ANN401 -- pyarrow has no typ
 
 def _share(cells: Any, settings: Mapping[str, Any]) -> float:  # noqa: ANN401
     """Return the share of cells that are what is declared, of those that say anything."""
-    some = cells.filter(pc.is_in(cells, value_set=_texts(_NOTHING)), null_selection_behavior="drop")
-    present = len(cells) - cells.null_count - len(some)
+    nothing = pc.sum(pc.is_in(cells, value_set=_texts(_NOTHING))).as_py() or 0
+    present = len(cells) - cells.null_count - nothing
     missing = ColumnSchema(missing=_NOTHING, **settings)
     found = conversion(Column("", pa.string(), ""), missing)[1](cells)
     return (len(found) - found.null_count) / present if present else 0.0
@@ -189,7 +189,10 @@ def _settings(cells: Any, form: tuple[str, str | None]) -> dict[str, Any]:  # no
     found = [{"type": "boolean", "true": [yes], "false": [no]} for yes, no in _PAIRS]
     found += [{"type": "date", "pattern": pattern} for pattern in _DATES]
     found += [{"type": "datetime", "pattern": pattern} for pattern in _TIMES]
-    words = pc.unique(cells)
+    words = pc.unique(cells).drop_null()
+    words = words.filter(pc.invert(pc.is_in(words, value_set=_texts(_NOTHING))))
+    if not len(words):
+        return {"type": "text"}
     codes = pc.match_substring_regex(words.view(pa.large_binary()), pattern=r"^0\d")
     if not pc.any(codes).as_py():  # a number with a zero before it is a code
         found += [settings for each in (form, *_NUMBERS) for settings in _numbers(each, cells)]

@@ -24,7 +24,8 @@ __all__ = ["MOST_ROWS", "Sample", "first_rows"]
 MOST_ROWS = 1000
 _MOST_BYTES = 1 << 20
 _FEW_LINES = 100
-_APOSTROPHES = re.compile(r"(?m)(?:^|[,;\t|])'[^'\n]*'(?:[,;\t|]|$)")
+_SEPARATOR = f"[{re.escape(''.join(DELIMITERS))}]"
+_APOSTROPHES = re.compile(rf"(?m)(?:^|{_SEPARATOR})'[^'\n]*'(?:{_SEPARATOR}|$)")
 _BYTE_ORDER_MARKS = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 
 
