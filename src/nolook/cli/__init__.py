@@ -29,6 +29,7 @@ from nolook.cli._plug_ins import WithPlugIns, help_without_command
 from nolook.cli._predict import predict
 from nolook.cli._quantiles import quantiles
 from nolook.cli._roc import roc
+from nolook.cli._schema import schema
 from nolook.cli._select import select
 from nolook.errors import NolookError, ParameterError
 from nolook.formats.files import one_line
@@ -44,7 +45,7 @@ app = typer.Typer(
     add_completion=False,
     cls=WithPlugIns,
 )
-for _command in (fit, select, predict, ecdf, quantiles, roc, calibration, audit):
+for _command in (schema, fit, select, predict, ecdf, quantiles, roc, calibration, audit):
     app.command()(_command)
 app.add_typer(ledger_app, name="ledger")
 

@@ -5,7 +5,6 @@ A cell that is not what its column is declared to be is a missing value.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from nolook.tables.declarations import ColumnSchema
     from nolook.tables.source import Column
 
-__all__ = ["PARTS", "conversion", "in_words", "part_conversion", "plain_numbers"]
+__all__ = ["PARTS", "conversion", "in_words", "part_conversion", "plain_numbers", "trimmed"]
 
 #: Turns an Arrow array into another of equal length.
 Conversion: TypeAlias = Callable[[Any], Any]
@@ -35,9 +34,9 @@ _WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 #: The levels of parts of a date that need no declaration.
 PARTS = {"month": tuple(str(i) for i in range(1, 13)), "weekday": _WEEKDAYS}
 
-# What pyarrow reads as a finite number; a test holds the two together.
-_NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-# Common ways to write nothing: they change no answer, but save going cell by cell.
+# What pyarrow reads as a number, infinite ones included; a test holds the two together.
+_NUMBER = r"^[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|(?i:inf(?:inity)?))$"
+# Common ways to write nothing: they change no answer, but save looking at every letter.
 _NOTHING = pa.array(
     ["", "NA", "N/A", "na", "n/a", "NULL", "null", "None", "-", "?", "."], pa.large_string()
 )
@@ -51,19 +50,17 @@ _UNITS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 Vector = NDArray[np.float64]
 
 
-def plain_numbers(cells: Any) -> Any:  # noqa: ANN401 -- pyarrow has no types
-    """Return trimmed large texts as float64, null where one is not a number. Never raises."""
-    with suppress(pa.ArrowInvalid):
-        return cells.cast(pa.float64())
+def plain_numbers(cells: Any, missing: Sequence[str] = ()) -> Any:  # noqa: ANN401
+    """Return large texts as float64, null where one is not a number or missing. Never raises."""
+    if not missing:
+        with suppress(pa.ArrowInvalid):
+            return cells.cast(pa.float64())
+    cells = _without(trimmed(cells), missing)
     with suppress(pa.ArrowInvalid):
         nothing = pc.is_in(cells, value_set=_NOTHING)
         return pc.if_else(nothing, pa.scalar(None, cells.type), cells).cast(pa.float64())
-    found = [_number(cell) for cell in cells.view(pa.large_binary()).to_pylist()]
-    return pa.array(found, pa.float64())
-
-
-def _number(cell: bytes | None) -> float | None:
-    return float(cell) if cell is not None and _NUMBER.fullmatch(cell) else None
+    valid = pc.match_substring_regex(cells.view(pa.large_binary()), pattern=_NUMBER)
+    return pc.if_else(valid, cells, pa.scalar(None, cells.type)).cast(pa.float64())
 
 
 def in_words(kind: Any) -> str:  # noqa: ANN401
@@ -95,7 +92,7 @@ def conversion(column: Column, declared: ColumnSchema) -> tuple[Any, Conversion]
     Raises TableError if the column's own type cannot be what was declared.
     """
     kind, wanted = column.type, declared.type
-    if pt.is_dictionary(kind):
+    if kind is not None and pt.is_dictionary(kind):
         made, convert = conversion(replace(column, type=kind.value_type), declared)
         return made, lambda cells: convert(cells.dictionary).take(cells.indices)
     text = _is_text(kind)
@@ -110,6 +107,8 @@ def conversion(column: Column, declared: ColumnSchema) -> tuple[Any, Conversion]
         return pa.large_string(), partial(_to_levels, declared=declared)
     if wanted in {"date", "datetime"} and (text or time):
         return pa.float64(), partial(_to_days, declared=declared)
+    if wanted in {"identifier", "text"}:
+        return (pa.large_string(), trimmed) if text else (kind, lambda cells: cells)
     raise TableError(
         f"the schema says that {column.name!r} is of type {wanted}, but the table has "
         f"{in_words(kind)} there; expected another type in the schema (or turn the column into "
@@ -128,7 +127,7 @@ def _is_text(kind: Any) -> bool:  # noqa: ANN401
     return kind is not None and any(test(kind) for test in tests)
 
 
-def _trimmed(cells: Any) -> Any:  # noqa: ANN401
+def trimmed(cells: Any) -> Any:  # noqa: ANN401
     """Return texts without the white space around them, as large strings."""
     return pc.ascii_trim_whitespace(cells.cast(pa.large_string()))
 
@@ -143,8 +142,7 @@ def _without(cells: Any, words: Sequence[str]) -> Any:  # noqa: ANN401
 
 def _to_numbers(cells: Any, *, declared: ColumnSchema) -> Any:  # noqa: ANN401
     if _is_text(cells.type):
-        cells = _without(_trimmed(cells), declared.missing)
-        return _written_numbers(cells, declared)
+        return _written_numbers(cells.cast(pa.large_string()), declared)
     numbers = cells.cast(pa.float64(), safe=False)
     if declared.type == "number" or pt.is_integer(cells.type):
         return numbers
@@ -157,8 +155,8 @@ def _written_numbers(cells: Any, declared: ColumnSchema) -> Any:  # noqa: ANN401
     decimal, thousands = declared.decimal or ".", declared.thousands
     whole = declared.type == "integer"
     if not (whole or thousands or declared.currency or declared.percent) and decimal == ".":
-        return plain_numbers(cells)
-    cells = cells.view(pa.large_binary())
+        return plain_numbers(cells, declared.missing)
+    cells = _without(trimmed(cells), declared.missing).view(pa.large_binary())
     form = _number_form(decimal, thousands, declared.currency, declared.percent, whole)
     valid = pc.match_substring_regex(cells, pattern=form)
     for sign in (*declared.currency, *_SPACES, *_alike(thousands), "%"):
@@ -211,7 +209,7 @@ def _to_booleans(cells: Any, *, declared: ColumnSchema) -> Any:  # noqa: ANN401
         return cells
     text = _is_text(cells.type)
     words = cells if text else cells.cast(pa.large_string())
-    words = _without(_trimmed(words), ("", *declared.missing))
+    words = _without(trimmed(words), ("", *declared.missing))
     true = pc.is_in(words, value_set=pa.array(declared.true, pa.large_string()))
     if declared.false is None:
         known = words.is_valid()
@@ -222,14 +220,14 @@ def _to_booleans(cells: Any, *, declared: ColumnSchema) -> Any:  # noqa: ANN401
 
 
 def _to_levels(cells: Any, *, declared: ColumnSchema) -> Any:  # noqa: ANN401
-    words = _trimmed(cells) if _is_text(cells.type) else cells.cast(pa.large_string())
+    words = trimmed(cells) if _is_text(cells.type) else cells.cast(pa.large_string())
     return _without(words, declared.missing)
 
 
 def _seconds(cells: Any, declared: ColumnSchema) -> tuple[Vector, NDArray[np.bool_]]:  # noqa: ANN401
     """Return the seconds since 1970 that dates mean, and which cells are dates."""
     if _is_text(cells.type):
-        words = _without(_trimmed(cells), declared.missing)
+        words = _without(trimmed(cells), declared.missing)
         return parse_times(words.view(pa.large_binary()), declared.pattern)
     units = _UNITS[cells.type.unit] if pt.is_timestamp(cells.type) else 1.0 / SECONDS_A_DAY
     if pt.is_date64(cells.type):

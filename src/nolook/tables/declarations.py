@@ -8,14 +8,22 @@ from contextlib import suppress
 from datetime import date
 from typing import Any
 
-from attrs import NOTHING, field, frozen
+from attrs import NOTHING, evolve, field, frozen
 
 from nolook._validation import check_choice
 from nolook.errors import ParameterError
 from nolook.tables.levels import OTHERS, check_categories, recipe_levels
 from nolook.tables.patterns import check_pattern
 
-__all__ = ["SETTINGS", "ColumnSchema", "FileFormat", "check_encoding", "shown"]
+__all__ = [
+    "COMMENTS",
+    "DELIMITERS",
+    "SETTINGS",
+    "ColumnSchema",
+    "FileFormat",
+    "check_encoding",
+    "shown",
+]
 
 #: The types of columns, and the settings that only some of them have.
 SETTINGS: dict[str, tuple[str, ...]] = {
@@ -33,9 +41,9 @@ _USES = ("feature", "target", "unit", "nothing")
 _PARTS = ("year", "month", "weekday")
 _DECIMALS = (".", ",")
 _THOUSANDS = (",", ".", " ", "'", "\u2019", "_")
-_DELIMITERS = (",", ";", "\t", "|", ":", "^", "~")
+DELIMITERS = (",", ";", "\t", "|", ":", "^", "~")
 _QUOTES = ('"', "'")
-_COMMENTS = ("#", "%", "!", "*")
+COMMENTS = ("#", "%", "!", "*")
 _TRUE, _FALSE = ("true", "True", "TRUE", "1"), ("false", "False", "FALSE", "0")
 _MOST_WORDS, _LONGEST_WORD = 10_000, 1000
 _LONGEST_SHOWN = 60
@@ -170,11 +178,11 @@ class FileFormat:
         Words for a missing value, besides an empty cell.
     """
 
-    delimiter: str = _setting("delimiter", _DELIMITERS, ",")
+    delimiter: str = _setting("delimiter", DELIMITERS, ",")
     quote: str | None = _setting("quote", _QUOTES, '"', none=True)
     encoding: str = _setting("encoding", check_encoding, "utf-8")
     header: bool = _setting("header", _check_flag, True)
-    comment: str | None = _setting("comment", _COMMENTS, None, none=True)
+    comment: str | None = _setting("comment", COMMENTS, None, none=True)
     decimal: str = _setting("decimal", _DECIMALS, ".")
     thousands: str | None = _setting("thousands", _THOUSANDS, None, none=True)
     missing: tuple[str, ...] = _setting("missing", _check_words, ())
@@ -210,8 +218,18 @@ class ColumnSchema:
         usual = "nothing" if self.type in _NEVER_NUMBERS else "feature"
         return usual if self.given_use is None else self.given_use
 
+    def within(self, form: FileFormat) -> ColumnSchema:
+        """Return the column with what its file declares where it declares nothing itself."""
+        return evolve(
+            self,
+            decimal=self.decimal or form.decimal,
+            thousands=self.thousands or form.thousands,
+            missing=self.missing or form.missing,
+        )
+
     def __attrs_post_init__(self) -> None:
-        _check_signs(self.decimal, self.thousands)
+        if self.type == "number" and self.decimal is not None:
+            _check_signs(self.decimal, self.thousands)
         if self.type in _NEVER_NUMBERS and self.use in {"feature", "target"}:
             raise ParameterError(
                 f"use is {self.use!r} for a column of type {self.type}; expected 'nothing' or "
@@ -244,8 +262,8 @@ class ColumnSchema:
             )
 
 
-def _check_signs(decimal: str | None, thousands: str | None) -> None:
-    if thousands is not None and thousands == (decimal or "."):
+def _check_signs(decimal: str, thousands: str | None) -> None:
+    if thousands == decimal:
         raise ParameterError(
             f"decimal and thousands are both {thousands!r}; expected different signs (give both)"
         )

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
-from attrs import evolve
 
 from nolook.tables.cells import PARTS, Conversion, conversion, part_conversion
 from nolook.tables.declarations import ColumnSchema, FileFormat
@@ -80,12 +79,9 @@ def original(source: Source) -> Source:
 
 def _made(column: Column, declared: ColumnSchema | None, form: FileFormat) -> list[_Made]:
     """Return what becomes of a column: itself, another, or a category for each part of a date."""
-    if declared is None or declared.type in {"identifier", "text"}:
+    if declared is None:
         return [_Made(column, column.name, None)]
-    thousands = declared.thousands or form.thousands
-    decimal = declared.decimal or form.decimal
-    missing = declared.missing or form.missing
-    full = evolve(declared, decimal=decimal, thousands=thousands, missing=missing)
+    full = declared.within(form)
     if full.parts:
         return [
             _Made(

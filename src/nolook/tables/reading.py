@@ -22,7 +22,7 @@ from nolook.tables.source import MemorySource, Source
 from nolook.tables.table import Table
 from nolook.tables.text import TEXT_FILES, CsvFile, is_text_file
 
-__all__ = ["read_table", "table_from_arrays", "table_from_values"]
+__all__ = ["open_typed", "read_table", "table_from_arrays", "table_from_values"]
 
 _FORMATS: dict[str, type[ParquetFile | ArrowFile]] = {
     ".parquet": ParquetFile,
@@ -207,10 +207,16 @@ def _usual_features(
                 "features is None; expected a list of names, since a CSV file declares no types "
                 "(for example features=['age', 'height'])"
             )
+<<<<<<< HEAD
         return names
     left_out = schema.used_as("nothing") + schema.used_as("unit")
     known = {**_levels(schema), **levels}
     return usual_columns(opened, {target, *left_out}, known) if left_out else None
+=======
+        return list(levels)
+    left_out = schema.used_as("nothing") + schema.used_as("unit")
+    return usual_columns(opened, {target, *left_out}, levels) if left_out else None
+>>>>>>> sch
 
 
 def _open(
@@ -233,13 +239,13 @@ def _open(
         columns = usual | columns
         opened: Source = text
     else:
-        opened = _typed(source)
+        opened = open_typed(source)
     if positive is not None and target is not None:
         columns[target] = ColumnSchema("boolean", true=(positive,), false=None)
     return DeclaredSource(opened, columns, schema.file) if columns else opened
 
 
-def _typed(source: object) -> Source:
+def open_typed(source: object) -> Source:
     """Open what declares types of its own."""
     if isinstance(source, str | os.PathLike):
         extension = Path(source).suffix.lower()

@@ -13,6 +13,7 @@ import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from attrs import asdict, evolve, fields_dict, frozen
@@ -84,6 +85,8 @@ class Schema:
         names = check_names(list(declared), "columns") if declared else ()
         read = {name: _located(f"column {name!r}", _column, declared[name]) for name in names}
         form = _located("file", _file, file)
+        for name, column in read.items():
+            _located(f"column {name!r}", column.within, form)
         for use in ("target", "unit"):
             several = [name for name, column in read.items() if column.use == use]
             if len(several) > 1:
@@ -114,14 +117,13 @@ class Schema:
         place = check_path(path, "people.toml")
         name = repr(str(place))
         try:
-            with place.open("rb") as stream:
-                text = stream.read(_MOST_BYTES + 1)
+            text = _start_of(place)
             content = tomllib.loads(text.decode("utf-8")) if len(text) <= _MOST_BYTES else None
         except OSError:
             raise ParameterError(
                 f"{name} does not exist or cannot be opened; expected a schema"
             ) from None
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:  # no TOML, no UTF-8, a huge number
             where = re.search(r"at line \d+, column \d+", str(error))
             raise ParameterError(
                 f"{name} is not TOML{f' ({where[0]})' if where else ''}; expected a schema (see "
@@ -159,14 +161,27 @@ class Schema:
         return tuple(name for name, column in self.columns.items() if column.use == use)
 
     def only(self, names: Iterable[str]) -> Schema:
-        """Return the schema with some of its columns as features, for the file of a model."""
+        """Return the schema with some of its columns as features, for the file of a model.
+
+        Without a header the others keep their places, as texts of no use.
+        """
         kept = set(names)
-        columns = {
-            name: _plain(evolve(column, given_use="feature" if column.use != "feature" else None))
-            for name, column in self.columns.items()
-            if {name, *(f"{name}.{part}" for part in column.parts)} & kept
-        }
+        columns: dict[str, Any] = {}
+        for name, column in self.columns.items():
+            if {name, *(f"{name}.{part}" for part in column.parts)} & kept:
+                given = "feature" if column.use != "feature" else None
+                columns[name] = _plain(evolve(column, given_use=given))
+            elif not self.file.header:
+                columns[name] = "text"
         return Schema(columns, **_plain(self.file))
+
+
+def _start_of(path: Path) -> bytes:
+    """Return as many bytes as a schema may have, and one more; only of a regular file."""
+    if not path.is_file():
+        raise FileNotFoundError
+    with path.open("rb") as stream:
+        return stream.read(_MOST_BYTES + 1)
 
 
 def _located(where: str, read: Callable[[Any], _Made], content: object) -> _Made:

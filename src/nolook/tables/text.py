@@ -16,15 +16,15 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from nolook.errors import TableError
 from nolook.tables._rows import Bytes, Rows, Signs
+from nolook.tables._zstd import check_whole
 from nolook.tables.declarations import FileFormat
 from nolook.tables.files import File
 from nolook.tables.source import Column
 
-__all__ = ["TEXT_FILES", "CsvFile", "is_text_file"]
+__all__ = ["TEXT_FILES", "CsvFile", "is_text_file", "uncompressed"]
 
 #: How the names of text files end; each may be compressed.
 TEXT_FILES = (".csv", ".csv.gz", ".csv.zst")
@@ -37,6 +37,8 @@ def is_text_file(path: str | os.PathLike[str]) -> bool:
 
 class CsvFile(File):
     """A CSV file, perhaps compressed, read again on every pass; every column is text.
+
+    Cells are as they are written, white space around them included.
 
     Parameters
     ----------
@@ -74,6 +76,9 @@ class CsvFile(File):
             )
 
     def _declared(self) -> tuple[Column, ...]:
+        if self.path.name.lower().endswith(".zst"):
+            with self.path.open("rb") as stream:
+                check_whole(stream)
         with self._rows() as rows:
             names = [cell.decode("utf-8").strip() for cell in rows.header]
         return tuple(Column(name, pa.string(), "text") for name in names)
@@ -83,8 +88,7 @@ class CsvFile(File):
         wanted = [declared.index(name) for name in names]
         with self._rows() as rows:
             for columns in rows.columns(wanted):
-                trimmed = [pc.ascii_trim_whitespace(column) for column in columns]
-                yield pa.RecordBatch.from_arrays(trimmed, names=names)
+                yield pa.RecordBatch.from_arrays(columns, names=names)
 
     @contextmanager
     def _rows(self) -> Iterator[Rows]:
@@ -95,14 +99,21 @@ class CsvFile(File):
     @contextmanager
     def _bytes(self) -> Iterator[Bytes]:
         """Open the file as bytes of UTF-8."""
-        name = self.path.name.lower()
-        with self.path.open("rb") as stream:
-            plain: Any = stream
-            if name.endswith(".gz"):
-                plain = gzip.GzipFile(fileobj=stream)
-            elif name.endswith(".zst"):
-                plain = pa.CompressedInputStream(pa.PythonFile(stream), "zstd")
+        with uncompressed(self.path) as plain:
             yield plain if self._form.encoding == "utf-8" else _Decoded(plain, self._form.encoding)
+
+
+@contextmanager
+def uncompressed(path: Path) -> Iterator[Bytes]:
+    """Open a file as the bytes it holds when it is not compressed, which its name tells."""
+    name = path.name.lower()
+    with path.open("rb") as stream:
+        plain: Any = stream
+        if name.endswith(".gz"):
+            plain = gzip.GzipFile(fileobj=stream)
+        elif name.endswith(".zst"):
+            plain = pa.CompressedInputStream(pa.PythonFile(stream), "zstd")
+        yield plain
 
 
 class _Decoded:

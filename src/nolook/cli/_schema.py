@@ -1,0 +1,59 @@
+"""``nolook schema``: draft a schema of a table, for its holder alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nolook.cli._options import QuietOption, TableArgument
+from nolook.cli._release import console
+from nolook.errors import ParameterError
+from nolook.formats.files import check_outputs, one_line, write_text
+
+__all__ = ["schema"]
+
+
+def schema(
+    table: TableArgument,
+    output: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The TOML file to write; by default as the table's."),
+    ] = None,
+    levels: Annotated[
+        bool,
+        typer.Option(
+            "--levels", help="Show the texts of columns that have few, in the terminal alone."
+        ),
+    ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace a file that exists already.")
+    ] = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Draft a schema from a table's first rows, for the holder to correct; not private."""
+    place = output or Path(f"{table.name.split('.')[0] or 'table'}.toml")
+    check_outputs([("--output", place)], inputs=(table,))
+    if place.exists() and not force:
+        raise ParameterError(
+            f"--output is {one_line(place)}, which exists already; expected a new name (or "
+            "--force to replace it)"
+        )
+    from nolook.report._console import say
+    from nolook.tables.draft import draft_schema
+
+    draft = draft_schema(table)
+    write_text(place, draft.text)
+    if levels:
+        say(console(), "Found in the first rows, and for the holder's eyes only:")
+        for name, words in draft.levels.items():
+            listed = ", ".join(map(one_line, words)) or "(too many)"
+            say(console(), f"  {one_line(name)}: {listed}")
+    if not quiet:
+        say(
+            console(),
+            f"{one_line(place)} is a draft, made by looking at rows of the table: not private, and "
+            "for its holder alone. Read and correct every line, then delete the line draft = true; "
+            "until then every command refuses it.",
+        )

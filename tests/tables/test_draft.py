@@ -1,0 +1,197 @@
+"""A draft names columns and words from public lists, and no text that was found in a cell."""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from nolook.errors import TableError
+from nolook.tables import draft, guess
+from nolook.tables.draft import draft_schema
+from tests.hostile.harness import CANARY, attempt
+
+in_one_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def drafted(tmp_path, cells, *, delimiter=",", encoding="utf-8", head="a"):
+    """What a draft of one column of cells says, without its file's settings where usual."""
+    path = tmp_path / "t.csv"
+    lines = [f"{head}{delimiter}other", *(f"{cell}{delimiter}x y{i}" for i, cell in
+             enumerate(cells))]  # fmt: skip
+    path.write_bytes("\n".join([*lines, ""]).encode(encoding))
+    found = tomllib.loads(draft_schema(path).text)
+    assert found.pop("draft") is True
+    return found["file"], found["columns"][head]
+
+
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        (["1", "2.5", "", "NA", "-3e5"], {"type": "number"}),
+        (["0", "1", "1"], {"type": "number"}),
+        (["true", "false", "", "true"], {"type": "boolean", "true": ["true"], "false": ["false"]}),
+        (["NEIN", "JA", "NEIN"], {"type": "boolean", "true": ["JA"], "false": ["NEIN"]}),
+        (["yes", "no", "maybe"] * 20, {"type": "category", "levels": []}),
+        (["2024-02-29", "", "2023-01-01"], {"type": "date", "pattern": "%Y-%m-%d"}),
+        (["29.02.2024", "1.1.2023"], {"type": "date", "pattern": "%d.%m.%Y"}),
+        (["12/31/2023", "1/2/2023"], {"type": "date", "pattern": "%m/%d/%Y"}),
+        (["31/12/2023", "1/2/2023"], {"type": "date", "pattern": "%d/%m/%Y"}),
+        (["2024-02-29 10:15:00"], {"type": "datetime", "pattern": "%Y-%m-%d %H:%M:%S"}),
+        (["2024-02-29T10:15:00Z"], {"type": "datetime", "pattern": "%Y-%m-%dT%H:%M:%SZ"}),
+        (["0012", "0013", "4711"] * 20, {"type": "category", "levels": []}),
+        ([f"{i:05}" for i in range(100)], {"type": "identifier"}),
+        ([f"K{i}" for i in range(100)], {"type": "identifier"}),
+        ([f"a text {i}" for i in range(100)], {"type": "text"}),
+        (["A", "B", "C"] * 20, {"type": "category", "levels": []}),
+        (["12 %", "7.5%"], {"type": "number", "percent": True}),
+        (["$12", "-$7.50"], {"type": "number", "currency": ["$"]}),
+        (["", "NA", ""] * 20, {"type": "text"}),
+    ],
+)
+@pytest.mark.parametrize("encoding", ["utf-8", "cp1252", "utf-16-le"])
+def test_types_of_columns(tmp_path, cells, expected, encoding):
+    assert drafted(tmp_path, cells, encoding=encoding)[1] == expected
+
+
+@pytest.mark.parametrize("name", ["id", "patient_id", "patientId", "PatientID", "Fall-Nr", "MRN"])
+@pytest.mark.parametrize("cell", [str, "{:05}".format, "1,{}".format])
+def test_names_that_say_they_identify(tmp_path, name, cell):
+    cells = [cell(i) for i in range(30)]
+    assert drafted(tmp_path, cells, delimiter=";", head=name)[1] == {"type": "identifier"}
+    assert draft._identifier("paid") is draft._identifier("width") is None
+
+
+@pytest.mark.parametrize(
+    ("cells", "decimal", "thousands"),
+    [
+        (["1.5", "2"], ".", None),
+        (["4,812", "12,000", "7"], ".", ","),
+        (["4,812.5", "12,000", "7"], ".", ","),
+        (["1,5", "2"], ",", None),
+        (["4.812,5", "7"], ",", "."),
+        (["4'812.5", "7"], ".", "\u2019"),
+        (["4\u202f812,5", "7"], ",", " "),
+    ],
+)
+def test_signs_of_numbers(tmp_path, cells, decimal, thousands):
+    file, column = drafted(tmp_path, cells * 5, delimiter=";")
+    assert (file["decimal"], file.get("thousands")) == (decimal, thousands)
+    assert column == {"type": "number"}
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|", "^", "~"])
+@pytest.mark.parametrize("encoding", ["utf-8", "cp1252", "utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("comment", [None, "#", "%"])
+@pytest.mark.parametrize("quote", ['"', "'"])
+def test_how_a_file_is_written(tmp_path, delimiter, encoding, comment, quote):
+    def cell(text):
+        return f"{quote}{text}{quote}"
+
+    lines = [f"{comment} a comment, with; signs"] if comment else []
+    rows = [["größe", f"a{delimiter}b", "c"], *([str(i), f"x{delimiter}", "y"] for i in range(9))]
+    lines += [delimiter.join(map(cell, row)) for row in rows]
+    (tmp_path / "t.csv").write_bytes("\r\n".join([*lines, ""]).encode(encoding))
+    found = tomllib.loads(draft_schema(tmp_path / "t.csv").text)
+    file = found["file"]
+    assert (file["delimiter"], file["encoding"]) == (delimiter, encoding)
+    assert (file["quote"], file.get("comment")) == (quote, comment)
+    assert list(found["columns"]) == ["größe", f"a{delimiter}b", "c"]
+
+
+@in_one_folder
+@given(
+    cells=st.lists(
+        st.one_of(
+            st.sampled_from([CANARY, f"{CANARY} x", f'"{CANARY}""', f"€{CANARY}", f"# {CANARY}"]),
+            st.sampled_from(["1", "JA", "NEIN", "1.1.2020", f"1.{CANARY}", f"{CANARY}%"]),
+            st.binary(max_size=5).map(lambda raw: f"{CANARY}{raw.decode('latin-1')}{CANARY}"),
+        ),
+        max_size=12,
+    ),
+    copies=st.sampled_from([1, 40]),
+    name=st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=5),
+)
+def test_no_cell_is_in_a_draft(tmp_path, cells, copies, name):
+    """Nor in what refuses to make one; and every draft is TOML."""
+    lines = ["a", *(cells * copies)]
+    name = name.replace('"', "").replace("\n", "").replace("\r", "")
+    content = "\n".join(f"{line},{i},yes" for i, line in enumerate(lines[1:]))
+    (tmp_path / "t.csv").write_text(f'first,"{name}",b\n{content}\n', "utf-8")
+    made = attempt(lambda: draft_schema(tmp_path / "t.csv"))
+    if not isinstance(made, TableError):
+        assert tomllib.loads(made.text)["draft"] is True
+        assert CANARY not in made.text
+
+
+@pytest.mark.parametrize("first", ["12,a", "1.5,b", ",b", "a,a", "1e5,x"])
+def test_a_first_line_that_may_be_a_row_is_refused_and_not_quoted(tmp_path, first):
+    (tmp_path / "t.csv").write_text(f"{first}\n{CANARY},1\n" * 5, "utf-8")
+    with pytest.raises(TableError, match="expected the columns' names") as caught:
+        draft_schema(tmp_path / "t.csv")
+    assert CANARY not in str(caught.value)
+
+
+@in_one_folder
+@given(content=st.binary(max_size=200), ending=st.sampled_from([".csv", ".csv.gz", ".csv.zst"]))
+def test_any_bytes_give_a_draft_or_one_line(tmp_path, content, ending):
+    path = tmp_path / f"t{ending}"
+    path.write_bytes(content)
+    made = attempt(lambda: draft_schema(path))
+    assert isinstance(made, TableError) or tomllib.loads(made.text)["draft"] is True
+
+
+def test_only_the_first_rows_are_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(guess, "_MOST_BYTES", 1 << 10)
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n" + "1.5,2\n" * 1000 + "A,B\n" * 5000, "utf-8")
+    found = tomllib.loads(draft_schema(path).text)
+    assert found["columns"]["a"] == {"type": "number"}
+    monkeypatch.undo()
+    path.write_text("a,b\n" + "1.5,2\n" * guess.MOST_ROWS + "A,B\n" * 5000, "utf-8")
+    assert tomllib.loads(draft_schema(path).text) == found
+    path.write_text("a,b\n" + "A,2\n" * guess.MOST_ROWS + "B,2\n" * 5000, "utf-8")
+    assert draft_schema(path).levels == {"a": ["A"]}
+
+
+def test_types_of_a_stored_table_are_its_own(tmp_path):
+    table = pa.table({
+        "x": [1.0], "n": pa.array([1], pa.int8()), "b": [True], "c": [CANARY],
+        "k": pa.array([CANARY]).dictionary_encode(), "d": pa.array([0], pa.date32()),
+        "t": pa.array([0], pa.timestamp("s")), "l": [[1]], "row_id": [1],
+    })  # fmt: skip
+    pq.write_table(table, tmp_path / "t.parquet")
+    made = draft_schema(tmp_path / "t.parquet")
+    found = tomllib.loads(made.text)
+    assert "file" not in found
+    types = {name: column["type"] for name, column in found["columns"].items()}
+    assert types == {
+        "x": "number", "n": "integer", "b": "boolean", "c": "category", "k": "category",
+        "d": "date", "t": "datetime", "l": "text", "row_id": "identifier",
+    }  # fmt: skip
+    assert CANARY not in made.text
+    assert made.levels == {"c": [CANARY], "k": [CANARY]}
+
+
+def test_levels_are_told_beside_the_draft(tmp_path):
+    words = np.array(["Nord", "Süd", "Ost"])[np.arange(300) % 3]
+    (tmp_path / "t.csv").write_text("a,b\n" + "".join(f"{w},1\n" for w in words), "utf-8")
+    made = draft_schema(tmp_path / "t.csv")
+    assert made.levels == {"a": ["Nord", "Ost", "Süd"]}
+    assert not re.search("Nord|Ost|Süd", made.text)
+
+
+def test_places_that_are_no_table(tmp_path):
+    os.mkfifo(tmp_path / "pipe.csv")
+    (tmp_path / "folder.csv").mkdir()
+    for name in ("pipe.csv", "folder.csv", "none.csv", "none.parquet", "t.xlsx", "nul\0.csv"):
+        with pytest.raises(TableError) as caught:
+            draft_schema(tmp_path / name)
+        assert "\n" not in str(caught.value)

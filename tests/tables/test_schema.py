@@ -1,0 +1,174 @@
+"""A schema is read from parameters or TOML, kept as it was declared, and refused in one line."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import nolook
+from nolook.errors import ParameterError
+from nolook.tables import read_table
+
+FULL = {
+    "file": {"delimiter": ";", "quote": None, "encoding": "cp1252", "header": False,
+             "comment": "#", "decimal": ",", "thousands": ".", "missing": ["NA"]},
+    "columns": {
+        "n": {"type": "number", "decimal": ".", "thousands": ",", "currency": ["€"],
+              "percent": True, "missing": ["-"]},
+        "i": {"type": "integer", "use": "unit"},
+        "b": {"type": "boolean", "true": ["JA"], "false": ["NEIN"]},
+        "c": {"type": "category", "levels": ["A", "...", "B"]},
+        "d": {"type": "date", "pattern": "%d.%m.%Y", "parts": ["year", "month"],
+              "years": [2020, 2021]},
+        "t": {"type": "datetime", "origin": "2020-01-01", "use": "nothing"},
+        "y": {"type": "number", "use": "target"},
+        "k": {"type": "identifier"},
+        "x": {"type": "text"},
+    },
+}  # fmt: skip
+TOML = """
+[file]
+delimiter = ";"
+[columns]
+a = "number"
+"b, c" = {type = "boolean", true = ["JA"], false = ["NEIN"]}
+[columns."d.e"]
+type = "date"
+origin = 2020-01-01
+"""
+
+
+def test_what_was_declared_is_kept_and_no_more():
+    schema = nolook.Schema.from_dict(FULL)
+    assert schema.to_dict() == FULL
+    assert nolook.Schema.from_dict(json.loads(json.dumps(FULL))) == schema
+    assert nolook.Schema().to_dict() == {}
+
+
+def test_a_file_says_what_parameters_say(tmp_path):
+    path = tmp_path / "people.toml"
+    path.write_text(TOML, "utf-8")
+    columns = {
+        "a": "number",
+        "b, c": {"type": "boolean", "true": ["JA"], "false": ["NEIN"]},
+        "d.e": {"type": "date", "origin": "2020-01-01"},
+    }
+    schema = nolook.Schema(columns, delimiter=";")
+    assert nolook.Schema.read(path) == nolook.Schema.read(str(path)) == schema
+    assert schema.columns["d.e"].origin == dt.date(2020, 1, 1).isoformat()
+
+
+def test_digests_tell_schemas_apart_and_no_more():
+    schemas = [nolook.Schema.from_dict(FULL), nolook.Schema()]
+    for name, settings in FULL["columns"].items():
+        columns = {**FULL["columns"], name: {**settings, "missing": ["other"]}}
+        schemas.append(nolook.Schema.from_dict({**FULL, "columns": columns}))
+    for name in FULL["file"].keys() - {"header", "decimal"}:
+        file = {key: value for key, value in FULL["file"].items() if key != name}
+        schemas.append(nolook.Schema.from_dict({**FULL, "file": file}))
+    assert len({schema.digest for schema in schemas}) == len(schemas)
+    again = nolook.Schema.from_dict(json.loads(json.dumps(FULL)))
+    assert again.digest == schemas[0].digest
+    spelt = nolook.Schema({"a": {"type": "number", "decimal": None}}, encoding="UTF8")
+    assert spelt.digest == nolook.Schema({"a": "number"}).digest
+
+
+def test_columns_by_use():
+    schema = nolook.Schema.from_dict(FULL)
+    assert schema.used_as("feature") == ("n", "b", "c", "d")
+    assert schema.used_as("target") == ("y",)
+    assert schema.used_as("unit") == ("i",)
+    assert schema.used_as("nothing") == ("t", "k", "x")
+
+
+def test_what_a_model_keeps_reads_the_same_features():
+    with_header = {**FULL, "file": {**FULL["file"], "header": True}}
+    schema = nolook.Schema.from_dict(with_header)
+    some = schema.only(["d.month", "n", "i"])
+    assert list(some.columns) == ["n", "i", "d"]
+    assert some.used_as("feature") == ("n", "i", "d")
+    assert some.file == schema.file
+    assert "levels" not in json.dumps(some.to_dict())
+
+
+@pytest.mark.parametrize("header", [True, False])
+def test_a_models_schema_reads_a_file_without_a_header(tmp_path, header):
+    columns = {"k": "identifier", "a": "number", "y": {"type": "number", "use": "target"},
+               "b": {"type": "boolean", "use": "nothing"}}  # fmt: skip
+    path = tmp_path / "t.csv"
+    path.write_text(("k,a,y,b\n" if header else "") + "u,1,2,true\nv,3,4,true\n", "utf-8")
+    opened = read_table(path, schema=nolook.Schema(columns, header=header))
+    assert opened.column_names == ("a", "y")
+    again = read_table(path, **json.loads(json.dumps(opened.recipe())))
+    (read,) = again.batches()
+    assert again.column_names == ("a",)
+    assert read.tolist() == [[1, 3]]
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ({"columns": {"a": "nmber"}}, "in column 'a', type is 'nmber'; expected one of 'number'"),
+        ({"columns": {"a": {"use": "target"}}}, "in column 'a', type is None"),
+        ({"columns": {"a": {"type": "number", "patern": "x"}}}, "'patern' is no setting"),
+        ({"columns": {"a": {"type": "date", "patern": "x"}}}, "do you mean pattern?"),
+        ({"columns": {"a": {"type": "text", "use": "feature"}}}, "expected 'nothing' or 'unit'"),
+        ({"columns": {"a": {"type": "category"}}}, "levels is empty"),
+        ({"columns": {"a": {"type": "category", "levels": ["A", "A"]}}}, "expected each name once"),
+        ({"columns": {"a": {"type": "boolean", "true": "yes"}}}, 'for example true = ["yes"]'),
+        ({"columns": {"a": {"type": "boolean", "true": ["0"]}}}, "have a word in common"),
+        ({"columns": {"a": {"type": "number", "currency": ["."]}}}, "could be part of a number"),
+        (
+            {"columns": {"a": {"type": "number", "thousands": "."}}},
+            "decimal and thousands are both",
+        ),
+        ({"columns": {"a": {"type": "date", "pattern": "%y"}}}, "expected a text with %Y, %m and"),
+        ({"columns": {"a": {"type": "date", "origin": "soon"}}}, "expected a day"),
+        ({"columns": {"a": {"type": "date", "parts": ["hour"]}}}, "parts is 'hour'"),
+        ({"columns": {"a": {"type": "date", "parts": ["year"]}}}, "expected both or neither"),
+        ({"file": {"encoding": "utf-7"}}, "expected an encoding such as 'utf-8'"),
+        ({"file": {"encoding": "shift_jis"}}, "or save the file as UTF-8"),
+        ({"file": {"delimiter": ";;"}}, "in file, delimiter is ';;'"),
+        ({"file": {"header": 0}}, "header is 0; expected true or false"),
+        ({"file": {"separator": ";"}}, "'separator' is no setting"),
+        ({"column": {}}, "'column' is no setting; expected one of file, columns; do you mean"),
+        ({"columns": ["a"]}, "expected a mapping"),
+        ({"columns": {"": "number"}}, "expected non-empty texts"),
+        ([], "expected settings by name"),
+    ],
+)
+def test_mistakes_are_named_in_one_line(content, words):
+    with pytest.raises(ParameterError) as caught:
+        nolook.Schema.from_dict(content)
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_numbers_may_have_the_signs_of_their_file():
+    schema = nolook.Schema({"a": {"type": "number", "thousands": "."}}, decimal=",")
+    assert schema.columns["a"].within(schema.file).decimal == ","
+    nolook.Schema({"a": {"type": "integer", "thousands": "."}})
+    with pytest.raises(ParameterError, match="in column 'a', decimal and thousands are both ','"):
+        nolook.Schema({"a": {"type": "number", "decimal": ","}}, thousands=",")
+
+
+@pytest.mark.parametrize(
+    ("target", "schema", "words"),
+    [
+        ("b", {"a": {"type": "number", "use": "target"}}, "but the schema's is 'a'"),
+        ("a", {"z": "number"}, "features names 'z', but"),
+        ("a", {"bb": "number"}, "do you mean 'b'?"),
+        ("a", {"b": "date"}, "says that 'b' is of type date, but the table has number there"),
+        ("a", {"b": "boolean"}, "of type boolean, but the table has number there"),
+    ],
+)
+def test_a_schema_of_another_table(target, schema, words):
+    table = pa.table({"a": np.ones(2), "b": np.ones(2)})
+    with pytest.raises(nolook.NolookError) as caught:
+        read_table(table, target, schema=nolook.Schema(schema))
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)

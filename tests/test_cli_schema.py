@@ -1,0 +1,61 @@
+"""``nolook schema`` writes a draft for the holder, and every release refuses it."""
+
+from __future__ import annotations
+
+import pytest
+
+import nolook
+from tests.hostile.harness import CANARY, run
+
+TABLE = "".join(["city;cost\n", *(f"{CANARY}{i % 2};{i},5 €\n" for i in range(40))])
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "people.csv").write_text(TABLE, "utf-8")
+    return tmp_path
+
+
+def test_a_draft_is_written_and_refused_until_it_was_read(folder):
+    done = run(folder, "schema", "people.csv")
+    assert done.status == 0
+    printed = " ".join(done.out.split())
+    assert "people.toml is a draft, made by looking at rows of the table" in printed
+    assert "delete the line draft = true" in printed
+    text = (folder / "people.toml").read_text("utf-8")
+    assert text.startswith("draft = true\n")
+    assert CANARY not in text
+    with pytest.raises(nolook.ParameterError, match="is still a draft; expected a schema that was"):
+        nolook.Schema.read(folder / "people.toml")
+    text = text.replace("draft = true", "").replace("levels = []", f'levels = ["{CANARY}0", "..."]')
+    (folder / "people.toml").write_text(text, "utf-8")
+    schema = nolook.Schema.read(folder / "people.toml")
+    opened = nolook.read_table(folder / "people.csv", "cost", schema=schema)
+    assert next(opened.batches())[:, :3].tolist() == [[0, 1, 0], [0.5, 1.5, 2.5]]
+
+
+def test_a_file_is_replaced_by_force_alone(folder):
+    (folder / "people.toml").write_text("kept", "utf-8")
+    done = run(folder, "schema", "people.csv")
+    assert done.status == 2
+    assert "exists already; expected a new name (or --force" in done.err
+    assert (folder / "people.toml").read_text("utf-8") == "kept"
+    assert run(folder, "schema", "people.csv", "--output", "other.toml").status == 0
+    assert run(folder, "schema", "people.csv", "--force", "--quiet").out == ""
+    drafts = [(folder / name).read_bytes() for name in ("people.toml", "other.toml")]
+    assert drafts[0] == drafts[1]
+
+
+@pytest.mark.parametrize("words", [["none.csv"], ["people.csv", "--output", "people.csv"], ["."]])
+def test_refusals_write_nothing(folder, words):
+    done = run(folder, "schema", *words)
+    assert done.status == 2
+    assert [path.name for path in folder.iterdir()] == ["people.csv"]
+
+
+def test_levels_are_shown_in_the_terminal_alone(folder):
+    (folder / "people.csv").write_text(TABLE.replace(CANARY, "ward"), "utf-8")
+    done = run(folder, "schema", "people.csv", "--levels")
+    assert "for the holder's eyes only" in done.out
+    assert "city: ward0, ward1" in done.out
+    assert "ward0" not in (folder / "people.toml").read_text("utf-8")
