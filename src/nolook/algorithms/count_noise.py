@@ -96,6 +96,19 @@ class ForestNoise:
         blocks = generator.laplace(scale=math.sqrt(self.block_variance / 2), size=size)
         return settled(cells_of_blocks(blocks, forest.padded, forest.lengths), forest, total)
 
+    def draws(self, totals: Vector, generator: Generator) -> NDArray[np.float64]:
+        """Return such noise of all counts for each total, shape (totals, places)."""
+        forest, repeats = self.forest, len(totals)
+        # Many forests beside each other are one.
+        padded = forest.padded * repeats
+        size = level_starts(padded, forest.lengths)[-1]
+        blocks = generator.laplace(scale=math.sqrt(self.block_variance / 2), size=size)
+        cells = cells_of_blocks(blocks, padded, forest.lengths).reshape(repeats, -1)
+        off = (totals - cells.sum(axis=1)) / forest.padded
+        counts = np.cumsum(cells[:, : forest.cells] + off[:, np.newaxis], axis=1)
+        counts[:, -1] = totals
+        return counts
+
     def smooth(self, noisy: Vector, rows: float) -> Vector:
         """Return possible counts near noisy ones: never falling, from 0 to the number of rows."""
         return rising(noisy, rows)

@@ -188,5 +188,5 @@ def _tree_case(
 
 def _range(epsilon: float, table: int, source: ByteSource) -> float:
     values = np.full(21 - table, 1.5)
-    low, high = find_range(lambda: [values], range_events(epsilon), "add-remove", source, ignore)
-    return high - low
+    found = find_range(lambda: [values], range_events(epsilon), "add-remove", source, ignore)
+    return found.high - found.low
