@@ -19,9 +19,9 @@ from nolook.algorithms.roc_noise import Measure, simulated_interval
 
 __all__ = ["ClassScores", "RocCurve", "RocIntervals", "area", "fitted"]
 
-_MOST_REPEATS = 200
-_LEAST_REPEATS = 50
-_WORK = 2**21  # thresholds times repeats
+_REPEATS = 200  # of the smoothed curve, which takes longest, and at least of all else
+_MOST_REPEATS = 1000
+_WORK = 2**17  # thresholds times repeats
 _BAND_POINTS = 201
 
 Vector = NDArray[np.float64]
@@ -164,7 +164,7 @@ class RocCurve:
         exact = _heights(self._counts, places)
         repeated = [
             _heights((self._fitted(positive), self._fitted(negative)), places)
-            for positive, negative in zip(*again, strict=True)
+            for positive, negative in zip(*(each[:_REPEATS] for each in again), strict=True)
         ]
         above, below = (np.array(each) for each in zip(*repeated, strict=True))
         return np.stack([places, *simulated_interval(exact, exact, (above, below))])
@@ -173,7 +173,7 @@ class RocCurve:
         """Return the counts with new noise of the same size many times, from one fixed seed."""
         generator = simulation_generator()
         scale = np.sqrt(self.positive.noise.rows_variance / 2)
-        repeats = np.clip(_WORK // len(self.positive.points), _LEAST_REPEATS, _MOST_REPEATS)
+        repeats = np.clip(_WORK // len(self.positive.points), _REPEATS, _MOST_REPEATS)
         moved = generator.laplace(scale=scale, size=(2, int(repeats)))
         if self.rows_known:
             moved[1] = -moved[0]

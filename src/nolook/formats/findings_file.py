@@ -81,7 +81,7 @@ def write_roc(
     """
     rates = np.stack([curve.fpr_, curve.tpr_])
     changed = np.append(True, (np.diff(rates) != 0).any(axis=0))
-    thresholds = curve.thresholds_[changed].tolist()
+    places = curve.thresholds_[changed].tolist()
     document = {
         **scored.content(),
         "grid": grid_content(curve.grid_),
@@ -92,7 +92,7 @@ def write_roc(
         "average_precision_interval": curve.average_precision_interval_,
         "n_positive": curve.n_positive_,
         "n_negative": curve.n_negative_,
-        "thresholds": [t if np.isfinite(t) else None for t in thresholds],
+        "thresholds": [t if np.isfinite(t) else None for t in places],
         "fpr": curve.fpr_[changed],
         "tpr": curve.tpr_[changed],
         "precision": curve.precision_recall()[0][::-1][changed],

@@ -255,7 +255,8 @@ def _precision_picture(curve: ROCCurve, scored: Scored) -> Picture:
             Line("zero", _DIAGONAL, share),
             Line("curve", recall[shown], precision[shown]),
         ),
-        legend="the private curve and the straight line of guessing",
+        legend="the private curve and the straight line of guessing; the further left, the fewer "
+        "rows it rests on and the more the noise moves it",
         square=True,
         key="precision",
     )
