@@ -25,9 +25,9 @@ from nolook.algorithms.count_noise import ForestNoise, settled
 from nolook.algorithms.ecdf import count_event
 from nolook.algorithms.forest import best_forest
 from nolook.algorithms.grids import LinearGrid, LogGrid
-from nolook.algorithms.node_counts import NoisyForest, Smoothing, release_forests
+from nolook.algorithms.node_counts import Smoothing, release_forests
 from nolook.algorithms.range_search import find_range, range_events
-from nolook.algorithms.roc_curve import ClassScores, RocCurve, fitted
+from nolook.algorithms.roc_curve import ClassScores
 from nolook.privacy.budgets import split
 from nolook.privacy.guarantee import Budget, PureEvent, Relation
 from nolook.privacy.noise import ByteSource
@@ -96,15 +96,13 @@ class RocRelease:
 
     def run(
         self, table: ScoredTable, source: ByteSource, announce: Announce
-    ) -> tuple[LinearGrid | LogGrid, RocCurve]:
-        """Release the grid, and the curve on it."""
+    ) -> tuple[LinearGrid | LogGrid, ClassScores, ClassScores]:
+        """Release the grid, and the distributions of positive and negative scores."""
         grid = self.grid
         if grid is None:
             grid = search_grid(table.rows, self.plan, source, announce)
         announce("counts")
-        classes = release_roc(table.rows, grid.points(), self.plan, self.smoothing, source)
-        rows_known = self.plan.relation == "replace"
-        return grid, RocCurve(*classes, smooth=self.smoothing is not None, rows_known=rows_known)
+        return grid, *release_roc(table.rows, grid.points(), self.plan, self.smoothing, source)
 
 
 def search_grid(
@@ -147,17 +145,9 @@ def release_roc(
         # Both classes together have a public number of rows: they are off by the same.
         off = (float(sum(each.sum() for each in cells)) - sum(numbers)) / 2
         numbers, variance = [each + off for each in numbers], variance / 2
-    smooth = smoothing is not None
-    return (
-        _class_scores(positive, points, numbers[0], variance, smooth=smooth),
-        _class_scores(negative, points, numbers[1], variance, smooth=smooth),
-    )
-
-
-def _class_scores(
-    forest: NoisyForest, points: Vector, rows: float, variance: float, *, smooth: bool
-) -> ClassScores:
-    noisy = settled(forest.cells, forest.forest, rows)
-    counts = fitted(noisy, smooth=smooth)
-    noise = ForestNoise(forest.forest, forest.variance, variance)
-    return ClassScores(points, counts, float(counts[-1]), noise, noisy)
+    found = []
+    for forest, number in zip((positive, negative), numbers, strict=True):
+        noisy = settled(forest.cells, forest.forest, number)
+        noise = ForestNoise(forest.forest, forest.variance, variance)
+        found.append(ClassScores.of(points, noisy, noise, smooth=smoothing is not None))
+    return found[0], found[1]

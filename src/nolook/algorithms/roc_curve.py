@@ -7,13 +7,13 @@ A row is called positive at a threshold if its score is above it. Intervals are 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nolook.algorithms._simulation import simulation_generator
-from nolook.algorithms.count_noise import ForestNoise
+from nolook.algorithms.count_noise import CountNoise
 from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.roc_noise import Measure, simulated_interval
 
@@ -33,8 +33,13 @@ Pair: TypeAlias = tuple[Vector, Vector]
 class ClassScores(PrivateDistribution):
     """The distribution of one class's scores, with the counts before any smoothing."""
 
-    noise: ForestNoise
     noisy: Vector  # the last one is the number of rows before the counts were fitted
+
+    @classmethod
+    def of(cls, points: Vector, noisy: Vector, noise: CountNoise, *, smooth: bool) -> Self:
+        """Return the distribution that follows from noisy counts up to each threshold."""
+        counts = fitted(noisy, noise, smooth=smooth)
+        return cls(points, counts, float(counts[-1]), noise, noisy)
 
 
 @dataclass(frozen=True)
@@ -46,17 +51,11 @@ class RocIntervals:
     band: Vector  # of shape (3, 201): false positive rates, and the ends of the true positive rate
 
 
-def fitted(noisy: Vector, *, smooth: bool) -> Vector:
-    """Return the nearest counts that never fall, from 0; the last one is at least 1.
-
-    The number of all rows is fitted too: where a class has none of the highest scores, the counts
-    before them tell it as well.
-    """
-    from scipy.optimize import isotonic_regression
-
-    counts: Vector = np.maximum(isotonic_regression(noisy).x, 0.0) if smooth else noisy.copy()
-    counts[-1] = max(1.0, counts[-1])
-    return counts
+def fitted(noisy: Vector, noise: CountNoise, *, smooth: bool) -> Vector:
+    """Return the counts of one class that follow from noisy ones; the last one is at least 1."""
+    if smooth:
+        return noise.smooth(noisy)
+    return np.append(noisy[:-1], max(1.0, noisy[-1]))
 
 
 def area(fpr: Vector, tpr: Vector) -> float:
@@ -147,7 +146,7 @@ class RocCurve:
         return self.positive.counts, self.negative.counts
 
     def _fitted(self, noisy: Vector) -> Vector:
-        return fitted(noisy, smooth=self.smooth)
+        return fitted(noisy, self.positive.noise, smooth=self.smooth)
 
     @property
     def _noisy(self) -> Pair:

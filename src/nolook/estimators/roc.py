@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from nolook._validation import check_epsilon
 from nolook.algorithms.grids import LinearGrid, LogGrid
 from nolook.algorithms.roc import RocRelease, roc_plan
-from nolook.algorithms.roc_curve import RocCurve
+from nolook.algorithms.roc_curve import ClassScores, RocCurve
 from nolook.algorithms.roc_threshold import Classified, classified
 from nolook.errors import ParameterError
 from nolook.estimators._scores import ScoredEstimator, square_axes
@@ -126,10 +126,14 @@ class ROCCurve(ScoredEstimator):
         release = RocRelease(parts, self.grid, smoothing)
         return Plan.of(release, budget, self.random_state, relation=relation)
 
-    def _store(self, released: tuple[LinearGrid | LogGrid, RocCurve]) -> None:
-        self.grid_, curve = released
-        self._curve = curve
-        self.positive_, self.negative_ = curve.positive, curve.negative
+    def _store(self, released: tuple[LinearGrid | LogGrid, ClassScores, ClassScores]) -> None:
+        self.grid_, self.positive_, self.negative_ = released
+        curve = self._curve = RocCurve(
+            self.positive_,
+            self.negative_,
+            smooth=self.smoothing is not None,
+            rows_known=self.relation == "replace",
+        )
         self.n_positive_, self.n_negative_ = curve.positive.rows, curve.negative.rows
         self.thresholds_ = curve.thresholds
         self.fpr_, self.tpr_ = curve.rates
