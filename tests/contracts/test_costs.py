@@ -123,19 +123,6 @@ def choices(draws):
     return [math.fsum(draws)]
 
 
-def classes(draws):
-    """A row added is in one class: both classes' counts cost as much as one; their sizes last."""
-    first, second, rows = draws
-    assert first == second
-    return [rows, first]
-
-
-def either_class(draws):
-    """A row replaced may leave one class and enter the other."""
-    first, second, rows = draws
-    return [rows, first + second]
-
-
 def groups(draws):
     """A row is in one group, of which counts and sum are drawn one after the other."""
     sums = [one + other for one, other in zip(draws[2::2], draws[3::2], strict=True)]
@@ -175,8 +162,9 @@ RELEASES = {
     "ecdf": (nolook.ECDF, each, lambda: scored()[:1]),
     "ecdf-gaussian": (partial(nolook.ECDF, grid=GRID, delta=1e-6), each, lambda: scored()[:1]),
     "ecdf-replace": (partial(nolook.ECDF, relation="replace"), each, lambda: scored()[:1]),
-    "roc": (partial(nolook.ROCCurve, grid=GRID), classes, scored),
-    "roc-replace": (partial(nolook.ROCCurve, grid=GRID, relation="replace"), either_class, scored),
+    "roc": (partial(nolook.ROCCurve, grid=GRID), each, scored),
+    "roc-replace": (partial(nolook.ROCCurve, grid=GRID, relation="replace"), each, scored),
+    "roc-found": (nolook.ROCCurve, each, scored),
     "hosmer-lemeshow": (nolook.HosmerLemeshow, groups, scored),
     "pipeline": (lambda: PIPELINE, parts, data),
 }
