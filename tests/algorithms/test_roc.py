@@ -9,6 +9,9 @@ from sklearn.metrics import average_precision_score, confusion_matrix, f1_score
 
 import nolook
 from nolook.algorithms import node_counts
+from nolook.algorithms._simulation import simulation_generator
+from nolook.algorithms.count_noise import BinaryTreeNoise, ForestNoise
+from nolook.algorithms.forest import Forest, best_forest
 from nolook.algorithms.roc import release_roc, roc_plan
 from nolook.algorithms.roc_curve import RocCurve, area
 from nolook.algorithms.roc_noise import ratio_interval
@@ -215,6 +218,35 @@ def test_the_intervals_cover_the_exact_curve(relation, runs):
         hits["part"] += low <= part <= high
     for name, count in hits.items():
         assert 0.90 <= count / runs <= 0.995, name
+
+
+@pytest.mark.parametrize("cells", [2, 7, 64, 300])
+def test_the_forest_is_the_best_for_shares(cells):
+    """The formula agrees with the variance of each share, and no other forest has a smaller one."""
+    places = np.arange(1, cells)
+
+    def mean(forest):
+        noise = ForestNoise(forest, 1.0, 1.0 / forest.rows_precision)
+        return noise.between(np.zeros_like(places), places, places / forest.padded).mean()
+
+    best = best_forest(cells, "laplace", shares=True)
+    assert best.mean_variance(shares=True) == pytest.approx(mean(best))
+    for other in (best_forest(cells, "laplace"), Forest(cells, (1,))):
+        assert best.levels**2 * mean(best) <= other.levels**2 * mean(other) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize(
+    "noise", [ForestNoise(Forest(10, (4, 1)), 2.0, 5.0), BinaryTreeNoise(7, 3, 2.0, 5.0)]
+)
+def test_repeated_noise_has_the_known_variance(noise):
+    generator = simulation_generator()
+    runs = 20_000
+    totals = generator.normal(scale=np.sqrt(noise.rows_variance), size=runs)
+    drawn = noise.draws(totals, generator)
+    np.testing.assert_allclose(drawn[:, -1], totals)
+    places = np.arange(1, drawn.shape[1] + 1)
+    wanted = noise.between(np.zeros_like(places), places, 0.0)
+    np.testing.assert_allclose(np.mean(drawn**2, axis=0), wanted, rtol=0.08)
 
 
 def test_pairs_in_a_cell_count_half():
