@@ -60,7 +60,7 @@ def rates(table, method, epsilon, seed):
     source = SeededSource(seed)
     if method == PUBLISHED:
         return roc_rates(table.scores, table.positive, GRID.points(), epsilon, source)
-    plan = roc_plan(epsilon, "add-remove", search=method == "no grid")
+    plan = roc_plan(epsilon, "add-remove", None if method == "no grid" else len(GRID.points()))
     grid = GRID if plan.search is None else search_grid(table.rows, plan, source, lambda _: None)
     smoothing = {"grid, l1": "l1", "unsmoothed": None}.get(method, "l2")
     return RocCurve(*release_roc(table.rows, grid.points(), plan, smoothing, source)).rates

@@ -314,8 +314,29 @@ def test_a_curve_is_printed_written_and_charged(here, cli):
         assert text in page.text
         assert text in " ".join(done.out.split())
     assert document["caution"] == nolook.ROCCurve.caution
-    assert [a["class"] for a in page.all("polyline")] == ["zero", "curve"]
+    assert [a["class"] for a in page.all("polyline")] == ["zero", "curve"] * 2
     assert len(page.all("polygon")) == 1
+    assert document["classified"] == []
+
+
+def test_rows_are_classified_at_thresholds(here, cli):
+    more = ("--threshold", "0.3", "--threshold", "0.505", "--report", "r.html")
+    done = cli(*roc("--grid", "0:1:0.01", *more))
+    document = read(here / "people.roc.json")
+    page = shown(done, here, document["privacy"])
+    found = document["classified"]
+    assert [(each["above"], each["threshold"]) for each in found] == [(0.3, 0.3), (0.505, 0.5)]
+    data = columns()
+    for each in found:
+        called = data["score"] > each["threshold"]
+        wanted = (called & data["member"]).sum() / data["member"].sum()
+        assert each["sensitivity"]["low"] - 0.02 <= wanted <= each["sensitivity"]["high"] + 0.02
+    for text in ("above 0.505 (0.5 on the grid)", "Sensitivity (recall)"):
+        assert text in page.text
+        assert text in " ".join(done.out.split())
+    # The rates are those of the same release: nothing more was spent.
+    assert len(document["privacy"]["mechanisms"]) == 1
+    assert len(document["precision"]) == len(document["fpr"])
 
 
 @pytest.mark.parametrize(
@@ -544,6 +565,7 @@ BAD_GRIDS = [
         *((roc(*more), expected) for more, expected in BAD_FOR_ALL),
         *((roc("--grid", text), ["--grid", *expected]) for text, expected in BAD_GRIDS),
         (roc("--smoothing", "l3"), ["--smoothing is 'l3'"]),
+        (roc("--threshold", "nan"), ["threshold is not a finite number"]),
         (roc("--relation", "other"), ["--relation is 'other'"]),
         (roc("--score", "city"), ["'city'", "string"]),
         (roc("--score", "weight"), ["'weight'", "no such column"]),

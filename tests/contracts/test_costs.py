@@ -177,9 +177,9 @@ RELEASES = {
     "ecdf": (nolook.ECDF, each, lambda: scored()[:1]),
     "ecdf-gaussian": (partial(nolook.ECDF, grid=GRID, delta=1e-6), each, lambda: scored()[:1]),
     "ecdf-replace": (partial(nolook.ECDF, relation="replace"), each, lambda: scored()[:1]),
-    "roc": (nolook.ROCCurve, each, scored),
-    "roc-grid": (partial(nolook.ROCCurve, grid=GRID), each, scored),
+    "roc": (partial(nolook.ROCCurve, grid=GRID), each, scored),
     "roc-replace": (partial(nolook.ROCCurve, grid=GRID, relation="replace"), each, scored),
+    "roc-found": (nolook.ROCCurve, each, scored),
     "hosmer-lemeshow": (nolook.HosmerLemeshow, groups, scored),
     "pipeline": (lambda: PIPELINE, parts, data),
 }

@@ -91,11 +91,11 @@ def test_the_page_of_a_curve_warns_of_the_scored_model():
         f"{curve.auc_:.3f}",
         "Target ill",
         "Positive class yes",
-        "counts of each class up to each threshold",
+        "counts of blocks",
     ):
         assert text in page.text
     # Higher scores are positive: the curve runs far above the line of guessing.
-    _, line = page.all("polyline")
+    _, line, *_ = page.all("polyline")
     points = np.array([pair.split(",") for pair in line["points"].split()], dtype=float)
     assert np.trapezoid(1000 - points[:, 1], points[:, 0]) > 0.9e6
 

@@ -38,11 +38,11 @@ class CountNoise(Protocol):
     def weighted(self, weights: Vector, share: float) -> float:
         """Return the variance of a weighted sum of the counts, less a multiple of all rows."""
 
-    def draw(self, total: float, generator: Generator) -> Vector:
-        """Return such noise of all counts, that of the number of rows being `total`."""
+    def draws(self, totals: Vector, generator: Generator) -> Vector:
+        """Return such noise of all counts, shape (totals, places), with these for all rows."""
 
-    def smooth(self, noisy: Vector, rows: float) -> Vector:
-        """Return possible counts near noisy ones: never falling, from 0 to the number of rows."""
+    def smooth(self, noisy: Vector) -> Vector:
+        """Return counts near noisy ones: never falling, from 0; the last one is at least 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,16 +89,30 @@ class ForestNoise:
             coarser = finer
         return float(variance)
 
-    def draw(self, total: float, generator: Generator) -> Vector:
-        """Return such noise of all counts, that of the number of rows being `total`."""
-        forest = self.forest
-        size = level_starts(forest.padded, forest.lengths)[-1]
+    def draws(self, totals: Vector, generator: Generator) -> Vector:
+        """Return such noise of all counts, shape (totals, places), with these for all rows."""
+        forest, repeats = self.forest, len(totals)
+        # Many forests beside each other are one.
+        padded = forest.padded * repeats
+        size = level_starts(padded, forest.lengths)[-1]
         blocks = generator.laplace(scale=math.sqrt(self.block_variance / 2), size=size)
-        return settled(cells_of_blocks(blocks, forest.padded, forest.lengths), forest, total)
+        cells = cells_of_blocks(blocks, padded, forest.lengths).reshape(repeats, -1)
+        off = (totals - cells.sum(axis=1)) / forest.padded
+        counts = np.cumsum(cells[:, : forest.cells] + off[:, np.newaxis], axis=1)
+        counts[:, -1] = totals
+        return counts
 
-    def smooth(self, noisy: Vector, rows: float) -> Vector:
-        """Return possible counts near noisy ones: never falling, from 0 to the number of rows."""
-        return rising(noisy, rows)
+    def smooth(self, noisy: Vector) -> Vector:
+        """Return counts near noisy ones: never falling, from 0; the last one is at least 1.
+
+        The number of all rows is fitted too: where a class has none of the highest scores, the
+        counts before them tell it as well.
+        """
+        from scipy.optimize import isotonic_regression
+
+        counts: Vector = np.maximum(isotonic_regression(noisy).x, 0.0)
+        counts[-1] = max(1.0, counts[-1])
+        return counts
 
     def _levels(self) -> list[tuple[int, float]]:
         return list(zip(self.forest.lengths, self.forest.precisions.tolist(), strict=True))
@@ -150,17 +164,18 @@ class BinaryTreeNoise:
             nodes += float(np.sum(sums**2))
         return nodes * self.node_variance + share**2 * self.rows_variance
 
-    def draw(self, total: float, generator: Generator) -> Vector:
-        """Return such noise of all counts, that of the number of rows being `total`."""
+    def draws(self, totals: Vector, generator: Generator) -> Vector:
+        """Return such noise of all counts, shape (totals, places), with these for all rows."""
         scale = math.sqrt(self.node_variance / 2)
-        noise = np.zeros(1)
+        noise = np.zeros((len(totals), 1))
         for level in range(self.levels + 1):
-            noise = np.repeat(noise, min(level, 1) + 1)
-            noise += generator.laplace(scale=scale, size=len(noise))
-        return np.append(noise[: self.places - 1], total)
+            noise = np.repeat(noise, min(level, 1) + 1, axis=1)
+            noise += generator.laplace(scale=scale, size=noise.shape)
+        return np.append(noise[:, : self.places - 1], totals[:, np.newaxis], axis=1)
 
-    def smooth(self, noisy: Vector, rows: float) -> Vector:
-        """Return possible counts near noisy ones: never falling, from 0 to the number of rows."""
+    def smooth(self, noisy: Vector) -> Vector:
+        """Return counts near noisy ones: never falling, from 0; the last one is at least 1."""
+        rows = max(1.0, float(noisy[-1]))
         beyond = np.full(2**self.levels - self.places, rows)
         return smoothed_counts(np.append(noisy, beyond), rows, self.places, "l2")
 

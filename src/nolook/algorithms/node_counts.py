@@ -81,13 +81,18 @@ def release_forests(
     event: CountEvent,
     sensitivity: int,
     source: ByteSource,
+    *,
+    shares: bool = False,
 ) -> list[NoisyForest]:
     """Release the counts of the blocks of several forests over public numbers of cells.
+
+    The forests are the best for counts, or for shares of each forest's rows.
 
     Guarantee: costs the event, if a row changes the counts of at most `sensitivity` blocks, all
     forests together, by one each (:func:`node_counts_sensitivity`).
     """
-    forests = [best_forest(len(each), noise_kind(event)) for each in cells]
+    kind = noise_kind(event)
+    forests = [best_forest(len(each), kind, shares=shares) for each in cells]
     pairs = zip(cells, forests, strict=True)
     counts = np.concatenate([block_counts(each, forest.lengths) for each, forest in pairs])
     if isinstance(event, GaussianEvent):

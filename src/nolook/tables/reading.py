@@ -207,16 +207,10 @@ def _usual_features(
                 "features is None; expected a list of names, since a CSV file declares no types "
                 "(for example features=['age', 'height'])"
             )
-<<<<<<< HEAD
         return names
     left_out = schema.used_as("nothing") + schema.used_as("unit")
     known = {**_levels(schema), **levels}
     return usual_columns(opened, {target, *left_out}, known) if left_out else None
-=======
-        return list(levels)
-    left_out = schema.used_as("nothing") + schema.used_as("unit")
-    return usual_columns(opened, {target, *left_out}, levels) if left_out else None
->>>>>>> sch
 
 
 def _open(
