@@ -1,47 +1,47 @@
-"""Private distributions: errors, time and memory, after Barczewski, Mawass and Ramon (2024).
+"""Private distributions: errors, time and memory, beside the paper's and OpenDP's.
 
-X(rate) has a Poisson(rate) number of values at each of 2^15 thresholds, as in the paper's
-section 6.2.1. Squared errors are means over all thresholds and all runs, of shares of the values.
-The pictures are those of the paper's figures 1 to 5 and 7 to 9.
+The paper is Barczewski, Mawass and Ramon (2024). X(rate) has a Poisson(rate) number of values at
+each of 2^15 thresholds, as in its section 6.2.1. Squared errors are means over all thresholds and
+all runs. The pictures are those of its figures 1 to 5 and 7 to 9.
 
-    python -m benchmarks.distribution [--output FILE] [--runs 100]
+    python -m benchmarks.distribution [--output FILE] [--runs 40] [--peer PYTHON] [--kept FOLDER]
+
+OpenDP runs in a temporary environment, or in that of the interpreter named; what it releases can be
+kept in a folder.
 """
 
 from __future__ import annotations
 
 import os
-import textwrap
 import time
 
 import numpy as np
 
 from benchmarks import distribution_figures as figures
 from benchmarks import distribution_scores as scores
-from benchmarks.distribution_time import SLOW_LEVELS, fit_cost, smoothing_times
+from benchmarks.distribution_columns import poisson_cells
+from benchmarks.distribution_peers import columns_report, shapes_report
+from benchmarks.distribution_time import (
+    RELEASE_TURNS,
+    SLOW_LEVELS,
+    fit_cost,
+    release_times,
+    smoothing_times,
+)
 from benchmarks.harness import main, median_ratio, medians
-from nolook.algorithms.ecdf import ecdf_plan, release_ecdf
+from nolook.algorithms.ecdf import ecdf_release, release_counts
 from nolook.algorithms.grids import LinearGrid
 from nolook.algorithms.tree_smoothing import smooth
 from nolook.privacy.guarantee import Budget
-from nolook.privacy.mechanisms.binary_tree import tree_laplace
 from nolook.privacy.noise import SeededSource
 from papers.barczewski2024 import tree_counts
 
 SIZE = 2**15
-POINTS = LinearGrid(1, SIZE, 1).points()
-EPSILONS = (0.1, 0.5, 1.0, 2.0)
+GRID = LinearGrid(1, SIZE, 1)
 CURVE_EPSILONS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 RATES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 NORMS = ("l2", "isotonic", "l1")
 SLOW_RUNS = 5  # of l1, the linear program, which takes a second or two
-
-STEPS = {
-    "published": "paper, unsmoothed",
-    "scale": "the scale under add/remove",
-    "rows": "and a private number of rows",
-    "l2": "and l2 smoothing: the default",
-}
-LAST = "default, but for the noisy last count as the number of rows"
 
 ROC_EPSILONS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 EXAMPLES = {"framingham": (1, 0.5), "bank_marketing": (8, 0.2), "diabetes_readmission": (9, 0.05)}
@@ -52,23 +52,9 @@ def squared(found, exact):
     return float(np.mean((found - exact) ** 2))
 
 
-def span(ratios):
-    """Return the least and the largest of some ratios in words."""
-    ends = [f"{end(ratios):.2f}" for end in (min, max)]
-    return ends[0] if ends[0] == ends[1] else " to ".join(ends)
-
-
-def poisson_cells(rate, seed):
-    """Return how many values X(rate) has at each threshold."""
-    return np.random.default_rng(seed).poisson(rate, SIZE)
-
-
-def released(cells, epsilon, smoothing, seed):
-    """Return the shares that our release gives at every threshold."""
-    plan = ecdf_plan(Budget(epsilon), "add-remove")
-    values = np.repeat(POINTS, cells)
-    distribution = release_ecdf([values], POINTS, plan, smoothing, SeededSource(seed))
-    return distribution.counts / distribution.rows
+def exact_shares(cells):
+    """Return the exact share of the values up to each threshold."""
+    return np.cumsum(cells) / np.sum(cells)
 
 
 def published(cells, epsilon, seed):
@@ -76,36 +62,23 @@ def published(cells, epsilon, seed):
     return tree_counts(cells, epsilon, SeededSource(seed)).astype(float)
 
 
-def step_errors(epsilon, runs):
-    """Return the squared error of the paper's release, and after each step towards ours."""
-    errors = dict.fromkeys((*STEPS, "last"), 0.0)
-    for seed in range(runs):
-        cells = poisson_cells(3.0, seed)
-        total = cells.sum()
-        exact = np.cumsum(cells) / total
-        noisy = tree_laplace(cells, epsilon, "add-remove", SeededSource(seed)).astype(float)
-        last = max(1.0, noisy[-1])
-        found = {
-            "published": published(cells, epsilon, seed) / total,
-            "scale": noisy / total,
-            "rows": released(cells, epsilon, None, seed),
-            "l2": released(cells, epsilon, "l2", seed),
-            "last": smooth(noisy, last) / last,
-        }
-        for name, shares in found.items():
-            errors[name] += squared(shares, exact) / runs
-    return errors
+def ours(cells, epsilon, seed):
+    """Return the shares of nolook's release under the paper's relation, replacement."""
+    plan = ecdf_release(Budget(epsilon), "replace", [GRID], "isotonic")
+    (found,) = release_counts([cells], plan, SeededSource(seed))
+    return found.counts / found.rows
 
 
 def smoothing_ratios(rate, epsilon, runs):
-    """Return the squared error of our release over the unsmoothed one, for each norm."""
+    """Return the squared error of the paper's release, smoothed by each norm, over unsmoothed."""
     errors = {norm: [] for norm in NORMS}
     for seed in range(runs):
         cells = poisson_cells(rate, seed)
-        exact = np.cumsum(cells) / cells.sum()
-        unsmoothed = squared(released(cells, epsilon, None, seed), exact)
+        exact, total = exact_shares(cells), float(cells.sum())
+        noisy = published(cells, epsilon, seed)
+        unsmoothed = squared(noisy / total, exact)
         for norm in NORMS[: None if seed < SLOW_RUNS else -1]:
-            found = squared(released(cells, epsilon, norm, seed), exact)
+            found = squared(smooth(noisy, total, norm) / total, exact)
             errors[norm].append((found, unsmoothed))
     return {norm: np.divide(*np.sum(pairs, axis=0)) for norm, pairs in errors.items()}
 
@@ -127,12 +100,12 @@ def evaluation_errors(epsilon, runs):
     for seed in range(runs):
         cells = poisson_cells(3.0, seed)
         total = cells.sum()
-        exact = np.cumsum(cells) / total
+        exact = exact_shares(cells)
         noisy = published(cells, epsilon, seed)
         curves = {
             "paper, unsmoothed": noisy / total,
             "paper, l2": smooth(noisy, float(total)) / total,
-            "nolook's default": released(cells, epsilon, "l2", seed),
+            "nolook, replacing": ours(cells, epsilon, seed),
         }
         for name, shares in curves.items():
             own = errors.setdefault(name, np.zeros(2))
@@ -141,47 +114,13 @@ def evaluation_errors(epsilon, runs):
     return errors
 
 
-def poisson_report(runs):
-    """Yield the lines on X(3), release by release."""
-    yield "## Squared error on X(3), N = 2^15"
-    yield ""
-    yield f"Over that of the paper's unsmoothed release at the same epsilon; {runs} runs."
-    yield ""
-    yield f"| release | {' | '.join(f'epsilon = {e:g}' for e in EPSILONS)} |"
-    yield "|---" + "|---:" * len(EPSILONS) + "|"
-    found = [step_errors(epsilon, runs) for epsilon in EPSILONS]
-    for name, title in {**STEPS, "last": LAST}.items():
-        cells = " | ".join(f"{each[name] / each['published']:.3f}" for each in found)
-        yield f"| {title} | {cells} |"
-    cells = " | ".join(f"{np.sqrt(each['l2']):.1e}" for each in found)
-    yield f"| root of the default's squared error, as a share | {cells} |"
-    yield ""
-    shares = {e: own["l2"] / own["published"] for e, own in zip(EPSILONS, found, strict=True)}
-    worst = max(shares[epsilon] for epsilon in (0.1, 0.5, 1.0))
-    yield f"- default over the paper's, epsilon in {{0.1, 0.5, 1}}: at most {worst:.2f}"
-    smoothed = [own["l2"] / own["rows"] for own in found]
-    yield f"- l2-smoothed over unsmoothed, epsilon <= 2: at most {max(smoothed):.2f}"
-    yield ""
-    scale = span([own["scale"] / own["published"] for own in found])
-    rows = span([own["rows"] / own["scale"] for own in found])
-    last = span([own["last"] / own["l2"] for own in found])
-    yield from textwrap.wrap(
-        f"The scale under add/remove leaves {scale} of the paper's error. A private number of rows"
-        f" at 5 % of epsilon makes it {rows} times that, and smoothing leaves {span(smoothed)} of"
-        f" it. With the noisy last count as the number of rows, which leaves all of epsilon to the"
-        f" counts, the error would be {last} times the default's.",
-        width=100,
-    )
-    yield ""
-
-
 def smoothing_report(runs, draw):
     """Yield the lines on smoothing (figures 2 and 3)."""
     yield "## Squared error smoothed over unsmoothed (figures 2 and 3)"
     yield ""
     yield (
-        f"nolook's release, {runs} runs, {min(SLOW_RUNS, runs)} of l1. First X(3), then X(rate) at"
-        " epsilon = 1."
+        f"The paper's release, {runs} runs, {min(SLOW_RUNS, runs)} of l1. First X(3), then X(rate)"
+        " at epsilon = 1."
     )
     yield ""
     by_epsilon = [smoothing_ratios(3.0, epsilon, runs) for epsilon in CURVE_EPSILONS]
@@ -200,7 +139,8 @@ def evaluation_report(runs, draw):
     """Yield the lines on the function and its inverse (figure 4)."""
     yield "## The distribution and its inverse on X(3) (figure 4)"
     yield ""
-    yield f"Squared error of the share at a threshold, then of the quantile by N; {runs} runs."
+    yield "Squared error of the share at a threshold, then of the quantile by N, under replacement;"
+    yield f"{runs} runs."
     yield ""
     found = [evaluation_errors(epsilon, runs) for epsilon in CURVE_EPSILONS]
     yield f"| release | {' | '.join(f'epsilon = {e:g}' for e in CURVE_EPSILONS)} |"
@@ -218,7 +158,8 @@ def roc_report(runs, draw):
     yield "## ROC curves of logistic regressions (figures 1, 5, 8 and 9)"
     yield ""
     yield "Each cell: mean error of the AUC, mean area between the private and the exact curve;"
-    yield f"{runs} runs. Grid: LinearGrid(1/256, 1, 1/256)."
+    yield f"{runs} runs, all under the paper's relation, replacement. Grid:"
+    yield "LinearGrid(1/256, 1, 1/256)."
     yield ""
     yield f"| table | release | {' | '.join(f'epsilon = {e:g}' for e in ROC_EPSILONS)} |"
     yield "|---|---" + "|---:" * len(ROC_EPSILONS) + "|"
@@ -235,13 +176,11 @@ def roc_report(runs, draw):
             yield f"| {name} | {method} | {cells} |"
         error, searched, paper = (
             sweeps[name][method][ROC_EPSILONS.index(0.1), 1]
-            for method in ("grid, l2", "no grid", scores.PUBLISHED)
+            for method in ("grid", "no grid", scores.PUBLISHED)
         )
-        hits = scores.covered(table, 0.1, runs)
         lines.append(
             f"- {name} (AUC {table.auc:.3f}), epsilon = 0.1, with the grid: error {error:.4f}"
-            f", without {searched:.4f}, with the paper's constants {paper:.4f};"
-            f" {hits} of {runs} intervals hold the AUC on the grid"
+            f", without {searched:.4f}, with the paper's constants {paper:.4f}"
         )
     yield ""
     yield from lines
@@ -266,6 +205,15 @@ def time_report(draw):
     yield "- more shapes of data, and how well the two agree: `smoothing.md`"
     yield ""
     draw("7_smoothing_time", figures.times, times)
+    yield "## Seconds of a release, all in: noise, least squares, isotonic regression"
+    yield ""
+    yield f"Epsilon = 1, add/remove, three rows a cell; the least of {RELEASE_TURNS} turns."
+    yield ""
+    yield "| cells | seconds | nanoseconds a cell |"
+    yield "|---:|---:|---:|"
+    for size, took in release_times().items():
+        yield f"| {size:,} | {took:.4f} | {took / size * 1e9:.0f} |"
+    yield ""
     yield "## Time and memory of ECDF(1.0, grid).fit(values)"
     yield ""
     yield "Values are normal, in memory already; medians of 3 turns in one process."
@@ -284,7 +232,7 @@ def time_report(draw):
     yield ""
 
 
-def report(runs, folder):
+def report(runs, peer, kept, folder):
     """Yield the lines of the report, and draw the figures if there is a folder for them."""
 
     def draw(*arguments):
@@ -297,13 +245,14 @@ def report(runs, folder):
     yield f"{os.cpu_count()} processors. Printed, with the figures `distribution_*.svg`, by"
     yield "`python -m benchmarks.distribution`."
     yield ""
-    yield from poisson_report(runs)
+    yield from shapes_report(runs, peer, kept)
+    yield from columns_report(runs, peer, kept)
     yield from smoothing_report(runs, draw)
-    yield from evaluation_report(max(1, runs // 4), draw)
+    yield from evaluation_report(max(1, runs // 2), draw)
     yield from roc_report(runs, draw)
     yield from time_report(draw)
     yield f"All of it took {(time.perf_counter() - start) / 60:.0f} minutes."
 
 
 if __name__ == "__main__":
-    main(report, __doc__, figures=True, runs=100)
+    main(report, __doc__, figures=True, runs=40, peer=None, kept=None)
