@@ -247,9 +247,9 @@ def report(runs, peer, kept, folder):
     yield ""
     yield from shapes_report(runs, peer, kept)
     yield from columns_report(runs, peer, kept)
-    yield from smoothing_report(runs, draw)
+    yield from smoothing_report(max(1, runs // 2), draw)
     yield from evaluation_report(max(1, runs // 2), draw)
-    yield from roc_report(runs, draw)
+    yield from roc_report(max(1, runs // 2), draw)
     yield from time_report(draw)
     yield f"All of it took {(time.perf_counter() - start) / 60:.0f} minutes."
 

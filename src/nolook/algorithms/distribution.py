@@ -147,6 +147,9 @@ class PrivateDistribution:
             # A mean is the last point kept minus the steps, each times the share up to it.
             steps = np.append(np.diff(self.points), 0.0)
             weights = np.where(trimmed, -steps / kept, 0.0)
+            # The squares of the widest steps would overflow.
+            unit = float(np.max(np.abs(weights))) or 1.0
+            weights /= unit
             variance = self.noise.weighted(weights, float(np.sum(weights * self._shares)))
-            error = float(np.sqrt(variance) / self.rows)
+            error = float(np.sqrt(variance)) * unit / self.rows
         return mean, error if np.isfinite(error) else np.inf
