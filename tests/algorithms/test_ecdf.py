@@ -128,12 +128,12 @@ def test_smoothing_lowers_the_error():
 def test_the_release_does_not_tell_neighbours_apart_beyond_its_budget(shift):
     # A row in the first cell changes every count; the likelihood of a threshold test stays
     # within e^epsilon, at a confidence that chance does not break.
-    epsilon, runs = 1.0, 4000
+    epsilon, runs, few = 1.0, 4000, LinearGrid(1, 8, 1)
     data = np.append(values(30), 1.0)
     neighbour = data[:-1]
     statistic = [
         np.array([
-            release(table, Budget(epsilon), "add-remove", None, seed, LinearGrid(1, 8, 1)).counts.sum()
+            release(table, Budget(epsilon), smoothing=None, seed=seed, grid=few).counts.sum()
             for seed in range(base, base + runs)
         ])
         for table, base in ((data, 0), (neighbour, runs))
