@@ -148,7 +148,7 @@ class BinaryTreeNoise:
         while len(sums) > 1:
             sums = sums.reshape(-1, 2).sum(axis=1)
             nodes += float(np.sum(sums**2))
-        return nodes * self.node_variance + (weights[-1] - share) ** 2 * self.rows_variance
+        return float(nodes * self.node_variance + (weights[-1] - share) ** 2 * self.rows_variance)
 
     def draw(self, total: float, generator: Generator) -> Vector:
         """Return such noise of all counts, that of the number of rows being `total`."""
