@@ -89,12 +89,25 @@ def test_the_commands_exist(readme, project_root):
             r"worst difference -(\S+),",
             max,
         ),
+        *(
+            (said, "distribution", printed, which)
+            for said, printed, which in (
+                (r"is (\S+) times that of Barczewski", r"neither smoothed, .*: (\S+) to", min),
+                (r"and (\S+) to \S+ times where both", r"paper smoothed, .*: (\S+) to", min),
+                (r"and \S+ to (\S+) times where both", r"paper smoothed, .*to (\S+)$", min),
+                (r"removed it is (\S+) to", r"^- shares, .*both isotonic: (\S+)$", min),
+                (r"removed it is \S+ to (\S+)", r"^- shares, .*both isotonic: (\S+)$", max),
+                (r"shares: (\S+) to \S+ times", r"^\| counts, .*\| (\S+) \|$", min),
+                (r"shares: \S+ to (\S+) times", r"^\| counts, .*\| (\S+) \|$", max),
+                (r"off by (\S+) rows by epsilon", r"no range: .*epsilon: (\S+) ", max),
+            )
+        ),
         (r"features take (\S+) to \S+ times as long", "fit", RATIO_OF_A_MILLION, min),
         (r"features take \S+ to (\S+) times as long", "fit", RATIO_OF_A_MILLION, max),
     ],
 )
 def test_the_figures_quoted_were_printed(readme, project_root, said, result, printed, which):
     path = project_root / "benchmarks" / "results" / f"{result}.md"
-    found = which(map(float, re.findall(printed, path.read_text(encoding="utf-8"))))
+    found = which(map(float, re.findall(printed, path.read_text(encoding="utf-8"), re.MULTILINE)))
     (quoted,) = re.findall(said, " ".join(readme.split()))
     assert float(quoted) == round(found, len(quoted.partition(".")[2]))

@@ -157,12 +157,12 @@ class BinaryTreeNoise:
     def weighted(self, weights: Vector, share: float) -> float:
         """Return the variance of a weighted sum of the counts, less a multiple of all rows."""
         sums = np.zeros(2**self.levels)
-        sums[: len(weights)] = weights
+        sums[: len(weights) - 1] = weights[:-1]  # the last count is the number of rows
         nodes = float(np.sum(sums**2))
         while len(sums) > 1:
             sums = sums.reshape(-1, 2).sum(axis=1)
             nodes += float(np.sum(sums**2))
-        return nodes * self.node_variance + share**2 * self.rows_variance
+        return float(nodes * self.node_variance + (weights[-1] - share) ** 2 * self.rows_variance)
 
     def draws(self, totals: Vector, generator: Generator) -> Vector:
         """Return such noise of all counts, shape (totals, places), with these for all rows."""
