@@ -34,11 +34,14 @@ from tests.hostile.arbitrary import store
 from tests.hostile.commands import COMMANDS as RELEASES
 from tests.hostile.commands import release
 from tests.hostile.harness import Charged, run
+from tests.tables.messy import compressed
 
 NUMBER = 8675309.25
 INTEGER = 271828182845
 TEXT = "Xanthippe-q7Zx"
 ROWS = 3000
+WARDS = {"type": "category", "levels": ["Bern", "Basel", "..."]}
+UNIT = {"type": "integer", "use": "unit"}
 
 
 # A number is looked for from its first digit on: the digits of noise hold everything some day.
@@ -280,6 +283,64 @@ def test_damaged_files(folder, listening, share, ending, missing):
             list(opened.batches())
         except nolook.NolookError as error:
             search_error(error)
+
+
+# What may be declared of the columns of `planted`, rightly or wrongly.
+DECLARED = {
+    "as they are": {"a": "number", "b": "number", "city": WARDS, "whole": "integer"},
+    "signs": {
+        "a": {"type": "number", "thousands": ",", "currency": ["CHF"]},
+        "b": {"type": "number", "percent": True},
+        "city": {"type": "category", "levels": ["Bern"], "missing": ["Basel"]},
+    },
+    "words": {"word": {"type": "boolean", "true": ["yes"], "false": ["no"]}, "a": "number"},
+    "texts": {"a": WARDS, "city": "number", "word": "boolean", "b": "number"},
+    "dates": {"city": "date", "whole": {"type": "date", "parts": ["month"]}, "b": "number"},
+    "times": {"city": {"type": "datetime", "pattern": "%Y-%m-%d %H:%M"}, "b": "number"},
+    "no feature": {"city": "identifier", "word": "text", "whole": UNIT, "b": "number"},
+    "another table": {"town": WARDS, "b": "number"},
+}
+
+
+@pytest.mark.parametrize("name", DECLARED)
+@pytest.mark.parametrize("ending", [".csv", ".csv.gz", ".csv.zst", ".parquet"])
+@pytest.mark.parametrize("missing", ["error", "drop-row", "zero"])
+def test_declared_tables(folder, listening, name, ending, missing):
+    """Reading, fitting, the model's file and predicting from it."""
+    path, plain = folder / f"T{ending}", folder / f"plain{ending[:4]}"
+    if ending == ".parquet":
+        store(planted(), path)
+    else:
+        store(planted(), plain)
+        compressed(plain.read_bytes(), path)
+        plain.unlink(missing_ok=True)
+    schema = nolook.Schema({**DECLARED[name], "y": {"type": "number", "use": "target"}})
+    try:
+        opened = read_table(path, schema=schema, missing=missing)
+        check(repr(opened) + repr(opened.recipe()), "table")
+        model = nolook.AdaSSPRegressor(1.0, 1e-6, random_state=0).fit(opened)
+    except nolook.NolookError as error:
+        search_error(error)
+        return
+    check(pickle.dumps(model), "pickle")
+    nolook.save(model, folder / "m.json")
+    check((folder / "m.json").read_bytes(), "model")
+    done = run(folder, "predict", "m.json", path.name, "--output", "p.parquet")
+    check(done.out + done.err, "printed")
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_drafts(folder, listening, ending):
+    store(planted(), folder / f"T{ending}")
+    done = run(folder, "schema", f"T{ending}")
+    assert done.status == 0
+    check(done.out, "printed")
+    check((folder / "T.toml").read_bytes(), "draft")
+    without = pa.csv.WriteOptions(include_header=False)
+    pa.csv.write_csv(planted().slice(1), folder / "U.csv", without)
+    done = run(folder, "schema", "U.csv")
+    assert done.status == 2
+    check(done.err, "printed")
 
 
 def test_a_model_of_planted_rows_predicts_without_a_word(folder, listening):

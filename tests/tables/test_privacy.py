@@ -13,6 +13,7 @@ import pytest
 
 from nolook.errors import NolookError, ParameterError, TableError
 from nolook.tables import memory, read_table, table_from_arrays
+from nolook.tables.draft import draft_schema
 
 SECRET = "SECRET-1234"
 STORED = pa.table({"a": ["1", SECRET, "2"], "b": [1.0, None, 2.0], "y": [1.0, 2.0, 3.0]})
@@ -95,6 +96,35 @@ ATTEMPTS = {
     "csv without a header": lambda folder: read_table(
         csv_file(folder, f"{SECRET},1\n{SECRET},2\n"), "y", features=["a"]
     ),
+    "declared number": lambda _: read_table(
+        STORED, "y", schema={"columns": {"a": "number"}}
+    ).check_complete(),
+    "declared date": lambda _: read_table(
+        STORED, "y", schema={"columns": {"a": {"type": "date", "origin": "2020-01-01"}}}
+    ).check_complete(),
+    "declared boolean": lambda _: read_table(
+        STORED, "y", schema={"columns": {"a": "boolean"}}
+    ).check_complete(),
+    "declared of another type": lambda _: read_table(
+        pa.table({"a": [SECRET.encode()], "y": [1.0]}), "y", schema={"columns": {"a": "number"}}
+    ),
+    "declared csv": lambda folder: read_table(
+        csv_file(folder, f"a;y\n€{SECRET};1\n"),
+        "y",
+        schema={"file": {"delimiter": ";"}, "columns": {"a": {"type": "number", "currency": "€"}}},
+    ),
+    "declared csv without a header": lambda folder: read_table(
+        csv_file(folder, f"{SECRET},1\n"),
+        "y",
+        schema={"file": {"header": False}, "columns": {"a": "number", "y": "integer"}},
+    ).check_complete(),
+    "csv of another encoding": lambda folder: read_table(
+        csv_file(folder, f"{SECRET},y\n"), "y", schema={"file": {"encoding": "utf-16-le"}}
+    ),
+    "positive value": lambda folder: read_table(
+        csv_file(folder, f"a,y\n{SECRET},{SECRET}\n"), "y", features=["a"], positive="yes"
+    ).check_complete(),
+    "draft of rows": lambda folder: draft_schema(csv_file(folder, f"{SECRET},1\n{SECRET},2\n")),
     "csv without names": lambda folder: read_table(csv_file(folder, f"{SECRET},y\n"), "y"),
 }
 
