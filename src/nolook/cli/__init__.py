@@ -40,8 +40,8 @@ _RENAMED = {"--label": "--target"}
 
 app = typer.Typer(
     help="Private linear models of tables nobody may look at, with nothing to set but the budget.",
-    add_completion=False,
     cls=WithPlugIns,
+    context_settings={"help_option_names": ["--help", "-h"]},
 )
 for _command in (fit, select, predict, ecdf, quantiles, roc, calibration, audit):
     app.command()(_command)

@@ -8,18 +8,23 @@ from typing import Annotated
 import typer
 
 from nolook.cli._release import console
+from nolook.cli._written import Written, reads_table
 from nolook.errors import ParameterError
 from nolook.formats.files import check_outputs, one_line
 
 __all__ = ["predict"]
 
 
+@reads_table()
 def predict(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model file made by fit.")],
     table: Annotated[
         Path, typer.Argument(metavar="TABLE", help="A table with the model's columns.")
     ],
-    output: Annotated[Path, typer.Option(metavar="FILE", help="The Parquet file to write.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE", help="The Parquet file to write.")
+    ],
+    written: Written,
     multiline: Annotated[
         bool,
         typer.Option(
@@ -44,6 +49,7 @@ def predict(
             f"{one_line(model)} is a distribution; expected a model (a file made by nolook fit)"
         )
     recipe = fitted.recipe_ | ({"multiline": True} if multiline else {})
+    recipe["schema"] = written.over(recipe.get("schema")).only(recipe["features"])
     write_predictions(fitted, read_table(table, **recipe), output)
     for words in constant_in_words(regression_of(fitted)):
         say(console(), words)

@@ -19,19 +19,29 @@ from nolook.cli._options import (
     grid,
 )
 from nolook.cli._release import Release, release_command
+from nolook.cli._written import target_of
 from nolook.estimators.catalogue import DISTRIBUTIONS
 
 __all__ = ["roc"]
 
 
-@release_command("roc.json", "The curve's file", missing=MissingNumbersOption)
+@release_command(
+    "roc.json",
+    "The curve's file",
+    missing=MissingNumbersOption,
+    names={
+        "features": "--score",
+        "categories": "--target",
+        "columns": "--score and --target",
+    },
+)
 def roc(
     release: Release,
     *,
     score: Annotated[
         str, typer.Option(metavar="NAME", help="The column of scores; higher means positive.")
     ],
-    target: ClassesOption,
+    target: ClassesOption = None,
     positive: PositiveOption = "1",
     linear_grid: GridOption = None,
     log_grid: LogGridOption = None,
@@ -47,14 +57,11 @@ def roc(
 
     from nolook.formats.findings_file import Scored, write_roc
     from nolook.report.score_findings import roc_findings
-    from nolook.tables.scored import read_scores
 
     make = DISTRIBUTIONS["roc"].load()
     fitted = make(release.epsilon, thresholds, 1, neighbours, smoother, release.random_state)
+    scored = Scored(score, target_of(target, release.schema), positive)
     with release.running() as ledger_and_progress:
-        columns = (release.table, score, target, positive)
-        read = read_scores(*columns, release.missing, multiline=release.multiline)
-        fitted.fit(read, **ledger_and_progress)
-    scored = Scored(score, target, positive)
+        fitted.fit(release.read_scores(scored), **ledger_and_progress)
     write_roc(fitted, release.output, scored=scored)
     release.show(roc_findings(fitted, scored))

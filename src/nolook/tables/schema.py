@@ -157,14 +157,28 @@ class Schema:
         """Return the columns of a use, in the schema's order."""
         return tuple(name for name, column in self.columns.items() if column.use == use)
 
+    def without(self, names: Iterable[str]) -> Schema:
+        """Return the schema with some columns, declared or not, of no use."""
+        plain = self.to_dict()
+        columns = plain.get("columns", {})
+        left_out = {name: {"type": "text"} | columns.get(name, {}) for name in names}
+        for settings in left_out.values():
+            settings["use"] = "nothing"
+        return Schema.from_dict(plain | {"columns": columns | left_out})
+
     def only(self, names: Iterable[str]) -> Schema:
-        """Return the schema with some of its columns as features, for the file of a model."""
+        """Return the schema with some of its columns as features, for the file of a model.
+
+        Without a header the others stay as text, since their order names the columns.
+        """
         kept = set(names)
-        columns = {
-            name: _plain(evolve(column, given_use="feature" if column.use != "feature" else None))
-            for name, column in self.columns.items()
-            if {name, *(f"{name}.{part}" for part in column.parts)} & kept
-        }
+        columns: dict[str, Any] = {}
+        for name, column in self.columns.items():
+            if {name, *(f"{name}.{part}" for part in column.parts)} & kept:
+                use = None if column.use == "feature" else "feature"
+                columns[name] = _plain(evolve(column, given_use=use))
+            elif not self.file.header:
+                columns[name] = "text"
         return Schema(columns, **_plain(self.file))
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from nolook._validation import check_names
 from nolook.errors import ParameterError
+from nolook.tables.declarations import ColumnSchema
 from nolook.tables.reading import read_table
 from nolook.tables.schema import Schema
 from nolook.tables.table import Table, View
@@ -73,15 +74,16 @@ def read_scores(
     where targets are read as numbers with a fraction, as in a CSV file.
     """
     check_names([score, target], "columns")
+    schema = None if schema is None else schema.only([score, target])
     opened = read_table(source, features=[score], multiline=multiline, schema=schema)._source
     kind = next((column.type for column in opened.columns if column.name == target), None)
     wanted = _number(positive)
-    declared = schema is not None and target in schema.columns
-    if not declared and isinstance(source, str | os.PathLike) and is_text_file(source):
+    declared = None if schema is None else schema.columns.get(target)
+    if declared is None and isinstance(source, str | os.PathLike) and is_text_file(source):
         # It declares no types.
         level, numeric = positive, wanted is not None
     else:
-        level = _BOOLEANS.get(positive, positive) if kind == pa.bool_() else positive
+        level = _boolean(positive, declared) if kind == pa.bool_() else positive
         numeric = kind is not None and (pt.is_floating(kind) or pt.is_decimal(kind))
     read = partial(read_table, source, missing=missing, multiline=multiline, schema=schema)
     if numeric:
@@ -91,6 +93,15 @@ def read_scores(
     if kind == pa.bool_() and level not in _BOOLEANS.values():
         raise _unlike(target, "true or false", "true")
     return _with_class(read(features=[score, target], categories={target: [level]}), 1.0)
+
+
+def _boolean(positive: str, declared: ColumnSchema | None) -> str:
+    """Return what a boolean's positive value is called, which may be one of its declared words."""
+    if declared is not None and positive in declared.true:
+        return "true"
+    if declared is not None and positive in (declared.false or ()):
+        return "false"
+    return _BOOLEANS.get(positive, positive)
 
 
 def _with_class(table: Table, positive: float) -> Table:

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from nolook._language import given
 from nolook.errors import TableError
 from nolook.tables.design import Design
 from nolook.tables.levels import recipe_levels
@@ -110,8 +111,10 @@ class Table:
             complete &= self._design.lacks_nothing(batch)  # to the end: time must not tell where
         if self._design.missing == "error" and not complete:
             raise TableError(
-                f"{self._source.name} has a missing or infinite value in a column in use (NaN, "
-                "inf or null); expected none (choose missing='drop-row' or 'zero')"
+                f"{self._source.name} has a missing or infinite value in a column in use, or a "
+                "cell not written as declared; expected none (say how cells are written: "
+                f"{given('schema', 'FILE.toml', 'schema=nolook.Schema(...)')}; or leave such rows "
+                f"out: {given('missing', 'drop-row')})"
             )
 
     def recipe(self) -> dict[str, Any]:

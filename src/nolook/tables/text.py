@@ -18,6 +18,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from nolook._language import given
 from nolook.errors import TableError
 from nolook.tables._rows import Bytes, Rows, Signs
 from nolook.tables.declarations import FileFormat
@@ -69,8 +70,8 @@ class CsvFile(File):
         super().__init__(path)
         if not self.columns:
             raise TableError(
-                f"{self.name} has a quote in its header that is not closed; close it, or ask for "
-                "quoted line breaks (multiline)"
+                f"{self.name} has a quote in its header that is not closed; expected it closed (or "
+                f"ask for quoted line breaks: {given('multiline', True)})"
             )
 
     def _declared(self) -> tuple[Column, ...]:
