@@ -95,6 +95,8 @@ def _usage(error: Any) -> str:  # noqa: ANN401 -- see `_run`
     new = _RENAMED.get(old)
     if context is not None and any(new in option.opts for option in context.command.params):
         message = f"{old} is now called {new}"
+    if message.startswith("Got unexpected extra argument"):
+        message += "; expected lists without blanks, such as age,height, or in quotes"
     return f"{message} (see {command} --help)"
 
 

@@ -20,7 +20,6 @@ __all__ = ["calibration"]
     missing=MissingNumbersOption,
     names={
         "features": "--probability",
-        "categories": "--target",
         "columns": "--probability and --target",
     },
 )

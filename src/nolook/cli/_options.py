@@ -211,19 +211,19 @@ def column_options(features: str | None, categories: Sequence[str] | None) -> di
             )
         option = f"--categories {one_line(column)}"
         example = given("--categories", {one_line(column): ["Bern", "Basel"]})
-        named = check_names(next(csv.reader([values]), []), option, example)
+        named = check_names(_split(values), option, example)
         known[column] = [None if name == OTHERS else name for name in named]
     return options
 
 
 def column_names(text: str, option: str) -> tuple[str, ...]:
-    """Split at commas; a name with a comma may be put in double quotes."""
-    return check_names(next(csv.reader([text]), []), option)
+    """Split at commas and blanks after them; a name with a comma may be in double quotes."""
+    return check_names(_split(text), option)
 
 
 def words(text: str, option: str) -> list[str]:
     """Split words at commas; one with a comma may be put in double quotes."""
-    found = next(csv.reader([text]), [])
+    found = _split(text)
     if not all(word.strip() for word in found) or not found:
         raise ParameterError(
             f"{option} is {_brief(text)}; expected words, none of them empty (for example "
@@ -305,6 +305,10 @@ def _grid(text: str, option: str, kind: str, example: str) -> LinearGrid | LogGr
         return made(*found)
     except ParameterError as error:
         raise ParameterError(f"in {option}, {error}") from None
+
+
+def _split(text: str) -> list[str]:
+    return next(csv.reader([text], skipinitialspace=True), [])
 
 
 def _brief(text: str) -> str:

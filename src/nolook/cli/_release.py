@@ -126,7 +126,9 @@ class Release:
         """Fit an estimator to the table; return the target's name."""
         target, excluded = target_of(columns.target, self.schema), columns.excluded
         if target in excluded:
-            raise ParameterError(f"--exclude names the target {target!r}; expected other columns")
+            raise ParameterError(
+                f"--exclude names the target {target!r}; expected others (leave it out there)"
+            )
         schema = self.schema.without(excluded)
         with self.running() as ledger_and_progress:
             table = self._read(target, schema=schema, **columns.options)

@@ -31,7 +31,6 @@ __all__ = ["roc"]
     missing=MissingNumbersOption,
     names={
         "features": "--score",
-        "categories": "--target",
         "columns": "--score and --target",
     },
 )

@@ -34,14 +34,14 @@ def check_columns(table: Table, names: Collection[str], parameter: str) -> None:
 
 
 def left_out_in_words(table: Table) -> tuple[str, ...]:
-    """Say which columns are not used, and what they hold."""
-    used, declared = set(table._design.source_names), _declared(table)
+    """Say which columns nobody asked to leave out are not used, and what they hold."""
+    known = {*table._design.source_names, *_declared(table)}
     text = isinstance(getattr(table._source, "_source", None), CsvFile)
-    left_out = []
-    for column in table._source.columns:
-        if column.name not in used:
-            known = column.name in declared or not text
-            left_out.append(f"{column.name} ({column.declared if known else 'not declared'})")
+    left_out = [
+        column.name if text else f"{column.name} ({column.declared})"
+        for column in table._source.columns
+        if column.name not in known
+    ]
     return (f"Not used: {_listed(left_out)}.",) if left_out else ()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -25,6 +26,7 @@ __all__ = [
     "Feature",
     "Missing",
     "delimiter_hint",
+    "has_levels",
     "plan",
     "unknown_column",
     "usual_columns",
@@ -196,8 +198,11 @@ def usual_columns(
 def unknown_column(parameter: str, name: str, source: str, known: Iterable[str]) -> TableError:
     """Return the refusal of a name that no column has, with the closest ones: names are public."""
     header = list(known)
-    close = get_close_matches(name, header, 3, 0.6)
+    alike = {each.casefold(): each for each in header}
+    close = [alike[each] for each in get_close_matches(name.casefold(), alike, 3, 0.6)]
     hint = f"do you mean {' or '.join(map(repr, close))}?" if close else "check the name"
+    if len(parts := re.split(r"[;|\s]+", name)) > 1 and {*parts} <= {*header}:
+        hint = f"give several as {given(parameter, parts)}"
     hint = delimiter_hint(header) or hint
     return TableError(
         f"{named(parameter)} names {name!r}, but {source} has no such column ({hint})"
@@ -209,7 +214,7 @@ def delimiter_hint(header: Sequence[str]) -> str:
     for sign, word in _DELIMITERS.items():
         if len(header) == 1 and sign in header[0]:
             option = given("delimiter", word, f"schema=nolook.Schema(delimiter={sign!r})")
-            return f"its header is one name with a {word!r} in it: is that the delimiter? {option}"
+            return f"its header is one name with a {word} in it: is that the delimiter? {option}"
     return ""
 
 
@@ -238,7 +243,7 @@ def _feature(column: Column, schema: _Schema, levels: Levels | None) -> Feature:
     if levels is None:
         _check_number(column, schema, "features")
         return Feature(column.name)
-    if not _has_levels(column.type):
+    if not has_levels(column.type):
         raise TableError(
             f"{named('categories')} names {column.name!r}, which in {schema.name} has type "
             f"{column.declared}; expected text, integers or booleans (use another column)"
@@ -278,10 +283,10 @@ def _check_number(column: Column, schema: _Schema, parameter: str) -> None:
     if _is_time(column.type):
         python = "schema={'columns': {" + f"{column.name!r}: 'date'}}}}"
         advice = f"declare it a date: {given('schema', 'FILE.toml', python)}"
-    elif parameter == "features" and _has_levels(column.type) and offered("categories"):
+    elif parameter == "features" and has_levels(column.type) and offered("categories"):
         levels = given("categories", {column.name: ["A", "B"]})
         advice = f"declare its levels, for example {levels}, or leave it out"
-    elif parameter == "target" and _has_levels(column.type):
+    elif parameter == "target" and has_levels(column.type):
         advice = f"say which of its values counts as 1, for example {given('positive', 'yes')}"
     raise TableError(
         f"{named(parameter)} names {column.name!r}, which in {schema.name} has type "
@@ -298,7 +303,8 @@ def _is_number(kind: Any) -> bool:  # noqa: ANN401
     return kind is not None and any(test(kind) for test in tests)
 
 
-def _has_levels(kind: Any) -> bool:  # noqa: ANN401
+def has_levels(kind: Any) -> bool:  # noqa: ANN401
+    """Tell whether levels can be declared of a column of an Arrow type."""
     if kind is not None and pt.is_dictionary(kind):
         kind = kind.value_type
     tests = (pt.is_string, pt.is_large_string, pt.is_string_view, pt.is_integer, pt.is_boolean)

@@ -268,7 +268,10 @@ def _typed(source: object) -> Source:
         extension = Path(source).suffix.lower()
         if extension not in _FORMATS:
             expected = ", ".join([*_FORMATS, *TEXT_FILES])
-            raise TableError(f"{str(source)!r} has no known extension; expected one of {expected}")
+            raise TableError(
+                f"{str(source)!r} has no known extension; expected one of {expected} (save the "
+                "table as one of these; a text file is .csv whatever separates its cells)"
+            )
         return _FORMATS[extension](source)
     found: Source | None = from_frame(source)
     if found is None and isinstance(source, np.ndarray):

@@ -118,7 +118,8 @@ class Schema:
             content = tomllib.loads(text.decode("utf-8")) if len(text) <= _MOST_BYTES else None
         except OSError:
             raise ParameterError(
-                f"{name} does not exist or cannot be opened; expected a schema"
+                f"{name} does not exist or cannot be opened; expected a schema in TOML (nolook "
+                "schema drafts one)"
             ) from None
         except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
             where = re.search(r"at line \d+, column \d+", str(error))

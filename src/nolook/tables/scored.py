@@ -14,11 +14,14 @@ import pyarrow as pa
 import pyarrow.types as pt
 from numpy.typing import NDArray
 
+from nolook._language import given, named
 from nolook._validation import check_names
-from nolook.errors import ParameterError
+from nolook.errors import ParameterError, TableError
 from nolook.tables.declarations import ColumnSchema
+from nolook.tables.design import has_levels, unknown_column
 from nolook.tables.reading import read_table
 from nolook.tables.schema import Schema
+from nolook.tables.source import in_words
 from nolook.tables.table import Table, View
 from nolook.tables.text import is_text_file
 
@@ -76,7 +79,10 @@ def read_scores(
     check_names([score, target], "columns")
     schema = None if schema is None else schema.only([score, target])
     opened = read_table(source, features=[score], multiline=multiline, schema=schema)._source
-    kind = next((column.type for column in opened.columns if column.name == target), None)
+    kinds = {column.name: column.type for column in opened.columns}
+    if target not in kinds:
+        raise unknown_column("target", target, opened.name, kinds)
+    kind = kinds[target]
     wanted = _number(positive)
     declared = None if schema is None else schema.columns.get(target)
     if declared is None and isinstance(source, str | os.PathLike) and is_text_file(source):
@@ -90,6 +96,11 @@ def read_scores(
         if wanted is None:
             raise _unlike(target, "a number", "1")
         return _with_class(read(target, features=[score]), wanted)
+    if not has_levels(kind):
+        raise TableError(
+            f"{named('target')} names {target!r}, which in {opened.name} has type "
+            f"{in_words(kind)}; expected text, integers or booleans (use another column)"
+        )
     if kind == pa.bool_() and level not in _BOOLEANS.values():
         raise _unlike(target, "true or false", "true")
     return _with_class(read(features=[score, target], categories={target: [level]}), 1.0)
@@ -128,5 +139,5 @@ def _number(text: str) -> float | None:
 def _unlike(target: str, expected: str, example: str) -> ParameterError:
     return ParameterError(
         f"the positive value of {target!r} is not {expected}, as its column holds; expected one "
-        f"(for example {example})"
+        f"(for example {given('positive', example)})"
     )

@@ -66,6 +66,8 @@ class CsvFile(File):
         multiline: bool = False,
     ) -> None:
         self._form, self._names, self._multiline = form, names, multiline
+        encoding = given("encoding", "latin-1", "schema=nolook.Schema(encoding='latin-1')")
+        self.doubt = f"is it in another encoding, such as {encoding}? is it damaged or cut short?"
         self._signs = Signs.of(form.delimiter, form.quote, form.comment)
         super().__init__(path)
         if not self.columns:

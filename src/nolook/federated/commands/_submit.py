@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 __all__ = ["submit"]
 
 
-@reads_table({"features": "--column", "categories": "--target"})
+@reads_table({"features": "--column"})
 def submit(  # noqa: PLR0917 -- Typer gives every option by name
     batch: BatchOption,
     server0: Server0Option,
