@@ -99,7 +99,7 @@ MISTAKES = {
         fit("people.parquet -t cost -x ages"), "--exclude names 'ages'", "do you mean 'age'?"
     ),
     "the target left out": Mistake(
-        fit("people.parquet -t cost -x cost"), "--exclude names the target", "other columns"
+        fit("people.parquet -t cost -x cost"), "--exclude names the target", "expected others"
     ),
     "a value of a number": Mistake(
         fit("people.parquet -t cost -p 1"), "--positive is given, but 'cost'", "leave it out"

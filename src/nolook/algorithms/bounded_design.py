@@ -78,7 +78,7 @@ class BoundedDesign:
         scaling = self.scaling.select(kept)
         center, scale, limit = scaling.center, scaling.scale, scaling.limit
         low, high = (end[:-1] for end in scaling.limits)
-        for batch in table.select(kept).batches():
+        for batch in table.filled(self.scaling.center).select(kept).batches():
             for start in range(0, batch.shape[1], _PART_ROWS):
                 part = batch[:, start : start + _PART_ROWS]
                 rows = bounded_rows(
@@ -151,6 +151,7 @@ class DesignSearch:
     def run(self, table: Table, source: ByteSource, announce: Announce) -> BoundedDesign:
         """Find the design of a table with a target."""
         scaling = self._scales().run(table, source, announce)
+        table = table.filled(scaling.center)
         announce("norms")
         kept = scaling.visible[:-1]
         features = int(kept.sum())

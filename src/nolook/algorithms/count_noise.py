@@ -80,14 +80,14 @@ class ForestNoise:
         # A cell is in the counts of all later places; padded cells only in the last.
         cells = np.full(self.forest.padded, weights[-1])
         cells[: len(weights)] = np.cumsum(weights[::-1])[::-1]
-        total = float(cells.mean())
+        total = cells.mean()  # squares of NumPy's numbers may be infinite
         variance = (total - share) ** 2 * self.rows_variance
         coarser = total**2 * len(cells)
         for length, precision in self._levels():
-            finer = float(np.sum(cells.reshape(-1, length).sum(axis=1) ** 2)) / length
-            variance += self.block_variance * max(finer - coarser, 0.0) / precision
+            finer = np.sum(cells.reshape(-1, length).sum(axis=1) ** 2) / length
+            variance += self.block_variance * np.maximum(finer - coarser, 0.0) / precision
             coarser = finer
-        return variance
+        return float(variance)
 
     def draw(self, total: float, generator: Generator) -> Vector:
         """Return such noise of all counts, that of the number of rows being `total`."""

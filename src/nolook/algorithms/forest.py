@@ -54,6 +54,11 @@ class Forest:
         return -(-self.cells // self.lengths[0]) * self.lengths[0]
 
     @property
+    def blocks(self) -> int:
+        """How many there are, padded ones too."""
+        return sum(self.padded // length for length in self.lengths)
+
+    @property
     def precisions(self) -> Vector:
         """Of the least-squares counts where they vary inside blocks of each level, but not within.
 

@@ -158,6 +158,7 @@ class LinearRelease:
         That is its scaling alone if the target is not visible.
         """
         scaling = self._scales().run(table, source, announce)
+        table = table.filled(scaling.center)
         scaling = evolve(scaling, limit=self._limit(scaling.rows.value))
         if not scaling.visible[-1]:
             return scaling

@@ -88,8 +88,8 @@ def release_forests(
     forests together, by one each (:func:`node_counts_sensitivity`).
     """
     forests = [best_forest(len(each), noise_kind(event)) for each in cells]
-    exact = [block_counts(*pair) for pair in zip(cells, (f.lengths for f in forests), strict=True)]
-    counts = np.concatenate(exact)
+    pairs = zip(cells, forests, strict=True)
+    counts = np.concatenate([block_counts(each, forest.lengths) for each, forest in pairs])
     if isinstance(event, GaussianEvent):
         length = node_counts_l2_sensitivity(sensitivity)
         noisy = gaussian_release(counts, length, event.mu, source)
@@ -97,7 +97,7 @@ def release_forests(
     else:
         noisy = laplace_release(counts, sensitivity, event.epsilon, source)
         variance = laplace_variance(sensitivity, event.epsilon)
-    ends = np.cumsum([len(each) for each in exact])[:-1]
+    ends = np.cumsum([forest.blocks for forest in forests])[:-1]
     parts = np.split(noisy.astype(np.float64), ends)
     return [NoisyForest(*pair, variance) for pair in zip(forests, parts, strict=True)]
 

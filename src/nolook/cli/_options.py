@@ -52,7 +52,7 @@ __all__ = [
     "words",
 ]
 
-_MISSING = ("drop-row", "zero")
+_MISSING = ("drop-row", "zero", "centre")
 _RELATIONS = ("add-remove", "replace")
 _SMOOTHINGS = ("isotonic", "none")
 

@@ -34,7 +34,8 @@ def select(
     delta: Annotated[
         float | None,
         typer.Option(
-            help="Chance of a larger loss, for moments; 1e-6 if not given. Others need none."
+            help="Chance of a larger loss; 1e-6 for moments if not given. Others can do without, "
+            "and use one only for many columns."
         ),
     ] = None,
     features: FeaturesOption = None,

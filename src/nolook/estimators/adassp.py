@@ -61,6 +61,10 @@ class AdaSSPRegressor(PrivateRegressor):
 
     _purpose = "AdaSSP"
 
+    @property
+    def _finds_centres(self) -> bool:
+        return self.bound_X is None
+
     def plan(self) -> Plan[BoundedModel]:
         """Check the parameters; return what a fit will release and cost."""
         bounds = self._checked_bounds()

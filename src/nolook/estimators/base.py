@@ -254,6 +254,11 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         """Keep the release as fitted attributes."""
         raise NotImplementedError
 
+    @property
+    def _finds_centres(self) -> bool:
+        """Whether a release has centres to stand for missing values."""
+        return False
+
     def keep_rows(self, rows: NoisyCount | None) -> None:
         """Keep the number of rows, if they were counted."""
         if rows is not None and rows.error < math.inf:
@@ -333,7 +338,8 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         Raises
         ------
         TableError
-            If X is not a table of numbers, or has a missing or infinite value.
+            If X is not a table of numbers, or has a missing or infinite value (unless the model was
+            fitted with ``missing="centre"``).
         ValueError
             If its columns are not those of the fit.
         """
@@ -343,8 +349,12 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
             return self._predict(rows)
 
     def _predict(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Predict for complete rows of the fit's columns, shape (rows, features)."""
+        """Predict for rows of the fit's columns, shape (rows, features); NaN where none is.
+
+        Only a model whose policy is "centre" is given NaN.
+        """
         scaling = self.scaling_
+        rows = np.where(np.isnan(rows), scaling.center[:-1], rows)
         clipped = rows.clip(scaling.low[:-1], scaling.high[:-1])
         target = self.intercept_ + row_products(clipped.T, self.coef_)
         if self.row_norm_ < math.inf:

@@ -20,12 +20,12 @@ __all__ = ["SETTINGS", "ColumnSchema", "FileFormat", "check_encoding", "shown"]
 
 #: The types of columns, and the settings that only some of them have.
 SETTINGS: dict[str, tuple[str, ...]] = {
-    "number": ("decimal", "thousands", "currency", "percent"),
-    "integer": ("thousands",),
-    "boolean": ("true", "false"),
+    "number": ("decimal", "thousands", "currency", "percent", "indicator"),
+    "integer": ("thousands", "indicator"),
+    "boolean": ("true", "false", "indicator"),
     "category": ("levels",),
-    "date": ("pattern", "origin", "parts", "years"),
-    "datetime": ("pattern", "origin", "parts", "years"),
+    "date": ("pattern", "origin", "parts", "years", "indicator"),
+    "datetime": ("pattern", "origin", "parts", "years", "indicator"),
     "identifier": (),
     "text": (),
 }
@@ -203,6 +203,7 @@ class ColumnSchema:
     parts: tuple[str, ...] = _setting("parts", _check_words, ())
     years: tuple[int, ...] = _setting("years", _check_years, ())
     missing: tuple[str, ...] = _setting("missing", _check_words, ())
+    indicator: bool = _setting("indicator", _check_flag, False)
 
     @property
     def use(self) -> str:
@@ -229,6 +230,11 @@ class ColumnSchema:
             raise ParameterError(
                 "levels is empty; expected the levels to tell apart (for example levels = "
                 '["A", "B"]; they are declared, never looked up)'
+            )
+        if self.indicator and (self.use != "feature" or self.parts):
+            raise ParameterError(
+                "indicator is true for a column that gives no number of its own as a feature; "
+                "expected false (or leave parts or use out)"
             )
         for part in self.parts:
             check_choice("parts", part, _PARTS)

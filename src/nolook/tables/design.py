@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, Literal, TypeAlias, cast, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -32,7 +32,10 @@ __all__ = [
     "usual_columns",
 ]
 
-Missing: TypeAlias = Literal["error", "drop-row", "zero"]
+Missing: TypeAlias = Literal["error", "drop-row", "zero", "centre"]
+
+#: What names the number that tells where a value is missing.
+GAP = "missing"
 
 # What people separate cells with where it is no comma; how to give a tab on the command line.
 _DELIMITERS = {";": ";", "\t": "tab", "|": "|"}
@@ -45,12 +48,13 @@ class Feature:
 
     name: str
     levels: Levels | None = None  # one number each but the first; None for a number itself
+    indicated: bool = False  # another number tells where this one is missing
 
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the numbers this column gives."""
         if self.levels is None:
-            return (self.name,)
+            return (self.name, f"{self.name}={GAP}") if self.indicated else (self.name,)
         return tuple(
             f"{self.name}={OTHERS if level is None else level}" for level in self.levels[1:]
         )
@@ -83,9 +87,9 @@ class Design:
     def binary(self) -> NDArray[np.bool_]:
         """Which numbers are 0 or 1 by declaration or type, the target last."""
         kinds = [
-            feature.levels is not None or feature.name in self.booleans
+            feature.levels is not None or feature.name in self.booleans or place > 0
             for feature in self.features
-            for _ in feature.names
+            for place, _ in enumerate(feature.names)
         ]
         if self.target is not None:
             kinds.append(self.target in self.booleans)
@@ -94,8 +98,8 @@ class Design:
     def fill(self, batch: Any, out: NDArray[np.float64]) -> NDArray[np.bool_] | None:  # noqa: ANN401
         """Write a record batch's numbers into `out`, shape (columns, rows); every one is finite.
 
-        0 stands where a value is missing. Returns which rows have all they need, or None if every
-        row has.
+        0 stands where a value is missing, NaN where a feature's centre is to stand. Returns which
+        rows have all they need, or None if every row has.
         """
         row = 0
         with np.errstate(all="ignore"):
@@ -104,6 +108,9 @@ class Design:
                 if feature.levels is None:
                     out[row] = _numbers(column)
                     row += 1
+                    if feature.indicated:
+                        out[row] = ~np.isfinite(out[row - 1])
+                        row += 1
                 else:
                     row += _contrasts(column, feature.levels, out[row:])
             if self.target is not None:
@@ -113,8 +120,8 @@ class Design:
         finite = np.isfinite(out)
         if finite.all():
             return None
-        out[~finite] = 0.0
-        if self.missing == "zero":
+        out[~finite] = np.nan if self.missing == "centre" else 0.0
+        if self.missing in {"zero", "centre"}:
             return None if self.target is None else finite[-1]
         present: NDArray[np.bool_] = np.logical_and.reduce(finite)
         return present
@@ -140,10 +147,11 @@ def plan(
     features: Sequence[str] | None,
     categories: Mapping[str, Levels],
     missing: str,
+    indicated: Collection[str] = (),
 ) -> Design:
     """Fix the design from declared columns and the parameters of :func:`nolook.read_table`."""
     schema = _Schema(source)
-    policy = cast("Missing", check_choice("missing", missing, ("error", "drop-row", "zero")))
+    policy = cast("Missing", check_choice("missing", missing, get_args(Missing)))
     if target is not None:
         (target,) = check_names((target,), "target")
         _check_number(schema.find(target, "target"), schema, "target")
@@ -165,7 +173,11 @@ def plan(
                 "it out)"
             )
     chosen = tuple(
-        _feature(schema.find(name, "features"), schema, categories.get(name)) for name in names
+        replace(
+            _feature(schema.find(name, "features"), schema, categories.get(name)),
+            indicated=name in indicated,
+        )
+        for name in names
     )
     if not chosen:
         raise TableError(

@@ -51,7 +51,8 @@ class Schema:
         * Categories: "levels", the first the one others are compared with, "..." for all others.
         * Dates: "pattern" such as "%d.%m.%Y", "origin" (1970-01-01 by default), or "parts"
           ("year", "month", "weekday") to make categories of them, with "years", the list of them.
-        * All: "missing", a list of words for a missing value.
+        * All: "missing", a list of words for a missing value. Numbers, booleans and dates:
+          "indicator" (true: a feature "NAME=missing" tells where a value is missing).
     **file
         How a text file is written: `delimiter`, `quote`, `encoding`, `header`, `comment`, and
         `decimal`, `thousands` and `missing` for columns that declare no others.

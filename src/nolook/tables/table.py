@@ -155,6 +155,24 @@ class Table:
             self.binary[places],
         )
 
+    @property
+    def has_gaps(self) -> bool:
+        """Whether, by its policy, features may be NaN where their centre is to stand."""
+        return self._design.missing == "centre"
+
+    def filled(self, center: NDArray[np.float64]) -> Table:
+        """Return the same table with a column's centre, public or released, where one is missing.
+
+        Centres have shape (n_columns,).
+        """
+        if not self.has_gaps:
+            return self
+
+        def fill(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+            return np.where(np.isnan(numbers), center[:, np.newaxis], numbers)
+
+        return View(self, self.feature_names, self.target_name, fill, self.binary)
+
     def keeping_infinite(self) -> Table:
         """Return the same table with infinite numbers as the largest double, not as missing."""
         return Table(self._source, replace(self._design, keeps_infinite=True))
