@@ -82,28 +82,34 @@ def read_scores(
     kinds = {column.name: column.type for column in opened.columns}
     if target not in kinds:
         raise unknown_column("target", target, opened.name, kinds)
-    kind = kinds[target]
-    wanted = _number(positive)
     declared = None if schema is None else schema.columns.get(target)
+    wanted = _number(positive)
+    # A text file declares no types.
     if declared is None and isinstance(source, str | os.PathLike) and is_text_file(source):
-        # It declares no types.
         level, numeric = positive, wanted is not None
     else:
+        kind = kinds[target]
         level = _boolean(positive, declared) if kind == pa.bool_() else positive
         numeric = kind is not None and (pt.is_floating(kind) or pt.is_decimal(kind))
+        _check_classes(kind, target, level, opened.name, wanted)
     read = partial(read_table, source, missing=missing, multiline=multiline, schema=schema)
-    if numeric:
-        if wanted is None:
-            raise _unlike(target, "a number", "1")
+    if numeric and wanted is not None:
         return _with_class(read(target, features=[score]), wanted)
-    if not has_levels(kind):
-        raise TableError(
-            f"{named('target')} names {target!r}, which in {opened.name} has type "
-            f"{in_words(kind)}; expected text, integers or booleans (use another column)"
-        )
-    if kind == pa.bool_() and level not in _BOOLEANS.values():
-        raise _unlike(target, "true or false", "true")
     return _with_class(read(features=[score, target], categories={target: [level]}), 1.0)
+
+
+def _check_classes(kind: Any, target: str, level: str, name: str, number: float | None) -> None:  # noqa: ANN401
+    """Refuse a positive value that no cell of a type could have."""
+    if kind is not None and (pt.is_floating(kind) or pt.is_decimal(kind)):
+        if number is None:
+            raise _unlike(target, "a number", "1")
+    elif not has_levels(kind):
+        raise TableError(
+            f"{named('target')} names {target!r}, which in {name} has type {in_words(kind)}; "
+            "expected text, integers or booleans (use another column)"
+        )
+    elif kind == pa.bool_() and level not in _BOOLEANS.values():
+        raise _unlike(target, "true or false", "true")
 
 
 def _boolean(positive: str, declared: ColumnSchema | None) -> str:
