@@ -61,6 +61,6 @@ def _fail_elsewhere():
 
 
 def test_another_thread_and_what_follows_an_error_speak_python():
-    with pytest.raises(ValueError, match="^k$"):
+    with pytest.raises(ValueError, match=r"^k$"):
         _fail_elsewhere()
     assert named("k") == "k"
