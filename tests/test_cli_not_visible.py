@@ -101,7 +101,7 @@ def test_a_column_without_a_number_is_suspected_where_hardly_any_row_was_usable(
     data["age"][:] = np.nan
     table = write_table(here / "gaps.parquet", data)
     for policy, status in (("drop-row", 5), ("zero", 0)):
-        done = cli(*fit("--missing", policy, "--epsilon", "8", table=table))
+        done = cli(*fit("--missing", policy, "--epsilon", "8", "--force", table=table))
         assert done.status == status
         printed = " ".join(done.out.split())
         suspected = (

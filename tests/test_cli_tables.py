@@ -14,7 +14,7 @@ import nolook
 import nolook.cli
 from tests.report.command import Result, columns
 
-SEED = ("--epsilon", "5", "--random-state", "1")
+SEED = ("--epsilon", "5", "--random-state", "1", "--force")
 GERMAN = ("--delimiter", ";", "--decimal", ",", "--thousands", ".", "--na", "k.A.,-")
 SCHEMA = """
 [file]

@@ -26,6 +26,7 @@ __all__ = [
     "check_path",
     "check_positive",
     "check_random_state",
+    "one_line",
 ]
 
 _LONGEST_SHOWN = 60
@@ -124,6 +125,22 @@ def check_names(value: object, name: str, example: str | None = None) -> tuple[s
     if not names:
         raise _refusal(name, value, "at least one name", advice)
     return tuple(names)
+
+
+def one_line(text: object) -> str:
+    r"""Return a text on one line, control characters written as escapes.
+
+    Column and file names may hold anything; shown raw they could move a terminal's cursor.
+
+    Examples
+    --------
+    >>> one_line("income\n\x1b[31m")
+    'income\\n\\x1b[31m'
+    """
+    return "".join(
+        letter if letter.isprintable() else letter.encode("unicode_escape").decode("ascii")
+        for letter in str(text)
+    )
 
 
 def _real(value: object) -> float | None:

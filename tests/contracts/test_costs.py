@@ -223,9 +223,20 @@ def test_where_mechanisms_answer_the_same_tables_make_no_difference(name, monkey
     assert first == second
 
 
-def test_quantiles_draw_what_they_state(drawn):
-    found = nolook.quantiles(data()[0], [0.5], epsilon=1.0, delta=1e-6)
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_quantiles_draw_what_they_state(delta, drawn):
+    found = nolook.quantiles(data()[0], [0.5], epsilon=1.0, delta=delta)
     assert drawn == stated(found.privacy)
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_where_mechanisms_answer_the_same_quantiles_are_the_same(delta, monkeypatch):
+    replace_everywhere(ANSWERS, monkeypatch)
+    tables = data()[0], -data()[0][1000:]
+    first, second = (
+        repr(plain(nolook.quantiles(each, [0.1, 0.5], delta=delta))) for each in tables
+    )
+    assert first == second
 
 
 def test_nothing_that_releases_is_left_out():

@@ -157,3 +157,8 @@ def test_progress_tells_stages_and_never_rows(row):
     row.make().fit(*row.data(ROWS, 0), progress=lambda *stage: seen.append(stage))
     assert {total for _, _, total in seen} == {len(seen)}
     assert [done for _, done, _ in seen] == list(range(len(seen)))
+
+
+def test_the_refusal_of_a_small_budget_names_its_delta():
+    with pytest.raises(nolook.ParameterError, match=r"^epsilon is 1e-300 with delta 1e-300"):
+        nolook.ECDF(1e-300, delta=1e-300).plan()

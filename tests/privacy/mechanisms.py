@@ -167,13 +167,13 @@ MECHANISMS = {
         lambda scores, source: exponential_choice(scores, 1.0, 1.0, source),
         SCORES,
         CLOSE,
-        answer=lambda *_: 0,
+        answer=lambda *_, **_named: 0,
     ),
     "exponential.permute_and_flip": Row(
         lambda scores, source: permute_and_flip(scores, 1.0, 1.0, source),
         SCORES,
         CLOSE,
-        answer=lambda *_: 0,
+        answer=lambda *_, **_named: 0,
     ),
     "top_k.bounded_range_peeling": Row(
         lambda scores, source: bounded_range_peeling(scores, 2, 1.0, 1.0, source),

@@ -194,6 +194,9 @@ def test_nothing_public_counts_the_rows():
         "n_columns",
         "recipe",
         "select",
+        "filled",
+        "has_gaps",
+        "subject",
         "target_name",
     }
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from attrs import evolve
 from numpy.typing import NDArray
 
 from nolook.algorithms.norm_bound import choose_squared_radius, norm_counts
@@ -106,10 +107,10 @@ class PublicDesign:
         return ()
 
     def run(self, table: Table, source: ByteSource, announce: Announce) -> BoundedDesign:  # noqa: ARG002
-        """Return the design for a table's columns."""
+        """Return the design for a table's columns; those of 0 and 1 by type stay in that range."""
         scale = np.full(table.n_columns, self.scale_x)
         scale[-1] = self.scale_y
-        scaling = Scaling.public(table.column_names, scale, math.inf)
+        scaling = evolve(Scaling.public(table.column_names, scale, math.inf), binary=table.binary)
         return BoundedDesign(scaling, math.floor((self.norm * self.unit) ** 2), self.unit)
 
 

@@ -47,7 +47,7 @@ def count_event(budget: Budget, levels: int) -> CountEvent:
     """
     cost = with_room(gaussian_mu(budget) if budget.delta else budget.epsilon)
     if cost / levels < SMALLEST_SHARE:
-        raise too_small(budget.epsilon)
+        raise too_small(budget.epsilon, budget.delta or None)
     return (GaussianEvent if budget.delta else PureEvent)(_EVENT, cost)
 
 

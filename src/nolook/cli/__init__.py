@@ -23,6 +23,7 @@ from nolook.cli._audit import audit
 from nolook.cli._calibration import calibration
 from nolook.cli._ecdf import ecdf
 from nolook.cli._fit import fit
+from nolook.cli._interruption import Interrupted
 from nolook.cli._ledger import ledger_app
 from nolook.cli._plug_ins import WithPlugIns, help_without_command
 from nolook.cli._predict import predict
@@ -65,6 +66,8 @@ def _run(arguments: Sequence[str]) -> int:
         return _invoke(arguments)
     except NolookError as error:
         return _complain(str(error), error.exit_status)
+    except Interrupted as stopped:
+        return _say(str(stopped), _INTERRUPTED)
     except (KeyboardInterrupt, typer.Abort):
         return _INTERRUPTED
     except Exception as error:
@@ -109,8 +112,12 @@ def _silence_libraries() -> None:
 
 
 def _complain(message: str, status: int) -> int:
+    return _say(f"error: {message}", status)
+
+
+def _say(message: str, status: int) -> int:
     line = " ".join(one_line(part) for part in message.split())
-    sys.stderr.write(f"nolook: error: {line}\n")
+    sys.stderr.write(f"nolook: {line}\n")
     return status
 
 

@@ -8,7 +8,6 @@ import typer
 
 from nolook.cli._options import ClassesOption, MissingNumbersOption, PositiveOption
 from nolook.cli._release import Release, release_command
-from nolook.cli._written import target_of
 from nolook.estimators.catalogue import DISTRIBUTIONS
 
 __all__ = ["calibration"]
@@ -17,11 +16,9 @@ __all__ = ["calibration"]
 @release_command(
     "calibration.json",
     "The calibration's file",
+    about=("probability", "target"),
     missing=MissingNumbersOption,
-    names={
-        "features": "--probability",
-        "columns": "--probability and --target",
-    },
+    names={"features": "--probability", "columns": "--probability and --target"},
 )
 def calibration(
     release: Release,
@@ -29,7 +26,7 @@ def calibration(
     probability: Annotated[
         str, typer.Option(metavar="NAME", help="The column of probabilities of being positive.")
     ],
-    target: ClassesOption = None,
+    target: ClassesOption = "",
     positive: PositiveOption = "1",
     groups: Annotated[
         int, typer.Option(metavar="N", help="How many groups of rows are compared.")
@@ -43,7 +40,7 @@ def calibration(
     from nolook.report.score_findings import calibration_findings
 
     fitted = DISTRIBUTIONS["calibration"].load()(release.epsilon, groups, 1, release.random_state)
-    scored = Scored(probability, target_of(target, release.schema), positive)
+    scored = Scored(probability, target, positive)
     with release.running() as ledger_and_progress:
         fitted.fit(release.read_scores(scored), **ledger_and_progress)
     write_calibration(fitted, release.output, scored=scored)

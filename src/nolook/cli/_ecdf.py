@@ -30,6 +30,7 @@ _MOST_UNSMOOTHED = 2**20
 @release_command(
     "distribution.json",
     "The distribution's file",
+    about=("column",),
     missing=MissingNumbersOption,
     names={"features": "--column"},
 )

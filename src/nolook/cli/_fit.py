@@ -55,7 +55,7 @@ _OWN = {option.word: option for entry in METHODS.values() for option in entry.op
 def fit(
     release: Release,
     *,
-    target: TargetOption = None,
+    target: TargetOption = "",
     delta: DeltaOption = DEFAULT_DELTA,
     features: FeaturesOption = None,
     categories: CategoriesOption = None,
@@ -100,12 +100,12 @@ def fit(
     if first is not None:
         name, arguments, share = first
         model = make_private_pipeline(SELECTORS[name].load()(**arguments), model, **budget, **share)
-    explained = release.fit(model, columns)
+    release.fit(model, columns)
     save(model, release.output)
     release.show(model_findings(model))
     if not model.visible_:
         raise TargetNotVisible(
-            f"{one_line(explained)} did not stand out from the noise: {why_not_visible(model)} "
+            f"{one_line(target)} did not stand out from the noise: {why_not_visible(model)} "
             f"({one_line(release.output)} predicts the same number for every row; the budget is "
             "spent)"
         )

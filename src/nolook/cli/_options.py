@@ -18,12 +18,14 @@ if TYPE_CHECKING:
     from nolook.algorithms.grids import LinearGrid, LogGrid
 
 __all__ = [
+    "DEFAULT_LEDGER",
     "CategoriesOption",
     "ClassesOption",
     "DeltaOption",
     "EpsilonOption",
     "ExcludeOption",
     "FeaturesOption",
+    "ForceOption",
     "GridOption",
     "LedgerOption",
     "LogGridOption",
@@ -52,6 +54,9 @@ __all__ = [
     "words",
 ]
 
+#: The variable of the environment that names a ledger for all commands.
+DEFAULT_LEDGER = "NOLOOK_LEDGER"
+
 _MISSING = ("drop-row", "zero", "centre")
 _RELATIONS = ("add-remove", "replace")
 _SMOOTHINGS = ("isotonic", "none")
@@ -59,10 +64,15 @@ _SMOOTHINGS = ("isotonic", "none")
 TableArgument = Annotated[
     Path, typer.Argument(metavar="TABLE", help="A Parquet, CSV or Arrow IPC file.")
 ]
+# An empty text where none is given: a release is told the schema's target then.
 TargetOption = Annotated[
-    str | None,
+    str,
     typer.Option(
-        "--target", "-t", metavar="NAME", help="The column to explain; by default the schema's."
+        "--target",
+        "-t",
+        metavar="NAME",
+        show_default=False,
+        help="The column to explain; by default the schema's.",
     ),
 ]
 EpsilonOption = Annotated[
@@ -146,11 +156,12 @@ SmoothingOption = Annotated[
     typer.Option(metavar="|".join(_SMOOTHINGS), help="Whether counts are changed so as to rise."),
 ]
 ClassesOption = Annotated[
-    str | None,
+    str,
     typer.Option(
         "--target",
         "-t",
         metavar="NAME",
+        show_default=False,
         help="The column of classes, what really happened: text, integers or booleans; by default "
         "the schema's target.",
     ),
@@ -165,9 +176,16 @@ ReportOption = Annotated[
     Path | None,
     typer.Option("--report", "-r", metavar="FILE", help="Write a report, one HTML page."),
 ]
+ForceOption = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
 LedgerOption = Annotated[
     Path | None,
-    typer.Option("--ledger", "-l", metavar="FILE", help="Charge this ledger before reading."),
+    typer.Option(
+        "--ledger",
+        "-l",
+        metavar="FILE",
+        envvar=DEFAULT_LEDGER,
+        help="Charge this ledger before reading.",
+    ),
 ]
 RandomStateOption = Annotated[
     int | None, typer.Option(metavar="N", help="Repeatable noise, for experiments. NOT private.")

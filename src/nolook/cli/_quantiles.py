@@ -16,6 +16,7 @@ __all__ = ["quantiles"]
 @release_command(
     "quantiles.json",
     "The quantiles' file",
+    about=("columns",),
     missing=MissingNumbersOption,
     names={"features": "--columns"},
 )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict
@@ -13,8 +14,11 @@ from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 import typer
 
 from nolook._validation import check_epsilon, check_random_state
+from nolook.cli._interruption import Outcome, explained
 from nolook.cli._options import (
+    DEFAULT_LEDGER,
     EpsilonOption,
+    ForceOption,
     LedgerOption,
     MissingOption,
     MultilineOption,
@@ -28,7 +32,7 @@ from nolook.cli._options import (
 )
 from nolook.cli._written import Written, reads_table, target_of
 from nolook.errors import ParameterError
-from nolook.formats.files import check_outputs, one_line
+from nolook.formats.files import check_outputs, default_name, one_line
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -43,6 +47,12 @@ if TYPE_CHECKING:
 __all__ = ["Columns", "Release", "check_files", "console", "release_command", "show"]
 
 
+_UNCHARGED = (
+    "not charged to any ledger; releases of the same table add up, and nobody counts this one "
+    f"(--ledger FILE, or {DEFAULT_LEDGER} for all commands)"
+)
+
+
 class LedgerAndProgress(TypedDict):
     """Keyword arguments of every release: what to charge, and whom to tell how far it is."""
 
@@ -54,7 +64,7 @@ class LedgerAndProgress(TypedDict):
 class Columns:
     """Which columns a model is of, in the words of the command line."""
 
-    target: str | None
+    target: str
     features: str | None
     categories: Sequence[str] | None
     exclude: str | None
@@ -87,6 +97,7 @@ class Release:
     multiline: MultilineOption = False
     output: Path = Path()
     report: ReportOption = None
+    force: ForceOption = False
     ledger: LedgerOption = None
     random_state: RandomStateOption = None
     quiet: QuietOption = False
@@ -97,7 +108,13 @@ class Release:
         # No output may replace any of a ledger's files.
         ends = ("", "-journal", "-wal", "-shm") if self.ledger else ()
         ledger_files = [Path(f"{self.ledger}{end}") for end in ends]
-        check_files(self.output, self.report, inputs=(self.table, *ledger_files))
+        inputs = (self.table, *ledger_files)
+        check_files(self.output, self.report, inputs, force=self.force)
+
+    @cached_property
+    def outcome(self) -> Outcome:
+        """What it has charged and written since this was first asked for."""
+        return Outcome(self.ledger, self.output, self.report)
 
     @property
     def schema(self) -> Schema:
@@ -122,9 +139,9 @@ class Release:
             schema=self.schema,
         )
 
-    def fit(self, estimator: PrivateEstimator, columns: Columns) -> str:
-        """Fit an estimator to the table; return the target's name."""
-        target, excluded = target_of(columns.target, self.schema), columns.excluded
+    def fit(self, estimator: PrivateEstimator, columns: Columns) -> None:
+        """Fit an estimator to the table."""
+        target, excluded = columns.target, columns.excluded
         if target in excluded:
             raise ParameterError(
                 f"--exclude names the target {target!r}; expected others (leave it out there)"
@@ -134,7 +151,6 @@ class Release:
             table = self._read(target, schema=schema, **columns.options)
             self._tell(table, columns)
             estimator.fit(table, **ledger_and_progress)
-        return target
 
     def _read(self, target: str | None, **options: Any) -> Table:  # noqa: ANN401
         """Open the table; the options are those of `nolook.read_table`."""
@@ -158,29 +174,49 @@ class Release:
     @contextmanager
     def running(self) -> Iterator[LedgerAndProgress]:
         """Open the ledger and show progress for as long as the release takes."""
-        with _open_ledger(self.ledger) as ledger, _progress(quiet=self.quiet) as progress:
+        with self._charging() as ledger, _progress(quiet=self.quiet) as progress:
             yield {"ledger": ledger, "progress": progress}
+
+    @contextmanager
+    def _charging(self) -> Iterator[Ledger | None]:
+        if self.ledger is None:
+            yield None
+            return
+        from nolook.privacy.ledger import Ledger
+
+        with (
+            Ledger(self.ledger, output=self.output.name) as ledger,
+            self.outcome.charging(ledger),
+        ):
+            yield ledger
 
     def show(self, findings: Findings) -> None:
         """Write the report, if one is wanted, and print what was found."""
         show(findings, table=self.table, output=self.output, report=self.report, quiet=self.quiet)
+        if self.ledger is None and findings.origin.guarantee.private and not self.quiet:
+            from nolook.report._console import say
+
+            say(console(), _UNCHARGED)
 
 
 def release_command(
     ending: str,
     what: str,
     *,
+    about: Sequence[str] = ("target",),
     missing: object = MissingOption,
     more: Iterable[Parameter] = (),
     names: Mapping[str, str] | None = None,
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Make a command of a function that takes a `Release` and its own options.
 
-    `what` names the main output, which is TABLE.`ending` by default; `more` are options that the
-    function takes by `**`; `names` are those of :func:`reads_table`.
+    `what` names the main output; by default it is called after the table and the columns that the
+    options `about` name. `more` are options that the function takes by `**`; `names`
+    are those of :func:`reads_table`.
     """
+    default = f"TABLE.{'+'.join(about).upper()}.{ending}"
     output = typer.Option(
-        "--output", "-o", metavar="FILE", help=f"{what}; by default TABLE.{ending} here."
+        "--output", "-o", metavar="FILE", help=f"{what}; by default {default} here."
     )
     own_forms = {"missing": missing, "output": Annotated[Path | None, output]}
 
@@ -194,8 +230,15 @@ def release_command(
         def run(**given: Any) -> None:  # noqa: ANN401 -- Typer has checked the types
             options = {name: given.pop(name) for name in shared}
             options["missing"] = check_missing(options["missing"])
-            options["output"] = options["output"] or Path(f"{options['table'].stem}.{ending}")
-            command(Release(**options), **given)
+            if "target" in given:
+                given["target"] = target_of(given["target"], options["written"].over())
+            if options["output"] is None:
+                named = [name for option in about for name in _columns(option, given[option])]
+                options["output"] = default_name(options["table"], named, ending)
+            release = Release(**options)
+            outcome = release.outcome
+            with explained(lambda: str(outcome)):
+                command(release, **given)
 
         run.__name__, run.__doc__ = command.__name__, command.__doc__
         options = [*own, *more, *shared.values()]
@@ -206,10 +249,15 @@ def release_command(
     return decorate
 
 
-def check_files(output: Path, report: Path | None, inputs: Iterable[Path]) -> None:
+def _columns(option: str, given: str) -> tuple[str, ...]:
+    """Return the columns an option names: `--columns` lists them."""
+    return column_names(given, "--columns") if option == "columns" else (given,)
+
+
+def check_files(output: Path, report: Path | None, inputs: Iterable[Path], *, force: bool) -> None:
     """Check that a release's file and report can be written, before anything is spent on them."""
     reports = [] if report is None else [("--report", report)]
-    check_outputs([("--output", output), *reports], inputs)
+    check_outputs([("--output", output), *reports], inputs, replace=force)
 
 
 def show(
@@ -231,14 +279,6 @@ def console() -> Console:
     from rich.console import Console
 
     return Console(highlight=False, markup=False, emoji=False)
-
-
-def _open_ledger(path: Path | None) -> AbstractContextManager[Ledger | None]:
-    if path is None:
-        return nullcontext()
-    from nolook.privacy.ledger import Ledger
-
-    return Ledger(path)
 
 
 @contextmanager

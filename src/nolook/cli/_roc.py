@@ -19,7 +19,6 @@ from nolook.cli._options import (
     grid,
 )
 from nolook.cli._release import Release, release_command
-from nolook.cli._written import target_of
 from nolook.estimators.catalogue import DISTRIBUTIONS
 
 __all__ = ["roc"]
@@ -28,11 +27,9 @@ __all__ = ["roc"]
 @release_command(
     "roc.json",
     "The curve's file",
+    about=("score", "target"),
     missing=MissingNumbersOption,
-    names={
-        "features": "--score",
-        "columns": "--score and --target",
-    },
+    names={"features": "--score", "columns": "--score and --target"},
 )
 def roc(
     release: Release,
@@ -40,7 +37,7 @@ def roc(
     score: Annotated[
         str, typer.Option(metavar="NAME", help="The column of scores; higher means positive.")
     ],
-    target: ClassesOption = None,
+    target: ClassesOption = "",
     positive: PositiveOption = "1",
     linear_grid: GridOption = None,
     log_grid: LogGridOption = None,
@@ -59,7 +56,7 @@ def roc(
 
     make = DISTRIBUTIONS["roc"].load()
     fitted = make(release.epsilon, thresholds, 1, neighbours, smoother, release.random_state)
-    scored = Scored(score, target_of(target, release.schema), positive)
+    scored = Scored(score, target, positive)
     with release.running() as ledger_and_progress:
         fitted.fit(release.read_scores(scored), **ledger_and_progress)
     write_roc(fitted, release.output, scored=scored)

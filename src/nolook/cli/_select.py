@@ -27,7 +27,7 @@ def select(
     release: Release,
     *,
     k: Annotated[str, typer.Option("-k", metavar="K|auto", help="How many columns to choose.")],
-    target: TargetOption = None,
+    target: TargetOption = "",
     selector: Annotated[
         str, typer.Option(metavar="|".join(SELECTORS), help="How to choose them.")
     ] = DEFAULT_SELECTOR,
@@ -56,9 +56,9 @@ def select(
                 f"--delta is {delta!r}, but --selector {selector} needs none; expected no --delta "
                 "(leave it out)"
             )
-    explained = release.fit(fitted, Columns(target, features, categories, exclude, positive))
+    release.fit(fitted, Columns(target, features, categories, exclude, positive))
     from nolook.formats.selection_file import write_selection
     from nolook.report.selection_findings import selection_findings
 
-    write_selection(fitted, release.output, target=explained)
-    release.show(selection_findings(fitted, explained))
+    write_selection(fitted, release.output, target=target)
+    release.show(selection_findings(fitted, target))

@@ -123,15 +123,15 @@ def reads_table(
     return decorate
 
 
-def target_of(target: str | None, schema: Schema) -> str:
+def target_of(target: str, schema: Schema) -> str:
     """Return the target that is given, or that the schema declares."""
     declared = schema.used_as("target")
-    if target is None and not declared:
+    if not target and not declared:
         raise ParameterError(
             "--target is not given; expected the column to explain (for example --target income), "
             "or a schema in which a column's use is target"
         )
-    return declared[0] if target is None else target
+    return target or declared[0]
 
 
 def _flag(option: Parameter) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,10 +24,11 @@ from nolook.kernels.row_products import row_products
 from nolook.privacy import accounting
 from nolook.privacy.budgets import too_small, with_room
 from nolook.privacy.guarantee import DEFAULT_DELTA, Budget
-from nolook.privacy.ledger import Ledger, charge, require
+from nolook.privacy.ledger import Ledger, ReleaseDetails, charge, require
 from nolook.privacy.noise import byte_source
 from nolook.privacy.release import Announce, Plan
 from nolook.tables import Table
+from nolook.tables.scored import ScoredTable, subject_of
 
 if TYPE_CHECKING:
     from nolook.algorithms.scaling import NoisyCount, Scaling
@@ -52,18 +53,15 @@ ESTIMATES = (
 #: Called with a stage's name, how many stages are done and how many there are.
 Progress: TypeAlias = Callable[[str, int, int], None]
 
+# What all guarantees protect, and what ledgers call it.
+_UNIT = "row"
+
 _Released = TypeVar("_Released")
 _Stored = TypeVar("_Stored")
 
 
-class Rows(Protocol):
-    """What a release reads: a table, or a table whose columns have a meaning."""
-
-    def may_drop_rows(self) -> bool:
-        """Tell from the declared types whether rows may be left out."""
-
-    def check_complete(self) -> None:
-        """Refuse missing values where they are an error."""
+#: What a release reads: a table, or one whose columns are a score and a class.
+Rows: TypeAlias = Table | ScoredTable
 
 
 def make_release(
@@ -94,7 +92,9 @@ def make_release(
             )
         announce("missing values")
         rows.check_complete()
-        with charge(ledger, guarantee, purpose):
+        name, about, schema = subject_of(rows)
+        details = ReleaseDetails(table=name, schema=schema, about=about, unit=_UNIT)
+        with charge(ledger, guarantee, purpose, details):
             released = plan.release.run(rows, byte_source(plan.random_state), announce)
         announce("results")
         return store(released)

@@ -25,7 +25,7 @@ from nolook.tables.source import in_words
 from nolook.tables.table import Table, View
 from nolook.tables.text import is_text_file
 
-__all__ = ["ScoredRows", "ScoredTable", "read_scores"]
+__all__ = ["ScoredRows", "ScoredTable", "read_scores", "subject_of"]
 
 Marked: TypeAlias = tuple[NDArray[np.float64], NDArray[np.bool_]]
 #: Gives scores and whether each is a positive's, in batches, as often as called.
@@ -57,6 +57,14 @@ class ScoredTable:
     def check_complete(self) -> None:
         """Refuse missing values where they are an error."""
         self.table.check_complete()
+
+
+def subject_of(rows: Table | ScoredTable) -> tuple[str | None, str, str | None]:
+    """Return what a release is about, as :meth:`Table.subject`: of scores, both columns."""
+    if isinstance(rows, ScoredTable):
+        name, _, digest = rows.table.subject()
+        return name, ", ".join(rows.table.column_names), digest
+    return rows.subject()
 
 
 def read_scores(

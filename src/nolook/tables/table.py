@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from nolook._language import given
 from nolook.errors import TableError
-from nolook.tables.declared import DeclaredSource
+from nolook.tables.declared import DeclaredSource, original
 from nolook.tables.design import Design
 from nolook.tables.levels import recipe_levels
 from nolook.tables.source import MemorySource, Source
@@ -68,6 +68,18 @@ class Table:
     def n_columns(self) -> int:
         """How many numbers a row has."""
         return len(self.column_names)
+
+    def subject(self) -> tuple[str | None, str, str | None]:
+        """Return what a release is about: a file, columns, and a digest of what was declared.
+
+        The file's name is without folders, None if there is no file; the column is the target, or
+        all features where there is none; the digest is None if no schema was given.
+        """
+        place = getattr(original(self._source), "path", None)
+        about = self.target_name or ", ".join(self.feature_names)
+        schema = self._design.schema
+        digest = schema.digest if schema is not None and schema.to_dict() else None
+        return (None if place is None else place.name), about, digest
 
     def batches(self) -> Iterator[NDArray[np.float64]]:
         """Yield the rows, columns first.
