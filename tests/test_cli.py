@@ -275,7 +275,17 @@ def test_a_ledger_counts_releases_and_refuses_what_exceeds_it(people, here, cli)
     assert "census" in shown.out
     assert "add-remove" in shown.out
     assert "2.5" in shown.out
-    fit = ("fit", people, "--target", "income", *BUDGET, "--ledger", "people.ledger")
+    fit = (
+        "fit",
+        people,
+        "--target",
+        "income",
+        *BUDGET,
+        "--ledger",
+        "people.ledger",
+        "-f",
+        "age,height",
+    )
     for _ in range(2):
         assert cli(*fit).status == 0
         (here / "people.income.model.json").unlink()
@@ -362,7 +372,7 @@ INTERRUPT = (
 
 
 def test_an_interruption_ends_with_130_and_leaves_no_file(people, tmp_path):
-    words = ("fit", people, "--target", "income", *BUDGET, "--report", "r.html")
+    words = ("fit", people, "-x", "city", "--target", "income", *BUDGET, "--report", "r.html")
     said = "not charged to any ledger, and people.income.model.json was not written; start again"
     done = run_patched(INTERRUPT, *words, cwd=tmp_path)
     assert done == (130, "", f"nolook: interrupted; {said}\n")

@@ -59,12 +59,14 @@ def cli(here, monkeypatch, capsys):
 
 
 def select(*more) -> list:
-    return ["select", "people.parquet", "--target", "income", "--epsilon", "20", *more]
+    words = ["select", "people.parquet", "--target", "income", "--epsilon", "20", *more]
+    return words if "--features" in more else [*words, "--exclude", "city"]
 
 
 def fit(*more) -> list:
     budget = ("--epsilon", "20", "--delta", "1e-6")
-    return ["fit", "people.parquet", "--target", "income", *budget, *more]
+    words = ["fit", "people.parquet", "--target", "income", *budget, *more]
+    return words if "--features" in more else [*words, "--exclude", "city"]
 
 
 def new_names(folder: Path) -> set[str]:
@@ -272,9 +274,9 @@ def refused(done: Result, *expected: str) -> None:
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (select("-k", "5"), ["k is 5", "fewer than the table's 5 features"]),
-        (select("-k", "6"), ["k is 6"]),
-        (select("-k", "999999999"), ["k is 999999999"]),
+        (select("-k", "5"), ["-k is 5", "fewer than the table's 5 features"]),
+        (select("-k", "6"), ["-k is 6"]),
+        (select("-k", "999999999"), ["-k is 999999999"]),
         (select("-k", "0"), ["-k is '0'", "at least 1"]),
         (select("-k", "-3"), ["-k is '-3'", "at least 1"]),
         (select("-k", "2.5"), ["-k is '2.5'", "at least 1, or auto"]),
@@ -291,10 +293,13 @@ def refused(done: Result, *expected: str) -> None:
         (select("-k", "2", "--selector", "moments", "--delta", "0"), ["--delta is 0"]),
         (select("-k", "2", "--selector", "moments", "--delta", "much"), ["--delta"]),
         (select("-k", "2", "--random-state", "-1"), ["--random-state is -1"]),
-        (select("-k", "2", "--features", "age,city,height"), ["features", "'city'", "string"]),
+        (
+            select("-k", "2", "--features", "age,city,height"),
+            ["--features", "'city'", "text", "--categories city=A,B"],
+        ),
         (select("-k", "2", "--features", "age,weight"), ["features", "'weight'"]),
-        (select("-k", "1", "--features", "age"), ["k is 1"]),
-        (select("-k", "auto", "--features", "age"), ["k is 'auto'", "two or more"]),
+        (select("-k", "1", "--features", "age"), ["-k is 1"]),
+        (select("-k", "auto", "--features", "age"), ["-k is 'auto'", "two or more"]),
         (select("-k", "2", "--output", "a.ledger"), ["--output is a.ledger"]),
         (select("-k", "2", "--report", "none/r.html"), ["--report is none/r.html"]),
         (fit("--selector", "kendall"), ["--selector is given without --select"]),
@@ -306,8 +311,8 @@ def refused(done: Result, *expected: str) -> None:
         (fit("--select", "2", "--selector", "magic"), ["--selector is 'magic'"]),
         (fit("--select", "0"), ["--select is '0'", "at least 1"]),
         (fit("--select", "few"), ["--select is 'few'", "auto"]),
-        (fit("--select", "5"), ["k is 5", "fewer than the table's 5 features"]),
-        (fit("--select", "2", "--features", "age,city,height"), ["'city'", "string"]),
+        (fit("--select", "5"), ["--select is 5", "fewer than the table's 5 features"]),
+        (fit("--select", "2", "--features", "age,city,height"), ["'city'", "text"]),
     ],
     ids=lambda value: " ".join(value[-4:])[:60] if isinstance(value, list) else None,
 )

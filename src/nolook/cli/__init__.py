@@ -42,8 +42,8 @@ _RENAMED = {"--label": "--target"}
 
 app = typer.Typer(
     help="Private linear models of tables nobody may look at, with nothing to set but the budget.",
-    add_completion=False,
     cls=WithPlugIns,
+    context_settings={"help_option_names": ["--help", "-h"]},
 )
 for _command in (schema, fit, select, predict, ecdf, quantiles, roc, calibration, audit):
     app.command()(_command)
@@ -99,6 +99,8 @@ def _usage(error: Any) -> str:  # noqa: ANN401 -- see `_run`
     new = _RENAMED.get(old)
     if context is not None and any(new in option.opts for option in context.command.params):
         message = f"{old} is now called {new}"
+    if message.startswith("Got unexpected extra argument"):
+        message += "; expected lists without blanks, such as age,height, or in quotes"
     return f"{message} (see {command} --help)"
 
 

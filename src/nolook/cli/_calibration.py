@@ -18,6 +18,7 @@ __all__ = ["calibration"]
     "The calibration's file",
     about=("probability", "target"),
     missing=MissingNumbersOption,
+    names={"features": "--probability", "columns": "--probability and --target"},
 )
 def calibration(
     release: Release,
@@ -25,7 +26,7 @@ def calibration(
     probability: Annotated[
         str, typer.Option(metavar="NAME", help="The column of probabilities of being positive.")
     ],
-    target: ClassesOption,
+    target: ClassesOption = "",
     positive: PositiveOption = "1",
     groups: Annotated[
         int, typer.Option(metavar="N", help="How many groups of rows are compared.")
@@ -37,13 +38,10 @@ def calibration(
     """
     from nolook.formats.findings_file import Scored, write_calibration
     from nolook.report.score_findings import calibration_findings
-    from nolook.tables.scored import read_scores
 
     fitted = DISTRIBUTIONS["calibration"].load()(release.epsilon, groups, 1, release.random_state)
-    with release.running() as ledger_and_progress:
-        columns = (release.table, probability, target, positive)
-        read = read_scores(*columns, release.missing, multiline=release.multiline)
-        fitted.fit(read, **ledger_and_progress)
     scored = Scored(probability, target, positive)
+    with release.running() as ledger_and_progress:
+        fitted.fit(release.read_scores(scored), **ledger_and_progress)
     write_calibration(fitted, release.output, scored=scored)
     release.show(calibration_findings(fitted, scored))

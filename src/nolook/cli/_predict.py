@@ -10,20 +10,26 @@ import typer
 from nolook.cli._interruption import explained
 from nolook.cli._options import ForceOption, column_names
 from nolook.cli._release import console
+from nolook.cli._written import Written, reads_table
 from nolook.errors import ParameterError
 from nolook.formats.files import check_outputs, one_line
 
 __all__ = ["predict"]
 
 
+@reads_table()
 def predict(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model file made by fit.")],
     table: Annotated[
         Path, typer.Argument(metavar="TABLE", help="A table with the model's columns.")
     ],
     output: Annotated[
-        Path, typer.Option(metavar="FILE", help="The file to write: .parquet, .pq or .csv.")
+        Path,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="The file to write: .parquet, .pq or .csv."
+        ),
     ],
+    written: Written,
     keep: Annotated[
         str | None,
         typer.Option(
@@ -47,13 +53,19 @@ def predict(
     kept = () if keep is None else column_names(keep, "--keep")
     lost = f"predictions cost nothing, and {one_line(output)} was not written; start again"
     with explained(lambda: lost):
-        _predict(model, table, output, kept, force=force, multiline=multiline)
+        check_outputs([("--output", output)], inputs=(model, table), replace=force)
+        _predict(model, table, output, kept, written, multiline=multiline)
 
 
 def _predict(
-    model: Path, table: Path, output: Path, kept: tuple[str, ...], *, force: bool, multiline: bool
+    model: Path,
+    table: Path,
+    output: Path,
+    kept: tuple[str, ...],
+    written: Written,
+    *,
+    multiline: bool,
 ) -> None:
-    check_outputs([("--output", output)], inputs=(model, table), replace=force)
     from nolook.estimators.ecdf import ECDF
     from nolook.estimators.pipeline import regression_of
     from nolook.formats.model_file import load
@@ -69,6 +81,7 @@ def _predict(
             f"{one_line(model)} is a distribution; expected a model (a file made by nolook fit)"
         )
     recipe = fitted.recipe_ | ({"multiline": True} if multiline else {})
+    recipe["schema"] = written.over(recipe.get("schema")).only(recipe["features"])
     write_predictions(fitted, read_table(table, **recipe), output, kept)
     for words in constant_in_words(regression_of(fitted)):
         say(console(), words)

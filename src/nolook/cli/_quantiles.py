@@ -14,13 +14,20 @@ __all__ = ["quantiles"]
 
 
 @release_command(
-    "quantiles.json", "The quantiles' file", about=("columns",), missing=MissingNumbersOption
+    "quantiles.json",
+    "The quantiles' file",
+    about=("columns",),
+    missing=MissingNumbersOption,
+    names={"features": "--columns"},
 )
 def quantiles(
     release: Release,
     *,
     columns: Annotated[
-        str, typer.Option(metavar="A,B,C", help="The columns; they share the budget equally.")
+        str,
+        typer.Option(
+            "--columns", "-c", metavar="A,B,C", help="The columns; they share the budget equally."
+        ),
     ],
     delta: DeltaOption = 0.0,
     at: Annotated[
@@ -44,7 +51,7 @@ def quantiles(
     from nolook.report.distribution_findings import quantiles_findings
 
     with release.running() as ledger_and_progress:
-        table = release.read(features=names)
+        table = release.read_columns(names)
         found = release_quantiles(
             table,
             wanted,

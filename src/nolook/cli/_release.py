@@ -28,18 +28,23 @@ from nolook.cli._options import (
     TableArgument,
     check_missing,
     column_names,
+    column_options,
 )
-from nolook.formats.files import check_outputs, default_name
+from nolook.cli._written import Written, reads_table, target_of
+from nolook.errors import ParameterError
+from nolook.formats.files import check_outputs, default_name, one_line
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from nolook.estimators.base import PrivateEstimator, Progress
+    from nolook.formats.findings_file import Scored
     from nolook.privacy.ledger import Ledger
     from nolook.report.findings import Findings
     from nolook.tables import Table
+    from nolook.tables.schema import Schema
 
-__all__ = ["Release", "check_files", "console", "release_command", "show"]
+__all__ = ["Columns", "Release", "check_files", "console", "release_command", "show"]
 
 
 _UNCHARGED = (
@@ -55,12 +60,39 @@ class LedgerAndProgress(TypedDict):
     progress: Progress | None
 
 
+@dataclass(frozen=True)
+class Columns:
+    """Which columns a model is of, in the words of the command line."""
+
+    target: str
+    features: str | None
+    categories: Sequence[str] | None
+    exclude: str | None
+    positive: str | None
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Options of `nolook.read_table`."""
+        return column_options(self.features, self.categories) | {"positive": self.positive}
+
+    @property
+    def excluded(self) -> tuple[str, ...]:
+        """Columns that are no features by default."""
+        return () if self.exclude is None else column_names(self.exclude, "--exclude")
+
+    @property
+    def by_default(self) -> bool:
+        """Whether the features are those that types or a schema tell."""
+        return self.features is None
+
+
 @dataclass(frozen=True, kw_only=True)
 class Release:
     """The options that all releases share, checked: every file can be written."""
 
     table: TableArgument
     epsilon: EpsilonOption
+    written: Written
     missing: str = "error"
     multiline: MultilineOption = False
     output: Path = Path()
@@ -84,17 +116,60 @@ class Release:
         """What it has charged and written since this was first asked for."""
         return Outcome(self.ledger, self.output, self.report)
 
-    def read(self, target: str | None = None, **options: Any) -> Table:  # noqa: ANN401
+    @property
+    def schema(self) -> Schema:
+        """What is declared of the table."""
+        return self.written.over()
+
+    def read_columns(self, names: Sequence[str]) -> Table:
+        """Open the table for some of its columns alone."""
+        return self._read(None, features=names, schema=self.schema.only(names))
+
+    def read_scores(self, scored: Scored) -> Table:
+        """Open the table for a score and a target of classes."""
+        from nolook.tables.scored import read_scores
+
+        return read_scores(
+            self.table,
+            scored.score,
+            scored.target,
+            scored.positive,
+            self.missing,
+            multiline=self.multiline,
+            schema=self.schema,
+        )
+
+    def fit(self, estimator: PrivateEstimator, columns: Columns) -> None:
+        """Fit an estimator to the table."""
+        target, excluded = columns.target, columns.excluded
+        if target in excluded:
+            raise ParameterError(
+                f"--exclude names the target {target!r}; expected others (leave it out there)"
+            )
+        schema = self.schema.without(excluded)
+        with self.running() as ledger_and_progress:
+            table = self._read(target, schema=schema, **columns.options)
+            self._tell(table, columns)
+            estimator.fit(table, **ledger_and_progress)
+
+    def _read(self, target: str | None, **options: Any) -> Table:  # noqa: ANN401
         """Open the table; the options are those of `nolook.read_table`."""
         from nolook.tables import read_table
 
         options |= {"missing": self.missing, "multiline": self.multiline}
         return read_table(self.table, target, **options)
 
-    def fit(self, estimator: PrivateEstimator, target: str, options: Mapping[str, Any]) -> None:
-        """Fit an estimator to the table."""
-        with self.running() as ledger_and_progress:
-            estimator.fit(self.read(target, **options), **ledger_and_progress)
+    def _tell(self, table: Table, columns: Columns) -> None:
+        """Say which columns are left out, and which look like identifiers, before spending."""
+        from nolook.report._console import say
+        from nolook.tables.advice import check_columns, identifiers_in_words, left_out_in_words
+
+        check_columns(table, columns.excluded, "exclude")
+        told = identifiers_in_words(table)
+        if columns.by_default:
+            told = (*left_out_in_words(table), *told)
+        for words in () if self.quiet else told:
+            say(console(), one_line(words))
 
     @contextmanager
     def running(self) -> Iterator[LedgerAndProgress]:
@@ -131,14 +206,18 @@ def release_command(
     about: Sequence[str] = ("target",),
     missing: object = MissingOption,
     more: Iterable[Parameter] = (),
+    names: Mapping[str, str] | None = None,
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Make a command of a function that takes a `Release` and its own options.
 
     `what` names the main output; by default it is called after the table and the columns that the
-    options `about` name. `more` are options that the function takes by `**`.
+    options `about` name. `more` are options that the function takes by `**`; `names`
+    are those of :func:`reads_table`.
     """
     default = f"TABLE.{'+'.join(about).upper()}.{ending}"
-    output = typer.Option(metavar="FILE", help=f"{what}; by default {default} here.")
+    output = typer.Option(
+        "--output", "-o", metavar="FILE", help=f"{what}; by default {default} here."
+    )
     own_forms = {"missing": missing, "output": Annotated[Path | None, output]}
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
@@ -151,6 +230,8 @@ def release_command(
         def run(**given: Any) -> None:  # noqa: ANN401 -- Typer has checked the types
             options = {name: given.pop(name) for name in shared}
             options["missing"] = check_missing(options["missing"])
+            if "target" in given:
+                given["target"] = target_of(given["target"], options["written"].over())
             if options["output"] is None:
                 named = [name for option in about for name in _columns(option, given[option])]
                 options["output"] = default_name(options["table"], named, ending)
@@ -163,7 +244,7 @@ def release_command(
         options = [*own, *more, *shared.values()]
         required_first = sorted(options, key=lambda one: one.default is not Parameter.empty)
         run.__signature__ = Signature(required_first)  # type: ignore[attr-defined]
-        return run
+        return reads_table(names)(run)
 
     return decorate
 

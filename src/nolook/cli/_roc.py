@@ -25,7 +25,11 @@ __all__ = ["roc"]
 
 
 @release_command(
-    "roc.json", "The curve's file", about=("score", "target"), missing=MissingNumbersOption
+    "roc.json",
+    "The curve's file",
+    about=("score", "target"),
+    missing=MissingNumbersOption,
+    names={"features": "--score", "columns": "--score and --target"},
 )
 def roc(
     release: Release,
@@ -33,7 +37,7 @@ def roc(
     score: Annotated[
         str, typer.Option(metavar="NAME", help="The column of scores; higher means positive.")
     ],
-    target: ClassesOption,
+    target: ClassesOption = "",
     positive: PositiveOption = "1",
     linear_grid: GridOption = None,
     log_grid: LogGridOption = None,
@@ -58,15 +62,12 @@ def roc(
     from nolook.estimators.roc import check_threshold
     from nolook.formats.findings_file import Scored, write_roc
     from nolook.report.score_findings import roc_findings
-    from nolook.tables.scored import read_scores
 
     thresholds = [check_threshold(each) for each in threshold or ()]
     make = DISTRIBUTIONS["roc"].load()
     fitted = make(release.epsilon, points, 1, neighbours, smoother, release.random_state)
-    with release.running() as ledger_and_progress:
-        columns = (release.table, score, target, positive)
-        read = read_scores(*columns, release.missing, multiline=release.multiline)
-        fitted.fit(read, **ledger_and_progress)
     scored = Scored(score, target, positive)
+    with release.running() as ledger_and_progress:
+        fitted.fit(release.read_scores(scored), **ledger_and_progress)
     write_roc(fitted, release.output, scored=scored, thresholds=thresholds)
     release.show(roc_findings(fitted, scored, thresholds))

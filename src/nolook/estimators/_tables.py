@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.validation import validate_data
 
+from nolook._language import given, named
 from nolook.errors import ParameterError
 from nolook.tables import Table, table_from_arrays, table_from_values
 
@@ -60,8 +61,8 @@ def refuse_gaps(table: Table, method: str) -> None:
     """Refuse a table whose missing values are to be centres, for a method that finds none."""
     if table.has_gaps:
         raise ParameterError(
-            f"missing is 'centre', but {method} finds no centres; expected another policy (for "
-            "example missing='drop-row')"
+            f"{named('missing')} is 'centre', but {method} finds no centres; expected another "
+            f"policy (for example {given('missing', 'drop-row')})"
         )
 
 

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from nolook._language import named
 from nolook._numerics import undisturbed
 from nolook._validation import check_choice, check_count, check_delta, check_epsilon
 from nolook.algorithms.moment_regression import SMALLEST_MU
@@ -85,8 +86,9 @@ def make_release(
         rows = open_rows()
         if guarantee.relation == "replace" and rows.may_drop_rows():
             raise ParameterError(
-                "relation is 'replace', but the table may leave out rows with missing values, "
-                "whose number is private; expected 'add-remove' (or missing='error')"
+                f"{named('relation')} is 'replace', but the table may leave out rows with missing "
+                "values, whose number is private; expected 'add-remove' (or leave missing values "
+                "an error)"
             )
         announce("missing values")
         rows.check_complete()

@@ -10,6 +10,7 @@ from typing import Any
 
 from attrs import NOTHING, evolve, field, frozen
 
+from nolook._language import named
 from nolook._validation import check_choice
 from nolook.errors import ParameterError
 from nolook.tables.levels import OTHERS, check_categories, recipe_levels
@@ -74,8 +75,8 @@ def check_encoding(encoding: object, name: str) -> str:
             if found in _ENCODINGS:
                 return found
     raise ParameterError(
-        f"{name} is {shown(encoding)}; expected an encoding such as 'utf-8', 'latin-1', 'cp1252' "
-        "or 'utf-16-le' (or save the file as UTF-8)"
+        f"{named(name)} is {shown(encoding)}; expected an encoding such as 'utf-8', 'latin-1', "
+        "'cp1252' or 'utf-16-le' (or save the file as UTF-8)"
     )
 
 
@@ -265,5 +266,6 @@ class ColumnSchema:
 def _check_signs(decimal: str, thousands: str | None) -> None:
     if thousands == decimal:
         raise ParameterError(
-            f"decimal and thousands are both {thousands!r}; expected different signs (give both)"
+            f"{named('decimal')} and {named('thousands')} are both {thousands!r}; expected "
+            "different signs (give both)"
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -13,6 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 from numpy.typing import NDArray
 
+from nolook._language import given, named, offered
 from nolook._validation import check_choice, check_names
 from nolook.errors import ParameterError, TableError
 from nolook.tables.levels import OTHERS, Levels
@@ -23,6 +25,8 @@ __all__ = [
     "Design",
     "Feature",
     "Missing",
+    "delimiter_hint",
+    "has_levels",
     "plan",
     "unknown_column",
     "usual_columns",
@@ -33,7 +37,8 @@ Missing: TypeAlias = Literal["error", "drop-row", "zero", "centre"]
 #: What names the number that tells where a value is missing.
 GAP = "missing"
 
-_LONGEST_TYPE = 60
+# What people separate cells with where it is no comma; how to give a tab on the command line.
+_DELIMITERS = {";": ";", "\t": "tab", "|": "|"}
 _LARGEST = np.finfo(np.float64).max
 
 
@@ -153,14 +158,20 @@ def plan(
     if features is None:
         names = usual_columns(source, {target}, categories)
     else:
-        names = list(check_names(features, "features"))
+        names = list(check_names(features, "features")) if features else []
         if target in names:
-            raise ParameterError(f"features names the target {target!r}; leave it out of features")
+            raise ParameterError(
+                f"{named('features')} names the target {target!r}; expected other columns (leave "
+                "it out)"
+            )
     for name in categories:
         schema.find(name, "categories")
         if name not in names:
-            reason = "is the target" if name == target else "is not among features"
-            raise ParameterError(f"categories names {name!r}, which {reason}; leave it out")
+            reason = "is the target" if name == target else "is no feature"
+            raise ParameterError(
+                f"{named('categories')} names {name!r}, which {reason}; expected a feature (leave "
+                "it out)"
+            )
     chosen = tuple(
         replace(
             _feature(schema.find(name, "features"), schema, categories.get(name)),
@@ -170,8 +181,9 @@ def plan(
     )
     if not chosen:
         raise TableError(
-            f"{source.name} has no number or boolean column besides the target; expected at least "
-            "one feature (declare the categories of a text column)"
+            f"{source.name} has no column left that is a number or a boolean; expected at least "
+            "one feature beside the target (declare the levels of a text, for example "
+            f"{given('categories', {'city': ['A', 'B']})})"
         )
     booleans = frozenset(
         name
@@ -197,9 +209,25 @@ def usual_columns(
 
 def unknown_column(parameter: str, name: str, source: str, known: Iterable[str]) -> TableError:
     """Return the refusal of a name that no column has, with the closest ones: names are public."""
-    close = get_close_matches(name, list(known), 3, 0.6)
+    header = list(known)
+    alike = {each.casefold(): each for each in header}
+    close = [alike[each] for each in get_close_matches(name.casefold(), alike, 3, 0.6)]
     hint = f"do you mean {' or '.join(map(repr, close))}?" if close else "check the name"
-    return TableError(f"{parameter} names {name!r}, but {source} has no such column ({hint})")
+    if len(parts := re.split(r"[;|\s]+", name)) > 1 and {*parts} <= {*header}:
+        hint = f"give several as {given(parameter, parts)}"
+    hint = delimiter_hint(header) or hint
+    return TableError(
+        f"{named(parameter)} names {name!r}, but {source} has no such column ({hint})"
+    )
+
+
+def delimiter_hint(header: Sequence[str]) -> str:
+    """Ask about the delimiter if a header of one name looks like several; else return nothing."""
+    for sign, word in _DELIMITERS.items():
+        if len(header) == 1 and sign in header[0]:
+            option = given("delimiter", word, f"schema=nolook.Schema(delimiter={sign!r})")
+            return f"its header is one name with a {word} in it: is that the delimiter? {option}"
+    return ""
 
 
 class _Schema:
@@ -217,7 +245,9 @@ class _Schema:
         if not found:
             raise unknown_column(parameter, name, self.name, self._columns)
         if len(found) > 1:
-            raise TableError(f"{self.name} has {len(found)} columns {name!r}; rename them")
+            raise TableError(
+                f"{self.name} has {len(found)} columns {name!r}; expected one (rename them)"
+            )
         return found[0]
 
 
@@ -225,10 +255,10 @@ def _feature(column: Column, schema: _Schema, levels: Levels | None) -> Feature:
     if levels is None:
         _check_number(column, schema, "features")
         return Feature(column.name)
-    if not _has_levels(column.type):
+    if not has_levels(column.type):
         raise TableError(
-            f"categories names {column.name!r}, which in {schema.name} has type "
-            f"{_shown(column)}; expected text, integers or booleans (leave it out of categories)"
+            f"{named('categories')} names {column.name!r}, which in {schema.name} has type "
+            f"{column.declared}; expected text, integers or booleans (use another column)"
         )
     if pt.is_integer(column.type):
         levels = tuple(None if level is None else _integer_level(level, column) for level in levels)
@@ -243,7 +273,7 @@ def _integer_level(level: str, column: Column) -> str:
     except ValueError:
         raise ParameterError(
             f"categories of {column.name!r} is {level!r}; expected an integer, as the column has "
-            f"type {_shown(column)}"
+            f"type {column.declared}"
         ) from None
 
 
@@ -262,12 +292,22 @@ def _check_number(column: Column, schema: _Schema, parameter: str) -> None:
     if _is_number(column.type):
         return
     advice = "turn it into a number first or use another column"
-    if parameter == "features" and _has_levels(column.type):
-        advice = f"declare its levels, for example categories={{{column.name!r}: ['A', 'B']}}"
+    if _is_time(column.type):
+        python = "schema={'columns': {" + f"{column.name!r}: 'date'}}}}"
+        advice = f"declare it a date: {given('schema', 'FILE.toml', python)}"
+    elif parameter == "features" and has_levels(column.type) and offered("categories"):
+        levels = given("categories", {column.name: ["A", "B"]})
+        advice = f"declare its levels, for example {levels}, or leave it out"
+    elif parameter == "target" and has_levels(column.type):
+        advice = f"say which of its values counts as 1, for example {given('positive', 'yes')}"
     raise TableError(
-        f"{parameter} names {column.name!r}, which in {schema.name} has type {_shown(column)}; "
-        f"expected a number or a boolean ({advice})"
+        f"{named(parameter)} names {column.name!r}, which in {schema.name} has type "
+        f"{column.declared}; expected a number or a boolean ({advice})"
     )
+
+
+def _is_time(kind: Any) -> bool:  # noqa: ANN401
+    return kind is not None and (pt.is_date(kind) or pt.is_timestamp(kind))
 
 
 def _is_number(kind: Any) -> bool:  # noqa: ANN401
@@ -275,16 +315,12 @@ def _is_number(kind: Any) -> bool:  # noqa: ANN401
     return kind is not None and any(test(kind) for test in tests)
 
 
-def _has_levels(kind: Any) -> bool:  # noqa: ANN401
+def has_levels(kind: Any) -> bool:  # noqa: ANN401
+    """Tell whether levels can be declared of a column of an Arrow type."""
     if kind is not None and pt.is_dictionary(kind):
         kind = kind.value_type
     tests = (pt.is_string, pt.is_large_string, pt.is_string_view, pt.is_integer, pt.is_boolean)
     return kind is not None and any(test(kind) for test in tests)
-
-
-def _shown(column: Column) -> str:
-    text = column.declared
-    return text if len(text) <= _LONGEST_TYPE else text[: _LONGEST_TYPE - 3] + "..."
 
 
 def _numbers(column: Any) -> Any:  # noqa: ANN401

@@ -8,12 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow.types as pt
 
+from nolook._language import given, named
 from nolook._validation import check_names
 from nolook.errors import ParameterError, TableError
 from nolook.tables.declarations import ColumnSchema
 from nolook.tables.declared import DeclaredSource, part_levels
-from nolook.tables.design import Missing, plan, usual_columns
+from nolook.tables.design import Missing, delimiter_hint, plan, usual_columns
 from nolook.tables.files import ArrowFile, ParquetFile
 from nolook.tables.levels import Categories, Levels, check_categories
 from nolook.tables.memory import as_array, from_array, from_frame, from_target, join, plain
@@ -126,7 +128,7 @@ def read_table(
         name: each for name, each in _levels(declared).items() if names is None or name in names
     }
     indicated = [name for name, column in declared.columns.items() if column.indicator]
-    design = plan(opened, target, names or None, known | levels, missing, indicated)
+    design = plan(opened, target, names, known | levels, missing, indicated)
     return Table(opened, replace(design, multiline=multiline, schema=declared))
 
 
@@ -167,8 +169,8 @@ def _target(target: str | None, schema: Schema) -> str | None:
     (declared,) = schema.used_as("target") or (None,)
     if target is not None and declared is not None and target != declared:
         raise ParameterError(
-            f"target is {target!r}, but the schema's is {declared!r}; expected one of them (give "
-            "the other a use in the schema)"
+            f"{named('target')} is {target!r}, but the schema's is {declared!r}; expected one of "
+            "them (give the other another use in the schema)"
         )
     return declared if target is None else target
 
@@ -203,9 +205,11 @@ def _usual_features(
         declared = _with_parts(schema.used_as("feature"), schema)
         names = [name for name in dict.fromkeys([*declared, *levels]) if name != target]
         if not names:
+            example = given("features", ["age", "height"])
+            hint = delimiter_hint([column.name for column in opened.columns])
             raise ParameterError(
-                "features is None; expected a list of names, since a CSV file declares no types "
-                "(for example features=['age', 'height'])"
+                f"{named('features')} is not given; expected the columns to use, since a CSV file "
+                f"declares no types ({hint or f'for example {example}, or a schema'})"
             )
         return names
     left_out = schema.used_as("nothing") + schema.used_as("unit")
@@ -235,8 +239,32 @@ def _open(
     else:
         opened = open_typed(source)
     if positive is not None and target is not None:
-        columns[target] = ColumnSchema("boolean", true=(positive,), false=None)
+        columns[target] = _marked(opened, target, columns.get(target), positive)
     return DeclaredSource(opened, columns, schema.file) if columns else opened
+
+
+def _marked(
+    opened: Source, target: str, declared: ColumnSchema | None, positive: object
+) -> ColumnSchema:
+    """Declare that one value of the target counts as 1."""
+    kind = next((column.type for column in opened.columns if column.name == target), None)
+    if not isinstance(positive, str) or not positive.strip():
+        raise ParameterError(
+            f"{named('positive')} is not a text; expected the target's value that counts as 1 (for "
+            f"example {given('positive', 'yes')})"
+        )
+    if kind is not None and pt.is_boolean(kind):
+        raise ParameterError(
+            f"{named('positive')} is given, but {target!r} is a boolean already; expected none "
+            "(leave it out: true counts as 1)"
+        )
+    if kind is not None and (pt.is_floating(kind) or pt.is_decimal(kind)):
+        raise ParameterError(
+            f"{named('positive')} is given, but {target!r} has numbers with a fraction; expected a "
+            "target of text or integers (leave it out)"
+        )
+    missing = () if declared is None else declared.missing
+    return ColumnSchema("boolean", true=(positive,), false=None, missing=missing)
 
 
 def open_typed(source: object) -> Source:
@@ -245,7 +273,10 @@ def open_typed(source: object) -> Source:
         extension = Path(source).suffix.lower()
         if extension not in _FORMATS:
             expected = ", ".join([*_FORMATS, *TEXT_FILES])
-            raise TableError(f"{str(source)!r} has no known extension; expected one of {expected}")
+            raise TableError(
+                f"{str(source)!r} has no known extension; expected one of {expected} (save the "
+                "table as one of these; a text file is .csv whatever separates its cells)"
+            )
         return _FORMATS[extension](source)
     found: Source | None = from_frame(source)
     if found is None and isinstance(source, np.ndarray):

@@ -10,8 +10,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from nolook._language import given
 from nolook.errors import TableError
-from nolook.tables.declared import original
+from nolook.tables.declared import DeclaredSource, original
 from nolook.tables.design import Design
 from nolook.tables.levels import recipe_levels
 from nolook.tables.source import MemorySource, Source
@@ -122,9 +123,13 @@ class Table:
         for batch in self._source.batches(names):
             complete &= self._design.lacks_nothing(batch)  # to the end: time must not tell where
         if self._design.missing == "error" and not complete:
+            declared = isinstance(self._source, DeclaredSource)
+            unlike = ", or a cell not written as declared (a plain number where nothing is)"
             raise TableError(
-                f"{self._source.name} has a missing or infinite value in a column in use (NaN, "
-                "inf or null); expected none (choose missing='drop-row' or 'zero')"
+                f"{self._source.name} has a missing or infinite value in a column in use"
+                f"{unlike if declared else ''}; expected none (say how cells are written: "
+                f"{given('schema', 'FILE.toml', 'schema=nolook.Schema(...)')}; or leave such rows "
+                f"out: {given('missing', 'drop-row')})"
             )
 
     def recipe(self) -> dict[str, Any]:
