@@ -45,7 +45,7 @@ demo: $(READY) ## Fit a private linear model of the diamonds table
 	$(BIN)/nolook fit $(DEMO_TABLE) --target log_price --features x,cut,color,clarity \
 		--categories "cut=Ideal,Premium,Very Good,Good,Fair" --categories color=G,D,E,F,H,I,J \
 		--categories clarity=SI1,IF,VVS1,VVS2,VS1,VS2,SI2,I1 --epsilon 1 --delta 1e-6 \
-		--output demo/diamonds.model.json --report demo/diamonds.html
+		--output demo/diamonds.model.json --report demo/diamonds.html --force
 
 demo-federated: $(READY) ## Draw an ROC curve of scores that never leave their owners
 	@mkdir -p demo

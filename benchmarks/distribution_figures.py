@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 STYLE = {"svg.fonttype": "none", "svg.hashsalt": "nolook", "font.size": 8, "axes.grid": True}
-ROC_STYLES = {"unsmoothed": "C7-", "grid, l1": "C1-", "grid, l2": "C0-"}
+ROC_STYLES = {"grid, unsmoothed": "C7-", "grid": "C0-"}
 _MOST_VERTICES = 500
 
 

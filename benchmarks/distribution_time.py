@@ -1,4 +1,7 @@
-"""Time of smoothing against cvxopt, and time and memory of a fit of nolook.ECDF."""
+"""Time of releases and of smoothing, and time and memory of a fit of nolook.ECDF.
+
+python -m benchmarks.distribution_time
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,16 @@ import numpy as np
 
 from benchmarks.harness import in_own_process, seconds
 from benchmarks.smoothing import by_cvxopt, cvxopt_problem, noisy_counts
+from nolook.algorithms.ecdf import ecdf_release, release_counts
+from nolook.algorithms.grids import LinearGrid
 from nolook.algorithms.tree_smoothing import smooth
+from nolook.privacy.guarantee import Budget
+from nolook.privacy.noise import byte_source
 
 LEVELS = tuple(range(8, 21))
 SLOW_LEVELS = (8, 10, 12, 14, 15)
+RELEASE_LEVELS = (14, 16, 18, 20, 22)
+RELEASE_TURNS = 5
 
 FIT = """
 import numpy as np
@@ -53,6 +62,24 @@ def smoothing_times():
     return times
 
 
+def release_times():
+    """Return seconds of a default release, from exact cells to rising counts, by their number."""
+    found = {}
+    for level in RELEASE_LEVELS:
+        size = 1 << level
+        cells = np.random.default_rng(0).poisson(3, size)
+        plan = ecdf_release(Budget(1.0), "add-remove", [LinearGrid(1, size, 1)], "isotonic")
+        work = lambda c=cells, p=plan: release_counts([c], p, byte_source(None))  # noqa: E731
+        work()
+        found[size] = min(seconds(work) for _ in range(RELEASE_TURNS))
+    return found
+
+
 def fit_cost(rows, grid, turns=3):
     """Return the times of a sort and of a fit, turn by turn, and the memory it adds in MiB."""
     return in_own_process(FIT.format(rows=rows, grid=grid, turns=turns))
+
+
+if __name__ == "__main__":
+    for size, took in release_times().items():
+        print(f"{size:,} cells: {took:.4f} s, {took / size * 1e9:.0f} ns a cell")

@@ -24,10 +24,11 @@ EPSILONS = (0.05, 0.1, 0.2, 0.5, 1.0)
 GROUPS = 10
 
 METHODS = """\
-{runs} runs, 10 groups. *Paper*: Algorithm 2, unsmoothed, with epsilon' = epsilon/(L + 9), L = 8:
-(L + 1) epsilon' for the tree, so that its nodes' noise has scale 1/epsilon', as has that of each O
-and E. The next column gives the tree epsilon' only. *Our release, H as in the paper* divides by
-noisy numbers; *nolook* is `HosmerLemeshow.statistic_`."""
+{runs} runs, 10 groups, all under the paper's relation, replacement. *Paper*: Algorithm 2,
+unsmoothed, with epsilon' = epsilon/(L + 9), L = 8: (L + 1) epsilon' for the tree, so that its
+nodes' noise has scale 1/epsilon', as has that of each O and E. The next column gives the tree
+epsilon' only. *Our release, H as in the paper* divides by noisy numbers; *nolook* is
+`HosmerLemeshow.statistic_`."""
 STEPS = {
     "published": "paper",
     "literal": "paper, tree scale (L + 1)/epsilon'",
@@ -54,7 +55,7 @@ def private_statistic(table, method, epsilon, seed):
         return hosmer_lemeshow(
             table.scores, table.positive, GROUPS, epsilon, source, literal=literal
         )
-    plan = hosmer_lemeshow_plan(epsilon, GROUPS)
+    plan = hosmer_lemeshow_plan(epsilon, GROUPS, "replace")
     found = release_groups(table.rows, plan, source, lambda _: None)[1]
     if method == "ours":
         return found.statistic
@@ -87,7 +88,7 @@ def rejections(table, epsilon, runs, *, calibrated):
             generator = np.random.default_rng(seed)
             labels = generator.random(len(table.scores)) < table.scores
             rows = lambda labels=labels: [(table.scores, labels)]  # noqa: E731
-        plan = hosmer_lemeshow_plan(epsilon, GROUPS)
+        plan = hosmer_lemeshow_plan(epsilon, GROUPS, "replace")
         found = release_groups(rows, plan, SeededSource(seed), lambda _: None)[1]
         hits += found.p_value < 0.05
     return hits / runs

@@ -16,7 +16,7 @@ from scipy.stats import kendalltau
 
 import nolook
 from benchmarks.harness import by_turns, in_own_process, main, median_ratio, medians
-from nolook.privacy.mechanisms.exponential import exponential_choice
+from nolook.privacy.mechanisms.exponential import permute_and_flip
 from nolook.privacy.noise import byte_source
 
 ROWS, FEATURES, K = 100_000, 30, 5
@@ -54,9 +54,9 @@ def plain_selection(X, y, k, source):
         for j in left if chosen else ():
             others[j] += abs(kendalltau(X[:, j], X[:, chosen[-1]]).statistic)
         scores = [label[j] - others[j] / max(len(chosen), 1) for j in left]
-        sensitivity = 3.0 if chosen else 1.5
+        sensitivity = 2.5 if chosen else 1.25
         scaled = np.array(scores) * rows / 2
-        chosen.append(left.pop(exponential_choice(scaled, sensitivity, 1.0 / k, source)))
+        chosen.append(left.pop(permute_and_flip(scaled, sensitivity, 1.0 / k, source)))
     return chosen
 
 

@@ -30,7 +30,7 @@ from benchmarks.harness import DATA, main
 from benchmarks.selection_quality import is_good, is_great, is_top
 from nolook.algorithms.screening import Scores, rank_scores
 from nolook.kernels.block_lasso import arrange_blocks, lasso_models
-from nolook.privacy.mechanisms.exponential import exponential_choice
+from nolook.privacy.mechanisms.exponential import permute_and_flip
 from nolook.privacy.mechanisms.top_k import canonical_lipschitz, peeling
 from nolook.privacy.noise import SeededSource, uniform_integers
 from nolook.statistics.kendall import KENDALL_UNIT, kendall_sensitivity
@@ -134,12 +134,14 @@ def two_stage_votes(X, y, ks, trial):
     return {k: Scores(count_votes(sizes, k), 1.0) for k in ks}
 
 
-def kendall_selections(X, y, k, epsilons, source):
+def kendall_selections(X, y, k, epsilons, source, choose=permute_and_flip, weights=None):
     """Run DPKendall once for every epsilon, all in step, on tables with few rows.
 
-    The same law as `nolook.KendallSelector`: the orders of all pairs of rows are kept, so that one
-    matrix product gives what every run needs.
+    The same law as `nolook.KendallSelector`, unless another mechanism or other shares of epsilon
+    are given: the orders of all pairs of rows are kept, so that one matrix product gives what every
+    run needs.
     """
+    shares = np.ones(k) / k if weights is None else np.array(weights) / sum(weights)
     n, d = X.shape
     i, j = np.triu_indices(n, 1)
     ranks = rankdata(np.column_stack([X, y]), method="dense", axis=0).astype(np.float32)
@@ -159,7 +161,7 @@ def kendall_selections(X, y, k, epsilons, source):
             exact = parts * label - others[:, run].astype(np.int64)
             left = np.delete(np.arange(d), chosen[run, :turn])
             scores = KENDALL_UNIT * exact[left] // (parts * (n - 1))
-            drawn = exponential_choice(scores, kendall_sensitivity(turn), epsilon / k, source)
+            drawn = choose(scores, kendall_sensitivity(turn), epsilon * shares[turn], source)
             chosen[run, turn] = left[drawn]
     return chosen
 

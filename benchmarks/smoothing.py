@@ -1,4 +1,4 @@
-"""Time and error of the smoothing of tree-noise counts, against cvxopt's sparse solver.
+"""Time of the smoothing of tree-noise counts, against cvxopt's sparse solver.
 
 cvxopt is given problem (3) with p = 2 in its sparsest form: the unknowns are each node's noise
 with all above it, so that a row has at most three entries. The objective of both results is taken
@@ -21,7 +21,7 @@ from nolook.algorithms.tree_smoothing import smooth
 
 EPSILONS = (0.1, 0.5, 1.0)
 SHAPES = ("Poisson(3) a cell", "uniform", "two humps", "7 values")
-LEVEL, RUNS = 15, 100
+LEVEL = 15
 
 LARGE = """
 from benchmarks.smoothing import noisy_counts, smooth
@@ -112,16 +112,6 @@ def speed(level, shape, epsilon, repeats):
     return turns, max(gaps, key=abs)
 
 
-def error_ratios(shape, epsilon):
-    """Return the mean squared errors over that of the noisy counts, for l2 and isotonic."""
-    sums = np.zeros(3)
-    for seed in range(RUNS):
-        noisy, counts = noisy_counts(shape, LEVEL, epsilon, seed)
-        smoothed = [smooth(noisy, counts[-1], norm) for norm in ("l2", "isotonic")]
-        sums += [np.mean((x - counts) ** 2) for x in (noisy, *smoothed)]
-    return sums[1:] / sums[0]
-
-
 def large(shape, norm):
     """Return the time for 2^20 counts and the peak memory of the process, in bytes."""
     return in_own_process(LARGE.format(shape=shape, norm=norm))
@@ -164,17 +154,6 @@ def report(repeats):
     noisy, counts = noisy_counts(SHAPES[0], LEVEL, 0.5, 0)
     took, _ = timed(lambda: smooth(noisy, counts[-1], "l1"))
     yield f"- p = 1 at N = {1 << LEVEL:,}, by HiGHS: {took:.1f} s"
-    yield ""
-    yield "## Squared error over that of the noisy counts"
-    yield ""
-    yield f"N = {1 << LEVEL:,}, means of {RUNS} runs."
-    yield ""
-    yield "| counts | epsilon | p = 2 | isotonic |"
-    yield "|---|---:|---:|---:|"
-    for shape in SHAPES:
-        for epsilon in (*EPSILONS, 2.0):
-            least_squares, isotonic = error_ratios(shape, epsilon)
-            yield f"| {shape} | {epsilon} | {least_squares:.2f} | {isotonic:.2f} |"
 
 
 if __name__ == "__main__":

@@ -14,6 +14,8 @@ from hypothesis import settings
 # A busy machine is no failure; the continuous integration repeats the same examples every time.
 settings.register_profile("nolook", deadline=None, derandomize=bool(os.environ.get("CI")))
 settings.load_profile("nolook")
+# A ledger that somebody works with is not for tests.
+os.environ.pop("NOLOOK_LEDGER", None)
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED_DATA = ROOT.parent / "shared" / "data"

@@ -102,6 +102,8 @@ def test_ledger_commands_load_nothing_numeric(tmp_path):
         ("ledger", "create", "a.ledger", *BUDGET),
         ("ledger", "show", "a.ledger"),
         ("ledger", "history", "a.ledger"),
+        ("ledger", "charge", "a.ledger", "--epsilon", "0.5", "--what", "a table"),
+        ("ledger", "report", "a.ledger", "--output", "l.html"),
     ):
         done = run_patched(program, *words, cwd=tmp_path)
         assert done.status == 0, done.err
@@ -113,8 +115,8 @@ def test_fit_writes_a_model_and_says_what_it_found(people, tmp_path):
     done = run("fit", people, "--target", "income", *BUDGET, "--report", report, cwd=tmp_path)
     assert done.status == 0, done.err
     assert done.err == ""
-    assert names_in(tmp_path) == {"people.model.json", "report.html"}
-    model = nolook.load(tmp_path / "people.model.json")
+    assert names_in(tmp_path) == {"people.income.model.json", "report.html"}
+    model = nolook.load(tmp_path / "people.income.model.json")
     assert model.feature_names_in_.tolist() == ["age", "height", "member"]
     assert model.privacy_.private
     assert (model.privacy_.epsilon, model.privacy_.delta) == (1.0, 1e-6)
@@ -129,13 +131,13 @@ def test_fit_writes_a_model_and_says_what_it_found(people, tmp_path):
     ):
         assert text in done.out
     assert number(model.coef_[0]) in done.out
-    assert "model: people.model.json" in done.out
+    assert "model: people.income.model.json" in done.out
     assert f"report: {report}" in done.out
     assert " ".join(model.privacy_.in_words().split()) in " ".join(done.out.split())
     assert "NOT PRIVATE" not in done.out
     assert "NOT PRIVATE" not in report.read_text()
     # The number of rows is private.
-    for text in (done.out, report.read_text(), (tmp_path / "people.model.json").read_text()):
+    for text in (done.out, report.read_text(), (tmp_path / "people.income.model.json").read_text()):
         assert not says(text, 4000)
 
 
@@ -163,7 +165,7 @@ def test_columns_categories_and_the_policy_reach_the_model(people, here, cli):
     words = ("fit", people, "--target", "income", *BUDGET, "--features", "height,city,age")
     done = cli(*words, "--categories", "city=Bern,Chur,...", "--missing", "drop-row")
     assert done.status == 0, done.err
-    model = nolook.load(here / "people.model.json")
+    model = nolook.load(here / "people.income.model.json")
     assert model.feature_names_in_.tolist() == ["height", "city=Chur", "city=...", "age"]
     assert model.recipe_ == {
         "features": ["height", "city", "age"],
@@ -178,7 +180,7 @@ def test_names_with_commas_and_equals_signs_can_be_given(here, cli):
     table = write_table(here / "odd.parquet", odd)
     words = ("fit", table, "--target", "y", *BUDGET, "--features", '"a,b",c=d,city')
     assert cli(*words, "--categories", 'city=Bern,"Basel"').status == 0
-    names = nolook.load(here / "odd.model.json").feature_names_in_.tolist()
+    names = nolook.load(here / "odd.y.model.json").feature_names_in_.tolist()
     assert names == ["a,b", "c=d", "city=Basel"]
 
 
@@ -190,7 +192,7 @@ def test_a_csv_file_is_fitted_with_features(here, cli):
     words = ("fit", "people.csv", "--target", "income", *BUDGET)
     done = cli(*words, "--features", "age,height")
     assert done.status == 0, done.err
-    assert (here / "people.model.json").exists()
+    assert (here / "people.income.model.json").exists()
 
 
 def test_quoted_line_breaks_are_read_when_asked_for_and_by_predictions(here, cli):
@@ -202,11 +204,11 @@ def test_quoted_line_breaks_are_read_when_asked_for_and_by_predictions(here, cli
     words = ("fit", "notes.csv", "--target", "income", *BUDGET, "--features", "age")
     assert "has a missing or infinite value" in cli(*words).err
     assert cli(*words, "--multiline").status == 0
-    predict = ("predict", "notes.model.json", "notes.csv", "--output")
+    predict = ("predict", "notes.income.model.json", "notes.csv", "--output")
     assert cli(*predict, "p.parquet").status == 0
     assert pq.read_table(here / "p.parquet").num_rows == len(notes)
     # A model of another table can be asked to read them as well.
-    assert cli(*words, "--missing", "drop-row").status == 0
+    assert cli(*words, "--missing", "drop-row", "--force").status == 0
     assert cli(*predict, "q.parquet", "--multiline").status == 0
     assert pq.read_table(here / "q.parquet").num_rows == len(notes)
 
@@ -237,26 +239,29 @@ def test_predict_keeps_the_rows_in_order_and_ignores_other_columns(people, here,
     new["age"][3] = np.nan
     del new["income"]
     table = write_table(here / "new.parquet", {"extra": ["text"] * 1000, **new})
-    done = cli("predict", "people.model.json", table, "--output", "predictions.parquet")
+    done = cli("predict", "people.income.model.json", table, "--output", "predictions.parquet")
     assert done == (0, "", "")
     predictions = pq.read_table(here / "predictions.parquet")
     assert predictions.column_names == ["prediction"]
     shown = predictions["prediction"].to_pylist()
     assert len(shown) == 1000
     assert [index for index, value in enumerate(shown) if value is None] == [3]
-    model = nolook.load(here / "people.model.json")
+    model = nolook.load(here / "people.income.model.json")
     scaling = model.scaling_
     rows = np.column_stack([new["age"], new["city"] == "Bern", new["height"]])
     clipped = rows.clip(scaling.low[:-1], scaling.high[:-1])
     expected = (model.intercept_ + clipped @ model.coef_).clip(*model.target_range_)
     np.testing.assert_allclose(np.delete(expected, 3), [s for s in shown if s is not None])
-    assert names_in(here) == {"people.model.json", "new.parquet", "predictions.parquet"}
+    assert names_in(here) == {"people.income.model.json", "new.parquet", "predictions.parquet"}
 
 
 def test_predict_accepts_the_training_table_and_replaces_older_predictions(people, here, cli):
     assert cli("fit", people, "--target", "income", *BUDGET).status == 0
     (here / "p.parquet").write_text("older")
-    assert cli("predict", "people.model.json", people, "--output", "p.parquet").status == 0
+    predict = ("predict", "people.income.model.json", people, "--output", "p.parquet")
+    assert "which exists" in cli(*predict).err
+    assert (here / "p.parquet").read_text() == "older"
+    assert cli(*predict, "--force").status == 0
     label = pq.read_table(people)["income"].to_numpy()
     prediction = pq.read_table(here / "p.parquet")["prediction"].to_numpy()
     # Noise at this budget is small against the table: the model explains most of it.
@@ -270,10 +275,20 @@ def test_a_ledger_counts_releases_and_refuses_what_exceeds_it(people, here, cli)
     assert "census" in shown.out
     assert "add-remove" in shown.out
     assert "2.5" in shown.out
-    fit = ("fit", people, "--target", "income", *BUDGET, "--ledger", "people.ledger")
+    fit = (
+        "fit",
+        people,
+        "--target",
+        "income",
+        *BUDGET,
+        "--ledger",
+        "people.ledger",
+        "-f",
+        "age,height",
+    )
     for _ in range(2):
         assert cli(*fit).status == 0
-    (here / "people.model.json").unlink()
+        (here / "people.income.model.json").unlink()
     refused = cli(*fit)
     assert refused.status == 3
     assert refused.out == ""
@@ -284,7 +299,10 @@ def test_a_ledger_counts_releases_and_refuses_what_exceeds_it(people, here, cli)
         name for name in names_in(here) if name.startswith("people.ledger-")
     }
     history = cli("ledger", "history", "people.ledger")
-    assert history.out.count("linear regression") == 2
+    for place in (1, 2):
+        assert f"{place} linear regression" in history.out
+    for words in ("income of people.parquet, protecting a row", "in people.income.model.json"):
+        assert history.out.count(words) == 2
     with nolook.Ledger(here / "people.ledger") as ledger:
         assert ledger.spent.epsilon == 2.0
         assert ledger.remaining.epsilon == 0.5
@@ -354,8 +372,10 @@ INTERRUPT = (
 
 
 def test_an_interruption_ends_with_130_and_leaves_no_file(people, tmp_path):
-    words = ("fit", people, "--target", "income", *BUDGET, "--report", "r.html")
-    assert run_patched(INTERRUPT, *words, cwd=tmp_path) == (130, "", "")
+    words = ("fit", people, "-x", "city", "--target", "income", *BUDGET, "--report", "r.html")
+    said = "not charged to any ledger, and people.income.model.json was not written; start again"
+    done = run_patched(INTERRUPT, *words, cwd=tmp_path)
+    assert done == (130, "", f"nolook: interrupted; {said}\n")
     assert names_in(tmp_path) == set()
 
 
@@ -363,7 +383,13 @@ def test_an_interruption_ends_with_130_and_leaves_no_file(people, tmp_path):
 def test_an_interruption_after_spending_leaves_the_ledger_charged(people, tmp_path):
     nolook.Ledger.create(tmp_path / "a.ledger", nolook.Budget(5, 1e-4), name="a").close()
     words = ("fit", people, "--target", "income", *BUDGET, "--ledger", "a.ledger")
-    assert run_patched(INTERRUPT, *words, cwd=tmp_path).status == 130
+    done = run_patched(INTERRUPT, *words, cwd=tmp_path)
+    assert done.status == 130
+    assert done.err == (
+        "nolook: interrupted; the ledger a.ledger was charged epsilon 1, delta 1e-06 for linear "
+        "regression, and people.income.model.json was not written; to start again is charged "
+        "again\n"
+    )
     with nolook.Ledger(tmp_path / "a.ledger") as ledger:
         assert ledger.spent.epsilon == 1.0
 
@@ -419,7 +445,7 @@ def test_libraries_cannot_talk_past_the_command_line(people, tmp_path):
     done = run_patched(program, *words, cwd=tmp_path)
     assert done.status == 0
     assert done.err == ""
-    loud = run_patched(program, *words, cwd=tmp_path, env={"NOLOOK_DEBUG": "1"})
+    loud = run_patched(program, *words, "--force", cwd=tmp_path, env={"NOLOOK_DEBUG": "1"})
     assert loud.err.count("secret") >= 4
 
 
@@ -442,4 +468,4 @@ def test_output_survives_a_terminal_that_cannot_show_the_letters(here, tmp_path)
     words = ("fit", table, "--target", "y", *BUDGET)
     done = run(*words, cwd=tmp_path, env={"PYTHONIOENCODING": "ascii", "LC_ALL": "C"})
     assert done.status == 0, done.err
-    assert (tmp_path / "t.model.json").exists()
+    assert (tmp_path / "t.y.model.json").exists()

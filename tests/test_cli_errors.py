@@ -65,7 +65,10 @@ def untouched(folder: Path, *others: str) -> None:
 def fit(**options) -> list:
     """The words of a command that works, with some options changed; None leaves one out."""
     table = options.pop("table", "people.parquet")
-    given = {"target": "income", "epsilon": "1", "delta": "1e-6", "ledger": "a.ledger"} | options
+    given = {"target": "income", "epsilon": "1", "delta": "1e-6", "ledger": "a.ledger"}
+    if not {"features", "categories", "target"} & set(options):
+        given["exclude"] = "city"
+    given |= options
     words = ["fit", table]
     for name, value in given.items():
         if value is not None:
@@ -127,15 +130,15 @@ def test_a_parameter_out_of_range_is_named(here, cli, options, expected):
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        ({"target": "salary"}, ["target", "'salary'", "people.parquet"]),
-        ({"target": "city"}, ["target", "'city'", "string"]),
-        ({"target": "day"}, ["target", "'day'"]),
-        ({"features": "age,weight"}, ["features", "'weight'"]),
-        ({"features": "age,city"}, ["features", "'city'", "string"]),
-        ({"features": "age,day"}, ["features", "'day'"]),
-        ({"features": "age,income"}, ["features", "'income'"]),
-        ({"categories": "town=A,B"}, ["categories", "'town'"]),
-        ({"categories": "age=1,2"}, ["categories", "'age'"]),
+        ({"target": "salary"}, ["--target", "'salary'", "people.parquet"]),
+        ({"target": "city"}, ["--target", "'city'", "text", "--positive"]),
+        ({"target": "day"}, ["--target", "'day'", "date", "--schema"]),
+        ({"features": "age,weight"}, ["--features", "'weight'"]),
+        ({"features": "age,city"}, ["--features", "'city'", "text", "--categories city=A,B"]),
+        ({"features": "age,day"}, ["--features", "'day'", "date", "--schema"]),
+        ({"features": "age,income"}, ["--features", "'income'"]),
+        ({"categories": "town=A,B"}, ["--categories", "'town'"]),
+        ({"categories": "age=1,2"}, ["--categories", "'age'"]),
         ({"table": "none.parquet"}, ["none.parquet", "does not exist"]),
         ({"table": "."}, ["'.'"]),
         ({"table": "a.ledger"}, ["a.ledger"]),
@@ -177,7 +180,8 @@ def test_a_missing_value_is_an_error_before_anything_is_spent(here, cli, value):
     data["age"][7] = value
     write_table(here / "bad.parquet", data)
     done = cli(*fit(table="bad.parquet"))
-    refused(done, "bad.parquet", "missing or infinite", "drop-row")
+    refused(done, "bad.parquet", "missing or infinite", "--schema", "--missing drop-row")
+    assert "zero" not in done.err
     assert "7" not in done.err.replace("bad.parquet", "")
     untouched(here, "bad.parquet")
     assert cli(*fit(table="bad.parquet", missing="zero", output="m.json")).status == 0

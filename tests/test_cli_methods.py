@@ -67,7 +67,7 @@ def test_a_failed_private_test_is_one_line_and_leaves_nothing_but_the_charge(
     people, here, cli, choosy
 ):
     nolook.Ledger.create(here / "a.ledger", nolook.Budget(5, 1e-4), name="a").close()
-    words = ("fit", people, "--target", "income", *BUDGET, "--method", "tukey")
+    words = ("fit", people, "-x", "city", "--target", "income", *BUDGET, "--method", "tukey")
     done = cli(*words, "--ledger", "a.ledger", "--report", "r.html", "--output", "m.json")
     assert done.status == PrivateFitFailed.exit_status == 4
     assert done.out == ""
@@ -152,7 +152,17 @@ def test_every_method_fits_reports_and_predicts(people, here, cli, method):
 
 def test_a_real_tukey_fit_fails_on_few_rows_and_succeeds_on_more(people, here, cli):
     nolook.Ledger.create(here / "a.ledger", nolook.Budget(5, 1e-4), name="a").close()
-    words = ("--target", "income", *BUDGET, "--method", "tukey", "--ledger", "a.ledger")
+    words = (
+        "-x",
+        "city",
+        "--target",
+        "income",
+        *BUDGET,
+        "--method",
+        "tukey",
+        "--ledger",
+        "a.ledger",
+    )
     done = cli("fit", people, *words)
     assert (done.status, done.out) == (4, "")
     assert "needs about" in done.err

@@ -59,12 +59,14 @@ def cli(here, monkeypatch, capsys):
 
 
 def select(*more) -> list:
-    return ["select", "people.parquet", "--target", "income", "--epsilon", "20", *more]
+    words = ["select", "people.parquet", "--target", "income", "--epsilon", "20", *more]
+    return words if "--features" in more else [*words, "--exclude", "city"]
 
 
 def fit(*more) -> list:
     budget = ("--epsilon", "20", "--delta", "1e-6")
-    return ["fit", "people.parquet", "--target", "income", *budget, *more]
+    words = ["fit", "people.parquet", "--target", "income", *budget, *more]
+    return words if "--features" in more else [*words, "--exclude", "city"]
 
 
 def new_names(folder: Path) -> set[str]:
@@ -97,8 +99,8 @@ def test_a_selection_is_printed_written_and_charged(here, cli, selector):
     done = cli(*words, "--report", "r.html")
     assert done.status == 0, done.err
     assert done.err == ""
-    assert new_names(here) == {"people.selection.json", "r.html"}
-    document = json.loads((here / "people.selection.json").read_text(encoding="utf-8"))
+    assert new_names(here) == {"people.income.selection.json", "r.html"}
+    document = json.loads((here / "people.income.selection.json").read_text(encoding="utf-8"))
     assert (document["format"], document["schema_version"]) == ("nolook-selection", 1)
     assert (document["selector"], document["parameters"]["k"]) == (selector, 2)
     assert (document["target"], document["features"]) == ("income", list(NAMES))
@@ -119,7 +121,7 @@ def test_a_selection_is_printed_written_and_charged(here, cli, selector):
     for text in ("Private selection of columns for income", f"selector: {selector}", "2 of 5"):
         assert text in done.out
     assert f"epsilon = 20, delta = {delta:g}" in " ".join(done.out.split())
-    assert "selection: people.selection.json" in done.out
+    assert "selection: people.income.selection.json" in done.out
     assert "NOT PRIVATE" not in done.out + page.text
     assert not says(done.out + page.text + json.dumps(document), 4000)
     assert spent(here) == (20.0, [RELEASES[selector]])
@@ -135,7 +137,7 @@ def test_the_columns_are_printed_in_the_order_of_choice(here, cli):
 def test_how_many_may_be_left_to_the_selector(here, cli, selector):
     done = cli(*select("-k", "auto", "--selector", selector))
     assert done.status == 0, done.err
-    document = json.loads((here / "people.selection.json").read_text(encoding="utf-8"))
+    document = json.loads((here / "people.income.selection.json").read_text(encoding="utf-8"))
     assert document["parameters"]["k"] == "auto"
     assert 1 <= len(document["chosen"]) < 5
     if selector != "moments":
@@ -147,7 +149,7 @@ def test_a_selector_that_needs_a_delta_takes_it(here, cli):
         *select("-k", "2", "--selector", "moments", "--delta", "1e-7", "--ledger", "a.ledger")
     )
     assert done.status == 0, done.err
-    document = json.loads((here / "people.selection.json").read_text(encoding="utf-8"))
+    document = json.loads((here / "people.income.selection.json").read_text(encoding="utf-8"))
     assert document["budget"] == {"epsilon": 20.0, "delta": 1e-7}
     with nolook.Ledger(here / "a.ledger") as ledger:
         assert ledger.spent.delta == 1e-7
@@ -179,8 +181,8 @@ def test_a_fit_chooses_columns_first(here, cli, selector):
     words = fit("--select", "2", "--selector", selector, "--split", "0.4", "--ledger", "a.ledger")
     done = cli(*words, "--report", "r.html")
     assert done.status == 0, done.err
-    assert new_names(here) == {"people.model.json", "r.html"}
-    model = nolook.load(here / "people.model.json")
+    assert new_names(here) == {"people.income.model.json", "r.html"}
+    model = nolook.load(here / "people.income.model.json")
     assert isinstance(model, nolook.PrivatePipeline)
     assert model.support_.tolist() == [name in {"age", "height"} for name in NAMES]
     assert (model.privacy_.epsilon, model.privacy_.delta) == (20.0, 1e-6)
@@ -214,7 +216,7 @@ def test_every_method_can_follow_a_selection(here, cli, method):
     done = cli(*fit("--select", "2", "--method", method, "--report", "r.html"))
     assert done.status == 0, done.err
     assert f"method: {method}" in done.out
-    done = cli("predict", "people.model.json", "people.parquet", "--output", "p.parquet")
+    done = cli("predict", "people.income.model.json", "people.parquet", "--output", "p.parquet")
     assert done == (0, "", "")
     label = pq.read_table(here / "people.parquet")["income"].to_numpy()
     prediction = pq.read_table(here / "p.parquet")["prediction"].to_numpy()
@@ -225,12 +227,12 @@ def test_predictions_read_the_whole_table_as_the_fit_did(here, cli):
     words = fit("--select", "auto", "--features", "noise,city,age,luck,height", "--quiet")
     done = cli(*words, "--categories", "city=...,Bern,Basel", "--missing", "drop-row")
     assert done == (0, "", "")
-    model = nolook.load(here / "people.model.json")
+    model = nolook.load(here / "people.income.model.json")
     new = columns(rows=500, seed=1)
     new["age"][3] = new["noise"][7] = np.nan
     del new["income"], new["chance"]
     write_table(here / "new.parquet", {"extra": ["text"] * 500, **new})
-    done = cli("predict", "people.model.json", "new.parquet", "--output", "p.parquet")
+    done = cli("predict", "people.income.model.json", "new.parquet", "--output", "p.parquet")
     assert done == (0, "", "")
     shown = pq.read_table(here / "p.parquet")["prediction"].to_pylist()
     # The recipe is the whole table's: a row lacks what any column that was offered lacks.
@@ -272,9 +274,9 @@ def refused(done: Result, *expected: str) -> None:
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (select("-k", "5"), ["k is 5", "fewer than the table's 5 features"]),
-        (select("-k", "6"), ["k is 6"]),
-        (select("-k", "999999999"), ["k is 999999999"]),
+        (select("-k", "5"), ["-k is 5", "fewer than the table's 5 features"]),
+        (select("-k", "6"), ["-k is 6"]),
+        (select("-k", "999999999"), ["-k is 999999999"]),
         (select("-k", "0"), ["-k is '0'", "at least 1"]),
         (select("-k", "-3"), ["-k is '-3'", "at least 1"]),
         (select("-k", "2.5"), ["-k is '2.5'", "at least 1, or auto"]),
@@ -291,10 +293,13 @@ def refused(done: Result, *expected: str) -> None:
         (select("-k", "2", "--selector", "moments", "--delta", "0"), ["--delta is 0"]),
         (select("-k", "2", "--selector", "moments", "--delta", "much"), ["--delta"]),
         (select("-k", "2", "--random-state", "-1"), ["--random-state is -1"]),
-        (select("-k", "2", "--features", "age,city,height"), ["features", "'city'", "string"]),
+        (
+            select("-k", "2", "--features", "age,city,height"),
+            ["--features", "'city'", "text", "--categories city=A,B"],
+        ),
         (select("-k", "2", "--features", "age,weight"), ["features", "'weight'"]),
-        (select("-k", "1", "--features", "age"), ["k is 1"]),
-        (select("-k", "auto", "--features", "age"), ["k is 'auto'", "two or more"]),
+        (select("-k", "1", "--features", "age"), ["-k is 1"]),
+        (select("-k", "auto", "--features", "age"), ["-k is 'auto'", "two or more"]),
         (select("-k", "2", "--output", "a.ledger"), ["--output is a.ledger"]),
         (select("-k", "2", "--report", "none/r.html"), ["--report is none/r.html"]),
         (fit("--selector", "kendall"), ["--selector is given without --select"]),
@@ -306,8 +311,8 @@ def refused(done: Result, *expected: str) -> None:
         (fit("--select", "2", "--selector", "magic"), ["--selector is 'magic'"]),
         (fit("--select", "0"), ["--select is '0'", "at least 1"]),
         (fit("--select", "few"), ["--select is 'few'", "auto"]),
-        (fit("--select", "5"), ["k is 5", "fewer than the table's 5 features"]),
-        (fit("--select", "2", "--features", "age,city,height"), ["'city'", "string"]),
+        (fit("--select", "5"), ["--select is 5", "fewer than the table's 5 features"]),
+        (fit("--select", "2", "--features", "age,city,height"), ["'city'", "text"]),
     ],
     ids=lambda value: " ".join(value[-4:])[:60] if isinstance(value, list) else None,
 )
@@ -341,4 +346,4 @@ def test_the_commands_work_in_a_process_of_their_own(here):
     assert done.status == 0, done.err
     done = run(*fit("--select", "2", "--quiet"), cwd=here)
     assert done == (0, "", "")
-    refused(run(*fit("--selector", "sis"), cwd=here), "--selector")
+    refused(run(*fit("--selector", "sis", "--force"), cwd=here), "--selector")

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -89,12 +90,57 @@ def test_the_commands_exist(readme, project_root):
             r"worst difference -(\S+),",
             max,
         ),
+        *(
+            (said, "distribution", printed, which)
+            for said, printed, which in (
+                (r"is (\S+) times that of Barczewski", r"neither smoothed, .*: (\S+) to", min),
+                (r"and (\S+) to \S+ times where both", r"paper smoothed, .*: (\S+) to", min),
+                (r"and \S+ to (\S+) times where both", r"paper smoothed, .*to (\S+)$", min),
+                (r"removed it is (\S+) to", r"^- shares, .*both isotonic: (\S+)$", min),
+                (r"removed it is \S+ to (\S+)", r"^- shares, .*both isotonic: (\S+)$", max),
+                (r"shares: (\S+) to \S+ times", r"^\| counts, .*\| (\S+) \|$", min),
+                (r"shares: \S+ to (\S+) times", r"^\| counts, .*\| (\S+) \|$", max),
+                (r"off by (\S+) rows by epsilon", r"no range: .*epsilon: (\S+) ", max),
+            )
+        ),
         (r"features take (\S+) to \S+ times as long", "fit", RATIO_OF_A_MILLION, min),
         (r"features take \S+ to (\S+) times as long", "fit", RATIO_OF_A_MILLION, max),
     ],
 )
 def test_the_figures_quoted_were_printed(readme, project_root, said, result, printed, which):
     path = project_root / "benchmarks" / "results" / f"{result}.md"
-    found = which(map(float, re.findall(printed, path.read_text(encoding="utf-8"))))
+    found = which(map(float, re.findall(printed, path.read_text(encoding="utf-8"), re.MULTILINE)))
     (quoted,) = re.findall(said, " ".join(readme.split()))
     assert float(quoted) == round(found, len(quoted.partition(".")[2]))
+
+
+def test_the_second_example_ends_as_it_says(readme, tmp_path):
+    """The draft is refused, the holder corrects it, and the fit that follows needs no more."""
+    command = Path(sys.executable).with_name("nolook")
+    draft, fit = (
+        shlex.split(line.strip())[1:]
+        for line in readme.splitlines()
+        if line.startswith(("    nolook schema ", "    nolook fit people.csv --schema"))
+    )
+    rows = (f"{20 + i % 40};{1000 + i % 40 * 25},5;{i}\n" for i in range(4000))
+    (tmp_path / "people.csv").write_text("age;income;patient_id\n" + "".join(rows))
+
+    def run(words):
+        return subprocess.run(
+            [command, *words],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+
+    assert run(draft).returncode == 0
+    refused = run(fit)
+    assert refused.returncode == 2
+    assert "draft" in refused.stderr
+    place = tmp_path / "people.toml"
+    place.write_text(re.sub(r"(?m)^draft = true$", "", place.read_text()))
+    done = run(fit)
+    assert done.returncode == 0, done.stderr
+    assert list(tmp_path.glob("*.model.json"))

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from numbers import Integral, Real
 from pathlib import Path
 
+from nolook._language import given, named
 from nolook.errors import ParameterError
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "check_path",
     "check_positive",
     "check_random_state",
+    "one_line",
 ]
 
 _LONGEST_SHOWN = 60
@@ -39,7 +41,7 @@ def check_positive(value: object, name: str) -> float:
     """Return `value` as a float if it is finite and above 0."""
     number = _real(value)
     if number is None or not 0.0 < number < math.inf:
-        raise _refusal(name, value, "a finite number above 0", f"for example {name}=1.0")
+        raise _refusal(name, value, "a finite number above 0", f"for example {given(name, 1.0)}")
     return number
 
 
@@ -51,7 +53,7 @@ def check_delta(delta: object, name: str = "delta", *, allow_zero: bool = False)
         return 0.0
     if number is None or not 0.0 < number < 1.0:
         expected = "0 or a number between 0 and 1" if allow_zero else "a number between 0 and 1"
-        raise _refusal(name, delta, expected, f"for example {name}=1e-6")
+        raise _refusal(name, delta, expected, f"for example {given(name, 1e-6)}")
     return number
 
 
@@ -59,7 +61,7 @@ def check_fraction(value: object, name: str) -> float:
     """Return a share or a level as a float if it is strictly between 0 and 1."""
     number = _real(value)
     if number is None or not 0.0 < number < 1.0:
-        raise _refusal(name, value, "a number between 0 and 1", f"for example {name}=0.5")
+        raise _refusal(name, value, "a number between 0 and 1", f"for example {given(name, 0.5)}")
     return number
 
 
@@ -76,7 +78,9 @@ def check_count(value: object, name: str, most: int) -> int:
     """Return `value` as an int from 1 to `most`."""
     number = _integer(value)
     if number is None or not 1 <= number <= most:
-        raise _refusal(name, value, f"an integer from 1 to {most}", f"for example {name}=100")
+        raise _refusal(
+            name, value, f"an integer from 1 to {most}", f"for example {given(name, 100)}"
+        )
     return number
 
 
@@ -98,13 +102,13 @@ def check_random_state(value: object, name: str = "random_state") -> int | None:
     if seed is not None and seed >= 0:
         return seed
     raise _refusal(
-        name, value, "None or an integer of at least 0", "leave it None for a private result"
+        name, value, "None or an integer of at least 0", "leave it out for a private result"
     )
 
 
-def check_names(value: object, name: str) -> tuple[str, ...]:
+def check_names(value: object, name: str, example: str | None = None) -> tuple[str, ...]:
     """Return `value` as a tuple if it holds distinct, non-empty texts, at least one."""
-    advice = f"for example {name}=['age', 'height']"
+    advice = f"for example {example or given(name, ['age', 'height'])}"
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise _refusal(name, value, "a list of names", advice)
     names: dict[str, None] = {}
@@ -121,6 +125,22 @@ def check_names(value: object, name: str) -> tuple[str, ...]:
     if not names:
         raise _refusal(name, value, "at least one name", advice)
     return tuple(names)
+
+
+def one_line(text: object) -> str:
+    r"""Return a text on one line, control characters written as escapes.
+
+    Column and file names may hold anything; shown raw they could move a terminal's cursor.
+
+    Examples
+    --------
+    >>> one_line("income\n\x1b[31m")
+    'income\\n\\x1b[31m'
+    """
+    return "".join(
+        letter if letter.isprintable() else letter.encode("unicode_escape").decode("ascii")
+        for letter in str(text)
+    )
 
 
 def _real(value: object) -> float | None:
@@ -156,4 +176,4 @@ def _shown(value: object) -> str:
 
 
 def _refusal(name: str, value: object, expected: str, advice: str) -> ParameterError:
-    return ParameterError(f"{name} is {_shown(value)}; expected {expected} ({advice})")
+    return ParameterError(f"{named(name)} is {_shown(value)}; expected {expected} ({advice})")

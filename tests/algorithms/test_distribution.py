@@ -5,7 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nolook.algorithms.count_noise import BinaryTreeNoise, ForestNoise
 from nolook.algorithms.distribution import PrivateDistribution
+from nolook.algorithms.forest import Forest, best_forest
+from tests.algorithms.test_count_noise import forest_counts, tree_counts
 
 
 def exact(values, points):
@@ -13,8 +16,8 @@ def exact(values, points):
     points = np.asarray(points, dtype=float)
     counts = np.searchsorted(np.sort(values), points, side="right").astype(float)
     counts[-1] = len(values)
-    levels = (len(points) - 1).bit_length()
-    return PrivateDistribution(points, counts, float(len(values)), levels, 0.0, 0.0)
+    noise = ForestNoise(best_forest(len(points), "laplace"), 0.0, 0.0)
+    return PrivateDistribution(points, counts, float(len(values)), noise)
 
 
 VALUES = np.array([1.0, 2.0, 2.0, 3.0, 5.0, 5.0, 5.0, 8.0])
@@ -58,7 +61,7 @@ def test_the_trimmed_mean_leaves_out_the_share_at_both_ends():
 
 def test_counts_that_fall_still_have_quantiles():
     counts = np.array([-3.0, 4.0, 2.0, 6.0, 12.0, 8.0, 7.0, 8.0])
-    found = PrivateDistribution(np.arange(1.0, 9.0), counts, 8.0, 3, 1.0, 1.0)
+    found = PrivateDistribution(np.arange(1.0, 9.0), counts, 8.0, BinaryTreeNoise(8, 3, 1.0, 1.0))
     quantiles = found.ppf(np.linspace(0, 1, 101))
     assert (np.diff(quantiles) >= 0).all()
     assert found.cdf(1.0) == -3 / 8  # as released
@@ -71,31 +74,29 @@ def test_grids_of_one_point_and_of_other_sizes_than_powers_of_two():
     assert (one.cdf(2.0), one.ppf(0.5), one.trimmed_mean(0.0)[0]) == (1.0, 2.0, 2.0)
 
 
-def covariance(levels):
-    """Return that of counts with a tree's noise, from its definition."""
-    size = 2**levels
-    total = np.zeros((size, size))
-    for level in range(levels + 1):
-        node = np.arange(size) >> level
-        total += node[:, None] == node
-    return total
+NOISES = [
+    (BinaryTreeNoise(8, 3, 7.0, 11.0), tree_counts),
+    (BinaryTreeNoise(6, 3, 7.0, 11.0), tree_counts),
+    (ForestNoise(Forest(8, (4, 2, 1)), 7.0, 11.0), forest_counts),
+    (ForestNoise(Forest(7, (3, 1)), 7.0, 11.0), forest_counts),
+]
 
 
-@pytest.mark.parametrize("points", [8, 6])
-def test_standard_errors_are_those_of_the_noise(points):
+@pytest.mark.parametrize(("own", "exact_noise"), NOISES)
+def test_standard_errors_are_those_of_the_noise(own, exact_noise):
+    noise = exact_noise(own)
+    points = len(noise)
     values = np.repeat(np.arange(1.0, points + 1), 50)
-    n, v, w = len(values), 7.0, 11.0
+    n = len(values)
     clean = exact(values, range(1, points + 1))
-    found = PrivateDistribution(clean.points, clean.counts, n, 3, v, w)
-    noise = covariance(3)[:points, :points] * v
-    noise[-1, :] = noise[:, -1] = 0.0  # the last count is the number of rows
+    found = PrivateDistribution(clean.points, clean.counts, n, own)
 
     def error(weights):
         """Return that of sum(weights * counts) / rows, to first order."""
-        weights = np.asarray(weights, dtype=float)
+        weights = np.array(weights, dtype=float)
         share = np.sum(weights * clean.counts / n)
-        own = weights @ noise @ weights + w * (weights[-1] - share) ** 2
-        return np.sqrt(own) / n
+        weights[-1] -= share
+        return np.sqrt(weights @ noise @ weights) / n
 
     unit = np.eye(points)
     for i in range(points - 1):
@@ -112,3 +113,34 @@ def test_standard_errors_are_those_of_the_noise(points):
     assert errors[2:].tolist() == [0.0, 0.0]
     weights = np.append(-np.ones(points - 1), 0.0)
     assert found.trimmed_mean(0.0)[1] == pytest.approx(error(weights))
+
+
+def test_errors_allow_for_counts_that_were_made_equal():
+    # Block (4, 8] is known well for itself; pooled with what lies around it is as the rest.
+    forest = Forest(12, (4, 1))
+    apart = np.array([1.0, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12])
+    made_equal = np.array([3.0, 3, 3, 3, 6, 6, 6, 9, 9, 9, 11, 12])
+    plain, pooled = (
+        PrivateDistribution(np.arange(1.0, 13.0), counts, 12.0, ForestNoise(forest, 7.0, 11.0))
+        for counts in (apart, made_equal)
+    )
+    edges = [4.0, 8.0]
+    share = plain.masses(edges)[0]
+    assert pooled.masses(edges)[1] > 1.2 * plain.masses(edges)[1]
+    # At most what the places pooled have themselves.
+    every = [
+        plain.noise.between(np.array([a]), np.array([b]), share)
+        for a in range(1, 5)
+        for b in range(8, 11)
+    ]
+    assert pooled.masses(edges)[1] <= np.sqrt(np.max(every)) / 12 + 1e-3
+    # Rows of the same run are none, with the error of the two places.
+    assert pooled.masses([1.0, 3.0])[0] == 0.0
+    assert pooled.masses([1.0, 3.0])[1] == pytest.approx(plain.masses([1.0, 3.0])[1], rel=0.05)
+
+
+def test_the_error_of_a_mean_over_the_widest_grid_is_a_number():
+    points = np.array([-1.7e308, 0.0, 1e300, 1.7e308])
+    for noise in (BinaryTreeNoise(4, 2, 7.0, 11.0), ForestNoise(Forest(4, (2, 1)), 7.0, 11.0)):
+        found = PrivateDistribution(points, np.array([1.0, 2.0, 3.0, 4.0]), 4.0, noise)
+        assert not np.isnan(found.trimmed_mean(0.0)[1])

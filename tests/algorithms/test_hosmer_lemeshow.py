@@ -7,7 +7,7 @@ import pytest
 
 from nolook.algorithms import hosmer_lemeshow
 from nolook.algorithms.calibration_table import CalibrationTable
-from nolook.algorithms.ecdf import release_ecdf
+from nolook.algorithms.ecdf import release_counts
 from nolook.algorithms.hosmer_lemeshow import (
     hosmer_lemeshow_plan,
     release_groups,
@@ -76,7 +76,7 @@ def exact_losses(monkeypatch, rows, plan, borders):
             found.append(-np.abs(outcomes - value) / scale)
         return values
 
-    monkeypatch.setattr(hosmer_lemeshow, "release_ecdf", lambda *_: Fixed)
+    monkeypatch.setattr(hosmer_lemeshow, "release_counts", lambda *_: (Fixed,))
     monkeypatch.setattr(hosmer_lemeshow, "laplace_release", laplace)
     release_groups(rows_of(rows), plan, SeededSource(0), lambda _: None)
     return found
@@ -117,15 +117,17 @@ def test_the_exact_loss_keeps_the_budget_on_all_small_neighbours(monkeypatch, bo
 def test_borders_come_from_the_private_distribution_only(monkeypatch):
     seen = []
 
-    def watched(values, points, plan, smoothing, source):
-        seen.append((points, plan))
-        return release_ecdf([np.full(4000, 0.5)], points, plan, smoothing, source)
+    def watched(cells, release, source):
+        seen.append(release)
+        halves = np.zeros_like(cells[0])
+        halves[511] = 4000
+        return release_counts([halves], release, source)
 
-    monkeypatch.setattr(hosmer_lemeshow, "release_ecdf", watched)
+    monkeypatch.setattr(hosmer_lemeshow, "release_counts", watched)
     plan = hosmer_lemeshow_plan(50.0, 10)
     found = release_groups(rows_of(ROWS), plan, SeededSource(0), lambda _: None)[1]
     np.testing.assert_array_equal(found.borders, [0.0, 0.5, 1.0])
-    assert [event for _, one in seen for event in one.events()] == list(plan.events())[:-1]
+    assert [event for one in seen for event in one.events()] == list(plan.events())[:-1]
 
 
 def test_the_noise_has_the_stated_variances():

@@ -8,7 +8,12 @@ import pytest
 from scipy.stats import chisquare
 
 import nolook
-from nolook.algorithms.kendall_selection import choose_chances, kendall_selection
+from nolook.algorithms.kendall_selection import (
+    bounded_range_kendall,
+    choose_chances,
+    kendall_selection,
+)
+from nolook.audit.laws import exponential_law, flip_law
 from nolook.privacy.noise import SeededSource
 from nolook.privacy.sampling import SAMPLING_UNIT
 from nolook.tables import table_from_arrays
@@ -18,7 +23,7 @@ def draw(X, y, k, epsilon, source):
     return kendall_selection(table_from_arrays(X, y), k, epsilon, SAMPLING_UNIT, source)
 
 
-def probabilities(X, y, k, epsilon):
+def probabilities(X, y, k, epsilon, law=flip_law):
     """Return the probability of every sequence of features, from the definition."""
     n = len(y)
 
@@ -32,9 +37,9 @@ def probabilities(X, y, k, epsilon):
 
     def one(chosen):
         left = [j for j in range(X.shape[1]) if j not in chosen]
-        rate = epsilon / k / (6 if chosen else 3)
-        weights = np.exp(rate * np.array([score(j, chosen) for j in left]))
-        return dict(zip(left, weights / weights.sum(), strict=True))
+        scores = np.array([score(j, chosen) for j in left])
+        sensitivity = 2.5 if chosen else 1.25
+        return dict(zip(left, law(scores, sensitivity, epsilon / k), strict=True))
 
     out = {}
     for sequence in itertools.permutations(range(X.shape[1]), k):
@@ -59,6 +64,31 @@ def test_draws_have_the_probabilities_of_the_definition():
     other = probabilities(X, y, 2, 6.0)
     wrong = chisquare(list(found.values()), runs * np.array(list(other.values())))
     assert wrong.pvalue < 1e-9
+
+
+def test_draws_with_a_delta_have_the_probabilities_of_the_definition():
+    generator = np.random.default_rng(0)
+    X = np.rint(3 * generator.normal(size=(12, 4)))
+    y = np.rint(2 * X[:, 0] + generator.normal(size=12))
+    expected = probabilities(X, y, 2, 3.0, exponential_law)
+    table, source, runs = table_from_arrays(X, y), SeededSource(1), 4000
+    found = dict.fromkeys(expected, 0)
+    for _ in range(runs):
+        found[tuple(bounded_range_kendall(table, 2, 1.5, source))] += 1
+    assert chisquare(list(found.values()), runs * np.array(list(expected.values()))).pvalue > 1e-4
+    other = probabilities(X, y, 2, 3.0)
+    assert chisquare(list(found.values()), runs * np.array(list(other.values()))).pvalue < 1e-6
+
+
+@pytest.mark.parametrize(("settings", "pure"), [({}, False), ({"sample": 0.5}, True)])
+def test_a_delta_is_charged_where_it_makes_choices_sharper(settings, pure):
+    selector = nolook.KendallSelector(12, 1.0, delta=1e-6, **settings)
+    guarantee = selector.plan().guarantee
+    assert guarantee.delta == (0.0 if pure else 1e-6)
+    X = np.random.default_rng(0).normal(size=(400, 20))
+    fitted = selector.fit(X, X[:, 3])
+    assert len(set(fitted.order_.tolist())) == 12
+    assert fitted.privacy_ == guarantee
 
 
 @pytest.mark.parametrize("k", [1, 2, 3])

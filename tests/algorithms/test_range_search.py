@@ -4,14 +4,7 @@ import numpy as np
 import pytest
 
 from nolook.algorithms import range_search
-from nolook.algorithms.range_search import (
-    _thresholds,
-    find_range,
-    occupied_range,
-    range_events,
-    trimmed_range,
-)
-from nolook.kernels.histogram import MAGNITUDE_BINS, magnitude_counts
+from nolook.algorithms.range_search import find_range, range_events
 from nolook.privacy.noise import SeededSource
 from tests.contracts.columns import COLUMNS, column
 
@@ -20,16 +13,8 @@ def search(values, epsilon, relation="add-remove", seed=0):
     def batches():
         return np.array_split(values, 3)
 
-    return find_range(batches, range_events(epsilon), relation, SeededSource(seed), lambda _: None)
-
-
-def test_empty_bins_hardly_ever_pass_with_laplace_noise():
-    """What stands for sigma keeps the false alarms of normal noise, and is not far too large."""
-
-    def alarms(sigma):
-        return np.exp(-sigma * _thresholds(1)).sum() / 2
-
-    assert alarms(range_search._TAIL) <= 1e-4 < alarms(0.99 * range_search._TAIL)
+    found = find_range(batches, range_events(epsilon), relation, SeededSource(seed), lambda _: None)
+    return found.low, found.high
 
 
 @pytest.mark.parametrize(("low", "high"), [(0, 1), (-8, 8), (1000, 1001), (-3e-7, -1e-7), (0, 1e9)])
@@ -40,7 +25,7 @@ def test_the_range_holds_the_values_and_not_much_more(low, high):
         found = search(values, 0.2, seed=seed)
         inside = np.mean((values >= found[0]) & (values <= found[1]))
         assert inside > 0.9
-        assert found[1] - found[0] < 3 * max(high - low, max(abs(low), abs(high)) / 46)
+        assert found[1] - found[0] < 4 * max(high - low, max(abs(low), abs(high)) / 20)
 
 
 def test_a_few_values_far_outside_do_not_widen_the_range():
@@ -73,45 +58,28 @@ def test_one_row_moves_the_released_counts_by_the_sensitivity(monkeypatch, relat
     many = np.random.default_rng(0).random(5000)
     for values in (many, np.append(many[1:], 1e9) if distance == 2 else many[1:]):
         search(values, 0.5, relation)
-    for (first, sensitivity, epsilon), (second, _, _) in zip(seen[:2], seen[2:], strict=True):
+    for (first, sensitivity, _), (second, _, _) in zip(seen[:2], seen[2:], strict=True):
         assert np.abs(first - second).sum() == sensitivity == distance
-        assert epsilon == 0.25
+    assert sum(epsilon for _, _, epsilon in seen[:2]) == pytest.approx(0.5)
 
 
-def test_noise_alone_is_hardly_ever_taken_for_data():
-    generator = np.random.default_rng(0)
-    exact = magnitude_counts(generator.normal(size=(1, 100_000)) + 10).astype(float)
-    sigma = 60.0
-    expected = occupied_range(exact, sigma)
-    runs = 400  # false alarms have probability 1e-4 a run: more than 5 have less than 1e-11
-    wrong = 0
-    for _ in range(runs):
-        low, high, _ = occupied_range(
-            exact + generator.normal(scale=sigma, size=exact.shape), sigma
+@pytest.mark.parametrize("share", [0.9, 1.1])
+def test_the_number_of_rows_is_roughly_found(share):
+    rows = round(5000 * share)
+    values = np.random.default_rng(0).normal(size=rows)
+    for seed in range(5):
+        events = range_events(0.1)
+        found = find_range(
+            lambda: [values], events, "add-remove", SeededSource(seed), lambda _: None
         )
-        wrong += not (expected[0][0] / 4 <= low[0] and high[0] <= expected[1][0] * 2)
-    assert wrong <= 5
+        assert 0.6 < found.rows / rows < 1.6
 
 
-def test_without_noise_the_occupied_range_holds_every_frequent_value():
-    columns = np.array([np.linspace(-6.0, 11.0, 1000), np.linspace(0.26, 3.9, 1000)])
-    low, high, visible = occupied_range(magnitude_counts(columns).astype(float), 1e-9)
-    assert low[0] == -8.0
-    assert high[0] == 16.0
-    assert (low[1], high[1]) == (0.25, 4.0)
-    assert visible.all()
-
-
-def test_zero_only_means_a_range_around_zero():
-    counts = np.zeros((1, MAGNITUDE_BINS))
-    counts[0, MAGNITUDE_BINS // 2] = 500.0
-    low, high, _ = occupied_range(counts, 1.0)
-    assert (low[0], high[0]) == (-1.0, 1.0)
-
-
-def test_the_tails_are_trimmed():
-    counts = np.zeros((1, 50))
-    counts[0, 10:20] = 1000.0
-    counts[0, 40] = 3.0  # less than half a percent
-    low, high = trimmed_range(counts, 1e-6, np.array([0.0]), np.array([1.0]))
-    assert (low[0], high[0]) == (9.0, 19.0)
+def test_few_rows_suffice_where_no_bin_stands_out():
+    """All bins together show the range, although each is drowned by its noise."""
+    values = 1 / (1 + np.exp(-np.random.default_rng(0).normal(size=3000)))
+    near = 0
+    for seed in range(20):
+        low, high = search(values, 0.01, seed=seed)
+        near += -1.0 <= low <= 0.5 <= high <= 4.0
+    assert near >= 17

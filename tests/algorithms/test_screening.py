@@ -113,9 +113,28 @@ def test_ranges_are_those_of_the_plan_whatever_becomes_of_their_arrays():
 
 @pytest.mark.parametrize(
     ("parameter", "value"),
-    [("score", "tau"), ("top_k", "gumbel"), ("delta", 0.0), ("ranges", (0, 1))],
+    [("score", "tau"), ("top_k", "gumbel"), ("delta", 1.0), ("ranges", (0, 1))],
 )
 def test_bad_choices_are_refused(parameter, value):
     with pytest.raises(nolook.ParameterError, match=rf"^{parameter} is ") as caught:
         nolook.SISSelector(2, **{parameter: value}).fit(*data(20))
     assert "\n" not in str(caught.value)
+
+
+def test_ranges_are_not_found_without_a_delta():
+    with pytest.raises(nolook.ParameterError, match=r"^delta is 0.0; expected") as caught:
+        nolook.SISSelector(2, delta=0.0, score="covariance").plan()
+    assert "\n" not in str(caught.value)
+    assert nolook.SISSelector(2, score="covariance").plan().guarantee.delta == 1e-6
+
+
+@pytest.mark.parametrize(
+    ("settings", "charged"),
+    [
+        ({"delta": 1e-6}, True), ({}, False), ({"delta": 0.0}, False),
+        ({"delta": 1e-6, "top_k": "canonical-lipschitz"}, False),
+        ({"delta": 1e-6, "score": "covariance", "ranges": (-1, 1)}, True),
+    ],
+)  # fmt: skip
+def test_a_delta_is_charged_where_it_makes_choices_sharper(settings, charged):
+    assert nolook.SISSelector(12, **settings).plan().guarantee.delta == 1e-6 * charged

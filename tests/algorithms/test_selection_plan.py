@@ -1,28 +1,122 @@
 from __future__ import annotations
 
 import math
+import time
 
 import numpy as np
 import pytest
+from attrs import evolve
 from scipy.special import softmax
 
 import nolook
-from nolook.algorithms.selection_plan import choose_k, selection_plan
+from nolook.algorithms.selection_plan import Beside, choose_k, selection_plan
+from nolook.audit.laws import exponential_law, flip_law
 from nolook.privacy import accounting
-from nolook.privacy.guarantee import Budget
+from nolook.privacy.accounting import gaussian_mu, total_delta
+from nolook.privacy.budgets import with_room
+from nolook.privacy.guarantee import ApproximateEvent, Budget, GaussianEvent, PureEvent
 
 
 @pytest.mark.parametrize("budget", [Budget(1.0), Budget(0.1, 1e-6), Budget(math.log(3), 1e-9)])
 @pytest.mark.parametrize("k", [None, 1, 7])
 @pytest.mark.parametrize("bound", [True, False])
-def test_a_plan_spends_its_budget_and_no_more(budget, k, bound):
-    plan = selection_plan(k, budget, bound=bound)
-    guarantee = accounting.guarantee(plan.events(), budget, relation="add-remove", private=True)
-    assert guarantee.epsilon == budget.epsilon
-    share = 1.0 - 0.05 * (bound or k is None) - 0.3 * (budget.delta > 0)
+def test_a_pure_plan_spends_its_budget_and_no_more(budget, k, bound):
+    scales = budget.delta > 0
+    plan = selection_plan(k, budget, bound=bound, scales=scales, pure=True)
+    guarantee = accounting.guarantee(
+        plan.events(), plan.budget, relation="add-remove", private=True
+    )
+    assert guarantee.budget == budget
+    share = 1.0 - 0.05 * (bound or k is None) - 0.3 * scales
     assert plan.features.epsilon == pytest.approx(share * budget.epsilon, rel=1e-9)
     assert (plan.rows is not None) == (bound or k is None)
-    assert (plan.scales is not None) == (budget.delta > 0)
+    assert (plan.scales is not None) == scales
+
+
+@pytest.mark.parametrize("budget", [Budget(1.0, 1e-6), Budget(0.1, 1e-6), Budget(4.0, 1e-3)])
+@pytest.mark.parametrize("bound", [True, False])
+def test_many_choices_with_a_delta_are_sharper_and_keep_the_budget(budget, bound):
+    k = 20
+    plan = selection_plan(k, budget, bound=bound)
+    assert plan.budget == budget
+    assert total_delta(plan.events(), budget.epsilon) <= budget.delta
+    # Hardly anything is left.
+    sharper = evolve(plan.features, epsilon=1.01 * plan.features.epsilon)
+    assert total_delta((*plan.events()[:-1], sharper), budget.epsilon) > budget.delta
+    pure = selection_plan(k, budget, bound=bound, pure=True).features.epsilon
+    assert plan.features.choices == k
+    assert plan.features.epsilon * k > 1.5 * pure
+
+
+@pytest.mark.parametrize(
+    ("k", "budget", "pure"),
+    [
+        (20, Budget(1.0), False),  # no delta
+        (5, Budget(1.0, 1e-6), False),  # permute-and-flip is worth more than what a delta adds
+        (20, Budget(1.0, 1e-6), True),  # a mechanism that only pure epsilon is known of
+        (None, Budget(1.0, 1e-6), False),  # nobody knows how many
+        (20, Budget(1.0, 1e-250), False),
+        (3, Budget(1e3, 1e-6), False),
+    ],
+)
+def test_choices_are_pure_where_that_is_better_or_all_that_is_proved(k, budget, pure):
+    plan = selection_plan(k, budget, bound=False, pure=pure)
+    assert isinstance(plan.features, PureEvent)
+    assert plan.budget == Budget(budget.epsilon)
+
+
+@pytest.mark.parametrize("scales", [False, True])
+@pytest.mark.parametrize("k", [2, 5, 20])
+def test_beside_gaussian_noise_choices_are_sharper_and_both_keep_one_budget(k, scales):
+    whole = Budget(1.0, 1e-6)
+    delta = 0.8e-6 if scales else 1e-6
+    other = GaussianEvent("regression", gaussian_mu(Budget(0.8, delta)))
+    own = Budget(with_room(0.2), 0.2e-6)
+    plan = selection_plan(k, own, bound=True, scales=scales, beside=Beside((other,), whole, 0.2e-6))
+    assert total_delta((*plan.events(), other), 1.0) <= 1e-6
+    # By itself it costs more than its share, and says so.
+    assert plan.budget.delta == 0.2e-6
+    assert total_delta(plan.events(), plan.budget.epsilon) <= 0.2e-6
+    assert plan.budget.epsilon > own.epsilon
+    alone = selection_plan(k, own, bound=True, scales=scales, pure=True).features.epsilon
+    assert k * plan.features.epsilon > 1.4 * alone
+    # What comes before the choices is what it was.
+    assert plan.rows.epsilon == pytest.approx(0.05 * 0.2)
+
+
+def test_beside_noise_that_leaves_nothing_choices_stay_pure():
+    whole = Budget(1.0, 1e-6)
+    other = ApproximateEvent("regression", 0.8, 1e-6)
+    plan = selection_plan(
+        5, Budget(0.2 * (1 - 1e-9)), bound=False, beside=Beside((other,), whole, 2e-7)
+    )
+    assert isinstance(plan.features, PureEvent)
+    assert plan.budget.delta == 0.0
+
+
+def test_what_permute_and_flip_is_worth():
+    # One of d features leads, by as much as makes it win nine times in ten.
+    for d, worth in ((2, 1.4), (30, 1.15), (300, 1.1)):
+        scores = np.zeros(d)
+        scores[0] = 1.0
+
+        def rate(law, scores=scores):
+            low, high = 0.0, 100.0
+            while high - low > 1e-6:
+                middle = (low + high) / 2
+                low, high = (low, middle) if law(scores, 1, middle)[0] >= 0.9 else (middle, high)
+            return high
+
+        assert rate(exponential_law) / rate(flip_law) == pytest.approx(worth, abs=0.04)
+
+
+@pytest.mark.parametrize("k", [5, 20])
+def test_planning_takes_no_time(k):
+    own = Budget(0.731, 1e-7)
+    selection_plan(k, own, bound=True)  # loads what it needs
+    start = time.perf_counter()
+    selection_plan(k, evolve(own, epsilon=0.732), bound=True)
+    assert time.perf_counter() - start < 1.0  # ten times what it takes
 
 
 def test_a_budget_too_small_for_any_choice_is_refused():

@@ -12,6 +12,8 @@ from sklearn.linear_model import Lasso
 import nolook
 from nolook.algorithms import sublasso
 from nolook.algorithms.sublasso import MOST_MODELS, choose_blocks, lasso_selection
+from nolook.audit.laws import peeling_law
+from nolook.privacy.guarantee import BoundedRangeEvent, PureEvent
 from nolook.privacy.noise import SeededSource
 from nolook.tables import table_from_arrays
 
@@ -127,21 +129,10 @@ def test_fewer_than_two_rows_leave_it_to_chance(n):
     source, table = SeededSource(0), table_from_arrays(X, y)
     found = np.zeros((4, 4))
     for _ in range(600):
-        first, second = lasso_selection(table, 2, 50.0, 3, 0.1, source)
+        first, second = lasso_selection(table, 2, PureEvent("features", 50.0), 3, 0.1, source)
         found[first, second] += 1
     assert not found.diagonal().any()
     assert chisquare(found[~np.eye(4, dtype=bool)]).pvalue > 1e-4
-
-
-def sequences(votes, k, epsilon):
-    """Return the probability of every sequence of features, from the definition."""
-    out = {}
-    for chosen in itertools.permutations(range(len(votes)), k):
-        out[chosen] = 1.0
-        for i, j in enumerate(chosen):
-            left = [v for f, v in enumerate(votes) if f not in chosen[:i]]
-            out[chosen] /= sum(math.exp(epsilon * (v - votes[j]) / (2 * k)) for v in left)
-    return out
 
 
 def mixture(X, y, k, epsilon, assignments):
@@ -155,7 +146,7 @@ def mixture(X, y, k, epsilon, assignments):
     out = dict.fromkeys(itertools.permutations(range(X.shape[1]), k), 0.0)
     for blocks in assignments:
         total = sum(votes(*(own == block for own in blocks)) for block in set(blocks))
-        for chosen, p in sequences(total, k, epsilon).items():
+        for chosen, p in peeling_law(total.tolist(), k, epsilon).items():
             out[chosen] += p / len(assignments)
     return out
 
@@ -170,7 +161,7 @@ def test_draws_have_the_probabilities_of_the_definition():
     source, table = SeededSource(3), table_from_arrays(X, y)
     found = dict.fromkeys(itertools.permutations(range(3), k), 0)
     for _ in range(runs):
-        found[tuple(lasso_selection(table, k, epsilon, 2, 0.1, source))] += 1
+        found[tuple(lasso_selection(table, k, PureEvent("features", epsilon), 2, 0.1, source))] += 1
 
     def fit(epsilon, assignments):
         expected = mixture(X, y, k, epsilon, assignments)
@@ -195,26 +186,33 @@ def test_neighbours_keep_the_guarantee():
 
 
 def test_the_number_of_blocks():
-    assert choose_blocks(-100, 5, 1.0) == choose_blocks(49, 5, 1.0) == 1
-    assert choose_blocks(1000, 5, 1.0) == 40
-    assert choose_blocks(10**9, 5, 1.0) == 160  # 16 times the noise of a count
-    assert choose_blocks(10**9, 5, 0.1) == 1600
-    assert choose_blocks(10**9, 5, 100.0) == 100
-    assert choose_blocks(10**15, 100, 1e-9) == MOST_MODELS
+    assert choose_blocks(-100, 0.25) == choose_blocks(49, 0.25) == 1
+    assert choose_blocks(1000, 0.25) == 40
+    assert choose_blocks(10**9, 0.25) == 128  # 16 times the noise of a count
+    assert choose_blocks(10**9, 1 / 64) == 2048
+    assert choose_blocks(10**9, 20.0) == 100
+    assert choose_blocks(10**15, 1e-11) == MOST_MODELS
 
 
-def test_no_choice_gets_more_than_its_share(monkeypatch):
+def test_counts_are_drawn_as_planned(monkeypatch):
     given = []
 
-    def peeling(votes, k, sensitivity, epsilon, source):
-        given.append((sensitivity, epsilon))
+    def peel(features, votes, k, sensitivity, source):
+        given.append((features, k, sensitivity))
         return np.arange(k)
 
-    monkeypatch.setattr(sublasso, "peeling", peeling)
-    table = table_from_arrays(*data(50))
-    for epsilon in (1e-6, 1.0, 2048.0, 1e300):
-        lasso_selection(table, 2, epsilon, 3, 0.1, SeededSource(0))
-    assert given == [(1, 1e-6), (1, 1.0), (1, 2048.0), (1, 2048.0)]
+    monkeypatch.setattr(sublasso, "peel", peel)
+    for features in (PureEvent("features", 1e300), BoundedRangeEvent("features", 0.1, 2)):
+        lasso_selection(table_from_arrays(*data(50)), 2, features, 3, 0.1, SeededSource(0))
+        assert given.pop() == (features, 2, 1)
+
+
+def test_sharper_choices_need_fewer_blocks():
+    X, y = data(60_000, 25)
+    pure = nolook.LassoSelector(20, 0.5).fit(X, y)
+    sharper = nolook.LassoSelector(20, 0.5, delta=1e-3).fit(X, y)
+    assert sharper.privacy_.budget == nolook.Budget(0.5, 1e-3)
+    assert sharper.n_models_ < 0.6 * pure.n_models_
 
 
 @pytest.mark.parametrize(("n_models", "k"), [(30, 2), ("auto", 2), (30, "auto")])

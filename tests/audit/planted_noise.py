@@ -8,6 +8,8 @@ from scipy import stats
 from nolook.algorithms import hosmer_lemeshow
 from nolook.kernels.moments import UNIT
 from nolook.privacy import noise
+from nolook.privacy.accounting import smallest_epsilon
+from nolook.privacy.guarantee import BoundedRangeEvent
 from nolook.privacy.mechanisms import binary_tree, exponential, gaussian, laplace
 from nolook.statistics import histograms, moments
 from nolook.statistics.group_sums import GROUP_UNIT, GroupSums
@@ -165,6 +167,69 @@ def sharper_choice(patch):
     patch.setattr(exponential, "report_noisy_max_gumbel", sharper)
 
 
+# --- the same by permute-and-flip -----------------------------------------------------------------
+
+
+# The other group becomes the larger one.
+CROSSING = (np.array([0] * 6 + [1] * 5), np.array([0] * 5 + [1] * 6))
+
+
+def larger_group_by_flips(table, draws, source):
+    sizes = np.bincount(table, minlength=2)
+    return [choices(lambda: exponential.permute_and_flip(sizes, 1, 2.0, source), draws)]
+
+
+FLIPS = Release(
+    "choice of a group by permute-and-flip (one row replaced)",
+    CROSSING,
+    larger_group_by_flips,
+    2.0,
+    12_000,
+    0.5,
+)
+
+
+def first_of_the_heads(patch):
+    """Plant ties broken by index: the first whose coin shows heads is the winner."""
+    patch.setattr(noise, "uniform_integers", lambda *_: np.zeros(1, dtype=np.int64))
+
+
+def without_the_two(patch):
+    """Plant the noise that would do if scores could not move apart."""
+    exact = noise.permuted_flips
+    patch.setattr(
+        exponential,
+        "permuted_flips",
+        lambda scores, scale, source: exact(scores, scale / 2, source),
+    )
+
+
+# --- many choices by the exponential mechanism ---------------------------------------------------
+
+PICKS = 3
+
+
+def larger_group_again_and_again(table, draws, source):
+    """Count how often one of two groups is chosen."""
+    sizes = np.bincount(table, minlength=2)
+
+    def pick():
+        return sum(exponential.exponential_choice(sizes, 1, 1.0, source) for _ in range(PICKS))
+
+    return [choices(pick, draws)]
+
+
+CHOICES = Release(
+    "choices by the exponential mechanism (one row replaced)",
+    CROSSING,
+    larger_group_again_and_again,
+    smallest_epsilon([BoundedRangeEvent("choices", 1.0, PICKS)], 0.05),
+    8_000,
+    0.4,
+    delta=0.05,
+)
+
+
 # --- counts with the noise of a tree -------------------------------------------------------------
 
 
@@ -255,6 +320,16 @@ FAULTS = (
         0.5 / 0.7,
     ),
     Fault("choice 30 % too sharp", GROUPS, sharper_choice, 2 / 0.7),
+    Fault("ties of coins broken by index", FLIPS, first_of_the_heads),
+    Fault("choice by coins without the factor of 2", FLIPS, without_the_two, 4.0),
+    Fault(
+        "permute-and-flip charged as if its range were bounded",
+        CHOICES,
+        lambda patch: patch.setattr(
+            exponential, "exponential_choice", exponential.permute_and_flip
+        ),
+        PICKS,
+    ),
     Fault(
         "sensitivity of histograms halved",
         HISTOGRAMS,

@@ -186,7 +186,7 @@ FAULTS = (
         "tau-b instead of ties that count zero",
         TIED,
         lambda patch: patch.setattr(screening, "rank_scores", tau_b_scores),
-        6.8,  # two scores move by 10.1 together, at a sensitivity of 3/2
+        8.1,  # two scores move apart by 10.1, at a sensitivity of 5/4
     ),
     # No votes at all become seven for the one feature and one for the other.
     Fault("shuffled parts of equal size", VOTES, equal_parts, math.log((1 + math.exp(3)) / 2)),

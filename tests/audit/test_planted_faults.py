@@ -13,6 +13,7 @@ import pytest
 
 from nolook.privacy.noise import SeededSource
 from tests.audit import (
+    planted_counts,
     planted_noise,
     planted_regression,
     planted_scales,
@@ -25,6 +26,7 @@ pytestmark = pytest.mark.slow
 
 FAULTS = (
     *planted_noise.FAULTS,
+    *planted_counts.FAULTS,
     *planted_regression.FAULTS,
     *planted_scales.FAULTS,
     *planted_tukey.FAULTS,

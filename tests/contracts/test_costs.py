@@ -26,7 +26,12 @@ ANSWERS = {
     if {"source", *BUDGETS} & set(inspect.signature(mechanism).parameters) > {"source"}
 }
 #: What draws noise; which rows a block or a sample has is drawn otherwise.
-SAMPLERS = (noise.discrete_laplace, noise.rounded_gaussian, noise.report_noisy_max_gumbel)
+SAMPLERS = (
+    noise.discrete_laplace,
+    noise.rounded_gaussian,
+    noise.report_noisy_max_gumbel,
+    noise.permuted_flips,
+)
 ROUNDS = 7
 
 
@@ -123,29 +128,23 @@ def choices(draws):
     return [math.fsum(draws)]
 
 
-def classes(draws):
-    """A row added is in one class: both classes' counts cost as much as one; their sizes last."""
-    first, second, rows = draws
-    assert first == second
-    return [rows, first]
-
-
-def either_class(draws):
-    """A row replaced may leave one class and enter the other."""
-    first, second, rows = draws
-    return [rows, first + second]
-
-
 def groups(draws):
     """A row is in one group, of which counts and sum are drawn one after the other."""
-    sums = [one + other for one, other in zip(draws[2::2], draws[3::2], strict=True)]
+    borders, *rest = draws
+    sums = [one + other for one, other in zip(rest[::2], rest[1::2], strict=True)]
     np.testing.assert_allclose(sums, sums[0], rtol=1e-9)
-    return [*draws[:2], max(sums)]
+    return [borders, max(sums)]
+
+
+def alike(draws):
+    """Choices are stated by the epsilon of each."""
+    assert len(set(draws)) == 1
+    return draws[:1]
 
 
 def parts(draws):
     """Two choices, then a regression."""
-    return [math.fsum(draws[:2]), *descent(draws[2:])]
+    return [*alike(draws[:2]), *descent(draws[2:])]
 
 
 CONSTANT = "constant"
@@ -170,13 +169,17 @@ RELEASES = {
         data,
     ),
     "kendall": (partial(nolook.KendallSelector, 3), choices, data),
+    "kendall-delta": (partial(nolook.KendallSelector, 3, 0.1, delta=0.01), alike, data),
+    "lasso-delta": (partial(nolook.LassoSelector, 3, 0.1, delta=0.01), each, data),
+    "sis-delta": (partial(nolook.SISSelector, 3, 0.1, delta=0.01), each, data),
     "sis-lipschitz": (partial(nolook.SISSelector, 2, top_k="canonical-lipschitz"), each, data),
     "sis-ranges": (partial(nolook.SISSelector, 2, score="covariance"), each, data),
     "ecdf": (nolook.ECDF, each, lambda: scored()[:1]),
     "ecdf-gaussian": (partial(nolook.ECDF, grid=GRID, delta=1e-6), each, lambda: scored()[:1]),
     "ecdf-replace": (partial(nolook.ECDF, relation="replace"), each, lambda: scored()[:1]),
-    "roc": (partial(nolook.ROCCurve, grid=GRID), classes, scored),
-    "roc-replace": (partial(nolook.ROCCurve, grid=GRID, relation="replace"), either_class, scored),
+    "roc": (partial(nolook.ROCCurve, grid=GRID), each, scored),
+    "roc-replace": (partial(nolook.ROCCurve, grid=GRID, relation="replace"), each, scored),
+    "roc-found": (nolook.ROCCurve, each, scored),
     "hosmer-lemeshow": (nolook.HosmerLemeshow, groups, scored),
     "pipeline": (lambda: PIPELINE, parts, data),
 }
@@ -220,9 +223,20 @@ def test_where_mechanisms_answer_the_same_tables_make_no_difference(name, monkey
     assert first == second
 
 
-def test_quantiles_draw_what_they_state(drawn):
-    found = nolook.quantiles(data()[0], [0.5], epsilon=1.0, delta=1e-6)
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_quantiles_draw_what_they_state(delta, drawn):
+    found = nolook.quantiles(data()[0], [0.5], epsilon=1.0, delta=delta)
     assert drawn == stated(found.privacy)
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_where_mechanisms_answer_the_same_quantiles_are_the_same(delta, monkeypatch):
+    replace_everywhere(ANSWERS, monkeypatch)
+    tables = data()[0], -data()[0][1000:]
+    first, second = (
+        repr(plain(nolook.quantiles(each, [0.1, 0.5], delta=delta))) for each in tables
+    )
+    assert first == second
 
 
 def test_nothing_that_releases_is_left_out():

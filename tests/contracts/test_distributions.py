@@ -112,7 +112,7 @@ def test_a_ledger_is_charged_before_the_data_are_read(row, tmp_path):
     ("parameter", "value"),
     [
         ("epsilon", 0.0), ("epsilon", -1.0), ("epsilon", math.inf), ("epsilon", math.nan),
-        ("epsilon", "1"), ("epsilon", 1e-300), ("random_state", -1), ("random_state", 0.5),
+        ("epsilon", "1"), ("random_state", -1), ("random_state", 0.5),
     ],
 )  # fmt: skip
 def test_bad_parameters_cost_nothing(row, parameter, value, tmp_path):
@@ -127,10 +127,8 @@ def test_bad_parameters_cost_nothing(row, parameter, value, tmp_path):
 @pytest.mark.parametrize("exponent", [6, 16, 24, 30, 31, 32, 36, 40, 44, 60, 70, 100, 1074])
 def test_a_budget_too_small_for_any_noise_is_refused_before_it_is_spent(row, exponent, tmp_path):
     epsilon = math.ldexp(1.0, -exponent)
-    budget, relation = (
-        nolook.Budget(1.0, 1e-6),
-        row.make().get_params().get("relation", "add-remove"),
-    )
+    budget, parameters = nolook.Budget(1.0, 1e-6), row.make().get_params()
+    relation, delta = parameters.get("relation", "add-remove"), parameters.get("delta", 0.0)
     with nolook.Ledger.create(tmp_path / "a.ledger", budget, name="a", relation=relation) as ledger:
         try:
             row.make(epsilon=epsilon).fit(*row.data(40, 0), ledger=ledger)
@@ -140,6 +138,8 @@ def test_a_budget_too_small_for_any_noise_is_refused_before_it_is_spent(row, exp
             refusal = ""
         assert len(ledger.history()) == (not refusal)
         assert not refusal or ("epsilon" in refusal and exponent > 6)
+        # A delta alone pays for some noise.
+        assert refusal or delta or exponent < 36
 
 
 @every_row
@@ -157,3 +157,8 @@ def test_progress_tells_stages_and_never_rows(row):
     row.make().fit(*row.data(ROWS, 0), progress=lambda *stage: seen.append(stage))
     assert {total for _, _, total in seen} == {len(seen)}
     assert [done for _, done, _ in seen] == list(range(len(seen)))
+
+
+def test_the_refusal_of_a_small_budget_names_its_delta():
+    with pytest.raises(nolook.ParameterError, match=r"^epsilon is 1e-300 with delta 1e-300"):
+        nolook.ECDF(1e-300, delta=1e-300).plan()

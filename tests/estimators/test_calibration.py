@@ -13,6 +13,7 @@ from sklearn.exceptions import NotFittedError
 
 import nolook
 from nolook.errors import BudgetExceededError, ParameterError, TableError
+from nolook.estimators.calibration import shares_in_view
 from tests.contracts.columns import COLUMNS, column
 
 mpl.use("Agg")
@@ -248,3 +249,14 @@ def test_without_matplotlib_the_plot_says_so(monkeypatch):
     with pytest.raises(ParameterError, match="matplotlib") as caught:
         curve.plot()
     assert "\n" not in str(caught.value)
+
+
+def test_the_picture_shows_where_the_points_are():
+    generator = np.random.default_rng(0)
+    probabilities = generator.beta(2, 60, 20_000)
+    target = generator.random(20_000) < probabilities
+    curve = nolook.HosmerLemeshow(1.0).fit(probabilities, target).calibration_curve()
+    low, high = shares_in_view(curve)
+    room = 1.96 * curve.errors
+    assert low <= min(curve.prob_pred.min(), max(0.0, (curve.prob_true - room).min()))
+    assert max(curve.prob_pred.max(), (curve.prob_true + room).max()) <= high < 0.3

@@ -8,11 +8,19 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from attrs import asdict
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.metrics import auc, roc_auc_score, roc_curve
+from sklearn.metrics import (
+    auc,
+    average_precision_score,
+    precision_recall_curve,
+    roc_auc_score,
+    roc_curve,
+)
 
 import nolook
+from nolook.algorithms.roc_noise import Measure
 from nolook.errors import BudgetExceededError, ParameterError, TableError
 from tests.contracts.columns import COLUMNS, column
 
@@ -41,10 +49,18 @@ def assert_ordinary(curve):
     assert curve.n_positive_ >= 1.0
     assert curve.n_negative_ >= 1.0
     assert np.isfinite(curve.partial_auc(0.1))
+    low, high = curve.average_precision_interval_
+    assert 0.0 <= low <= curve.average_precision_ <= high <= 1.0
+    precision, recall, _ = curve.precision_recall()
+    assert ((precision >= 0.0) & (precision <= 1.0)).all()
+    assert (np.diff(recall) <= 0.0).all()
+    for measure in asdict(curve.at(0.5), recurse=False).values():
+        if isinstance(measure, Measure):
+            assert 0.0 <= measure.low <= measure.value <= measure.high < np.inf
 
 
 @pytest.mark.parametrize("relation", ["add-remove", "replace"])
-@pytest.mark.parametrize("smoothing", ["l2", "l1", None])
+@pytest.mark.parametrize("smoothing", ["isotonic", None])
 def test_without_noise_it_is_scikit_learns_curve(relation, smoothing):
     scores, labels = scored()
     curve = nolook.ROCCurve(1e5, GRID, relation=relation, smoothing=smoothing).fit(scores, labels)
@@ -58,6 +74,16 @@ def test_without_noise_it_is_scikit_learns_curve(relation, smoothing):
     for most in (0.05, 0.3, 1.0):
         wanted = roc_auc_score(labels, scores, max_fpr=most)
         assert curve.partial_auc(most) == pytest.approx(wanted, abs=1e-6)
+        area, (low, high) = curve.partial_auc(most, return_interval=True)
+        assert low <= area <= high < low + 1e-3
+    wanted = average_precision_score(labels, scores)
+    assert curve.average_precision_ == pytest.approx(wanted, abs=1e-6)
+    precision, recall, thresholds = curve.precision_recall()
+    assert (precision[-1], recall[-1], thresholds[-1]) == (1.0, 0.0, np.inf)
+    wanted = precision_recall_curve(labels, scores, drop_intermediate=False)
+    inside = np.searchsorted(thresholds, wanted[2] - 1e-9, side="right") - 1
+    np.testing.assert_allclose(precision[inside], wanted[0][:-1], atol=1e-6)
+    np.testing.assert_allclose(recall[inside], wanted[1][:-1], atol=1e-6)
 
 
 def test_thresholds_reach_the_wanted_rates():
@@ -157,7 +183,7 @@ def test_the_budget_is_spent_once_for_both_classes(tmp_path):
         with pytest.raises(BudgetExceededError):
             nolook.ROCCurve(0.75).fit(*scored(), ledger=ledger)
     assert curve.privacy_.private
-    assert len(curve.privacy_.mechanisms) == 4
+    assert len(curve.privacy_.mechanisms) == 3
     assert sum(event.epsilon for event in curve.privacy_.mechanisms) <= 0.75
     assert "fitted without privacy" in curve.caution
 
@@ -260,6 +286,9 @@ def test_questions_are_checked():
     for most in (0.0, 2.0, "all"):
         with pytest.raises(ParameterError, match="max_fpr"):
             curve.partial_auc(most)
+    for threshold in (np.nan, np.inf, "all", True, None):
+        with pytest.raises(ParameterError, match="threshold is not a finite number"):
+            curve.at(threshold)
 
 
 def test_a_seed_makes_it_repeatable_and_not_private():

@@ -10,10 +10,12 @@ import numpy as np
 import pandas as pd
 
 import nolook
+from nolook.algorithms.tree_smoothing import smoothed_counts
 from nolook.federated.answers import Answer
 from nolook.federated.batch import Batch
 from nolook.federated.owners import make_reports
 from nolook.federated.shares import curve_sums, point_sums
+from nolook.privacy.mechanisms.binary_tree import tree_laplace
 from nolook.privacy.noise import SeededSource
 
 SCORES = Path(__file__).resolve().parents[2] / "examples" / "data" / "bank_marketing_scores.parquet"
@@ -89,6 +91,14 @@ def answered(batch, noisy, both, number=0, n=1):
         Answer(role, batch.digest, REPORTS, n, noisy(batch, own, key(number, role)))
         for role, own in enumerate(both)
     )
+
+
+def one_curator(epsilon, relation, counts, smoothing, source):
+    """Return counts up to 2^L thresholds with the noise of one tree, smoothed to their last."""
+    counts = counts.astype(np.int64)
+    noisy = tree_laplace(np.diff(counts, prepend=0), epsilon, relation, source)
+    top = max(1.0, float(counts[-1]))
+    return smoothed_counts(noisy.astype(np.float64), top, len(counts), smoothing)
 
 
 def signed(words):

@@ -10,14 +10,13 @@ import pytest
 from attrs import evolve
 
 import nolook
-from nolook.algorithms.ecdf import ecdf_plan, release_ecdf
 from nolook.algorithms.hosmer_lemeshow import hosmer_lemeshow_plan, release_groups
-from nolook.algorithms.roc import release_roc, roc_plan
 from nolook.errors import NolookError, ParameterError
 from nolook.federated import answers, shares
 from nolook.federated.batch import Batch
 from nolook.formats.findings_file import Scored, write_calibration, write_roc
-from nolook.privacy.guarantee import Budget
+from nolook.privacy.mechanisms.binary_tree import laplace_node_variance
+from nolook.privacy.mechanisms.laplace import laplace_release, laplace_variance
 from nolook.privacy.noise import SeededSource
 from nolook.report.distribution_findings import ecdf_findings
 from nolook.report.page import render_page
@@ -31,6 +30,7 @@ from tests.federated.roles import (
     answered,
     exact,
     kind,
+    one_curator,
     scores,
     sums,
     sums_at,
@@ -77,11 +77,15 @@ def central_groups(batch, values, targets, seed, groups=10):
     return release_groups(lambda: [(values, targets)], plan, SeededSource(seed), lambda _: None)
 
 
-def assert_same_distribution(one, other, factor=1):
-    for name in ("points", "counts", "rows", "levels"):
+def assert_same_counts(one, other):
+    for name in ("points", "counts", "rows"):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
-    for name in ("node_variance", "rows_variance"):
-        assert getattr(one, name) == pytest.approx(factor * getattr(other, name), rel=1e-12)
+
+
+def assert_same_promise(one, other):
+    """The counts are noised in other ways, which is all that differs in what they cost."""
+    first, second = (evolve(each.privacy_, mechanisms=()) for each in (one, other))
+    assert first == second
 
 
 # --- without noise ----------------------------------------------------------------------------
@@ -92,11 +96,11 @@ def test_without_noise_a_distribution_is_the_central_one(smoothing):
     values, targets = scores()
     batch = evolve(ECDF, epsilon=NO_NOISE)
     found = federated(batch, values, targets, smoothing=smoothing)
-    central = nolook.ECDF(NO_NOISE, batch.grid, 0.0, "replace", smoothing).fit(values)
-    assert_same_distribution(found.distribution_, central.distribution_)
-    assert found.get_params() == central.get_params()
+    central = nolook.ECDF(NO_NOISE, batch.grid, 0.0, "replace").fit(values)
+    assert_same_counts(found.distribution_, central.distribution_)
+    assert found.get_params() == central.get_params() | {"smoothing": smoothing}
     assert found.n_rows_ == central.n_rows_ == len(values)
-    assert found.privacy_ == central.privacy_
+    assert_same_promise(found, central)
     assert vars(found).keys() == vars(central).keys()
 
 
@@ -105,15 +109,13 @@ def test_without_noise_a_roc_curve_is_the_central_one(smoothing):
     values, targets = scores()
     batch = evolve(ROC, epsilon=NO_NOISE)
     found = federated(batch, values, targets, smoothing=smoothing)
-    central = nolook.ROCCurve(
-        NO_NOISE, batch.grid, relation="replace", smoothing=smoothing
-    ).fit(values, targets)  # fmt: skip
+    central = nolook.ROCCurve(NO_NOISE, batch.grid, relation="replace").fit(values, targets)
     for name in ("positive_", "negative_"):
-        assert_same_distribution(getattr(found, name), getattr(central, name))
+        assert_same_counts(getattr(found, name), getattr(central, name))
     for name in ("fpr_", "tpr_", "auc_", "auc_interval_", "band_", "n_positive_", "thresholds_"):
         np.testing.assert_array_equal(getattr(found, name), getattr(central, name))
-    assert found.get_params() == central.get_params()
-    assert found.privacy_ == central.privacy_
+    assert found.get_params() == central.get_params() | {"smoothing": smoothing}
+    assert_same_promise(found, central)
     assert vars(found).keys() == vars(central).keys()
     assert found.partial_auc(0.1) == central.partial_auc(0.1)
 
@@ -124,7 +126,7 @@ def test_without_noise_a_calibration_is_the_central_one(groups):
     batch = evolve(CALIBRATION, epsilon=NO_NOISE)
     found = federated(batch, values, targets, groups=groups)
     distribution, table = central_groups(batch, values, targets, 0, groups)
-    assert_same_distribution(found.distribution_, distribution)
+    assert_same_counts(found.distribution_, distribution)
     for name in ("borders", "positives", "negatives", "excess"):
         np.testing.assert_array_equal(getattr(found.table_, name), getattr(table, name))
     assert found.statistic_ == table.statistic
@@ -196,42 +198,42 @@ def some_owners():
     return values[:300], targets[:300]
 
 
-def test_counts_are_off_by_the_root_of_two_more_than_central_ones():
+def test_counts_are_off_by_the_root_of_two_more_than_one_curators():
     values, targets = some_owners()
     counts = exact(ECDF, values, targets)
-    both, inner, plan = halved(counts), counts[0, :-1], ecdf_plan(Budget(1.0), "replace")
+    both, inner, budget = halved(counts), counts[0, :-1], shares.tree_budget(ECDF)
     found, central = [], []
     for seed in range(RUNS):
         one = of_sums(ECDF, both, 300, seed, None).distribution_
-        other = release_ecdf([values], ECDF.points(), plan, None, SeededSource(seed))
+        other = one_curator(*budget, counts[0], None, SeededSource(seed))
         found.append(size(one.counts[:-1] - inner))
-        central.append(size(other.counts[:-1] - inner))
+        central.append(size(other[:-1] - inner))
     assert_twice(found, central)
-    assert one.node_variance == 2 * other.node_variance
+    assert one.noise.node_variance == 2 * laplace_node_variance(6, *budget)
     stated = one.cdf_error(one.points[:-1]) * 300
     assert np.mean(np.square(found)) == pytest.approx(np.mean(stated**2), rel=0.2)
 
 
-def test_classes_are_off_by_the_root_of_two_more_than_central_ones(monkeypatch):
+def test_classes_are_off_by_the_root_of_two_more_than_one_curators(monkeypatch):
     monkeypatch.setattr(
         nolook.ROCCurve, "_store", lambda self, released: vars(self).update(c=released[1:])
     )
     values, targets = some_owners()
     counts = exact(ROC, values, targets)
-    both, plan = halved(counts), roc_plan(1.0, "replace", search=False)
+    both, budget, rows = halved(counts), shares.tree_budget(ROC), shares.rows_epsilon(ROC)
     errors = {name: ([], []) for name in ("positive", "negative", "rows")}
     for seed in range(RUNS):
-        one = of_sums(ROC, both, 300, seed, None).c
-        rows = lambda: [(values, targets)]  # noqa: E731
-        other = release_roc(rows, ROC.points(), plan, None, SeededSource(seed))
-        for place, curves in enumerate((one, other)):
-            for name, curve, own in zip(("positive", "negative"), curves, counts, strict=True):
-                errors[name][place].append(size(curve.counts[:-1] - own[:-1]))
-            errors["rows"][place].append(curves[1].rows - counts[1, -1])
+        one, source = of_sums(ROC, both, 300, seed, None).c, SeededSource(seed)
+        for name, curve, own in zip(("positive", "negative"), one, counts, strict=True):
+            other = one_curator(*budget, own, None, source)
+            for place, each in enumerate((curve.counts, other)):
+                errors[name][place].append(size(each[:-1] - own[:-1]))
+        errors["rows"][0].append(one[1].rows - counts[1, -1])
+        errors["rows"][1].append(laplace_release(np.zeros(1, dtype=int), 1, rows, source)[0])
     for pair in errors.values():
         assert_twice(*pair)
-    assert one[0].node_variance == 2 * other[0].node_variance
-    assert one[0].rows_variance == 2 * other[0].rows_variance
+    assert one[0].noise.node_variance == 2 * laplace_node_variance(6, *budget)
+    assert one[0].noise.rows_variance == 2 * laplace_variance(1, rows)
 
 
 @pytest.mark.slow
@@ -385,7 +387,8 @@ def test_a_distribution_can_be_saved_and_shown(tmp_path):
     found = federated(ECDF, values, targets)
     nolook.save(found, tmp_path / "a.json")
     again = nolook.load(tmp_path / "a.json")
-    assert_same_distribution(again.distribution_, found.distribution_)
+    assert_same_counts(again.distribution_, found.distribution_)
+    assert again.distribution_.noise == found.distribution_.noise
     assert again.privacy_ == found.privacy_
     page = render_page(ecdf_findings(found, "score"), table="scores")
     assert "The number of rows is not protected" in page
@@ -445,7 +448,8 @@ def test_answers_that_do_not_fit_are_refused_in_one_line(changed, expected):
 def test_answers_in_either_order_are_the_same():
     one, other = two()
     found, again = (answers.distribution(ECDF, *pair) for pair in ((one, other), (other, one)))
-    assert_same_distribution(found.distribution_, again.distribution_)
+    assert_same_counts(found.distribution_, again.distribution_)
+    assert found.distribution_.noise == again.distribution_.noise
 
 
 def test_answers_about_no_reports_are_refused():

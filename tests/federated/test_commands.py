@@ -108,7 +108,8 @@ def test_a_distribution_from_batch_to_report(forks, cli, here, demanding):
         assert np.allclose(counts, np.searchsorted(values, np.arange(100.0), side="right"))
         assert found.privacy_.relation == "replace"
         assert "<html" in (here / "r.html").read_text()
-        # Once more, and it is the same.
+        # Never in place of it unasked; once more, and it is the same.
+        assert "which exists" in refused(cli("query", *analyst))
         content = (here / "one.distribution.json").read_bytes()
         words = ["--smoothing", "none", "--output", "again.json", "--quiet"]
         assert fine(cli("query", *analyst, *words)) == ""
@@ -151,6 +152,10 @@ def test_a_roc_curve_and_a_ledger_that_has_too_little(forks, cli, here):
         pair.close()
 
 
+def interrupted(*_):
+    raise KeyboardInterrupt
+
+
 def test_a_calibration(forks, cli, here):
     batch = described(cli, "hosmer-lemeshow", 1000.0)
     _, positive, _ = table(here / "t.parquet")
@@ -164,7 +169,14 @@ def test_a_calibration(forks, cli, here):
         assert len(found["table"]["positives"]) == 5
         assert abs(sum(found["table"]["positives"]) - positive.sum()) < 1
         assert 0.0 <= found["p_value"] <= 1.0
-        assert "for other groups; ask for as many" in refused(cli("query", *analyst, "--groups", 4))
+        assert "for other groups; ask for as many" in refused(
+            cli("query", *analyst, "--groups", 4, "--force")
+        )
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr("nolook.federated.asking.ask", interrupted)
+            done = cli("query", *analyst, "--groups", 5, "--force")
+        assert (done.status, done.out) == (130, "")
+        assert "charge their ledgers once for a batch" in done.err
     finally:
         pair.close()
 

@@ -3,14 +3,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nolook.algorithms.ecdf import ecdf_plan, release_ecdf
+from nolook.algorithms.count_noise import BinaryTreeNoise
 from nolook.algorithms.grids import LinearGrid
 from nolook.errors import ParameterError
 from nolook.federated.secure_sum import InProcessSum, PointwiseSum, SumError, Total
 from nolook.federated.summed_ecdf import PointwiseCounts, SummedQuery, release_summed_ecdf
-from nolook.privacy.guarantee import Budget, PureEvent
+from nolook.privacy.guarantee import PureEvent
 from nolook.privacy.mechanisms.binary_tree import laplace_node_variance, shared_nodes
 from nolook.privacy.noise import SeededSource
+from tests.federated.roles import one_curator
 
 GRID = LinearGrid(1.0, 64.0, 1.0)
 SHORT = LinearGrid(1.0, 5.0, 1.0)  # 5 thresholds in a tree over 8
@@ -51,14 +52,18 @@ def released(query, owners, summing=None, smoothing=None, seed=0):
 @pytest.mark.parametrize(
     "query", [("aggregator", 2), ("owners", 1)], ids=["by the aggregator", "by one owner"]
 )
-def test_with_one_noise_it_is_the_central_release(grid, smoothing, query):
+def test_with_one_noise_it_is_the_release_of_one_curator(grid, smoothing, query):
     owners = owners_of()
-    plan = ecdf_plan(Budget(0.5), "replace")
-    central = release_ecdf(owners, grid.points(), plan, smoothing, SeededSource(3))
-    found = released(SummedQuery(grid, 0.5, *query), owners, None, smoothing, seed=3)
-    np.testing.assert_array_equal(found.counts, central.counts)
-    assert (found.rows, found.rows_variance) == (45.0, 0.0)
-    assert (found.levels, found.node_variance) == (central.levels, central.node_variance)
+    asked = SummedQuery(grid, 0.5, *query)
+    found = released(asked, owners, None, smoothing, seed=3)
+    inner, epsilon = grid.points()[:-1], asked.event().epsilon
+    counts = np.searchsorted(np.sort(np.concatenate(owners)), inner, side="right")
+    whole = np.append(counts, np.full(2**asked.levels - len(inner), 45))
+    central = one_curator(epsilon, "replace", whole, smoothing, SeededSource(3))
+    np.testing.assert_array_equal(found.counts, np.append(central[: len(inner)], 45))
+    variance = laplace_node_variance(asked.levels, epsilon, "replace")
+    assert found.rows == 45.0
+    assert found.noise == BinaryTreeNoise(len(inner) + 1, asked.levels, variance, 0.0)
 
 
 @pytest.mark.parametrize("noises", [1, 3])

@@ -23,6 +23,7 @@ from nolook.federated.pending import read_pending
 from nolook.formats.parts import recipe_content
 from nolook.formats.selection_file import Selection
 from nolook.formats.strict import convert, read_object
+from nolook.privacy.ledger import ReleaseDetails
 from nolook.report.distribution_findings import ecdf_findings
 from nolook.report.model_findings import model_findings
 from nolook.report.page import render_page
@@ -173,7 +174,11 @@ def _ledger(path, folder):
             "name": ledger.name,
             "budget": ledger.budget.to_dict(),
             "left": [str(left.epsilon), str(left.delta)],
-            "history": [repr(entry) for entry in ledger.history()],
+            "history": [
+                # Of what is kept today, nothing is known of an old release.
+                repr(entry).replace(f", details={ReleaseDetails()}", "")
+                for entry in ledger.history()
+            ],
         }
     return said, ()
 

@@ -11,6 +11,7 @@ import pytest
 import nolook
 from nolook import ECDF, LinearGrid, LogGrid, ParameterError
 from tests.formats.edited import load_text, refusal
+from tests.formats.old_files import FOLDER
 from tests.report.test_distributions import values
 
 GRIDS = [None, LinearGrid(0, 100, 0.1), LogGrid(1, 1000, 0.01)]
@@ -35,7 +36,7 @@ def document(valid):
 @pytest.mark.parametrize("grid", GRIDS, ids=["doubles", "linear", "log"])
 @pytest.mark.parametrize(
     "more",
-    [{}, {"delta": 1e-6, "smoothing": "isotonic"}, {"smoothing": None, "relation": "replace"}],
+    [{}, {"delta": 1e-6}, {"smoothing": None, "relation": "replace"}],
     ids=["default", "gaussian", "raw"],
 )
 def test_a_distribution_comes_back_and_answers_the_same(tmp_path, grid, more):
@@ -81,23 +82,40 @@ def test_a_distribution_that_was_not_fitted_is_not_saved(tmp_path):
 def test_nothing_of_a_table_but_what_was_released_is_in_the_file(valid):
     assert set(valid) == (
         {"format", "schema_version", "nolook_version", "column", "grid", "smoothing", "recipe"}
-        | {"rows", "levels", "node_variance", "rows_variance", "thresholds", "counts"}
+        | {"rows", "lengths", "block_variance", "rows_variance", "thresholds", "counts"}
         | {"budget", "privacy"}
     )
-    assert (valid["format"], valid["schema_version"]) == ("nolook-distribution", 1)
+    assert (valid["format"], valid["schema_version"]) == ("nolook-distribution", 2)
     assert valid["counts"][-1] == valid["rows"]
 
 
 EDITS = {
-    "schema_version": [0, 2, "1", None, True],
+    "schema_version": [0, 1, 3, "2", None, True],
     "column": ["", 3, None, "other"],
     "grid": [[], "linear", {}, {"kind": "other", "low": 0, "high": 100, "step": 1}],
-    "smoothing": ["l3", 1],
+    "smoothing": ["l3", "l2", "l1", 1],
     "recipe": [None, {}],
     "rows": [0, -1, None, "1", 1e400, 17.5],
     "nolook_version": ["", None, 1],
-    "levels": [6, 8, 7.5, None],
-    "node_variance": [-1, None, "x"],
+    "lengths": [
+        [],
+        [0],
+        [-1],
+        [2],
+        [10, 3, 1],
+        [1, 10],
+        [1, 1],
+        [101, 1],
+        [10, 0, 1],
+        [10**400, 1],
+        [10.5, 1],
+        ["1"],
+        None,
+        1,
+        {},
+        [1] * 10_000,
+    ],
+    "block_variance": [-1, None, "x", 1e400],
     "rows_variance": [-1, None],
     "thresholds": [[], None, [1.5], {}],
     "counts": [[], None, [1.0]],
@@ -127,9 +145,23 @@ def test_a_wrong_number_is_named_with_the_part_it_is_in(tmp_path, document, key)
     assert f"in {key}, delta is None; expected" in refusal(tmp_path, json.dumps(document))
 
 
-def test_whole_numbers_may_be_written_as_floats(tmp_path, document):
-    levels = load_text(tmp_path, json.dumps(document | {"levels": 7.0})).distribution_.levels
-    assert (levels, type(levels)) == (7, int)
+OLD = "people.distribution.json"
+
+
+def test_the_number_of_levels_of_an_old_file_may_be_written_as_a_float(tmp_path):
+    old = json.loads((FOLDER / OLD).read_text(encoding="utf-8"))
+    assert old["schema_version"] == 1
+    for levels in (old["levels"], float(old["levels"])):
+        noise = load_text(tmp_path, json.dumps(old | {"levels": levels})).distribution_.noise
+        assert (noise.levels, type(noise.levels)) == (old["levels"], int)
+    for levels in (old["levels"] + 1, old["levels"] - 1, 0.5, None):
+        refusal(tmp_path, json.dumps(old | {"levels": levels}))
+
+
+def test_a_file_is_of_one_version(tmp_path, document):
+    old = json.loads((FOLDER / OLD).read_text(encoding="utf-8"))
+    refusal(tmp_path, json.dumps(old | {"schema_version": 2}))
+    refusal(tmp_path, json.dumps(document | {"levels": 7, "node_variance": 1.0}))
 
 
 def test_impossible_counts_are_refused(tmp_path, document):

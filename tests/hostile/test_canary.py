@@ -6,6 +6,8 @@ message, exception (and what it was raised from), warning, log record, file and 
 
 from __future__ import annotations
 
+import contextlib
+import io
 import logging
 import pickle
 import re
@@ -25,6 +27,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import nolook
+import nolook.cli
 from nolook.estimators.catalogue import METHODS, SELECTORS
 from nolook.tables import read_table, table_from_arrays
 from tests.hostile.arbitrary import store
@@ -197,8 +200,8 @@ def test_commands(folder, listening, name, ending):
     words = COMMANDS[name].replace(" T ", f" T{ending} ").split()
     done = run(folder, *words, "--ledger", "a.ledger", "--output", "o.json", "--report", "o.html")
     check(done.out + done.err, "printed")
-    for command in ("show", "history"):
-        check(run(folder, "ledger", command, "a.ledger").out, "ledger")
+    for command in (("show",), ("history",), ("report", "--output", "l.html")):
+        check(run(folder, "ledger", *command, "a.ledger").out, "ledger")
     others = [path for path in folder.iterdir() if path.name != f"T{ending}"]
     assert charged.path in others
     if done.status in {0, 5}:
@@ -347,11 +350,49 @@ def test_a_model_of_planted_rows_predicts_without_a_word(folder, listening):
     done = run(folder, "predict", "m.json", "T.parquet", "--output", "p.parquet")
     assert done.status == 0
     check(done.out, "printed")
+    # Kept cells are in the file they were asked for, and nowhere else; nor are those of a refusal.
+    for keep, output, status in (
+        ("city,whole", "p.csv", 0),
+        ("city,whole", "q.parquet", 0),
+        ("city", "p.txt", 2),
+        ("city,zz", "r.csv", 2),
+        ("prediction", "r.csv", 2),
+        ("city", "p.csv", 2),
+    ):
+        words = ("predict", "m.json", "T.parquet", "--keep", keep, "--output", output)
+        done = run(folder, *words)
+        assert done.status == status, done
+        check(done.out + done.err, output)
+    assert TEXT in (folder / "p.csv").read_text()
     model = nolook.load(folder / "m.json")
     for X in (planted(), np.full((2, 5), NUMBER), [[TEXT, NUMBER]], np.array([[np.nan, NUMBER]])):
         with pytest.raises((nolook.NolookError, ValueError)) as caught:
             model.predict(X)
         search_error(caught.value)
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".csv"])
+@pytest.mark.parametrize("after", ["charge", "read_table", "Ledger"])
+def test_an_interruption_says_nothing_of_the_table(folder, listening, monkeypatch, after, ending):
+    store(planted(), folder / f"T{ending}")
+    Charged(folder)
+    monkeypatch.setenv("NOLOOK_LEDGER", "a.ledger")
+
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    place = {
+        "charge": "nolook.algorithms.adassp.AdaSSP.run",
+        "read_table": "nolook.tables.read_table",
+        "Ledger": "nolook.privacy.ledger.Ledger.reserve",
+    }[after]
+    monkeypatch.setattr(place, stop)
+    words = f"fit T{ending} --target y --epsilon 1 --delta 1e-6 --features a,b --method adassp"
+    with contextlib.chdir(folder), contextlib.redirect_stderr(io.StringIO()) as err:
+        assert nolook.cli._run(words.split()) == 130
+    assert err.getvalue().startswith("nolook: interrupted; ")
+    assert ("the ledger a.ledger was charged" in err.getvalue()) == (after == "charge")
+    check(err.getvalue(), "interruption")
 
 
 def test_files_of_results_have_no_trace_of_where_the_values_are(folder):
@@ -361,6 +402,6 @@ def test_files_of_results_have_no_trace_of_where_the_values_are(folder):
         table = planted().slice(seed)
         store(table, folder / "T.parquet")
         words = "select T.parquet --target y -k 1 --epsilon 1e-9 --features a,b --output s.json"
-        assert run(folder, *words.split(), "--random-state", 1).status == 0
+        assert run(folder, *words.split(), "--random-state", 1, "--force").status == 0
         sizes.add(len(Path(folder / "s.json").read_bytes()))
     assert len(sizes) == 1

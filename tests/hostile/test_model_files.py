@@ -138,7 +138,7 @@ def test_edited_model_files(folder, documents, name, data):
     accepted = use(path)
     if accepted:
         pq.write_table(TABLE, folder / "t.parquet")
-        done = run(folder, "predict", "m.json", "t.parquet", "--output", "p.parquet")
+        done = run(folder, "predict", "m.json", "t.parquet", "--output", "p.parquet", "--force")
         assert (folder / "p.parquet").exists() == (done.status == 0)
         (folder / "p.parquet").unlink(missing_ok=True)
 

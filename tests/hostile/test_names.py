@@ -70,9 +70,11 @@ def test_paths(folder, kind, ending):
     commands = [
         ["ledger", "create", ledger, *budget, "--name", "people"],
         ["fit", path, "--target", "y", "--features", "a,b", "--method", "adassp", *budget, *given],
-        ["predict", model, path, "--output", out],
+        ["predict", model, path, "--output", out, "--keep", "a,y"],
+        ["predict", model, path, "--output", inside / f"{name}.p.csv", "--keep", "a,y"],
         ["ledger", "show", ledger],
         ["ledger", "history", ledger],
+        ["ledger", "report", ledger, "--output", inside / f"{name}.ledger.html"],
     ]
     for words in commands:
         done = run(folder, *words)
@@ -83,7 +85,7 @@ def test_paths(folder, kind, ending):
     # Without options the results go to the current folder, under the table's name.
     words = ["ecdf", path, "--column", "a", "--epsilon", "1", "--grid", "0:1:0.5"]
     assert run(inside, *words).status == 0
-    assert (inside / f"{name}.distribution.json").exists()
+    assert (inside / f"{name}.a.distribution.json").exists()
 
 
 def test_a_name_too_long_is_refused_before_anything_is_spent(folder):

@@ -113,12 +113,14 @@ OPTIONS = st.sampled_from([
     "--bound-x", "--bound-y", "--on-failure", "--select", "--selector", "--split", "--output",
     "--report", "--random-state", "--quiet", "-k", "--column", "--columns", "--at", "--grid",
     "--log-grid", "--relation", "--smoothing", "--score", "--label", "--positive", "--probability",
-    "--groups", "--name", "--version", "--help",
+    "--groups", "--keep", "--what", "--force", "--name", "--version", "--help",
 ])  # fmt: skip
 SOUND = {
-    **{name: release(name, "t.csv", ["a", "b"])[1:] for name in COMMANDS},
-    "predict": ["m.json", "t.csv", "--output", "out.json"],
-    "ledger": ["create", "b.ledger", "--epsilon", "1", "--delta", "0"],
+    **{name: release(name, "t.csv", ["a", "b"]) for name in COMMANDS},
+    "predict": ["predict", "m.json", "t.csv", "--output", "out.csv", "--keep", "a"],
+    "create": ["ledger", "create", "b.ledger", "--epsilon", "1", "--delta", "0"],
+    "charge": ["ledger", "charge", "a.ledger", "--epsilon", "1", "--what", "x"],
+    "report": ["ledger", "report", "a.ledger", "--output", "l.html"],
 }
 
 
@@ -131,7 +133,7 @@ def test_command_lines(folder, name, data):
             path.unlink()
     before = (folder / "t.csv").read_bytes()
     ledger = Charged(folder)
-    words = [name, *SOUND[name]]
+    words = list(SOUND[name])
     for _ in range(data.draw(st.integers(1, 2))):
         place = data.draw(st.integers(0, len(words)))
         kind = data.draw(st.sampled_from(["change", "change", "drop", "option", "put"]))

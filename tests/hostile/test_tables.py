@@ -130,7 +130,16 @@ def words_of(name, table, columns, missing):
     else:
         words = release(name, table, columns)
     words += ["--missing", missing] if missing != "error" else []
-    return [*words, "--ledger", "a.ledger", "--output", "out.json", "--report", "out.html"]
+    return [
+        *words,
+        "--ledger",
+        "a.ledger",
+        "--output",
+        "out.json",
+        "--report",
+        "out.html",
+        "--force",
+    ]
 
 
 def run_and_check(folder, words):
@@ -188,7 +197,7 @@ def test_damage_in_files_that_are_used(folder, ending, missing, data):
     path.write_bytes(data.draw(damaged(content)))
     words = ["fit", path.name, "--target", "y", "--epsilon", "1", "--delta", "1e-6"]
     words += ["--method", "adassp", "--features", "a,b,c,d", "--categories", "c=Bern,Basel"]
-    words += ["--categories", "d=x,y", "--ledger", "a.ledger", "--output", "out.json"]
+    words += ["--categories", "d=x,y", "--ledger", "a.ledger", "--output", "out.json", "--force"]
     words += ["--report", "out.html"]
     if missing != "error":
         words += ["--missing", missing]

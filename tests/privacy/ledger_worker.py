@@ -115,7 +115,15 @@ def fit_arguments(folder):
     table.write_text("age,years,income\n" + rows)
     ledger = folder / "a.ledger"
     Ledger.create(ledger, Budget(1.0, 1e-5), name="people").close()
-    files = ["--output", folder / "m.json", "--report", folder / "r.html", "--ledger", ledger]
+    files = [
+        "--output",
+        folder / "m.json",
+        "--report",
+        folder / "r.html",
+        "--ledger",
+        ledger,
+        "--force",
+    ]
     options = ["--target", "income", "--features", "age,years", "--epsilon", 1, "--delta", 1e-6]
     return [str(argument) for argument in ["fit", table, *options, *files]]
 

@@ -14,8 +14,8 @@ import numpy as np
 
 import nolook.privacy.mechanisms as room
 from nolook.privacy import sampling
-from nolook.privacy.mechanisms.binary_tree import tree_gaussian, tree_laplace
-from nolook.privacy.mechanisms.exponential import exponential_choice
+from nolook.privacy.mechanisms.binary_tree import tree_laplace
+from nolook.privacy.mechanisms.exponential import exponential_choice, permute_and_flip
 from nolook.privacy.mechanisms.gaussian import gaussian_release, symmetric_gaussian_release
 from nolook.privacy.mechanisms.keyed_tree import (
     keyed_laplace,
@@ -24,7 +24,7 @@ from nolook.privacy.mechanisms.keyed_tree import (
 )
 from nolook.privacy.mechanisms.laplace import laplace_release
 from nolook.privacy.mechanisms.propose_test_release import passes_test
-from nolook.privacy.mechanisms.top_k import canonical_lipschitz, peeling
+from nolook.privacy.mechanisms.top_k import bounded_range_peeling, canonical_lipschitz, peeling
 from nolook.privacy.mechanisms.tukey_depth import (
     TukeyRule,
     compute_volumes,
@@ -133,12 +133,6 @@ MECHANISMS = {
         np.array([6, 0]),
         add=lambda x, scale, source: tree_laplace(x, 1 / scale, "add-remove", source),
     ),
-    "binary_tree.tree_gaussian": Row(
-        lambda cells, source: tree_gaussian(cells, 2.0, "add-remove", source),
-        np.array([5, 0]),
-        np.array([6, 0]),
-        add=lambda x, scale, source: tree_gaussian(x, 1 / scale, "add-remove", source),
-    ),
     "keyed_tree.keyed_laplace": Row(
         lambda values, source: keyed(lambda x, k: keyed_laplace(x, 1, 1.0, k), values, source),
         np.array([7]),
@@ -173,7 +167,19 @@ MECHANISMS = {
         lambda scores, source: exponential_choice(scores, 1.0, 1.0, source),
         SCORES,
         CLOSE,
-        answer=lambda *_: 0,
+        answer=lambda *_, **_named: 0,
+    ),
+    "exponential.permute_and_flip": Row(
+        lambda scores, source: permute_and_flip(scores, 1.0, 1.0, source),
+        SCORES,
+        CLOSE,
+        answer=lambda *_, **_named: 0,
+    ),
+    "top_k.bounded_range_peeling": Row(
+        lambda scores, source: bounded_range_peeling(scores, 2, 1.0, 1.0, source),
+        SCORES,
+        CLOSE,
+        answer=_first,
     ),
     "top_k.peeling": Row(
         lambda scores, source: peeling(scores, 2, 1.0, 2.0, source),

@@ -12,19 +12,15 @@ from scipy.optimize import linprog
 from nolook.errors import ParameterError
 from nolook.privacy.mechanisms import binary_tree
 from nolook.privacy.mechanisms.binary_tree import (
-    gaussian_node_variance,
     laplace_node_variance,
     shared_nodes,
-    tree_gaussian,
-    tree_gaussian_sensitivity,
     tree_laplace,
     tree_sensitivity,
 )
 from nolook.privacy.noise import SeededSource, SystemEntropy
-from tests.privacy.exact_distributions import chi_square, gaussian_tail, laplace_tail, p_value
+from tests.privacy.exact_distributions import chi_square, laplace_tail, p_value
 
 RELATIONS = ("add-remove", "replace")
-FINE = 2**24
 relations = pytest.mark.parametrize("relation", RELATIONS)
 
 
@@ -93,74 +89,6 @@ def test_fractions_of_nodes_do_not_help_with_laplace_noise(levels):
             )
             worst = max(worst, solved.fun)
         assert worst == pytest.approx(tree_sensitivity(levels, relation), abs=1e-9)
-
-
-@cache
-def pseudo_inverse(levels):
-    return np.linalg.pinv(ancestors(levels).astype(float))
-
-
-def least_squares(levels, change):
-    """The real node vector of least length with this effect."""
-    return pseudo_inverse(levels) @ effect(levels, *change)
-
-
-@relations
-@pytest.mark.parametrize("levels", range(1, 7))
-def test_the_euclidean_sensitivity_holds_and_is_nearly_reached(levels, relation):
-    longest = max(np.linalg.norm(least_squares(levels, c)) for c in changes(levels, relation))
-    claimed = tree_gaussian_sensitivity(levels, relation)
-    assert longest <= claimed <= math.sqrt(tree_sensitivity(levels, relation))
-    assert longest > (0.93 if levels >= 3 else 0.8) * claimed
-
-
-def squared_length(levels, first, end):
-    """The same length by the formula of the proof, for any number of levels."""
-    size = 2**levels
-    total = Fraction((end - first) ** 2, size * (2 * size - 1))
-    for j in range(1, levels + 1):
-        block = 2**j
-        tents = {}
-        for boundary, sign in ((first, 1), (end, -1)):
-            rest = boundary % block
-            tent = sign * min(rest, block - rest)
-            tents[boundary // block] = tents.get(boundary // block, 0) + tent
-        total += sum(Fraction(t * t, block * (block - 1)) for t in tents.values())
-    return total
-
-
-@pytest.mark.parametrize("levels", [1, 2, 3, 5])
-def test_the_formula_of_the_proof_is_the_length(levels):
-    for change in changes(levels, "add-remove") + changes(levels, "replace"):
-        length = np.linalg.norm(least_squares(levels, change))
-        assert float(squared_length(levels, *change)) == pytest.approx(length**2, rel=1e-9)
-
-
-@relations
-@pytest.mark.parametrize("levels", [10, 16, 24, 30])
-def test_the_euclidean_sensitivity_holds_for_changes_that_are_hard_to_explain(levels, relation):
-    rng = np.random.default_rng(levels)
-    size = 2**levels
-    hard = {size * k // 12 + shift for k in range(12) for shift in (-1, 0, 1)}
-    places = sorted(hard | set(rng.integers(0, size, 20).tolist()))
-    places = [place for place in places if 0 <= place < size]
-    ends = [size] if relation == "add-remove" else places
-    claimed = Fraction(tree_gaussian_sensitivity(levels, relation)) ** 2
-    worst = max(squared_length(levels, a, b) for a in places for b in ends if a < b)
-    assert 0.93 * claimed < worst < claimed
-
-
-@relations
-@pytest.mark.parametrize("levels", range(6))
-def test_node_vectors_of_that_length_exist_on_the_grid_of_the_gaussian_noise(levels, relation):
-    a = ancestors(levels)
-    inner = 2**levels - 1
-    limit = Fraction(tree_gaussian_sensitivity(levels, relation)) ** 2
-    for change in changes(levels, relation):
-        steps = np.rint(least_squares(levels, change) * FINE).astype(np.int64)
-        steps[inner:] = effect(levels, *change) * FINE - a[:, :inner] @ steps[:inner]
-        np.testing.assert_array_equal(a @ steps, effect(levels, *change) * FINE)
-        assert Fraction(int(steps @ steps), FINE**2) <= limit
 
 
 def laplace_law(scale, width=60):
@@ -237,20 +165,15 @@ def test_each_count_gets_the_noise_of_its_ancestors(levels, monkeypatch):
         return nodes.copy()
 
     monkeypatch.setattr(binary_tree, "discrete_laplace", known)
-    monkeypatch.setattr(binary_tree, "rounded_gaussian", lambda *given: known(*given) * FINE)
     cells = np.arange(size) * 10
     expected = np.cumsum(cells) + ancestors(levels) @ nodes
     for relation in RELATIONS:
         released = tree_laplace(cells, 0.5, relation, SystemEntropy())
         np.testing.assert_array_equal(released, expected)
-        fine = tree_gaussian(cells, 0.5, relation, SystemEntropy())
-        np.testing.assert_array_equal(fine, expected)
-    scales = [asked[0], asked[2]]
-    for relation, (scale, draws) in zip(RELATIONS, scales, strict=True):
+    for relation, (scale, draws) in zip(RELATIONS, asked, strict=True):
         assert draws == 2 * size - 1
         assert scale == pytest.approx(2.0 * tree_sensitivity(levels, relation), rel=1e-15)
         assert Fraction(scale) >= 2 * tree_sensitivity(levels, relation)
-    assert asked[1][0] / FINE >= 2.0 * tree_gaussian_sensitivity(levels, "add-remove")
 
 
 def repeated(release, levels, runs):
@@ -264,31 +187,12 @@ def test_noise_of_counts_has_the_covariance_of_shared_nodes(relation):
     places = np.arange(2**levels)
     shared = shared_nodes(places[:, None], places, levels)
     np.testing.assert_array_equal(shared, ancestors(levels) @ ancestors(levels).T)
-    for release, variance in (
-        (
-            lambda cells: tree_laplace(cells, 0.4, relation, source),
-            laplace_node_variance(levels, 0.4, relation),
-        ),
-        (
-            lambda cells: tree_gaussian(cells, 0.1, relation, source),
-            gaussian_node_variance(levels, 0.1, relation),
-        ),
-    ):
-        noise = repeated(release, levels, runs).astype(float)
-        whitened = np.linalg.solve(np.linalg.cholesky(shared * variance), noise.T)
-        # Node noise may be as peaked as Laplace noise, whose fourth moment is 6 squared variances.
-        error = np.abs(whitened @ whitened.T / runs - np.eye(len(places)))
-        assert error.max() < 5.0 * math.sqrt(5.0 / runs)
-
-
-def test_gaussian_noise_of_a_count_is_normal_and_a_planted_fault_is_caught():
-    levels, mu, source = 2, 0.2, SeededSource(42)
-    sigma = math.sqrt((levels + 1) * gaussian_node_variance(levels, mu, "add-remove"))
-    noise = repeated(lambda cells: tree_gaussian(cells, mu, "add-remove", source), levels, 4_000)
-    for place in (0, 2, 3):
-        assert p_value(noise[:, place], gaussian_tail, sigma) > 1e-3
-        for factor in (0.7, 1.3):
-            assert p_value(noise[:, place], gaussian_tail, sigma * factor) < 1e-9
+    noise = repeated(lambda cells: tree_laplace(cells, 0.4, relation, source), levels, runs)
+    variance = laplace_node_variance(levels, 0.4, relation)
+    whitened = np.linalg.solve(np.linalg.cholesky(shared * variance), noise.T.astype(float))
+    # The fourth moment of Laplace noise is 6 squared variances.
+    error = np.abs(whitened @ whitened.T / runs - np.eye(len(places)))
+    assert error.max() < 5.0 * math.sqrt(5.0 / runs)
 
 
 def test_a_single_cell_gets_plain_laplace_noise():
@@ -305,27 +209,20 @@ def test_node_variances_are_those_of_the_noise():
         variance = 2.0 * stats.dlaplace(1.0 / scale).moment(2) / 2.0
         assert laplace_node_variance(4, epsilon, "replace") == pytest.approx(variance, rel=1e-9)
     assert laplace_node_variance(0, 1e6, "add-remove") == 0.0
-    deviation = tree_gaussian_sensitivity(4, "replace") / 0.3
-    assert gaussian_node_variance(4, 0.3, "replace") == pytest.approx(deviation**2, rel=1e-12)
 
 
 @relations
 @pytest.mark.parametrize("levels", [0, 4])
 def test_a_huge_budget_gives_the_counts_themselves(levels, relation):
     cells = np.arange(2**levels)
-    for release in (tree_laplace, tree_gaussian):
-        released = release(cells, 1e12, relation, SystemEntropy())
-        np.testing.assert_array_equal(released, np.cumsum(cells))
+    released = tree_laplace(cells, 1e12, relation, SystemEntropy())
+    np.testing.assert_array_equal(released, np.cumsum(cells))
 
 
-@pytest.mark.parametrize(
-    ("release", "budget"),
-    [(tree_laplace, b) for b in (1e-6, 1e-13, 1e-15, 1e-18)]
-    + [(tree_gaussian, b) for b in (1e-3, 1e-7, 1e-10, 1e-12)],
-)
-def test_wide_noise_keeps_its_width_and_int64(release, budget):
+@pytest.mark.parametrize("budget", [1e-6, 1e-13, 1e-15, 1e-18])
+def test_wide_noise_keeps_its_width_and_int64(budget):
     released = [
-        release(np.array([2**61, 5, 0, 1]), budget, "replace", SeededSource(seed))
+        tree_laplace(np.array([2**61, 5, 0, 1]), budget, "replace", SeededSource(seed))
         for seed in range(40)
     ]
     assert {counts.dtype for counts in released} == {np.dtype(np.int64)}
@@ -351,23 +248,21 @@ def test_sums_saturate_instead_of_wrapping(monkeypatch, node, dtype, end):
     assert tree_laplace(cells, 1.0, "replace", SystemEntropy()).tolist() == [end, end]
 
 
-@pytest.mark.parametrize("release", [tree_laplace, tree_gaussian])
 @pytest.mark.parametrize("cells", [[2**61, 2**61], [2**62, 2**63 - 1], [-1, 5]])
-def test_counts_that_could_wrap_are_refused(release, cells):
+def test_counts_that_could_wrap_are_refused(cells):
     with pytest.raises(ParameterError, match="2\\*\\*62"):
-        release(np.array(cells), 1.0, "add-remove", SystemEntropy())
+        tree_laplace(np.array(cells), 1.0, "add-remove", SystemEntropy())
 
 
-@pytest.mark.parametrize("release", [tree_laplace, tree_gaussian])
-def test_bad_parameters_are_refused(release):
+def test_bad_parameters_are_refused():
     source = SystemEntropy()
     for size in (0, 3, 6):
         with pytest.raises(ParameterError, match=f"cells has {size} entries"):
-            release(np.zeros(size, dtype=np.int64), 1.0, "replace", source)
+            tree_laplace(np.zeros(size, dtype=np.int64), 1.0, "replace", source)
     with pytest.raises(ParameterError, match="float64"):
-        release(np.zeros(4), 1.0, "replace", source)
+        tree_laplace(np.zeros(4), 1.0, "replace", source)
     for bad in (0.0, -1.0, math.inf, math.nan, 1e-30, 1e-307, 5e-324):
         with pytest.raises(ParameterError):
-            release(np.zeros(4, dtype=np.int64), bad, "replace", source)
+            tree_laplace(np.zeros(4, dtype=np.int64), bad, "replace", source)
     with pytest.raises(ParameterError, match="relation"):
-        release(np.zeros(4, dtype=np.int64), 1.0, "both", source)
+        tree_laplace(np.zeros(4, dtype=np.int64), 1.0, "both", source)

@@ -111,6 +111,10 @@ def released(monkeypatch):
         notes.append(("chosen", np.asarray(scores).dtype, None, None, None, None))
         return choose(scores, *rest)
 
+    def flipping(scores, *rest):
+        notes.append(("chosen", np.asarray(scores).dtype, None, None, None, None))
+        return flip(scores, *rest)
+
     def classes(scores, *rest):
         notes.append(("set chosen", np.asarray(scores).dtype, None, None, None, None))
         return utility(scores, *rest)
@@ -121,11 +125,13 @@ def released(monkeypatch):
         return distance(volumes, rule)
 
     exactly = laplace.add_exactly
-    choose, utility = exponential.report_noisy_max_gumbel, top_k.UtilityClasses
+    choose, flip = exponential.report_noisy_max_gumbel, exponential.permuted_flips
+    utility = top_k.UtilityClasses
     distance = tukey_depth.distance_to_unsafety
     for module in (laplace, gaussian, binary_tree):
         monkeypatch.setattr(module, "add_exactly", adding)
     monkeypatch.setattr(exponential, "report_noisy_max_gumbel", choosing)
+    monkeypatch.setattr(exponential, "permuted_flips", flipping)
     monkeypatch.setattr(top_k, "UtilityClasses", classes)
     monkeypatch.setattr(tukey_depth, "distance_to_unsafety", tested)
     return notes

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from nolook.errors import ParameterError
 from nolook.privacy.guarantee import (
     ApproximateEvent,
+    BoundedRangeEvent,
     Budget,
     GaussianEvent,
     PrivacyGuarantee,
@@ -26,6 +27,7 @@ events = st.one_of(
     st.builds(GaussianEvent, names, positive),
     st.builds(PureEvent, names, positive),
     st.builds(ApproximateEvent, names, positive, deltas),
+    st.builds(BoundedRangeEvent, names, positive, st.integers(1, 2**20)),
 )
 sampled = st.builds(
     SampledGaussianEvent, names, positive, st.floats(1e-300, 1.0), st.integers(1, 10**6)

@@ -3,20 +3,25 @@ from __future__ import annotations
 import math
 from collections import Counter
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 
+from nolook.audit.laws import exponential_law, flip_law
 from nolook.errors import ParameterError
 from nolook.privacy.mechanisms._exact import add_exactly, noise_scale, product_up, quotient_up
-from nolook.privacy.mechanisms.exponential import exponential_choice
+from nolook.privacy.mechanisms.exponential import exponential_choice, permute_and_flip
 from nolook.privacy.mechanisms.gaussian import (
     OFF_DIAGONAL,
     gaussian_release,
+    gaussian_variance,
     symmetric_gaussian_release,
 )
-from nolook.privacy.mechanisms.laplace import laplace_release
+from nolook.privacy.mechanisms.laplace import laplace_release, laplace_variance
 from nolook.privacy.noise import SMALLEST_SCALE, SeededSource, SystemEntropy
 from tests.privacy.exact_distributions import chi_square, gaussian_tail, laplace_tail, p_value
 
@@ -45,6 +50,19 @@ def test_laplace_noise_has_scale_sensitivity_over_epsilon():
         assert p_value(released + 5, laplace_tail, 8.0 * factor) < 1e-9
 
 
+@pytest.mark.parametrize("scale", [0.01, 0.2, 0.7, 1.0, 6.0])
+def test_variances_are_those_of_the_noise(scale):
+    whole = np.arange(-400, 401)
+    laplace = np.exp(-abs(whole) / scale)
+    exact = np.sum(whole**2 * laplace) / laplace.sum()
+    assert laplace_variance(scale, 1.0) == pytest.approx(exact, rel=1e-9)
+    rounded = np.diff(stats.norm.cdf((np.arange(-400, 402) - 0.5) / scale))
+    exact = np.sum(whole**2 * rounded)
+    assert exact * (1 - 1e-9) <= gaussian_variance(scale, 1.0) < exact + 1 / 8
+    if scale >= 1.0:
+        assert gaussian_variance(scale, 1.0) == pytest.approx(exact, rel=1e-7)
+
+
 def test_exponential_choice_has_the_exact_probabilities():
     scores = np.array([0, 3, 6, 6])
     source = SeededSource(3)
@@ -55,6 +73,44 @@ def test_exponential_choice_has_the_exact_probabilities():
     for factor in (0.7, 1.3):
         other = weights ** (1.0 / factor)
         assert chi_square(observed, other / other.sum()) < 1e-6
+
+
+def test_permute_and_flip_has_the_exact_probabilities():
+    scores = np.array([0, 3, 6, 6])
+    source = SeededSource(3)
+    counts = Counter(permute_and_flip(scores, 3.0, 1.0, source) for _ in range(20_000))
+    observed = [counts[i] for i in range(4)]
+    assert chi_square(observed, flip_law(scores, 3.0, 1.0)) > 1e-3
+    for factor in (0.7, 1.3):
+        assert chi_square(observed, flip_law(scores, 3.0, factor)) < 1e-6
+
+
+@given(st.lists(st.floats(0.0, 20.0), min_size=2, max_size=8), st.floats(0.05, 5.0))
+def test_permute_and_flip_is_never_worse_than_the_exponential_mechanism(scores, epsilon):
+    order = np.argsort(scores)[::-1]
+    ours, theirs = (
+        law(np.array(scores), 1.0, epsilon)[order].cumsum() for law in (flip_law, exponential_law)
+    )
+    assert (ours >= theirs - 1e-12).all()
+
+
+def test_both_choices_keep_what_they_promise_for_all_neighbours():
+    for epsilon in (0.2, 1.0, 3.0):
+        ratios, ranges = [], []
+        for scores in ([2, 2, 2], [3, 1, 1], [5, 4, 0]):
+            for change in product((-1, 0, 1), repeat=3):
+                moved = np.add(scores, change)
+                losses = np.log(
+                    flip_law(np.array(scores), 1, epsilon) / flip_law(moved, 1, epsilon)
+                )
+                ratios.append(abs(losses).max())
+                losses = np.log(
+                    exponential_law(np.array(scores), 1, epsilon)
+                    / exponential_law(moved, 1, epsilon)
+                )
+                ranges.append(np.ptp(losses))
+        assert 0.9 * epsilon < max(ratios) <= epsilon * (1 + 1e-9)
+        assert 0.9 * epsilon < max(ranges) <= epsilon * (1 + 1e-9)
 
 
 def test_weights_scale_each_entrys_noise():
@@ -145,10 +201,10 @@ def test_wide_noise_is_exact_in_python_ints(release):
 def test_wide_noise_with_weights():
     weights = np.array([1.0, OFF_DIAGONAL, 2.0**-20])
     values = objects([2**80, 0, 5])
-    for given in (values, np.zeros(3, dtype=np.int64)):
-        released = gaussian_release(given, 2.0**60, 1.0, SeededSource(10), weights)
+    for whole in (values, np.zeros(3, dtype=np.int64)):
+        released = gaussian_release(whole, 2.0**60, 1.0, SeededSource(10), weights)
         assert {type(value) for value in released} == {int}
-        assert abs(released[2] - given[2]) < 2**45
+        assert abs(released[2] - whole[2]) < 2**45
 
 
 def test_a_huge_epsilon_gives_the_values_themselves():

@@ -1,10 +1,11 @@
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections import Counter
 from fractions import Fraction
-from itertools import pairwise
+from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from nolook.privacy.noise import (
     byte_source,
     discrete_laplace,
     geometric,
+    permuted_flips,
     report_noisy_max_gumbel,
     rounded_gaussian,
     uniform_integers,
@@ -36,6 +38,7 @@ SAMPLERS = {
     "rounded_gaussian": (rounded_gaussian, gaussian_tail),
 }
 SCALES = (0.1, 0.5, 1.0, 3.7, 100.0, 1e6, 1e12)
+selecting = pytest.mark.parametrize("select", [report_noisy_max_gumbel, permuted_flips])
 both = pytest.mark.parametrize("sampler", SAMPLERS)
 # Seeds are fixed, so these tests give the same answer every time.
 RIGHT = 1e-3
@@ -112,13 +115,53 @@ def test_selection_has_the_exact_probabilities():
             assert chi_square(observed, other / other.sum()) < WRONG
 
 
-def test_selection_among_many_ties_is_uniform():
+def permute_and_flip(scores, scale):
+    """Return the law by the definition: a random order, and the first whose coin shows heads."""
+    heads = [math.exp((score - max(scores)) / scale) for score in scores]
+    law = [0.0] * len(scores)
+    for order in permutations(range(len(scores))):
+        missed = 1.0
+        for i in order:
+            law[i] += missed * heads[i] / math.factorial(len(scores))
+            missed *= 1 - heads[i]
+    return np.array(law)
+
+
+FLIPPED = np.array([3, 0, 4, 4, 1])
+
+
+def test_flips_have_the_law_of_permute_and_flip():
+    source = SeededSource(51)
+    for given in (FLIPPED, FLIPPED.astype(float)):
+        counts = Counter(permuted_flips(given, 2.0, source) for _ in range(8_000))
+        observed = [counts[i] for i in range(5)]
+        assert chi_square(observed, permute_and_flip(FLIPPED.tolist(), 2.0)) > RIGHT
+        for factor in (0.7, 1.3):
+            assert chi_square(observed, permute_and_flip(FLIPPED.tolist(), 2.0 * factor)) < 1e-5
+
+
+def test_geometric_noise_with_ties_at_random_is_permute_and_flip_and_by_index_is_not():
+    scale, size = 2.0, 20_000
+    noisy = FLIPPED + geometric(scale, (size, 5), SeededSource(52))
+    best = noisy == noisy.max(axis=1, keepdims=True)
+    law = permute_and_flip(FLIPPED.tolist(), scale)
+    chosen = [
+        np.flatnonzero(row)[uniform_integers(int(row.sum()), 1, SeededSource(i))[0]]
+        for i, row in enumerate(best)
+    ]
+    assert chi_square(np.bincount(chosen, minlength=5), law) > RIGHT
+    assert chi_square(np.bincount(best.argmax(axis=1), minlength=5), law) < WRONG
+
+
+@selecting
+def test_selection_among_many_ties_is_uniform(select):
     scores = np.full(100_000, 7)
-    winners = [report_noisy_max_gumbel(scores, 1.0, SeededSource(seed)) for seed in range(300)]
+    winners = [select(scores, 1.0, SeededSource(seed)) for seed in range(300)]
     counts = np.bincount(np.array(winners) // 10_000, minlength=10)
     assert chi_square(counts, np.full(10, 0.1)) > RIGHT
 
 
+@selecting
 @pytest.mark.parametrize(
     "scores",
     [
@@ -127,18 +170,19 @@ def test_selection_among_many_ties_is_uniform():
         np.array([2.0**53, 2.0**53 + 2, 0.0]),
     ],
 )
-def test_selection_survives_extreme_scores(scores):
+def test_selection_survives_extreme_scores(select, scores):
     source = SeededSource(26)
     for scale in (1e-300, 0.05):
-        assert {report_noisy_max_gumbel(scores, scale, source) for _ in range(50)} == {1}
-    assert {report_noisy_max_gumbel(scores, 1.7e308, source) for _ in range(100)} == {0, 1, 2}
+        assert {select(scores, scale, source) for _ in range(50)} == {1}
+    assert {select(scores, 1.7e308, source) for _ in range(100)} == {0, 1, 2}
 
 
-def test_int64_scores_are_not_rounded_to_floats():
+@selecting
+def test_int64_scores_are_not_rounded_to_floats(select):
     # As floats both would be 2^62.
     scores = np.array([2**62 - 20, 2**62])
     source = SeededSource(27)
-    assert {report_noisy_max_gumbel(scores, 0.1, source) for _ in range(100)} == {1}
+    assert {select(scores, 0.1, source) for _ in range(100)} == {1}
 
 
 @pytest.mark.parametrize(
@@ -226,8 +270,9 @@ def test_scales_out_of_range_are_refused(sampler, scale):
 
 @pytest.mark.parametrize("scale", [0.0, -1.0, np.inf, np.nan])
 def test_selection_refuses_scales_out_of_range(scale):
-    with pytest.raises(ParameterError, match="scale is"):
-        report_noisy_max_gumbel(np.arange(3), scale, SystemEntropy())
+    for select in (report_noisy_max_gumbel, permuted_flips):
+        with pytest.raises(ParameterError, match="scale is"):
+            select(np.arange(3), scale, SystemEntropy())
 
 
 @pytest.mark.parametrize(
@@ -235,8 +280,9 @@ def test_selection_refuses_scales_out_of_range(scale):
     [np.array([]), np.zeros((2, 2)), np.array([1.0, np.nan]), np.array([1, 2], dtype=object)],
 )
 def test_selection_refuses_what_is_not_a_vector_of_scores(scores):
-    with pytest.raises(ParameterError, match="scores"):
-        report_noisy_max_gumbel(scores, 1.0, SystemEntropy())
+    for select in (report_noisy_max_gumbel, permuted_flips):
+        with pytest.raises(ParameterError, match="scores"):
+            select(scores, 1.0, SystemEntropy())
 
 
 @pytest.mark.parametrize("high", [0, -1, -(2**70)])

@@ -24,6 +24,7 @@ from nolook.privacy.noise import (
     SeededSource,
     discrete_laplace,
     geometric,
+    permuted_flips,
     report_noisy_max_gumbel,
     rounded_gaussian,
 )
@@ -93,6 +94,31 @@ def test_both_paths_choose_the_same_winner(monkeypatch, exact_calls):
     exact = [report_noisy_max_gumbel(scores, 2.0, SeededSource(seed)) for seed in range(40)]
     assert quick == exact
     assert exact_calls["all"] > 200
+
+
+def test_both_paths_flip_the_same_coins(monkeypatch):
+    exact = []
+
+    def counted(*arguments):
+        exact.append(arguments)
+        return _refine.below_exponential(*arguments)
+
+    monkeypatch.setattr(_compare, "below_exponential", counted)
+    # Distances that overflow are not known in float64.
+    for scores, scale, doubtful in (
+        (np.arange(60) % 7, 2.0, 0),
+        (np.array([0.0, 1.5, 1e-300, 0.25]), 0.5, 0),
+        (np.array([-1.7e308, 1.7e308, 1.6e308]), 1.5e308, 40),
+    ):
+        quick = [permuted_flips(scores, scale, SeededSource(seed)) for seed in range(40)]
+        assert len(exact) == doubtful
+        with monkeypatch.context() as patch:
+            patch.setattr(_compare, "_TOLERANCE", 2.0)
+            sure = [permuted_flips(scores, scale, SeededSource(seed)) for seed in range(40)]
+        assert quick == sure
+        assert len(set(quick)) > 1
+        assert len(exact) >= doubtful + 40 * len(scores)
+        exact.clear()
 
 
 @pytest.mark.parametrize(

@@ -19,9 +19,13 @@ import nolook
 from nolook.estimators.quantiles import quantiles
 from nolook.federated.batch_file import read_batch
 from nolook.federated.threshold_counts import Counts, counts_findings
+from nolook.formats.files import one_line
 from nolook.formats.findings_file import Scored
-from nolook.privacy.guarantee import PrivacyGuarantee, PureEvent
+from nolook.privacy.guarantee import Budget, PrivacyGuarantee, PureEvent
+from nolook.privacy.ledger import Amount, LedgerEntry, ReleaseDetails
 from nolook.report.distribution_findings import ecdf_findings, quantiles_findings
+from nolook.report.ledger_page import render_ledger_page
+from nolook.report.ledger_terminal import print_history, print_ledger
 from nolook.report.model_findings import model_findings
 from nolook.report.page import render_page
 from nolook.report.score_findings import calibration_findings, roc_findings
@@ -118,7 +122,7 @@ def some_quantiles(private):
 
 def curve():
     made = nolook.ROCCurve(1.0, nolook.LinearGrid(0, 1, 0.01), random_state=1)
-    return roc_findings(called_private(made.fit(*shares())), SCORED)
+    return roc_findings(called_private(made.fit(*shares())), SCORED, (0.3, 0.505))
 
 
 def calibration():
@@ -145,6 +149,53 @@ def of_distribution(name, column="age"):
     return lambda: ecdf_findings(stored(f"{name}.distribution.json"), column)
 
 
+class HandMadeLedger:
+    """What pages ask of a ledger; as a file its entries would have the time of today."""
+
+    def __init__(self, name, entries, relation="add-remove", spent=(1.75, 2e-6)):
+        self.name, self.path, self.relation = name, Path("people.ledger"), relation
+        self.budget, self.spent = Budget(3.0, 1e-5), Amount(*spent)
+        self.remaining = Amount(3.0 - spent[0], 1e-5 - spent[1])
+        self._entries = tuple(
+            LedgerEntry(place, "2026-01-31T08:15:00+00:00", text, cost, relation, state, details)
+            for place, (text, cost, state, details) in enumerate(entries, 1)
+        )
+
+    def history(self):
+        return self._entries
+
+
+def details(about, output, schema=None, table="people.csv"):
+    return ReleaseDetails(table, schema, about, output, "row")
+
+
+def of_every_state():
+    digest = "3f5a9c0b7e21" * 5
+    income = details("income", "people.income.model.json", digest)
+    return HandMadeLedger(
+        "people 2026",
+        (
+            ("linear regression", Budget(1.0, 1e-6), "complete", income),
+            ("distribution", Budget(0.25), "reserved", details("age", None)),
+            ("Tukey mechanism", Budget(1.0, 1e-6), "refunded", details("income", "t.json")),
+            ("table 3 of the annual report", Budget(0.5, 1e-6), "complete", ReleaseDetails()),
+        ),
+    )
+
+
+def of_odd_names():
+    entries = [
+        (name, Budget(1e-300, 1e-12), "complete", details(name, f"{name}.json", table=name))
+        for name in map(one_line, (*NASTY, "x" * 500))
+    ]
+    return HandMadeLedger(NASTY[0], entries, "replace", (0.1 + 0.2, 1e-12))
+
+
+LEDGERS = {
+    "ledger": of_every_state,
+    "ledger-names": of_odd_names,
+    "ledger-new": lambda: HandMadeLedger("people", (), spent=(0.0, 0.0)),
+}
 PAGES = {
     "linear": of_model("linear"),
     "adassp": of_model("adassp"),
@@ -194,11 +245,28 @@ PAGES = {
 }
 
 
+def whole_page(name):
+    """Render the page of a release or of a ledger."""
+    if name in LEDGERS:
+        return render_ledger_page(LEDGERS[name]())
+    return render_page(PAGES[name](), table="people.parquet")
+
+
+def printed_text(name):
+    """Return what the terminal shows of a release or of a ledger."""
+    console = Console(file=io.StringIO(), width=80)
+    if name in LEDGERS:
+        print_ledger(console, LEDGERS[name]())
+        print_history(console, LEDGERS[name]())
+    else:
+        files = {"output": Path("x.json"), "report_file": Path("x.html")}
+        print_findings(console, PAGES[name](), **files)
+    return console.file.getvalue()
+
+
 def golden(name):
     """Return a page without its style and the points of its curves, and printed text."""
-    found, console = PAGES[name](), Console(file=io.StringIO(), width=80)
-    print_findings(console, found, output=Path("x.json"), report_file=Path("x.html"))
-    page, printed = render_page(found, table="people.parquet"), console.file.getvalue()
+    page, printed = whole_page(name), printed_text(name)
     page = re.sub(r"<style>.*?</style>", "<style></style>", page, flags=re.DOTALL)
     page = re.sub(r'points="([^"]*)"', _how_many, page)
     return page.replace(f"nolook {nolook.__version__}", "nolook VERSION"), printed
@@ -209,7 +277,7 @@ def _how_many(points):
 
 
 if __name__ == "__main__":
-    made = {name: golden(name) for name in PAGES}
+    made = {name: golden(name) for name in (*PAGES, *LEDGERS)}
     for old in FOLDER.iterdir():
         old.unlink()
     for name, (page, printed) in made.items():

@@ -68,7 +68,7 @@ addEventListener("load", () => {
     scrolling: [...document.querySelectorAll(".scroll")].filter(
       box => box.scrollWidth > box.clientWidth).map(box => box.textContent.trim()),
     asked: performance.getEntriesByType("resource").map(entry => entry.name),
-    picture: document.querySelector("svg.picture").getBoundingClientRect().height,
+    picture: document.querySelector("svg.picture")?.getBoundingClientRect().height,
     points: [...document.querySelectorAll("svg.picture circle")].map(
       point => point.getBoundingClientRect().x),
     dark: matchMedia("(prefers-color-scheme: dark)").matches,

@@ -8,14 +8,16 @@ from __future__ import annotations
 import pytest
 
 from nolook.report.shared import sections
-from tests.report.golden_pages import FOLDER, PAGES, golden
+from tests.report.golden_pages import FOLDER, LEDGERS, PAGES, golden
+
+EVERY = (*PAGES, *LEDGERS)
 
 
 def test_each_kind_of_release_is_stored_and_nothing_else():
-    assert {path.stem for path in FOLDER.iterdir()} == set(PAGES)
+    assert {path.stem for path in FOLDER.iterdir()} == set(EVERY)
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", EVERY)
 def test_nothing_shown_can_command_a_terminal_or_turn_the_text_around(name):
     for text in golden(name):
         assert all(line.isprintable() for line in text.split("\n"))
@@ -36,7 +38,7 @@ def test_what_is_not_private_is_called_so_once(name):
     assert [text.count("NOT PRIVATE") for text in golden(name)] == [1 - private] * 2
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", EVERY)
 def test_a_release_is_shown_as_it_was(name):
     page, printed = golden(name)
     assert page.splitlines() == (FOLDER / f"{name}.html").read_text("utf-8").splitlines()

@@ -225,7 +225,7 @@ def test_a_section_is_shown_by_the_page_and_by_the_printer():
         "new",
         "A <new> one",
         words=("Some <b>words</b>.", ("A name: ", Name(NASTY[6]))),
-        figure=Figure(drawing, "A <figure>."),
+        figures=(Figure(drawing, "A <figure>."),),
         tables=(table,),
         notes=("A <note>.",),
         settings=(("Set <to>", NASTY[1]),),

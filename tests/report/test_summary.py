@@ -190,12 +190,18 @@ def test_only_a_failed_fit_is_called_failed():
     assert words.count(".") == 2  # one of them in the number
 
 
+CAUSES = (
+    "usual causes: thousands signs, decimal commas, TRUE and FALSE, dates or texts among the "
+    "numbers, a wrong delimiter; a schema declares how columns are written"
+)
+
+
 @pytest.mark.parametrize(
     ("rows", "error", "expected"),
     [
-        (0.0, 26.0, "hardly any row was usable: is every column numbers?"),
-        (1.0, 0.0, "hardly any row was usable: is every column numbers?"),
-        (500.0, 750.0, "hardly any row was usable (is every column numbers?), or there are too"),
+        (0.0, 26.0, f"hardly any row was usable ({CAUSES})"),
+        (1.0, 0.0, f"hardly any row was usable ({CAUSES})"),
+        (500.0, 750.0, f"hardly any row was usable ({CAUSES}), or there are too"),
         (100.0, 26.0, "there are too few rows for this budget"),
         (101_700.0, 58.0, "there are too few rows for this budget"),
     ],

@@ -48,23 +48,23 @@ def test_number_types_become_float64(cells, numbers, numbers_of):
 
 
 OTHER_TYPES = [
-    pa.array([dt.date(2020, 1, 1)] * 3),
-    pa.array([0] * 3, pa.timestamp("us")),
-    pa.array([dt.timedelta(1)] * 3),
-    pa.array([dt.time(1)] * 3),
-    pa.array([[1.0]] * 3),
-    pa.array([{"a": 1}] * 3),
-    pa.array([b"x"] * 3),
-    pa.nulls(3),
-    pa.array(["x"] * 3),
-    pa.array(["x"] * 3, pa.string_view()),
-    pa.array(["x"] * 3).dictionary_encode(),
-    pa.array([1, 2, 3]).dictionary_encode(),
+    (pa.array([dt.date(2020, 1, 1)] * 3), "date"),
+    (pa.array([0] * 3, pa.timestamp("us")), "date and time"),
+    (pa.array([dt.timedelta(1)] * 3), "time"),
+    (pa.array([dt.time(1)] * 3), "time"),
+    (pa.array([[1.0]] * 3), "list"),
+    (pa.array([{"a": 1}] * 3), "structure"),
+    (pa.array([b"x"] * 3), "bytes"),
+    (pa.nulls(3), "nothing"),
+    (pa.array(["x"] * 3), "text"),
+    (pa.array(["x"] * 3, pa.string_view()), "text"),
+    (pa.array(["x"] * 3).dictionary_encode(), "text"),
+    (pa.array([1, 2, 3]).dictionary_encode(), "integer"),
 ]
 
 
-@pytest.mark.parametrize("cells", OTHER_TYPES, ids=lambda cells: str(cells.type))
-def test_other_types_are_skipped_or_refused_by_name(cells):
+@pytest.mark.parametrize(("cells", "words"), OTHER_TYPES)
+def test_other_types_are_skipped_or_refused_by_name(cells, words):
     stored = pa.table({"c": cells, "n": Y, "y": Y})
     assert read_table(stored, "y").feature_names == ("n",)
     for names, parameter in (({"features": ["c"], "target": "y"}, "features"),
@@ -73,7 +73,7 @@ def test_other_types_are_skipped_or_refused_by_name(cells):
             read_table(stored, **names)
         message = str(caught.value)
         assert f"{parameter} names 'c'" in message
-        assert str(cells.type)[:40] in message
+        assert f"has type {words}; expected a number" in message
     has_levels = str(cells.type).startswith(("string", "dictionary"))
     with pytest.raises(TableError) as caught:
         read_table(stored, "y", features=["c"])
@@ -210,7 +210,7 @@ def test_pandas_columns_are_taken_by_dtype(numbers_of):
     assert opened.feature_names == ("half", "Int", "Bool", "bool")
     assert (
         repr(opened)
-        == "Table(half: float16, Int: Int64, Bool: boolean, bool: bool; target y: int64)"
+        == "Table(half: number, Int: integer, Bool: boolean, bool: boolean; target y: integer)"
     )
     np.testing.assert_array_equal(
         numbers_of(opened), [[0.5, 0], [2.0**53, 0], [1, 0], [1, 0], [1, 2]]
@@ -356,8 +356,8 @@ def test_quoted_line_breaks_are_part_of_the_recipe(tmp_path, numbers_of):
         ({"categories": {"city": ["A", "A"]}}, ParameterError, "each name once"),
         ({"categories": {"city": [1.5]}}, ParameterError, "a list of texts"),
         ({"categories": {"n": ["A"]}}, ParameterError, "expected an integer"),
-        ({"features": ["y"], "categories": {"y": [1]}}, TableError, "has type double"),
-        ({"features": ["n"], "categories": {"city": ["A"]}}, ParameterError, "not among features"),
+        ({"features": ["y"], "categories": {"y": [1]}}, TableError, "has type number"),
+        ({"features": ["n"], "categories": {"city": ["A"]}}, ParameterError, "is no feature"),
         ({"target": "n", "categories": {"n": [1]}}, ParameterError, "is the target"),
         (
             {"features": ["city", "city=A"], "categories": {"city": ["A"]}},

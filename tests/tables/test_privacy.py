@@ -224,6 +224,9 @@ def test_nothing_public_counts_the_rows():
         "n_columns",
         "recipe",
         "select",
+        "filled",
+        "has_gaps",
+        "subject",
         "target_name",
     }
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from attrs import evolve
 from numpy.typing import NDArray
 
 from nolook.algorithms.norm_bound import choose_squared_radius, norm_counts
@@ -78,7 +79,7 @@ class BoundedDesign:
         scaling = self.scaling.select(kept)
         center, scale, limit = scaling.center, scaling.scale, scaling.limit
         low, high = (end[:-1] for end in scaling.limits)
-        for batch in table.select(kept).batches():
+        for batch in table.filled(self.scaling.center).select(kept).batches():
             for start in range(0, batch.shape[1], _PART_ROWS):
                 part = batch[:, start : start + _PART_ROWS]
                 rows = bounded_rows(
@@ -106,10 +107,10 @@ class PublicDesign:
         return ()
 
     def run(self, table: Table, source: ByteSource, announce: Announce) -> BoundedDesign:  # noqa: ARG002
-        """Return the design for a table's columns."""
+        """Return the design for a table's columns; those of 0 and 1 by type stay in that range."""
         scale = np.full(table.n_columns, self.scale_x)
         scale[-1] = self.scale_y
-        scaling = Scaling.public(table.column_names, scale, math.inf)
+        scaling = evolve(Scaling.public(table.column_names, scale, math.inf), binary=table.binary)
         return BoundedDesign(scaling, math.floor((self.norm * self.unit) ** 2), self.unit)
 
 
@@ -151,6 +152,7 @@ class DesignSearch:
     def run(self, table: Table, source: ByteSource, announce: Announce) -> BoundedDesign:
         """Find the design of a table with a target."""
         scaling = self._scales().run(table, source, announce)
+        table = table.filled(scaling.center)
         announce("norms")
         kept = scaling.visible[:-1]
         features = int(kept.sum())

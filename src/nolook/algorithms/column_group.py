@@ -11,7 +11,7 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from nolook.algorithms.linear_reading import read_linear
+from nolook.algorithms.linear_reading import joined, read_linear
 from nolook.algorithms.magnitude_shapes import fit_magnitudes
 from nolook.kernels.histogram import linear_counts, magnitude_counts, magnitude_edges
 from nolook.statistics.histograms import histograms_sensitivity
@@ -52,16 +52,19 @@ class ColumnGroup:
         Their places in the table.
     alone : bool
         Whether it is the target: always looked at three times.
+    gaps : bool
+        Whether values may be missing (NaN): these are in no bin, so that fewer rows may count.
     """
 
-    def __init__(self, columns: Places, *, alone: bool) -> None:
+    def __init__(self, columns: Places, *, alone: bool, gaps: bool) -> None:
         size = columns.size
         self.columns = columns
         self.center, self.scale, self.median = np.zeros(size), np.ones(size), np.zeros(size)
         #: Whether values stood out from the noise, and whether the last round showed their spread.
         self.visible, self.resolved = np.zeros(size, dtype=np.bool_), np.zeros(size, dtype=np.bool_)
         self.histograms: list[ColumnHistogram | None] = [None] * size
-        self._alone = alone
+        self._alone, self._gaps = alone, gaps
+        self._present: Vector = np.zeros(size)  # rows with a value, as far as the counts tell
         self._next: Places = np.arange(size)
         self._bins = 0  # of the next round; 0 for magnitudes
         self._low, self._width = np.zeros(size), np.ones(size)
@@ -72,8 +75,12 @@ class ColumnGroup:
         """Count a batch of the table as the next round does, shape (columns, bins)."""
         chosen = batch[self.columns[self._next]]
         if not self._bins:
-            return magnitude_counts(chosen)
-        return linear_counts(chosen, self._low, self._width, self._bins)
+            counts, place = magnitude_counts(chosen), -1  # where NaN is counted
+        else:
+            counts, place = linear_counts(chosen, self._low, self._width, self._bins), 0
+        if self._gaps:
+            counts[:, place] -= np.isnan(chosen).sum(axis=1)
+        return counts
 
     def read(self, counts: Counts, mu: float, rows: float, next_mu: float | None) -> None:
         """Learn from a round's noisy counts, and choose what a round of `next_mu` will count."""
@@ -110,7 +117,8 @@ class ColumnGroup:
     def _read_magnitudes(
         self, counts: Counts, sigma: float, rows: float, next_mu: float | None
     ) -> tuple[Vector, Vector, NDArray[np.bool_]]:
-        fit = fit_magnitudes(counts, sigma, rows)
+        fit = fit_magnitudes(counts, sigma, rows, gaps=self._gaps)
+        self._present = fit.present
         self.center, self.scale, self.median = fit.center, fit.scale, fit.center.copy()
         if self._alone:
             self.visible = fit.gain >= _TARGET_GAIN
@@ -125,8 +133,12 @@ class ColumnGroup:
     def _read_linear(
         self, counts: Counts, sigma: float, rows: float, _: float | None
     ) -> tuple[Vector, Vector, NDArray[np.bool_]]:
-        found, low, width = read_linear(counts, sigma, rows), self._low, self._width
-        places = self._next
+        low, width, places = self._low, self._width, self._next
+        if self._gaps:
+            pairs = zip(counts, self._present[places].tolist(), strict=True)
+            found = joined([read_linear(one[None], sigma, present) for one, present in pairs])
+        else:
+            found = read_linear(counts, sigma, rows)
         center, error = low + found.mean * width, found.error * width
         ratio = self._error[places] / error
         center += (self.center[places] - center) / (1.0 + ratio**2)

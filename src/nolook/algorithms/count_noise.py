@@ -38,11 +38,11 @@ class CountNoise(Protocol):
     def weighted(self, weights: Vector, share: float) -> float:
         """Return the variance of a weighted sum of the counts, less a multiple of all rows."""
 
-    def draw(self, total: float, generator: Generator) -> Vector:
-        """Return such noise of all counts, that of the number of rows being `total`."""
+    def draws(self, totals: Vector, generator: Generator) -> Vector:
+        """Return such noise of all counts, shape (totals, places), with these for all rows."""
 
-    def smooth(self, noisy: Vector, rows: float) -> Vector:
-        """Return possible counts near noisy ones: never falling, from 0 to the number of rows."""
+    def smooth(self, noisy: Vector) -> Vector:
+        """Return counts near noisy ones: never falling, from 0; the last one is at least 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,25 +80,39 @@ class ForestNoise:
         # A cell is in the counts of all later places; padded cells only in the last.
         cells = np.full(self.forest.padded, weights[-1])
         cells[: len(weights)] = np.cumsum(weights[::-1])[::-1]
-        total = float(cells.mean())
+        total = cells.mean()  # squares of NumPy's numbers may be infinite
         variance = (total - share) ** 2 * self.rows_variance
         coarser = total**2 * len(cells)
         for length, precision in self._levels():
-            finer = float(np.sum(cells.reshape(-1, length).sum(axis=1) ** 2)) / length
-            variance += self.block_variance * max(finer - coarser, 0.0) / precision
+            finer = np.sum(cells.reshape(-1, length).sum(axis=1) ** 2) / length
+            variance += self.block_variance * np.maximum(finer - coarser, 0.0) / precision
             coarser = finer
-        return variance
+        return float(variance)
 
-    def draw(self, total: float, generator: Generator) -> Vector:
-        """Return such noise of all counts, that of the number of rows being `total`."""
-        forest = self.forest
-        size = level_starts(forest.padded, forest.lengths)[-1]
+    def draws(self, totals: Vector, generator: Generator) -> Vector:
+        """Return such noise of all counts, shape (totals, places), with these for all rows."""
+        forest, repeats = self.forest, len(totals)
+        # Many forests beside each other are one.
+        padded = forest.padded * repeats
+        size = level_starts(padded, forest.lengths)[-1]
         blocks = generator.laplace(scale=math.sqrt(self.block_variance / 2), size=size)
-        return settled(cells_of_blocks(blocks, forest.padded, forest.lengths), forest, total)
+        cells = cells_of_blocks(blocks, padded, forest.lengths).reshape(repeats, -1)
+        off = (totals - cells.sum(axis=1)) / forest.padded
+        counts = np.cumsum(cells[:, : forest.cells] + off[:, np.newaxis], axis=1)
+        counts[:, -1] = totals
+        return counts
 
-    def smooth(self, noisy: Vector, rows: float) -> Vector:
-        """Return possible counts near noisy ones: never falling, from 0 to the number of rows."""
-        return rising(noisy, rows)
+    def smooth(self, noisy: Vector) -> Vector:
+        """Return counts near noisy ones: never falling, from 0; the last one is at least 1.
+
+        The number of all rows is fitted too: where a class has none of the highest scores, the
+        counts before them tell it as well.
+        """
+        from scipy.optimize import isotonic_regression
+
+        counts: Vector = np.maximum(isotonic_regression(noisy).x, 0.0)
+        counts[-1] = max(1.0, counts[-1])
+        return counts
 
     def _levels(self) -> list[tuple[int, float]]:
         return list(zip(self.forest.lengths, self.forest.precisions.tolist(), strict=True))
@@ -143,24 +157,25 @@ class BinaryTreeNoise:
     def weighted(self, weights: Vector, share: float) -> float:
         """Return the variance of a weighted sum of the counts, less a multiple of all rows."""
         sums = np.zeros(2**self.levels)
-        sums[: len(weights)] = weights
+        sums[: len(weights) - 1] = weights[:-1]  # the last count is the number of rows
         nodes = float(np.sum(sums**2))
         while len(sums) > 1:
             sums = sums.reshape(-1, 2).sum(axis=1)
             nodes += float(np.sum(sums**2))
-        return nodes * self.node_variance + share**2 * self.rows_variance
+        return float(nodes * self.node_variance + (weights[-1] - share) ** 2 * self.rows_variance)
 
-    def draw(self, total: float, generator: Generator) -> Vector:
-        """Return such noise of all counts, that of the number of rows being `total`."""
+    def draws(self, totals: Vector, generator: Generator) -> Vector:
+        """Return such noise of all counts, shape (totals, places), with these for all rows."""
         scale = math.sqrt(self.node_variance / 2)
-        noise = np.zeros(1)
+        noise = np.zeros((len(totals), 1))
         for level in range(self.levels + 1):
-            noise = np.repeat(noise, min(level, 1) + 1)
-            noise += generator.laplace(scale=scale, size=len(noise))
-        return np.append(noise[: self.places - 1], total)
+            noise = np.repeat(noise, min(level, 1) + 1, axis=1)
+            noise += generator.laplace(scale=scale, size=noise.shape)
+        return np.append(noise[:, : self.places - 1], totals[:, np.newaxis], axis=1)
 
-    def smooth(self, noisy: Vector, rows: float) -> Vector:
-        """Return possible counts near noisy ones: never falling, from 0 to the number of rows."""
+    def smooth(self, noisy: Vector) -> Vector:
+        """Return counts near noisy ones: never falling, from 0; the last one is at least 1."""
+        rows = max(1.0, float(noisy[-1]))
         beyond = np.full(2**self.levels - self.places, rows)
         return smoothed_counts(np.append(noisy, beyond), rows, self.places, "l2")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,8 +23,8 @@ class PrivateDistribution:
     """Private counts up to public thresholds.
 
     It is a distribution on the thresholds: every value counts as the threshold at or above it.
-    Standard errors are those of the noise before any smoothing; they say nothing about how the
-    rows were sampled.
+    Standard errors are those of the noise, and allow for counts that smoothing made equal; they say
+    nothing about how the rows were sampled.
     """
 
     points: Vector  # the thresholds, increasing; the last one stands for infinity
@@ -66,7 +67,7 @@ class PrivateDistribution:
         p = np.asarray(p, dtype=np.float64)
         place = np.searchsorted(self._rising, p, side="left") + 1
         place = np.minimum(place, len(self.points) - 1)  # the last count has no error
-        error = np.sqrt(self.noise.between(np.zeros_like(place), place, p)) / self.rows
+        error = np.sqrt(self._variance(np.zeros_like(place), place, p)) / self.rows
         low, high = self.ppf((p - error).clip(0.0, 1.0)), self.ppf((p + error).clip(0.0, 1.0))
         half: Vector = high / 2 - low / 2
         return half
@@ -96,8 +97,42 @@ class PrivateDistribution:
         """Return the shares of the cells from one number of cells up to another."""
         shares = np.append(0.0, self._shares)
         masses = shares[last] - shares[first]
-        variance = self.noise.between(first, last, masses)
+        variance = self._variance(first, last, masses)
         return masses, np.where(first == last, 0.0, np.sqrt(variance) / self.rows)
+
+    @cached_property
+    def _runs(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """The first and the last of the places around each whose counts are the same."""
+        starts = np.flatnonzero(np.append(True, np.diff(self.counts[:-1]) != 0)) + 1
+        # No rows, and all of them, are counts of their own.
+        starts = np.concatenate([[0], starts[: len(self.counts) - 1], [len(self.counts)]])
+        lengths = np.diff(np.append(starts, len(self.counts) + 1))
+        return np.repeat(starts, lengths), np.repeat(starts + lengths - 1, lengths)
+
+    def _variance(
+        self, first: NDArray[np.intp], last: NDArray[np.intp], shares: ArrayLike
+    ) -> Vector:
+        """Return the variance of the rows from a place to a later one, less a share of all rows.
+
+        Isotonic regression replaces noisy counts by the mean of a run of them, and a mean varies at
+        most as much as the one that varies most. So do the rows between two means: they lose what
+        noise the two places had in common. Of each run its ends and its middle are looked at.
+        """
+        starts, ends = self._runs
+        first, last = np.asarray(first), np.asarray(last)
+        largest = np.array(self.noise.between(first, last, shares))
+        pooled = starts[first] < starts[last]
+        pooled &= (starts[first] < ends[first]) | (starts[last] < ends[last])
+        if not pooled.any():
+            return largest
+        low, high = (
+            (starts[place], (starts[place] + ends[place]) // 2, ends[place])
+            for place in (first[pooled], last[pooled])
+        )
+        own = np.broadcast_to(shares, largest.shape)[pooled]
+        among = [self.noise.between(a, b, own) for a, b in product(low, high)]
+        largest[pooled] = np.max([largest[pooled], *among], axis=0)
+        return largest
 
     def trimmed_mean(self, proportion: float) -> tuple[float, float]:
         """Return the mean without a share (from 0 to below 1/2) at either end, and its error."""
@@ -112,6 +147,9 @@ class PrivateDistribution:
             # A mean is the last point kept minus the steps, each times the share up to it.
             steps = np.append(np.diff(self.points), 0.0)
             weights = np.where(trimmed, -steps / kept, 0.0)
+            # The squares of the widest steps would overflow.
+            unit = float(np.max(np.abs(weights))) or 1.0
+            weights /= unit
             variance = self.noise.weighted(weights, float(np.sum(weights * self._shares)))
-            error = float(np.sqrt(variance) / self.rows)
+            error = float(np.sqrt(variance)) * unit / self.rows
         return mean, error if np.isfinite(error) else np.inf

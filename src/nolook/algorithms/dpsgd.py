@@ -124,6 +124,7 @@ class DPSGD:
     ) -> tuple[NDArray[np.float64], Scaling]:
         """Fit a table with a target: a standardised model, the constant first, and its scaling."""
         scaling = _scales(self.budget).run(table, source, announce)
+        table = table.filled(scaling.center)
         # Features that are not visible are left out.
         visible = scaling.visible[:-1]
         table = table.select(visible)

@@ -47,7 +47,7 @@ def count_event(budget: Budget, levels: int) -> CountEvent:
     """
     cost = with_room(gaussian_mu(budget) if budget.delta else budget.epsilon)
     if cost / levels < SMALLEST_SHARE:
-        raise too_small(budget.epsilon)
+        raise too_small(budget.epsilon, budget.delta or None)
     return (GaussianEvent if budget.delta else PureEvent)(_EVENT, cost)
 
 
@@ -86,12 +86,14 @@ class EcdfRelease:
     ) -> tuple[PrivateDistribution, ...]:
         """Release the distributions of a table's columns."""
         announce("counts")
+        return release_counts(self._cells(table), self, source)
+
+    def _cells(self, table: Table) -> list[Counts]:
         counts = [CellCounts(grid.points()) for grid in self.grids]
         for batch in table.batches():
             for column, counted in zip(batch, counts, strict=True):
                 counted.update(column)
-        cells = [counted.value for counted in counts]
-        return release_counts(cells, self, source)
+        return [counted.value for counted in counts]
 
 
 def ecdf_release(

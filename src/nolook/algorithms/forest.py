@@ -54,6 +54,11 @@ class Forest:
         return -(-self.cells // self.lengths[0]) * self.lengths[0]
 
     @property
+    def blocks(self) -> int:
+        """How many there are, padded ones too."""
+        return sum(self.padded // length for length in self.lengths)
+
+    @property
     def precisions(self) -> Vector:
         """Of the least-squares counts where they vary inside blocks of each level, but not within.
 
@@ -68,12 +73,17 @@ class Forest:
         """Of the least-squares number of all rows, in units of the precision of one block."""
         return float(self.precisions[0]) / self.padded
 
-    def mean_variance(self) -> float:
-        """Return the mean variance of the N - 1 counts up to a cell, for blocks of variance 1."""
+    def mean_variance(self, *, shares: bool = False) -> float:
+        """Return the mean variance of the N - 1 counts up to a cell, for blocks of variance 1.
+
+        With `shares` that of the counts less the cells' share of all rows: what is left of the
+        noise where a count is divided by the number of all rows, if every cell holds as many.
+        """
         if self.cells == 1:
             return 1.0
         means = np.array([_mean_square(self.cells, length) for length in self.lengths])
-        return float(np.sum(np.diff(means, prepend=0.0) / self.precisions))
+        whole = _squares_below(self.cells) / (self.padded * (self.cells - 1)) if shares else 0.0
+        return float(np.sum(np.diff(means, prepend=whole) / self.precisions))
 
 
 def forest_of(cells: int, lengths: Sequence[int]) -> Forest:
@@ -116,14 +126,14 @@ def _shapes(cells: int) -> Iterator[Forest]:
 
 
 @lru_cache(maxsize=256)
-def best_forest(cells: int, noise: Noise) -> Forest:
-    """Return the forest with the smallest mean variance of a count up to a cell.
+def best_forest(cells: int, noise: Noise, *, shares: bool = False) -> Forest:
+    """Return the forest with the smallest mean variance of a count (or share) up to a cell.
 
     Among those of :func:`_shapes`, at equal privacy; the first of equal ones.
     """
 
     def cost(forest: Forest) -> float:
         per_block = forest.levels**2 if noise == "laplace" else forest.levels
-        return per_block * forest.mean_variance()
+        return per_block * forest.mean_variance(shares=shares)
 
     return min(_shapes(cells), key=cost)

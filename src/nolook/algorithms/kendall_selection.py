@@ -1,8 +1,11 @@
 """Private feature selection by Kendall's rank correlation (DPKendall).
 
-Features are chosen one after the other: each time the exponential mechanism draws one that orders
-the rows much as the target does, and unlike those chosen before. Of a large table a random part of
-the rows will do. The proof is ``kendall_selection.md``.
+Features are chosen one after the other: each time one is drawn that orders the rows much as the
+target does, and unlike those chosen before; by permute-and-flip or, where that is better with a
+delta, by the exponential mechanism. Each has the same epsilon: shares in proportion to the scores'
+sensitivities make all choices equally sharp, and found less (``benchmarks/results/
+selection_choices.md``). Of a large table a random part of the rows will do. The proof is
+``kendall_selection.md``.
 
 ============  ===========================================================================
 name here     meaning
@@ -16,7 +19,8 @@ name here     meaning
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 
 import numpy as np
 from attrs import frozen
@@ -24,7 +28,8 @@ from numpy.typing import NDArray
 
 from nolook.algorithms.selection_plan import Selected, Selection
 from nolook.privacy.budgets import with_room
-from nolook.privacy.mechanisms.exponential import exponential_choice
+from nolook.privacy.guarantee import PureEvent
+from nolook.privacy.mechanisms.exponential import exponential_choice, permute_and_flip
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import Announce
 from nolook.privacy.sampling import SAMPLING_UNIT, kept_rows, sampled_epsilon
@@ -32,7 +37,12 @@ from nolook.statistics import fold
 from nolook.statistics.kendall import KendallRows, kendall_scores, kendall_sensitivity
 from nolook.tables import Table
 
-__all__ = ["KendallSelection", "choose_chances", "kendall_selection"]
+__all__ = [
+    "KendallSelection",
+    "bounded_range_kendall",
+    "choose_chances",
+    "kendall_selection",
+]
 
 # More rows than this do not sharpen a choice enough to wait for them.
 _ROWS_WANTED = 2**20
@@ -58,9 +68,11 @@ class KendallSelection(Selection):
     ) -> Selected:
         """Choose k features."""
         announce("features")
-        chances = self.chances or choose_chances(bound)
-        epsilon = self.plan.features.epsilon
-        return Selected(tuple(kendall_selection(table, k, epsilon, chances, source)))
+        features = self.plan.features
+        if isinstance(features, PureEvent):
+            chances = self.chances or choose_chances(bound)
+            return Selected(tuple(kendall_selection(table, k, features.epsilon, chances, source)))
+        return Selected(tuple(bounded_range_kendall(table, k, features.epsilon, source)))
 
 
 def choose_chances(bound: int) -> int:
@@ -73,8 +85,27 @@ def kendall_selection(
 ) -> list[int]:
     """Choose k features, in the order of choice; pure epsilon when a row is added or removed."""
     share = with_room(sampled_epsilon(epsilon, chances) / k)
-    last = table.n_columns - 1
-    ranked = fold(KendallRows(table.n_columns), _sample(table, chances, source)).value
+    rows = _sample(table, chances, source)
+    return _chosen(
+        rows, table.n_columns, k, partial(permute_and_flip, epsilon=share, source=source)
+    )
+
+
+def bounded_range_kendall(table: Table, k: int, epsilon: float, source: ByteSource) -> list[int]:
+    """Choose k features, in the order of choice, each by the exponential mechanism with epsilon."""
+    choose = partial(exponential_choice, epsilon=epsilon, source=source)
+    return _chosen(table.batches(), table.n_columns, k, choose)
+
+
+def _chosen(
+    batches: Iterable[NDArray[np.float64]],
+    columns: int,
+    k: int,
+    choose: Callable[[NDArray[np.int64], float], int],
+) -> list[int]:
+    """Choose k features by scores and their sensitivity; the last column is the target."""
+    last = columns - 1
+    ranked = fold(KendallRows(columns), batches).value
     left = list(range(last))
     target = ranked.differences(last, left)
     others = [0] * last
@@ -86,7 +117,7 @@ def kendall_selection(
                 others[j] += change
         scores = kendall_scores(target[left], [others[j] for j in left], len(chosen), ranked.rows)
         sensitivity = kendall_sensitivity(len(chosen))
-        chosen.append(left.pop(exponential_choice(scores, sensitivity, share, source)))
+        chosen.append(left.pop(choose(scores, sensitivity)))
     return chosen
 
 

@@ -9,16 +9,17 @@ from 0 to 1. Nothing here sees a table; ``scaling.md`` has the proof.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
-from attrs import frozen
+from attrs import fields_dict, frozen
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from nolook.algorithms.magnitude_shapes import tail_bins
 
-__all__ = ["LinearReading", "read_linear"]
+__all__ = ["LinearReading", "joined", "read_linear"]
 
 _WINDOW = 4.0  # deviations of the fitted distribution within which no value is pulled in
 _SURE = 3.0  # deviations of the noise by which a tail must stand out
@@ -51,6 +52,15 @@ class LinearReading:
     low: Vector  # range without the tails: low < high
     high: Vector
     resolved: Flags  # whether the spread is surely two bins or more
+
+
+def joined(readings: Sequence[LinearReading]) -> LinearReading:
+    """Return what is known of several groups of columns as one."""
+    names = fields_dict(LinearReading)
+    empty: Vector = np.zeros(0)
+    found = {name: [empty, *(getattr(each, name) for each in readings)] for name in names}
+    joint = {name: np.concatenate(parts) for name, parts in found.items()}
+    return LinearReading(**joint | {"resolved": joint["resolved"].astype(np.bool_)})
 
 
 @frozen(eq=False)

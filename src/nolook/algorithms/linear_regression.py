@@ -30,9 +30,15 @@ from numpy.typing import NDArray
 
 from nolook.algorithms.moment_selection import NoisyProducts, select_features
 from nolook.algorithms.noisy_gradients import combine_gradients, estimate
-from nolook.algorithms.norm_bound import norm_counts, smallest_bound
+from nolook.algorithms.norm_bound import likely_counts, norm_counts, smallest_bound
 from nolook.algorithms.scaling import ScaleSearch, Scaling
-from nolook.algorithms.weighted_design import Blocks, WeightedDesign, choose_unit, copy_room
+from nolook.algorithms.weighted_design import (
+    TARGET_LIMIT,
+    Blocks,
+    WeightedDesign,
+    choose_unit,
+    copy_room,
+)
 from nolook.kernels.moments import UNIT
 from nolook.privacy.guarantee import GaussianEvent
 from nolook.privacy.mechanisms.gaussian import gaussian_release, symmetric_gaussian_release
@@ -73,6 +79,8 @@ CLIPPED_AT = (0, 2)
 _LEAST_LIMIT, _MOST_LIMIT = 5.0, 20.0
 # Candidates for K, in units of B: half octaves up to 4.
 _CLIPS = np.array([2.0 ** (half / 2) for half in range(-9, 5)])
+# Rows that may be clipped, in deviations of a count's noise: fewer cannot be told from none.
+_SPARED = 3.0
 # Rows of the Gram matrix at a time.
 _PART_ROWS = 4096
 
@@ -155,13 +163,13 @@ class LinearRelease:
     ) -> NoisyRegression | Scaling:
         """Release what a model of a table with a target follows from.
 
-        That is its scaling alone if the target is not visible.
+        If the target is not visible, that is its scaling, with the mean that the gradients of a
+        model without features find as the target's centre.
         """
         scaling = self._scales().run(table, source, announce)
+        table = table.filled(scaling.center)
         scaling = evolve(scaling, limit=self._limit(scaling.rows.value))
-        if not scaling.visible[-1]:
-            return scaling
-        kept = scaling.visible[:-1]
+        kept = scaling.visible[:-1] & scaling.visible[-1]
         table = table.select(kept)
         announce("norms")
         design = self._bound_norms(table, scaling.select(kept), source)
@@ -169,8 +177,10 @@ class LinearRelease:
         blocks = Blocks(table, design, copy_room(scaling, design.size))
         gram, gram_sigma = self._gram(blocks, source)
         steps = self._descend(blocks, gram, gram_sigma, source, announce)
-        announce("fit")
         theta, chosen = self._estimate(gram, gram_sigma, steps, scaling.rows.value)
+        if not scaling.visible[-1]:
+            return _recentred(scaling, float(theta[0]))
+        announce("fit")
         fit = self._fit(blocks, theta, gram, source)
         return NoisyRegression(
             **asdict(steps, recurse=False),
@@ -195,8 +205,9 @@ class LinearRelease:
         size = table.n_columns
         counts, squares = norm_counts(table, scaling, size - 1, self._mu("norms"), source)
         few = size * math.sqrt(2 * size) / self._mu("gram")
-        allowed = min(few, 0.75 * scaling.rows.value)
-        squared = UNIT**2 + int(smallest_bound(counts, squares, allowed))
+        rows = scaling.rows.value
+        counts = likely_counts(counts, squares, 1 / self._mu("norms"), rows, UNIT**2 * (size - 0.5))
+        squared = UNIT**2 + int(smallest_bound(counts, squares, min(few, 0.75 * rows)))
         unit = choose_unit(math.sqrt(squared) / UNIT)
         return WeightedDesign(scaling, squared // (UNIT // unit) ** 2, unit)
 
@@ -223,7 +234,8 @@ class LinearRelease:
         design, size = blocks.design, blocks.design.size
         solved = _inverse(gram, gram_sigma * math.sqrt(size))
         mu, clip_mu = self._mu("gradients", GRADIENTS), self._mu("clips", len(CLIPPED_AT))
-        few = min(1.5 * math.sqrt(size) / self._mu("gradients"), 0.5 * design.scaling.rows.value)
+        rows = design.scaling.rows.value
+        few = max(1.5 * math.sqrt(size) / self._mu("gradients"), _SPARED / clip_mu)
         edges = design.norm * _CLIPS
         grid = design.unit * PRODUCT_UNIT
         theta, most = np.zeros(size), 0
@@ -234,7 +246,9 @@ class LinearRelease:
             if number in CLIPPED_AT:
                 announce(f"sizes {len(counts) + 1}")
                 counts.append(_release_sizes(blocks, model, edges, clip_mu, source))
-                bound = smallest_bound(counts[-1], edges, few, 2.0 / clip_mu)
+                usual = max(2.0, design.norm)
+                likely = likely_counts(counts[-1], edges, 1.0 / clip_mu, rows, usual)
+                bound = smallest_bound(likely, edges, min(few, 0.5 * rows))
                 most = 2 * math.floor(bound * grid / 2)
             announce(f"gradient {number + 1}")
             thetas.append(model.spacing * model.whole)
@@ -286,6 +300,13 @@ class LinearRelease:
         exact = sum_over(partial(ModelErrors, model, mean), blocks.again()).value
         noisy = gaussian_release(exact, errors_sensitivity(), self._mu("fit"), source)
         return noisy.astype(np.float64) / ERROR_UNIT**2
+
+
+def _recentred(scaling: Scaling, mean: float) -> Scaling:
+    """Move the target's centre to a mean in its scales; no target is beyond its limit."""
+    center = scaling.center.copy()
+    center[-1] += scaling.scale[-1] * min(max(mean, -TARGET_LIMIT), TARGET_LIMIT)
+    return evolve(scaling, center=center)
 
 
 def _inverse(gram: Matrix, ridge: float) -> Matrix:

@@ -61,6 +61,7 @@ class MagnitudeFit:
     gain: Vector
     evidence: Vector  # gain less that of "all rows are zero, or out of range"
     narrow: Flags  # nearly all values in one or two powers of two: hardly any spread is visible
+    present: Vector  # rows with a value, at least 1; all of them without gaps
 
 
 @frozen(eq=False)
@@ -108,20 +109,31 @@ def _described(shapes: list[Vector], narrow: list[bool]) -> _Shapes:
     return _Shapes(mass, kept.mean(axis=1), kept.std(axis=1), low, high, np.array(narrow))
 
 
-def fit_magnitudes(counts: Matrix, sigma: float, rows: float) -> MagnitudeFit:
-    """Fit noisy counts of :func:`magnitude_counts`, shape (columns, bins)."""
+def fit_magnitudes(
+    counts: Matrix, sigma: float, rows: float, *, gaps: bool = False
+) -> MagnitudeFit:
+    """Fit noisy counts of :func:`magnitude_counts`, shape (columns, bins).
+
+    With `gaps`, some of the rows may be in no bin.
+    """
     shapes = _shapes()
     columns = len(counts)
     best, powers = np.zeros(columns, dtype=np.intp), np.zeros(columns, dtype=np.intp)
-    gain, share = np.zeros(columns), np.zeros(columns)
+    gain, share, present = np.zeros(columns), np.zeros(columns), np.full(columns, rows)
     prior = -np.abs(np.arange(_POWERS) - _POWERS / 2 + 0.5) / _DECAY
     prior -= math.log(np.exp(prior).sum())
     windows, zero = _windows(counts), counts[:, _POWERS + 1]
+    zeros = zero.clip(0.0, rows) if gaps else np.full(columns, rows)
+    only_zeros = zeros * (2.0 * zero - zeros) / (2.0 * sigma**2)
     for j in range(columns):
-        gain[j], best[j], powers[j], share[j] = _best(
-            np.concatenate([windows[j, 0], windows[j, 1]]), zero[j], sigma, rows, prior
-        )
-    only_zeros = rows * (2.0 * zero - rows) / (2.0 * sigma**2)
+        around = np.concatenate([windows[j, 0], windows[j, 1]])
+        if gaps:
+            gain[j], best[j], powers[j], size = _best_of_some(around, sigma, rows, prior)
+            gain[j] += only_zeros[j]
+            present[j] = max(1.0, min(size + zeros[j], rows))
+            share[j] = size / (size + zeros[j])
+        else:
+            gain[j], best[j], powers[j], share[j] = _best(around, zero[j], sigma, rows, prior)
     unit = np.exp2(powers - _POWERS / 2)
     mean, deviation = shapes.mean[best], shapes.deviation[best]
     center = share * mean
@@ -136,6 +148,7 @@ def fit_magnitudes(counts: Matrix, sigma: float, rows: float) -> MagnitudeFit:
         np.maximum(gain, only_zeros),
         gain - np.maximum(only_zeros, 0.0),
         narrow,
+        present,
     )
 
 
@@ -171,6 +184,23 @@ def _best(
     only_zeros = rows * (zero - rows / 2.0) / sigma**2
     best = float(found[shape, power]) + only_zeros
     return best, int(shape), int(power), float(share[shape, power])
+
+
+def _best_of_some(
+    windows: Matrix, sigma: float, rows: float, prior: Vector
+) -> tuple[float, int, int, float]:
+    """Return gain, shape, power of two and rows of the most plausible of all for one column.
+
+    As `_best`, but a may be the count of any number of rows m up to n: the log-likelihood of m is
+    (m a - m^2 b / 2) / sigma^2, beside that of the zeros.
+    """
+    mass = _shapes().mass
+    found = mass @ windows
+    squares = (mass**2).sum(axis=1, keepdims=True)
+    size = (found / squares).clip(_SMALLEST_SHARE * rows, rows)
+    gain = size * (found - size * squares / 2.0) / sigma**2 + prior
+    shape, power = np.unravel_index(int(gain.argmax()), gain.shape)
+    return float(gain[shape, power]), int(shape), int(power), float(size[shape, power])
 
 
 def _ranges(

@@ -89,6 +89,7 @@ class MomentRelease:
         """Release the moments of a table with a target."""
         norms, products = self._own_events()
         scaling = self._scales().run(table, source, announce)
+        table = table.filled(scaling.center)
         announce("norms")
         counts, squares = norm_counts(table, scaling, table.n_columns, norms.mu, source)
         squared_radius = choose_squared_radius(

@@ -81,15 +81,20 @@ def release_forests(
     event: CountEvent,
     sensitivity: int,
     source: ByteSource,
+    *,
+    shares: bool = False,
 ) -> list[NoisyForest]:
     """Release the counts of the blocks of several forests over public numbers of cells.
+
+    The forests are the best for counts, or for shares of each forest's rows.
 
     Guarantee: costs the event, if a row changes the counts of at most `sensitivity` blocks, all
     forests together, by one each (:func:`node_counts_sensitivity`).
     """
-    forests = [best_forest(len(each), noise_kind(event)) for each in cells]
-    exact = [block_counts(*pair) for pair in zip(cells, (f.lengths for f in forests), strict=True)]
-    counts = np.concatenate(exact)
+    kind = noise_kind(event)
+    forests = [best_forest(len(each), kind, shares=shares) for each in cells]
+    pairs = zip(cells, forests, strict=True)
+    counts = np.concatenate([block_counts(each, forest.lengths) for each, forest in pairs])
     if isinstance(event, GaussianEvent):
         length = node_counts_l2_sensitivity(sensitivity)
         noisy = gaussian_release(counts, length, event.mu, source)
@@ -97,7 +102,7 @@ def release_forests(
     else:
         noisy = laplace_release(counts, sensitivity, event.epsilon, source)
         variance = laplace_variance(sensitivity, event.epsilon)
-    ends = np.cumsum([len(each) for each in exact])[:-1]
+    ends = np.cumsum([forest.blocks for forest in forests])[:-1]
     parts = np.split(noisy.astype(np.float64), ends)
     return [NoisyForest(*pair, variance) for pair in zip(forests, parts, strict=True)]
 

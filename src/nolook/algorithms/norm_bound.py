@@ -1,4 +1,4 @@
-"""A private bound on the norm of standardised rows, from one noisy histogram of norms."""
+"""A private bound on the size of rows, from one noisy histogram of their sizes."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr
 
 from nolook.algorithms.scaling import Scaling, release_histograms
 from nolook.kernels.histogram import threshold_counts
@@ -14,10 +15,14 @@ from nolook.kernels.weighted_rows import standard_squares
 from nolook.privacy.noise import ByteSource
 from nolook.tables import Table
 
-__all__ = ["choose_squared_radius", "norm_counts", "smallest_bound"]
+__all__ = ["choose_squared_radius", "likely_counts", "norm_counts", "smallest_bound"]
 
 # Candidate bounds on the squared norm, a quarter of a power of two apart, down from the largest.
 _RADII = 49
+# Lognormal sizes that are tried: octaves of their median above what is usual, and widths.
+_OCTAVES = np.arange(-6.0, 4.1, 0.5)
+_WIDTHS = np.array([0.2, 0.5, 1.0, 1.5])
+_DOUBT = 2.0  # deviations of its noise by which a count beside the fit is half-believed
 
 Vector = NDArray[np.float64]
 
@@ -57,14 +62,32 @@ def choose_squared_radius(
     return int(smallest_bound(counts, squares, allowed))
 
 
-def smallest_bound(counts: Vector, edges: Vector, allowed: float, spared: float = 0.0) -> float:
+def likely_counts(counts: Vector, edges: Vector, sigma: float, rows: float, usual: float) -> Vector:
+    """Return what noisy counts of sizes between edges are likely to be without their noise.
+
+    All counts together choose among lognormal sizes, likelier near what is `usual`; what a single
+    count says beside them is believed as far as it stands out from its noise. Post-processing.
+    """
+    medians = usual * np.exp2(_OCTAVES)
+    with np.errstate(divide="ignore"):  # all edges are 0 where rows have no features
+        place = np.log(edges / medians[:, None, None]) / _WIDTHS[:, None]
+    below = ndtr(place).reshape(-1, edges.size)
+    mass = np.diff(below, axis=1, prepend=0.0, append=1.0)
+    likelihood = -np.repeat(np.abs(_OCTAVES), _WIDTHS.size)
+    likelihood -= ((counts - rows * mass) ** 2).sum(axis=1) / (2.0 * sigma**2)
+    weight = np.exp(likelihood - likelihood.max())
+    fitted = rows * (weight / weight.sum()) @ mass
+    more = counts - fitted
+    likely: Vector = fitted + more**3 / (more**2 + (_DOUBT * sigma) ** 2)
+    return likely
+
+
+def smallest_bound(counts: Vector, edges: Vector, allowed: float) -> float:
     """Return the smallest edge beyond which at most `allowed` rows are, walking down.
 
     `counts` are noisy, between increasing edges, one more than those; nothing is beyond the last.
-    With m bins beyond an edge, ``spared sqrt(m)`` rows are allowed if that is more.
     """
     outside = counts[:0:-1].cumsum()[::-1]  # outside[i]: rows beyond edges[i]
-    bins = np.arange(edges.size, 0, -1)
-    too_many = np.flatnonzero(outside > np.maximum(allowed, spared * np.sqrt(bins)))
+    too_many = np.flatnonzero(outside > allowed)
     chosen = int(too_many[-1]) + 1 if too_many.size else 0
     return float(edges[min(chosen, edges.size - 1)])

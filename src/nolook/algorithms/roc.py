@@ -14,17 +14,20 @@ name here       in the paper
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nolook.algorithms.distribution import PrivateDistribution
+from nolook.algorithms.count_noise import ForestNoise, settled
 from nolook.algorithms.ecdf import count_event
 from nolook.algorithms.forest import best_forest
 from nolook.algorithms.grids import LinearGrid, LogGrid
-from nolook.algorithms.node_counts import CountEvent, Smoothing, release_forests
+from nolook.algorithms.node_counts import Smoothing, release_forests
 from nolook.algorithms.range_search import find_range, range_events
+from nolook.algorithms.roc_curve import ClassScores
 from nolook.privacy.budgets import split
 from nolook.privacy.guarantee import Budget, PureEvent, Relation
 from nolook.privacy.noise import ByteSource
@@ -34,8 +37,8 @@ from nolook.tables.scored import ScoredRows, ScoredTable
 
 __all__ = ["RocPlan", "RocRelease", "release_roc", "roc_plan", "search_grid"]
 
-_SEARCH_SHARE = 0.1  # of epsilon, for a range
-_POINTS = 2**7  # in a range that was found
+_SEARCH_SHARE = 0.15  # of epsilon, for a range
+_FEWEST, _MOST = 2**5, 2**12  # points in a range that was found
 
 Vector = NDArray[np.float64]
 
@@ -46,9 +49,9 @@ class RocPlan:
 
     relation: Relation
     search: tuple[PureEvent, PureEvent] | None  # the range of the scores, unless a grid is given
-    counts: CountEvent  # of the scores of both classes
+    counts: PureEvent  # of the scores of both classes
 
-    def events(self) -> tuple[CountEvent, ...]:
+    def events(self) -> tuple[PureEvent, ...]:
         """State everything that will be released, in this order."""
         return (*(self.search or ()), self.counts)
 
@@ -59,8 +62,8 @@ def roc_plan(epsilon: float, relation: Relation, points: int | None) -> RocPlan:
     Raises ParameterError if epsilon is too small for any noise.
     """
     search, counts = split(epsilon, _SEARCH_SHARE if points is None else 0.0)
-    levels = best_forest(points or _POINTS, "laplace").levels
-    event = count_event(Budget(counts), levels)
+    levels = best_forest(points or _MOST, "laplace", shares=True).levels
+    event = cast("PureEvent", count_event(Budget(counts), levels))  # of a budget without delta
     return RocPlan(relation, range_events(search) if points is None else None, event)
 
 
@@ -87,13 +90,13 @@ class RocRelease:
         """How often the table is read."""
         return 1 + len(self.plan.search or ())
 
-    def events(self) -> tuple[CountEvent, ...]:
+    def events(self) -> tuple[PureEvent, ...]:
         """State everything that will be released."""
         return self.plan.events()
 
     def run(
         self, table: ScoredTable, source: ByteSource, announce: Announce
-    ) -> tuple[LinearGrid | LogGrid, PrivateDistribution, PrivateDistribution]:
+    ) -> tuple[LinearGrid | LogGrid, ClassScores, ClassScores]:
         """Release the grid, and the distributions of positive and negative scores."""
         grid = self.grid
         if grid is None:
@@ -105,18 +108,24 @@ class RocRelease:
 def search_grid(
     rows: ScoredRows, plan: RocPlan, source: ByteSource, announce: Announce
 ) -> LinearGrid:
-    """Find a range of the scores of both classes together, and lay a grid of 2^7 points in it."""
+    """Find a range of the scores of both classes together, and lay a grid of 2^5 to 2^12 points.
+
+    The error of cells too wide falls with the square of their number, that of the noise with
+    epsilon times the number of rows: that many squared is about right for both.
+    """
     if plan.search is None:
         raise ValueError("the plan has no search")
-    low, high = find_range(
+    found = find_range(
         lambda: (scores for scores, _ in rows()), plan.search, plan.relation, source, announce
     )
-    return LinearGrid(low, high, (high - low) / (_POINTS - 1))
+    wanted = 0.5 * math.log2(found.rows * plan.counts.epsilon)
+    points = int(np.clip(2 ** round(wanted), _FEWEST, _MOST))
+    return LinearGrid(found.low, found.high, (found.high - found.low) / (points - 1))
 
 
 def release_roc(
     rows: ScoredRows, points: Vector, plan: RocPlan, smoothing: Smoothing, source: ByteSource
-) -> tuple[PrivateDistribution, PrivateDistribution]:
+) -> tuple[ClassScores, ClassScores]:
     """Count the scores of each class up to each threshold: the positives' distribution comes first.
 
     Guarantee: costs the plan's counts under its relation. `points` are a grid's thresholds: public,
@@ -128,15 +137,17 @@ def release_roc(
         counted[1].update(scores[~positives])
     cells = [each.value for each in counted]
     # A row is in one class, so in one block of each level of one of the two forests.
-    levels = best_forest(len(points), "laplace").levels
+    levels = best_forest(len(points), "laplace", shares=True).levels
     sensitivity = node_counts_sensitivity(levels, plan.relation)
-    positive, negative = release_forests(cells, plan.counts, sensitivity, source)
+    positive, negative = release_forests(cells, plan.counts, sensitivity, source, shares=True)
     numbers, variance = [positive.rows, negative.rows], positive.rows_variance
     if plan.relation == "replace":
         # Both classes together have a public number of rows: they are off by the same.
         off = (float(sum(each.sum() for each in cells)) - sum(numbers)) / 2
         numbers, variance = [each + off for each in numbers], variance / 2
-    return (
-        positive.distribution(points, numbers[0], variance, smoothing),
-        negative.distribution(points, numbers[1], variance, smoothing),
-    )
+    found = []
+    for forest, number in zip((positive, negative), numbers, strict=True):
+        noisy = settled(forest.cells, forest.forest, number)
+        noise = ForestNoise(forest.forest, forest.variance, variance)
+        found.append(ClassScores.of(points, noisy, noise, smooth=smoothing is not None))
+    return found[0], found[1]

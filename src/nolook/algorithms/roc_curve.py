@@ -1,27 +1,61 @@
 """What follows from the private distributions of two classes' scores, at no further cost.
 
-A row is called positive at a threshold if its score is above it.
+A row is called positive at a threshold if its score is above it. Intervals are those of
+``roc_noise.py``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nolook.algorithms._simulation import Generator, simulation_generator
+from nolook.algorithms._simulation import simulation_generator
+from nolook.algorithms.count_noise import CountNoise
 from nolook.algorithms.distribution import PrivateDistribution
+from nolook.algorithms.roc_noise import Measure, simulated_interval
 
-__all__ = ["RocCurve", "area"]
+__all__ = ["ClassScores", "RocCurve", "RocIntervals", "area", "fitted"]
 
-_MOST_REPEATS = 200
-_LEAST_REPEATS = 20
-_WORK = 2**20  # thresholds times repeats
+_REPEATS = 200  # of the smoothed curve, which takes longest, and at least of all else
+_MOST_REPEATS = 1000
+_WORK = 2**17  # thresholds times repeats
 _BAND_POINTS = 201
 
 Vector = NDArray[np.float64]
+#: Counts of positive and of negative rows up to each threshold.
+Pair: TypeAlias = tuple[Vector, Vector]
+
+
+@dataclass(frozen=True)
+class ClassScores(PrivateDistribution):
+    """The distribution of one class's scores, with the counts before any smoothing."""
+
+    noisy: Vector  # the last one is the number of rows before the counts were fitted
+
+    @classmethod
+    def of(cls, points: Vector, noisy: Vector, noise: CountNoise, *, smooth: bool) -> Self:
+        """Return the distribution that follows from noisy counts up to each threshold."""
+        counts = fitted(noisy, noise, smooth=smooth)
+        return cls(points, counts, float(counts[-1]), noise, noisy)
+
+
+@dataclass(frozen=True)
+class RocIntervals:
+    """95 % intervals for what the exact curve of these rows on this grid is."""
+
+    area: Measure
+    average_precision: Measure
+    band: Vector  # of shape (3, 201): false positive rates, and the ends of the true positive rate
+
+
+def fitted(noisy: Vector, noise: CountNoise, *, smooth: bool) -> Vector:
+    """Return the counts of one class that follow from noisy ones; the last one is at least 1."""
+    if smooth:
+        return noise.smooth(noisy)
+    return np.append(noisy[:-1], max(1.0, noisy[-1]))
 
 
 def area(fpr: Vector, tpr: Vector) -> float:
@@ -29,12 +63,23 @@ def area(fpr: Vector, tpr: Vector) -> float:
     return float(np.clip(np.trapezoid(tpr, fpr), 0.0, 1.0))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RocCurve:
-    """A private ROC curve: the distributions of either class's scores on the same thresholds."""
+    """A private ROC curve: the distributions of either class's scores on the same thresholds.
 
-    positive: PrivateDistribution
-    negative: PrivateDistribution
+    Parameters
+    ----------
+    positive, negative : ClassScores
+    smooth : bool
+        Whether the counts were made to rise.
+    rows_known : bool
+        Whether the number of all rows is public, so that those of the classes are off by the same.
+    """
+
+    positive: ClassScores
+    negative: ClassScores
+    smooth: bool = True
+    rows_known: bool = False
 
     @property
     def thresholds(self) -> Vector:
@@ -47,18 +92,44 @@ class RocCurve:
         """False and true positive rates at the thresholds; not monotone without smoothing."""
         return _rates(self.negative.counts), _rates(self.positive.counts)
 
-    def partial_area(self, max_fpr: float) -> float:
+    @property
+    def precision(self) -> Vector:
+        """Share of positives among the rows above each threshold; 1 where there are none."""
+        return _precision(*self._counts)
+
+    @property
+    def average_precision(self) -> float:
+        """Mean precision over the positive rows, as scikit-learn defines it."""
+        gained, rows = _precision_terms(self._counts)
+        return float(np.clip(gained / rows, 0.0, 1.0))
+
+    def partial_area(self, max_fpr: float) -> Measure:
         """Return the standardised area up to a false positive rate, as scikit-learn does.
 
         0.5 for a curve that is the diagonal, 1 for a perfect one (McClish 1989). `max_fpr` is above
         0 and at most 1.
         """
         fpr, tpr = _rising(*self.rates)
-        inside = fpr < max_fpr
-        end = np.interp(max_fpr, fpr, tpr)
-        part = np.trapezoid(np.append(tpr[inside], end), np.append(fpr[inside], max_fpr))
+        found = Measure.of(
+            float(_area_up_to(fpr, tpr, np.asarray(max_fpr))),
+            self._area_interval(self._again(), max_fpr),
+        )
         least = max_fpr**2 / 2
-        return float(0.5 * (1.0 + (part - least) / (max_fpr - least)))
+        return found.moved(lambda part: 0.5 * (1.0 + (part - least) / (max_fpr - least)))
+
+    def intervals(self) -> RocIntervals:
+        """Return the intervals of the area, of the average precision and around the curve."""
+        again = self._again()
+        # Before smoothing, terms are off by little else than noise of mean 0.
+        found, exact, repeated = (
+            _precision_terms(each) for each in (self._noisy, self._counts, again)
+        )
+        precision = simulated_interval(found, exact, repeated)
+        return RocIntervals(
+            Measure.of(area(*self.rates), self._area_interval(again, 1.0)),
+            Measure.of(self.average_precision, precision),
+            self._band(again),
+        )
 
     def threshold_at_fpr(self, fpr: float) -> float:
         """Return the smallest threshold with at most this false positive rate."""
@@ -70,58 +141,96 @@ class RocCurve:
         _, reached = _rising(*self.rates)
         return float(self.thresholds[np.searchsorted(reached, tpr, side="left")])
 
-    def noise_errors(
-        self, *, smooth: bool, rows_known: bool
-    ) -> tuple[float, Vector, Vector, Vector]:
-        """Estimate how far the noise moved the area and the curve.
+    @property
+    def _counts(self) -> Pair:
+        return self.positive.counts, self.negative.counts
 
-        The release is repeated on the private counts, from one fixed seed, with new noise of the
-        same size, and smoothed if the private counts were; errors are root mean squares of what
-        that moves. `rows_known`: the number of all rows is public, so the two classes' are off by
-        the same. Returns the area's error, 201 even false positive rates, and the curve and its
-        error there.
-        """
+    def _fitted(self, noisy: Vector) -> Vector:
+        return fitted(noisy, self.positive.noise, smooth=self.smooth)
+
+    @property
+    def _noisy(self) -> Pair:
+        return self.positive.noisy, self.negative.noisy
+
+    def _area_interval(self, again: Pair, max_fpr: float) -> tuple[Vector, Vector]:
+        found, exact, repeated = (
+            _area_terms(each, max_fpr) for each in (self._noisy, self._counts, again)
+        )
+        return simulated_interval(found, exact, repeated, max_fpr)
+
+    def _band(self, again: Pair) -> Vector:
         places = np.linspace(0.0, 1.0, _BAND_POINTS)
-        fpr, tpr = self.rates
-        middle = np.interp(places, *_rising(fpr, tpr))
-        size = len(self.positive.points)
-        repeats = int(np.clip(_WORK // size, _LEAST_REPEATS, _MOST_REPEATS))
-        areas, bands = 0.0, np.zeros(_BAND_POINTS)
-        for again in self._repeated(repeats, smooth=smooth, rows_known=rows_known):
-            areas += (area(*again) - area(fpr, tpr)) ** 2
-            bands += (np.interp(places, *_rising(*again)) - middle) ** 2
-        return float(np.sqrt(areas / repeats)), places, middle, np.sqrt(bands / repeats)
+        exact = _heights(self._counts, places)
+        repeated = [
+            _heights((self._fitted(positive), self._fitted(negative)), places)
+            for positive, negative in zip(*(each[:_REPEATS] for each in again), strict=True)
+        ]
+        above, below = (np.array(each) for each in zip(*repeated, strict=True))
+        return np.stack([places, *simulated_interval(exact, exact, (above, below))])
 
-    def _repeated(
-        self, repeats: int, *, smooth: bool, rows_known: bool
-    ) -> Iterator[tuple[Vector, Vector]]:
+    def _again(self) -> Pair:
+        """Return the counts with new noise of the same size many times, from one fixed seed."""
         generator = simulation_generator()
         scale = np.sqrt(self.positive.noise.rows_variance / 2)
-        for _ in range(repeats):
-            moved = generator.laplace(scale=scale, size=2)
-            if rows_known:
-                moved[1] = -moved[0]
-            yield (
-                _rates(_noised(self.negative, moved[1], smooth, generator)),
-                _rates(_noised(self.positive, moved[0], smooth, generator)),
-            )
+        repeats = np.clip(_WORK // len(self.positive.points), _REPEATS, _MOST_REPEATS)
+        moved = generator.laplace(scale=scale, size=(2, int(repeats)))
+        if self.rows_known:
+            moved[1] = -moved[0]
+        return (
+            self.positive.counts + self.positive.noise.draws(moved[0], generator),
+            self.negative.counts + self.negative.noise.draws(moved[1], generator),
+        )
+
+
+def _above(counts: Vector) -> Vector:
+    """Return how many rows are above each threshold, the highest first."""
+    none = np.zeros_like(counts[..., :1])
+    return np.concatenate([none, counts[..., -1:] - counts[..., -2::-1], counts[..., -1:]], axis=-1)
 
 
 def _rates(counts: Vector) -> Vector:
-    above = 1.0 - (counts / counts[-1]).clip(0.0, 1.0)
-    return np.append(above[::-1], 1.0)
+    rates: Vector = (_above(counts) / counts[-1]).clip(0.0, 1.0)
+    return rates
 
 
 def _rising(fpr: Vector, tpr: Vector) -> tuple[Vector, Vector]:
     return np.maximum.accumulate(fpr), np.maximum.accumulate(tpr)
 
 
-def _noised(
-    distribution: PrivateDistribution, moved: float, smooth: bool, generator: Generator
-) -> Vector:
-    """Add the noise of a release to private counts, and smooth them."""
-    noisy = distribution.counts + distribution.noise.draw(moved, generator)
-    top = max(1.0, distribution.rows + moved)
-    counts = distribution.noise.smooth(noisy, top) if smooth else noisy
-    counts[-1] = top
-    return counts
+def _precision(positive: Vector, negative: Vector) -> Vector:
+    true, false = (np.maximum(_above(each), 0.0) for each in (positive, negative))
+    rows = true + false
+    precision: Vector = np.divide(true, rows, out=np.ones_like(rows), where=rows > 0.0)
+    return precision
+
+
+def _precision_terms(pair: Pair) -> tuple[Vector, Vector]:
+    """Return the sum over the positive rows of the precision at each, and their number."""
+    gained = np.diff(_above(pair[0])) * _precision(*pair)[..., 1:]
+    return np.asarray(gained.sum(axis=-1)), pair[0][..., -1]
+
+
+def _area_up_to(across: Vector, up: Vector, most: Vector) -> Vector:
+    """Return the area under paths, which may go back, where they are left of a place."""
+    start, end = across[..., :-1], across[..., 1:]
+    width = end - start
+    slope = np.divide(np.diff(up), width, out=np.zeros_like(width), where=width != 0.0)
+    first, last = np.minimum(start, most), np.minimum(end, most)
+    # In the middle of what is left of the place.
+    middle = up[..., :-1] + slope * ((first + last) / 2 - start)
+    return np.asarray(np.sum((last - first) * middle, axis=-1))
+
+
+def _area_terms(pair: Pair, max_fpr: float) -> tuple[Vector, Vector]:
+    """Return the pairs of a positive and a negative row in order, up to a rate, and all pairs."""
+    positive, negative = pair
+    most = max_fpr * negative[..., -1:]
+    pairs = positive[..., -1] * negative[..., -1]
+    return _area_up_to(_above(negative), _above(positive), most), pairs
+
+
+def _heights(pair: Pair, places: Vector) -> tuple[Vector, Vector]:
+    """Return how many positive rows are found at false positive rates, and all of them."""
+    positive, negative = pair
+    heights = np.interp(places, *_rising(_rates(negative), _rates(positive)))
+    return positive[-1] * heights, np.full(len(places), positive[-1])

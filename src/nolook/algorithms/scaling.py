@@ -153,7 +153,7 @@ class ScaleSearch:
 
     Guarantee: its releases are together ``mu``-GDP when a row is added or removed. No table
     raises; an empty column gets a usable scale from the noise alone. Columns of 0 and 1 by type or
-    declaration are not searched: their scale is public.
+    declaration are not searched: their scale is public. Missing values (NaN) are in no histogram.
 
     Parameters
     ----------
@@ -199,8 +199,8 @@ class ScaleSearch:
         last = table.n_columns - 1
         is_target = (searched == last) & self.target & (table.target_name is not None)
         groups = {
-            "target": ColumnGroup(searched[is_target], alone=True),
-            "features": ColumnGroup(searched[~is_target], alone=False),
+            "target": ColumnGroup(searched[is_target], alone=True, gaps=False),
+            "features": ColumnGroup(searched[~is_target], alone=False, gaps=table.has_gaps),
         }
         rounds = self._rounds()
         rows = NoisyCount(1.0, math.inf)

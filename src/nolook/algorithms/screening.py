@@ -16,8 +16,9 @@ from attrs import field, frozen
 from numpy.typing import ArrayLike, NDArray
 
 from nolook.algorithms.scaling import Scaling
-from nolook.algorithms.selection_plan import Selected, Selection
+from nolook.algorithms.selection_plan import Selected, Selection, peel
 from nolook.errors import ParameterError
+from nolook.privacy.guarantee import PureEvent
 from nolook.privacy.mechanisms.top_k import canonical_lipschitz, peeling
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import Announce
@@ -57,7 +58,7 @@ Vector = NDArray[np.float64]
 class Scores:
     """One score for each feature, int64 or float64: as confidential as the table.
 
-    No score changes by more than `sensitivity` when a row is added or removed.
+    No two scores move apart by more than twice `sensitivity` when a row is added or removed.
     """
 
     values: NDArray[Any]
@@ -104,7 +105,11 @@ class Screening(Selection):
         scaling = None if scales is None else scales.run(table, source, announce)
         announce("features")
         scores = self.scores(table, scaling)
-        places = screen(scores, k, self.plan.features.epsilon, self.top_k, source)
+        features = self.plan.features
+        if isinstance(features, PureEvent):
+            places = screen(scores, k, features.epsilon, self.top_k, source)
+        else:
+            places = peel(features, scores.values, k, scores.sensitivity, source)
         chosen = Selected(tuple(places.tolist()))
         return chosen if scaling is None else replace(chosen, rows=scaling.rows)
 

@@ -8,23 +8,40 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
+import numpy as np
 from attrs import frozen
+from numpy.typing import NDArray
 
 from nolook.algorithms.rows_bound import noisy_rows, rows_bound
 from nolook.algorithms.scaling import NoisyCount, ScaleSearch
 from nolook.errors import ParameterError
-from nolook.privacy.accounting import gaussian_mu
+from nolook.privacy.accounting import choices_epsilon, gaussian_mu, smallest_epsilon
 from nolook.privacy.budgets import with_room
-from nolook.privacy.guarantee import Budget, Event, PureEvent
+from nolook.privacy.guarantee import BoundedRangeEvent, Budget, Event, PureEvent
+from nolook.privacy.mechanisms.top_k import bounded_range_peeling, peeling
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import Announce
 from nolook.tables import Table
 
-__all__ = ["Selected", "Selection", "SelectionPlan", "choose_k", "selection_plan"]
+__all__ = [
+    "Beside",
+    "Choices",
+    "Selected",
+    "Selection",
+    "SelectionPlan",
+    "choose_k",
+    "peel",
+    "selection_plan",
+]
 
 _ROWS_SHARE = 0.05  # of epsilon, for a bound on the number of rows
 _SCALES_SHARE = 0.3  # of epsilon, for scales; with all of delta
+# For choices as good, the exponential mechanism needs this much more epsilon than permute-and-flip.
+_WORTH = 1.2
+# Of one choice. With more it hardly ever errs, and composition has little to add.
+_LARGEST_SHARED = 1.0
 # Below, no table could sway a choice, and the noise could leave the range of the exact samplers.
 _SMALLEST_SHARE = 2.0**-40
 
@@ -34,20 +51,32 @@ _LEAD = 0.1
 _LOSS = 0.1
 
 
+#: All choices together, by permute-and-flip; or each of them, by the exponential mechanism.
+Choices: TypeAlias = PureEvent | BoundedRangeEvent
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What shares a budget with a selection."""
+
+    events: tuple[Event, ...]
+    budget: Budget  # of both
+    delta: float  # with which the selection by itself states its epsilon
+
+
 @dataclass(frozen=True, slots=True)
 class SelectionPlan:
     """How a selector's budget is split, fixed without the data."""
 
+    budget: Budget  # kept by the selection alone
     k: int | None  # number of features; None if it depends on the bound on the number of rows
     rows: PureEvent | None  # that bound, if anything depends on it
     scales: ScaleSearch | None  # the columns' scales, if any are needed
-    features: PureEvent  # all choices together
+    features: Choices
 
     def events(self) -> tuple[Event, ...]:
         """State everything that will be released, in this order."""
-        first = () if self.rows is None else (self.rows,)
-        second = () if self.scales is None else self.scales.events()
-        return (*first, *second, self.features)
+        return (*_before(self.rows, self.scales), self.features)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,20 +136,31 @@ class Selection(ABC):
         """Choose k features; `bound` is 0 where the plan does not release one."""
 
 
-def selection_plan(k: int | None, budget: Budget, *, bound: bool) -> SelectionPlan:
-    """Split a budget; scales are found if it has a delta.
+def selection_plan(
+    k: int | None,
+    budget: Budget,
+    *,
+    bound: bool,
+    scales: bool = False,
+    pure: bool = False,
+    beside: Beside | None = None,
+) -> SelectionPlan:
+    """Split a budget.
 
     k is None if it is to be chosen; `bound` tells whether anything else depends on a private bound
-    on the number of rows. Raises ParameterError if the budget is too small for any choice.
+    on the number of rows, and `scales` whether scales are to be found. Choices are pure if they
+    have to be, if k is not known, and where public numbers say that they are better then, which
+    needs no delta. Releases `beside` keep a budget of their own that leaves this one. Raises
+    ParameterError if the budget is too small for any choice.
     """
-    epsilon, scales = budget.epsilon, None
+    epsilon, search = budget.epsilon, None
     left = 1.0
     rows = None
     if bound or k is None:
         rows = PureEvent("number of rows", _ROWS_SHARE * epsilon)
         left -= _ROWS_SHARE
-    if budget.delta:
-        scales = ScaleSearch(with_room(gaussian_mu(Budget(_SCALES_SHARE * epsilon, budget.delta))))
+    if scales:
+        search = ScaleSearch(with_room(gaussian_mu(Budget(_SCALES_SHARE * epsilon, budget.delta))))
         left -= _SCALES_SHARE
     left *= with_room(epsilon)
     if left / (k or 1) < _SMALLEST_SHARE:
@@ -128,7 +168,45 @@ def selection_plan(k: int | None, budget: Budget, *, bound: bool) -> SelectionPl
             f"epsilon is {epsilon!r} for {k or 1} choices; expected more (each would be plain "
             "chance)"
         )
-    return SelectionPlan(k, rows, scales, PureEvent("features", left))
+    features: Choices = PureEvent("features", left)
+    if k is not None and not pure:
+        together = beside or Beside((), budget, budget.delta)
+        features = _sharper(k, left, (*_before(rows, search), *together.events), together.budget)
+    charged = isinstance(features, BoundedRangeEvent)
+    own = Budget(epsilon, budget.delta if scales or charged else 0.0)
+    plan = SelectionPlan(own, k, rows, search, features)
+    if beside is None or not charged:
+        return plan
+    return replace(plan, budget=Budget(smallest_epsilon(plan.events(), beside.delta), beside.delta))
+
+
+def _sharper(k: int, left: float, others: tuple[Event, ...], budget: Budget) -> Choices:
+    """Return choices by the exponential mechanism, or pure ones where these choose better."""
+    least = left / k
+    if budget.delta and least <= _LARGEST_SHARED:
+        each = choices_epsilon(k, others, budget, least)
+        if each >= _WORTH * least:
+            return BoundedRangeEvent("features", each, k)
+    return PureEvent("features", left)
+
+
+def _before(rows: PureEvent | None, scales: ScaleSearch | None) -> tuple[Event, ...]:
+    """Return what is released before the features."""
+    first = () if rows is None else (rows,)
+    return (*first, *(() if scales is None else scales.events()))
+
+
+def peel(
+    features: Choices,
+    scores: NDArray[np.int64] | NDArray[np.float64],
+    k: int,
+    sensitivity: float,
+    source: ByteSource,
+) -> NDArray[np.int64]:
+    """Choose k of the scores, one after the other, as planned."""
+    if isinstance(features, PureEvent):
+        return peeling(scores, k, sensitivity, features.epsilon, source)
+    return bounded_range_peeling(scores, k, sensitivity, features.epsilon, source)
 
 
 def choose_k(bound: int, features: int, epsilon: float) -> int:

@@ -1,7 +1,7 @@
 """Private feature selection by votes of Lasso models on random blocks (SubLasso).
 
 Every row draws a block; each block's Lasso model votes for its largest coefficients; the
-features with most votes are drawn by the exponential mechanism, one after the other. The algorithm
+features with most votes are drawn, one after the other. The algorithm
 is that of Kifer et al. (2012) as given by Dick et al. (2023, Algorithm 2), but for the blocks. The
 proof is ``sublasso.md``.
 
@@ -23,9 +23,9 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from nolook.algorithms.selection_plan import Selected, Selection
+from nolook.algorithms.selection_plan import Choices, Selected, Selection, peel
 from nolook.kernels.block_lasso import arrange_blocks, block_votes
-from nolook.privacy.mechanisms.top_k import peeling
+from nolook.privacy.guarantee import PureEvent
 from nolook.privacy.noise import ByteSource, uniform_integers
 from nolook.privacy.release import Announce
 from nolook.tables import Table
@@ -41,9 +41,6 @@ __all__ = [
 #: A row changes one block's votes, and so each count by at most one.
 VOTES_SENSITIVITY = 1
 MOST_MODELS = 2**20
-
-# More epsilon for one choice would only make numbers larger.
-_LARGEST_SHARE = 2.0**10
 
 _ROWS_WANTED = 25  # rows a block
 _NOISE_WANTED = 16  # blocks, in units of the noise of a count
@@ -72,29 +69,29 @@ class LassoSelection(Selection):
     ) -> Selected:
         """Choose k features."""
         announce("features")
-        epsilon = self.plan.features.epsilon
-        m = self.blocks or choose_blocks(bound, k, epsilon)
-        return Selected(tuple(lasso_selection(table, k, epsilon, m, self.penalty, source)), m)
+        features = self.plan.features
+        share = features.epsilon / (k if isinstance(features, PureEvent) else 1)
+        m = self.blocks or choose_blocks(bound, share)
+        return Selected(tuple(lasso_selection(table, k, features, m, self.penalty, source)), m)
 
 
-def choose_blocks(bound: int, k: int, epsilon: float) -> int:
+def choose_blocks(bound: int, share: float) -> int:
     """Choose the number of blocks from the private bound on the number of rows.
 
-    A block for every 25 rows; but no more than 100, or 16 times the noise of a count if that is
-    more: beyond, rows are better used in larger blocks.
+    `share` is the epsilon of one choice. A block for every 25 rows; but no more than 100, or 16
+    times the noise of a count if that is more: beyond, rows are better used in larger blocks.
     """
-    noise = 2 * VOTES_SENSITIVITY * k / epsilon
+    noise = 2 * VOTES_SENSITIVITY / share
     enough = max(math.ceil(_NOISE_WANTED * noise), _BLOCKS_WANTED)
     return min(max(bound // _ROWS_WANTED, 1), enough, MOST_MODELS)
 
 
 def lasso_selection(
-    table: Table, k: int, epsilon: float, m: int, penalty: float, source: ByteSource
+    table: Table, k: int, features: Choices, m: int, penalty: float, source: ByteSource
 ) -> list[int]:
-    """Choose k features, in the order of choice; pure epsilon when a row is added or removed."""
+    """Choose k features, in the order of choice; it costs what is planned for the features."""
     votes = _count_votes(table, m, penalty, k, source)
-    enough = min(epsilon, k * _LARGEST_SHARE)
-    chosen: list[int] = peeling(votes, k, VOTES_SENSITIVITY, enough, source).tolist()
+    chosen: list[int] = peel(features, votes, k, VOTES_SENSITIVITY, source).tolist()
     return chosen
 
 

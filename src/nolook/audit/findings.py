@@ -16,7 +16,7 @@ import numpy as np
 from nolook.audit.bounds import epsilon_bound, mu_bound
 from nolook.audit.case import Case, Vector
 from nolook.audit.catalogue import catalogue
-from nolook.audit.laws import exact_epsilon, fit_chance
+from nolook.audit.laws import exact_epsilon, exact_mu, fit_chance
 from nolook.privacy.noise import ByteSource, byte_source
 
 __all__ = ["Finding", "Verdict", "audit", "audit_all"]
@@ -66,7 +66,7 @@ def audit(case: Case, source: ByteSource, runs: int | None = None) -> Finding:
     exact, fit = None, None
     if case.law is not None:
         laws = case.law()
-        exact = exact_epsilon(*laws, case.delta)
+        exact = exact_mu(*laws) if case.measure == "mu" else exact_epsilon(*laws, case.delta)
         outcomes = first.astype(np.int64), second.astype(np.int64)
         fit = min(fit_chance(*pair) for pair in zip(outcomes, laws, strict=True))
         ratios = _log_ratios(*laws)

@@ -9,19 +9,23 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import cache
-from itertools import combinations, permutations, product
+from itertools import combinations, product
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import gammaincc
+from scipy.special import gammaincc, ndtr, ndtri
 
 __all__ = [
     "all_points",
     "canonical_law",
+    "draws_of_a_group",
     "exact_delta",
     "exact_epsilon",
+    "exact_mu",
     "exponential_law",
     "fit_chance",
+    "flip_law",
+    "gaussian_law",
     "laplace_law",
     "loss_of_subset",
     "passing_chance",
@@ -64,6 +68,24 @@ def exact_epsilon(first: Vector, second: Vector, delta: float = 0.0) -> float:
     return high
 
 
+def exact_mu(first: Vector, second: Vector) -> float:
+    """Return the smallest mu at which two laws are close (Gaussian DP), both ways.
+
+    The events that tell most are those of outcomes likelier than some ratio (Neyman and Pearson).
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        order = np.argsort(np.nan_to_num(np.log(first) - np.log(second), nan=0.0))
+    shown = np.abs(_normal_places(first[order]) - _normal_places(second[order]))
+    return float(np.nan_to_num(shown, nan=0.0, posinf=np.inf).max(initial=0.0))
+
+
+def _normal_places(law: Vector) -> Vector:
+    """Return where a normal number is below with the chance of the first outcomes, for each."""
+    below, above = np.cumsum(law)[:-1], np.cumsum(law[::-1])[::-1][1:]
+    places: Vector = np.where(below < 0.5, ndtri(below), -ndtri(above))
+    return places
+
+
 def fit_chance(outcomes: Integers, law: Vector) -> float:
     """Return the chance that draws from a law fit it worse than these, its indices (chi-square)."""
     observed = np.bincount(outcomes, minlength=len(law)).astype(np.float64)
@@ -92,6 +114,15 @@ def laplace_law(scale: float, center: int, limit: int) -> Vector:
     return law
 
 
+def gaussian_law(sigma: float, center: int, limit: int) -> Vector:
+    """Return the law of a centre plus rounded Gaussian noise, clipped to -limit..limit."""
+    borders = np.arange(-limit, limit) + 0.5 - center
+    low, high = np.append(-np.inf, borders) / sigma, np.append(borders, np.inf) / sigma
+    # The smaller ones of two tails lose no digits.
+    law: Vector = np.where(low > 0, ndtr(-low) - ndtr(-high), ndtr(high) - ndtr(low))
+    return law
+
+
 def exponential_law(scores: Integers | Vector, sensitivity: float, epsilon: float) -> Vector:
     """Return the law of the exponential mechanism over the scores' indices."""
     weights = np.exp(epsilon / (2 * sensitivity) * (scores - scores.max()))
@@ -99,16 +130,38 @@ def exponential_law(scores: Integers | Vector, sensitivity: float, epsilon: floa
     return law
 
 
+def flip_law(scores: Integers | Vector, sensitivity: float, epsilon: float) -> Vector:
+    """Return the law of permute-and-flip over the scores' indices.
+
+    It is that of the largest score with exponential noise.
+    """
+    return race_law(epsilon / (2 * sensitivity) * np.asarray(scores, dtype=np.float64))
+
+
 def peeling_law(scores: Scores, k: int, epsilon: float) -> dict[tuple[int, ...], float]:
-    """Return each ordered choice's chance under peeling; the scores' sensitivity is 1."""
-    weights = [math.exp(epsilon / k * float(score) / 2) for score in scores]
-    law = {}
-    for order in permutations(range(len(weights)), k):
-        chance = 1.0
-        for place, i in enumerate(order):
-            left = math.fsum(weight for j, weight in enumerate(weights) if j not in order[:place])
-            chance *= weights[i] / left
-        law[order] = chance
+    """Return each ordered choice's chance under pure peeling; the scores' sensitivity is 1."""
+    law: dict[tuple[int, ...], float] = {(): 1.0}
+    for _ in range(k):
+        longer: dict[tuple[int, ...], float] = {}
+        for before, chance in law.items():
+            left = [i for i in range(len(scores)) if i not in before]
+            one = flip_law(np.array([scores[i] for i in left]), 1, epsilon / k)
+            longer |= {(*before, i): chance * p for i, p in zip(left, one.tolist(), strict=True)}
+        law = longer
+    return law
+
+
+def draws_of_a_group(weights: tuple[float, float], sizes: tuple[int, int], k: int) -> Vector:
+    """Return the law of how many of the first group are among k drawn one after the other.
+
+    Each member left of a group is drawn with a probability in proportion to the group's weight.
+    """
+    law = np.array([1.0])
+    for drawn in range(k):
+        first = np.arange(drawn + 1)
+        heavy, light = weights[0] * (sizes[0] - first), weights[1] * (sizes[1] - (drawn - first))
+        chance = heavy / (heavy + light)
+        law = np.append(law * (1 - chance), 0.0) + np.append(0.0, law * chance)
     return law
 
 

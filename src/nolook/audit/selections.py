@@ -10,13 +10,21 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from nolook.algorithms.kendall_selection import kendall_selection
+from nolook.algorithms.kendall_selection import bounded_range_kendall, kendall_selection
 from nolook.algorithms.screening import covariance_scores, rank_scores, screen
 from nolook.algorithms.sublasso import lasso_selection
 from nolook.audit.case import FEWER_RUNS, Case, Vector, on_both, one_by_one, pure_case
-from nolook.audit.laws import canonical_law, exponential_law, peeling_law
-from nolook.privacy.mechanisms.exponential import exponential_choice
-from nolook.privacy.mechanisms.top_k import canonical_lipschitz, peeling
+from nolook.audit.laws import (
+    canonical_law,
+    draws_of_a_group,
+    exponential_law,
+    flip_law,
+    peeling_law,
+)
+from nolook.privacy.accounting import choices_epsilon
+from nolook.privacy.guarantee import Budget, PureEvent
+from nolook.privacy.mechanisms.exponential import exponential_choice, permute_and_flip
+from nolook.privacy.mechanisms.top_k import bounded_range_peeling, canonical_lipschitz, peeling
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.sampling import SAMPLING_UNIT
 from nolook.tables import Table, table_from_arrays
@@ -30,6 +38,7 @@ _UNIT = 1000  # of scores: their sensitivity
 # The loss is a distance between scores, which moves by twice the sensitivity.
 _APART = np.array([[0, 0, 0, 2, 2, 2], [1, -1, -1, 3, 3, 1]])
 _HELD, _OTHERS = 3, 12  # of peeling
+_HALF, _CHOICES, _DELTA = 20, 6, 1e-3  # of peeling with a delta
 
 
 _AGAINST = "a row against the order in the best of two columns, with it in the other"
@@ -45,6 +54,21 @@ def cases(epsilon: float) -> tuple[Case, ...]:
             covers=("exponential_choice",),
             one=_exponential,
             law=_exponential_law,
+        ),
+        case(
+            name="permute-and-flip",
+            neighbours="the best of two scores falls by the sensitivity, the other rises",
+            covers=("permute_and_flip",),
+            one=_flip,
+            law=_flip_law,
+        ),
+        case(
+            name="bounded-range-peeling",
+            neighbours="half of forty equal scores fall by the sensitivity, the others rise",
+            covers=("bounded_range_peeling", "BoundedRangeEvent"),
+            one=_bounded,
+            law=_bounded_law,
+            delta=_DELTA,
         ),
         case(
             name="peeling",
@@ -73,6 +97,12 @@ def _selectors(epsilon: float) -> tuple[Case, ...]:
             covers=("kendall_selection", "kendall_sensitivity"),
             one=partial(_kendall, SAMPLING_UNIT),
             law=partial(_sampled_law, 1.0),
+        ),
+        against(
+            name="bounded-range-kendall",
+            covers=("bounded_range_kendall", "kendall_sensitivity"),
+            one=_bounded_kendall,
+            law=_bounded_kendall_law,
         ),
         against(
             name="kendall-selection-on-a-sample",
@@ -134,6 +164,33 @@ def _exponential_law(epsilon: float, table: int) -> Vector:
     return exponential_law(_two_scores(epsilon)[table], 1, epsilon)
 
 
+def _flip(epsilon: float, table: int, source: ByteSource) -> float:
+    return float(permute_and_flip(_two_scores(epsilon)[table] * _UNIT, _UNIT, epsilon, source))
+
+
+def _flip_law(epsilon: float, table: int) -> Vector:
+    return flip_law(_two_scores(epsilon)[table], 1, epsilon)
+
+
+@cache
+def _each(epsilon: float) -> float:
+    """Return the epsilon of a choice that an epsilon of all buys."""
+    least = epsilon / _CHOICES * (1 - 2**-40)
+    return choices_epsilon(_CHOICES, (), Budget(epsilon, _DELTA), least)
+
+
+def _bounded(epsilon: float, table: int, source: ByteSource) -> float:
+    scores = np.repeat([1 - table, table], _HALF) * _UNIT
+    chosen = bounded_range_peeling(scores, _CHOICES, _UNIT, _each(epsilon), source)
+    return float((chosen < _HALF).sum())
+
+
+def _bounded_law(epsilon: float, table: int) -> Vector:
+    heavy = math.exp(_each(epsilon) / 2)
+    weights = (heavy, 1.0) if table == 0 else (1.0, heavy)
+    return draws_of_a_group(weights, (_HALF, _HALF), _CHOICES)
+
+
 def _many_scores(epsilon: float) -> Integers:
     lead = round(1 + 10 / epsilon)
     return np.array(
@@ -192,10 +249,10 @@ def _sampled_law(chance: float, epsilon: float, table: int) -> Vector:
     for kept in range(rows + 1):
         weight = math.comb(rows, kept) * chance**kept * (1 - chance) ** (rows - kept)
         pairs = kept * (kept - 1) / 2
-        without = exponential_law(np.array([pairs / max(kept - 1, 1), 0.0]), 1.5, inner)
+        without = flip_law(np.array([pairs / max(kept - 1, 1), 0.0]), 1.25, inner)
         # The row disagrees with every other in one column, and agrees in the next.
         scores = [abs(pairs - kept) / max(kept, 1), kept / max(kept, 1)]
-        beside = exponential_law(np.array(scores), 1.5, inner)
+        beside = flip_law(np.array(scores), 1.25, inner)
         law += weight * (((1 - chance) * without + chance * beside) if table else without)
     return law
 
@@ -203,6 +260,18 @@ def _sampled_law(chance: float, epsilon: float, table: int) -> Vector:
 def _kendall(chances: int, epsilon: float, table: int, source: ByteSource) -> float:
     ranks = _ranks(_ordered(epsilon, chances / SAMPLING_UNIT), table)
     return float(kendall_selection(ranks, 1, epsilon, chances, source)[0])
+
+
+def _bounded_kendall(epsilon: float, table: int, source: ByteSource) -> float:
+    return float(
+        bounded_range_kendall(_ranks(_ordered(epsilon, 1.0), table), 1, epsilon, source)[0]
+    )
+
+
+def _bounded_kendall_law(epsilon: float, table: int) -> Vector:
+    rows = _ordered(epsilon, 1.0)
+    agreeing, other = (rows / 2, 0) if table == 0 else ((rows - 3) / 2, 1)
+    return exponential_law(np.array([agreeing, other], dtype=np.float64), 1.25, epsilon)
 
 
 def _rank_screening(epsilon: float, table: int, source: ByteSource) -> float:
@@ -233,7 +302,7 @@ def _covariance_screening(epsilon: float, table: int, source: ByteSource) -> flo
 def _covariance_law(epsilon: float, table: int) -> Vector:
     ones, rows = _ones_and_rows(epsilon)
     sums = np.array([ones, table])
-    return exponential_law(sums - sums * (ones + table) / (rows + table), 1, epsilon)
+    return flip_law(sums - sums * (ones + table) / (rows + table), 1, epsilon)
 
 
 _PER_BLOCK = 30  # rows: nearly never does a block lack either kind
@@ -252,9 +321,10 @@ def _agreeing(blocks: int, table: int) -> Table:
 def _votes(epsilon: float, table: int, source: ByteSource) -> float:
     blocks = _lead(epsilon)
     rows = _agreeing(blocks, table)
-    chosen = lasso_selection(rows, 1, epsilon, blocks, 0.1, source)
+    features = PureEvent("features", epsilon)
+    chosen = lasso_selection(rows, 1, features, blocks, 0.1, source)
     return float(chosen[0])
 
 
 def _vote_law(epsilon: float, table: int) -> Vector:
-    return exponential_law(np.array([_lead(epsilon) - table, table]), 1, epsilon)
+    return flip_law(np.array([_lead(epsilon) - table, table]), 1, epsilon)

@@ -1,4 +1,4 @@
-"""Audits of Gaussian noise: on sums of histograms, moments and gradients, and in a tree."""
+"""Audits of Gaussian noise: on sums of histograms, moments and gradients."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from nolook.audit.case import Case, Draws, gaussian_case, one_by_one, projected
 from nolook.kernels.histogram import magnitude_counts
 from nolook.kernels.moments import UNIT
-from nolook.privacy.guarantee import Relation
-from nolook.privacy.mechanisms.binary_tree import tree_gaussian
 from nolook.privacy.mechanisms.gaussian import gaussian_release, symmetric_gaussian_release
 from nolook.privacy.noise import ByteSource
 from nolook.statistics.clipped_gradients import (
@@ -71,19 +69,6 @@ def cases(mu: float) -> tuple[Case, ...]:
         *_designs(mu),
         *_kept_rows(mu),
         *_weighted_rows(mu),
-        case(
-            name="gaussian-tree",
-            neighbours="a value in the second of four cells",
-            covers=("tree_gaussian",),
-            draw=_trees(mu, "add-remove", [0, 0, 0, 0]),
-        ),
-        case(
-            name="gaussian-tree-replace",
-            neighbours="a value moved from the second of four cells to the last",
-            relation="replace",
-            covers=("tree_gaussian",),
-            draw=_trees(mu, "replace", [0, 0, 0, 1]),
-        ),
     )
 
 
@@ -269,16 +254,3 @@ def _sizes(rows: int) -> Integers:
 
 def _errors(rows: int) -> Integers:
     return ModelErrors(_model(np.zeros(6)), 0.0).update(*_block(rows, 1e9)).value
-
-
-def _trees(mu: float, relation: Relation, second: list[int]) -> Draws:
-    cells = np.array([[0, 1, 0, 0], second])
-    shift = np.cumsum(cells[0] - cells[1])
-    # The best linear test weighs by the inverse of the noise's covariance: shared nodes.
-    shared = np.array([[3, 2, 1, 1], [2, 3, 1, 1], [1, 1, 3, 2], [1, 1, 2, 3]])
-    weights = np.linalg.solve(shared, shift)
-
-    def one(table: int, source: ByteSource) -> float:
-        return float(tree_gaussian(cells[table], mu, relation, source) @ weights)
-
-    return one_by_one(one)

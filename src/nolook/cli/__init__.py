@@ -23,6 +23,7 @@ from nolook.cli._audit import audit
 from nolook.cli._calibration import calibration
 from nolook.cli._ecdf import ecdf
 from nolook.cli._fit import fit
+from nolook.cli._interruption import Interrupted
 from nolook.cli._ledger import ledger_app
 from nolook.cli._plug_ins import WithPlugIns, help_without_command
 from nolook.cli._predict import predict
@@ -41,8 +42,8 @@ _RENAMED = {"--label": "--target"}
 
 app = typer.Typer(
     help="Private linear models of tables nobody may look at, with nothing to set but the budget.",
-    add_completion=False,
     cls=WithPlugIns,
+    context_settings={"help_option_names": ["--help", "-h"]},
 )
 for _command in (schema, fit, select, predict, ecdf, quantiles, roc, calibration, audit):
     app.command()(_command)
@@ -66,6 +67,8 @@ def _run(arguments: Sequence[str]) -> int:
         return _invoke(arguments)
     except NolookError as error:
         return _complain(str(error), error.exit_status)
+    except Interrupted as stopped:
+        return _say(str(stopped), _INTERRUPTED)
     except (KeyboardInterrupt, typer.Abort):
         return _INTERRUPTED
     except Exception as error:
@@ -96,6 +99,8 @@ def _usage(error: Any) -> str:  # noqa: ANN401 -- see `_run`
     new = _RENAMED.get(old)
     if context is not None and any(new in option.opts for option in context.command.params):
         message = f"{old} is now called {new}"
+    if message.startswith("Got unexpected extra argument"):
+        message += "; expected lists without blanks, such as age,height, or in quotes"
     return f"{message} (see {command} --help)"
 
 
@@ -108,8 +113,12 @@ def _silence_libraries() -> None:
 
 
 def _complain(message: str, status: int) -> int:
+    return _say(f"error: {message}", status)
+
+
+def _say(message: str, status: int) -> int:
     line = " ".join(one_line(part) for part in message.split())
-    sys.stderr.write(f"nolook: error: {line}\n")
+    sys.stderr.write(f"nolook: {line}\n")
     return status
 
 

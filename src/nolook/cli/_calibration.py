@@ -13,14 +13,20 @@ from nolook.estimators.catalogue import DISTRIBUTIONS
 __all__ = ["calibration"]
 
 
-@release_command("calibration.json", "The calibration's file", missing=MissingNumbersOption)
+@release_command(
+    "calibration.json",
+    "The calibration's file",
+    about=("probability", "target"),
+    missing=MissingNumbersOption,
+    names={"features": "--probability", "columns": "--probability and --target"},
+)
 def calibration(
     release: Release,
     *,
     probability: Annotated[
         str, typer.Option(metavar="NAME", help="The column of probabilities of being positive.")
     ],
-    target: ClassesOption,
+    target: ClassesOption = "",
     positive: PositiveOption = "1",
     groups: Annotated[
         int, typer.Option(metavar="N", help="How many groups of rows are compared.")
@@ -32,13 +38,10 @@ def calibration(
     """
     from nolook.formats.findings_file import Scored, write_calibration
     from nolook.report.score_findings import calibration_findings
-    from nolook.tables.scored import read_scores
 
     fitted = DISTRIBUTIONS["calibration"].load()(release.epsilon, groups, 1, release.random_state)
-    with release.running() as ledger_and_progress:
-        columns = (release.table, probability, target, positive)
-        read = read_scores(*columns, release.missing, multiline=release.multiline)
-        fitted.fit(read, **ledger_and_progress)
     scored = Scored(probability, target, positive)
+    with release.running() as ledger_and_progress:
+        fitted.fit(release.read_scores(scored), **ledger_and_progress)
     write_calibration(fitted, release.output, scored=scored)
     release.show(calibration_findings(fitted, scored))

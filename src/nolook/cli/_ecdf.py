@@ -27,11 +27,19 @@ __all__ = ["ecdf"]
 _MOST_UNSMOOTHED = 2**20
 
 
-@release_command("distribution.json", "The distribution's file", missing=MissingNumbersOption)
+@release_command(
+    "distribution.json",
+    "The distribution's file",
+    about=("column",),
+    missing=MissingNumbersOption,
+    names={"features": "--column"},
+)
 def ecdf(
     release: Release,
     *,
-    column: Annotated[str, typer.Option(metavar="NAME", help="The column of numbers.")],
+    column: Annotated[
+        str, typer.Option("--column", "-c", metavar="NAME", help="The column of numbers.")
+    ],
     delta: DeltaOption = 0.0,
     linear_grid: GridOption = None,
     log_grid: LogGridOption = None,
@@ -51,7 +59,7 @@ def ecdf(
     make = DISTRIBUTIONS["ecdf"].load()
     fitted = make(release.epsilon, thresholds, delta, neighbours, smoother, release.random_state)
     with release.running() as ledger_and_progress:
-        fitted.fit(release.read(features=[column]), **ledger_and_progress)
+        fitted.fit(release.read_columns([column]), **ledger_and_progress)
     save(fitted, release.output)
     release.show(ecdf_findings(fitted, column))
 

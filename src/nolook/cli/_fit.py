@@ -11,12 +11,13 @@ from nolook._validation import check_choice, check_delta, check_fraction
 from nolook.cli._options import (
     CategoriesOption,
     DeltaOption,
+    ExcludeOption,
     FeaturesOption,
     TargetOption,
-    column_options,
+    ValueOption,
     count_or_auto,
 )
-from nolook.cli._release import Release, release_command
+from nolook.cli._release import Columns, Release, release_command
 from nolook.errors import ParameterError, TargetNotVisible
 from nolook.estimators.catalogue import (
     DEFAULT_SELECTOR,
@@ -45,14 +46,21 @@ def _own(option: Option) -> Parameter:
 _OWN = {option.word: option for entry in METHODS.values() for option in entry.options}
 
 
-@release_command("model.json", "The model file", more=[_own(option) for option in _OWN.values()])
+@release_command(
+    "model.json",
+    "The model file",
+    more=[_own(option) for option in _OWN.values()],
+    names={"k": "--select"},
+)
 def fit(
     release: Release,
     *,
-    target: TargetOption,
+    target: TargetOption = "",
     delta: DeltaOption = DEFAULT_DELTA,
     features: FeaturesOption = None,
     categories: CategoriesOption = None,
+    exclude: ExcludeOption = None,
+    positive: ValueOption = None,
     method: Annotated[
         str, typer.Option(metavar="|".join(("auto", *METHODS)), help="How to fit.")
     ] = "auto",
@@ -81,7 +89,7 @@ def fit(
     chosen = check_method(method, "--method")
     parameters = _method_parameters(chosen, own)
     first = _selection(select, selector, split, release.random_state)
-    options = column_options(features, categories)
+    columns = Columns(target, features, categories, exclude, positive)
 
     from nolook.estimators.pipeline import make_private_pipeline
     from nolook.formats.model_file import save
@@ -92,7 +100,7 @@ def fit(
     if first is not None:
         name, arguments, share = first
         model = make_private_pipeline(SELECTORS[name].load()(**arguments), model, **budget, **share)
-    release.fit(model, target, options)
+    release.fit(model, columns)
     save(model, release.output)
     release.show(model_findings(model))
     if not model.visible_:

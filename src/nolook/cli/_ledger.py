@@ -1,4 +1,4 @@
-"""``nolook ledger``: create a ledger, show it, list what it was charged for."""
+"""``nolook ledger``: create a ledger, show it and its releases, enter one made elsewhere."""
 
 from __future__ import annotations
 
@@ -8,22 +8,34 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from nolook._validation import check_delta, check_epsilon
-from nolook.cli._options import DeltaOption, EpsilonOption, RelationOption, check_relation
+from nolook.cli._interruption import explained
+from nolook.cli._options import (
+    DEFAULT_LEDGER,
+    DeltaOption,
+    EpsilonOption,
+    ForceOption,
+    RelationOption,
+    check_relation,
+)
 from nolook.cli._release import console
+from nolook.formats.files import check_outputs, one_line
 
 if TYPE_CHECKING:
     from nolook.privacy.guarantee import Relation
+    from nolook.privacy.ledger import Ledger
 
 __all__ = ["ledger_app"]
 
 ledger_app = typer.Typer(help="Keep several releases of the same data within one total budget.")
 
-LedgerArgument = Annotated[Path, typer.Argument(metavar="FILE", help="The ledger's file.")]
+LedgerArgument = Annotated[
+    Path, typer.Argument(metavar="FILE", envvar=DEFAULT_LEDGER, help="The ledger's file.")
+]
 
 
 @ledger_app.command()
 def create(
-    file: LedgerArgument,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The ledger's file.")],
     epsilon: EpsilonOption,
     delta: DeltaOption,
     name: Annotated[
@@ -50,6 +62,57 @@ def show(file: LedgerArgument) -> None:
 
     with Ledger(file) as ledger:
         print_ledger(console(), ledger)
+
+
+@ledger_app.command()
+def charge(
+    file: LedgerArgument,
+    epsilon: EpsilonOption,
+    what: Annotated[
+        str, typer.Option(metavar="TEXT", help="What was released: one line for readers.")
+    ],
+    delta: DeltaOption = 0.0,
+    relation: Annotated[
+        str | None,
+        typer.Option(
+            metavar="add-remove|replace",
+            help="How neighbouring tables differ in its guarantee; by default as for the ledger.",
+        ),
+    ] = None,
+) -> None:
+    """Enter a release of the same data that was made elsewhere."""
+    from nolook.privacy.guarantee import Budget
+    from nolook.privacy.ledger import Ledger, check_line
+
+    check_line(what, "--what")
+    cost = Budget(
+        check_epsilon(epsilon, "--epsilon"), check_delta(delta, "--delta", allow_zero=True)
+    )
+    neighbours = None if relation is None else cast("Relation", check_relation(relation))
+    with Ledger(file) as ledger, explained(lambda: _entered(ledger)):
+        ledger.charge(cost, description=what, relation=neighbours)
+
+
+def _entered(ledger: Ledger) -> str:
+    """Say whether a release was entered."""
+    entries = ledger.charged()
+    return f"entered as number {entries[0].id}" if entries else "nothing was charged; start again"
+
+
+@ledger_app.command()
+def report(
+    file: LedgerArgument,
+    output: Annotated[Path, typer.Option(metavar="FILE", help="The HTML page to write.")],
+    force: ForceOption = False,
+) -> None:
+    """Write a page with a ledger's budget, what is left of it, and all its releases."""
+    check_outputs([("--output", output)], [file], replace=force)
+    from nolook.privacy.ledger import Ledger
+    from nolook.report.ledger_page import write_ledger_page
+
+    with Ledger(file) as ledger:
+        write_ledger_page(ledger, output)
+    typer.echo(f"report: {one_line(output)}")
 
 
 @ledger_app.command()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from nolook._language import given
 from nolook._validation import check_choice, check_names
 from nolook.errors import ParameterError
 from nolook.formats.files import one_line
@@ -17,11 +18,14 @@ if TYPE_CHECKING:
     from nolook.algorithms.grids import LinearGrid, LogGrid
 
 __all__ = [
+    "DEFAULT_LEDGER",
     "CategoriesOption",
     "ClassesOption",
     "DeltaOption",
     "EpsilonOption",
+    "ExcludeOption",
     "FeaturesOption",
+    "ForceOption",
     "GridOption",
     "LedgerOption",
     "LogGridOption",
@@ -36,6 +40,7 @@ __all__ = [
     "SmoothingOption",
     "TableArgument",
     "TargetOption",
+    "ValueOption",
     "check_missing",
     "check_relation",
     "check_smoothing",
@@ -46,23 +51,56 @@ __all__ = [
     "named_grids",
     "numbers",
     "shares",
+    "words",
 ]
 
-_MISSING = ("drop-row", "zero")
+#: The variable of the environment that names a ledger for all commands.
+DEFAULT_LEDGER = "NOLOOK_LEDGER"
+
+_MISSING = ("drop-row", "zero", "centre")
 _RELATIONS = ("add-remove", "replace")
 _SMOOTHINGS = ("isotonic", "none")
 
 TableArgument = Annotated[
     Path, typer.Argument(metavar="TABLE", help="A Parquet, CSV or Arrow IPC file.")
 ]
-TargetOption = Annotated[str, typer.Option(metavar="NAME", help="The column to explain.")]
-EpsilonOption = Annotated[float, typer.Option(help="Privacy loss, above 0; smaller protects more.")]
-DeltaOption = Annotated[float, typer.Option(help="Chance of a larger loss; well below 1 / rows.")]
+# An empty text where none is given: a release is told the schema's target then.
+TargetOption = Annotated[
+    str,
+    typer.Option(
+        "--target",
+        "-t",
+        metavar="NAME",
+        show_default=False,
+        help="The column to explain; by default the schema's.",
+    ),
+]
+EpsilonOption = Annotated[
+    float, typer.Option("--epsilon", "-e", help="Privacy loss, above 0; smaller protects more.")
+]
+DeltaOption = Annotated[
+    float, typer.Option("--delta", "-d", help="Chance of a larger loss; well below 1 / rows.")
+]
 FeaturesOption = Annotated[
     str | None,
     typer.Option(
+        "--features",
+        "-f",
         metavar="A,B,C",
-        help="The columns to explain it with; by default all numeric ones. Needed for CSV.",
+        help="The columns to explain it with; by default the schema's, or all numeric ones. "
+        "Needed for CSV without a schema.",
+    ),
+]
+ExcludeOption = Annotated[
+    str | None,
+    typer.Option(
+        "--exclude", "-x", metavar="A,B,C", help="Columns that are no features by default."
+    ),
+]
+ValueOption = Annotated[
+    str | None,
+    typer.Option(
+        "--positive", "-p", metavar="VALUE", help="The target's value that counts as 1, others 0."
     ),
 ]
 CategoriesOption = Annotated[
@@ -120,23 +158,39 @@ SmoothingOption = Annotated[
 ClassesOption = Annotated[
     str,
     typer.Option(
+        "--target",
+        "-t",
         metavar="NAME",
-        help="The column of classes, what really happened: text, integers or booleans.",
+        show_default=False,
+        help="The column of classes, what really happened: text, integers or booleans; by default "
+        "the schema's target.",
     ),
 ]
 PositiveOption = Annotated[
-    str, typer.Option(metavar="VALUE", help="The positive class; all others are negative.")
+    str,
+    typer.Option(
+        "--positive", "-p", metavar="VALUE", help="The positive class; all others are negative."
+    ),
 ]
 ReportOption = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Write a report, one HTML page.")
+    Path | None,
+    typer.Option("--report", "-r", metavar="FILE", help="Write a report, one HTML page."),
 ]
+ForceOption = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
 LedgerOption = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Charge this ledger before reading.")
+    Path | None,
+    typer.Option(
+        "--ledger",
+        "-l",
+        metavar="FILE",
+        envvar=DEFAULT_LEDGER,
+        help="Charge this ledger before reading.",
+    ),
 ]
 RandomStateOption = Annotated[
     int | None, typer.Option(metavar="N", help="Repeatable noise, for experiments. NOT private.")
 ]
-QuietOption = Annotated[bool, typer.Option("--quiet", help="Print nothing.")]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing.")]
 
 
 def count_or_auto(text: str, option: str) -> int | str:
@@ -173,14 +227,27 @@ def column_options(features: str | None, categories: Sequence[str] | None) -> di
                 f"--categories names the column {one_line(column)!r} twice; "
                 "expected all its categories in one list"
             )
-        named = column_names(values, f"--categories {one_line(column)}")
+        option = f"--categories {one_line(column)}"
+        example = given("--categories", {one_line(column): ["Bern", "Basel"]})
+        named = check_names(_split(values), option, example)
         known[column] = [None if name == OTHERS else name for name in named]
     return options
 
 
 def column_names(text: str, option: str) -> tuple[str, ...]:
-    """Split at commas; a name with a comma may be put in double quotes."""
-    return check_names(next(csv.reader([text]), []), option)
+    """Split at commas and blanks after them; a name with a comma may be in double quotes."""
+    return check_names(_split(text), option)
+
+
+def words(text: str, option: str) -> list[str]:
+    """Split words at commas; one with a comma may be put in double quotes."""
+    found = _split(text)
+    if not all(word.strip() for word in found) or not found:
+        raise ParameterError(
+            f"{option} is {_brief(text)}; expected words, none of them empty (for example "
+            f"{option} NA,unknown; an empty cell is missing anyway)"
+        )
+    return found
 
 
 def check_missing(missing: str | None) -> str:
@@ -256,6 +323,10 @@ def _grid(text: str, option: str, kind: str, example: str) -> LinearGrid | LogGr
         return made(*found)
     except ParameterError as error:
         raise ParameterError(f"in {option}, {error}") from None
+
+
+def _split(text: str) -> list[str]:
+    return next(csv.reader([text], skipinitialspace=True), [])
 
 
 def _brief(text: str) -> str:

@@ -7,19 +7,37 @@ from typing import Annotated
 
 import typer
 
+from nolook.cli._interruption import explained
+from nolook.cli._options import ForceOption, column_names
 from nolook.cli._release import console
+from nolook.cli._written import Written, reads_table
 from nolook.errors import ParameterError
 from nolook.formats.files import check_outputs, one_line
 
 __all__ = ["predict"]
 
 
+@reads_table()
 def predict(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model file made by fit.")],
     table: Annotated[
         Path, typer.Argument(metavar="TABLE", help="A table with the model's columns.")
     ],
-    output: Annotated[Path, typer.Option(metavar="FILE", help="The Parquet file to write.")],
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="The file to write: .parquet, .pq or .csv."
+        ),
+    ],
+    written: Written,
+    keep: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B,C",
+            help="Columns of the table to copy beside the prediction, as they are there.",
+        ),
+    ] = None,
+    force: ForceOption = False,
     multiline: Annotated[
         bool,
         typer.Option(
@@ -28,22 +46,42 @@ def predict(
         ),
     ] = False,
 ) -> None:
-    """Predict the target of each row of a table; writes the column `prediction`."""
-    check_outputs([("--output", output)], inputs=(model, table))
+    """Predict the target of each row of a table; writes the column `prediction`.
+
+    Predictions and copied columns are as confidential as the table: they are no private release.
+    """
+    kept = () if keep is None else column_names(keep, "--keep")
+    lost = f"predictions cost nothing, and {one_line(output)} was not written; start again"
+    with explained(lambda: lost):
+        check_outputs([("--output", output)], inputs=(model, table), replace=force)
+        _predict(model, table, output, kept, written, multiline=multiline)
+
+
+def _predict(
+    model: Path,
+    table: Path,
+    output: Path,
+    kept: tuple[str, ...],
+    written: Written,
+    *,
+    multiline: bool,
+) -> None:
     from nolook.estimators.ecdf import ECDF
     from nolook.estimators.pipeline import regression_of
     from nolook.formats.model_file import load
-    from nolook.formats.predictions import write_predictions
+    from nolook.formats.predictions import check_prediction_file, write_predictions
     from nolook.report._console import say
     from nolook.report.model_findings import constant_in_words
     from nolook.tables import read_table
 
+    check_prediction_file(output, kept)
     fitted = load(model)
     if isinstance(fitted, ECDF):
         raise ParameterError(
             f"{one_line(model)} is a distribution; expected a model (a file made by nolook fit)"
         )
     recipe = fitted.recipe_ | ({"multiline": True} if multiline else {})
-    write_predictions(fitted, read_table(table, **recipe), output)
+    recipe["schema"] = written.over(recipe.get("schema")).only(recipe["features"])
+    write_predictions(fitted, read_table(table, **recipe), output, kept)
     for words in constant_in_words(regression_of(fitted)):
         say(console(), words)

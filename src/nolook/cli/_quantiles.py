@@ -13,12 +13,21 @@ from nolook.cli._release import Release, release_command
 __all__ = ["quantiles"]
 
 
-@release_command("quantiles.json", "The quantiles' file", missing=MissingNumbersOption)
+@release_command(
+    "quantiles.json",
+    "The quantiles' file",
+    about=("columns",),
+    missing=MissingNumbersOption,
+    names={"features": "--columns"},
+)
 def quantiles(
     release: Release,
     *,
     columns: Annotated[
-        str, typer.Option(metavar="A,B,C", help="The columns; they share the budget equally.")
+        str,
+        typer.Option(
+            "--columns", "-c", metavar="A,B,C", help="The columns; they share the budget equally."
+        ),
     ],
     delta: DeltaOption = 0.0,
     at: Annotated[
@@ -42,7 +51,7 @@ def quantiles(
     from nolook.report.distribution_findings import quantiles_findings
 
     with release.running() as ledger_and_progress:
-        table = release.read(features=names)
+        table = release.read_columns(names)
         found = release_quantiles(
             table,
             wanted,

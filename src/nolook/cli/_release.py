@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict
@@ -13,8 +14,11 @@ from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 import typer
 
 from nolook._validation import check_epsilon, check_random_state
+from nolook.cli._interruption import Outcome, explained
 from nolook.cli._options import (
+    DEFAULT_LEDGER,
     EpsilonOption,
+    ForceOption,
     LedgerOption,
     MissingOption,
     MultilineOption,
@@ -23,18 +27,30 @@ from nolook.cli._options import (
     ReportOption,
     TableArgument,
     check_missing,
+    column_names,
+    column_options,
 )
-from nolook.formats.files import check_outputs
+from nolook.cli._written import Written, reads_table, target_of
+from nolook.errors import ParameterError
+from nolook.formats.files import check_outputs, default_name, one_line
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from nolook.estimators.base import PrivateEstimator, Progress
+    from nolook.formats.findings_file import Scored
     from nolook.privacy.ledger import Ledger
     from nolook.report.findings import Findings
     from nolook.tables import Table
+    from nolook.tables.schema import Schema
 
-__all__ = ["Release", "check_files", "console", "release_command", "show"]
+__all__ = ["Columns", "Release", "check_files", "console", "release_command", "show"]
+
+
+_UNCHARGED = (
+    "not charged to any ledger; releases of the same table add up, and nobody counts this one "
+    f"(--ledger FILE, or {DEFAULT_LEDGER} for all commands)"
+)
 
 
 class LedgerAndProgress(TypedDict):
@@ -44,16 +60,44 @@ class LedgerAndProgress(TypedDict):
     progress: Progress | None
 
 
+@dataclass(frozen=True)
+class Columns:
+    """Which columns a model is of, in the words of the command line."""
+
+    target: str
+    features: str | None
+    categories: Sequence[str] | None
+    exclude: str | None
+    positive: str | None
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Options of `nolook.read_table`."""
+        return column_options(self.features, self.categories) | {"positive": self.positive}
+
+    @property
+    def excluded(self) -> tuple[str, ...]:
+        """Columns that are no features by default."""
+        return () if self.exclude is None else column_names(self.exclude, "--exclude")
+
+    @property
+    def by_default(self) -> bool:
+        """Whether the features are those that types or a schema tell."""
+        return self.features is None
+
+
 @dataclass(frozen=True, kw_only=True)
 class Release:
     """The options that all releases share, checked: every file can be written."""
 
     table: TableArgument
     epsilon: EpsilonOption
+    written: Written
     missing: str = "error"
     multiline: MultilineOption = False
     output: Path = Path()
     report: ReportOption = None
+    force: ForceOption = False
     ledger: LedgerOption = None
     random_state: RandomStateOption = None
     quiet: QuietOption = False
@@ -64,40 +108,116 @@ class Release:
         # No output may replace any of a ledger's files.
         ends = ("", "-journal", "-wal", "-shm") if self.ledger else ()
         ledger_files = [Path(f"{self.ledger}{end}") for end in ends]
-        check_files(self.output, self.report, inputs=(self.table, *ledger_files))
+        inputs = (self.table, *ledger_files)
+        check_files(self.output, self.report, inputs, force=self.force)
 
-    def read(self, target: str | None = None, **options: Any) -> Table:  # noqa: ANN401
+    @cached_property
+    def outcome(self) -> Outcome:
+        """What it has charged and written since this was first asked for."""
+        return Outcome(self.ledger, self.output, self.report)
+
+    @property
+    def schema(self) -> Schema:
+        """What is declared of the table."""
+        return self.written.over()
+
+    def read_columns(self, names: Sequence[str]) -> Table:
+        """Open the table for some of its columns alone."""
+        return self._read(None, features=names, schema=self.schema.only(names))
+
+    def read_scores(self, scored: Scored) -> Table:
+        """Open the table for a score and a target of classes."""
+        from nolook.tables.scored import read_scores
+
+        return read_scores(
+            self.table,
+            scored.score,
+            scored.target,
+            scored.positive,
+            self.missing,
+            multiline=self.multiline,
+            schema=self.schema,
+        )
+
+    def fit(self, estimator: PrivateEstimator, columns: Columns) -> None:
+        """Fit an estimator to the table."""
+        target, excluded = columns.target, columns.excluded
+        if target in excluded:
+            raise ParameterError(
+                f"--exclude names the target {target!r}; expected others (leave it out there)"
+            )
+        schema = self.schema.without(excluded)
+        with self.running() as ledger_and_progress:
+            table = self._read(target, schema=schema, **columns.options)
+            self._tell(table, columns)
+            estimator.fit(table, **ledger_and_progress)
+
+    def _read(self, target: str | None, **options: Any) -> Table:  # noqa: ANN401
         """Open the table; the options are those of `nolook.read_table`."""
         from nolook.tables import read_table
 
         options |= {"missing": self.missing, "multiline": self.multiline}
         return read_table(self.table, target, **options)
 
-    def fit(self, estimator: PrivateEstimator, target: str, options: Mapping[str, Any]) -> None:
-        """Fit an estimator to the table."""
-        with self.running() as ledger_and_progress:
-            estimator.fit(self.read(target, **options), **ledger_and_progress)
+    def _tell(self, table: Table, columns: Columns) -> None:
+        """Say which columns are left out, and which look like identifiers, before spending."""
+        from nolook.report._console import say
+        from nolook.tables.advice import check_columns, identifiers_in_words, left_out_in_words
+
+        check_columns(table, columns.excluded, "exclude")
+        told = identifiers_in_words(table)
+        if columns.by_default:
+            told = (*left_out_in_words(table), *told)
+        for words in () if self.quiet else told:
+            say(console(), one_line(words))
 
     @contextmanager
     def running(self) -> Iterator[LedgerAndProgress]:
         """Open the ledger and show progress for as long as the release takes."""
-        with _open_ledger(self.ledger) as ledger, _progress(quiet=self.quiet) as progress:
+        with self._charging() as ledger, _progress(quiet=self.quiet) as progress:
             yield {"ledger": ledger, "progress": progress}
+
+    @contextmanager
+    def _charging(self) -> Iterator[Ledger | None]:
+        if self.ledger is None:
+            yield None
+            return
+        from nolook.privacy.ledger import Ledger
+
+        with (
+            Ledger(self.ledger, output=self.output.name) as ledger,
+            self.outcome.charging(ledger),
+        ):
+            yield ledger
 
     def show(self, findings: Findings) -> None:
         """Write the report, if one is wanted, and print what was found."""
         show(findings, table=self.table, output=self.output, report=self.report, quiet=self.quiet)
+        if self.ledger is None and findings.origin.guarantee.private and not self.quiet:
+            from nolook.report._console import say
+
+            say(console(), _UNCHARGED)
 
 
 def release_command(
-    ending: str, what: str, *, missing: object = MissingOption, more: Iterable[Parameter] = ()
+    ending: str,
+    what: str,
+    *,
+    about: Sequence[str] = ("target",),
+    missing: object = MissingOption,
+    more: Iterable[Parameter] = (),
+    names: Mapping[str, str] | None = None,
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Make a command of a function that takes a `Release` and its own options.
 
-    `what` names the main output, which is TABLE.`ending` by default; `more` are options that the
-    function takes by `**`.
+    `what` names the main output; by default it is called after the table and the columns that the
+    options `about` name. `more` are options that the function takes by `**`; `names`
+    are those of :func:`reads_table`.
     """
-    output = typer.Option(metavar="FILE", help=f"{what}; by default TABLE.{ending} here.")
+    default = f"TABLE.{'+'.join(about).upper()}.{ending}"
+    output = typer.Option(
+        "--output", "-o", metavar="FILE", help=f"{what}; by default {default} here."
+    )
     own_forms = {"missing": missing, "output": Annotated[Path | None, output]}
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
@@ -110,22 +230,34 @@ def release_command(
         def run(**given: Any) -> None:  # noqa: ANN401 -- Typer has checked the types
             options = {name: given.pop(name) for name in shared}
             options["missing"] = check_missing(options["missing"])
-            options["output"] = options["output"] or Path(f"{options['table'].stem}.{ending}")
-            command(Release(**options), **given)
+            if "target" in given:
+                given["target"] = target_of(given["target"], options["written"].over())
+            if options["output"] is None:
+                named = [name for option in about for name in _columns(option, given[option])]
+                options["output"] = default_name(options["table"], named, ending)
+            release = Release(**options)
+            outcome = release.outcome
+            with explained(lambda: str(outcome)):
+                command(release, **given)
 
         run.__name__, run.__doc__ = command.__name__, command.__doc__
         options = [*own, *more, *shared.values()]
         required_first = sorted(options, key=lambda one: one.default is not Parameter.empty)
         run.__signature__ = Signature(required_first)  # type: ignore[attr-defined]
-        return run
+        return reads_table(names)(run)
 
     return decorate
 
 
-def check_files(output: Path, report: Path | None, inputs: Iterable[Path]) -> None:
+def _columns(option: str, given: str) -> tuple[str, ...]:
+    """Return the columns an option names: `--columns` lists them."""
+    return column_names(given, "--columns") if option == "columns" else (given,)
+
+
+def check_files(output: Path, report: Path | None, inputs: Iterable[Path], *, force: bool) -> None:
     """Check that a release's file and report can be written, before anything is spent on them."""
     reports = [] if report is None else [("--report", report)]
-    check_outputs([("--output", output), *reports], inputs)
+    check_outputs([("--output", output), *reports], inputs, replace=force)
 
 
 def show(
@@ -147,14 +279,6 @@ def console() -> Console:
     from rich.console import Console
 
     return Console(highlight=False, markup=False, emoji=False)
-
-
-def _open_ledger(path: Path | None) -> AbstractContextManager[Ledger | None]:
-    if path is None:
-        return nullcontext()
-    from nolook.privacy.ledger import Ledger
-
-    return Ledger(path)
 
 
 @contextmanager

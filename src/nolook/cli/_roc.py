@@ -24,37 +24,50 @@ from nolook.estimators.catalogue import DISTRIBUTIONS
 __all__ = ["roc"]
 
 
-@release_command("roc.json", "The curve's file", missing=MissingNumbersOption)
+@release_command(
+    "roc.json",
+    "The curve's file",
+    about=("score", "target"),
+    missing=MissingNumbersOption,
+    names={"features": "--score", "columns": "--score and --target"},
+)
 def roc(
     release: Release,
     *,
     score: Annotated[
         str, typer.Option(metavar="NAME", help="The column of scores; higher means positive.")
     ],
-    target: ClassesOption,
+    target: ClassesOption = "",
     positive: PositiveOption = "1",
     linear_grid: GridOption = None,
     log_grid: LogGridOption = None,
     relation: RelationOption = "add-remove",
     smoothing: SmoothingOption = "isotonic",
+    threshold: Annotated[
+        list[float] | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="Say how rows are classified if a score above it is called positive: confusion "
+            "matrix, sensitivity, predictive values. Costs nothing more. May be repeated.",
+        ),
+    ] = None,
 ) -> None:
     """Release the ROC curve of a score, and the area under it.
 
     The scored model must not itself have been fitted without privacy on these rows.
     """
     neighbours, smoother = check_relation(relation), check_smoothing(smoothing)
-    thresholds = grid(linear_grid, log_grid)
+    points = grid(linear_grid, log_grid)
 
+    from nolook.estimators.roc import check_threshold
     from nolook.formats.findings_file import Scored, write_roc
     from nolook.report.score_findings import roc_findings
-    from nolook.tables.scored import read_scores
 
+    thresholds = [check_threshold(each) for each in threshold or ()]
     make = DISTRIBUTIONS["roc"].load()
-    fitted = make(release.epsilon, thresholds, 1, neighbours, smoother, release.random_state)
-    with release.running() as ledger_and_progress:
-        columns = (release.table, score, target, positive)
-        read = read_scores(*columns, release.missing, multiline=release.multiline)
-        fitted.fit(read, **ledger_and_progress)
+    fitted = make(release.epsilon, points, 1, neighbours, smoother, release.random_state)
     scored = Scored(score, target, positive)
-    write_roc(fitted, release.output, scored=scored)
-    release.show(roc_findings(fitted, scored))
+    with release.running() as ledger_and_progress:
+        fitted.fit(release.read_scores(scored), **ledger_and_progress)
+    write_roc(fitted, release.output, scored=scored, thresholds=thresholds)
+    release.show(roc_findings(fitted, scored, thresholds))

@@ -9,12 +9,13 @@ import typer
 from nolook._validation import check_choice, check_delta
 from nolook.cli._options import (
     CategoriesOption,
+    ExcludeOption,
     FeaturesOption,
     TargetOption,
-    column_options,
+    ValueOption,
     count_or_auto,
 )
-from nolook.cli._release import Release, release_command
+from nolook.cli._release import Columns, Release, release_command
 from nolook.errors import ParameterError
 from nolook.estimators.catalogue import DEFAULT_SELECTOR, SELECTORS
 
@@ -25,19 +26,22 @@ __all__ = ["select"]
 def select(
     release: Release,
     *,
-    target: TargetOption,
     k: Annotated[str, typer.Option("-k", metavar="K|auto", help="How many columns to choose.")],
+    target: TargetOption = "",
     selector: Annotated[
         str, typer.Option(metavar="|".join(SELECTORS), help="How to choose them.")
     ] = DEFAULT_SELECTOR,
     delta: Annotated[
         float | None,
         typer.Option(
-            help="Chance of a larger loss, for moments; 1e-6 if not given. Others need none."
+            help="Chance of a larger loss; 1e-6 for moments if not given. Others can do without, "
+            "and use one only for many columns."
         ),
     ] = None,
     features: FeaturesOption = None,
     categories: CategoriesOption = None,
+    exclude: ExcludeOption = None,
+    positive: ValueOption = None,
 ) -> None:
     """Privately choose the columns that best explain the target."""
     make = SELECTORS[check_choice("--selector", selector, SELECTORS)].load()
@@ -52,7 +56,7 @@ def select(
                 f"--delta is {delta!r}, but --selector {selector} needs none; expected no --delta "
                 "(leave it out)"
             )
-    release.fit(fitted, target, column_options(features, categories))
+    release.fit(fitted, Columns(target, features, categories, exclude, positive))
     from nolook.formats.selection_file import write_selection
     from nolook.report.selection_findings import selection_findings
 

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from nolook.errors import ParameterError
 from nolook.estimators._finding import PrivateFinding
+from nolook.estimators._tables import refuse_gaps
 from nolook.estimators.base import Progress
 from nolook.tables import Table, table_from_arrays
 from nolook.tables.memory import as_array, dtype_name
@@ -126,6 +127,7 @@ def _with_target(table: Table, target: object, pos_label: float | str) -> Table:
             f"{table.target_name!r}; expected one score and a target (read_table(..., "
             "target=TARGET, features=[SCORE]))"
         )
+    refuse_gaps(table, "a release of scores")
     if isinstance(pos_label, str):
         raise ParameterError(
             f"pos_label is {pos_label!r}, but a Table's target is a number; expected a number"

@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from nolook.algorithms.selection_plan import Selected
+from nolook._language import named
+from nolook.algorithms.selection_plan import Beside, Selected
 from nolook.errors import ParameterError
 from nolook.estimators._tables import training_table
 from nolook.estimators.base import PrivateEstimator, check_count_or_auto
+from nolook.privacy.guarantee import Budget, Event
 from nolook.tables import Table
 
 __all__ = ["PrivateSelector", "check_selected", "chosen_columns", "known_k"]
@@ -42,6 +44,9 @@ class PrivateSelector(SelectorMixin, PrivateEstimator):  # type: ignore[misc]
         Only if the table's columns have names.
     """
 
+    #: What shares its budget, of which a pipeline tells its copy.
+    _beside: Beside | None = None
+
     def __init__(
         self, k: int | str = 5, epsilon: float = 1.0, random_state: int | None = None
     ) -> None:
@@ -63,6 +68,17 @@ class PrivateSelector(SelectorMixin, PrivateEstimator):  # type: ignore[misc]
     def _known_k(self) -> int | None:
         """Check k; return None for "auto"."""
         return known_k(self.k)
+
+    def needs_delta(self) -> bool:
+        """Tell whether no fit can do without a delta."""
+        return "delta" in self.get_params()
+
+    def spend_beside(self, events: tuple[Event, ...], budget: Budget, delta: float) -> None:
+        """Make choices as sharp as one budget for them and other releases allows.
+
+        Whatever the selection's own epsilon; what it then comes to alone, it states for a `delta`.
+        """
+        self._beside = Beside(events, budget, delta)
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)
@@ -86,12 +102,12 @@ def check_selected(k: int | str, features: int) -> None:
     if isinstance(k, str):
         if features < 2:
             raise ParameterError(
-                f"k is 'auto' for {features} feature; expected a table with two or more (omit the "
-                "selection)"
+                f"{named('k')} is 'auto' for {features} feature; expected a table with two or more "
+                "(omit the selection)"
             )
     elif k >= features:
         raise ParameterError(
-            f"k is {k}; expected fewer than the table's {features} features "
+            f"{named('k')} is {k}; expected fewer than the table's {features} features "
             "(use a smaller k, or omit the selection)"
         )
 

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.validation import validate_data
 
+from nolook._language import given, named
 from nolook.errors import ParameterError
 from nolook.tables import Table, table_from_arrays, table_from_values
 
-__all__ = ["prediction_rows", "training_table", "values_table"]
+__all__ = ["prediction_rows", "refuse_gaps", "training_table", "values_table"]
 
 
 def training_table(estimator: Any, X: object, y: object, *, target: bool = True) -> Table:  # noqa: ANN401
@@ -26,6 +27,8 @@ def training_table(estimator: Any, X: object, y: object, *, target: bool = True)
             found = "no target" if target else f"the target {X.target_name!r}"
             expected = "one (read_table(..., target=NAME))" if target else "none"
             raise ParameterError(f"X is a Table with {found}; expected {expected}")
+        if not estimator._finds_centres:
+            refuse_gaps(X, type(estimator).__name__)
         estimator.feature_names_in_ = np.array(X.feature_names, dtype=object)
         _remember(estimator, X)
         return X
@@ -49,8 +52,18 @@ def values_table(estimator: Any, X: object) -> Table:  # noqa: ANN401
             f"X is a Table with {table.n_columns} columns; expected one "
             "(read_table(..., features=[NAME]))"
         )
+    refuse_gaps(table, type(estimator).__name__)
     estimator.recipe_ = table.recipe()
     return table.keeping_infinite()
+
+
+def refuse_gaps(table: Table, method: str) -> None:
+    """Refuse a table whose missing values are to be centres, for a method that finds none."""
+    if table.has_gaps:
+        raise ParameterError(
+            f"{named('missing')} is 'centre', but {method} finds no centres; expected another "
+            f"policy (for example {given('missing', 'drop-row')})"
+        )
 
 
 def _users_level() -> int:
@@ -68,7 +81,8 @@ def _remember(estimator: Any, table: Table) -> None:  # noqa: ANN401
 
 def prediction_rows(estimator: Any, X: object) -> NDArray[np.float64]:  # noqa: ANN401
     """Return rows to predict or transform, shape (rows, features), with the columns of the fit."""
-    table = table_from_arrays(X)
+    missing = estimator.recipe_["missing"]
+    table = table_from_arrays(X, missing="centre" if missing == "centre" else "error")
     validate_data(estimator, X, reset=False, skip_check_array=True)
     table.check_complete()
     batches = list(table.batches())

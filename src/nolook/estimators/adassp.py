@@ -61,6 +61,10 @@ class AdaSSPRegressor(PrivateRegressor):
 
     _purpose = "AdaSSP"
 
+    @property
+    def _finds_centres(self) -> bool:
+        return self.bound_X is None
+
     def plan(self) -> Plan[BoundedModel]:
         """Check the parameters; return what a fit will release and cost."""
         bounds = self._checked_bounds()
@@ -73,7 +77,8 @@ class AdaSSPRegressor(PrivateRegressor):
         self.row_norm_ = design.norm
         if design.scaling.limit == math.inf:  # public bounds: the target's is its scale
             bound = float(design.scaling.scale[-1])
-            self.target_range_ = (-bound, bound)
+            least, most = (0.0, 1.0) if design.scaling.binary[-1] else (-bound, bound)
+            self.target_range_ = (least, min(most, bound))
 
     def _checked_bounds(self) -> tuple[float, float] | None:
         """Return the public bounds, or None if none are given."""

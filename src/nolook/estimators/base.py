@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from nolook._language import named
 from nolook._numerics import undisturbed
 from nolook._validation import check_choice, check_count, check_delta, check_epsilon
 from nolook.algorithms.moment_regression import SMALLEST_MU
@@ -23,10 +24,11 @@ from nolook.kernels.row_products import row_products
 from nolook.privacy import accounting
 from nolook.privacy.budgets import too_small, with_room
 from nolook.privacy.guarantee import DEFAULT_DELTA, Budget
-from nolook.privacy.ledger import Ledger, charge, require
+from nolook.privacy.ledger import Ledger, ReleaseDetails, charge, require
 from nolook.privacy.noise import byte_source
 from nolook.privacy.release import Announce, Plan
 from nolook.tables import Table
+from nolook.tables.scored import ScoredTable, subject_of
 
 if TYPE_CHECKING:
     from nolook.algorithms.scaling import NoisyCount, Scaling
@@ -51,18 +53,15 @@ ESTIMATES = (
 #: Called with a stage's name, how many stages are done and how many there are.
 Progress: TypeAlias = Callable[[str, int, int], None]
 
+# What all guarantees protect, and what ledgers call it.
+_UNIT = "row"
+
 _Released = TypeVar("_Released")
 _Stored = TypeVar("_Stored")
 
 
-class Rows(Protocol):
-    """What a release reads: a table, or a table whose columns have a meaning."""
-
-    def may_drop_rows(self) -> bool:
-        """Tell from the declared types whether rows may be left out."""
-
-    def check_complete(self) -> None:
-        """Refuse missing values where they are an error."""
+#: What a release reads: a table, or one whose columns are a score and a class.
+Rows: TypeAlias = Table | ScoredTable
 
 
 def make_release(
@@ -87,12 +86,15 @@ def make_release(
         rows = open_rows()
         if guarantee.relation == "replace" and rows.may_drop_rows():
             raise ParameterError(
-                "relation is 'replace', but the table may leave out rows with missing values, "
-                "whose number is private; expected 'add-remove' (or missing='error')"
+                f"{named('relation')} is 'replace', but the table may leave out rows with missing "
+                "values, whose number is private; expected 'add-remove' (or leave missing values "
+                "an error)"
             )
         announce("missing values")
         rows.check_complete()
-        with charge(ledger, guarantee, purpose):
+        name, about, schema = subject_of(rows)
+        details = ReleaseDetails(table=name, schema=schema, about=about, unit=_UNIT)
+        with charge(ledger, guarantee, purpose, details):
             released = plan.release.run(rows, byte_source(plan.random_state), announce)
         announce("results")
         return store(released)
@@ -252,6 +254,11 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         """Keep the release as fitted attributes."""
         raise NotImplementedError
 
+    @property
+    def _finds_centres(self) -> bool:
+        """Whether a release has centres to stand for missing values."""
+        return False
+
     def keep_rows(self, rows: NoisyCount | None) -> None:
         """Keep the number of rows, if they were counted."""
         if rows is not None and rows.error < math.inf:
@@ -331,7 +338,8 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         Raises
         ------
         TableError
-            If X is not a table of numbers, or has a missing or infinite value.
+            If X is not a table of numbers, or has a missing or infinite value (unless the model was
+            fitted with ``missing="centre"``).
         ValueError
             If its columns are not those of the fit.
         """
@@ -341,8 +349,12 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
             return self._predict(rows)
 
     def _predict(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Predict for complete rows of the fit's columns, shape (rows, features)."""
+        """Predict for rows of the fit's columns, shape (rows, features); NaN where none is.
+
+        Only a model whose policy is "centre" is given NaN.
+        """
         scaling = self.scaling_
+        rows = np.where(np.isnan(rows), scaling.center[:-1], rows)
         clipped = rows.clip(scaling.low[:-1], scaling.high[:-1])
         target = self.intercept_ + row_products(clipped.T, self.coef_)
         if self.row_norm_ < math.inf:

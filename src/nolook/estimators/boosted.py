@@ -60,6 +60,10 @@ class BoostedAdaSSPRegressor(PrivateRegressor):
 
     _purpose = "boosted AdaSSP"
 
+    @property
+    def _finds_centres(self) -> bool:
+        return True
+
     def plan(self) -> Plan[BoundedModel]:
         """Check the parameters; return what a fit will release and cost."""
         budget = check_budget(self.epsilon, self.delta)

@@ -13,11 +13,12 @@ from nolook._validation import check_count, check_epsilon
 from nolook.algorithms.calibration_table import CalibrationTable
 from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.hosmer_lemeshow import hosmer_lemeshow_plan
+from nolook.algorithms.roc_noise import NORMAL_95
 from nolook.estimators._scores import ScoredEstimator, square_axes
 from nolook.privacy.guarantee import Budget
 from nolook.privacy.release import Plan
 
-__all__ = ["CalibrationCurve", "HosmerLemeshow"]
+__all__ = ["CalibrationCurve", "HosmerLemeshow", "shares_in_view"]
 
 _MOST_GROUPS = 100
 
@@ -66,12 +67,28 @@ class CalibrationCurve:
             If `ax` is None and matplotlib is not installed.
         """
         ax = square_axes(ax, "Mean probability", "Share of positives")
+        ends = shares_in_view(self)
+        ax.set(xlim=ends, ylim=ends)
         ax.errorbar(
-            self.prob_pred, self.prob_true, 1.96 * self.errors, fmt="o-", label="private (95 %)"
+            self.prob_pred,
+            self.prob_true,
+            NORMAL_95 * self.errors,
+            fmt="o-",
+            label="private (95 %)",
         )
         ax.plot([0, 1], [0, 1], "k--", linewidth=0.8, label="perfectly calibrated")
         ax.legend(loc="upper left")
         return ax
+
+
+def shares_in_view(curve: CalibrationCurve) -> tuple[float, float]:
+    """Return the smallest range of shares that a picture of points and errors needs."""
+    room = NORMAL_95 * curve.errors
+    ends = [curve.prob_pred, curve.prob_true - room, curve.prob_true + room]
+    shown = np.concatenate(ends).clip(0.0, 1.0)
+    low, high = float(shown.min()), float(shown.max())
+    margin = 0.05 * (high - low) + 1e-3
+    return max(0.0, low - margin), min(1.0, high + margin)
 
 
 class HosmerLemeshow(ScoredEstimator):

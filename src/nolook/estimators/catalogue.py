@@ -183,14 +183,14 @@ DISTRIBUTIONS = {
     "ecdf": Entry(
         "nolook.estimators.ecdf",
         "ECDF",
-        "The rows are counted up to each of many public thresholds, and the counts get the noise "
-        "of a binary tree.",
+        "The rows are counted in the cells between many public thresholds, in blocks of cells and "
+        "in blocks of blocks, and all these counts get noise.",
     ),
     "roc": Entry(
         "nolook.estimators.roc",
         "ROCCurve",
-        "The scores of each class are counted up to each of many public thresholds, and the counts "
-        "get the noise of a binary tree.",
+        "The scores of each class are counted in the cells between many public thresholds, in "
+        "blocks of cells and in blocks of blocks, and all these counts get noise.",
     ),
     "calibration": Entry(
         "nolook.estimators.calibration",

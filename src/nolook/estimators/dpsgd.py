@@ -61,6 +61,10 @@ class DPSGDRegressor(PrivateRegressor):
 
     _purpose = "DP-SGD"
 
+    @property
+    def _finds_centres(self) -> bool:
+        return True
+
     def plan(self) -> Plan[tuple[NDArray[np.float64], Scaling]]:
         """Check the parameters; return what a fit will release and cost."""
         budget = check_budget(self.epsilon, self.delta)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from nolook._validation import check_choice, check_epsilon, check_fraction
+from nolook._validation import check_choice, check_fraction
 from nolook.algorithms.kendall_selection import KendallSelection
 from nolook.algorithms.selection_plan import Selected, selection_plan
 from nolook.estimators._selector import PrivateSelector
-from nolook.privacy.guarantee import Budget
+from nolook.estimators.base import check_budget
 from nolook.privacy.release import Plan
 from nolook.privacy.sampling import SAMPLING_UNIT
 
@@ -26,8 +26,8 @@ class KendallSelector(PrivateSelector):
     Guarantee
     ---------
     Everything `fit` stores is (`epsilon`, 0)-differentially private when one row is added or
-    removed, for every table without missing values; a missing value is an error, raised before
-    anything is charged.
+    removed, or (`epsilon`, `delta`) if a delta is given and charged, for every table without
+    missing values; a missing value is an error, raised before anything is charged.
 
     Parameters
     ----------
@@ -43,6 +43,9 @@ class KendallSelector(PrivateSelector):
         bytes a cell of the rows kept, 4 once they are ranked. What sampling adds to privacy makes
         the choices sharper in return. A number must not come from the table; "auto" keeps about a
         million rows, judged by the lower bound on their number. None keeps all.
+    delta : float, default=0.0
+        Probability of a larger loss, in [0, 1). Charged only where it makes the choices sharper:
+        for about eight of them or more, made from all rows; otherwise they are pure.
 
     Attributes
     ----------
@@ -66,16 +69,29 @@ class KendallSelector(PrivateSelector):
         epsilon: float = 1.0,
         sample: float | str | None = None,
         random_state: int | None = None,
+        delta: float = 0.0,
     ) -> None:
         super().__init__(k, epsilon, random_state)
         self.sample = sample
+        self.delta = delta
 
     def plan(self) -> Plan[Selected]:
         """Check the parameters; return what a fit will release and cost."""
-        budget = Budget(check_epsilon(self.epsilon))
+        budget = check_budget(self.epsilon, self.delta, pure=True)
         chances = self._chances()
-        parts = selection_plan(self._known_k(), budget, bound=chances is None)
-        return Plan.of(KendallSelection(parts, chances), budget, self.random_state)
+        parts = selection_plan(
+            self._known_k(),
+            budget,
+            bound=chances is None,
+            # What a sample adds to privacy is proved for pure choices.
+            pure=chances != SAMPLING_UNIT,
+            beside=self._beside,
+        )
+        return Plan.of(KendallSelection(parts, chances), parts.budget, self.random_state)
+
+    def needs_delta(self) -> bool:
+        """Tell whether no fit can do without a delta."""
+        return False
 
     def _store(self, released: Selected) -> None:
         super()._store(released)

@@ -94,6 +94,10 @@ class LinearRegression(PrivateRegressor):
         super().__init__(epsilon, delta, random_state)
         self.k = k
 
+    @property
+    def _finds_centres(self) -> bool:
+        return True
+
     def plan(self) -> Plan[NoisyRegression | Scaling]:
         """Check the parameters; return what a fit will release and cost."""
         budget = check_budget(self.epsilon, self.delta)

@@ -68,6 +68,10 @@ class MomentSelector(PrivateSelector):
         super().__init__(k, epsilon, random_state)
         self.delta = delta
 
+    @property
+    def _finds_centres(self) -> bool:
+        return True
+
     def plan(self) -> Plan[NoisyMoments]:
         """Check the parameters; return what a fit will release and cost."""
         budget = check_budget(self.epsilon, self.delta)

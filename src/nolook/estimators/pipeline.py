@@ -100,9 +100,11 @@ class PrivatePipeline(PrivateRegressor):
     Everything `fit` stores is (`epsilon`, `delta`)-differentially private when one row is added
     or removed, for every table without missing values: the selection gets ``split * epsilon`` (and
     ``split * delta`` if it needs any), the regression, for any selection, the rest; epsilons and
-    deltas add up. Where both parts draw Gaussian noise alone, what adds up are the squares of its
-    mu, of which the selection gets the share `split`: the parts' own epsilons then add up to more
-    than `epsilon`. If either part is not private, nothing is promised.
+    deltas add up. They would leave a part of the budget unspent where losses are counted together:
+    features that are drawn one after another then get it too. Where both parts draw Gaussian noise
+    alone, what adds up are the squares of its mu, of which the selection gets the share `split`. In
+    both cases the parts' own epsilons add up to more than `epsilon`. If either part is not private,
+    nothing is promised.
 
     Parameters
     ----------
@@ -153,6 +155,10 @@ class PrivatePipeline(PrivateRegressor):
 
     _purpose = "feature selection and regression"
 
+    @property
+    def _finds_centres(self) -> bool:
+        return self.selector._finds_centres and self.regressor._finds_centres
+
     def plan(self) -> Plan[Any]:
         """Split the budget between copies of the parts; return what a fit will release and cost."""
         budget = check_budget(self.epsilon, self.delta)
@@ -160,8 +166,9 @@ class PrivatePipeline(PrivateRegressor):
         selector, regressor = clone(self.selector), clone(self.regressor)
         first = split * budget.epsilon
         selector.set_params(epsilon=with_room(first))
+        own = split * budget.delta
         if "delta" in selector.get_params():
-            selector.set_params(delta=split * budget.delta)
+            selector.set_params(delta=own if selector.needs_delta() else 0.0)
         selection = selector.plan().guarantee
         regressor.set_params(epsilon=budget.epsilon - first, delta=budget.delta - selection.delta)
         parts = [selection, regressor.plan().guarantee]
@@ -170,6 +177,9 @@ class PrivatePipeline(PrivateRegressor):
             for part, share in ((selector, split), (regressor, 1.0 - split)):
                 part.set_params(**_gaussian_part(mu, share, budget.delta))
             parts = [selector.plan().guarantee, regressor.plan().guarantee]
+        else:
+            selector.spend_beside(parts[1].mechanisms, budget, own)
+            parts[0] = selector.plan().guarantee
         guarantee = in_sequence(parts, budget)
         return Plan(_InSequence(selector, regressor), guarantee, None)
 

@@ -14,6 +14,7 @@ from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.ecdf import ecdf_release
 from nolook.algorithms.grids import Grid, LinearGrid, LogGrid
 from nolook.errors import ParameterError
+from nolook.estimators._tables import refuse_gaps
 from nolook.estimators.base import Progress, check_budget, make_release
 from nolook.estimators.ecdf import check_grid
 from nolook.privacy.release import Plan
@@ -114,6 +115,7 @@ def quantiles(
     table = X if isinstance(X, Table) else table_from_arrays(X)
     if table.target_name is not None:
         raise ParameterError(f"X is a Table with the target {table.target_name!r}; expected none")
+    refuse_gaps(table, "quantiles")
     thresholds = _grids(grids, table.column_names)
     release = ecdf_release(budget, "add-remove", thresholds, "isotonic")
     plan = Plan.of(release, budget, random_state)

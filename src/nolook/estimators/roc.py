@@ -2,35 +2,38 @@
 
 from __future__ import annotations
 
+import math
 from numbers import Real
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from nolook._validation import check_epsilon
-from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.grids import LinearGrid, LogGrid
 from nolook.algorithms.roc import RocRelease, roc_plan
-from nolook.algorithms.roc_curve import RocCurve, area
+from nolook.algorithms.roc_curve import ClassScores, RocCurve
+from nolook.algorithms.roc_threshold import Classified, classified
 from nolook.errors import ParameterError
 from nolook.estimators._scores import ScoredEstimator, square_axes
 from nolook.estimators.ecdf import check_grid, check_relation, check_smoothing
 from nolook.privacy.guarantee import Budget
 from nolook.privacy.release import Plan
 
-__all__ = ["ROCCurve"]
+__all__ = ["ROCCurve", "check_threshold"]
 
-_NORMAL_95 = 1.96
+Vector: TypeAlias = NDArray[np.float64]
 
 
 class ROCCurve(ScoredEstimator):
     """The ROC curve of scores, released once; every question asked of it is free.
 
-    The scores of each class are counted up to each threshold of a public grid, and the counts are
-    released with the noise of a binary tree (Barczewski, Mawass and Ramon 2024, section 5.1), next
-    to each class's number of rows. Higher scores mean positive, as in scikit-learn: a row is called
-    positive at a threshold if its score is above it. Proof: ``algorithms/roc.md``.
+    The rows of each class are counted in nested blocks of a public grid of thresholds, and the
+    counts are released (after Barczewski, Mawass and Ramon 2024, section 5.1). Higher scores mean
+    positive, as in scikit-learn: a row is called positive at a threshold if its score is above it.
+    All intervals are for what these rows would give without noise on this grid; they do not cover
+    that the rows may be a sample. Proof: ``algorithms/roc.md``.
 
     The scores must come from a model that was NOT fitted on these rows without privacy: such a
     model moves every score when one row changes, which this guarantee does not cover. Use a model
@@ -47,8 +50,9 @@ class ROCCurve(ScoredEstimator):
     ----------
     grid : LinearGrid, LogGrid or None, default=None
         Public thresholds, for example ``LinearGrid(1/256, 1, 1/256)`` for probabilities. Scores
-        outside count in the end cells; scores in one cell count as equal. None spends part of
-        epsilon on a range of the scores, in which 2^7 thresholds are laid.
+        outside count in the end cells; scores in one cell count as equal. None spends 15 % of
+        epsilon on a range of the scores, in which 2^5 to 2^12 thresholds are laid: the more, the
+        more rows there are for this epsilon.
     pos_label : number or str, default=1
         The target's value for the positive class; every other value is negative.
     relation : {"add-remove", "replace"}, default="add-remove"
@@ -66,12 +70,14 @@ class ROCCurve(ScoredEstimator):
     auc_ : float
         The area under the curve by trapezoids; pairs within a cell count half.
     auc_interval_ : ndarray of shape (2,)
-        95 % interval for the area under the exact curve of these rows on this grid. It covers the
-        noise only, not the sampling of the rows. The noise is simulated on the private curve, from
-        a fixed seed.
+        95 % interval of `auc_`; from 0 to 1 where the noise may be all of a class.
+    average_precision_ : float
+        The mean precision over the positive rows, as from
+        ``sklearn.metrics.average_precision_score``.
+    average_precision_interval_ : ndarray of shape (2,)
+        95 % interval of it.
     band_ : ndarray of shape (3, 201)
-        False positive rates, and for each the ends of a 95 % interval for the exact curve's true
-        positive rate; it covers the noise only.
+        False positive rates, and for each the ends of a 95 % interval of the true positive rate.
     grid_ : LinearGrid or LogGrid
         The thresholds used, given or found.
     n_positive_, n_negative_ : float
@@ -120,40 +126,77 @@ class ROCCurve(ScoredEstimator):
         release = RocRelease(parts, self.grid, smoothing)
         return Plan.of(release, budget, self.random_state, relation=relation)
 
-    def _store(
-        self, released: tuple[LinearGrid | LogGrid, PrivateDistribution, PrivateDistribution]
-    ) -> None:
+    def _store(self, released: tuple[LinearGrid | LogGrid, ClassScores, ClassScores]) -> None:
         self.grid_, self.positive_, self.negative_ = released
-        curve = self._curve = RocCurve(self.positive_, self.negative_)
+        curve = self._curve = RocCurve(
+            self.positive_,
+            self.negative_,
+            smooth=self.smoothing is not None,
+            rows_known=self.relation == "replace",
+        )
         self.n_positive_, self.n_negative_ = curve.positive.rows, curve.negative.rows
         self.thresholds_ = curve.thresholds
         self.fpr_, self.tpr_ = curve.rates
-        self.auc_ = area(self.fpr_, self.tpr_)
-        error, fpr, tpr, tpr_error = curve.noise_errors(
-            smooth=self.smoothing is not None, rows_known=self.relation == "replace"
-        )
-        ends = np.array([-_NORMAL_95, _NORMAL_95])
-        self.auc_interval_ = (self.auc_ + ends * error).clip(0.0, 1.0)
-        self.band_ = np.stack([fpr, *(tpr + ends[:, np.newaxis] * tpr_error).clip(0.0, 1.0)])
+        found = curve.intervals()
+        self.auc_ = found.area.value
+        self.auc_interval_ = found.area.ends
+        self.average_precision_ = found.average_precision.value
+        self.average_precision_interval_ = found.average_precision.ends
+        self.band_ = found.band
 
-    def partial_auc(self, max_fpr: float) -> float:
+    def partial_auc(self, max_fpr: float, *, return_interval: bool = False) -> Any:  # noqa: ANN401
         """Return the area up to a false positive rate, standardised as in scikit-learn.
 
         Parameters
         ----------
         max_fpr : float
             Above 0, at most 1.
+        return_interval : bool, default=False
+            Whether to return a 95 % interval of the noise too.
 
         Returns
         -------
-        float
+        area : float
             0.5 for guessing and 1 for a perfect score at any `max_fpr`, as from
             ``sklearn.metrics.roc_auc_score(..., max_fpr=max_fpr)``.
+        interval : ndarray of shape (2,)
+            Only with `return_interval`.
         """
         rate = _check_rate(max_fpr, "max_fpr")
         if rate == 0.0:
             raise ParameterError("max_fpr is 0; expected a number above 0, at most 1 (0.1)")
-        return self._fitted().partial_area(rate)
+        found = self._fitted().partial_area(rate)
+        return (found.value, found.ends) if return_interval else found.value
+
+    def precision_recall(self) -> tuple[Vector, Vector, Vector]:
+        """Return the precision-recall curve, in the order of scikit-learn.
+
+        Returns
+        -------
+        precision, recall, thresholds : ndarray of shape (n_thresholds + 1,)
+            The share of positives among the rows with a score above each threshold, and the share
+            of the positive rows that these are; thresholds rise from minus infinity to infinity,
+            above which there are no rows: precision 1 and recall 0.
+        """
+        curve = self._fitted()
+        return curve.precision[::-1].copy(), self.tpr_[::-1].copy(), self.thresholds_[::-1].copy()
+
+    def at(self, threshold: float) -> Classified:
+        """Return how rows are classified if a score above a threshold is called positive.
+
+        Parameters
+        ----------
+        threshold : float
+            The last of `thresholds_` not above it is used.
+
+        Returns
+        -------
+        Classified
+            The threshold used, the confusion matrix, sensitivity, specificity, predictive values,
+            accuracy and F1, each with a 95 % interval of the noise (`value`, `low`, `high`); None
+            for a rate whose denominator the noise may be all of.
+        """
+        return classified(self._fitted(), check_threshold(threshold))
 
     def threshold_at(self, *, fpr: float | None = None, tpr: float | None = None) -> float:
         """Return the threshold for a wanted rate; a score above it is called positive.
@@ -204,6 +247,13 @@ class ROCCurve(ScoredEstimator):
     def _fitted(self) -> RocCurve:
         check_is_fitted(self)
         return self._curve
+
+
+def check_threshold(value: object) -> float:
+    """Return a threshold for scores, if it is a finite number."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
+        raise ParameterError("threshold is not a finite number; expected one (for example 0.5)")
+    return float(value)
 
 
 def _check_rate(value: object, name: str) -> float:

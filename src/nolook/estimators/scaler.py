@@ -48,6 +48,10 @@ class QuantileScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator): 
 
     _purpose = "column scales"
 
+    @property
+    def _finds_centres(self) -> bool:
+        return True
+
     def plan(self) -> Plan[Scaling]:
         """Check the parameters; return what a fit will release and cost."""
         budget = check_budget(self.epsilon, self.delta)
@@ -75,6 +79,7 @@ class QuantileScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator): 
         """
         check_is_fitted(self)
         rows = prediction_rows(self, X)
+        rows = np.where(np.isnan(rows), self.center_, rows)
         standard: NDArray[np.float64] = rows.clip(self.low_, self.high_) - self.center_
         standard /= self.scale_
         return standard

@@ -31,13 +31,16 @@ class SISSelector(PrivateSelector):
     Guarantee
     ---------
     Everything `fit` stores is (`epsilon`, 0)-differentially private when one row is added or
-    removed, or (`epsilon`, `delta`) if ranges are found privately, for every table without missing
-    values; a missing value is an error, raised before anything is charged.
+    removed, or (`epsilon`, `delta`) if ranges are found privately, or if a delta is given and
+    charged, for every table without missing values; a missing value is an error, raised before
+    anything is charged.
 
     Parameters
     ----------
-    delta : float, default=1e-6
-        Probability of a larger loss, in (0, 1). Charged only if ranges are found privately.
+    delta : float or None, default=None
+        Probability of a larger loss, in (0, 1). None is 1e-6 if ranges are found privately, and
+        otherwise none. Where there are ranges it is charged only if it makes the choices sharper:
+        for about eight of them or more, by peeling.
     score : {"kendall", "covariance"}, default="kendall"
         Absolute value of Kendall's rank correlation with the target, which needs no ranges and
         keeps all rows as ranks in memory, 12 bytes a cell and later 4; or of the covariance of
@@ -66,21 +69,21 @@ class SISSelector(PrivateSelector):
         self,
         k: int | str = 5,
         epsilon: float = 1.0,
-        delta: float = DEFAULT_DELTA,
+        delta: float | None = None,
         score: str = "kendall",
         top_k: str = "peeling",
         ranges: tuple[ArrayLike, ArrayLike] | None = None,
         random_state: int | None = None,
     ) -> None:
         super().__init__(k, epsilon, random_state)
-        self.delta = delta
+        self.delta = delta  # type: ignore[assignment]
         self.score = score
         self.top_k = top_k
         self.ranges = ranges
 
     def plan(self) -> Plan[Selected]:
         """Check the parameters; return what a fit will release and cost."""
-        budget = Budget(check_epsilon(self.epsilon), check_delta(self.delta))
+        epsilon = check_epsilon(self.epsilon)
         k = self._known_k()
         check_choice("score", self.score, SCORES)
         check_choice("top_k", self.top_k, tuple(TOP_K))
@@ -89,11 +92,24 @@ class SISSelector(PrivateSelector):
                 "ranges is given, but score 'kendall' needs none; expected None (or use "
                 "score='covariance')"
             )
-        if self.score == "kendall" or self.ranges is not None:
-            budget = Budget(budget.epsilon)
-        parts = selection_plan(k, budget, bound=False)
+        searched = self.needs_delta()
+        delta: object = self.delta
+        if delta is None:
+            delta = DEFAULT_DELTA if searched else 0.0
+        parts = selection_plan(
+            k,
+            Budget(epsilon, check_delta(delta, allow_zero=not searched)),
+            bound=False,
+            scales=searched,
+            pure=self.top_k != "peeling",
+            beside=self._beside,
+        )
         release = Screening(parts, cast("TopK", self.top_k), self.ranges)
-        return Plan.of(release, budget, self.random_state)
+        return Plan.of(release, parts.budget, self.random_state)
+
+    def needs_delta(self) -> bool:
+        """Tell whether no fit can do without a delta: where ranges are found."""
+        return self.score == "covariance" and self.ranges is None
 
     def _rows(self, X: object, y: object) -> Table:
         table = super()._rows(X, y)

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from nolook.algorithms.calibration_table import CalibrationTable
 from nolook.algorithms.count_noise import BinaryTreeNoise
 from nolook.algorithms.distribution import PrivateDistribution
+from nolook.algorithms.roc_curve import ClassScores
 from nolook.algorithms.tree_smoothing import (
     Smoothing,
     check_tree_smoothing,
@@ -96,13 +97,21 @@ def distribution(
     _refuse_curve(batch, noisy["positive"], positives, slack)
     _refuse_curve(batch, noisy["negative"], n - positives, slack)
     curves = (
-        _smoothed(batch, noisy[name], top, _NOISES * variance, smoothing)
+        _class_scores(
+            _smoothed(batch, noisy[name], top, _NOISES * variance, smoothing), noisy[name]
+        )
         for name, top in zip(batch.curves, _class_rows(positives, float(n)), strict=True)
     )
     curve = ROCCurve(batch.epsilon, batch.grid, relation="replace", smoothing=smoothing)
     return curve.keep_release(
         (batch.grid, *curves), privacy=guarantee(batch), recipe=batch.recipe()
     )
+
+
+def _class_scores(found: PrivateDistribution, noisy: Integers) -> ClassScores:
+    """Keep the counts before any smoothing beside a distribution; its number of rows stays."""
+    before = np.append(noisy[: len(found.points) - 1].astype(np.float64), found.rows)
+    return ClassScores(found.points, found.counts, found.rows, found.noise, before)
 
 
 def _class_rows(positive: float, rows: float) -> tuple[float, float]:

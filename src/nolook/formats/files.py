@@ -10,37 +10,57 @@ import contextlib
 import json
 import os
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import methodcaller
 from pathlib import Path
 
 from nolook import _files
+from nolook._validation import one_line
 from nolook._version import __version__
 from nolook.errors import NolookError, ParameterError
 
-__all__ = ["check_outputs", "one_line", "replacing", "write_json", "write_release", "write_text"]
+__all__ = [
+    "check_outputs",
+    "default_name",
+    "one_line",
+    "replacing",
+    "write_json",
+    "write_release",
+    "write_text",
+]
 
+_LONGEST_COLUMNS = 40  # characters of a default name
 _NULL = "\0"  # which no path may hold: the system's functions raise ValueError
 
 
-def one_line(text: object) -> str:
-    r"""Return a text on one line, control characters written as escapes.
+def default_name(table: Path, columns: Sequence[str], ending: str) -> Path:
+    """Return what a release is called by default: TABLE.COLUMNS.ending, in the current folder.
 
-    Column and file names may hold anything; shown raw they could move a terminal's cursor.
+    Letters, digits, hyphens and underscores of columns are kept, anything else is an underscore.
+    Columns are joined by a plus sign; too many are the first one and how many more.
 
     Examples
     --------
-    >>> one_line("income\n\x1b[31m")
-    'income\\n\\x1b[31m'
+    >>> default_name(Path("data/people.csv"), ["net income"], "model.json").name
+    'people.net_income.model.json'
+    >>> default_name(Path("people.csv"), ["age", "income"], "quantiles.json").name
+    'people.age+income.quantiles.json'
     """
-    return "".join(
-        letter if letter.isprintable() else letter.encode("unicode_escape").decode("ascii")
-        for letter in str(text)
-    )
+    safe = ["".join(c if c.isalnum() or c in "-_" else "_" for c in name) for name in columns]
+    named = "+".join(safe)
+    if len(named) > _LONGEST_COLUMNS:
+        more = f"+{len(safe) - 1}" if len(safe) > 1 else ""
+        named = safe[0][:_LONGEST_COLUMNS] + more
+    return Path(f"{table.stem}.{named}.{ending}")
 
 
-def check_outputs(outputs: Iterable[tuple[str, Path]], inputs: Iterable[Path] = ()) -> None:
-    """Check that files can be written, before anything is spent on what goes into them."""
+def check_outputs(
+    outputs: Iterable[tuple[str, Path]], inputs: Iterable[Path] = (), *, replace: bool = True
+) -> None:
+    """Check that files can be written, before anything is spent on what goes into them.
+
+    Unless they may `replace` older ones, they must be new.
+    """
     taken = {_identity(path) for path in inputs}
     for option, path in outputs:
         shown = f"{option} is {one_line(path)}"
@@ -55,6 +75,11 @@ def check_outputs(outputs: Iterable[tuple[str, Path]], inputs: Iterable[Path] = 
                 f"{shown}, which cannot be written ({reason}); "
                 "expected a file name in an existing folder you may write to"
             ) from None
+        if path.exists() and not replace:
+            raise ParameterError(
+                f"{shown}, which exists; expected a new file (give another name, or --force to "
+                "replace it)"
+            )
 
 
 def _identity(path: Path) -> str:

@@ -9,16 +9,18 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from attrs import asdict as asdict_of
 
 from nolook.formats.distribution_file import grid_content
 from nolook.formats.files import write_release
 from nolook.formats.parts import guarantee_content, recipe_content, rows_content
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from nolook.algorithms.grids import LinearGrid, LogGrid
+    from nolook.algorithms.roc_threshold import Classified
     from nolook.estimators.calibration import HosmerLemeshow
     from nolook.estimators.quantiles import Quantiles
     from nolook.estimators.roc import ROCCurve
@@ -70,28 +72,42 @@ def write_quantiles(
     write_release(path, "nolook-quantiles", 1, document)
 
 
-def write_roc(curve: ROCCurve, path: Path, *, scored: Scored) -> None:
-    """Write a ROC curve, only where it changes; null stands for an infinite threshold."""
+def write_roc(
+    curve: ROCCurve, path: Path, *, scored: Scored, thresholds: Sequence[float] = ()
+) -> None:
+    """Write a ROC curve, only where it changes, and how rows are classified at some thresholds.
+
+    Null stands for an infinite threshold, and for what is not known.
+    """
     rates = np.stack([curve.fpr_, curve.tpr_])
     changed = np.append(True, (np.diff(rates) != 0).any(axis=0))
-    thresholds = curve.thresholds_[changed].tolist()
+    places = curve.thresholds_[changed].tolist()
     document = {
         **scored.content(),
         "grid": grid_content(curve.grid_),
         "smoothing": curve.smoothing,
         "auc": curve.auc_,
         "auc_interval": curve.auc_interval_,
+        "average_precision": curve.average_precision_,
+        "average_precision_interval": curve.average_precision_interval_,
         "n_positive": curve.n_positive_,
         "n_negative": curve.n_negative_,
-        "thresholds": [t if np.isfinite(t) else None for t in thresholds],
+        "thresholds": [t if np.isfinite(t) else None for t in places],
         "fpr": curve.fpr_[changed],
         "tpr": curve.tpr_[changed],
+        "precision": curve.precision_recall()[0][::-1][changed],
         "band": dict(zip(("fpr", "tpr_low", "tpr_high"), curve.band_, strict=True)),
+        "classified": [_classified(curve.at(each), each) for each in thresholds],
         "caution": curve.caution,
         "recipe": recipe_content(curve.recipe_),
         **guarantee_content(curve.privacy_),
     }
     write_release(path, "nolook-roc", 1, document)
+
+
+def _classified(found: Classified, asked: float) -> dict[str, Any]:
+    used = found.threshold if np.isfinite(found.threshold) else None
+    return {"above": asked, **asdict_of(found), "threshold": used}
 
 
 def write_calibration(test: HosmerLemeshow, path: Path, *, scored: Scored) -> None:

@@ -1,43 +1,75 @@
-"""Predictions for a table of any length, written as they are made."""
+"""Predictions for a table of any length, written as they are made: as Parquet or CSV."""
 
 from __future__ import annotations
 
+import io
+from collections.abc import Callable
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pyarrow.types as pt
 from numpy.typing import NDArray
 
-from nolook.formats.files import replacing
+from nolook.errors import ParameterError
+from nolook.formats.files import one_line, replacing
 from nolook.tables import Table
+from nolook.tables.kept import KeptColumns
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from nolook.estimators.base import PrivateRegressor
 
-__all__ = ["write_predictions"]
+__all__ = ["check_prediction_file", "write_predictions"]
 
-_SCHEMA = pa.schema([pa.field("prediction", pa.float64())])
+_PREDICTION = "prediction"
+# What a cell of CSV must be in quotes for.
+_SPECIAL = frozenset(',"\r\n')
+
+#: Takes rows of one schema, as often as called.
+Write: TypeAlias = Callable[[Any], None]
 
 
-def write_predictions(model: PrivateRegressor, table: Table, path: Path) -> None:
+def check_prediction_file(path: Path, kept: tuple[str, ...] = ()) -> None:
+    """Refuse a file whose name says no known format, or two columns of one name."""
+    if path.suffix.lower() not in _WRITERS:
+        known = " or ".join(_WRITERS)
+        raise ParameterError(
+            f"--output is {one_line(path)}, whose ending is not that of a format for predictions; "
+            f"expected {known}"
+        )
+    if _PREDICTION in kept:
+        raise ParameterError(
+            f"--keep names {_PREDICTION!r}, which the predictions are called; leave it out"
+        )
+
+
+def write_predictions(
+    model: PrivateRegressor, table: Table, path: Path, kept: tuple[str, ...] = ()
+) -> None:
     """Predict the rows of a table, in bounded memory; the file appears whole or not at all.
 
-    Row i of the file belongs to row i of the table, and is null if that row lacks a value the
-    model needs.
+    Row i of the file belongs to row i of the table: its cells of the columns `kept`, then its
+    prediction, null if the row lacks a value the model needs. The name says whether it is Parquet
+    or CSV.
     """
+    beside = KeptColumns(table, kept) if kept else None
+    fields = [] if beside is None else list(beside.schema)
+    schema = pa.schema([*fields, pa.field(_PREDICTION, pa.float64())])
+    writer = _WRITERS[path.suffix.lower()]
+    _check_types(fields, writer, path.suffix)
     # A plain OSError while reading would be blamed on the output; tables raise their own errors.
     # Opened here, since pyarrow takes names in UTF-8 only.
-    with (
-        replacing(path) as part,
-        part.open("wb") as file,
-        pq.ParquetWriter(file, _SCHEMA) as writer,
-    ):
+    with replacing(path) as part, part.open("wb") as file, writer(file, schema) as write:
         for numbers, complete in table.batches_in_place():
             predicted = np.asarray(model.predict(_frame(model, numbers)), dtype=np.float64)
-            column = pa.array(predicted, mask=~complete)
-            writer.write_batch(pa.record_batch([column], schema=_SCHEMA))
+            cells = [] if beside is None else beside.take(len(predicted)).columns
+            columns = [*cells, pa.array(predicted, mask=~complete)]
+            write(pa.Table.from_arrays(columns, schema=schema))
 
 
 def _frame(model: PrivateRegressor, numbers: NDArray[np.float64]) -> Any:  # noqa: ANN401
@@ -45,3 +77,83 @@ def _frame(model: PrivateRegressor, numbers: NDArray[np.float64]) -> Any:  # noq
     if not hasattr(model, "feature_names_in_"):
         return numbers.T
     return pa.table(dict(zip(model.feature_names_in_, map(pa.array, numbers), strict=True)))
+
+
+def _check_types(fields: list[Any], writer: Writer, ending: str) -> None:
+    """Refuse a column of a type the format has no place for; looks at no row."""
+    for field in fields:
+        schema = pa.schema([field])
+        try:
+            with writer(io.BytesIO(), schema) as write:
+                write(schema.empty_table())
+        except (pa.ArrowException, NotImplementedError):
+            raise ParameterError(
+                f"--keep names {one_line(field.name)!r}, whose type has no place in a "
+                f"{ending} file; leave it out (or write {_other(ending)})"
+            ) from None
+
+
+def _other(ending: str) -> str:
+    return ".parquet" if ending.lower() == ".csv" else ".csv"
+
+
+@contextmanager
+def _parquet(file: BinaryIO, schema: Any) -> Iterator[Write]:  # noqa: ANN401
+    with pq.ParquetWriter(file, schema) as writer:
+        yield lambda rows: writer.write_table(
+            pa.Table.from_arrays(list(map(_utf8, rows.columns)), schema=schema)
+        )
+
+
+@contextmanager
+def _csv(file: BinaryIO, schema: Any) -> Iterator[Write]:  # noqa: ANN401
+    def write_lines(rows: list[tuple[str, ...]]) -> None:
+        # A line that is empty would be no row.
+        lines = [",".join(map(_quoted, row)) or '""' for row in rows]
+        file.write("".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape"))
+
+    write_lines([tuple(schema.names)])
+    yield lambda rows: write_lines(list(zip(*map(_texts, rows.columns), strict=True)))
+
+
+#: Opens a file for rows of a schema.
+Writer: TypeAlias = Callable[[BinaryIO, Any], AbstractContextManager[Write]]
+_WRITERS: dict[str, Writer] = {".parquet": _parquet, ".pq": _parquet, ".csv": _csv}
+
+
+def _utf8(column: Any) -> Any:  # noqa: ANN401
+    """Return a column of texts with replacement characters for bytes that are not UTF-8."""
+    if not _is_text(column.type):
+        return column
+    try:
+        column.validate(full=True)
+    except pa.ArrowInvalid:
+        cells = column.cast(_STORED).to_pylist()
+        return pa.array([c and c.decode("utf-8", "replace") for c in cells]).cast(column.type)
+    return column
+
+
+def _texts(column: Any) -> list[str]:  # noqa: ANN401
+    """Return cells as they stand in CSV: texts byte by byte, nothing for null."""
+    if pt.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if pt.is_floating(column.type):
+        return ["" if cell is None else repr(cell) for cell in column.to_pylist()]
+    if not _is_text(column.type):
+        column = column.cast(pa.large_string())
+    cells = column.cast(_STORED).to_pylist()
+    return ["" if cell is None else cell.decode("utf-8", "surrogateescape") for cell in cells]
+
+
+_STORED = pa.large_binary()
+
+
+def _is_text(kind: Any) -> bool:  # noqa: ANN401
+    return bool(pt.is_string(kind) or pt.is_large_string(kind) or pt.is_string_view(kind))
+
+
+def _quoted(cell: str) -> str:
+    """Put a cell of CSV in quotes if it needs them; blanks at its ends would be lost otherwise."""
+    if _SPECIAL.isdisjoint(cell) and cell == cell.strip():
+        return cell
+    return '"' + cell.replace('"', '""') + '"'

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nolook.errors import ParameterError
-from nolook.privacy._refine import LazyUniform, floor_exponential, gumbel_winner
+from nolook.privacy._refine import LazyUniform, below_exponential, floor_exponential, gumbel_winner
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,6 +27,7 @@ __all__ = [
     "check_scores",
     "clear_words",
     "floor_exponentials",
+    "gap_flips",
     "gumbel_race",
     "log_exponentials",
 ]
@@ -63,14 +64,15 @@ def below_exponentials(
     exact: Callable[[LazyUniform, int], bool],
     draw: Callable[[], int],
 ) -> NDArray[np.bool_]:
-    """Return whether U_i < exp(-c_i) for exponents c_i >= 0 up to rounding.
+    """Return whether U_i < exp(-c_i) for exponents c_i >= 0 up to rounding, NaN where not known.
 
     `exact` takes U_i and i and decides the comparison for certain.
     """
     with np.errstate(all="ignore"):
         distance = np.exp(-exponents) - words * UNIT
     result: NDArray[np.bool_] = distance > 0.0
-    for i in np.flatnonzero(np.abs(distance) <= _TOLERANCE):
+    # What is not a number, because its exponent is not known, is doubtful too.
+    for i in np.flatnonzero(~(np.abs(distance) > _TOLERANCE)):
         result[i] = exact(LazyUniform(int(words[i]), draw), int(i))
     return result
 
@@ -118,6 +120,27 @@ def gumbel_race(
     gaps = [(best - Fraction(scores[i].item())) / Fraction(scale) for i in standing]
     uniforms = [LazyUniform(int(words[i]), draw) for i in standing]
     return int(standing[gumbel_winner(gaps, uniforms)])
+
+
+def gap_flips(
+    scores: NDArray[np.int64] | NDArray[np.float64],
+    scale: float,
+    words: Words,
+    draw: Callable[[], int],
+) -> NDArray[np.bool_]:
+    """Return whether U_i < exp(-(best - scores_i) / scale), exactly; true for the best."""
+    with np.errstate(all="ignore"):
+        gaps = _gaps(scores)
+        exponents = np.where(np.isfinite(gaps), gaps / scale, np.nan)
+    best = Fraction(scores.max().item())
+
+    def exact(uniform: LazyUniform, i: int) -> bool:
+        exponent = (best - Fraction(scores[i].item())) / Fraction(scale)
+        return below_exponential(uniform, lambda: (exponent, exponent))
+
+    heads: NDArray[np.bool_] = below_exponentials(words, exponents, exact, draw)
+    heads[gaps == 0.0] = True
+    return heads
 
 
 def _gaps(scores: NDArray[Any]) -> Floats:

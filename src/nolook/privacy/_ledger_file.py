@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from nolook import _files
+from nolook._validation import one_line
 from nolook.errors import LedgerError, ParameterError
 from nolook.privacy.guarantee import Budget, Relation
 
@@ -24,6 +25,7 @@ __all__ = [
     "Contents",
     "LedgerFile",
     "amount_text",
+    "as_line",
     "check_budget",
     "check_line",
     "create_file",
@@ -35,14 +37,24 @@ __all__ = [
 ]
 
 _APPLICATION = 0x6E6C6B31  # marks the file as a ledger
-_VERSION = 2
+_VERSION = 3
+_WITHOUT_DETAILS = 2  # a version that is read as it is, and gets its third table when written
 _PATIENCE = 30.0  # seconds to wait for another process that is writing
 
 _COMPANIONS = ("-journal", "-wal", "-shm")  # what SQLite may keep beside a database
 _LONGEST_LINE = 500
 
+# For the reader alone: what a release is of and where it went.
+_DETAILS = """CREATE TABLE details (
+    id INTEGER PRIMARY KEY,
+    data TEXT,
+    schema TEXT,
+    about TEXT,
+    output TEXT,
+    unit TEXT
+) STRICT"""
 # Amounts are hexadecimal doubles: exact, and readable back bit for bit.
-_SCHEMA = (
+_CHARGES = (
     """CREATE TABLE ledger (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     name TEXT NOT NULL,
@@ -64,14 +76,19 @@ _SCHEMA = (
     reason TEXT
 ) STRICT""",
 )
+_SCHEMAS = {_WITHOUT_DETAILS: _CHARGES, _VERSION: (_DETAILS, *_CHARGES)}
 _TERMS = "SELECT name, epsilon, delta, relation, created, changes, seal FROM ledger"
-_RELEASES = (
-    "SELECT id, time, description, epsilon, delta, relation, state, reason FROM release ORDER BY id"
-)
+_COSTS = "SELECT id, time, description, epsilon, delta, relation, state, reason"
+_CHARGE, _NO_DETAILS = 8, (None,) * 5
+_RELEASES = {
+    _WITHOUT_DETAILS: f"{_COSTS} FROM release ORDER BY id",
+    _VERSION: f"{_COSTS}, data, schema, about, output, unit "
+    "FROM release LEFT JOIN details USING (id) ORDER BY id",
+}
 
 
 class Contents(NamedTuple):
-    """What one transaction saw; it agrees with its seal."""
+    """What one transaction saw; it agrees with its seal. A release's details are its last five."""
 
     terms: tuple[Any, ...]
     releases: list[tuple[Any, ...]]
@@ -114,7 +131,9 @@ class LedgerFile:
         self._check_owner()
         with one_line_errors(self._place):
             with _transaction(self.database, "IMMEDIATE"):
-                yield self._contents()
+                contents = self._contents()
+                _upgrade(self.database)
+                yield contents
                 _seal(self.database)
             self._check_in_place()
 
@@ -168,7 +187,7 @@ def create_file(place: Path, budget: Budget, name: str, relation: Relation) -> N
         with closing(sqlite3.connect(draft, isolation_level=None)) as database:
             database.execute("PRAGMA synchronous = OFF")  # it is flushed once, as a whole
             with _transaction(database, "IMMEDIATE"):
-                for table in _SCHEMA:
+                for table in _SCHEMAS[_VERSION]:
                     database.execute(table)
                 terms = (name, budget.epsilon.hex(), budget.delta.hex(), relation, now())
                 database.execute("INSERT INTO ledger VALUES (1, ?, ?, ?, ?, ?, 0, '')", terms)
@@ -181,18 +200,20 @@ def create_file(place: Path, budget: Budget, name: str, relation: Relation) -> N
 
 def _check_format(database: sqlite3.Connection, place: Path) -> None:
     application = database.execute("PRAGMA application_id").fetchone()[0]
-    version = database.execute("PRAGMA user_version").fetchone()[0]
+    with _transaction(database, "DEFERRED"):  # another process may add the third table
+        version = _version(database)
+        tables = database.execute("SELECT sql FROM sqlite_schema ORDER BY name").fetchall()
     if application != _APPLICATION:
         raise LedgerError(f"{str(place)!r} is not a ledger; expected one made by nolook")
-    if version != _VERSION:
+    if version not in _SCHEMAS:
+        known = " or ".join(map(str, _SCHEMAS))
         raise LedgerError(
-            f"{str(place)!r} has ledger version {version}; expected {_VERSION} (made by "
-            "another version of nolook)"
+            f"{str(place)!r} has ledger version {version}; expected {known} (made by another "
+            "version of nolook)"
         )
-    # Nothing but the two tables as they are made here: no trigger, no view, no weaker check.
-    tables = database.execute("SELECT sql FROM sqlite_schema ORDER BY name").fetchall()
+    # Nothing but the tables as they are made here: no trigger, no view, no weaker check.
     sound = (
-        tables == [(table,) for table in _SCHEMA]
+        tables == [(table,) for table in _SCHEMAS[version]]
         and database.execute("PRAGMA quick_check").fetchall() == [("ok",)]
         # A write-ahead log is a second file, and charges could be lost with it.
         and database.execute("PRAGMA journal_mode").fetchone() == ("delete",)
@@ -214,25 +235,45 @@ def _transaction(database: sqlite3.Connection, kind: str) -> Iterator[None]:
         raise
 
 
+def _version(database: sqlite3.Connection) -> int:
+    """Return the version of the file's tables; another process may have raised it."""
+    return int(database.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _upgrade(database: sqlite3.Connection) -> None:
+    """Give a file of version 0.1 the table of details, in the transaction that writes to it."""
+    if _version(database) == _WITHOUT_DETAILS:
+        database.execute(_DETAILS)
+        database.execute(f"PRAGMA user_version = {_VERSION}")
+
+
+def _all_releases(database: sqlite3.Connection) -> list[tuple[Any, ...]] | None:
+    """Read the releases as the file's version has them."""
+    wanted = _RELEASES.get(_version(database))
+    return None if wanted is None else database.execute(wanted).fetchall()
+
+
 def _read(database: sqlite3.Connection) -> Contents | None:
     """Read everything; return None if it is not what was written."""
     ledgers = database.execute(_TERMS).fetchall()
-    releases = database.execute(_RELEASES).fetchall()
-    if len(ledgers) != 1:
+    releases = _all_releases(database)
+    if len(ledgers) != 1 or releases is None:
         return None
     *terms, changes, seal = ledgers[0]
     # Releases are numbered without a gap and never removed: one that is missing was lost.
     whole = [row[0] for row in releases] == list(range(1, len(releases) + 1))
     if not whole or seal != _digest(terms, changes, releases):
         return None
-    return Contents(tuple(terms), releases, changes)
+    # Of an old file: nothing is known of its releases.
+    rows = [row if len(row) > _CHARGE else (*row, *_NO_DETAILS) for row in releases]
+    return Contents(tuple(terms), rows, changes)
 
 
 def _seal(database: sqlite3.Connection) -> None:
     """Count a change, and renew the digest of all that the file says."""
     database.execute("UPDATE ledger SET changes = changes + 1")
     *terms, changes, _ = database.execute(_TERMS).fetchone()
-    seal = _digest(terms, changes, database.execute(_RELEASES).fetchall())
+    seal = _digest(terms, changes, _all_releases(database) or [])
     database.execute("UPDATE ledger SET seal = ?", (seal,))
 
 
@@ -276,6 +317,12 @@ def check_line(value: object, name: str) -> str:
         f"{name} is {given}; expected one line of at most {_LONGEST_LINE} printable characters "
         f"(for example {name}='people 2024')"
     )
+
+
+def as_line(text: str | None) -> str | None:
+    """Return a text that may hold anything as a line of a list."""
+    line = None if text is None else one_line(text)
+    return line if line is None or len(line) <= _LONGEST_LINE else f"{line[: _LONGEST_LINE - 3]}..."
 
 
 def amount_text(amount: float, *, up: bool) -> str:

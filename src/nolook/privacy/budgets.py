@@ -17,16 +17,15 @@ def with_room(amount: float) -> float:
     return amount * _ROOM
 
 
-def split(whole: float, *shares: float, among: int = 1) -> tuple[float, ...]:
+def split(whole: float, *shares: float) -> tuple[float, ...]:
     """Split an epsilon by shares into parts that add up to no more than it; the last is the rest.
 
-    Shares lie between 0 and 1 and add up to at most 1. With `among`, each part is divided
-    by that number, for as many releases.
+    Shares lie between 0 and 1 and add up to at most 1.
     """
     left = 1.0
     for share in shares:
         left -= share
-    return tuple(with_room(share * whole / among) for share in (*shares, left))
+    return tuple(with_room(share * whole) for share in (*shares, left))
 
 
 def too_small(epsilon: float, delta: float | None = None) -> ParameterError:

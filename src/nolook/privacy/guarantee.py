@@ -15,6 +15,7 @@ from nolook.errors import ParameterError
 __all__ = [
     "DEFAULT_DELTA",
     "ApproximateEvent",
+    "BoundedRangeEvent",
     "Budget",
     "Event",
     "GaussianEvent",
@@ -32,6 +33,7 @@ DEFAULT_DELTA = 1e-6
 
 _UNIT = "record"  # a row, as files call it
 _MOST_STEPS = 10**6
+_MOST_CHOICES = 2**20
 
 
 def _delta_or_zero(delta: object) -> float:
@@ -63,6 +65,10 @@ def _probability(value: object) -> float:
 
 def _count_of_releases(value: object) -> int:
     return check_count(value, "steps", _MOST_STEPS)
+
+
+def _count_of_choices(value: object) -> int:
+    return check_count(value, "choices", _MOST_CHOICES)
 
 
 @frozen
@@ -110,7 +116,7 @@ class GaussianEvent:
 
 @frozen
 class PureEvent:
-    """A release that is `epsilon`-differentially private: Laplace, exponential."""
+    """A release that is `epsilon`-differentially private: Laplace, permute-and-flip."""
 
     name: str = field(converter=_event_name)
     epsilon: float = field(converter=check_epsilon)
@@ -140,10 +146,24 @@ class SampledGaussianEvent:
     steps: int = field(converter=_count_of_releases)
 
 
+@frozen
+class BoundedRangeEvent:
+    """`choices` by the exponential mechanism, one after the other.
+
+    The privacy losses of any two results of one choice differ by at most `epsilon`.
+    """
+
+    name: str = field(converter=_event_name)
+    epsilon: float = field(converter=check_epsilon)
+    choices: int = field(converter=_count_of_choices)
+
+
 #: What one release costs. Each kind is a frozen class: what was released, and the numbers its
 #: docstring speaks of. A new one needs a name in `_KINDS` and rules in `accounting.py`, which
 #: refuses what it does not know.
-Event: TypeAlias = GaussianEvent | PureEvent | ApproximateEvent | SampledGaussianEvent
+Event: TypeAlias = (
+    GaussianEvent | PureEvent | ApproximateEvent | SampledGaussianEvent | BoundedRangeEvent
+)
 
 # Names in files. A kind that is not here is refused, never guessed.
 _KINDS: dict[str, type[Event]] = {
@@ -151,6 +171,7 @@ _KINDS: dict[str, type[Event]] = {
     "pure": PureEvent,
     "approximate": ApproximateEvent,
     "sampled-gaussian": SampledGaussianEvent,
+    "bounded-range": BoundedRangeEvent,
 }
 
 

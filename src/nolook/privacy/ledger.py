@@ -6,12 +6,9 @@ What it promises and why is in ``ledger.md``. A *cost* is what a release takes f
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from fractions import Fraction
 from typing import Self, get_args
 
 from nolook._validation import check_choice, check_path
@@ -27,39 +24,33 @@ from nolook.privacy._ledger_file import (
     now,
     one_line_errors,
     read_budget,
-    rounded,
 )
 from nolook.privacy.guarantee import Budget, PrivacyGuarantee, Relation
+from nolook.privacy.ledger_entries import (
+    Amount,
+    LedgerEntry,
+    ReleaseDetails,
+    detail_texts,
+    entry_of,
+    left,
+    spent,
+    total,
+    under_replacement,
+)
 
-__all__ = ["Amount", "Ledger", "LedgerEntry", "Reservation", "amount_text", "charge", "require"]
+__all__ = [
+    "Amount",
+    "Ledger",
+    "LedgerEntry",
+    "ReleaseDetails",
+    "Reservation",
+    "amount_text",
+    "charge",
+    "check_line",
+    "require",
+]
 
 _EXAMPLE = "people.ledger"
-
-
-@dataclass(frozen=True, slots=True)
-class Amount:
-    """A sum of costs, or what is left of a budget; unlike a budget it may be zero."""
-
-    epsilon: float
-    delta: float
-
-
-@dataclass(frozen=True, slots=True)
-class LedgerEntry:
-    """One release in a ledger.
-
-    Entries are numbered from 1 in the order of reservation; `time` (UTC, ISO 8601) is when it was
-    reserved. `cost` is what was charged, under the ledger's relation, and `relation` that of the
-    release itself. A `reserved` entry is charged; one that stays so belongs to a process that
-    failed or died.
-    """
-
-    id: int
-    time: str
-    description: str
-    cost: Budget
-    relation: str
-    state: str
 
 
 class Reservation:
@@ -95,6 +86,8 @@ class Ledger:
     ----------
     path : path-like
         A file made by :meth:`create`.
+    output : str, optional
+        Name of the file that releases charged here are written to; kept with each of them.
 
     Attributes
     ----------
@@ -120,8 +113,10 @@ class Ledger:
     Amount(epsilon=3.0, delta=0.0)
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], *, output: str | None = None) -> None:
         self.path = check_path(path, _EXAMPLE)
+        self._output = output
+        self._own: list[tuple[object, ...]] = []
         with one_line_errors(self.path):
             if not self.path.is_file():
                 raise LedgerError(
@@ -134,7 +129,7 @@ class Ledger:
                     self.name, epsilon, delta, self.relation, _ = contents.terms
                     self.budget = read_budget(epsilon, delta)
                     check_choice("relation", self.relation, get_args(Relation))
-                    _spent(contents)
+                    spent(contents)
             except BaseException:
                 self.close()
                 raise
@@ -188,22 +183,24 @@ class Ledger:
     def spent(self) -> Amount:
         """All charges so far, added up and rounded up."""
         with self._file.reading() as contents:
-            epsilon, delta = _spent(contents)
-        return Amount(rounded(epsilon, math.inf), rounded(delta, math.inf))
+            return total(contents)
 
     @property
     def remaining(self) -> Amount:
         """What the charges leave of the budget, rounded down."""
         with self._file.reading() as contents:
-            return self._left(contents)
+            return left(contents, self.budget)
 
     def history(self) -> tuple[LedgerEntry, ...]:
         """List all releases in the order of their reservation."""
         with self._file.reading() as contents:
-            return tuple(
-                LedgerEntry(entry, time, text, read_budget(e, d), relation, state)
-                for entry, time, text, e, d, relation, state, _ in contents.releases
-            )
+            return tuple(map(entry_of, contents.releases))
+
+    def charged(self) -> tuple[LedgerEntry, ...]:
+        """List what this object has charged and the file holds, also after an interruption."""
+        with self._file.reading() as contents:
+            own = [row for row in contents.releases if row[:6] in self._own]
+        return tuple(entry_of(row) for row in own if row[6] != "refunded")
 
     def require(self, cost: Budget, *, relation: Relation) -> None:
         """Refuse a release that could not be reserved now; nothing is charged.
@@ -219,7 +216,30 @@ class Ledger:
         with self._file.reading() as contents:
             self._check_affordable(contents, cost)
 
-    def reserve(self, cost: Budget, *, relation: Relation, description: str) -> Reservation:
+    def charge(self, cost: Budget, *, description: str, relation: Relation | None = None) -> None:
+        """Enter a release that was made elsewhere; refused like one of :meth:`reserve`.
+
+        Parameters
+        ----------
+        cost, description
+            As there.
+        relation : {"add-remove", "replace"}, optional
+            For which that cost was proved; by default the ledger's.
+        """
+        check_line(description, "description")
+        relation = self.relation if relation is None else relation
+        cost = self._converted(cost, relation)
+        with self._file.writing() as contents:
+            self._add(contents, cost, relation, description, state="complete")
+
+    def reserve(
+        self,
+        cost: Budget,
+        *,
+        relation: Relation,
+        description: str,
+        details: ReleaseDetails | None = None,
+    ) -> Reservation:
         """Charge a release before it is made.
 
         The charge is on disk when this returns, and stays if the process dies.
@@ -232,6 +252,8 @@ class Ledger:
             For which that cost was proved.
         description : str
             Kept in the file.
+        details : ReleaseDetails, optional
+            Kept too, with the ledger's `output` if they name none.
 
         Raises
         ------
@@ -245,7 +267,7 @@ class Ledger:
         cost = self._converted(cost, relation)
         with self._file.writing() as contents:
             # No other process can write between reading the contents and charging.
-            return Reservation(self, self._add(contents, cost, relation, description))
+            return Reservation(self, self._add(contents, cost, relation, description, details))
 
     def charge_once(self, cost: Budget, *, relation: Relation, description: str) -> None:
         """Charge, as :meth:`reserve`, a release that comes out the same if a crash repeats it.
@@ -271,13 +293,25 @@ class Ledger:
                 (entry,),
             )
 
-    def _add(self, contents: Contents, cost: Budget, relation: Relation, description: str) -> int:
+    def _add(
+        self,
+        contents: Contents,
+        cost: Budget,
+        relation: Relation,
+        description: str,
+        details: ReleaseDetails | None = None,
+        *,
+        state: str = "reserved",
+    ) -> int:
         self._check_affordable(contents, cost)
         entry = len(contents.releases) + 1
-        self._file.database.execute(
-            "INSERT INTO release VALUES (?, ?, ?, ?, ?, ?, 'reserved', NULL)",
-            (entry, now(), description, cost.epsilon.hex(), cost.delta.hex(), relation),
-        )
+        row = (entry, now(), description, cost.epsilon.hex(), cost.delta.hex(), relation)
+        # First, since an interruption may come right after the file was written.
+        self._own.append(row)
+        execute = self._file.database.execute
+        execute("INSERT INTO release VALUES (?, ?, ?, ?, ?, ?, ?, NULL)", (*row, state))
+        texts = detail_texts(details, self._output)
+        execute("INSERT INTO details VALUES (?, ?, ?, ?, ?, ?)", (entry, *texts))
         return entry
 
     def _settle(self, entry: int, state: str, reason: str | None) -> None:
@@ -294,24 +328,17 @@ class Ledger:
             states = [row[6] for row in contents.releases]
         return len(states) >= entry and states[entry - 1] != "refunded"
 
-    def _left(self, contents: Contents) -> Amount:
-        epsilon, delta = _spent(contents)
-        return Amount(
-            rounded(decimal(self.budget.epsilon) - epsilon, -math.inf),
-            rounded(decimal(self.budget.delta) - delta, -math.inf),
-        )
-
     def _check_affordable(self, contents: Contents, cost: Budget) -> None:
-        epsilon, delta = _spent(contents)
+        epsilon, delta = spent(contents)
         epsilon += decimal(cost.epsilon)
         delta += decimal(cost.delta)
         if epsilon > decimal(self.budget.epsilon) or delta > decimal(self.budget.delta):
-            left = self._left(contents)
+            rest = left(contents, self.budget)
             raise BudgetExceededError(
                 f"the release costs epsilon {amount_text(cost.epsilon, up=True)} and delta "
                 f"{amount_text(cost.delta, up=True)}; the ledger {str(self.path)!r} has epsilon "
-                f"{amount_text(left.epsilon, up=False)} and delta "
-                f"{amount_text(left.delta, up=False)} left"
+                f"{amount_text(rest.epsilon, up=False)} and delta "
+                f"{amount_text(rest.delta, up=False)} left"
             )
 
     def _converted(self, cost: Budget, relation: Relation) -> Budget:
@@ -324,23 +351,13 @@ class Ledger:
                 f"the release is proved for the relation 'replace', the ledger {str(self.path)!r} "
                 "is for 'add-remove'; expected a release for 'add-remove'"
             )
-        # Replacing a row removes one and adds one (the proof is in ledger.md).
-        factor = 1.0 + math.exp(cost.epsilon) if cost.epsilon < 700.0 else math.inf
-        epsilon = 2.0 * cost.epsilon
-        raised = cost.delta * factor * (1.0 + 2.0**-50)
-        delta = math.nextafter(raised, math.inf) if cost.delta else 0.0
-        if epsilon == math.inf or not delta < 1.0:
+        replaced = under_replacement(cost)
+        if replaced is None:
             raise LedgerError(
                 f"the release has no useful guarantee under 'replace', the relation of the ledger "
                 f"{str(self.path)!r}; expected a smaller cost than {cost}"
             )
-        return Budget(epsilon, delta)
-
-
-def _spent(contents: Contents) -> tuple[Fraction, Fraction]:
-    costs = [read_budget(row[3], row[4]) for row in contents.releases if row[6] != "refunded"]
-    epsilon = sum((decimal(cost.epsilon) for cost in costs), Fraction(0))
-    return epsilon, sum((decimal(cost.delta) for cost in costs), Fraction(0))
+        return replaced
 
 
 def require(ledger: Ledger | None, guarantee: PrivacyGuarantee) -> None:
@@ -356,7 +373,12 @@ def require(ledger: Ledger | None, guarantee: PrivacyGuarantee) -> None:
 
 
 @contextmanager
-def charge(ledger: Ledger | None, guarantee: PrivacyGuarantee, description: str) -> Iterator[None]:
+def charge(
+    ledger: Ledger | None,
+    guarantee: PrivacyGuarantee,
+    description: str,
+    details: ReleaseDetails | None = None,
+) -> Iterator[None]:
     """Charge a release before the block runs; do nothing without a ledger.
 
     If the block fails the charge stays, since the failure may depend on the data. A release that is
@@ -367,7 +389,7 @@ def charge(ledger: Ledger | None, guarantee: PrivacyGuarantee, description: str)
         yield
         return
     reservation = ledger.reserve(
-        guarantee.budget, relation=guarantee.relation, description=description
+        guarantee.budget, relation=guarantee.relation, description=description, details=details
     )
     yield
     try:

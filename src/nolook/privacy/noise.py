@@ -24,6 +24,7 @@ from nolook.privacy._compare import (
     below_exponentials,
     check_scores,
     floor_exponentials,
+    gap_flips,
     gumbel_race,
 )
 from nolook.privacy._refine import LazyUniform, accept_gaussian, below_exponential
@@ -54,6 +55,7 @@ __all__ = [
     "discrete_laplace",
     "geometric",
     "largest_class",
+    "permuted_flips",
     "report_noisy_max_gumbel",
     "rounded_gaussian",
     "tilted_choice",
@@ -196,6 +198,32 @@ def report_noisy_max_gumbel(
     check_positive(scale, "scale")
     scores = check_scores(scores)
     return gumbel_race(scores, scale, source.words(len(scores)), _one_word_from(source))
+
+
+def permuted_flips(
+    scores: NDArray[np.int64] | NDArray[np.float64], scale: float, source: ByteSource
+) -> int:
+    """Draw i as permute-and-flip does, exactly: uniformly among those whose coin shows heads.
+
+    The coin of i shows heads with probability exp(-(best score - scores[i]) / scale). With noise
+    of that scale, exponential, or geometric for integers, added to each score and ties broken
+    uniformly, the largest sum has the same law.
+
+    Parameters
+    ----------
+    scores, scale, source
+        As for :func:`report_noisy_max_gumbel`, whose errors it raises.
+
+    Returns
+    -------
+    int
+        The index of the winner.
+    """
+    check_positive(scale, "scale")
+    scores = check_scores(scores)
+    heads = gap_flips(scores, scale, source.words(len(scores)), _one_word_from(source))
+    standing = np.flatnonzero(heads)
+    return int(standing[uniform_integers(len(standing), 1, source)[0]])
 
 
 def largest_class(classes: Classes, source: ByteSource) -> tuple[int, int]:

@@ -79,7 +79,7 @@ def coefficient_section(model: PrivateRegressor) -> Section:
     found = coefficients(model)
     target = model.scaling_.names[-1]
     omitted = "" if len(found) <= MOST_SHOWN else f" The {MOST_SHOWN} largest are drawn."
-    figure = None
+    figures: tuple[Figure, ...] = ()
     if found:
         words = (
             "Across is the change in ",
@@ -87,7 +87,8 @@ def coefficient_section(model: PrivateRegressor) -> Section:
             f"{_WHEN}, so that columns in different units can be compared. ",
             f"{_about_intervals(model, found)}{omitted}",
         )
-        figure = Figure(coefficient_picture(found, f"The change in {target}{_WHEN}"), words)
+        drawing = coefficient_picture(found, f"The change in {target}{_WHEN}")
+        figures = (Figure(drawing, words),)
     compared = contrasts(model)
     table = shown = _coefficient_table(model, found, compared)
     if len(found) > _MOST_PRINTED:
@@ -100,7 +101,7 @@ def coefficient_section(model: PrivateRegressor) -> Section:
     return Section(
         "coefficients",
         "Coefficients",
-        figure=figure,
+        figures=figures,
         tables=(table,),
         notes=(*((HOW_TO_READ,) if compared else ()), *about, *dropped),
         printed=(f"method: {called(model)}", shown, *in_short, *map(plain, dropped)),

@@ -30,12 +30,10 @@ _NOISE_ONLY = (
 _FREE = "The file answers any other question about this distribution at no further cost."
 
 
-def what_was_found(table: Table, notes: tuple[str, ...], picture: Picture | None = None) -> Section:
-    """Return the section with the numbers of a release and perhaps a picture of them."""
-    figure = None
-    if picture is not None:
-        figure = Figure(draw(picture), f"{picture.title}: {picture.legend}.")
-    return Section("found", "What was found", (), figure, (table,), notes, printed=(table, *notes))
+def what_was_found(table: Table, notes: tuple[str, ...], *pictures: Picture) -> Section:
+    """Return the section with the numbers of a release and perhaps pictures of them."""
+    figures = tuple(Figure(draw(one), f"{one.title}: {one.legend}.", one.key) for one in pictures)
+    return Section("found", "What was found", (), figures, (table,), notes, printed=(table, *notes))
 
 
 def ecdf_findings(ecdf: ECDF, column: str) -> Findings:

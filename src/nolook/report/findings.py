@@ -76,6 +76,8 @@ class Figure:
 
     drawing: Markup
     caption: Text
+    #: Its `key`, which begins the names of its parts on the page.
+    key: str = "picture"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +87,7 @@ class Section:
     name: str
     heading: str
     words: tuple[Text, ...] = ()
-    figure: Figure | None = None
+    figures: tuple[Figure, ...] = ()
     tables: tuple[Table, ...] = ()
     notes: tuple[Text, ...] = ()
     settings: tuple[tuple[str, str], ...] = ()

@@ -10,6 +10,7 @@ from rich.text import Text
 from nolook.formats.files import one_line
 from nolook.privacy.ledger import amount_text
 from nolook.report._console import empty_table
+from nolook.report.ledger_page import in_words
 
 if TYPE_CHECKING:
     from nolook.privacy.ledger import Ledger
@@ -29,10 +30,11 @@ def print_ledger(console: Console, ledger: Ledger) -> None:
 
 def print_history(console: Console, ledger: Ledger) -> None:
     """Print each release a ledger was charged for."""
-    heads = ("time (UTC)", "release", "state", "epsilon", "delta")
+    heads = ("release", "state", "epsilon", "delta")
     table = empty_table(f"{one_line(ledger.name)}: releases", heads)
     for entry in ledger.history():
-        cost = f"{entry.cost.epsilon:.6g}", f"{entry.cost.delta:.6g}"
-        row = (entry.time, entry.description, entry.state, *cost)
-        table.add_row(*(Text(one_line(cell)) for cell in row))
+        cost = [amount_text(cost, up=True) for cost in (entry.cost.epsilon, entry.cost.delta)]
+        lines = (f"{entry.id} {entry.description}", *in_words(entry))
+        words = Text("\n").join(Text(one_line(line)) for line in lines)
+        table.add_row(words, entry.state, *cost)
     console.print(table)

@@ -54,6 +54,10 @@ __all__ = ["constant_in_words", "model_findings", "why_not_visible"]
 _FEW_ROWS = 20  # hardly any, however exactly they were counted ...
 _SURELY = 3.0  # ... as may be a number that so many of its standard errors reach down to 0
 _STILL_FEW = 200  # rows that may be there even so
+_UNUSABLE = (
+    "usual causes: thousands signs, decimal commas, TRUE and FALSE, dates or texts among the "
+    "numbers, a wrong delimiter; a schema declares how columns are written"
+)
 _INTERVAL = f"{CONFIDENCE} interval"
 _GIVEN = " Everything below takes these columns as given"
 _NO_FIT = (
@@ -124,7 +128,7 @@ def constant_in_words(model: PrivateRegressor) -> tuple[str, ...]:
         why = why_not_visible(model)
         words = (
             "There is no regression: the target did not stand out from the noise. "
-            f"{why[:1].upper()}{why[1:]}{'' if why.endswith('?') else '.'} The model predicts the "
+            f"{why[:1].upper()}{why[1:]}. The model predicts the "
             f"same number for every row, {number(model.intercept_)}, a guess at where the target "
             "lies. The budget is spent in full."
         )
@@ -146,8 +150,8 @@ def why_not_visible(model: PrivateRegressor) -> str:
     if rows >= max(_FEW_ROWS, _SURELY * error):
         return too_few
     if rows + 2.0 * error <= _STILL_FEW:
-        return "hardly any row was usable: is every column numbers?"
-    return f"hardly any row was usable (is every column numbers?), or {too_few}"
+        return f"hardly any row was usable ({_UNUSABLE})"
+    return f"hardly any row was usable ({_UNUSABLE}), or {too_few}"
 
 
 def _cards(model: PrivateRegressor) -> tuple[tuple[str, str, str], ...]:

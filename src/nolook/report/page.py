@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-from functools import cache
 from pathlib import Path
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, Template
-
-from nolook.formats.files import one_line, write_text
-from nolook.report.findings import Findings, Name, plain
+from nolook.formats.files import write_text
+from nolook.report._templates import template
+from nolook.report.findings import Findings, plain
 from nolook.report.shared import cards, sections
 
 __all__ = ["render_page", "write_page"]
@@ -22,7 +20,7 @@ def write_page(found: Findings, path: str | os.PathLike[str], *, table: str) -> 
 
 def render_page(found: Findings, *, table: str) -> str:
     """Render the page of a release: everything in it was released, nothing else is shown."""
-    return _template().render(
+    return template("page.html").render(
         found=found,
         table=table,
         title=plain(found.headline),
@@ -30,18 +28,3 @@ def render_page(found: Findings, *, table: str) -> str:
         cards=cards(found),
         sections=sections(found),
     )
-
-
-@cache
-def _template() -> Template:
-    environment = Environment(
-        autoescape=True,
-        keep_trailing_newline=True,
-        loader=PackageLoader("nolook.report"),
-        lstrip_blocks=True,
-        trim_blocks=True,
-        undefined=StrictUndefined,
-    )
-    environment.filters["one_line"] = one_line
-    environment.tests["name"] = lambda piece: isinstance(piece, Name)
-    return environment.get_template("page.html")

@@ -41,20 +41,38 @@ _NAME_LENGTH = 36
 
 _START, _WIDTH = 10.0, 87.0  # percent of the width of a picture of shares
 _TOP, _HEIGHT, _AXIS = 30, 300, 46  # pixels
+_SQUARE = round(100 * _HEIGHT / _WIDTH)  # pixels across, where a plot is as wide as high
 _LONGEST_NAME = 40
 
 Vector = NDArray[np.float64]
 
 
 def _framed(
-    title: str, description: str, height: int, *parts: Markup, least: float = 0.0
+    title: str,
+    description: str,
+    height: int,
+    *parts: Markup,
+    least: float = 0.0,
+    key: str = "picture",
+    square: bool = False,
 ) -> Markup:
     """Write the outer element of a picture, with its name and description for screen readers."""
+    size = Markup('height="{}" style="min-width: {:g}rem"').format(height, least)
+    if square:
+        # It grows as a whole, text too: a share is as long upwards as across.
+        size = Markup('viewBox="0 0 {} {}" style="max-width: 26rem"').format(_SQUARE, height)
     return Markup(
-        '<svg class="picture" width="100%" height="{}" style="min-width: {:g}rem" role="img" '
-        'aria-labelledby="picture-title picture-description">\n'
-        '<title id="picture-title">{}</title>\n<desc id="picture-description">{}</desc>\n{}\n</svg>'
-    ).format(height, least, one_line(title), one_line(description), Markup("\n").join(parts))
+        '<svg class="picture" width="100%" {size} role="img" '
+        'aria-labelledby="{key}-title {key}-description">\n'
+        '<title id="{key}-title">{title}</title>\n'
+        '<desc id="{key}-description">{description}</desc>\n{parts}\n</svg>'
+    ).format(
+        size=size,
+        key=key,
+        title=one_line(title),
+        description=one_line(description),
+        parts=Markup("\n").join(parts),
+    )
 
 
 def _tick(x: str, y: float, words: str, anchor: str = "middle") -> Markup:
@@ -223,10 +241,10 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """Shares from 0 to 1 upwards, over an axis from `low` to `high`.
+    """Shares from `floor` to `ceiling` upwards, over an axis from `low` to `high`.
 
     `across` and `up` name the axes, `legend` says what the lines mean, and `band` holds places
-    across with the lower and the upper end there.
+    across with the lower and the upper end there. `key` tells the pictures of a page apart.
     """
 
     title: str
@@ -238,6 +256,10 @@ class Picture:
     legend: str
     band: tuple[Vector, Vector, Vector] | None = None
     bars: tuple[Bar, ...] = ()
+    floor: float = 0.0
+    ceiling: float = 1.0
+    square: bool = False
+    key: str = "picture"
 
 
 def draw(picture: Picture) -> Markup:
@@ -254,7 +276,9 @@ def draw(picture: Picture) -> Markup:
     ).format(_START, _TOP, _WIDTH, _HEIGHT, Markup("\n").join(curves))
     bars = (_bar(bar, picture) for bar in picture.bars)
     height = _TOP + _HEIGHT + _AXIS
-    return _framed(picture.title, picture.legend, height, *_axes(picture), plot, *bars)
+    parts = (*_axes(picture), plot, *bars)
+    words = picture.title, picture.legend
+    return _framed(*words, height, *parts, key=picture.key, square=picture.square)
 
 
 def _share(value: float, picture: Picture) -> float:
@@ -268,13 +292,19 @@ def _percent(value: float, picture: Picture) -> str:
     return f"{_START + _WIDTH * _share(value, picture):.3f}%"
 
 
-def _pixel(share: float) -> float:
-    return round(_TOP + _HEIGHT * (1.0 - min(max(share, 0.0), 1.0)), 1)
+def _raised(value: float, picture: Picture) -> float:
+    """Return how high a value is, as a share of the height."""
+    share = (value - picture.floor) / (picture.ceiling - picture.floor)
+    return min(max(share, 0.0), 1.0)
+
+
+def _pixel(value: float, picture: Picture) -> float:
+    return round(_TOP + _HEIGHT * (1.0 - _raised(value, picture)), 1)
 
 
 def _points(across: Iterable[float], up: Iterable[float], picture: Picture) -> str:
     return " ".join(
-        f"{1000 * _share(x, picture):.1f},{1000 * (1.0 - min(max(y, 0.0), 1.0)):.1f}"
+        f"{1000 * _share(x, picture):.1f},{1000 * (1.0 - _raised(y, picture)):.1f}"
         for x, y in zip(across, up, strict=True)
     )
 
@@ -283,11 +313,13 @@ def _axes(picture: Picture) -> list[Markup]:
     bottom = _TOP + _HEIGHT
     ends = f"{_START}%", f"{_START + _WIDTH}%"
     parts = []
-    for share in (0.0, 0.25, 0.5, 0.75, 1.0):
-        y = _pixel(share)
+    whole = picture.floor == 0.0 and picture.ceiling == 1.0
+    quarters = [0.0, 0.25, 0.5, 0.75, 1.0]
+    for share in quarters if whole else _ticks(picture.floor, picture.ceiling):
+        y = _pixel(share, picture)
         parts += [
             _straight("grid", ends, (y, y)),
-            _tick(f"{_START - 1}%", y + 4, f"{share:g}", "end"),
+            _tick(f"{_START - 1}%", y + 4, f"{share:.6g}", "end"),
         ]
     for tick in _ticks(picture.low, picture.high):
         parts += _upright(_percent(tick, picture), _TOP, bottom, number(tick, 6))
@@ -307,5 +339,5 @@ def _ticks(low: float, high: float) -> list[float]:
 
 def _bar(bar: Bar, picture: Picture) -> Markup:
     x = _percent(bar.across, picture)
-    line = _straight("interval", (x, x), (_pixel(bar.low), _pixel(bar.high)))
-    return Markup('<g class="clear">{}{}</g>').format(line, _circle(x, _pixel(bar.up)))
+    line = _straight("interval", (x, x), (_pixel(bar.low, picture), _pixel(bar.high, picture)))
+    return Markup('<g class="clear">{}{}</g>').format(line, _circle(x, _pixel(bar.up, picture)))

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from attrs import fields
 
+from nolook.algorithms.roc_threshold import Classified
+from nolook.estimators.calibration import shares_in_view
 from nolook.report.distribution_findings import what_was_found
-from nolook.report.findings import Findings, Origin, Table, rows_of
+from nolook.report.findings import Findings, Origin, Section, Table, rows_of
 from nolook.report.picture import Bar, Line, Picture
-from nolook.report.wording import grid_in_words, interval, number
+from nolook.report.wording import NOT_KNOWN, grid_in_words, interval, number
 
 if TYPE_CHECKING:
     from nolook.algorithms.distribution import PrivateDistribution
+    from nolook.algorithms.roc_noise import Measure
     from nolook.estimators.calibration import HosmerLemeshow
     from nolook.estimators.roc import ROCCurve
     from nolook.formats.findings_file import Scored
@@ -30,6 +35,13 @@ _NOISE_ONLY = (
     f"{_CONFIDENCE} intervals cover the noise that protects the rows; they do not cover that the "
     "rows may be a sample."
 )
+_CELL = "A threshold between two of the grid stands for the lower one: scores in a cell are alike."
+_HIDDEN = "A rate is not known where the noise may be all of what it is a share of."
+_NAMES = {
+    "sensitivity": "Sensitivity (recall)",
+    "positive_predictive_value": "Positive predictive value (precision)",
+    "f1": "F1",
+}
 _DIAGONAL = np.array([0.0, 1.0])
 
 
@@ -38,11 +50,15 @@ def _settings(scored: Scored, score: str) -> tuple[tuple[str, str], ...]:
     return ((score, scored.score), ("Target", scored.target), ("Positive class", scored.positive))
 
 
-def roc_findings(curve: ROCCurve, scored: Scored) -> Findings:
-    """Say what the ROC curve of a score is."""
-    area, ends = f"{curve.auc_:.3f}", interval(curve.auc_interval_)
+def roc_findings(curve: ROCCurve, scored: Scored, thresholds: Sequence[float] = ()) -> Findings:
+    """Say what the ROC curve of a score is, and how rows are classified at some thresholds."""
     figures = (
-        ("Area under the curve (AUC)", area, ends),
+        ("Area under the curve (AUC)", f"{curve.auc_:.3f}", interval(curve.auc_interval_)),
+        (
+            "Average precision",
+            f"{curve.average_precision_:.3f}",
+            interval(curve.average_precision_interval_),
+        ),
         ("Positive rows", *_rows_in_words(curve.positive_)),
         ("Negative rows", *_rows_in_words(curve.negative_)),
     )
@@ -60,7 +76,15 @@ def roc_findings(curve: ROCCurve, scored: Scored) -> Findings:
         of=scored.score,
         origin=Origin.of_one("ROC curve", curve.privacy_, curve.recipe_),
         cards=tuple((head, value, f"{_INTERVAL} {ends}") for head, value, ends in figures),
-        sections=(what_was_found(table, (_NOISE_ONLY,), _roc_picture(curve, scored)),),
+        sections=(
+            what_was_found(
+                table,
+                (_NOISE_ONLY,),
+                _roc_picture(curve, scored),
+                _precision_picture(curve, scored),
+            ),
+            *_classifications(curve, thresholds),
+        ),
         settings=(
             *_settings(scored, "Score"),
             ("Thresholds", _grid(curve)),
@@ -68,6 +92,40 @@ def roc_findings(curve: ROCCurve, scored: Scored) -> Findings:
         ),
         cautions=(curve.caution,),
     )
+
+
+def _classifications(curve: ROCCurve, thresholds: Sequence[float]) -> tuple[Section, ...]:
+    tables = tuple(_classification(curve.at(each), each) for each in thresholds)
+    if not tables:
+        return ()
+    words = f"{_CELL} {_HIDDEN}"
+    heading = "How rows are classified"
+    return (
+        Section("classified", heading, tables=tables, notes=(words,), printed=(*tables, words)),
+    )
+
+
+def _classification(found: Classified, asked: float) -> Table:
+    used = "" if found.threshold == asked else f" ({_threshold(found.threshold)} on the grid)"
+    counts = ("true_positives", "false_positives", "false_negatives", "true_negatives")
+    rows = []
+    for each in fields(Classified)[1:]:
+        name = _NAMES.get(each.name, each.name.replace("_", " ").capitalize())
+        measure: Measure | None = getattr(found, each.name)
+        if measure is None:
+            rows.append((name, NOT_KNOWN, NOT_KNOWN))
+        elif each.name in counts:
+            ends = f"{measure.low:,.0f} to {measure.high:,.0f}"
+            rows.append((name, f"{measure.value:,.0f}", ends))
+        else:
+            ends = interval((measure.low, measure.high))
+            rows.append((name, number(measure.value, 3), ends))
+    caption = f"Rows with a score above {_threshold(asked)}{used} are called positive"
+    return Table(caption, ("Measure", "Value", _INTERVAL), tuple(rows))
+
+
+def _threshold(value: float) -> str:
+    return f"{value:.6g}" if math.isfinite(value) else "any" if value < 0 else "none"
 
 
 def calibration_findings(test: HosmerLemeshow, scored: Scored) -> Findings:
@@ -121,18 +179,22 @@ def _calibration_picture(test: HosmerLemeshow, scored: Scored) -> Picture:
     room = _NORMAL_95 * curve.errors
     low, high = curve.prob_true - room, curve.prob_true + room
     points = np.stack([curve.prob_pred, curve.prob_true, low, high], axis=1)
+    first, last = shares_in_view(curve)
     return Picture(
         title=f"The calibration of {scored.score}",
         across="mean probability",
         up="share of positives",
-        low=0.0,
-        high=1.0,
+        low=first,
+        high=last,
+        floor=first,
+        ceiling=last,
         lines=(Line("zero", _DIAGONAL, _DIAGONAL),),
         legend=(
             f"a point for each group with {_CONFIDENCE} of its noise, and the line on which "
             "probabilities agree with what happened"
         ),
         bars=tuple(Bar(*point) for point in points.tolist()),
+        square=True,
     )
 
 
@@ -151,7 +213,7 @@ def _at(curve: ROCCurve, rate: float) -> tuple[str, ...]:
         f"True positive rate at {100 * rate:g} % false",
         number(value),
         interval((low, high)),
-        f"{threshold:.6g}" if math.isfinite(threshold) else "any" if threshold < 0 else "none",
+        _threshold(threshold),
     )
 
 
@@ -174,4 +236,27 @@ def _roc_picture(curve: ROCCurve, scored: Scored) -> Picture:
         ),
         legend=f"the private curve, {_CONFIDENCE} of its noise, and the straight line of guessing",
         band=(places, low, high),
+        square=True,
+    )
+
+
+def _precision_picture(curve: ROCCurve, scored: Scored) -> Picture:
+    precision, recall, _ = curve.precision_recall()
+    shown = np.unique(np.linspace(0, len(recall) - 1, _MOST_DRAWN).round().astype(int))
+    # Guessing has the same precision everywhere.
+    share = np.full(2, curve.n_positive_ / (curve.n_positive_ + curve.n_negative_))
+    return Picture(
+        title=f"The precision-recall curve of {scored.score}",
+        across="recall (true positive rate)",
+        up="precision",
+        low=0.0,
+        high=1.0,
+        lines=(
+            Line("zero", _DIAGONAL, share),
+            Line("curve", recall[shown], precision[shown]),
+        ),
+        legend="the private curve and the straight line of guessing; the further left, the fewer "
+        "rows it rests on and the more the noise moves it",
+        square=True,
+        key="precision",
     )

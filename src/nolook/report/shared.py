@@ -10,6 +10,7 @@ from attrs import fields
 from nolook._version import __version__
 from nolook.privacy.guarantee import (
     ApproximateEvent,
+    BoundedRangeEvent,
     Event,
     GaussianEvent,
     PrivacyGuarantee,
@@ -26,6 +27,7 @@ _MECHANISMS: dict[type[Event], str] = {
     PureEvent: "pure mechanism",
     ApproximateEvent: "approximate mechanism",
     SampledGaussianEvent: "Gaussian noise on random samples",
+    BoundedRangeEvent: "exponential mechanism, one choice after another",
 }
 _ROWS = {
     "add-remove": "The number of rows is protected too: if this page gives one, it is a noisy one.",

@@ -18,18 +18,19 @@ from nolook.statistics import Statistic
 
 __all__ = ["KENDALL_UNIT", "KendallRows", "RankedTable", "kendall_scores", "kendall_sensitivity"]
 
-#: Scores are whole multiples of 1/KENDALL_UNIT. Even, so that 3/2 is a whole number of them.
+#: Scores are whole multiples of 1/KENDALL_UNIT. A multiple of 4, so that 5/4 is a whole number.
 KENDALL_UNIT = 2**20
 
 _MOST_ROWS = 2**32 - 1  # ranks have 32 bits
 
 
 def kendall_sensitivity(chosen: int) -> float:
-    """Largest change of a score under add-remove, in units of 1/KENDALL_UNIT.
+    """Half of the most that two scores move apart under add-remove, in units of 1/KENDALL_UNIT.
 
-    Exactly 3/2, or 3 if features were chosen before, whose correlation is then subtracted.
+    A row that is added moves |T| by -3/2 at least and 1 at most: 5/4, or 5/2 if features were
+    chosen before, whose |T| is then subtracted.
     """
-    return 1.5 * KENDALL_UNIT if chosen == 0 else 3.0 * KENDALL_UNIT
+    return 1.25 * KENDALL_UNIT if chosen == 0 else 2.5 * KENDALL_UNIT
 
 
 def kendall_scores(

@@ -20,12 +20,13 @@ from numpy.typing import NDArray
 
 from nolook.errors import TableError
 from nolook.tables.patterns import SECONDS_A_DAY, escaped, parse_times
+from nolook.tables.source import in_words
 
 if TYPE_CHECKING:
     from nolook.tables.declarations import ColumnSchema
     from nolook.tables.source import Column
 
-__all__ = ["PARTS", "conversion", "in_words", "part_conversion", "plain_numbers", "trimmed"]
+__all__ = ["PARTS", "conversion", "part_conversion", "plain_numbers", "trimmed"]
 
 #: Turns an Arrow array into another of equal length.
 Conversion: TypeAlias = Callable[[Any], Any]
@@ -61,29 +62,6 @@ def plain_numbers(cells: Any, missing: Sequence[str] = ()) -> Any:  # noqa: ANN4
         return pc.if_else(nothing, pa.scalar(None, cells.type), cells).cast(pa.float64())
     valid = pc.match_substring_regex(cells.view(pa.large_binary()), pattern=_NUMBER)
     return pc.if_else(valid, cells, pa.scalar(None, cells.type)).cast(pa.float64())
-
-
-def in_words(kind: Any) -> str:  # noqa: ANN401
-    """Return what to call an Arrow type in messages."""
-    if kind is None:
-        return "neither numbers nor texts"
-    if pt.is_dictionary(kind):
-        return in_words(kind.value_type)
-    tests = {
-        "boolean": (pt.is_boolean,),
-        "integer": (pt.is_integer,),
-        "number": (pt.is_floating, pt.is_decimal),
-        "text": (pt.is_string, pt.is_large_string, pt.is_string_view),
-        "date": (pt.is_date,),
-        "date and time": (pt.is_timestamp,),
-        "time": (pt.is_time, pt.is_duration),
-        "bytes": (pt.is_binary, pt.is_large_binary, pt.is_fixed_size_binary),
-        "nothing": (pt.is_null,),
-        "list": (pt.is_list, pt.is_large_list, pt.is_fixed_size_list),
-        "structure": (pt.is_struct, pt.is_map),
-    }
-    found = (words for words, kinds in tests.items() if any(test(kind) for test in kinds))
-    return next(found, "something that is neither number nor text")
 
 
 def conversion(column: Column, declared: ColumnSchema) -> tuple[Any, Conversion]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from attrs import NOTHING, evolve, field, frozen
 
+from nolook._language import named
 from nolook._validation import check_choice
 from nolook.errors import ParameterError
 from nolook.tables.levels import OTHERS, check_categories, recipe_levels
@@ -27,12 +28,12 @@ __all__ = [
 
 #: The types of columns, and the settings that only some of them have.
 SETTINGS: dict[str, tuple[str, ...]] = {
-    "number": ("decimal", "thousands", "currency", "percent"),
-    "integer": ("thousands",),
-    "boolean": ("true", "false"),
+    "number": ("decimal", "thousands", "currency", "percent", "indicator"),
+    "integer": ("thousands", "indicator"),
+    "boolean": ("true", "false", "indicator"),
     "category": ("levels",),
-    "date": ("pattern", "origin", "parts", "years"),
-    "datetime": ("pattern", "origin", "parts", "years"),
+    "date": ("pattern", "origin", "parts", "years", "indicator"),
+    "datetime": ("pattern", "origin", "parts", "years", "indicator"),
     "identifier": (),
     "text": (),
 }
@@ -74,8 +75,8 @@ def check_encoding(encoding: object, name: str) -> str:
             if found in _ENCODINGS:
                 return found
     raise ParameterError(
-        f"{name} is {shown(encoding)}; expected an encoding such as 'utf-8', 'latin-1', 'cp1252' "
-        "or 'utf-16-le' (or save the file as UTF-8)"
+        f"{named(name)} is {shown(encoding)}; expected an encoding such as 'utf-8', 'latin-1', "
+        "'cp1252' or 'utf-16-le' (or save the file as UTF-8)"
     )
 
 
@@ -210,6 +211,7 @@ class ColumnSchema:
     parts: tuple[str, ...] = _setting("parts", _check_words, ())
     years: tuple[int, ...] = _setting("years", _check_years, ())
     missing: tuple[str, ...] = _setting("missing", _check_words, ())
+    indicator: bool = _setting("indicator", _check_flag, False)
 
     @property
     def use(self) -> str:
@@ -247,6 +249,11 @@ class ColumnSchema:
                 "levels is empty; expected the levels to tell apart (for example levels = "
                 '["A", "B"]; they are declared, never looked up)'
             )
+        if self.indicator and (self.use != "feature" or self.parts):
+            raise ParameterError(
+                "indicator is true for a column that gives no number of its own as a feature; "
+                "expected false (or leave parts or use out)"
+            )
         for part in self.parts:
             check_choice("parts", part, _PARTS)
         if ("year" in self.parts) != bool(self.years):
@@ -259,5 +266,6 @@ class ColumnSchema:
 def _check_signs(decimal: str, thousands: str | None) -> None:
     if thousands == decimal:
         raise ParameterError(
-            f"decimal and thousands are both {thousands!r}; expected different signs (give both)"
+            f"{named('decimal')} and {named('thousands')} are both {thousands!r}; expected "
+            "different signs (give both)"
         )

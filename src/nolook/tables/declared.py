@@ -12,7 +12,7 @@ from nolook.tables.cells import PARTS, Conversion, conversion, part_conversion
 from nolook.tables.declarations import ColumnSchema, FileFormat
 from nolook.tables.source import Column, Source
 
-__all__ = ["DeclaredSource", "part_levels"]
+__all__ = ["DeclaredSource", "original", "part_levels"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +70,11 @@ class DeclaredSource:
                 cells = batch.column(each.of)
                 arrays.append(cells if each.convert is None else each.convert(cells))
             yield pa.RecordBatch.from_arrays(arrays, names=list(names))
+
+
+def original(source: Source) -> Source:
+    """Return the source with its columns as they are."""
+    return source._source if isinstance(source, DeclaredSource) else source
 
 
 def _made(column: Column, declared: ColumnSchema | None, form: FileFormat) -> list[_Made]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, Literal, TypeAlias, cast, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 from numpy.typing import NDArray
 
+from nolook._language import given, named, offered
 from nolook._validation import check_choice, check_names
 from nolook.errors import ParameterError, TableError
 from nolook.tables.levels import OTHERS, Levels
@@ -23,14 +25,20 @@ __all__ = [
     "Design",
     "Feature",
     "Missing",
+    "delimiter_hint",
+    "has_levels",
     "plan",
     "unknown_column",
     "usual_columns",
 ]
 
-Missing: TypeAlias = Literal["error", "drop-row", "zero"]
+Missing: TypeAlias = Literal["error", "drop-row", "zero", "centre"]
 
-_LONGEST_TYPE = 60
+#: What names the number that tells where a value is missing.
+GAP = "missing"
+
+# What people separate cells with where it is no comma; how to give a tab on the command line.
+_DELIMITERS = {";": ";", "\t": "tab", "|": "|"}
 _LARGEST = np.finfo(np.float64).max
 
 
@@ -40,12 +48,13 @@ class Feature:
 
     name: str
     levels: Levels | None = None  # one number each but the first; None for a number itself
+    indicated: bool = False  # another number tells where this one is missing
 
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the numbers this column gives."""
         if self.levels is None:
-            return (self.name,)
+            return (self.name, f"{self.name}={GAP}") if self.indicated else (self.name,)
         return tuple(
             f"{self.name}={OTHERS if level is None else level}" for level in self.levels[1:]
         )
@@ -78,9 +87,9 @@ class Design:
     def binary(self) -> NDArray[np.bool_]:
         """Which numbers are 0 or 1 by declaration or type, the target last."""
         kinds = [
-            feature.levels is not None or feature.name in self.booleans
+            feature.levels is not None or feature.name in self.booleans or place > 0
             for feature in self.features
-            for _ in feature.names
+            for place, _ in enumerate(feature.names)
         ]
         if self.target is not None:
             kinds.append(self.target in self.booleans)
@@ -89,8 +98,8 @@ class Design:
     def fill(self, batch: Any, out: NDArray[np.float64]) -> NDArray[np.bool_] | None:  # noqa: ANN401
         """Write a record batch's numbers into `out`, shape (columns, rows); every one is finite.
 
-        0 stands where a value is missing. Returns which rows have all they need, or None if every
-        row has.
+        0 stands where a value is missing, NaN where a feature's centre is to stand. Returns which
+        rows have all they need, or None if every row has.
         """
         row = 0
         with np.errstate(all="ignore"):
@@ -99,6 +108,9 @@ class Design:
                 if feature.levels is None:
                     out[row] = _numbers(column)
                     row += 1
+                    if feature.indicated:
+                        out[row] = ~np.isfinite(out[row - 1])
+                        row += 1
                 else:
                     row += _contrasts(column, feature.levels, out[row:])
             if self.target is not None:
@@ -108,8 +120,8 @@ class Design:
         finite = np.isfinite(out)
         if finite.all():
             return None
-        out[~finite] = 0.0
-        if self.missing == "zero":
+        out[~finite] = np.nan if self.missing == "centre" else 0.0
+        if self.missing in {"zero", "centre"}:
             return None if self.target is None else finite[-1]
         present: NDArray[np.bool_] = np.logical_and.reduce(finite)
         return present
@@ -135,31 +147,43 @@ def plan(
     features: Sequence[str] | None,
     categories: Mapping[str, Levels],
     missing: str,
+    indicated: Collection[str] = (),
 ) -> Design:
     """Fix the design from declared columns and the parameters of :func:`nolook.read_table`."""
     schema = _Schema(source)
-    policy = cast("Missing", check_choice("missing", missing, ("error", "drop-row", "zero")))
+    policy = cast("Missing", check_choice("missing", missing, get_args(Missing)))
     if target is not None:
         (target,) = check_names((target,), "target")
         _check_number(schema.find(target, "target"), schema, "target")
     if features is None:
         names = usual_columns(source, {target}, categories)
     else:
-        names = list(check_names(features, "features"))
+        names = list(check_names(features, "features")) if features else []
         if target in names:
-            raise ParameterError(f"features names the target {target!r}; leave it out of features")
+            raise ParameterError(
+                f"{named('features')} names the target {target!r}; expected other columns (leave "
+                "it out)"
+            )
     for name in categories:
         schema.find(name, "categories")
         if name not in names:
-            reason = "is the target" if name == target else "is not among features"
-            raise ParameterError(f"categories names {name!r}, which {reason}; leave it out")
+            reason = "is the target" if name == target else "is no feature"
+            raise ParameterError(
+                f"{named('categories')} names {name!r}, which {reason}; expected a feature (leave "
+                "it out)"
+            )
     chosen = tuple(
-        _feature(schema.find(name, "features"), schema, categories.get(name)) for name in names
+        replace(
+            _feature(schema.find(name, "features"), schema, categories.get(name)),
+            indicated=name in indicated,
+        )
+        for name in names
     )
     if not chosen:
         raise TableError(
-            f"{source.name} has no number or boolean column besides the target; expected at least "
-            "one feature (declare the categories of a text column)"
+            f"{source.name} has no column left that is a number or a boolean; expected at least "
+            "one feature beside the target (declare the levels of a text, for example "
+            f"{given('categories', {'city': ['A', 'B']})})"
         )
     booleans = frozenset(
         name
@@ -185,9 +209,25 @@ def usual_columns(
 
 def unknown_column(parameter: str, name: str, source: str, known: Iterable[str]) -> TableError:
     """Return the refusal of a name that no column has, with the closest ones: names are public."""
-    close = get_close_matches(name, list(known), 3, 0.6)
+    header = list(known)
+    alike = {each.casefold(): each for each in header}
+    close = [alike[each] for each in get_close_matches(name.casefold(), alike, 3, 0.6)]
     hint = f"do you mean {' or '.join(map(repr, close))}?" if close else "check the name"
-    return TableError(f"{parameter} names {name!r}, but {source} has no such column ({hint})")
+    if len(parts := re.split(r"[;|\s]+", name)) > 1 and {*parts} <= {*header}:
+        hint = f"give several as {given(parameter, parts)}"
+    hint = delimiter_hint(header) or hint
+    return TableError(
+        f"{named(parameter)} names {name!r}, but {source} has no such column ({hint})"
+    )
+
+
+def delimiter_hint(header: Sequence[str]) -> str:
+    """Ask about the delimiter if a header of one name looks like several; else return nothing."""
+    for sign, word in _DELIMITERS.items():
+        if len(header) == 1 and sign in header[0]:
+            option = given("delimiter", word, f"schema=nolook.Schema(delimiter={sign!r})")
+            return f"its header is one name with a {word} in it: is that the delimiter? {option}"
+    return ""
 
 
 class _Schema:
@@ -205,7 +245,9 @@ class _Schema:
         if not found:
             raise unknown_column(parameter, name, self.name, self._columns)
         if len(found) > 1:
-            raise TableError(f"{self.name} has {len(found)} columns {name!r}; rename them")
+            raise TableError(
+                f"{self.name} has {len(found)} columns {name!r}; expected one (rename them)"
+            )
         return found[0]
 
 
@@ -213,10 +255,10 @@ def _feature(column: Column, schema: _Schema, levels: Levels | None) -> Feature:
     if levels is None:
         _check_number(column, schema, "features")
         return Feature(column.name)
-    if not _has_levels(column.type):
+    if not has_levels(column.type):
         raise TableError(
-            f"categories names {column.name!r}, which in {schema.name} has type "
-            f"{_shown(column)}; expected text, integers or booleans (leave it out of categories)"
+            f"{named('categories')} names {column.name!r}, which in {schema.name} has type "
+            f"{column.declared}; expected text, integers or booleans (use another column)"
         )
     if pt.is_integer(column.type):
         levels = tuple(None if level is None else _integer_level(level, column) for level in levels)
@@ -231,7 +273,7 @@ def _integer_level(level: str, column: Column) -> str:
     except ValueError:
         raise ParameterError(
             f"categories of {column.name!r} is {level!r}; expected an integer, as the column has "
-            f"type {_shown(column)}"
+            f"type {column.declared}"
         ) from None
 
 
@@ -250,12 +292,22 @@ def _check_number(column: Column, schema: _Schema, parameter: str) -> None:
     if _is_number(column.type):
         return
     advice = "turn it into a number first or use another column"
-    if parameter == "features" and _has_levels(column.type):
-        advice = f"declare its levels, for example categories={{{column.name!r}: ['A', 'B']}}"
+    if _is_time(column.type):
+        python = "schema={'columns': {" + f"{column.name!r}: 'date'}}}}"
+        advice = f"declare it a date: {given('schema', 'FILE.toml', python)}"
+    elif parameter == "features" and has_levels(column.type) and offered("categories"):
+        levels = given("categories", {column.name: ["A", "B"]})
+        advice = f"declare its levels, for example {levels}, or leave it out"
+    elif parameter == "target" and has_levels(column.type):
+        advice = f"say which of its values counts as 1, for example {given('positive', 'yes')}"
     raise TableError(
-        f"{parameter} names {column.name!r}, which in {schema.name} has type {_shown(column)}; "
-        f"expected a number or a boolean ({advice})"
+        f"{named(parameter)} names {column.name!r}, which in {schema.name} has type "
+        f"{column.declared}; expected a number or a boolean ({advice})"
     )
+
+
+def _is_time(kind: Any) -> bool:  # noqa: ANN401
+    return kind is not None and (pt.is_date(kind) or pt.is_timestamp(kind))
 
 
 def _is_number(kind: Any) -> bool:  # noqa: ANN401
@@ -263,16 +315,12 @@ def _is_number(kind: Any) -> bool:  # noqa: ANN401
     return kind is not None and any(test(kind) for test in tests)
 
 
-def _has_levels(kind: Any) -> bool:  # noqa: ANN401
+def has_levels(kind: Any) -> bool:  # noqa: ANN401
+    """Tell whether levels can be declared of a column of an Arrow type."""
     if kind is not None and pt.is_dictionary(kind):
         kind = kind.value_type
     tests = (pt.is_string, pt.is_large_string, pt.is_string_view, pt.is_integer, pt.is_boolean)
     return kind is not None and any(test(kind) for test in tests)
-
-
-def _shown(column: Column) -> str:
-    text = column.declared
-    return text if len(text) <= _LONGEST_TYPE else text[: _LONGEST_TYPE - 3] + "..."
 
 
 def _numbers(column: Any) -> Any:  # noqa: ANN401

@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from nolook._language import given
 from nolook._validation import check_names
 from nolook.errors import ParameterError
 from nolook.tables.memory import as_text
@@ -47,11 +48,12 @@ def _check_levels(levels: object, name: str) -> Levels:
     if not isinstance(listed, Sequence) or isinstance(listed, str | bytes):
         raise _no_levels(levels, name)
     texts = [None if level is None else _level_text(level) for level in listed]
-    named = [text for text in texts if text is not None]
+    words = [text for text in texts if text is not None]
     others = sum(level is None for level in listed)
-    if len(named) + others < len(listed):
+    if len(words) + others < len(listed):
         raise _no_levels(levels, name)
-    check_names(named, f"categories of {name!r}")
+    example = given("categories", {name: ["A", "B"]})
+    check_names(words, f"categories of {name!r}", example)
     if others > 1:
         raise ParameterError(
             f"categories of {name!r} has None {others} times; expected it at most once, for all "

@@ -15,7 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from nolook.errors import TableError
-from nolook.tables.source import Column, MemorySource, Slicer, attempt, sound
+from nolook.tables.source import Column, MemorySource, Slicer, attempt, in_words, sound
 
 __all__ = [
     "as_array",
@@ -81,9 +81,9 @@ def from_array(array: NDArray[Any], name: str) -> MemorySource:
             f"Reshape your data with {name}.reshape(-1, 1) if it has a single feature"
         )
     dtype = _native(array.dtype, name)
-    rows, kind, declared = _Rows(array, dtype), pa.from_numpy_dtype(dtype), str(array.dtype)
+    rows, kind = _Rows(array, dtype), pa.from_numpy_dtype(dtype)
     columns = [
-        (Column(f"x{i}", kind, declared, nullable=False), partial(rows.column, i))
+        (Column(f"x{i}", kind, in_words(kind), nullable=False), partial(rows.column, i))
         for i in range(array.shape[1])
     ]
     return MemorySource(_NAME, columns, array.shape[0], [rows.finite])
@@ -221,10 +221,9 @@ def _series_column(series: Any, name: str) -> tuple[Column, Slicer]:  # noqa: AN
         values, native = series.to_numpy(), _native(dtype, name)
         kind = pa.from_numpy_dtype(native)
         return (
-            Column(name, kind, str(dtype), nullable=False),
+            Column(name, kind, in_words(kind), nullable=False),
             lambda start, stop: pa.array(_cast(values[start:stop], native), kind),
         )
-    declared = str(dtype)
     pandas = sys.modules["pandas"]
     if isinstance(dtype, pandas.CategoricalDtype):
         codes = series.cat.codes.to_numpy()
@@ -235,10 +234,11 @@ def _series_column(series: Any, name: str) -> tuple[Column, Slicer]:  # noqa: AN
             part = codes[start:stop].astype(np.int32)
             return pa.DictionaryArray.from_arrays(pa.array(part, mask=part < 0), words)
 
-        return Column(name, kind, declared), coded
+        return Column(name, kind, in_words(kind)), coded
     text = isinstance(dtype, pandas.StringDtype) and dtype.storage == "python"
     if text or dtype is np.dtype(object):
         kind = pa.large_string()
+        declared = in_words(kind) if text else "object"
         return Column(name, kind, declared), lambda start, stop: _texts(series.iloc[start:stop])
 
     # Other types convert themselves, if they can; an empty part tells what that gives.
@@ -246,7 +246,7 @@ def _series_column(series: Any, name: str) -> tuple[Column, Slicer]:  # noqa: AN
     with suppress(Exception):
         kind = pa.array(series.iloc[:0]).type
     return (
-        Column(name, kind, declared),
+        Column(name, kind, in_words(kind)),
         lambda start, stop: _whole(pa.array(series.iloc[start:stop])),
     )
 

@@ -8,12 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow.types as pt
 
+from nolook._language import given, named
 from nolook._validation import check_names
 from nolook.errors import ParameterError, TableError
 from nolook.tables.declarations import ColumnSchema
 from nolook.tables.declared import DeclaredSource, part_levels
-from nolook.tables.design import plan, usual_columns
+from nolook.tables.design import Missing, delimiter_hint, plan, usual_columns
 from nolook.tables.files import ArrowFile, ParquetFile
 from nolook.tables.levels import Categories, Levels, check_categories
 from nolook.tables.memory import as_array, from_array, from_frame, from_target, join, plain
@@ -71,16 +73,18 @@ def read_table(
         "city=...", and ``[None, "A", "B"]`` compares with them. A single level is compared with
         all other values. Put a common level first: a difference from a rare one is known no better
         than the rare one itself.
-    missing : {"error", "drop-row", "zero"}, default="error"
+    missing : {"error", "drop-row", "zero", "centre"}, default="error"
         What to do about null, NaN and infinite values: refuse the table (see
-        :meth:`Table.check_complete`, which fitting calls), leave the row out, or put 0 in place of
-        a feature (a row without a target is left out).
+        :meth:`Table.check_complete`, which fitting calls), leave the row out, or put 0 or the
+        column's private centre in place of a feature (a row without a target is left out). Methods
+        that find no centres refuse "centre".
     multiline : bool, default=False
         Whether a line break in quotes is part of its cell, in a CSV file. By default every line is
         a row, so that a quote that is never closed spoils no other row; with True it does.
     schema : Schema or mapping, optional
-        What the table's holder declares of its columns and of how its file is written. Then the
-        default `target` and `features` are the schema's, and its levels are categories.
+        What the table's holder declares of its columns and of how its file is written: the default
+        target, columns that are no features, levels of categories. A file without types, CSV, has
+        the features it declares; where there are types, other columns are taken by these.
     positive : str, optional
         The target's value that counts as 1; all others count as 0.
 
@@ -120,13 +124,16 @@ def read_table(
         names = _usual_features(opened, declared, levels, target, source)
     else:
         names = _with_parts(check_names(features, "features"), declared)
-    known = {name: each for name, each in _levels(declared).items() if names and name in names}
-    design = plan(opened, target, names or None, known | levels, missing)
+    known = {
+        name: each for name, each in _levels(declared).items() if names is None or name in names
+    }
+    indicated = [name for name, column in declared.columns.items() if column.indicator]
+    design = plan(opened, target, names, known | levels, missing, indicated)
     return Table(opened, replace(design, multiline=multiline, schema=declared))
 
 
-def table_from_arrays(X: object, y: object = None) -> Table:
-    """Take over features and a target as scikit-learn's users hold them, with ``missing="error"``.
+def table_from_arrays(X: object, y: object = None, missing: Missing = "error") -> Table:
+    """Take over features and a target as scikit-learn's users hold them.
 
     Columns of arrays are named x0, x1, ...; the target has its series' name, or "y". Raises
     TableError if X or y has another shape or type, or their lengths differ.
@@ -134,7 +141,7 @@ def table_from_arrays(X: object, y: object = None) -> Table:
     table = _features(X)
     names = [column.name for column in table.columns]
     if y is None:
-        return Table(table, plan(table, None, names or None, {}, "error"))
+        return Table(table, plan(table, None, names or None, {}, missing))
     target = getattr(y, "name", None)
     target = plain(target) if isinstance(target, str) else ""
     if not target or target in names:
@@ -142,7 +149,7 @@ def table_from_arrays(X: object, y: object = None) -> Table:
     while target in names:
         target += "_"
     joined = join(table, from_target(y), target)
-    return Table(joined, plan(joined, target, names or None, {}, "error"))
+    return Table(joined, plan(joined, target, names or None, {}, missing))
 
 
 def table_from_values(values: object) -> Table:
@@ -162,8 +169,8 @@ def _target(target: str | None, schema: Schema) -> str | None:
     (declared,) = schema.used_as("target") or (None,)
     if target is not None and declared is not None and target != declared:
         raise ParameterError(
-            f"target is {target!r}, but the schema's is {declared!r}; expected one of them (give "
-            "the other a use in the schema)"
+            f"{named('target')} is {target!r}, but the schema's is {declared!r}; expected one of "
+            "them (give the other another use in the schema)"
         )
     return declared if target is None else target
 
@@ -193,19 +200,21 @@ def _usual_features(
     target: str | None,
     source: object,
 ) -> list[str] | None:
-    """Return the features if none are given: the schema's, or None for all that types tell."""
-    declared = _with_parts(schema.used_as("feature"), schema)
-    if declared:
-        return [name for name in declared if name != target]
+    """Return the features if none are given, or None for all that types tell."""
     if isinstance(source, str | os.PathLike) and is_text_file(source):
-        if not levels:
+        declared = _with_parts(schema.used_as("feature"), schema)
+        names = [name for name in dict.fromkeys([*declared, *levels]) if name != target]
+        if not names:
+            example = given("features", ["age", "height"])
+            hint = delimiter_hint([column.name for column in opened.columns])
             raise ParameterError(
-                "features is None; expected a list of names, since a CSV file declares no types "
-                "(for example features=['age', 'height'])"
+                f"{named('features')} is not given; expected the columns to use, since a CSV file "
+                f"declares no types ({hint or f'for example {example}, or a schema'})"
             )
-        return list(levels)
+        return names
     left_out = schema.used_as("nothing") + schema.used_as("unit")
-    return usual_columns(opened, {target, *left_out}, levels) if left_out else None
+    known = {**_levels(schema), **levels}
+    return usual_columns(opened, {target, *left_out}, known) if left_out else None
 
 
 def _open(
@@ -230,8 +239,32 @@ def _open(
     else:
         opened = open_typed(source)
     if positive is not None and target is not None:
-        columns[target] = ColumnSchema("boolean", true=(positive,), false=None)
+        columns[target] = _marked(opened, target, columns.get(target), positive)
     return DeclaredSource(opened, columns, schema.file) if columns else opened
+
+
+def _marked(
+    opened: Source, target: str, declared: ColumnSchema | None, positive: object
+) -> ColumnSchema:
+    """Declare that one value of the target counts as 1."""
+    kind = next((column.type for column in opened.columns if column.name == target), None)
+    if not isinstance(positive, str) or not positive.strip():
+        raise ParameterError(
+            f"{named('positive')} is not a text; expected the target's value that counts as 1 (for "
+            f"example {given('positive', 'yes')})"
+        )
+    if kind is not None and pt.is_boolean(kind):
+        raise ParameterError(
+            f"{named('positive')} is given, but {target!r} is a boolean already; expected none "
+            "(leave it out: true counts as 1)"
+        )
+    if kind is not None and (pt.is_floating(kind) or pt.is_decimal(kind)):
+        raise ParameterError(
+            f"{named('positive')} is given, but {target!r} has numbers with a fraction; expected a "
+            "target of text or integers (leave it out)"
+        )
+    missing = () if declared is None else declared.missing
+    return ColumnSchema("boolean", true=(positive,), false=None, missing=missing)
 
 
 def open_typed(source: object) -> Source:
@@ -240,7 +273,10 @@ def open_typed(source: object) -> Source:
         extension = Path(source).suffix.lower()
         if extension not in _FORMATS:
             expected = ", ".join([*_FORMATS, *TEXT_FILES])
-            raise TableError(f"{str(source)!r} has no known extension; expected one of {expected}")
+            raise TableError(
+                f"{str(source)!r} has no known extension; expected one of {expected} (save the "
+                "table as one of these; a text file is .csv whatever separates its cells)"
+            )
         return _FORMATS[extension](source)
     found: Source | None = from_frame(source)
     if found is None and isinstance(source, np.ndarray):

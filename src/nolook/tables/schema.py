@@ -52,7 +52,8 @@ class Schema:
         * Categories: "levels", the first the one others are compared with, "..." for all others.
         * Dates: "pattern" such as "%d.%m.%Y", "origin" (1970-01-01 by default), or "parts"
           ("year", "month", "weekday") to make categories of them, with "years", the list of them.
-        * All: "missing", a list of words for a missing value.
+        * All: "missing", a list of words for a missing value. Numbers, booleans and dates:
+          "indicator" (true: a feature "NAME=missing" tells where a value is missing).
     **file
         How a text file is written: `delimiter`, `quote`, `encoding`, `header`, `comment`, and
         `decimal`, `thousands` and `missing` for columns that declare no others.
@@ -120,7 +121,8 @@ class Schema:
             content = tomllib.loads(text.decode("utf-8")) if len(text) <= _MOST_BYTES else None
         except OSError:
             raise ParameterError(
-                f"{name} does not exist or cannot be opened; expected a schema"
+                f"{name} does not exist or cannot be opened; expected a schema in TOML (nolook "
+                "schema drafts one)"
             ) from None
         except (ValueError, RecursionError) as error:  # no TOML, no UTF-8, a huge number
             where = re.search(r"at line \d+, column \d+", str(error))
@@ -158,6 +160,15 @@ class Schema:
     def used_as(self, use: str) -> tuple[str, ...]:
         """Return the columns of a use, in the schema's order."""
         return tuple(name for name, column in self.columns.items() if column.use == use)
+
+    def without(self, names: Iterable[str]) -> Schema:
+        """Return the schema with some columns, declared or not, of no use."""
+        plain = self.to_dict()
+        columns = plain.get("columns", {})
+        left_out = {name: {"type": "text"} | columns.get(name, {}) for name in names}
+        for settings in left_out.values():
+            settings["use"] = "nothing"
+        return Schema.from_dict(plain | {"columns": columns | left_out})
 
     def only(self, names: Iterable[str]) -> Schema:
         """Return the schema with some of its columns as features, for the file of a model.

@@ -14,14 +14,18 @@ import pyarrow as pa
 import pyarrow.types as pt
 from numpy.typing import NDArray
 
+from nolook._language import given, named
 from nolook._validation import check_names
-from nolook.errors import ParameterError
+from nolook.errors import ParameterError, TableError
+from nolook.tables.declarations import ColumnSchema
+from nolook.tables.design import has_levels, unknown_column
 from nolook.tables.reading import read_table
 from nolook.tables.schema import Schema
+from nolook.tables.source import in_words
 from nolook.tables.table import Table, View
 from nolook.tables.text import is_text_file
 
-__all__ = ["ScoredRows", "ScoredTable", "read_scores"]
+__all__ = ["ScoredRows", "ScoredTable", "read_scores", "subject_of"]
 
 Marked: TypeAlias = tuple[NDArray[np.float64], NDArray[np.bool_]]
 #: Gives scores and whether each is a positive's, in batches, as often as called.
@@ -55,6 +59,14 @@ class ScoredTable:
         self.table.check_complete()
 
 
+def subject_of(rows: Table | ScoredTable) -> tuple[str | None, str, str | None]:
+    """Return what a release is about, as :meth:`Table.subject`: of scores, both columns."""
+    if isinstance(rows, ScoredTable):
+        name, _, digest = rows.table.subject()
+        return name, ", ".join(rows.table.column_names), digest
+    return rows.subject()
+
+
 def read_scores(
     source: object,
     score: str,
@@ -73,24 +85,48 @@ def read_scores(
     where targets are read as numbers with a fraction, as in a CSV file.
     """
     check_names([score, target], "columns")
+    schema = None if schema is None else schema.only([score, target])
     opened = read_table(source, features=[score], multiline=multiline, schema=schema)._source
-    kind = next((column.type for column in opened.columns if column.name == target), None)
+    kinds = {column.name: column.type for column in opened.columns}
+    if target not in kinds:
+        raise unknown_column("target", target, opened.name, kinds)
+    declared = None if schema is None else schema.columns.get(target)
     wanted = _number(positive)
-    declared = schema is not None and target in schema.columns
-    if not declared and isinstance(source, str | os.PathLike) and is_text_file(source):
-        # It declares no types.
+    # A text file declares no types.
+    if declared is None and isinstance(source, str | os.PathLike) and is_text_file(source):
         level, numeric = positive, wanted is not None
     else:
-        level = _BOOLEANS.get(positive, positive) if kind == pa.bool_() else positive
+        kind = kinds[target]
+        level = _boolean(positive, declared) if kind == pa.bool_() else positive
         numeric = kind is not None and (pt.is_floating(kind) or pt.is_decimal(kind))
+        _check_classes(kind, target, level, opened.name, wanted)
     read = partial(read_table, source, missing=missing, multiline=multiline, schema=schema)
-    if numeric:
-        if wanted is None:
-            raise _unlike(target, "a number", "1")
+    if numeric and wanted is not None:
         return _with_class(read(target, features=[score]), wanted)
-    if kind == pa.bool_() and level not in _BOOLEANS.values():
-        raise _unlike(target, "true or false", "true")
     return _with_class(read(features=[score, target], categories={target: [level]}), 1.0)
+
+
+def _check_classes(kind: Any, target: str, level: str, name: str, number: float | None) -> None:  # noqa: ANN401
+    """Refuse a positive value that no cell of a type could have."""
+    if kind is not None and (pt.is_floating(kind) or pt.is_decimal(kind)):
+        if number is None:
+            raise _unlike(target, "a number", "1")
+    elif not has_levels(kind):
+        raise TableError(
+            f"{named('target')} names {target!r}, which in {name} has type {in_words(kind)}; "
+            "expected text, integers or booleans (use another column)"
+        )
+    elif kind == pa.bool_() and level not in _BOOLEANS.values():
+        raise _unlike(target, "true or false", "true")
+
+
+def _boolean(positive: str, declared: ColumnSchema | None) -> str:
+    """Return what a boolean's positive value is called, which may be one of its declared words."""
+    if declared is not None and positive in declared.true:
+        return "true"
+    if declared is not None and positive in (declared.false or ()):
+        return "false"
+    return _BOOLEANS.get(positive, positive)
 
 
 def _with_class(table: Table, positive: float) -> Table:
@@ -117,5 +153,5 @@ def _number(text: str) -> float | None:
 def _unlike(target: str, expected: str, example: str) -> ParameterError:
     return ParameterError(
         f"the positive value of {target!r} is not {expected}, as its column holds; expected one "
-        f"(for example {example})"
+        f"(for example {given('positive', example)})"
     )

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from nolook.errors import TableError
 
-__all__ = ["Column", "MemorySource", "Slicer", "Source", "attempt", "guarded", "sound"]
+__all__ = ["Column", "MemorySource", "Slicer", "Source", "attempt", "guarded", "in_words", "sound"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -41,7 +41,7 @@ class Column:
 
     name: str
     type: Any  # a pyarrow.DataType; None if it can become neither numbers nor categories
-    declared: str  # the type in the source's own words, for messages
+    declared: str  # the type in words, for messages
     nullable: bool = True
 
     @property
@@ -52,7 +52,30 @@ class Column:
     @classmethod
     def from_field(cls, field: Any) -> Column:  # noqa: ANN401 -- pyarrow has no types
         """Take over an Arrow field."""
-        return cls(field.name, field.type, str(field.type), field.nullable)
+        return cls(field.name, field.type, in_words(field.type), field.nullable)
+
+
+def in_words(kind: Any) -> str:  # noqa: ANN401
+    """Return what to call an Arrow type in messages."""
+    if kind is None:
+        return "neither numbers nor texts"
+    if pt.is_dictionary(kind):
+        return in_words(kind.value_type)
+    tests = {
+        "boolean": (pt.is_boolean,),
+        "integer": (pt.is_integer,),
+        "number": (pt.is_floating, pt.is_decimal),
+        "text": (pt.is_string, pt.is_large_string, pt.is_string_view),
+        "date": (pt.is_date,),
+        "date and time": (pt.is_timestamp,),
+        "time": (pt.is_time, pt.is_duration),
+        "bytes": (pt.is_binary, pt.is_large_binary, pt.is_fixed_size_binary),
+        "nothing": (pt.is_null,),
+        "list": (pt.is_list, pt.is_large_list, pt.is_fixed_size_list),
+        "structure": (pt.is_struct, pt.is_map),
+    }
+    found = (words for words, kinds in tests.items() if any(test(kind) for test in kinds))
+    return next(found, "something that is neither number nor text")
 
 
 class Source(Protocol):

@@ -10,7 +10,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from nolook._language import given
 from nolook.errors import TableError
+from nolook.tables.declared import DeclaredSource, original
 from nolook.tables.design import Design
 from nolook.tables.levels import recipe_levels
 from nolook.tables.source import MemorySource, Source
@@ -67,6 +69,18 @@ class Table:
         """How many numbers a row has."""
         return len(self.column_names)
 
+    def subject(self) -> tuple[str | None, str, str | None]:
+        """Return what a release is about: a file, columns, and a digest of what was declared.
+
+        The file's name is without folders, None if there is no file; the column is the target, or
+        all features where there is none; the digest is None if no schema was given.
+        """
+        place = getattr(original(self._source), "path", None)
+        about = self.target_name or ", ".join(self.feature_names)
+        schema = self._design.schema
+        digest = schema.digest if schema is not None and schema.to_dict() else None
+        return (None if place is None else place.name), about, digest
+
     def batches(self) -> Iterator[NDArray[np.float64]]:
         """Yield the rows, columns first.
 
@@ -109,9 +123,13 @@ class Table:
         for batch in self._source.batches(names):
             complete &= self._design.lacks_nothing(batch)  # to the end: time must not tell where
         if self._design.missing == "error" and not complete:
+            declared = isinstance(self._source, DeclaredSource)
+            unlike = ", or a cell not written as declared (a plain number where nothing is)"
             raise TableError(
-                f"{self._source.name} has a missing or infinite value in a column in use (NaN, "
-                "inf or null); expected none (choose missing='drop-row' or 'zero')"
+                f"{self._source.name} has a missing or infinite value in a column in use"
+                f"{unlike if declared else ''}; expected none (say how cells are written: "
+                f"{given('schema', 'FILE.toml', 'schema=nolook.Schema(...)')}; or leave such rows "
+                f"out: {given('missing', 'drop-row')})"
             )
 
     def recipe(self) -> dict[str, Any]:
@@ -148,6 +166,24 @@ class Table:
             itemgetter(places),
             self.binary[places],
         )
+
+    @property
+    def has_gaps(self) -> bool:
+        """Whether, by its policy, features may be NaN where their centre is to stand."""
+        return self._design.missing == "centre"
+
+    def filled(self, center: NDArray[np.float64]) -> Table:
+        """Return the same table with a column's centre, public or released, where one is missing.
+
+        Centres have shape (n_columns,).
+        """
+        if not self.has_gaps:
+            return self
+
+        def fill(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+            return np.where(np.isnan(numbers), center[:, np.newaxis], numbers)
+
+        return View(self, self.feature_names, self.target_name, fill, self.binary)
 
     def keeping_infinite(self) -> Table:
         """Return the same table with infinite numbers as the largest double, not as missing."""

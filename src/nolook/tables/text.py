@@ -17,6 +17,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from nolook._language import given
 from nolook.errors import TableError
 from nolook.tables._rows import Bytes, Rows, Signs
 from nolook.tables._zstd import check_whole
@@ -67,12 +68,14 @@ class CsvFile(File):
         multiline: bool = False,
     ) -> None:
         self._form, self._names, self._multiline = form, names, multiline
+        encoding = given("encoding", "latin-1", "schema=nolook.Schema(encoding='latin-1')")
+        self.doubt = f"is it in another encoding, such as {encoding}? is it damaged or cut short?"
         self._signs = Signs.of(form.delimiter, form.quote, form.comment)
         super().__init__(path)
         if not self.columns:
             raise TableError(
-                f"{self.name} has a quote in its header that is not closed; close it, or ask for "
-                "quoted line breaks (multiline)"
+                f"{self.name} has a quote in its header that is not closed; expected it closed (or "
+                f"ask for quoted line breaks: {given('multiline', True)})"
             )
 
     def _declared(self) -> tuple[Column, ...]:

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from nolook._validation import check_choice
+from nolook.cli._interruption import explained
 from nolook.cli._options import (
+    ForceOption,
     QuietOption,
     ReportOption,
     numbers,
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
 
 __all__ = ["query"]
 
+_AGAIN = "the servers charge their ledgers once for a batch, however often it is asked; start again"
 _SMOOTHINGS = ("l2", "l1", "isotonic", "none")
 
 
@@ -75,6 +78,7 @@ def query(  # noqa: PLR0917 -- Typer gives every option by name
         typer.Option(metavar="FILE", help="The file to write; by default BATCH.KIND.json here."),
     ] = None,
     report: ReportOption = None,
+    force: ForceOption = False,
     certificate: ClientCertificateOption = None,
     key: ClientKeyOption = None,
     quiet: QuietOption = False,
@@ -90,9 +94,10 @@ def query(  # noqa: PLR0917 -- Typer gives every option by name
     shared = read_batch(batch)
     ending, release = _chosen(shared, at, quantiles, groups, smoothing)
     file = output if output is not None else Path(f"{batch.stem}.{ending}")
-    check_files(file, report, inputs=[batch, *token_file, ca])
+    check_files(file, report, [batch, *token_file, ca], force=force)
     reach = accesses((server0, server1), token_file, ca, certificate, key)
     with ExitStack() as stack:
+        stack.enter_context(explained(lambda: _AGAIN))
         servers = [stack.enter_context(ServerClient(one)) for one in reach]
         if freeze:
             close(shared, servers)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nolook.cli._options import MultilineOption, QuietOption
+from nolook.cli._written import Written, reads_table
 from nolook.errors import ParameterError
 from nolook.federated.commands._options import (
     BatchOption,
@@ -33,16 +34,19 @@ if TYPE_CHECKING:
 
     from nolook.federated.batch import Batch
     from nolook.federated.pending import Bytes
+    from nolook.tables.schema import Schema
 
 __all__ = ["submit"]
 
 
+@reads_table({"features": "--column"})
 def submit(  # noqa: PLR0917 -- Typer gives every option by name
     batch: BatchOption,
     server0: Server0Option,
     server1: Server1Option,
     token_file: TokenFileOption,
     ca: CaOption,
+    written: Written,
     value: Annotated[float | None, typer.Option(help="The one number to report.")] = None,
     table: Annotated[
         Path | None, typer.Option(metavar="TABLE", help="A file; every row is reported.")
@@ -73,7 +77,7 @@ def submit(  # noqa: PLR0917 -- Typer gives every option by name
     Without --value and --table it sends what an interrupted submission left.
     """
     check_extra()
-    wanted = _Wanted(value, table, column, target, positive, multiline)
+    wanted = _Wanted(value, table, column, target, positive, multiline, written.over())
     digest = wanted.digest()
 
     from nolook.federated.batch_file import read_batch
@@ -108,6 +112,7 @@ class _Wanted:
     target: str | None
     positive: str
     multiline: bool
+    schema: Schema
 
     def __post_init__(self) -> None:
         if self.value is not None and self.table is not None:
@@ -125,6 +130,7 @@ class _Wanted:
 
     def _named(self) -> list[object]:
         shown = [self.column, self.target, self.positive, *["multiline"] * self.multiline]
+        shown += [self.schema.digest] if self.schema.to_dict() else []
         if self.table is None:
             return [repr(self.value), *shown]
         try:
@@ -169,16 +175,13 @@ class _Wanted:
                 raise ParameterError("--value is not a number; expected one (0.31)")
             targets = None if self.target is None else np.array([self.target == self.positive])
             return np.array([self.value]), targets
+        column, multiline = str(self.column), self.multiline
         if self.target is None:
-            read = read_table(self.table, features=[str(self.column)], multiline=self.multiline)
+            alone = self.schema.only([column])
+            read = read_table(self.table, features=[column], multiline=multiline, schema=alone)
         else:
-            read = read_scores(
-                self.table,
-                str(self.column),
-                self.target,
-                self.positive,
-                multiline=self.multiline,
-            )
+            columns = (column, self.target, self.positive)
+            read = read_scores(self.table, *columns, multiline=multiline, schema=self.schema)
         kept = read.keeping_infinite()
         kept.check_complete()
         rows = np.concatenate([np.empty((kept.n_columns, 0)), *kept.batches()], axis=1)

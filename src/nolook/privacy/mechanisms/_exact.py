@@ -58,7 +58,9 @@ def add_exactly(values: Integers, noise: Integers) -> Integers:
             f"values has dtype {values.dtype}; expected int64, or Python ints in an object array"
             " (round to a grid that does not depend on the data)"
         )
-    total = values + noise
-    wrapped = ((values ^ total) & (noise ^ total)) < 0
+    total = np.asarray(values + noise)
     ends = np.iinfo(np.int64)
-    return np.where(wrapped, np.where(noise < 0, ends.min, ends.max), total)
+    # A sum that wrapped is on the other side of the value.
+    total[(noise > 0) & (total < values)] = ends.max
+    total[(noise < 0) & (total > values)] = ends.min
+    return total

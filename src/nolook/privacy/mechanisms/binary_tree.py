@@ -15,8 +15,6 @@ result       F-hat(tau_i), in counts
 
 from __future__ import annotations
 
-import math
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,17 +24,14 @@ from nolook._validation import check_choice
 from nolook.errors import ParameterError
 from nolook.privacy.mechanisms._exact import Integers, add_exactly, noise_scale
 from nolook.privacy.mechanisms.laplace import laplace_variance
-from nolook.privacy.noise import ByteSource, discrete_laplace, rounded_gaussian
+from nolook.privacy.noise import ByteSource, discrete_laplace
 
 if TYPE_CHECKING:
     from nolook.privacy.guarantee import Relation
 
 __all__ = [
-    "gaussian_node_variance",
     "laplace_node_variance",
     "shared_nodes",
-    "tree_gaussian",
-    "tree_gaussian_sensitivity",
     "tree_laplace",
     "tree_sensitivity",
 ]
@@ -45,8 +40,6 @@ _MOST_LEVELS = 30
 _MOST_ROWS = 2**62  # more, and a cumulative count could wrap
 # Up to this scale no sum of 31 draws leaves int64: a draw is below 2^12.5 times its scale.
 _LARGEST_INT64_SCALE = 2.0**45
-# Gaussian node noise is a multiple of 2^-24 counts; only a sum of it is rounded to counts.
-_FINE_BITS = 24
 
 
 def tree_sensitivity(levels: int, relation: Relation) -> int:
@@ -56,20 +49,6 @@ def tree_sensitivity(levels: int, relation: Relation) -> int:
     """
     check_choice("relation", relation, ("add-remove", "replace"))
     return levels // 2 + 1 if relation == "add-remove" else max(levels, 1)
-
-
-def tree_gaussian_sensitivity(levels: int, relation: Relation) -> float:
-    """L2 sensitivity: the length of a change of the nodes that explains a row's effect, L <= 30.
-
-    The root of max(1, (L + 7) / 9) under "add-remove", of min(max(L, 1), (2 L + 9) / 9) under
-    "replace", rounded up. It is at most the root of `tree_sensitivity`, and smaller from L = 2 on,
-    since fractions of the change may be spread over all nodes.
-    """
-    nodes = tree_sensitivity(levels, relation)
-    spread = Fraction(levels + 7 if relation == "add-remove" else 2 * levels + 9, 9)
-    squared = min(Fraction(nodes), max(Fraction(1), spread))
-    root = math.sqrt(squared)
-    return root if Fraction(root) ** 2 >= squared else math.nextafter(root, math.inf)
 
 
 def tree_laplace(
@@ -108,48 +87,12 @@ def tree_laplace(
     return _add_counts(cells, _sums_above_leaves(nodes, scale))
 
 
-def tree_gaussian(
-    cells: NDArray[np.int64], mu: float, relation: Relation, source: ByteSource
-) -> NDArray[np.int64]:
-    """Return cumulative counts plus exact Gaussian noise of every node above them, rounded.
-
-    Guarantee
-    ---------
-    If neighbours differ by one row, counted in one cell, the result is mu-GDP under `relation`: a
-    ``GaussianEvent(name, mu)``.
-
-    Parameters
-    ----------
-    cells, relation, source
-        As for :func:`tree_laplace`; so is the result.
-    mu : float
-        Node noise has standard deviation `tree_gaussian_sensitivity` / mu, rounded up.
-
-    Raises
-    ------
-    ParameterError
-        If a parameter is out of range, or the standard deviation exceeds 2**46 counts.
-    """
-    deviation = _fine_deviation(_levels(cells), mu, relation)
-    nodes = rounded_gaussian(deviation, 2 * len(cells) - 1, source)
-    fine = _sums_above_leaves(nodes, deviation)
-    return _add_counts(cells, (fine + (1 << _FINE_BITS - 1)) >> _FINE_BITS)
-
-
 def laplace_node_variance(levels: int, epsilon: float, relation: Relation) -> float:
     """Variance of one node's noise in :func:`tree_laplace`, in squared counts.
 
     Two noisy counts have this times :func:`shared_nodes` as their covariance.
     """
     return laplace_variance(tree_sensitivity(levels, relation), epsilon)
-
-
-def gaussian_node_variance(levels: int, mu: float, relation: Relation) -> float:
-    """Variance of one node's noise in :func:`tree_gaussian`, in squared counts.
-
-    Two counts have this times :func:`shared_nodes` as their covariance before they are rounded.
-    """
-    return (_fine_deviation(levels, mu, relation) * 2.0**-_FINE_BITS) ** 2
 
 
 def shared_nodes(
@@ -177,13 +120,6 @@ def _levels(cells: NDArray[np.int64]) -> int:
 
 def _laplace_scale(levels: int, epsilon: float, relation: Relation) -> float:
     return noise_scale(tree_sensitivity(levels, relation), epsilon, "epsilon")
-
-
-def _fine_deviation(levels: int, mu: float, relation: Relation) -> float:
-    """Return the node noise's deviation in units of 2^-24 counts; it may be infinite."""
-    # A product with a power of 2 is exact.
-    sensitivity = tree_gaussian_sensitivity(levels, relation) * 2.0**_FINE_BITS
-    return noise_scale(sensitivity, mu, "mu")
 
 
 def _sums_above_leaves(nodes: Integers, scale: float) -> Integers:

@@ -1,9 +1,10 @@
-"""The best k of d by score, pure epsilon: peeling and the canonical Lipschitz mechanism.
+"""The best k of d by score: peeling, by either mechanism, and the canonical Lipschitz mechanism.
 
-Both are proved in `top_k.md`. Peeling draws one after the other, each with a k-th of the budget.
-The canonical Lipschitz mechanism (Shekelyan and Loukides 2022; Swope et al. 2024, appendix A) draws
-the whole set at once: a set loses half the distance from the best score it misses to the worst one
-it holds, and the set with the least loss, less exponential noise, wins.
+All are proved in `top_k.md`. Peeling draws one after the other: by permute-and-flip with a k-th of
+a pure budget each, or by the exponential mechanism, whose choices compose well where there is a
+delta. The canonical Lipschitz mechanism (Shekelyan and Loukides 2022; Swope et al. 2024, appendix
+A) draws the whole set at once: a set loses half the distance from the best score it misses to the
+worst one it holds, and the set with the least loss, less exponential noise, wins.
 
 ============  ===========================================================================
 name here     meaning
@@ -29,13 +30,19 @@ from nolook.errors import ParameterError
 from nolook.privacy._class_race import ClassBlock
 from nolook.privacy._compare import LARGEST_GAP, check_scores
 from nolook.privacy.mechanisms._exact import product_up, quotient_up
-from nolook.privacy.mechanisms.exponential import exponential_choice
+from nolook.privacy.mechanisms.exponential import exponential_choice, permute_and_flip
 from nolook.privacy.noise import ByteSource, largest_class, uniform_integers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-__all__ = ["UtilityClasses", "canonical_lipschitz", "class_size", "peeling"]
+__all__ = [
+    "UtilityClasses",
+    "bounded_range_peeling",
+    "canonical_lipschitz",
+    "class_size",
+    "peeling",
+]
 
 _CELLS = 32_768  # classes at a time: the working arrays stay in the cache
 
@@ -51,7 +58,7 @@ def peeling(
 
     Guarantee
     ---------
-    If no score changes by more than `sensitivity` between neighbours, in either direction, the
+    If no two scores move apart by more than twice `sensitivity` between neighbours, the
     result, its order included, is (epsilon, 0)-DP under that relation.
 
     Parameters
@@ -62,7 +69,8 @@ def peeling(
     k : int
         At least 1 and below d; both are public.
     sensitivity : float
-        The largest change of one score, as an exact real number.
+        The largest change of one score, in either direction, or half of the largest change of a
+        difference of two, as an exact real number.
     epsilon : float
         Each choice has a k-th of it, rounded down.
     source : ByteSource
@@ -77,16 +85,38 @@ def peeling(
     ParameterError
         If a parameter is out of range, or `scores` is not such an array.
     """
-    scores = check_scores(scores)
-    _check_k(k, len(scores))
-    share = math.nextafter(check_epsilon(epsilon) / k, 0.0)
-    left = np.arange(len(scores))
-    chosen = np.empty(k, dtype=np.int64)
-    for i in range(k):
-        place = exponential_choice(scores[left], sensitivity, share, source)
-        chosen[i] = left[place]
-        left = np.delete(left, place)
-    return chosen
+    share = math.nextafter(check_epsilon(epsilon) / max(k, 1), 0.0)
+    return _peeled(scores, k, lambda left: permute_and_flip(left, sensitivity, share, source))
+
+
+def bounded_range_peeling(
+    scores: NDArray[np.int64] | NDArray[np.float64],
+    k: int,
+    sensitivity: float,
+    epsilon: float,
+    source: ByteSource,
+) -> NDArray[np.int64]:
+    """Return k of d indices, one after the other, each by the exponential mechanism.
+
+    Guarantee
+    ---------
+    If no two scores move apart by more than twice `sensitivity` between neighbours, the
+    result, its order included, is ``BoundedRangeEvent(name, epsilon, k)`` under that relation.
+
+    Parameters
+    ----------
+    scores, k, sensitivity
+        As for :func:`peeling`, whose errors it raises.
+    epsilon : float
+        Of each choice.
+    source : ByteSource
+
+    Returns
+    -------
+    ndarray of int64, shape (k,)
+        Distinct indices in the order of their choice.
+    """
+    return _peeled(scores, k, lambda left: exponential_choice(left, sensitivity, epsilon, source))
 
 
 def canonical_lipschitz(
@@ -100,7 +130,7 @@ def canonical_lipschitz(
 
     Guarantee
     ---------
-    If no score changes by more than `sensitivity` between neighbours, in either direction, the
+    If no two scores move apart by more than twice `sensitivity` between neighbours, the
     result is (epsilon, 0)-DP under that relation.
 
     Parameters
@@ -186,6 +216,21 @@ class UtilityClasses:
             table[self._k - heads] + table[lasts - self._k]
         )
         return logs
+
+
+def _peeled(
+    scores: NDArray[Any], k: int, choose: Callable[[NDArray[Any]], int]
+) -> NDArray[np.int64]:
+    """Take away k scores, each at the place that `choose` returns."""
+    scores = check_scores(scores)
+    _check_k(k, len(scores))
+    left = np.arange(len(scores))
+    chosen = np.empty(k, dtype=np.int64)
+    for i in range(k):
+        place = choose(scores[left])
+        chosen[i] = left[place]
+        left = np.delete(left, place)
+    return chosen
 
 
 def _check_k(k: int, d: int) -> None:

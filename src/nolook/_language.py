@@ -1,0 +1,56 @@
+"""How messages name parameters: as in Python, or as the options of the command that runs."""
+
+from __future__ import annotations
+
+import csv
+import io
+import shlex
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+__all__ = ["given", "named", "offered", "speaking"]
+
+_OPTIONS: ContextVar[Mapping[str, str] | None] = ContextVar("options", default=None)
+
+
+@contextmanager
+def speaking(options: Mapping[str, str]) -> Iterator[None]:
+    """Have messages name parameters by a command's options, such as "--features" for "features"."""
+    before = _OPTIONS.set(options)
+    try:
+        yield
+    finally:
+        _OPTIONS.reset(before)
+
+
+def named(parameter: str) -> str:
+    """Return what a parameter is called where the caller is."""
+    return (_OPTIONS.get() or {}).get(parameter, parameter)
+
+
+def offered(parameter: str) -> bool:
+    """Tell whether the caller can set a parameter: always in Python."""
+    options = _OPTIONS.get()
+    return options is None or parameter in options
+
+
+def given(parameter: str, value: object, python: str | None = None) -> str:
+    """Return how to give a parameter a value where the caller is.
+
+    `python` is how in Python, if it is not as a keyword argument.
+    """
+    name = named(parameter)
+    if not name.startswith("-"):
+        return f"{name}={value!r}" if python is None else python
+    return name if value is True else f"{name} {shlex.quote(_as_option(value))}"
+
+
+def _as_option(value: object) -> str:
+    if isinstance(value, Mapping):
+        return ";".join(f"{name}={_as_option(of)}" for name, of in value.items())
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        return str(value)
+    line = io.StringIO()
+    csv.writer(line, lineterminator="").writerow(value)
+    return line.getvalue()

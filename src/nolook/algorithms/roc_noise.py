@@ -1,0 +1,84 @@
+"""95 % intervals of ratios that are read off noisy counts (Fieller 1954).
+
+The exact ratio R of `above` and `below` makes ``above - R * below`` zero. An interval holds all R
+for which this difference of the noisy terms is no larger than their noise explains. Where
+the noise may be all of `below`, nothing is known of R.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Self
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["NORMAL_95", "Measure", "ratio_interval", "simulated_interval"]
+
+#: Standard deviations of normal noise on either side of a 95 % interval.
+NORMAL_95 = 1.96
+
+Vector = NDArray[np.float64]
+
+
+@frozen
+class Measure:
+    """A number with a 95 % interval for what it would be without the noise."""
+
+    value: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, value: float, ends: tuple[ArrayLike, ArrayLike]) -> Self:
+        """Return a number with an interval, which is widened to hold it."""
+        low, high = (float(np.asarray(end)) for end in ends)
+        return cls(value, min(value, low), max(value, high))
+
+    @property
+    def ends(self) -> Vector:
+        """Both ends of the interval."""
+        return np.array([self.low, self.high])
+
+    def moved(self, move: Callable[[float], float]) -> Self:
+        """Return the same on another scale, by a function that rises."""
+        return type(self)(move(self.value), move(self.low), move(self.high))
+
+
+def ratio_interval(
+    above: ArrayLike,
+    below: ArrayLike,
+    squares: tuple[ArrayLike, ArrayLike, ArrayLike],
+    most: float = 1.0,
+) -> tuple[Vector, Vector]:
+    """Return the ends of intervals for ratios from 0 to `most`; (0, `most`) if nothing is known.
+
+    `squares` are the mean squares of the noise of `above`, of both multiplied, and of `below`.
+    """
+    above, below = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)
+    first, both, last = (NORMAL_95**2 * np.asarray(each) for each in squares)
+    # The difference is small enough where a parabola in R is at most 0.
+    leading = below**2 - last
+    known = (below > 0.0) & (leading > 0.0)
+    leading = np.where(known, leading, 1.0)
+    middle = (above * below - both) / leading
+    room = np.sqrt(np.maximum(middle**2 - (above**2 - first) / leading, 0.0))
+    low = np.where(known, middle - room, 0.0).clip(0.0, most)
+    high = np.where(known, middle + room, most).clip(0.0, most)
+    return low, high
+
+
+def simulated_interval(
+    found: tuple[Vector, Vector],
+    exact: tuple[Vector, Vector],
+    again: tuple[Vector, Vector],
+    most: float = 1.0,
+) -> tuple[Vector, Vector]:
+    """Return intervals for terms `found`, from those of repeated releases of what has `exact`.
+
+    Repeated releases stand along the first axis.
+    """
+    above, below = again[0] - exact[0], again[1] - exact[1]
+    squares = np.mean(above**2, axis=0), np.mean(above * below, axis=0), np.mean(below**2, axis=0)
+    return ratio_interval(*found, squares, most)

@@ -1,0 +1,126 @@
+"""How rows are classified at a threshold, from the private counts of either class's scores."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from nolook.algorithms.roc_curve import ClassScores, RocCurve
+from nolook.algorithms.roc_noise import NORMAL_95, Measure, ratio_interval
+
+__all__ = ["Classified", "classified"]
+
+Vector = NDArray[np.float64]
+
+# Rows of the confusion matrix in the counts of positives up to the threshold, all positives,
+# and the same of negatives.
+_TRUE_POSITIVES, _FALSE_NEGATIVES = np.array([-1, 1, 0, 0]), np.array([1, 0, 0, 0])
+_FALSE_POSITIVES, _TRUE_NEGATIVES = np.array([0, 0, -1, 1]), np.array([0, 0, 1, 0])
+
+
+@frozen
+class Classified:
+    """How rows are classified if those with a score above a threshold are called positive.
+
+    Every number has a 95 % interval for what it would be without the noise. A rate is None where
+    the noise may be all of its denominator: then nothing is known of it.
+
+    Parameters
+    ----------
+    threshold : float
+        A threshold of the grid, or minus infinity: every row is called positive.
+    true_positives, false_positives, false_negatives, true_negatives : Measure
+        Numbers of rows.
+    sensitivity, specificity : Measure or None
+        Shares of the positive and of the negative rows that are called so.
+    positive_predictive_value, negative_predictive_value : Measure or None
+        Shares of the rows called positive and negative that are.
+    accuracy : Measure or None
+        Share of all rows that are called what they are.
+    f1 : Measure or None
+        Harmonic mean of sensitivity and positive predictive value.
+    """
+
+    threshold: float
+    true_positives: Measure
+    false_positives: Measure
+    false_negatives: Measure
+    true_negatives: Measure
+    sensitivity: Measure | None
+    specificity: Measure | None
+    positive_predictive_value: Measure | None
+    negative_predictive_value: Measure | None
+    accuracy: Measure | None
+    f1: Measure | None
+
+
+def classified(curve: RocCurve, threshold: float) -> Classified:
+    """Return how rows are classified at the last threshold of the grid not above one."""
+    inner = curve.positive.points[:-1]
+    below = int(np.searchsorted(inner, threshold, side="right"))
+    noise = _noise(curve, below)
+    classes = curve.positive, curve.negative
+    fitted = np.concatenate([_up_to(each.counts, below) for each in classes])
+    released = np.concatenate([_up_to(each.noisy, below) for each in classes])
+
+    def rows(terms: NDArray[np.int64]) -> Measure:
+        value = max(0.0, float(terms @ fitted))
+        room = NORMAL_95 * math.sqrt(max(0.0, float(terms @ noise @ terms)))
+        return Measure(value, max(0.0, value - room), value + room)
+
+    def ratio(above: NDArray[np.int64], others: NDArray[np.int64]) -> Measure | None:
+        both = above + others
+        squares = above @ noise @ above, above @ noise @ both, both @ noise @ both
+        known = both @ released > NORMAL_95 * math.sqrt(max(0.0, float(squares[2])))
+        if not known or both @ fitted <= 0.0:
+            return None
+        value = float(np.clip((above @ fitted) / (both @ fitted), 0.0, 1.0))
+        return Measure.of(value, ratio_interval(above @ released, both @ released, squares))
+
+    positives, negatives = _TRUE_POSITIVES, _TRUE_NEGATIVES
+    wrong = _FALSE_POSITIVES + _FALSE_NEGATIVES
+    return Classified(
+        float(inner[below - 1]) if below else -math.inf,
+        rows(positives),
+        rows(_FALSE_POSITIVES),
+        rows(_FALSE_NEGATIVES),
+        rows(negatives),
+        ratio(positives, _FALSE_NEGATIVES),
+        ratio(negatives, _FALSE_POSITIVES),
+        ratio(positives, _FALSE_POSITIVES),
+        ratio(negatives, _FALSE_NEGATIVES),
+        ratio(positives + negatives, wrong),
+        ratio(2 * positives, wrong),
+    )
+
+
+def _up_to(counts: Vector, place: int) -> Vector:
+    return np.array([counts[place - 1] if place else 0.0, counts[-1]])
+
+
+def _noise(curve: RocCurve, place: int) -> Vector:
+    """Return the covariance of both classes' counts up to a place and of all their rows."""
+    whole = np.zeros((4, 4))
+    totals = []
+    for start, scores in ((0, curve.positive), (2, curve.negative)):
+        part, total = _class_noise(scores, place)
+        whole[start : start + 2, start : start + 2] = part
+        totals.append(total)
+    if curve.rows_known:
+        # One class has too many rows by as many as the other too few, spread over all its cells.
+        whole[:2, 2:] = -np.outer(totals[0], totals[1])
+        whole[2:, :2] = whole[:2, 2:].T
+    return whole
+
+
+def _class_noise(scores: ClassScores, place: int) -> tuple[Vector, Vector]:
+    """Return one class's part of it, and how far a standard deviation of all rows moves both."""
+    first, last = np.array([0, 0, place]), np.array([place, len(scores.points), len(scores.points)])
+    below, rows, above = scores.noise.between(first, last, 0.0).tolist()
+    both = (below + rows - above) / 2
+    deviation = math.sqrt(rows)
+    moved = np.array([both / deviation, deviation]) if rows else np.zeros(2)
+    return np.array([[below, both], [both, rows]]), moved

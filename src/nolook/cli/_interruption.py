@@ -1,0 +1,101 @@
+"""What the terminal says after Ctrl-C: what was spent, and what is there for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nolook.formats.files import one_line
+
+if TYPE_CHECKING:
+    from nolook.privacy.ledger import Ledger, LedgerEntry
+
+__all__ = ["Interrupted", "Outcome", "explained"]
+
+
+class Interrupted(Exception):  # noqa: N818 -- somebody's wish, no error
+    """A command was stopped; the message says what that means."""
+
+
+@contextmanager
+def explained(explanation: Callable[[], str]) -> Iterator[None]:
+    """Turn an interruption of the block into one that says what it means."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise Interrupted(f"interrupted; {explanation()}") from None
+
+
+class Outcome:
+    """What a release has charged and written since this was made."""
+
+    def __init__(self, ledger: Path | None, output: Path, report: Path | None) -> None:
+        self._ledger = ledger
+        self._output, self._report = output, report
+        self._before = {path: _stamp(path) for path in (output, report) if path is not None}
+        self._charged: tuple[LedgerEntry, ...] | None = ()  # None while it is not known
+
+    @contextmanager
+    def charging(self, ledger: Ledger) -> Iterator[None]:
+        """Note what the block charges, however it ends."""
+        self._charged = None
+        try:
+            yield
+        finally:
+            self._note(ledger)
+
+    def _note(self, ledger: Ledger) -> None:
+        from nolook.errors import LedgerError
+
+        with suppress(LedgerError):  # it would take the place of what happened
+            self._charged = ledger.charged()
+
+    def __str__(self) -> str:
+        """Say what was charged and what was written."""
+        written = self._written()
+        again = "" if written else "; start again"
+        if self._ledger is None:
+            return f"not charged to any ledger, and {self._files(written)}{again}"
+        ledger = f"the ledger {one_line(self._ledger)}"
+        if self._charged is None:
+            return (
+                f"{ledger} may have been charged, and {self._files(written)}; "
+                "see nolook ledger history"
+            )
+        if not self._charged:
+            return f"nothing was charged, and {self._files(written)}{again}"
+        if not written:
+            again = "; to start again is charged again"
+        return f"{ledger} was charged {_cost(self._charged)}, and {self._files(written)}{again}"
+
+    def _written(self) -> bool:
+        return _stamp(self._output) != self._before[self._output]
+
+    def _files(self, written: bool) -> str:
+        words = f"{one_line(self._output)} was {'' if written else 'not '}written"
+        missing = self._report is not None and _stamp(self._report) == self._before[self._report]
+        return f"{words}, but not its report" if written and missing else words
+
+
+def _cost(entries: tuple[LedgerEntry, ...]) -> str:
+    """Add up what was charged; rounded up."""
+    from nolook.privacy.ledger import amount_text
+
+    total = [
+        float(sum(Fraction(repr(getattr(entry.cost, name))) for entry in entries))
+        for name in ("epsilon", "delta")
+    ]
+    epsilon, delta = (amount_text(amount, up=True) for amount in total)
+    names = " and ".join(dict.fromkeys(entry.description for entry in entries))
+    return f"epsilon {epsilon}, delta {delta} for {one_line(names)}"
+
+
+def _stamp(path: Path) -> tuple[int, int] | None:
+    """Return what tells a file from the one that replaces it, None if there is none."""
+    with suppress(OSError, ValueError):
+        found = path.stat()
+        return found.st_ino, found.st_mtime_ns
+    return None

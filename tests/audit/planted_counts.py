@@ -1,0 +1,170 @@
+"""Faults of the counts of a forest's blocks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from nolook.algorithms import ecdf, node_counts
+from nolook.algorithms.forest import Forest
+from nolook.algorithms.grids import LinearGrid
+from nolook.privacy.guarantee import GaussianEvent, PureEvent
+from nolook.privacy.mechanisms import gaussian, laplace
+from tests.audit.planted import Fault, Release
+
+#: Three blocks of seven cells and 21 cells: the last five are padding.
+CELLS, LENGTHS = 16, (7, 1)
+LONGEST = 3
+
+
+def released(release, table, source):
+    """Release the counts of a column's values in cells; return those of all blocks."""
+    found = []
+
+    def keep(*given):
+        found.extend(node_counts.release_forests(*given))
+        return found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ecdf, "release_forests", keep)
+        cells = np.bincount(table, minlength=CELLS)
+        ecdf.release_counts([cells], release, source)
+    return np.concatenate([forest.blocks for forest in found])
+
+
+def without_noise(release, table):
+    """Return the counts that a release adds noise to."""
+
+    def none(scale, shape, source):
+        return np.zeros(shape, dtype=np.int64)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(laplace, "discrete_laplace", none)
+        patch.setattr(gaussian, "rounded_gaussian", none)
+        return released(release, table, None)
+
+
+def scores_of(release, tables):
+    """Return a run that scores noisy counts by how much nearer they are to one of two tables."""
+
+    def run(table, draws, source):
+        first, second = (without_noise(release, each) for each in tables)
+        own = without_noise(release, table)
+        if len(first) != len(second):  # which of them it is, the number of counts tells
+            return [np.full(draws, len(own), dtype=np.float64)]
+        changed = first != second
+        first, second = first[changed], second[changed]
+        scores = np.empty(draws)
+        for i in range(draws):
+            noisy = released(release, table, source)[changed]
+            if isinstance(release.event, GaussianEvent):
+                scores[i] = noisy @ (first - second)
+            else:
+                scores[i] = np.sum(np.abs(noisy - second) - np.abs(noisy - first))
+        return [scores]
+
+    return run
+
+
+def column(event, relation):
+    return ecdf.EcdfRelease(relation, event, (LinearGrid(1, CELLS, 1),), None)
+
+
+SEVEN = np.arange(7)
+ADDED = SEVEN, np.append(SEVEN, CELLS - 1)
+MOVED = SEVEN, np.append(SEVEN[:-1], CELLS - 1)
+LAPLACE, GAUSSIAN = PureEvent("counts", 2.0), GaussianEvent("counts", 1.0)
+
+COUNTS = Release(
+    "node counts", ADDED, scores_of(column(LAPLACE, "add-remove"), ADDED), 2.0, 6_000, 0.5
+)
+REPLACED = Release(
+    "node counts (one row replaced)",
+    MOVED,
+    scores_of(column(LAPLACE, "replace"), MOVED),
+    2.0,
+    8_000,
+    0.4,
+)
+NORMAL = Release(
+    "node counts with Gaussian noise",
+    ADDED,
+    scores_of(column(GAUSSIAN, "add-remove"), ADDED),
+    1.0,
+    4_000,
+    0.6,
+    delta=None,
+)
+
+
+def one_level_less(patch):
+    """Plant a sensitivity of h - 1."""
+    exact = ecdf.node_counts_sensitivity
+    patch.setattr(ecdf, "node_counts_sensitivity", lambda *given: exact(*given) - 1)
+
+
+def replacement_forgotten(patch):
+    patch.setattr(ecdf, "node_counts_sensitivity", lambda levels, _: levels)
+
+
+def one_root_more(patch):
+    """Plant a level above those that the sensitivity counts."""
+    exact = node_counts.best_forest
+
+    def rooted(cells, noise):
+        lengths = exact(cells, noise).lengths
+        return Forest(cells, (-(-cells // lengths[0]) * lengths[0], *lengths))
+
+    patch.setattr(node_counts, "best_forest", rooted)
+
+
+def shape_from_the_data(patch):
+    """Plant a shape that the number of rows decides."""
+    exact = node_counts.release_forests
+
+    def shaped(cells, *rest):
+        lengths = LENGTHS if cells[0].sum() > len(SEVEN) else (5, 1)
+        with pytest.MonkeyPatch.context() as inner:
+            inner.setattr(node_counts, "best_forest", lambda cells, _: Forest(cells, lengths))
+            return exact(cells, *rest)
+
+    patch.setattr(node_counts, "release_forests", shaped)
+
+
+def quiet(places):
+    """Plant counts that are released without noise."""
+
+    def plant(patch):
+        exact = node_counts.laplace_release
+
+        def some(values, *rest):
+            return np.where(places(len(values)), values, exact(values, *rest))
+
+        patch.setattr(node_counts, "laplace_release", some)
+
+    return plant
+
+
+def longest(size):
+    return np.arange(size) < LONGEST
+
+
+def padded(size):
+    """Tell which blocks have padding in them: the last of the longest, and the last cells."""
+    return (np.arange(size) == LONGEST - 1) | (np.arange(size) >= LONGEST + CELLS)
+
+
+def root_of_the_changes_halved(patch):
+    exact = node_counts.node_counts_l2_sensitivity
+    patch.setattr(node_counts, "node_counts_l2_sensitivity", lambda changes: exact(changes) / 2)
+
+
+FAULTS = (
+    Fault("scale of one level less", COUNTS, one_level_less, 4.0),
+    Fault("sensitivity of a replaced row forgotten", REPLACED, replacement_forgotten, 4.0),
+    Fault("root without a share of the budget", COUNTS, one_root_more, 3.0),
+    Fault("shape from the number of rows", COUNTS, shape_from_the_data),
+    Fault("longest blocks without noise", COUNTS, quiet(longest)),
+    Fault("blocks with padding without noise", COUNTS, quiet(padded)),
+    Fault("Euclidean sensitivity of counts halved", NORMAL, root_of_the_changes_halved, 2.0),
+)

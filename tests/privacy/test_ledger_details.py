@@ -1,0 +1,203 @@
+"""What a ledger keeps of a release beside its cost, and files that know nothing of it."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import nolook
+from nolook.errors import BudgetExceededError, LedgerError, ParameterError
+from nolook.privacy.guarantee import Budget
+from nolook.privacy.ledger import Ledger, ReleaseDetails
+from tests.formats.old_files import FOLDER
+from tests.privacy.ledger_processes import DIED, Processes, quick_folder
+from tests.privacy.ledger_worker import KILL
+from tests.report.command import columns, write_table
+
+OLD = FOLDER / "people.ledger"
+ADD_REMOVE = {"relation": "add-remove", "description": "test"}
+NOTHING = ReleaseDetails()
+WHOLE = ReleaseDetails("people.csv", "ab12", "income", "m.json", "row")
+
+
+@pytest.fixture
+def path():
+    with quick_folder() as folder:
+        yield folder / "people.ledger"
+
+
+@pytest.fixture
+def old(path):
+    shutil.copy(OLD, path)
+    return path
+
+
+def make(path, **options):
+    return Ledger.create(path, Budget(1.0, 1e-6), name="people", **options)
+
+
+def version(path):
+    database = sqlite3.connect(path)
+    found = database.execute("PRAGMA user_version").fetchone()[0]
+    database.close()
+    return found
+
+
+def test_details_are_kept_and_the_file_is_named_by_the_ledger_if_not_by_them(path):
+    make(path).close()
+    with Ledger(path, output="here.json") as ledger:
+        for details in (WHOLE, ReleaseDetails(table="t"), None):
+            ledger.reserve(Budget(0.1), **ADD_REMOVE, details=details)
+    with Ledger(path) as ledger:
+        ledger.charge_once(Budget(0.1), **ADD_REMOVE | {"description": "other"})
+        found = [entry.details for entry in ledger.history()]
+    here = ReleaseDetails(output="here.json")
+    assert found == [WHOLE, ReleaseDetails("t", output="here.json"), here, NOTHING]
+
+
+@pytest.mark.parametrize("text", ["a\nb\x1b[31m", "x" * 10_000, "\udcff", "\u202eright", ""])
+def test_whatever_a_name_holds_one_line_is_kept(path, text):
+    with make(path) as ledger:
+        ledger.reserve(Budget(0.1), **ADD_REMOVE, details=ReleaseDetails(about=text))
+        (entry,) = ledger.history()
+    assert len(entry.details.about) <= 500
+    assert entry.details.about.isprintable()
+
+
+def test_a_fit_says_what_it_is_of(path):
+    table = write_table(path.parent / "people.parquet", columns())
+    made = nolook.LinearRegression()
+    with make(path, relation="add-remove") as ledger:
+        for target, features in (("income", ["age"]), (None, ["age"])):
+            opened = nolook.read_table(table, target, features=features)
+            estimator = clone(made) if target else nolook.ECDF(0.1)
+            estimator.set_params(epsilon=0.1, delta=1e-7 if target else 0.0)
+            estimator.fit(opened, ledger=ledger)
+        clone(made).set_params(epsilon=0.1, delta=1e-7).fit(
+            np.ones((50, 2)), np.ones(50), ledger=ledger
+        )
+        found = [entry.details for entry in ledger.history()]
+    assert found == [
+        ReleaseDetails("people.parquet", None, "income", None, "row"),
+        ReleaseDetails("people.parquet", None, "age", None, "row"),
+        ReleaseDetails(None, None, "y", None, "row"),
+    ]
+
+
+def test_a_score_is_named_with_its_target(path):
+    score = np.linspace(0, 1, 200)
+    with make(path) as ledger:
+        curve = nolook.ROCCurve(0.5, nolook.LinearGrid(0, 1, 0.1))
+        curve.fit(score, score > 0.5, ledger=ledger)
+        assert ledger.history()[0].details.unit == "row"
+
+
+def test_what_was_charged_here_is_told_from_all_other_charges(path):
+    with make(path) as ledger, Ledger(path) as other:
+        other.reserve(Budget(0.1), **ADD_REMOVE)
+        assert ledger.charged() == ()
+        ledger.reserve(Budget(0.2), **ADD_REMOVE).refund("stopped")
+        ledger.reserve(Budget(0.3), **ADD_REMOVE)
+        with pytest.raises(BudgetExceededError):
+            ledger.reserve(Budget(0.9), **ADD_REMOVE)
+        assert [entry.cost.epsilon for entry in ledger.charged()] == [0.3]
+        assert [entry.cost.epsilon for entry in other.charged()] == [0.1]
+
+
+def test_what_was_not_written_was_not_charged(path, monkeypatch):
+    with make(path) as ledger:
+        monkeypatch.setattr("nolook.privacy._ledger_file._seal", lambda _: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            ledger.reserve(Budget(0.3), **ADD_REMOVE)
+        assert ledger.charged() == ledger.history() == ()
+
+
+def test_an_outside_release_is_entered_whole(path):
+    with make(path, relation="replace") as ledger:
+        ledger.charge(Budget(0.25), description="table 3 of the annual report")
+        ledger.charge(Budget(0.25), description="a mean", relation="add-remove")
+        with pytest.raises(BudgetExceededError):
+            ledger.charge(Budget(0.5), description="too much")
+        with pytest.raises(ParameterError, match="one line"):
+            ledger.charge(Budget(0.1), description="two\nlines")
+        assert [(e.description, e.cost.epsilon, e.state) for e in ledger.history()] == [
+            ("table 3 of the annual report", 0.25, "complete"),
+            ("a mean", 0.5, "complete"),
+        ]
+
+
+def test_an_old_file_is_read_as_it_is_and_gets_details_when_it_is_charged(old):
+    content = old.read_bytes()
+    with Ledger(old) as ledger:
+        before = ledger.history()
+        assert {entry.details for entry in before} == {NOTHING}
+    assert old.read_bytes() == content
+    with Ledger(old) as ledger, Ledger(old) as other:
+        ledger.reserve(Budget(0.01), relation="add-remove", description="x", details=WHOLE)
+        # Whoever had it open before goes on with the new file.
+        for one in (ledger, other):
+            assert one.history()[:-1] == before
+            assert one.history()[-1].details == WHOLE
+        other.reserve(Budget(0.01), **ADD_REMOVE)
+    assert version(old) == 3
+    with Ledger(old) as ledger:
+        assert len(ledger.history()) == len(before) + 2
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [
+        "UPDATE details SET output = 'other.json' WHERE id = 1",
+        "DELETE FROM details WHERE id = 1",
+        "PRAGMA user_version = 2",
+        "DROP TABLE details",
+        "CREATE TRIGGER t AFTER INSERT ON details BEGIN DELETE FROM release; END",
+    ],
+)
+def test_changed_details_are_damage(path, harm):
+    with make(path) as ledger:
+        ledger.reserve(Budget(0.1), **ADD_REMOVE, details=WHOLE)
+    database = sqlite3.connect(path)
+    database.execute(harm)
+    database.commit()
+    database.close()
+    with pytest.raises(LedgerError, match="damaged"):
+        Ledger(path)
+
+
+def test_an_old_file_killed_at_every_write_of_its_first_charge_is_the_old_or_the_new_one():
+    processes = Processes()
+    try:
+        with quick_folder() as folder:
+            kills = 0
+            while _killed(processes, folder / str(kills), kills):
+                kills += 1
+        assert kills > 5
+    finally:
+        processes.close()
+
+
+def _killed(processes, root: Path, at: int) -> bool:
+    """Charge an old file by a process that dies at a write; tell whether it did."""
+    root.mkdir()
+    path = Path(shutil.copy(OLD, root / "a.ledger"))
+    with Ledger(path) as ledger:
+        before = ledger.history()
+    worker = processes.start(root)
+    worker.call("open", path)
+    worker.call("arm", at, KILL)
+    died = worker.attempt("reserve", path, 0.01)[0] == DIED
+    with Ledger(path) as ledger:
+        after = ledger.history()
+        assert after[: len(before)] == before
+        assert len(after) - len(before) in ({0, 1} if died else {1})
+        ledger.reserve(Budget(0.01), **ADD_REMOVE)
+    assert version(path) == 3
+    if not died:
+        worker.leave()
+    return died

@@ -1,0 +1,48 @@
+"""A ledger as a page: everything in it, nothing else, on any screen."""
+
+from __future__ import annotations
+
+import pytest
+
+from nolook.report.ledger_page import render_ledger_page
+from tests.report.golden_pages import LEDGERS, NASTY, of_odd_names, whole_page
+from tests.report.pages import Page
+from tests.report.test_browser import measure
+
+
+@pytest.mark.parametrize("name", LEDGERS)
+def test_a_page_is_whole_loads_nothing_and_lists_every_release(name):
+    page = Page(whole_page(name))
+    assert (page.unbalanced, page.outside) == ([], [])
+    ledger = LEDGERS[name]()
+    assert ledger.name in page.text
+    for entry in ledger.history():
+        assert f"{entry.id}. {entry.description}" in " ".join(page.text.split())
+
+
+def test_names_are_text():
+    page = render_ledger_page(of_odd_names())
+    assert NASTY[0] not in page
+    assert "&lt;b&gt;" in page
+
+
+@pytest.mark.parametrize(("name", "left", "said"), [
+    ("ledger", "epsilon 1.25", "with a row in the table is at most"),
+    ("ledger-names", "epsilon 2.7", "with another row in its place"),
+    ("ledger-new", "epsilon 3", "Nothing was charged yet."),
+])  # fmt: skip
+def test_a_page_says_what_is_left_and_what_that_means(name, left, said):
+    text = " ".join(Page(whole_page(name)).text.split())
+    assert left in text
+    assert said in text.replace("e epsilon", "eepsilon")
+    assert ("not known to have been made" in text) == (name == "ledger")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [500, 768, 1280])
+@pytest.mark.parametrize("name", LEDGERS)
+def test_a_page_fits_the_screen(chromium, tmp_path, name, width):
+    found = measure(chromium, tmp_path, whole_page(name), f"--window-size={width},900")
+    assert found["content"] <= found["width"]
+    assert found["over"] == []
+    assert found["asked"] == []

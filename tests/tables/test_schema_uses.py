@@ -1,0 +1,93 @@
+"""What a schema becomes where columns are left out, or a model keeps its part of one."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+import nolook
+from nolook.errors import ParameterError, TableError
+from nolook.tables import read_table
+from nolook.tables.scored import read_scores
+
+DECLARED = {
+    "age": "number",
+    "born": {"type": "date", "parts": ["month"]},
+    "note": "text",
+    "died": {"type": "boolean", "true": ["yes"], "false": ["no"], "use": "target"},
+}
+
+
+@pytest.mark.parametrize("name", ["age", "born", "note", "city"])
+def test_a_column_left_out_is_of_no_use_and_all_else_stays(name):
+    before = nolook.Schema(DECLARED, delimiter=";")
+    after = before.without([name])
+    assert after.columns[name].use == "nothing"
+    others = {key: each for key, each in after.columns.items() if key != name}
+    assert others == {key: each for key, each in before.columns.items() if key != name}
+    assert after.file == before.file
+    assert before.without([]) == before
+
+
+def test_leaving_out_every_declared_feature_brings_no_other_in(tmp_path):
+    (tmp_path / "t.csv").write_text("a,b,y\n1,2,3\n")
+    schema = nolook.Schema({"a": "number", "y": {"type": "number", "use": "target"}})
+    with pytest.raises(ParameterError, match="features is not given"):
+        read_table(tmp_path / "t.csv", schema=schema.without(["a"]))
+
+
+def test_a_model_keeps_the_order_of_columns_that_have_no_header():
+    kept = nolook.Schema(DECLARED, header=False).only(["born.month"])
+    assert list(kept.columns) == list(DECLARED)
+    assert kept.used_as("feature") == ("born",)
+    assert kept.used_as("target") == ()
+    assert list(nolook.Schema(DECLARED).only(["born.month"]).columns) == ["born"]
+
+
+@pytest.mark.parametrize(
+    ("positive", "marks"), [("yes", [1, 0, 1]), ("1", [1, 0, 1]), ("no", [0, 1, 0])]
+)
+def test_a_declared_class_is_named_by_its_words(tmp_path, positive, marks):
+    (tmp_path / "t.csv").write_text("age,died\n1,yes\n2,no\n3,yes\n")
+    schema = nolook.Schema({"died": DECLARED["died"]})
+    opened = read_scores(tmp_path / "t.csv", "age", "died", positive, schema=schema)
+    assert [batch.tolist() for batch in opened.batches()] == [[[1, 2, 3], marks]]
+
+
+@pytest.mark.parametrize(
+    ("header", "hint"),
+    [
+        ("a;b", r"a ; in it: is that the delimiter\? schema=nolook.Schema\(delimiter=';'\)"),
+        ("a\tb", r"a tab in it: .*delimiter='\\t'"),
+        ("a|b", r"a \| in it: .*delimiter='\|'"),
+        ("a;b,c", "check the name"),
+    ],
+)
+def test_a_header_of_one_name_asks_about_the_delimiter(tmp_path, header, hint):
+    (tmp_path / "t.csv").write_text(f"{header}\n1\n")
+    with pytest.raises(TableError, match=hint):
+        read_table(tmp_path / "t.csv", features=["x"])
+
+
+@pytest.mark.parametrize(
+    ("values", "positive", "message"),
+    [
+        ([1.5, 2.5], "1", "numbers with a fraction"),
+        ([True, False], "true", "boolean already"),
+        (["a", "b"], "", "is not a text"),
+        (["a", "b"], 1, "is not a text"),
+    ],
+)
+def test_a_value_that_cannot_count_as_one_is_refused(values, positive, message):
+    table = pa.table({"a": [1.0, 2.0], "y": values})
+    with pytest.raises(ParameterError, match=message):
+        read_table(table, "y", positive=positive)
+
+
+def test_words_for_nothing_stay_missing_in_a_target_of_words(tmp_path):
+    (tmp_path / "t.csv").write_text("a,y\n1,yes\n2,no\n3,NA\n")
+    schema = nolook.Schema({"y": {"type": "boolean", "true": ["1"], "missing": ["NA"]}})
+    opened = read_table(
+        tmp_path / "t.csv", "y", features=["a"], schema=schema, positive="yes", missing="drop-row"
+    )
+    assert [batch.tolist() for batch in opened.batches()] == [[[1, 2], [1, 0]]]

@@ -1,0 +1,222 @@
+"""Commands are told how a table is written, by a schema or by options."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import nolook
+import nolook.cli
+from tests.report.command import Result, columns
+
+SEED = ("--epsilon", "5", "--random-state", "1", "--force")
+GERMAN = ("--delimiter", ";", "--decimal", ",", "--thousands", ".", "--na", "k.A.,-")
+SCHEMA = """
+[file]
+delimiter = ";"
+decimal = ","
+thousands = "."
+missing = ["k.A.", "-"]
+
+[columns]
+age = "number"
+height = "number"
+died = {type = "boolean", true = ["ja"], false = ["nein"]}
+income = {type = "number", use = "target"}
+"""
+
+
+def german(number: float) -> str:
+    return f"{number:,.2f}".translate(str.maketrans(",.", ".,"))
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory) -> Path:
+    """A table as a German CSV file and as its clean Parquet twin, and schemas."""
+    folder = tmp_path_factory.mktemp("tables")
+    data = columns(rows=3000)
+    clean = {name: data[name].round(2) for name in ("age", "height", "income")}
+    clean["died"] = data["member"]
+    rows = zip(*clean.values(), strict=True)
+    lines = [";".join([*map(german, numbers), "ja" if died else "nein"]) for *numbers, died in rows]
+    (folder / "people.csv").write_text("\n".join(["age;height;income;died", *lines]) + "\n")
+    (folder / "bare.csv").write_text("\n".join(lines) + "\n")
+    (folder / "people.toml").write_text(SCHEMA)
+    rewritten = SCHEMA.replace('delimiter = ";"', 'delimiter = "|"').replace('"."', '"\'"')
+    (folder / "other.toml").write_text(rewritten)
+    pq.write_table(pa.table(clean), folder / "clean.parquet")
+    words = pa.table({**clean, "died": ["ja" if died else "nein" for died in clean["died"]]})
+    pq.write_table(words, folder / "words.parquet")
+    return folder
+
+
+@pytest.fixture
+def cli(tables, tmp_path, monkeypatch, capsys):
+    for place in tables.iterdir():
+        (tmp_path / place.name).symlink_to(place)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(nolook.cli, "_silence_libraries", lambda: None)
+
+    def call(*words):
+        status = nolook.cli._run([str(word) for word in words])
+        return Result(status, *capsys.readouterr())
+
+    return call
+
+
+def released(name: str) -> dict:
+    """What a file says, but for how its table was read and what the target is called."""
+    content = json.loads(Path(name).read_text(encoding="utf-8"))
+    for key in ("recipe", "columns", "table", "positive"):
+        content.pop(key, None)
+    return content
+
+
+SAME = {
+    "fit": (
+        ("fit", "clean.parquet", "-t", "income", "-f", "age,height"),
+        ("fit", "people.csv", "-t", "income", "-f", "age,height", *GERMAN),
+        ("fit", "people.csv", "-s", "people.toml", "-x", "died"),
+        ("fit", "people.csv", "-s", "other.toml", "-x", "died", *GERMAN),
+    ),
+    "select": (
+        ("select", "clean.parquet", "-t", "income", "-f", "age,height", "-k", "1"),
+        ("select", "people.csv", "-t", "income", "-f", "age,height", "-k", "1", *GERMAN),
+        ("select", "people.csv", "-s", "people.toml", "-x", "died", "-k", "1"),
+    ),
+    "ecdf": (
+        ("ecdf", "clean.parquet", "-c", "income"),
+        ("ecdf", "people.csv", "-c", "income", *GERMAN),
+        ("ecdf", "people.csv", "-c", "income", "-s", "people.toml"),
+    ),
+    "quantiles": (
+        ("quantiles", "clean.parquet", "-c", "income,age"),
+        ("quantiles", "people.csv", "-c", "income,age", *GERMAN),
+        ("quantiles", "people.csv", "-c", "income,age", "-s", "people.toml"),
+    ),
+    "roc": (
+        ("roc", "clean.parquet", "--score", "age", "-t", "died", "-p", "true"),
+        ("roc", "people.csv", "--score", "age", "-t", "died", "-p", "ja", *GERMAN),
+        ("roc", "people.csv", "--score", "age", "-t", "died", "-p", "ja", "-s", "people.toml"),
+        ("roc", "people.csv", "--score", "age", "-t", "died", "-s", "people.toml"),
+    ),
+    "calibration": (
+        ("calibration", "clean.parquet", "--probability", "age", "-t", "died", "-p", "true"),
+        ("calibration", "people.csv", "--probability", "age", "-t", "died", "-p", "ja", *GERMAN),
+        ("calibration", "people.csv", "--probability", "age", "-t", "died", "-s", "people.toml"),
+    ),
+    "a target of words": (
+        ("fit", "clean.parquet", "-t", "died", "-f", "age,height"),
+        ("fit", "words.parquet", "-t", "died", "-f", "age,height", "-p", "ja"),
+        ("fit", "people.csv", "-t", "died", "-f", "age,height", "-p", "ja", *GERMAN),
+    ),
+}
+
+
+@pytest.mark.parametrize("ways", SAME.values(), ids=SAME)
+def test_a_table_gives_the_same_numbers_however_it_is_written(cli, ways):
+    found = []
+    for place, words in enumerate(ways):
+        done = cli(*words, *SEED, "-q", "-o", f"{place}.json")
+        assert done == (0, "", ""), words
+        found.append(released(f"{place}.json"))
+    for other in found[1:]:
+        assert other == found[0]
+
+
+def test_another_positive_value_is_another_model(cli):
+    for word in ("ja", "nein"):
+        words = ("fit", "words.parquet", "-t", "died", "-f", "age,height", "-p", word)
+        assert cli(*words, *SEED, "-q", "-o", f"{word}.json").status == 0
+    yes, no = (nolook.load(f"{word}.json").intercept_ for word in ("ja", "nein"))
+    assert yes != no
+
+
+def test_an_option_overrides_a_schema_and_na_adds_up(cli):
+    words = ("fit", "people.csv", "-s", "other.toml", "-x", "died", *SEED, "-q", "-o", "m.json")
+    assert cli(*words).status == 2
+    once = (*GERMAN[:-2], "--na", "k.A.", "--na", "-")
+    assert cli(*words, *once).status == 0
+    kept = nolook.load("m.json").recipe_["schema"]["file"]
+    assert kept["missing"] == ["k.A.", "-"]
+    assert (kept["delimiter"], kept["thousands"]) == (";", ".")
+
+
+def test_predictions_follow_the_model_or_a_schema_of_the_new_table(cli):
+    fit = ("fit", "people.csv", "-s", "people.toml", "-x", "died", *SEED, "-q", "-o", "m.json")
+    assert cli(*fit).status == 0
+    ways = (
+        ("people.csv",),  # as the model remembers
+        ("clean.parquet",),
+        ("people.csv", "-s", "people.toml"),
+        ("people.csv", "-s", "other.toml", *GERMAN),
+    )
+    found = []
+    for place, words in enumerate(ways):
+        assert cli("predict", "m.json", *words, "-o", f"{place}.parquet").status == 0
+        found.append(pq.read_table(f"{place}.parquet")["prediction"].to_numpy())
+    assert np.ptp(found[0]) > 0
+    for other in found[1:]:
+        np.testing.assert_array_equal(other, found[0])
+
+
+def test_a_file_without_a_header_is_fitted_and_predicted(cli):
+    names = (
+        '[columns]\nage = "number"\nheight = "number"\nincome = {type = "number", use = "target"}\n'
+    )
+    text = SCHEMA.partition("[columns]")[0] + "header = false\n" + names + 'died = "text"\n'
+    Path("bare.toml").write_text(text)
+    fit = (*SEED, "-q", "-o", "m.json")
+    assert cli("fit", "bare.csv", "-s", "bare.toml", *fit).status == 0
+    bare = released("m.json")
+    assert cli("fit", "people.csv", "-s", "people.toml", "-x", "died", *fit).status == 0
+    assert bare == released("m.json")
+    assert cli("fit", "bare.csv", "-s", "bare.toml", *fit).status == 0
+    assert cli("predict", "m.json", "bare.csv", "-o", "bare.parquet").status == 0
+    predicted = pq.read_table("bare.parquet")["prediction"].to_numpy()
+    assert np.isfinite(predicted).all()
+    assert len(predicted) == 3000
+
+
+def test_what_is_left_out_and_what_looks_like_an_identifier_is_said_before_the_fit(cli, tables):
+    table = pq.read_table(tables / "words.parquet")
+    numbers = pa.array(np.arange(3000))
+    for name in ("patient_id", "ZIP", "phoneNr", "paid", "grid", "valid"):
+        table = table.append_column(name, numbers)
+    pq.write_table(table, "wide.parquet")
+    done = cli("fit", "wide.parquet", "-t", "income", *SEED, "-o", "m.json")
+    first, second = done.out.splitlines()[:2]
+    assert first == "Not used: died (text)."
+    assert second.startswith("Used as numbers: patient_id, ZIP, phoneNr. ")
+    assert "--exclude patient_id,ZIP,phoneNr" in " ".join(done.out.split())
+    done = cli("fit", "wide.parquet", "-t", "income", "-x", "died,patient_id,ZIP,phoneNr", *SEED)
+    assert "Not used" not in done.out
+    assert "Used as numbers" not in done.out
+    # Whoever declared a number has thought of it.
+    Path("wide.toml").write_text('[columns]\nZIP = "number"\ndied = "text"\n')
+    done = cli("fit", "wide.parquet", "-t", "income", "-s", "wide.toml", *SEED)
+    assert "Not used" not in done.out
+    assert "Used as numbers: patient_id, phoneNr." in done.out
+    assert cli("fit", "wide.parquet", "-t", "income", "-q", *SEED).out == ""
+
+
+def test_what_is_said_of_columns_precedes_every_charge(cli):
+    nolook.Ledger.create("a.ledger", nolook.Budget(1, 1e-4), name="a").close()
+    done = cli("fit", "words.parquet", "-t", "income", *SEED[:2], "-l", "a.ledger")
+    assert done.status == 3
+    assert done.out == "Not used: died (text).\n"
+
+
+def test_shells_can_complete_options(cli, monkeypatch, capsys):
+    monkeypatch.setenv("_NOLOOK_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", "nolook fit --exc")
+    monkeypatch.setenv("COMP_CWORD", "2")
+    with pytest.raises(SystemExit) as ended:
+        nolook.cli._run([])
+    assert not ended.value.code
+    assert capsys.readouterr().out.split() == ["--exclude"]
