@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import nolook
-from tests.hostile.harness import CANARY, run
+from tests.hostile.harness import CANARY, Charged, run
 
 TABLE = "".join(["city;cost\n", *(f"{CANARY}{i % 2};{i},5 €\n" for i in range(40))])
 
@@ -38,7 +38,7 @@ def test_a_file_is_replaced_by_force_alone(folder):
     (folder / "people.toml").write_text("kept", "utf-8")
     done = run(folder, "schema", "people.csv")
     assert done.status == 2
-    assert "exists already; expected a new name (or --force" in done.err
+    assert "exists; expected a new file" in done.err
     assert (folder / "people.toml").read_text("utf-8") == "kept"
     assert run(folder, "schema", "people.csv", "--output", "other.toml").status == 0
     assert run(folder, "schema", "people.csv", "--force", "--quiet").out == ""
@@ -59,3 +59,20 @@ def test_levels_are_shown_in_the_terminal_alone(folder):
     assert "for the holder's eyes only" in done.out
     assert "city: ward0, ward1" in done.out
     assert "ward0" not in (folder / "people.toml").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "fit people.csv --target cost --epsilon 1 --delta 1e-6",
+        "select people.csv --target cost -k 1 --epsilon 1",
+        "ecdf people.csv --column cost --epsilon 1",
+    ],
+)
+def test_every_command_refuses_a_draft_before_anything_is_spent(folder, words):
+    assert run(folder, "schema", "people.csv").status == 0
+    charged = Charged(folder)
+    done = run(folder, *words.split(), "--schema", "people.toml", "--ledger", "a.ledger")
+    assert done.status == 2
+    assert "is still a draft" in done.err
+    charged.check(delivered=False)

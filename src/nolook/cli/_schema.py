@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from nolook.cli._options import QuietOption, TableArgument
+from nolook.cli._options import ForceOption, QuietOption, TableArgument
 from nolook.cli._release import console
-from nolook.errors import ParameterError
 from nolook.formats.files import check_outputs, one_line, write_text
 
 __all__ = ["schema"]
@@ -27,19 +26,12 @@ def schema(
             "--levels", help="Show the texts of columns that have few, in the terminal alone."
         ),
     ] = False,
-    force: Annotated[
-        bool, typer.Option("--force", help="Replace a file that exists already.")
-    ] = False,
+    force: ForceOption = False,
     quiet: QuietOption = False,
 ) -> None:
     """Draft a schema from a table's first rows, for the holder to correct; not private."""
     place = output or Path(f"{table.name.split('.')[0] or 'table'}.toml")
-    check_outputs([("--output", place)], inputs=(table,))
-    if place.exists() and not force:
-        raise ParameterError(
-            f"--output is {one_line(place)}, which exists already; expected a new name (or "
-            "--force to replace it)"
-        )
+    check_outputs([("--output", place)], [table], replace=force)
     from nolook.report._console import say
     from nolook.tables.draft import draft_schema
 

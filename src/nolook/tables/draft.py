@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -27,6 +27,7 @@ from nolook.tables.text import is_text_file
 
 __all__ = ["Draft", "draft_schema"]
 
+_Form: TypeAlias = tuple[str, str | None]
 # How numbers may be written: decimal and thousands, the likelier before those that say as much.
 _NUMBERS = (
     (".", None), (".", ","), (",", None), (",", "."), (".", "\u2019"), (",", "\u2019"),
@@ -48,7 +49,7 @@ _NOTHING = ("", "NA", "N/A", "n/a", "na", "NULL", "null", "None", "NaN", "nan", 
 # Of the cells, which fit a type; a third word of a boolean may be a category's.
 _LEAST_SHARE, _LEAST_BOOLEAN = 0.8, 0.95
 _IDENTIFIERS = re.compile(r"(?:(?i:(?:^|[\W_])(?:id|nr|key|uuid|mrn))|Id|ID)$")
-_MOST_LEVELS = 50
+_MOST_LEVELS, _FEW_ROWS = 50, 200
 
 _HEAD = """\
 draft = true
@@ -116,7 +117,7 @@ def draft_schema(path: str | os.PathLike[str]) -> Draft:
     columns = {
         column: trimmed(cells) for column, cells in zip(sample.names, sample.columns, strict=True)
     }
-    form = _usual_form(list(columns.values()))
+    form = _usual_form([cells.slice(0, _FEW_ROWS) for cells in columns.values()])
     settings = {
         column: _identifier(column) or _settings(cells, form) for column, cells in columns.items()
     }
@@ -174,40 +175,59 @@ def _texts(words: Sequence[str]) -> Any:  # noqa: ANN401
     return pa.array(words, pa.large_string())
 
 
-def _usual_form(columns: Sequence[Any]) -> tuple[str, str | None]:
+def _usual_form(columns: Sequence[Any]) -> _Form:
     """Return how most cells that are numbers write decimals and thousands."""
 
-    def fitting(form: tuple[str, str | None]) -> float:
+    def fitting(form: _Form) -> float:
         settings = {"type": "number", "decimal": form[0], "thousands": form[1]}
         return sum(_share(cells, {**settings, "currency": _CURRENCIES}) for cells in columns)
 
     return max(_NUMBERS, key=fitting)
 
 
-def _settings(cells: Any, form: tuple[str, str | None]) -> dict[str, Any]:  # noqa: ANN401
+def _settings(cells: Any, form: _Form) -> dict[str, Any]:  # noqa: ANN401
     """Return the settings of a column of texts."""
-    found = [{"type": "boolean", "true": [yes], "false": [no]} for yes, no in _PAIRS]
-    found += [{"type": "date", "pattern": pattern} for pattern in _DATES]
-    found += [{"type": "datetime", "pattern": pattern} for pattern in _TIMES]
     words = pc.unique(cells).drop_null()
     words = words.filter(pc.invert(pc.is_in(words, value_set=_texts(_NOTHING))))
     if not len(words):
         return {"type": "text"}
-    codes = pc.match_substring_regex(words.view(pa.large_binary()), pattern=r"^0\d")
-    if not pc.any(codes).as_py():  # a number with a zero before it is a code
-        found += [settings for each in (form, *_NUMBERS) for settings in _numbers(each, cells)]
-    shares = [_share(cells, settings) for settings in found]
-    best = max(range(len(found)), key=shares.__getitem__)
-    boolean = found[best]["type"] == "boolean"
-    if shares[best] >= (_LEAST_BOOLEAN if boolean else _LEAST_SHARE):
-        return _without_usual(found[best], form)
+    best, most = _best(cells, _candidates(cells, words, form))
+    if most >= (_LEAST_BOOLEAN if best.get("type") == "boolean" else _LEAST_SHARE):
+        return _without_usual(best, form)
     if len(words) <= min(_MOST_LEVELS, len(cells) // 4):
         return {"type": "category", "levels": []}
     spaced = pc.match_substring(words.view(pa.large_binary()), pattern=b" ")
     return {"type": "text" if pc.any(spaced).as_py() else "identifier"}
 
 
-def _numbers(form: tuple[str, str | None], cells: Any) -> list[dict[str, Any]]:  # noqa: ANN401
+def _candidates(cells: Any, words: Any, form: _Form) -> Iterator[dict[str, Any]]:  # noqa: ANN401
+    """Yield what a column may be, the likelier first."""
+    codes = pc.match_substring_regex(words.view(pa.large_binary()), pattern=r"^0\d")
+    if not pc.any(codes).as_py():  # a number with a zero before it is a code
+        for each in (form, *_NUMBERS):
+            yield from _numbers(each, cells)
+    yield from ({"type": "boolean", "true": [yes], "false": [no]} for yes, no in _PAIRS)
+    yield from ({"type": "date", "pattern": pattern} for pattern in _DATES)
+    yield from ({"type": "datetime", "pattern": pattern} for pattern in _TIMES)
+
+
+def _best(
+    cells: Any,  # noqa: ANN401
+    candidates: Iterator[dict[str, Any]],
+) -> tuple[dict[str, Any], float]:
+    """Return the first that fits most cells, and their share."""
+    best: dict[str, Any] = {}
+    most = 0.0
+    for settings in candidates:
+        share = _share(cells, settings)
+        if share > most:
+            best, most = settings, share
+        if share == 1.0:
+            break
+    return best, most
+
+
+def _numbers(form: _Form, cells: Any) -> list[dict[str, Any]]:  # noqa: ANN401
     """Return the ways a column may be numbers of that form, the plainest first."""
     plain = {"type": "number", "decimal": form[0], "thousands": form[1]}
     raw = cells.view(pa.large_binary())
@@ -216,12 +236,12 @@ def _numbers(form: tuple[str, str | None], cells: Any) -> list[dict[str, Any]]: 
         for sign in _CURRENCIES
         if pc.any(pc.match_substring(raw, pattern=sign.encode())).as_py()
     ]
-    percent = _share(cells, plain | {"percent": True}) > _share(cells, plain)
+    percent = pc.any(pc.match_substring(raw, pattern=b"%")).as_py()
     return [plain, *([plain | {"currency": signs}] if signs else []),
             *([plain | {"percent": True}] if percent else [])]  # fmt: skip
 
 
-def _without_usual(settings: dict[str, Any], form: tuple[str, str | None]) -> dict[str, Any]:
+def _without_usual(settings: dict[str, Any], form: _Form) -> dict[str, Any]:
     """Leave out what the file declares for all columns."""
     if settings["type"] == "number" and (settings["decimal"], settings["thousands"]) == form:
         del settings["decimal"], settings["thousands"]
