@@ -182,3 +182,19 @@ def test_a_declared_column_that_a_text_file_does_not_have(tmp_path, declared, wo
         read_table(path, "a", schema=nolook.Schema({declared: "number"}))
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_a_column_that_the_table_lacks_is_refused_with_the_closest_name(tmp_path):
+    import pandas as pd
+
+    from nolook.errors import TableError
+    from nolook.tables import read_table
+
+    frame = pd.DataFrame({"age": [1.0], "cost": [2.0]})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    schema = {"columns": {"age": "number", "cots": {"type": "number", "use": "nothing"}}}
+    for source in (frame, tmp_path / "t.csv"):
+        with pytest.raises(TableError, match="schema names 'cots'.*'cost'"):
+            read_table(source, schema=schema)
+        # Who names the features, as a model's file does, needs no other column.
+        assert read_table(source, features=["age"], schema=schema).feature_names == ("age",)

@@ -14,8 +14,14 @@ from nolook._language import given, named
 from nolook._validation import check_names
 from nolook.errors import ParameterError, TableError
 from nolook.tables.declarations import ColumnSchema
-from nolook.tables.declared import DeclaredSource, part_levels
-from nolook.tables.design import Missing, delimiter_hint, plan, usual_columns
+from nolook.tables.declared import DeclaredSource, original, part_levels
+from nolook.tables.design import (
+    Missing,
+    delimiter_hint,
+    plan,
+    unknown_column,
+    usual_columns,
+)
 from nolook.tables.files import ArrowFile, ParquetFile
 from nolook.tables.levels import Categories, Levels, check_categories
 from nolook.tables.memory import as_array, from_array, from_frame, from_target, join, plain
@@ -200,7 +206,14 @@ def _usual_features(
     target: str | None,
     source: object,
 ) -> list[str] | None:
-    """Return the features if none are given, or None for all that types tell."""
+    """Return the features if none are given, or None for all that types tell.
+
+    Then all columns of the schema must be there: a misspelt one would go unnoticed.
+    """
+    there = [column.name for column in original(opened).columns]
+    for name in schema.columns:
+        if name not in there:
+            raise unknown_column("schema", name, opened.name, there)
     if isinstance(source, str | os.PathLike) and is_text_file(source):
         declared = _with_parts(schema.used_as("feature"), schema)
         names = [name for name in dict.fromkeys([*declared, *levels]) if name != target]
