@@ -51,9 +51,9 @@ MISTAKES = {
         fit("people.csv -t age -f weight"), "missing or infinite value", "--schema FILE.toml"
     ),
     "latin-1": Mistake(
-        fit("latin.csv -t größe -f age"), "in another encoding", "--encoding latin-1"
+        fit("latin.csv -t größe -f age"), "is no text in the encoding utf-8", "--encoding latin-1"
     ),
-    "utf-16": Mistake(fit("utf16.csv -t cost -f age"), "in another encoding", "--encoding"),
+    "utf-16": Mistake(fit("utf16.csv -t cost -f age"), "in the encoding utf-8", "--encoding"),
     "a spreadsheet": Mistake(fit("people.xlsx -t cost"), "no known extension", ".csv"),
     "tab-separated by name": Mistake(
         fit("people.tsv -t cost"), "no known extension", "a text file is .csv"
@@ -164,6 +164,12 @@ MISTAKES = {
     "classes misspelt": Mistake(
         "roc people.parquet --score age -t dies -e 1", "--target names 'dies'", "'died'"
     ),
+    "a date taken apart": Mistake(
+        "ecdf people.csv -c born -s parts.toml -e 1", "makes categories of", "another type"
+    ),
+    "an identifier": Mistake(
+        "ecdf people.csv -c weight -s parts.toml -e 1", "has type identifier", "another column"
+    ),
     "no class": Mistake(
         "calibration people.parquet --probability age -e 1", "--target is not given", "use is"
     ),
@@ -182,6 +188,7 @@ SCHEMAS = {
     "float": '[columns]\nage = "float"',
     "column": f'[columns]\nagee = "number"\n{TARGET}',
     "target": f'[columns]\nage = "number"\n{TARGET}',
+    "parts": ('[columns]\nborn = {type = "date", parts = ["month"]}\nweight = "identifier"\n'),
     "other": '[columns]\nheight = "date"',
 }
 

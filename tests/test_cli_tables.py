@@ -205,6 +205,15 @@ def test_what_is_left_out_and_what_looks_like_an_identifier_is_said_before_the_f
     assert cli("fit", "wide.parquet", "-t", "income", "-q", *SEED).out == ""
 
 
+def test_a_date_left_out_is_not_listed_by_its_parts(cli):
+    Path("dates.csv").write_text("born,age,y\n2020-01-01,1,2\n")
+    Path("dates.toml").write_text(
+        '[columns]\nborn = {type = "date", parts = ["month", "weekday"]}\nage = "number"\n'
+    )
+    words = ("fit", "dates.csv", "-s", "dates.toml", "-t", "y", "-x", "born", *SEED)
+    assert "born" not in cli(*words).out
+
+
 def test_what_is_said_of_columns_precedes_every_charge(cli):
     nolook.Ledger.create("a.ledger", nolook.Budget(1, 1e-4), name="a").close()
     done = cli("fit", "words.parquet", "-t", "income", *SEED[:2], "-l", "a.ledger")

@@ -194,7 +194,7 @@ def test_a_column_that_the_table_lacks_is_refused_with_the_closest_name(tmp_path
     frame.to_csv(tmp_path / "t.csv", index=False)
     schema = {"columns": {"age": "number", "cots": {"type": "number", "use": "nothing"}}}
     for source in (frame, tmp_path / "t.csv"):
-        with pytest.raises(TableError, match="schema names 'cots'.*'cost'"):
+        with pytest.raises(TableError, match=r"schema names 'cots'.*'cost'"):
             read_table(source, schema=schema)
         # Who names the features, as a model's file does, needs no other column.
         assert read_table(source, features=["age"], schema=schema).feature_names == ("age",)

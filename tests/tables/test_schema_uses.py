@@ -36,6 +36,14 @@ def test_leaving_out_every_declared_feature_brings_no_other_in(tmp_path):
         read_table(tmp_path / "t.csv", schema=schema.without(["a"]))
 
 
+def test_an_identifier_is_no_number_whatever_is_asked_of_it(tmp_path):
+    (tmp_path / "t.csv").write_text("pid,y\n1,3\n")
+    schema = nolook.Schema({"pid": "identifier"}).only(["pid"])
+    assert schema.columns["pid"].use == "nothing"
+    with pytest.raises(TableError, match=r"'pid', which in .* has type identifier"):
+        read_table(tmp_path / "t.csv", features=["pid"], schema=schema)
+
+
 def test_a_model_keeps_the_order_of_columns_that_have_no_header():
     kept = nolook.Schema(DECLARED, header=False).only(["born.month"])
     assert list(kept.columns) == list(DECLARED)

@@ -271,10 +271,16 @@ def test_columns_must_be_named(tmp_path):
         read_table(write(tmp_path, b"1,2,3\n"), "a")
 
 
-@pytest.mark.parametrize("content", [b"", b"\n\n", b"\xff\xfe\x00a", b"\xef\xbb\xbf"])
-def test_a_file_without_a_header(tmp_path, content):
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        *((content, "is not a readable CSV file") for content in (b"", b"\n\n", b"\xef\xbb\xbf")),
+        (b"\xff\xfe\x00a", "is no text in the encoding utf-8; expected another encoding"),
+    ],
+)
+def test_a_file_without_a_header(tmp_path, content, words):
     path = write(tmp_path, content, header=b"")
-    with pytest.raises(TableError, match="is not a readable CSV file"):
+    with pytest.raises(TableError, match=words):
         read_table(path, "a", features=["b"])
 
 

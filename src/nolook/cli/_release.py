@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 import typer
 
+from nolook._language import named
 from nolook._validation import check_epsilon, check_random_state
 from nolook.cli._interruption import Outcome, explained
 from nolook.cli._options import (
@@ -123,7 +124,13 @@ class Release:
 
     def read_columns(self, names: Sequence[str]) -> Table:
         """Open the table for some of its columns alone."""
-        return self._read(None, features=names, schema=self.schema.only(names))
+        table = self._read(None, features=names, schema=self.schema.only(names))
+        if table.feature_names != tuple(names):
+            raise ParameterError(
+                f"{named('features')} names a column that the schema makes categories of; expected "
+                "numbers (declare another type in a schema for this release)"
+            )
+        return table
 
     def read_scores(self, scored: Scored) -> Table:
         """Open the table for a score and a target of classes."""

@@ -11,7 +11,7 @@ from nolook.tables.design import unknown_column
 from nolook.tables.table import Table
 from nolook.tables.text import CsvFile
 
-__all__ = ["check_columns", "identifiers_in_words", "left_out_in_words"]
+__all__ = ["check_columns", "identifiers_in_words", "is_identifier", "left_out_in_words"]
 
 #: Last words of names that numbers are given to tell things apart, not to count or measure.
 _IDENTIFIERS = frozenset(
@@ -36,6 +36,8 @@ def check_columns(table: Table, names: Collection[str], parameter: str) -> None:
 def left_out_in_words(table: Table) -> tuple[str, ...]:
     """Say which columns nobody asked to leave out are not used, and what they hold."""
     known = {*table._design.source_names, *_declared(table)}
+    for name, declared in _declared(table).items():
+        known |= {f"{name}.{part}" for part in declared.parts}
     text = isinstance(getattr(table._source, "_source", None), CsvFile)
     left_out = [
         column.name if text else f"{column.name} ({column.declared})"
@@ -51,7 +53,7 @@ def identifiers_in_words(table: Table) -> tuple[str, ...]:
     found = [
         feature.name
         for feature in table._design.features
-        if feature.levels is None and feature.name not in declared and _is_identifier(feature.name)
+        if feature.levels is None and feature.name not in declared and is_identifier(feature.name)
     ]
     if not found:
         return ()
@@ -67,7 +69,8 @@ def _declared(table: Table) -> dict[str, ColumnSchema]:
     return {} if schema is None else schema.columns
 
 
-def _is_identifier(name: str) -> bool:
+def is_identifier(name: str) -> bool:
+    """Tell by its name whether a column's numbers tell things apart."""
     words = _WORD.findall(name)
     return bool(words) and words[-1].lower() in _IDENTIFIERS
 

@@ -37,7 +37,8 @@ SETTINGS: dict[str, tuple[str, ...]] = {
     "identifier": (),
     "text": (),
 }
-_NEVER_NUMBERS = ("identifier", "text")
+#: The types that no release makes numbers of.
+NEVER_NUMBERS = ("identifier", "text")
 _USES = ("feature", "target", "unit", "nothing")
 _PARTS = ("year", "month", "weekday")
 _DECIMALS = (".", ",")
@@ -216,7 +217,7 @@ class ColumnSchema:
     @property
     def use(self) -> str:
         """What becomes of the column."""
-        usual = "nothing" if self.type in _NEVER_NUMBERS else "feature"
+        usual = "nothing" if self.type in NEVER_NUMBERS else "feature"
         return usual if self.given_use is None else self.given_use
 
     def within(self, form: FileFormat) -> ColumnSchema:
@@ -231,7 +232,7 @@ class ColumnSchema:
     def __attrs_post_init__(self) -> None:
         if self.type == "number" and self.decimal is not None:
             _check_signs(self.decimal, self.thousands)
-        if self.type in _NEVER_NUMBERS and self.use in {"feature", "target"}:
+        if self.type in NEVER_NUMBERS and self.use in {"feature", "target"}:
             raise ParameterError(
                 f"use is {self.use!r} for a column of type {self.type}; expected 'nothing' or "
                 "'unit' (or declare another type)"

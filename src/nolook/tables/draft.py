@@ -8,9 +8,14 @@ from __future__ import annotations
 
 import json
 import os
+<<<<<<< HEAD
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
+=======
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+>>>>>>> cli16
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,6 +23,7 @@ import pyarrow.types as pt
 
 from nolook._validation import check_path
 from nolook.errors import TableError
+from nolook.tables.advice import is_identifier
 from nolook.tables.cells import conversion, trimmed
 from nolook.tables.declarations import ColumnSchema
 from nolook.tables.guess import MOST_ROWS, first_rows
@@ -48,8 +54,12 @@ _TIMES = (
 _NOTHING = ("", "NA", "N/A", "n/a", "na", "NULL", "null", "None", "NaN", "nan", "-", "?", ".")
 # Of the cells, which fit a type; a third word of a boolean may be a category's.
 _LEAST_SHARE, _LEAST_BOOLEAN = 0.8, 0.95
+<<<<<<< HEAD
 _IDENTIFIERS = re.compile(r"(?:(?i:(?:^|[\W_])(?:id|nr|key|uuid|mrn))|Id|ID)$")
 _MOST_LEVELS, _FEW_ROWS = 50, 200
+=======
+_MOST_LEVELS = 50
+>>>>>>> cli16
 
 _HEAD = """\
 draft = true
@@ -141,7 +151,7 @@ def _check_names(names: Sequence[str], table: str) -> None:
 
 def _identifier(name: str) -> dict[str, Any] | None:
     """Return the settings of a column that its name calls an identifier."""
-    return {"type": "identifier"} if _IDENTIFIERS.search(name) else None
+    return {"type": "identifier"} if is_identifier(name) else None
 
 
 def _by_type(kind: Any) -> dict[str, Any]:  # noqa: ANN401 -- pyarrow has no types

@@ -32,12 +32,11 @@ class File(ABC):
     """
 
     kind: str  # what messages call the format
-    doubt = "damaged or cut short?"
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         self.name = repr(str(path))
-        self._unreadable = f"{self.name} is not a readable {self.kind} file ({self.doubt})"
+        self._unreadable = f"{self.name} is not a readable {self.kind} file (damaged or cut short?)"
         absent = f"{self.name} does not exist or cannot be opened; expected a {self.kind} file"
         found = attempt(absent, self.path.stat)
         if not stat.S_ISREG(found.st_mode):

@@ -20,7 +20,7 @@ from attrs import asdict, evolve, fields_dict, frozen
 
 from nolook._validation import check_choice, check_names, check_path
 from nolook.errors import ParameterError
-from nolook.tables.declarations import SETTINGS, ColumnSchema, FileFormat, shown
+from nolook.tables.declarations import NEVER_NUMBERS, SETTINGS, ColumnSchema, FileFormat, shown
 from nolook.tables.levels import OTHERS
 
 __all__ = ["Schema"]
@@ -179,7 +179,8 @@ class Schema:
         columns: dict[str, Any] = {}
         for name, column in self.columns.items():
             if {name, *(f"{name}.{part}" for part in column.parts)} & kept:
-                given = "feature" if column.use != "feature" else None
+                plain = column.use == "feature" or column.type in NEVER_NUMBERS
+                given = None if plain else "feature"
                 columns[name] = _plain(evolve(column, given_use=given))
             elif not self.file.header:
                 columns[name] = "text"

@@ -68,10 +68,15 @@ class CsvFile(File):
         multiline: bool = False,
     ) -> None:
         self._form, self._names, self._multiline = form, names, multiline
-        encoding = given("encoding", "latin-1", "schema=nolook.Schema(encoding='latin-1')")
-        self.doubt = f"is it in another encoding, such as {encoding}? is it damaged or cut short?"
+        self._decoded = True
         self._signs = Signs.of(form.delimiter, form.quote, form.comment)
         super().__init__(path)
+        if not self._decoded:
+            encoding = given("encoding", "latin-1", "schema=nolook.Schema(encoding='latin-1')")
+            raise TableError(
+                f"the header of {self.name} is no text in the encoding {form.encoding}; expected "
+                f"another encoding (for example {encoding})"
+            )
         if not self.columns:
             raise TableError(
                 f"{self.name} has a quote in its header that is not closed; expected it closed (or "
@@ -83,7 +88,12 @@ class CsvFile(File):
             with self.path.open("rb") as stream:
                 check_whole(stream)
         with self._rows() as rows:
-            names = [cell.decode("utf-8").strip() for cell in rows.header]
+            header = rows.header
+        try:
+            names = [cell.decode("utf-8").strip() for cell in header]
+        except UnicodeDecodeError:
+            self._decoded = False
+            return ()
         return tuple(Column(name, pa.string(), "text") for name in names)
 
     def _stream(self, names: list[str]) -> Iterator[Any]:
