@@ -8,14 +8,8 @@ from __future__ import annotations
 
 import json
 import os
-<<<<<<< HEAD
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
-=======
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
->>>>>>> cli16
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -54,12 +48,7 @@ _TIMES = (
 _NOTHING = ("", "NA", "N/A", "n/a", "na", "NULL", "null", "None", "NaN", "nan", "-", "?", ".")
 # Of the cells, which fit a type; a third word of a boolean may be a category's.
 _LEAST_SHARE, _LEAST_BOOLEAN = 0.8, 0.95
-<<<<<<< HEAD
-_IDENTIFIERS = re.compile(r"(?:(?i:(?:^|[\W_])(?:id|nr|key|uuid|mrn))|Id|ID)$")
 _MOST_LEVELS, _FEW_ROWS = 50, 200
-=======
-_MOST_LEVELS = 50
->>>>>>> cli16
 
 _HEAD = """\
 draft = true
