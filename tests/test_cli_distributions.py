@@ -322,7 +322,7 @@ def test_a_curve_is_printed_written_and_charged(here, cli):
 def test_rows_are_classified_at_thresholds(here, cli):
     more = ("--threshold", "0.3", "--threshold", "0.505", "--report", "r.html")
     done = cli(*roc("--grid", "0:1:0.01", *more))
-    document = read(here / "people.roc.json")
+    document = read(here / "people.score+number.roc.json")
     page = shown(done, here, document["privacy"])
     found = document["classified"]
     assert [(each["above"], each["threshold"]) for each in found] == [(0.3, 0.3), (0.505, 0.5)]

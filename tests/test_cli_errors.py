@@ -188,7 +188,7 @@ def test_a_missing_value_is_an_error_before_anything_is_spent(here, cli, value):
 
 
 def test_a_csv_file_without_features_is_refused(here, cli):
-    (here / "bad.csv").write_text("age,income\n1,2\n")
+    (here / "bad.csv").write_text("age,income,city\n1,2,A\n")
     refused(cli(*fit(table="bad.csv")), "features")
     untouched(here, "bad.csv")
 

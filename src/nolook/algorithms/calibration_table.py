@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nolook.algorithms._simulation import simulation_generator
+from nolook.algorithms.scaling import NoisyCount
 
 __all__ = ["CalibrationTable"]
 
@@ -63,6 +64,12 @@ class CalibrationTable:
     def count_error(self) -> Vector:
         """Standard error of `counts`."""
         return np.sqrt(2.0 * self.count_variance)
+
+    @property
+    def counted(self) -> NoisyCount:
+        """Rows in all groups, at least 1, with the standard deviation of their noise."""
+        error = float(np.sqrt(np.sum(self.count_error**2)))
+        return NoisyCount(max(1.0, float(self.counts.sum())), error)
 
     @property
     def expected_positives_error(self) -> Vector:

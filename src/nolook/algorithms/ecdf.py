@@ -40,14 +40,15 @@ _EVENT = "counts of blocks"
 Counts = NDArray[np.int64]
 
 
-def count_event(budget: Budget, levels: int) -> CountEvent:
+def count_event(budget: Budget, levels: int, whole: float | None = None) -> CountEvent:
     """Spend a budget on counts of so many levels; Gaussian noise if it has a delta, else Laplace.
 
-    Raises ParameterError if it is too small for any noise.
+    Raises ParameterError if it is too small for any noise; it names `whole` if that is an epsilon
+    of which this is a part.
     """
     cost = with_room(gaussian_mu(budget) if budget.delta else budget.epsilon)
     if cost / levels < SMALLEST_SHARE:
-        raise too_small(budget.epsilon, budget.delta or None)
+        raise too_small(whole or budget.epsilon, budget.delta or None)
     return (GaussianEvent if budget.delta else PureEvent)(_EVENT, cost)
 
 

@@ -63,7 +63,8 @@ def roc_plan(epsilon: float, relation: Relation, points: int | None) -> RocPlan:
     """
     search, counts = split(epsilon, _SEARCH_SHARE if points is None else 0.0)
     levels = best_forest(points or _MOST, "laplace", shares=True).levels
-    event = cast("PureEvent", count_event(Budget(counts), levels))  # of a budget without delta
+    # Of a budget without delta.
+    event = cast("PureEvent", count_event(Budget(counts), levels, epsilon))
     return RocPlan(relation, range_events(search) if points is None else None, event)
 
 

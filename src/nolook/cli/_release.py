@@ -153,11 +153,21 @@ class Release:
             raise ParameterError(
                 f"--exclude names the target {target!r}; expected others (leave it out there)"
             )
-        schema = self.schema.without(excluded)
         with self.running() as ledger_and_progress:
+            schema = self._without(excluded)
             table = self._read(target, schema=schema, **columns.options)
             self._tell(table, columns)
             estimator.fit(table, **ledger_and_progress)
+
+    def _without(self, excluded: tuple[str, ...]) -> Schema:
+        """Return the schema with columns left out, which the table must have."""
+        from nolook.tables.advice import check_columns
+        from nolook.tables.reading import column_names as header
+
+        if excluded:
+            known = header(self.table, self.schema, multiline=self.multiline)
+            check_columns(known, excluded, self.table)
+        return self.schema.without(excluded)
 
     def _read(self, target: str | None, **options: Any) -> Table:  # noqa: ANN401
         """Open the table; the options are those of `nolook.read_table`."""
@@ -169,9 +179,8 @@ class Release:
     def _tell(self, table: Table, columns: Columns) -> None:
         """Say which columns are left out, and which look like identifiers, before spending."""
         from nolook.report._console import say
-        from nolook.tables.advice import check_columns, identifiers_in_words, left_out_in_words
+        from nolook.tables.advice import identifiers_in_words, left_out_in_words
 
-        check_columns(table, columns.excluded, "exclude")
         told = identifiers_in_words(table)
         if columns.by_default:
             told = (*left_out_in_words(table), *told)

@@ -169,7 +169,9 @@ class HosmerLemeshow(ScoredEstimator):
 
     def _store(self, released: tuple[PrivateDistribution, CalibrationTable]) -> None:
         self.distribution_, self.table_ = released
-        self.keep_rows(self.distribution_.counted)
+        # Both releases count the rows.
+        counted = self.distribution_.counted, self.table_.counted
+        self.keep_rows(min(counted, key=lambda rows: rows.error))
         self.statistic_ = self.table_.statistic
         self.p_value_ = self.table_.p_value
         self.degrees_of_freedom_ = len(self.table_.counts)

@@ -24,8 +24,8 @@ _TRIMMED = 0.05
 _STEPS = 600  # of a drawn curve
 
 _NOISE_ONLY = (
-    "Standard errors cover the noise that protects the rows, before any smoothing; they do not "
-    "cover that the rows may be a sample."
+    "Standard errors cover the noise that protects the rows; they do not cover that the rows may "
+    "be a sample."
 )
 _FREE = "The file answers any other question about this distribution at no further cost."
 

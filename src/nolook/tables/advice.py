@@ -24,13 +24,11 @@ _WORD = re.compile(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+(?![^\W\d_A-Z])|\d+")
 _MOST_NAMES = 8
 
 
-def check_columns(table: Table, names: Collection[str], parameter: str) -> None:
-    """Refuse names that no column of a table has."""
-    apart = (name for name, column in _declared(table).items() if column.parts)
-    header = [*(column.name for column in table._source.columns), *apart]
+def check_columns(header: Collection[str], names: Collection[str], table: object) -> None:
+    """Refuse names to exclude that no column of a table has."""
     for name in names:
         if name not in header:
-            raise unknown_column(parameter, name, table._source.name, header)
+            raise unknown_column("exclude", name, repr(str(table)), header)
 
 
 def left_out_in_words(table: Table) -> tuple[str, ...]:

@@ -30,7 +30,7 @@ from nolook.tables.source import MemorySource, Source
 from nolook.tables.table import Table
 from nolook.tables.text import TEXT_FILES, CsvFile, is_text_file
 
-__all__ = ["open_typed", "read_table", "table_from_arrays", "table_from_values"]
+__all__ = ["column_names", "open_typed", "read_table", "table_from_arrays", "table_from_values"]
 
 _FORMATS: dict[str, type[ParquetFile | ArrowFile]] = {
     ".parquet": ParquetFile,
@@ -254,6 +254,12 @@ def _open(
     if positive is not None and target is not None:
         columns[target] = _marked(opened, target, columns.get(target), positive)
     return DeclaredSource(opened, columns, schema.file) if columns else opened
+
+
+def column_names(source: object, schema: Schema, *, multiline: bool = False) -> tuple[str, ...]:
+    """Return the columns of whatever holds a table, before anything is declared of them."""
+    opened = _open(source, schema, {}, None, None, multiline=multiline)
+    return tuple(column.name for column in original(opened).columns)
 
 
 def _marked(
