@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import nolook
+import nolook.cli
 from nolook.algorithms.column_group import ColumnGroup
 from nolook.algorithms.scaling import ScaleSearch
 from nolook.errors import ParameterError, TableError
@@ -165,6 +168,17 @@ class TestIndicators:
         numbers = next(read_table(frame(0.0), "y", schema=self.SCHEMA).batches())
         assert not numbers[2].any()
 
+    def test_a_model_with_one_is_saved_and_loaded(self, tmp_path):
+        rows = frame(0.3)
+        table = read_table(rows, "y", missing="centre", schema=self.SCHEMA)
+        model = nolook.LinearRegression(epsilon=1.0).fit(table)
+        nolook.save(model, tmp_path / "m.json")
+        loaded = nolook.load(tmp_path / "m.json")
+        again = read_table(rows, **loaded.recipe_)
+        assert again.feature_names == table.feature_names
+        features = pd.DataFrame(next(again.batches()).T, columns=list(again.feature_names))
+        np.testing.assert_array_equal(loaded.predict(features), model.predict(features))
+
     def test_what_is_missing_may_matter(self):
         rows = frame(0.3)
         rows["y"] += 3.0 * rows.income.isna()
@@ -183,3 +197,52 @@ class TestIndicators:
     def test_columns_that_give_no_number_have_none(self, column):
         with pytest.raises(ParameterError, match="indicator"):
             nolook.Schema({"x": column})
+
+
+class TestCommandLine:
+    @pytest.fixture
+    def cli(self, monkeypatch, capsys):
+        monkeypatch.setattr(nolook.cli, "_silence_libraries", lambda: None)
+
+        def call(*words):
+            status = nolook.cli._run([str(word) for word in words])
+            return status, *capsys.readouterr()
+
+        return call
+
+    @pytest.fixture
+    def here(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        rows = frame(0.3)
+        rows["kind"] = rows.height > 170.0
+        rows.to_parquet("people.parquet")
+        return tmp_path
+
+    FIT = ("fit", "people.parquet", "--target", "y", "--epsilon", "1")
+
+    def test_a_fit_with_centres_and_indicators_predicts_every_row(self, here, cli):
+        more = ("--missing", "centre", "--missing", "indicator=income,kind")
+        assert cli(*self.FIT, *more)[0] == 0
+        model = nolook.load(here / "people.y.model.json")
+        names = ["height", "income", "income=missing", "kind", "kind=missing"]
+        assert list(model.feature_names_in_) == names
+        words = ("predict", "people.y.model.json", "people.parquet", "--output", "p.parquet")
+        assert cli(*words)[0] == 0
+        assert pd.read_parquet("p.parquet").prediction.notna().all()
+
+    @pytest.mark.parametrize(
+        ("missing", "said"),
+        [
+            (("indicator=incme",), "--missing names 'incme'.*'income'"),
+            (("indicator=y",), "--missing indicator names 'y'.*leave it out"),
+            (("centre", "zero"), "--missing is 'centre' and 'zero'; expected one of them"),
+            (("center",), "--missing is 'center'; expected one of 'drop-row', 'zero', 'centre'"),
+            (("indicator=",), "--missing indicator"),
+        ],
+    )
+    def test_mistakes_are_refused_in_one_line(self, here, cli, missing, said):  # noqa: ARG002
+        words = (word for each in missing for word in ("--missing", each))
+        status, _, complaint = cli(*self.FIT, *words)
+        assert status == 2
+        assert complaint.count("\n") == 1
+        assert re.search(said, complaint)

@@ -111,8 +111,8 @@ def one_root_more(patch):
     """Plant a level above those that the sensitivity counts."""
     exact = node_counts.best_forest
 
-    def rooted(cells, noise):
-        lengths = exact(cells, noise).lengths
+    def rooted(cells, noise, **shares):
+        lengths = exact(cells, noise, **shares).lengths
         return Forest(cells, (-(-cells // lengths[0]) * lengths[0], *lengths))
 
     patch.setattr(node_counts, "best_forest", rooted)
@@ -122,11 +122,11 @@ def shape_from_the_data(patch):
     """Plant a shape that the number of rows decides."""
     exact = node_counts.release_forests
 
-    def shaped(cells, *rest):
+    def shaped(cells, *rest, **shares):
         lengths = LENGTHS if cells[0].sum() > len(SEVEN) else (5, 1)
         with pytest.MonkeyPatch.context() as inner:
-            inner.setattr(node_counts, "best_forest", lambda cells, _: Forest(cells, lengths))
-            return exact(cells, *rest)
+            inner.setattr(node_counts, "best_forest", lambda cells, _, **__: Forest(cells, lengths))
+            return exact(cells, *rest, **shares)
 
     patch.setattr(node_counts, "release_forests", shaped)
 

@@ -12,6 +12,7 @@ from scipy.stats import kendalltau
 import nolook
 from nolook.algorithms import screening, sublasso
 from nolook.kernels import block_lasso
+from nolook.privacy.guarantee import PureEvent
 from nolook.privacy.noise import uniform_integers
 from nolook.statistics.kendall import KENDALL_UNIT
 from nolook.tables import table_from_arrays
@@ -109,7 +110,9 @@ def voted(rows, draws, source):
     table = as_table(rows)
 
     def choose():
-        return sublasso.lasso_selection(table, 1, 1.0, BLOCKS, 0.5, source)[0]
+        return sublasso.lasso_selection(table, 1, PureEvent("features", 1.0), BLOCKS, 0.5, source)[
+            0
+        ]
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(block_lasso, "ThreadPoolExecutor", AtOnce)

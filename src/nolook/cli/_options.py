@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -29,6 +30,7 @@ __all__ = [
     "GridOption",
     "LedgerOption",
     "LogGridOption",
+    "Missing",
     "MissingNumbersOption",
     "MissingOption",
     "MultilineOption",
@@ -57,7 +59,8 @@ __all__ = [
 #: The variable of the environment that names a ledger for all commands.
 DEFAULT_LEDGER = "NOLOOK_LEDGER"
 
-_MISSING = ("drop-row", "zero", "centre")
+_MISSING = ("drop-row", "zero")
+_INDICATOR = "indicator="
 _RELATIONS = ("add-remove", "replace")
 _SMOOTHINGS = ("isotonic", "none")
 
@@ -112,10 +115,11 @@ CategoriesOption = Annotated[
     ),
 ]
 MissingOption = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
-        metavar="|".join(_MISSING),
-        help="What to do with missing and infinite values; by default they are an error.",
+        metavar="|".join((*_MISSING, "centre", f"{_INDICATOR}A,B")),
+        help="What to do with missing and infinite values; by default they are an error. "
+        f"{_INDICATOR}A,B adds columns that tell where these are missing. May be repeated.",
     ),
 ]
 MissingNumbersOption = Annotated[
@@ -250,9 +254,30 @@ def words(text: str, option: str) -> list[str]:
     return found
 
 
-def check_missing(missing: str | None) -> str:
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """What to do with missing values, and which columns tell where there are some."""
+
+    policy: str = "error"
+    indicated: tuple[str, ...] = ()
+
+
+def check_missing(given: str | Sequence[str] | None) -> Missing:
     """Return what to do with missing values, if there is such a policy; by default "error"."""
-    return "error" if missing is None else check_choice("--missing", missing, _MISSING)
+    if given is None or isinstance(given, str):
+        return Missing() if given is None else Missing(check_choice("--missing", given, _MISSING))
+    names = [text.removeprefix(_INDICATOR) for text in given if text.startswith(_INDICATOR)]
+    policies = [text for text in given if not text.startswith(_INDICATOR)]
+    if len(policies) > 1:
+        raise ParameterError(
+            f"--missing is {_brief(policies[0])} and {_brief(policies[1])}; expected one of them, "
+            f"besides {_INDICATOR}..."
+        )
+    for policy in policies:
+        check_choice("--missing", policy, (*_MISSING, "centre"))
+    columns = [name for text in names for name in column_names(text, "--missing indicator")]
+    policy = policies[0] if policies else "error"
+    return Missing(policy, tuple(dict.fromkeys(columns)))
 
 
 def check_relation(relation: str) -> str:

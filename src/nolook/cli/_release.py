@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from inspect import Parameter, Signature, signature
 from pathlib import Path
@@ -21,6 +21,7 @@ from nolook.cli._options import (
     EpsilonOption,
     ForceOption,
     LedgerOption,
+    Missing,
     MissingOption,
     MultilineOption,
     QuietOption,
@@ -94,7 +95,7 @@ class Release:
     table: TableArgument
     epsilon: EpsilonOption
     written: Written
-    missing: str = "error"
+    missing: Missing = field(default_factory=Missing)
     multiline: MultilineOption = False
     output: Path = Path()
     report: ReportOption = None
@@ -120,7 +121,7 @@ class Release:
     @property
     def schema(self) -> Schema:
         """What is declared of the table."""
-        return self.written.over()
+        return self.written.over().indicating(self.missing.indicated)
 
     def read_columns(self, names: Sequence[str]) -> Table:
         """Open the table for some of its columns alone."""
@@ -141,7 +142,7 @@ class Release:
             scored.score,
             scored.target,
             scored.positive,
-            self.missing,
+            self.missing.policy,
             multiline=self.multiline,
             schema=self.schema,
         )
@@ -153,27 +154,37 @@ class Release:
             raise ParameterError(
                 f"--exclude names the target {target!r}; expected others (leave it out there)"
             )
+        from nolook.tables.design import GAP
+
         with self.running() as ledger_and_progress:
             schema = self._without(excluded)
             table = self._read(target, schema=schema, **columns.options)
+            for name in self.missing.indicated:
+                if f"{name}={GAP}" not in table.feature_names:
+                    raise ParameterError(
+                        f"--missing indicator names {name!r}, which is no feature of numbers; "
+                        "expected one that is (leave it out)"
+                    )
             self._tell(table, columns)
             estimator.fit(table, **ledger_and_progress)
 
     def _without(self, excluded: tuple[str, ...]) -> Schema:
-        """Return the schema with columns left out, which the table must have."""
+        """Return the schema with columns left out; the table must have all that are named."""
         from nolook.tables.advice import check_columns
         from nolook.tables.reading import column_names as header
 
-        if excluded:
+        indicated = self.missing.indicated
+        if excluded or indicated:
             known = header(self.table, self.schema, multiline=self.multiline)
-            check_columns(known, excluded, self.table)
+            check_columns(known, excluded, self.table, "exclude")
+            check_columns(known, indicated, self.table, "missing")
         return self.schema.without(excluded)
 
     def _read(self, target: str | None, **options: Any) -> Table:  # noqa: ANN401
         """Open the table; the options are those of `nolook.read_table`."""
         from nolook.tables import read_table
 
-        options |= {"missing": self.missing, "multiline": self.multiline}
+        options |= {"missing": self.missing.policy, "multiline": self.multiline}
         return read_table(self.table, target, **options)
 
     def _tell(self, table: Table, columns: Columns) -> None:

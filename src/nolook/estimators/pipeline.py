@@ -84,6 +84,11 @@ def _only_gaussian(part: PrivacyGuarantee) -> bool:
     return all(isinstance(event, GaussianEvent) for event in part.mechanisms)
 
 
+def _share(part: PrivacyGuarantee, mu: float) -> float:
+    """Return what a part of Gaussian noise takes of a whole's mu^2."""
+    return sum(e.mu**2 for e in part.mechanisms if isinstance(e, GaussianEvent)) / mu**2
+
+
 def _gaussian_part(mu: float, share: float, delta: float) -> dict[str, float]:
     """Return the epsilon and delta of a part that has a share of a whole's mu^2."""
     own = share * delta
@@ -102,9 +107,9 @@ class PrivatePipeline(PrivateRegressor):
     ``split * delta`` if it needs any), the regression, for any selection, the rest; epsilons and
     deltas add up. They would leave a part of the budget unspent where losses are counted together:
     features that are drawn one after another then get it too. Where both parts draw Gaussian noise
-    alone, what adds up are the squares of its mu, of which the selection gets the share `split`. In
-    both cases the parts' own epsilons add up to more than `epsilon`. If either part is not private,
-    nothing is promised.
+    alone, the squares of its mu add up, and the selection gets all that the regression's part
+    leaves. In both cases the parts' own epsilons add up to more than `epsilon`. If either part is
+    not private, nothing is promised.
 
     Parameters
     ----------
@@ -174,8 +179,9 @@ class PrivatePipeline(PrivateRegressor):
         parts = [selection, regressor.plan().guarantee]
         if all(map(_only_gaussian, parts)):
             mu = whole_mu(budget)
-            for part, share in ((selector, split), (regressor, 1.0 - split)):
-                part.set_params(**_gaussian_part(mu, share, budget.delta))
+            share = _share(parts[1], mu)
+            for part, own in ((selector, 1.0 - share), (regressor, share)):
+                part.set_params(**_gaussian_part(mu, own, budget.delta))
             parts = [selector.plan().guarantee, regressor.plan().guarantee]
         else:
             selector.spend_beside(parts[1].mechanisms, budget, own)

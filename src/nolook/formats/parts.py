@@ -125,7 +125,12 @@ class Recipe(Content, frozen=True):
     def check_gives(self, features: Sequence[str]) -> None:
         """Refuse a recipe that gives other features than these, which are distinct."""
         levels = self._levels()
-        given = (Feature(column, levels.get(column)).names for column in self.features)
+        schema = None if isinstance(self.schema, UnsetType) else Schema.from_dict(self.schema)
+        indicated = set() if schema is None else schema.indicated
+        given = (
+            Feature(column, levels.get(column), column in indicated).names
+            for column in self.features
+        )
         if [name for names in given for name in names] != list(features):
             raise Broken("expected recipe to give just the features")
 

@@ -24,11 +24,13 @@ _WORD = re.compile(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+(?![^\W\d_A-Z])|\d+")
 _MOST_NAMES = 8
 
 
-def check_columns(header: Collection[str], names: Collection[str], table: object) -> None:
-    """Refuse names to exclude that no column of a table has."""
+def check_columns(
+    header: Collection[str], names: Collection[str], table: object, parameter: str
+) -> None:
+    """Refuse names that no column of a table has."""
     for name in names:
         if name not in header:
-            raise unknown_column("exclude", name, repr(str(table)), header)
+            raise unknown_column(parameter, name, repr(str(table)), header)
 
 
 def left_out_in_words(table: Table) -> tuple[str, ...]:

@@ -73,20 +73,26 @@ def conversion(column: Column, declared: ColumnSchema) -> tuple[Any, Conversion]
     if kind is not None and pt.is_dictionary(kind):
         made, convert = conversion(replace(column, type=kind.value_type), declared)
         return made, lambda cells: convert(cells.dictionary).take(cells.indices)
-    text = _is_text(kind)
-    whole = pt.is_integer(kind) if kind is not None else False
-    fractional = kind is not None and (pt.is_floating(kind) or pt.is_decimal(kind))
-    time = kind is not None and (pt.is_date(kind) or pt.is_timestamp(kind))
-    if wanted in {"number", "integer"} and (text or whole or fractional):
-        return pa.float64(), partial(_to_numbers, declared=declared)
-    if wanted == "boolean" and kind is not None and (text or whole or pt.is_boolean(kind)):
-        return pa.bool_(), partial(_to_booleans, declared=declared)
-    if wanted == "category" and kind is not None and (text or whole or pt.is_boolean(kind)):
-        return pa.large_string(), partial(_to_levels, declared=declared)
-    if wanted in {"date", "datetime"} and (text or time):
-        return pa.float64(), partial(_to_days, declared=declared)
-    if wanted in {"identifier", "text"}:
-        return (pa.large_string(), trimmed) if text else (kind, lambda cells: cells)
+    text, logical = _is_text(kind), kind is not None and pt.is_boolean(kind)
+    unread = wanted in {"identifier", "text"}
+    if (unread and not text) or (logical and wanted in {"number", "integer", "boolean"}):
+        return kind, lambda cells: cells  # booleans are numbers known to be 0 or 1
+    if unread:
+        return pa.large_string(), trimmed
+    whole = kind is not None and pt.is_integer(kind)
+    number = text or whole or (kind is not None and (pt.is_floating(kind) or pt.is_decimal(kind)))
+    time = text or (kind is not None and (pt.is_date(kind) or pt.is_timestamp(kind)))
+    ways: dict[str, tuple[Any, Callable[..., Any], bool]] = {
+        "number": (pa.float64(), _to_numbers, number),
+        "integer": (pa.float64(), _to_numbers, number),
+        "boolean": (pa.bool_(), _to_booleans, text or whole),
+        "category": (pa.large_string(), _to_levels, text or whole or logical),
+        "date": (pa.float64(), _to_days, time),
+        "datetime": (pa.float64(), _to_days, time),
+    }
+    made, convert, possible = ways[wanted]
+    if possible:
+        return made, partial(convert, declared=declared)
     raise TableError(
         f"the schema says that {column.name!r} is of type {wanted}, but the table has "
         f"{in_words(kind)} there; expected another type in the schema (or turn the column into "
@@ -183,8 +189,6 @@ def _any_of(words: Sequence[str]) -> str:
 
 
 def _to_booleans(cells: Any, *, declared: ColumnSchema) -> Any:  # noqa: ANN401
-    if pt.is_boolean(cells.type):
-        return cells
     text = _is_text(cells.type)
     words = cells if text else cells.cast(pa.large_string())
     words = _without(trimmed(words), ("", *declared.missing))

@@ -22,6 +22,7 @@ from nolook.tables.schema import Schema
 from nolook.tables.source import Column, Source
 
 __all__ = [
+    "GAP",
     "Design",
     "Feature",
     "Missing",

@@ -133,8 +133,7 @@ def read_table(
     known = {
         name: each for name, each in _levels(declared).items() if names is None or name in names
     }
-    indicated = [name for name, column in declared.columns.items() if column.indicator]
-    design = plan(opened, target, names, known | levels, missing, indicated)
+    design = plan(opened, target, names, known | levels, missing, declared.indicated)
     return Table(opened, replace(design, multiline=multiline, schema=declared))
 
 

@@ -161,6 +161,11 @@ class Schema:
         """Return the columns of a use, in the schema's order."""
         return tuple(name for name, column in self.columns.items() if column.use == use)
 
+    @property
+    def indicated(self) -> set[str]:
+        """The columns of which another tells where they are missing."""
+        return {name for name, column in self.columns.items() if column.indicator}
+
     def without(self, names: Iterable[str]) -> Schema:
         """Return the schema with some columns, declared or not, of no use."""
         plain = self.to_dict()
@@ -169,6 +174,13 @@ class Schema:
         for settings in left_out.values():
             settings["use"] = "nothing"
         return Schema.from_dict(plain | {"columns": columns | left_out})
+
+    def indicating(self, names: Iterable[str]) -> Schema:
+        """Return the schema with indicators of where some columns, declared or not, are missing."""
+        plain = self.to_dict()
+        columns = plain.get("columns", {})
+        more = {n: {"type": "number"} | columns.get(n, {}) | {"indicator": True} for n in names}
+        return Schema.from_dict(plain | {"columns": columns | more}) if more else self
 
     def only(self, names: Iterable[str]) -> Schema:
         """Return the schema with some of its columns as features, for the file of a model.
