@@ -68,14 +68,14 @@ def least_squares(X, y):
     return float(np.median(found))
 
 
-def against_the_peers(medians):
+def against_the_peers(medians, regressor):
     """Yield how each selector does against the better of its peers; `medians` is by selector."""
     better = np.max([medians[name] for name in PEERS], axis=0)
     for name in medians.keys() - PEERS:
         gaps = medians[name] - better
         yield (
-            f"- {name}: better than the better of {' and '.join(PEERS)} on {np.sum(gaps > 0)} of "
-            f"{len(gaps)} tables, worst difference {gaps.min():.3f}, mean {gaps.mean():.3f}"
+            f"- {name} before {regressor}: better than the better of {' and '.join(PEERS)} on "
+            f"{np.sum(gaps > 0)} of {len(gaps)} tables, worst difference {gaps.min():.3f}, mean {gaps.mean():.3f}"
         )
 
 
@@ -104,7 +104,8 @@ def report(split=SHARE, regressors=ALL):
         yield ""
         for one, column in medians.items():
             yield f"- {one}: positive on {np.sum(np.array(column) > 0)} of {len(column)} tables"
-        yield from against_the_peers({one: np.array(column) for one, column in medians.items()})
+        columns = {one: np.array(column) for one, column in medians.items()}
+        yield from against_the_peers(columns, regressor)
 
 
 if __name__ == "__main__":
