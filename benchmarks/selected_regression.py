@@ -75,7 +75,8 @@ def against_the_peers(medians, regressor):
         gaps = medians[name] - better
         yield (
             f"- {name} before {regressor}: better than the better of {' and '.join(PEERS)} on "
-            f"{np.sum(gaps > 0)} of {len(gaps)} tables, worst difference {gaps.min():.3f}, mean {gaps.mean():.3f}"
+            f"{np.sum(gaps > 0)} of {len(gaps)} tables, worst difference {gaps.min():.3f}, mean "
+            f"{gaps.mean():.3f}"
         )
 
 

@@ -83,7 +83,12 @@ def test_the_commands_exist(readme, project_root):
         (r"column in (\S+)\. They", "intervals", r"least coverage of such a column: (\S+)", max),
         (r"one in (\S+) of the cases", "intervals", r"- share given at epsilon = 1: (\S+)", max),
         (r"was off by (\S+) \(root", "intervals", r"error of R2 over 14 tables, .*: (\S+)", max),
-        (r"`lasso` on (\d+), and", "selected_regression", r"- moments before linear: better .* on (\d+) of", max),
+        (
+            r"`lasso` on (\d+), and",
+            "selected_regression",
+            r"- moments before linear: better .* on (\d+) of",
+            max,
+        ),
         (
             r"more than (\S+) below \(`bench",
             "selected_regression",
