@@ -127,13 +127,13 @@ def test_errors_allow_for_counts_that_were_made_equal():
     edges = [4.0, 8.0]
     share = plain.masses(edges)[0]
     assert pooled.masses(edges)[1] > 1.2 * plain.masses(edges)[1]
-    # At most what the places pooled have themselves.
+    # At most what the places pooled have themselves, and what their choice adds.
     every = [
         plain.noise.between(np.array([a]), np.array([b]), share)
         for a in range(1, 5)
         for b in range(8, 11)
     ]
-    assert pooled.masses(edges)[1] <= np.sqrt(np.max(every)) / 12 + 1e-3
+    assert pooled.masses(edges)[1] <= np.sqrt(1.3 * np.max(every)) / 12 + 1e-3
     # Rows of the same run are none, with the error of the two places.
     assert pooled.masses([1.0, 3.0])[0] == 0.0
     assert pooled.masses([1.0, 3.0])[1] == pytest.approx(plain.masses([1.0, 3.0])[1], rel=0.05)
