@@ -52,6 +52,7 @@ COMMITTED = [
     ("distribution", r"four times the cells, .*: (\S+) times", "most", 5.0),
     ("distribution_columns_together", r"^\| 100 \| (\S+)", "most", 0.0072),
     ("distribution_errors", r"^- histogram: at most (\S+) times", "most", 1.05),
+    ("distribution_errors", r"^- fullest cells: at most (\S+) times", "most", 1.05),
     ("fit", r"\| 1,000,000 \| \w+ \| quiet \| \S+ \| \S+ \| (\S+) \|", "most", 1.0),
     ("fit", r"\| 1,000,000 \| \w+ \| busy \| \S+ \| \S+ \| (\S+) \|", "most", 1.5),
     ("fit", r"\| 10,000,000 \| \w+ \| quiet \| \S+ \| \S+ \| (\S+) \|", "most", 2.0),
