@@ -35,7 +35,8 @@ def audit(
         float, typer.Option(metavar="E", help="Privacy parameter the mechanisms run with.")
     ] = 1.0,
     output: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A Markdown page of the findings.")
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="A Markdown page of the findings."),
     ] = None,
     random_state: RandomStateOption = None,
     quiet: QuietOption = False,

@@ -102,7 +102,9 @@ def _entered(ledger: Ledger) -> str:
 @ledger_app.command()
 def report(
     file: LedgerArgument,
-    output: Annotated[Path, typer.Option(metavar="FILE", help="The HTML page to write.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE", help="The HTML page to write.")
+    ],
     force: ForceOption = False,
 ) -> None:
     """Write a page with a ledger's budget, what is left of it, and all its releases."""

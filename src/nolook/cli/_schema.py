@@ -18,7 +18,12 @@ def schema(
     table: TableArgument,
     output: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="The TOML file to write; by default as the table's."),
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="The TOML file to write; by default as the table's.",
+        ),
     ] = None,
     levels: Annotated[
         bool,

@@ -34,7 +34,9 @@ def batch(
     name: Annotated[str, typer.Option(help="The batch's name: a to z, digits and hyphens.")],
     kind: Annotated[str, typer.Option(metavar="|".join(_KINDS), help="What is released.")],
     epsilon: EpsilonOption,
-    output: Annotated[Path, typer.Option(metavar="FILE", help="The batch's file.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE", help="The batch's file.")
+    ],
     linear_grid: GridOption = None,
     log_grid: LogGridOption = None,
     minimum: Annotated[

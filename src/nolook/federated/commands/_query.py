@@ -75,7 +75,12 @@ def query(  # noqa: PLR0917 -- Typer gives every option by name
     ] = "l2",
     output: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="The file to write; by default BATCH.KIND.json here."),
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="The file to write; by default BATCH.KIND.json here.",
+        ),
     ] = None,
     report: ReportOption = None,
     force: ForceOption = False,
