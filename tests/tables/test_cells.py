@@ -205,8 +205,8 @@ TEXTS = ("text", "large text", "text view", "coded text")
 WHOLE = ("int8", "int64", "uint64", "coded integers")
 NUMBERS = (*WHOLE, "float64", "tame", "float32", "float16", "decimal128", "decimal256")
 ACCEPTED = {
-    "number": NUMBERS,
-    "integer": NUMBERS,
+    "number": ("bool", *NUMBERS),
+    "integer": ("bool", *NUMBERS),
     "boolean": ("bool", *WHOLE),
     "category": ("bool", *WHOLE),
     "date": ("day", "moment"),
