@@ -88,9 +88,8 @@ class Forest:
 
 def forest_of(cells: int, lengths: Sequence[int]) -> Forest:
     """Return the forest of blocks of these lengths; a ParameterError if there is none."""
-    longer = [*lengths[:-1]]
     whole = all(a > b > 0 and a % b == 0 for a, b in pairwise(lengths))
-    if not whole or not lengths or lengths[-1] != 1 or (longer and longer[0] >= cells):
+    if not whole or not lengths or lengths[-1] != 1 or (len(lengths) > 1 and lengths[0] >= cells):
         raise ParameterError(
             f"lengths is not that of blocks over {cells} cells; expected integers that fall to 1, "
             "each a multiple of the next"

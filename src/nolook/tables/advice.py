@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 
 from nolook._language import given
 from nolook.tables.declarations import ColumnSchema
+from nolook.tables.declared import original
 from nolook.tables.design import unknown_column
 from nolook.tables.table import Table
 from nolook.tables.text import CsvFile
@@ -38,7 +39,7 @@ def left_out_in_words(table: Table) -> tuple[str, ...]:
     known = {*table._design.source_names, *_declared(table)}
     for name, declared in _declared(table).items():
         known |= {f"{name}.{part}" for part in declared.parts}
-    text = isinstance(getattr(table._source, "_source", None), CsvFile)
+    text = isinstance(original(table._source), CsvFile)
     left_out = [
         column.name if text else f"{column.name} ({column.declared})"
         for column in table._source.columns

@@ -213,7 +213,7 @@ def _usual_features(
     for name in schema.columns:
         if name not in there:
             raise unknown_column("schema", name, opened.name, there)
-    if isinstance(source, str | os.PathLike) and is_text_file(source):
+    if is_text_file(source):
         declared = _with_parts(schema.used_as("feature"), schema)
         names = [name for name in dict.fromkeys([*declared, *levels]) if name != target]
         if not names:
@@ -240,7 +240,7 @@ def _open(
 ) -> Source:
     """Open whatever holds a table, its columns as declared."""
     columns = dict(schema.columns)
-    if isinstance(source, str | os.PathLike) and is_text_file(source):
+    if is_text_file(source):
         text = CsvFile(source, schema.file, list(schema.columns), multiline=multiline)
         usual = {
             column.name: ColumnSchema("text" if column.name in levels else "number")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -93,7 +92,7 @@ def read_scores(
     declared = None if schema is None else schema.columns.get(target)
     wanted = _number(positive)
     # A text file declares no types.
-    if declared is None and isinstance(source, str | os.PathLike) and is_text_file(source):
+    if declared is None and is_text_file(source):
         level, numeric = positive, wanted is not None
     else:
         kind = kinds[target]

@@ -13,7 +13,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import pyarrow as pa
 
@@ -31,9 +31,11 @@ __all__ = ["TEXT_FILES", "CsvFile", "is_text_file", "uncompressed"]
 TEXT_FILES = (".csv", ".csv.gz", ".csv.zst")
 
 
-def is_text_file(path: str | os.PathLike[str]) -> bool:
-    """Tell by its name whether a file is one of text."""
-    return Path(path).name.lower().endswith(TEXT_FILES)
+def is_text_file(source: object) -> TypeGuard[str | os.PathLike[str]]:
+    """Tell whether what holds a table is a path whose name is that of a file of text."""
+    if not isinstance(source, str | os.PathLike):
+        return False
+    return Path(source).name.lower().endswith(TEXT_FILES)
 
 
 class CsvFile(File):
