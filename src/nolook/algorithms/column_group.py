@@ -71,15 +71,18 @@ class ColumnGroup:
         self._error = np.ones(size)  # of the centre, roughly
         self._weight = np.ones(size)  # of the scale
 
-    def count(self, batch: NDArray[np.float64]) -> NDArray[np.int64]:
+    def count(
+        self, batch: NDArray[np.float64], weights: NDArray[np.int64] | None = None
+    ) -> NDArray[np.int64]:
         """Count a batch of the table as the next round does, shape (columns, bins)."""
         chosen = batch[self.columns[self._next]]
         if not self._bins:
-            counts, place = magnitude_counts(chosen), -1  # where NaN is counted
+            counts, place = magnitude_counts(chosen, weights), -1  # where NaN is counted
         else:
-            counts, place = linear_counts(chosen, self._low, self._width, self._bins), 0
+            counts, place = linear_counts(chosen, self._low, self._width, self._bins, weights), 0
         if self._gaps:
-            counts[:, place] -= np.isnan(chosen).sum(axis=1)
+            absent = np.isnan(chosen)
+            counts[:, place] -= absent.sum(axis=1) if weights is None else absent @ weights
         return counts
 
     def read(self, counts: Counts, mu: float, rows: float, next_mu: float | None) -> None:

@@ -135,12 +135,12 @@ def release_groups(
     Guarantee: costs the plan's events under its relation, one score and class a row.
     """
     announce("borders")
-    counted = fold(CellCounts(_GRID.points()), (scores for scores, _ in rows()))
+    counted = fold(CellCounts(_GRID.points()), (scores for scores, *_ in rows()))
     (distribution,) = release_counts([counted.value], plan.borders, source)
     inner = distribution.ppf(np.arange(1, plan.groups) / plan.groups)
     borders = np.unique(np.concatenate([[0.0], inner, [1.0]]))
     announce("groups")
-    positives, negatives, excess = fold(GroupSums(borders), rows()).value
+    positives, negatives, excess = fold(GroupSums(borders), (marked[:2] for marked in rows())).value
     widths = excess_sensitivities(borders)
     shares = split_of_groups(plan.group_epsilon, borders)
     noisy = np.empty((3, len(widths)))

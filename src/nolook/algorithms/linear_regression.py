@@ -21,7 +21,7 @@ name here       meaning
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -158,6 +158,10 @@ class LinearRelease:
     def _mu(self, part: str, draws: int = 1) -> float:
         return self.mu * math.sqrt(SHARES[part] / draws)
 
+    def for_rows(self, most: int) -> LinearRelease:
+        """Return the release that costs a unit of so many rows as much; `mu` adds up over rows."""
+        return replace(self, mu=self.mu / most)
+
     def run(
         self, table: Table, source: ByteSource, announce: Announce
     ) -> NoisyRegression | Scaling:
@@ -174,7 +178,7 @@ class LinearRelease:
         announce("norms")
         design = self._bound_norms(table, scaling.select(kept), source)
         announce("moments")
-        blocks = Blocks(table, design, copy_room(scaling, design.size))
+        blocks = Blocks(table, design, copy_room(scaling, design.size, table.unit))
         gram, gram_sigma = self._gram(blocks, source)
         steps = self._descend(blocks, gram, gram_sigma, source, announce)
         theta, chosen = self._estimate(gram, gram_sigma, steps, scaling.rows.value)
@@ -213,12 +217,14 @@ class LinearRelease:
 
     def _gram(self, blocks: Blocks, source: ByteSource) -> tuple[Matrix, float]:
         """Release the sum of u u', and return its noise's deviation on the diagonal."""
-        design = blocks.design
-        moments = DesignMoments(design.size, design.squared_radius, 0)
+        design, whole, mu = blocks.design, blocks.whole, self._mu("gram")
+        moments = DesignMoments(design.size, design.squared_radius, 0, whole)
         for block in blocks.first():
             for start in range(0, block.targets.size, _PART_ROWS):
-                moments.update(block.rows[:, start : start + _PART_ROWS].astype(np.float64))
-        sensitivity, mu = gram_sensitivity(design.squared_radius), self._mu("gram")
+                part = slice(start, start + _PART_ROWS)
+                weights = None if block.weights is None else block.weights[part]
+                moments.update(block.rows[:, part].astype(np.float64), weights=weights)
+        sensitivity = gram_sensitivity(design.squared_radius, design.size, whole)
         noisy = symmetric_gaussian_release(moments.gram, sensitivity, mu, source)
         return noisy.astype(np.float64) / design.unit**2, sensitivity / mu / design.unit**2
 
@@ -240,7 +246,7 @@ class LinearRelease:
         grid = design.unit * PRODUCT_UNIT
         theta, most = np.zeros(size), 0
         counts: list[Vector] = []
-        thetas, gradients, bounds = [], [], []
+        thetas, gradients, sigmas, bounds = [], [], [], []
         for number in range(GRADIENTS):
             model = GridModel(*grid_model(theta, design.squared_radius), design.unit)
             if number in CLIPPED_AT:
@@ -252,15 +258,18 @@ class LinearRelease:
                 most = 2 * math.floor(bound * grid / 2)
             announce(f"gradient {number + 1}")
             thetas.append(model.spacing * model.whole)
-            exact = sum_over(partial(ClippedProducts, model, most), blocks.again()).value
-            noisy = gaussian_release(exact, clipped_products_sensitivity(most), mu, source)
+            sums = partial(ClippedProducts, model, most, blocks.whole)
+            exact = sum_over(sums, blocks.again()).value
+            sensitivity = clipped_products_sensitivity(most, size, blocks.whole)
+            noisy = gaussian_release(exact, sensitivity, mu, source)
             gradients.append(noisy.astype(np.float64) / grid)
+            sigmas.append(sensitivity / grid / mu)
             bounds.append(most)
             theta = thetas[-1] + solved @ gradients[-1]
         return NoisySteps(
             np.array(thetas),
             np.array(gradients),
-            np.array([clipped_products_sensitivity(most) / grid / mu for most in bounds]),
+            np.array(sigmas),
             np.array(bounds) / grid,
             edges,
             np.array(counts),
@@ -297,8 +306,10 @@ class LinearRelease:
         design = blocks.design
         model = GridModel(*grid_model(theta, design.squared_radius), design.unit)
         mean = float(gram[0] @ theta) / max(float(gram[0, 0]), 1.0)
-        exact = sum_over(partial(ModelErrors, model, mean), blocks.again()).value
-        noisy = gaussian_release(exact, errors_sensitivity(), self._mu("fit"), source)
+        errors = partial(ModelErrors, model, mean, blocks.whole)
+        exact = sum_over(errors, blocks.again()).value
+        sensitivity = errors_sensitivity(blocks.whole)
+        noisy = gaussian_release(exact, sensitivity, self._mu("fit"), source)
         return noisy.astype(np.float64) / ERROR_UNIT**2
 
 
@@ -321,5 +332,5 @@ def _release_sizes(
 ) -> Vector:
     """Release how many rows have ``max(|u_x|, 2 u_0) |rho|`` between the edges."""
     exact = sum_over(partial(ProductSizes, model, edges), blocks.again()).value
-    noisy = gaussian_release(exact, histograms_sensitivity(1, "add-remove"), mu, source)
-    return noisy.astype(np.float64)
+    sensitivity = blocks.whole * histograms_sensitivity(1, "add-remove")
+    return gaussian_release(exact, sensitivity, mu, source).astype(np.float64) / blocks.whole

@@ -41,9 +41,9 @@ def norm_counts(
     squares = np.floor(largest * 2.0 ** (np.arange(1 - _RADII, 1) / 4))
     standard = scaling.center[:columns], scaling.scale[:columns], low, high
 
-    def count(batch: NDArray[np.float64]) -> NDArray[np.int64]:
+    def count(batch: NDArray[np.float64], weights: NDArray[np.int64] | None) -> NDArray[np.int64]:
         norms = standard_squares(batch[:columns], standard)
-        return threshold_counts(norms, squares)[None, :]
+        return threshold_counts(norms, squares, weights)[None, :]
 
     return release_histograms(table, mu, source, count)[0], squares
 

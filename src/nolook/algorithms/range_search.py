@@ -23,7 +23,7 @@ from nolook.privacy.mechanisms.laplace import laplace_release, laplace_variance
 from nolook.privacy.noise import ByteSource
 from nolook.statistics import fold
 from nolook.statistics.cell_counts import cell_counts_sensitivity
-from nolook.statistics.histograms import Histograms
+from nolook.statistics.histograms import Count, Histograms
 
 __all__ = ["FoundRange", "find_range", "range_events"]
 
@@ -71,9 +71,7 @@ def find_range(
     magnitudes, places = events
     sensitivity = cell_counts_sensitivity(relation)
 
-    def release(
-        count: Callable[[Vector], NDArray[np.int64]], epsilon: float
-    ) -> tuple[Counts, float]:
+    def release(count: Count, epsilon: float) -> tuple[Counts, float]:
         exact = fold(Histograms(count), (batch[np.newaxis] for batch in batches())).value(1)
         noisy = laplace_release(exact, sensitivity, epsilon, source).astype(np.float64)
         # With hardly any noise, bins still differ from a shape by more than this.

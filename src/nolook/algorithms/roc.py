@@ -117,7 +117,7 @@ def search_grid(
     if plan.search is None:
         raise ValueError("the plan has no search")
     found = find_range(
-        lambda: (scores for scores, _ in rows()), plan.search, plan.relation, source, announce
+        lambda: (scores for scores, *_ in rows()), plan.search, plan.relation, source, announce
     )
     wanted = 0.5 * math.log2(found.rows * plan.counts.epsilon)
     points = int(np.clip(2 ** round(wanted), _FEWEST, _MOST))
@@ -133,7 +133,7 @@ def release_roc(
     or found by :func:`search_grid`.
     """
     counted = CellCounts(points), CellCounts(points)
-    for scores, positives in rows():
+    for scores, positives, _ in rows():
         counted[0].update(scores[positives])
         counted[1].update(scores[~positives])
     cells = [each.value for each in counted]

@@ -18,7 +18,6 @@ name here     meaning
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Self
 
@@ -27,12 +26,13 @@ from attrs import Factory, evolve, field, frozen
 from numpy.typing import NDArray
 
 from nolook.algorithms.column_group import ColumnGroup, ColumnHistogram
+from nolook.kernels.histogram import row_counts
 from nolook.privacy.guarantee import GaussianEvent
 from nolook.privacy.mechanisms.gaussian import gaussian_release
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import Announce
 from nolook.statistics import fold
-from nolook.statistics.histograms import HistogramGroups, Histograms, histograms_sensitivity
+from nolook.statistics.histograms import Count, HistogramGroups, Histograms, histograms_sensitivity
 from nolook.tables import Table
 
 __all__ = [
@@ -206,19 +206,21 @@ class ScaleSearch:
         rows = NoisyCount(1.0, math.inf)
         for number, stage in enumerate(_STAGES):
             announce(stage)
-            counters = [_count_rows, *(groups[name].count for name in rounds)]
-            exact = fold(HistogramGroups(*counters), table.batches()).value(table.n_columns)
+            counters = [row_counts, *(groups[name].count for name in rounds)]
+            counted = fold(HistogramGroups(*counters), table.weighted_batches())
+            exact = counted.value(table.n_columns)
             if number == 0:
-                rows = _noisy_rows(exact[0], self.events()[0].mu, source)
+                rows = _noisy_rows(exact[0], self.events()[0].mu, table.unit.whole, source)
             for (name, costs), counts in zip(rounds.items(), exact[1:], strict=True):
                 mu = costs[number].mu
                 after = costs[number + 1].mu if number + 1 < len(costs) else None
-                groups[name].read(_released(counts, mu, source), mu, rows.value, after)
+                noisy = _released(counts, mu, table.unit.whole, source)
+                groups[name].read(noisy, mu, rows.value, after)
         return _joined(table, groups["target"], groups["features"], rows)
 
 
-def _noisy_rows(exact: NDArray[np.int64], mu: float, source: ByteSource) -> NoisyCount:
-    noisy = float(_released(exact, mu, source)[0, 0])
+def _noisy_rows(exact: NDArray[np.int64], mu: float, whole: int, source: ByteSource) -> NoisyCount:
+    noisy = float(_released(exact, mu, whole, source)[0, 0])
     return NoisyCount(max(1.0, noisy), histograms_sensitivity(1, "add-remove") / mu)
 
 
@@ -253,25 +255,21 @@ def release_histograms(
     table: Table,
     mu: float,
     source: ByteSource,
-    count: Callable[[NDArray[np.float64]], NDArray[np.int64]],
+    count: Count,
 ) -> Counts:
     """Count a table's rows in one pass and release the counts, shape (histograms, bins).
 
     Guarantee: ``mu``-GDP when a row is added or removed, if `count` maps a batch to counts of that
     shape, each row in one bin of each histogram.
     """
-    exact = fold(Histograms(count), table.batches()).value(table.n_columns)
-    return _released(exact, mu, source)
+    exact = fold(Histograms(count), table.weighted_batches()).value(table.n_columns)
+    return _released(exact, mu, table.unit.whole, source)
 
 
-def _released(exact: NDArray[np.int64], mu: float, source: ByteSource) -> Counts:
-    """Release histograms that may be none: then no number is drawn."""
-    sensitivity = histograms_sensitivity(max(1, len(exact)), "add-remove")
-    return gaussian_release(exact, sensitivity, mu, source).astype(np.float64)
-
-
-def _count_rows(batch: NDArray[np.float64]) -> NDArray[np.int64]:
-    return np.array([[batch.shape[1]]])
+def _released(exact: NDArray[np.int64], mu: float, whole: int, source: ByteSource) -> Counts:
+    """Release histograms in units of 1/whole; they may be none: then no number is drawn."""
+    sensitivity = whole * histograms_sensitivity(max(1, len(exact)), "add-remove")
+    return gaussian_release(exact, sensitivity, mu, source).astype(np.float64) / whole
 
 
 def clipped_share(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from attrs import frozen
 
+from nolook._unit import Unit
 from nolook.algorithms.scaling import Scaling
 from nolook.kernels.bounded_rows import bounded_targets
 from nolook.kernels.weighted_rows import weighted_rows
@@ -36,12 +37,15 @@ def choose_unit(norm: float) -> int:
     return unit
 
 
-def copy_room(scaling: Scaling, size: int) -> int:
+def copy_room(scaling: Scaling, size: int, unit: Unit) -> int:
     """Return how many bytes of rows may be kept: none if all might take more than COPY_BYTES.
 
-    Decided from the released number of rows, never from the true one.
+    Decided from the released number of rows, never from the true one. None where rows have weights:
+    then units were counted, and nothing tells how many rows they have.
     """
     rows = scaling.rows.value + _SURELY * scaling.rows.error
+    if unit.whole > 1:
+        return 0
     return COPY_BYTES if rows * RowBlock.bytes_of_a_row(size) <= COPY_BYTES else 0
 
 
@@ -69,12 +73,12 @@ class WeightedDesign:
         low, high = scaling.limits
         standard = scaling.center[:-1], scaling.scale[:-1], low[:-1], high[:-1]
         target = float(scaling.center[-1]), float(scaling.scale[-1]), TARGET_LIMIT
-        for batch in table.batches():
+        for batch, weights in table.weighted_batches():
             rows, squares, factors = weighted_rows(
                 batch[:-1], standard, self.squared_radius, self.unit
             )
             factors *= bounded_targets(batch[-1], *target)
-            yield RowBlock(rows, squares, factors)
+            yield RowBlock(rows, squares, factors, weights)
 
 
 @dataclass
@@ -85,6 +89,11 @@ class Blocks:
     design: WeightedDesign
     room: int  # bytes
     kept: list[RowBlock] | None = field(default_factory=list)
+
+    @property
+    def whole(self) -> int:
+        """What the rows of a unit weigh together; sums of weights are divided by it."""
+        return self.table.unit.whole
 
     def first(self) -> Iterator[RowBlock]:
         """Make the blocks, and keep them while there is room."""

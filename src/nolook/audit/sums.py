@@ -240,7 +240,7 @@ def _model(theta: Matrix) -> GridModel:
     return GridModel(*grid_model(theta, 2 * _ROW_UNIT**2), _ROW_UNIT)
 
 
-def _products(rows: int) -> Integers:
+def _products(rows: int) -> NDArray[np.object_]:
     return ClippedProducts(_model(np.zeros(6)), _CLIP).update(*_block(rows, 1e9)).value
 
 
@@ -252,5 +252,5 @@ def _sizes(rows: int) -> Integers:
     return ProductSizes(model, edge).update(*block).value
 
 
-def _errors(rows: int) -> Integers:
+def _errors(rows: int) -> NDArray[np.object_]:
     return ModelErrors(_model(np.zeros(6)), 0.0).update(*_block(rows, 1e9)).value

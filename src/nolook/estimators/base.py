@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, TypeVar
 
 import numpy as np
+from attrs import evolve
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
@@ -26,12 +27,13 @@ from nolook.privacy.budgets import too_small, with_room
 from nolook.privacy.guarantee import DEFAULT_DELTA, Budget
 from nolook.privacy.ledger import Ledger, ReleaseDetails, charge, require
 from nolook.privacy.noise import byte_source
-from nolook.privacy.release import Announce, Plan
+from nolook.privacy.release import Announce, Plan, for_unit
 from nolook.tables import Table
 from nolook.tables.scored import ScoredTable, subject_of
 
 if TYPE_CHECKING:
     from nolook.algorithms.scaling import NoisyCount, Scaling
+    from nolook.privacy.guarantee import PrivacyGuarantee
 
 __all__ = [
     "ESTIMATES",
@@ -53,9 +55,6 @@ ESTIMATES = (
 #: Called with a stage's name, how many stages are done and how many there are.
 Progress: TypeAlias = Callable[[str, int, int], None]
 
-# What all guarantees protect, and what ledgers call it.
-_UNIT = "row"
-
 _Released = TypeVar("_Released")
 _Stored = TypeVar("_Stored")
 
@@ -71,7 +70,7 @@ def make_release(
     *,
     ledger: Ledger | None,
     progress: Progress | None,
-    store: Callable[[_Released], _Stored],
+    store: Callable[[_Released, PrivacyGuarantee], _Stored],
 ) -> _Stored:
     """Check, charge, read, run and store, in this order; nothing else in the package charges a fit.
 
@@ -79,25 +78,30 @@ def make_release(
     guarantee, are found before anything is charged. `open_rows` checks against the declared columns
     only; `store` is post-processing. Relation "replace" is refused where rows may be left out.
     """
-    guarantee = plan.guarantee
-    require(ledger, guarantee)
+    require(ledger, plan.guarantee)
     announce = _counted_stages(progress, plan.release.stages + 2)
     with undisturbed():
         rows = open_rows()
-        if guarantee.relation == "replace" and rows.may_drop_rows():
+        if plan.guarantee.relation == "replace" and rows.may_drop_rows():
             raise ParameterError(
                 f"{named('relation')} is 'replace', but the table may leave out rows with missing "
                 "values, whose number is private; expected 'add-remove' (or leave missing values "
                 "an error)"
             )
+        guarantee = evolve(plan.guarantee, unit=rows.unit)
+        release = for_unit(plan.release, rows.unit)
         announce("missing values")
         rows.check_complete()
         name, about, schema = subject_of(rows)
-        details = ReleaseDetails(table=name, schema=schema, about=about, unit=_UNIT)
+        words = rows.unit.in_words()
+        details = ReleaseDetails(table=name, schema=schema, about=about, unit=words)
+        source = byte_source(plan.random_state)
         with charge(ledger, guarantee, purpose, details):
-            released = plan.release.run(rows, byte_source(plan.random_state), announce)
+            if rows.unit.column is not None and rows.unit.whole == 1:
+                rows = rows.limited(rows.unit.most_rows, source.words)
+            released = release.run(rows, source, announce)
         announce("results")
-        return store(released)
+        return store(released, guarantee)
 
 
 def _counted_stages(progress: Progress | None, total: int) -> Announce:
@@ -224,10 +228,13 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
                 self._purpose,
                 ledger=ledger,
                 progress=progress,
-                store=self._store,
+                store=self._keep,
             )
-            self.privacy_ = plan.guarantee
         return self
+
+    def _keep(self, released: Any, guarantee: PrivacyGuarantee) -> None:  # noqa: ANN401
+        self._store(released)
+        self.privacy_ = guarantee
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:

@@ -120,10 +120,10 @@ def quantiles(
     release = ecdf_release(budget, "add-remove", thresholds, "isotonic")
     plan = Plan.of(release, budget, random_state)
 
-    def read_off(found: tuple[PrivateDistribution, ...]) -> Quantiles:
+    def read_off(found: tuple[PrivateDistribution, ...], guarantee: PrivacyGuarantee) -> Quantiles:
         values = np.array([one.ppf(shares) for one in found])
         errors = np.array([one.ppf_error(shares) for one in found])
-        return Quantiles(table.column_names, shares, values, errors, plan.guarantee)
+        return Quantiles(table.column_names, shares, values, errors, guarantee)
 
     return make_release(
         plan,

@@ -67,12 +67,12 @@ def _slots_of(
 
 
 @njit(nogil=True, cache=True)
-def _count(values: Floats, cells: Cells, counts: Integers) -> None:
+def _count(values: Floats, cells: Cells, counts: Integers, weights: Integers | None) -> None:
     borders, by_order, low, slots_per_unit, first = cells
     for i in range(values.size):
-        value = values[i]
+        value, weight = values[i], 1 if weights is None else weights[i]
         if np.isnan(value):
-            counts[-1] += 1
+            counts[-1] += weight
             continue
         place = _place(values, i, by_order)
         slot = _slot(place, low, slots_per_unit, first.size - 1)
@@ -83,7 +83,7 @@ def _count(values: Floats, cells: Cells, counts: Integers) -> None:
                 left = middle + 1
             else:
                 right = middle
-        counts[left] += 1
+        counts[left] += weight
 
 
 def index_cells(borders: Floats) -> Cells:
@@ -110,12 +110,14 @@ def _indexed(borders: Floats, by_order: bool) -> Cells:
     return Cells(borders, by_order, low, slots_per_unit, first)
 
 
-def count_into(counts: Integers, values: Floats, cells: Cells) -> None:
-    """Count every value into its cell, in place.
+def count_into(
+    counts: Integers, values: Floats, cells: Cells, weights: Integers | None = None
+) -> None:
+    """Count every value into its cell, in place, as often as its weight says: once without.
 
     Value x counts in cell i if ``borders[i-1] < x <= borders[i]``, with minus infinity before the
     borders and plus infinity after them; NaN counts in the last cell.
     """
     values = np.ascontiguousarray(values, dtype=np.float64)
     if len(values):
-        _count(values, cells, counts)
+        _count(values, cells, counts, weights)

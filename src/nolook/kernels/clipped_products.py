@@ -13,11 +13,13 @@ from numpy.typing import NDArray
 
 from nolook.kernels.clipped_gradient import add_products, cached_rows, project
 
-__all__ = ["add_clipped_products", "residuals"]
+__all__ = ["clipped_products", "residuals"]
 
 Vector = NDArray[np.float64]
 Rows = NDArray[np.int16]
 
+# With weights a row's product is at most 2^42 times 2^24, so the sums of so many are exact.
+_WEIGHTED_ROWS = 2**11
 # Room for the rounding of a norm and of a quotient.
 _ROOM = 1.0 - 2.0**-40
 
@@ -43,15 +45,24 @@ def _clip(targets, first, squares, products, shrink, grid, most, whole, constant
 
 
 @njit(nogil=True, cache=True)
-def _products(rows, squares, targets, theta, shrink, grid, most, block, out):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202, PLR0913, PLR0917
-    buffers = np.empty((3, block))
+def _split(whole, weights, high):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    """Set `high` and `whole` to h and l with ``whole weight = 2^24 h + l``, 0 <= l < 2^24."""
+    for i in range(whole.size):
+        # Two products of at most 51 bits, each exact; their sum may have 66.
+        value, weight = np.int64(whole[i]), weights[i]
+        upper, lower = value * (weight >> 15), value * (weight & 32767)
+        upper += lower >> 15
+        high[i] = np.float64(upper >> 9)
+        whole[i] = np.float64(((upper & 511) << 15) | (lower & 32767))
+
+
+@njit(nogil=True, cache=True)
+def _products(rows, squares, targets, theta, shrink, grid, most, weights, block, out, high):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202, PLR0913, PLR0917
+    buffers = np.empty((4, block))
+    sums = np.empty((2, rows.shape[0]))
     for start in range(0, targets.size, block):
         stop = min(start + block, targets.size)
-        products, whole, constant = (
-            buffers[0, : stop - start],
-            buffers[1, : stop - start],
-            buffers[2, : stop - start],
-        )
+        products, whole, constant, upper = buffers[:, : stop - start]
         project(rows, theta, start, products)
         _clip(
             targets[start:stop],
@@ -64,8 +75,17 @@ def _products(rows, squares, targets, theta, shrink, grid, most, block, out):  #
             whole,
             constant,
         )
-        add_products(rows[:1], constant, start, out[:1])
-        add_products(rows[1:], whole, start, out[1:])
+        sums[...] = 0.0
+        if weights is not None:
+            _split(constant, weights[start:stop], upper)
+            add_products(rows[:1], upper, start, sums[1, :1])
+            _split(whole, weights[start:stop], upper)
+            add_products(rows[1:], upper, start, sums[1, 1:])
+        add_products(rows[:1], constant, start, sums[0, :1])
+        add_products(rows[1:], whole, start, sums[0, 1:])
+        for j in range(rows.shape[0]):
+            out[j] += np.int64(sums[0, j])
+            high[j] += np.int64(sums[1, j])
 
 
 def residuals(rows: Rows, targets: Vector, theta: Vector, shrink: float) -> Vector:
@@ -79,7 +99,7 @@ def residuals(rows: Rows, targets: Vector, theta: Vector, shrink: float) -> Vect
     return out
 
 
-def add_clipped_products(
+def clipped_products(
     rows: Rows,
     squares: NDArray[np.int32],
     targets: Vector,
@@ -87,13 +107,19 @@ def add_clipped_products(
     shrink: float,
     grid: float,
     most: float,
-    out: Vector,
-) -> None:
-    """Add the sum over rows (u_0, u_x) of ``(u_0 q_0, u_x q_x)`` to `out`.
+    weights: NDArray[np.int64] | None,
+) -> NDArray[np.object_]:
+    """Return the sum over rows (u_0, u_x) of ``w (u_0 q_0, u_x q_x)``, Python ints.
 
     q_0 and q_x are a row's residual (see :func:`residuals`) in units of 1/`grid`, a power of two,
     clipped and truncated toward zero such that ``|u_x q_x| <= most`` and ``|u_0 q_0| <= most / 2``,
     with 0 where the row is; `squares` holds ``|u_x|^2``, and u_0 is not negative. `most` is a whole
-    number up to 2^36, and the sums in `out` must stay within 2^53.
+    number up to 2^36; w, the row's weight, is at most 2^30, or 1 without weights. There are
+    at most 2^17 rows.
     """
-    _products(rows, squares, targets, theta, shrink, grid, most, cached_rows(rows), out)
+    out: NDArray[np.int64] = np.zeros(len(rows), dtype=np.int64)
+    high: NDArray[np.int64] = np.zeros(len(rows), dtype=np.int64)
+    block = cached_rows(rows) if weights is None else min(cached_rows(rows), _WEIGHTED_ROWS)
+    _products(rows, squares, targets, theta, shrink, grid, most, weights, block, out, high)
+    total: NDArray[np.object_] = high.astype(object) * 2**24 + out.astype(object)
+    return total

@@ -1,7 +1,8 @@
 """Histograms of columns whose range nobody knows.
 
 Columns have shape ``(columns, rows)``, and each row is counted into exactly one bin of each column,
-whatever its value. The bin of a value depends on that value alone.
+whatever its value. The bin of a value depends on that value alone. A row counts as often as its
+weight says, once without weights: whole numbers, shape (rows,), that add up to 2^53 at most.
 """
 
 from __future__ import annotations
@@ -14,11 +15,13 @@ __all__ = [
     "linear_counts",
     "magnitude_counts",
     "magnitude_edges",
+    "row_counts",
     "threshold_counts",
 ]
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
+Weights = NDArray[np.int64] | None
 
 # Finite doubles below 2^-1000 in size count as zero and those of 2^1000 and more as out of range,
 # so that no later difference, quotient or refined bin width can overflow or become subnormal.
@@ -30,7 +33,7 @@ _HALF = _BIASED_OUT - _BIASED_ZERO
 MAGNITUDE_BINS = 2 * _HALF + 1
 
 
-def magnitude_counts(columns: Array) -> Counts:
+def magnitude_counts(columns: Array, weights: Weights = None) -> Counts:
     """Count every value by its sign and binary exponent, in the order of the real line.
 
     Any doubles: zeros of both signs and values below ``2**-1000`` in size share the middle bin;
@@ -41,7 +44,7 @@ def magnitude_counts(columns: Array) -> Counts:
         bits = np.ascontiguousarray(column).view(np.int64)
         size = ((bits >> 52) & 0x7FF).clip(_BIASED_ZERO, _BIASED_OUT) - _BIASED_ZERO
         np.negative(size, out=size, where=bits < 0)
-        counts[index] = np.bincount(size + _HALF, minlength=MAGNITUDE_BINS)
+        counts[index] = _count(size + _HALF, MAGNITUDE_BINS, weights)
     return counts
 
 
@@ -60,7 +63,9 @@ def magnitude_edges() -> tuple[Array, Array]:
     return low, high
 
 
-def linear_counts(columns: Array, low: Array, width: Array, bins: int) -> Counts:
+def linear_counts(
+    columns: Array, low: Array, width: Array, bins: int, weights: Weights = None
+) -> Counts:
     """Count finite values into equal bins of each column's range, with one more bin at either end.
 
     The first inner bin begins at `low`, and a `width` is above 0; NaN counts in the lower end bin.
@@ -75,11 +80,20 @@ def linear_counts(columns: Array, low: Array, width: Array, bins: int) -> Counts
             # because nothing below zero is left.
             np.fmax(place, 0.0, out=place)
             np.fmin(place, bins + 1.0, out=place)
-            counts[index] = np.bincount(place.astype(np.int64), minlength=bins + 2)
+            counts[index] = _count(place.astype(np.int64), bins + 2, weights)
     return counts
 
 
-def threshold_counts(values: Array, thresholds: Array) -> Counts:
+def threshold_counts(values: Array, thresholds: Array, weights: Weights = None) -> Counts:
     """Count values between increasing thresholds: bin ``i`` holds ``t[i-1] < value <= t[i]``."""
     place = np.searchsorted(thresholds, values, side="left")
-    return np.bincount(place, minlength=thresholds.size + 1).astype(np.int64)
+    return _count(place, thresholds.size + 1, weights)
+
+
+def row_counts(columns: Array, weights: Weights = None) -> Counts:
+    """Count all rows in one bin, shape (1, 1)."""
+    return np.array([[columns.shape[1] if weights is None else weights.sum()]])
+
+
+def _count(places: NDArray[np.int64], bins: int, weights: Weights) -> Counts:
+    return np.bincount(places, weights, bins).astype(np.int64)

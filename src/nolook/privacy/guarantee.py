@@ -9,6 +9,7 @@ from typing import Any, Literal, Self, TypeAlias, get_args
 
 from attrs import asdict, field, fields_dict, frozen
 
+from nolook._unit import ROW, Unit
 from nolook._validation import check_choice, check_count, check_delta, check_epsilon, check_positive
 from nolook.errors import ParameterError
 
@@ -31,7 +32,6 @@ Relation: TypeAlias = Literal["add-remove", "replace"]
 #: Delta of models and selections where none is given; distributions need none.
 DEFAULT_DELTA = 1e-6
 
-_UNIT = "record"  # a row, as files call it
 _MOST_STEPS = 10**6
 _MOST_CHOICES = 2**20
 
@@ -189,8 +189,8 @@ class PrivacyGuarantee:
         Everything that was released, with its cost.
     private : bool
         False when nothing is promised, for example when the noise came from a known seed.
-    unit : {"record"}
-        What is protected: one row.
+    unit : Unit
+        What is protected: by default one row.
 
     Raises
     ------
@@ -203,11 +203,10 @@ class PrivacyGuarantee:
     relation: Relation
     mechanisms: tuple[Event, ...]
     private: bool
-    unit: str = _UNIT
+    unit: Unit = ROW
 
     def __attrs_post_init__(self) -> None:
         check_choice("relation", self.relation, get_args(Relation))
-        check_choice("unit", self.unit, (_UNIT,))
         known = tuple(_KINDS.values())
         events: object = self.mechanisms
         if not isinstance(events, tuple) or not all(isinstance(event, known) for event in events):
@@ -237,6 +236,7 @@ class PrivacyGuarantee:
         plain["mechanisms"] = [
             {"mechanism": kinds[type(event)], **asdict(event)} for event in self.mechanisms
         ]
+        plain["unit"] = self.unit.to_plain()
         return plain
 
     @classmethod
@@ -246,6 +246,7 @@ class PrivacyGuarantee:
         if not isinstance(plain["mechanisms"], list):
             raise ParameterError("mechanisms is not a list; expected a list of events")
         plain["mechanisms"] = tuple(_event(entry) for entry in plain["mechanisms"])
+        plain["unit"] = Unit.from_plain(plain["unit"])
         return cls(**plain)
 
     def in_words(self) -> str:
@@ -256,18 +257,35 @@ class PrivacyGuarantee:
                 "remove it, or a setting was chosen that has no proof for rows. For experiments "
                 "on public data only."
             )
-        change = {
-            "add-remove": "with any one row added or removed",
-            "replace": "with any one row replaced by another",
-        }[self.relation]
         lost = f", plus a chance of {self.delta:g}" if self.delta > 0.0 else ""
+        says, change, protects = _words(self.unit, self.relation)
         return (
-            "Whoever sees this result can hardly tell what any one row says: had it been computed "
-            f"{change}, no outcome would be more than {_factor(self.epsilon)} times as likely "
+            f"Whoever sees this result can hardly tell what {says}: had it been computed "
+            f"with {change}, no outcome would be more than {_factor(self.epsilon)} times as likely "
             f"as it was{lost} (differential privacy with epsilon = {self.epsilon:.6g}, delta = "
-            f"{self.delta:g}). This protects a row; if a person has several rows, their protection "
-            "is weaker."
+            f"{self.delta:g}). {protects}"
         )
+
+
+def _words(unit: Unit, relation: Relation) -> tuple[str, str, str]:
+    """Return what nobody can tell, how neighbouring tables differ, and what is protected."""
+    how = {"add-remove": "added or removed", "replace": "replaced by another"}[relation]
+    if unit.column is None:
+        protects = "This protects a row; if a person has several rows, their protection is weaker."
+        return "any one row says", f"any one row {how}", protects
+    name = unit.column
+    counted = (
+        "each of them counts once, shared equally among its rows"
+        if unit.rows == "weights"
+        else f"at most {unit.rows} of its rows, drawn at random, are used"
+    )
+    if relation == "replace":
+        how = "replaced by those of another"
+    return (
+        f"the rows of any one {name} say",
+        f"all rows of any one {name} {how}",
+        f"This protects everyone whom a value of {name} names, with all their rows: {counted}.",
+    )
 
 
 def _factor(epsilon: float) -> str:

@@ -6,14 +6,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeAlias, TypeVar
 
+from nolook._language import named
 from nolook._validation import check_random_state
+from nolook.errors import ParameterError
 from nolook.privacy import accounting
 
 if TYPE_CHECKING:
+    from nolook._unit import Unit
     from nolook.privacy.guarantee import Budget, Event, PrivacyGuarantee, Relation
     from nolook.privacy.noise import ByteSource
 
-__all__ = ["Announce", "Plan", "Release"]
+__all__ = ["Announce", "Plan", "Release", "for_unit"]
 
 #: Is told the name of each stage before it starts.
 Announce: TypeAlias = Callable[[str], None]
@@ -28,6 +31,10 @@ class Release(Protocol[_Released_co]):
     with, and neither it nor `stages` depends on a table. No table makes `run` raise. What `run`
     returns, and whether it ends before its last stage, depends on the table through these draws
     only. All checks are made when the release is made.
+
+    One that can protect a unit with several rows has a method besides: ``for_rows(most)`` returns
+    the release that costs a unit of so many rows what this one costs a row; its `run` reads rows
+    with their weights.
     """
 
     @property
@@ -39,6 +46,22 @@ class Release(Protocol[_Released_co]):
 
     def run(self, table: Any, source: ByteSource, announce: Announce) -> _Released_co:  # noqa: ANN401
         """Read the table, draw the noise, return what is released."""
+
+
+def for_unit(release: Release[_Released_co], unit: Unit) -> Release[_Released_co]:
+    """Return the release to run where a unit is protected, at the cost that `release` states.
+
+    Raises ParameterError if there is none.
+    """
+    if unit.column is None:
+        return release
+    adapted: Callable[[int], Release[_Released_co]] | None = getattr(release, "for_rows", None)
+    if adapted is None:
+        raise ParameterError(
+            f"{named('unit')} is {unit.column!r}, but this method has no proof for units of "
+            "several rows; expected another method, or none (leave it out to protect rows)"
+        )
+    return adapted(unit.most_rows)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any, Protocol, Self, TypeVar
 
-__all__ = ["Statistic", "fold"]
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Statistic", "fold", "in_full", "rounding_sensitivity"]
 
 
 class Statistic(Protocol):
@@ -24,6 +28,23 @@ class Statistic(Protocol):
 
     def merge(self, other: Self) -> Self:
         """Add the rows that another one, made with the same arguments, has seen."""
+
+
+def in_full(total: NDArray[np.object_], whole: int) -> NDArray[np.object_]:
+    """Return sums of rows' weights, in units of 1/whole, in units of a row, each rounded down.
+
+    So exact sums, whose grid is fine already, keep it. What the rounding adds to their sensitivity
+    is :func:`rounding_sensitivity`.
+    """
+    return total if whole == 1 else total // whole
+
+
+def rounding_sensitivity(entries: int, whole: int) -> int:
+    """Return what rounding down adds to the L2 sensitivity of so many sums: below 1 for each."""
+    if whole == 1:
+        return 0
+    root = math.isqrt(entries)
+    return root + (root * root < entries)
 
 
 _S = TypeVar("_S", bound=Statistic)

@@ -40,7 +40,7 @@ def node_counts_l2_sensitivity(changes: int) -> float:
 
 
 class CellCounts(Statistic):
-    """How many values lie between increasing public edges, N of them.
+    """How many values lie between increasing public edges, N of them, or what they weigh.
 
     The last edge stands for plus infinity, whatever it is; cumulative sums are the numbers up to an
     edge.
@@ -50,9 +50,9 @@ class CellCounts(Statistic):
         self._cells = index_cells(edges[:-1])
         self._counts = np.zeros(len(edges), dtype=np.int64)
 
-    def update(self, values: NDArray[np.float64]) -> Self:
+    def update(self, values: NDArray[np.float64], weights: NDArray[np.int64] | None = None) -> Self:
         """Add values, any doubles. NaN counts in the last cell."""
-        count_into(self._counts, values, self._cells)
+        count_into(self._counts, values, self._cells, weights)
         return self
 
     def merge(self, other: Self) -> Self:

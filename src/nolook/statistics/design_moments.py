@@ -12,7 +12,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from nolook.statistics import Statistic
+from nolook.kernels.weights import PART_SIZE, weight_parts
+from nolook.statistics import Statistic, in_full, rounding_sensitivity
 
 __all__ = [
     "MOST_ROWS",
@@ -24,6 +25,7 @@ __all__ = [
 ]
 
 Array = NDArray[np.float64]
+Objects = NDArray[np.object_]
 
 #: More rows than any table here has: a precondition of the eigenvalue's sensitivity.
 MOST_ROWS = 2**34
@@ -34,29 +36,37 @@ _BLOCKS_PER_FLUSH = 512
 _BACKWARD_ERROR = 32
 
 
-def gram_sensitivity(squared_radius: int) -> int:
-    """Sensitivity of the sum of ``z z'`` in the Frobenius norm: ``|z|^2`` (add-remove)."""
-    return squared_radius
+def gram_sensitivity(squared_radius: int, size: int = 0, whole: int = 1) -> int:
+    """Sensitivity of the sum of ``z z'`` in the Frobenius norm: ``|z|^2`` (add-remove).
+
+    With weights, which need the `size` of a row, rounding adds ``size``.
+    """
+    return squared_radius + rounding_sensitivity(size**2, whole)
 
 
-def product_sensitivity(squared_radius: int, largest_target: int) -> int:
+def product_sensitivity(
+    squared_radius: int, largest_target: int, size: int = 0, whole: int = 1
+) -> int:
     """L2 sensitivity of the sum of ``z y``: ``|z| |y|``, rounded up (add-remove).
 
-    `largest_target` bounds a target, or a clipped residual.
+    `largest_target` bounds a target, or a clipped residual. With weights, which need the `size` of
+    a row, rounding adds its root.
     """
     squared = squared_radius * largest_target**2
     root = math.isqrt(squared)
-    return root if root * root == squared else root + 1
+    product = root if root * root == squared else root + 1
+    return product + rounding_sensitivity(size, whole)
 
 
-def eigenvalue_sensitivity(squared_radius: int, size: int) -> int:
+def eigenvalue_sensitivity(squared_radius: int, size: int, whole: int = 1) -> int:
     """Sensitivity of :func:`smallest_eigenvalue` under add-remove, for up to 2^34 rows; rounded up.
 
-    The eigenvalue itself rises by ``|z|^2`` at most (Weyl). Each of the two computed ones may be
-    off by ``32 size 2^-53`` times the trace, which is at most ``2^34 squared_radius``.
+    The eigenvalue itself rises by ``|z|^2`` at most (Weyl), and by what rounding adds to the
+    matrix's Frobenius norm. Each of the two computed ones may be off by ``32 size 2^-53`` times the
+    trace, which is at most ``2^34 squared_radius``.
     """
     error = 2 * _BACKWARD_ERROR * size * MOST_ROWS * squared_radius
-    return squared_radius - (-error // _EXACT)
+    return gram_sensitivity(squared_radius, size, whole) - (-error // _EXACT)
 
 
 def smallest_eigenvalue(gram: NDArray[np.object_]) -> int:
@@ -70,32 +80,48 @@ def smallest_eigenvalue(gram: NDArray[np.object_]) -> int:
 
 
 class DesignMoments(Statistic):
-    """Sums of ``z z'`` and of ``z y`` over rows of length `size`, as exact integers of any size."""
+    """Sums of ``z z'`` and of ``z y`` over rows of length `size`, as exact integers of any size.
 
-    def __init__(self, size: int, squared_radius: int, largest_target: int) -> None:
+    Of rows with weights, their weighted sums over `whole`, rounded down.
+    """
+
+    def __init__(self, size: int, squared_radius: int, largest_target: int, whole: int = 1) -> None:
         self._shape = (size, size + 1)
+        self._whole = whole
         self._total = np.zeros(self._shape, dtype=object)
         # Every entry of a product is at most the largest of these (Cauchy-Schwarz).
         largest = max(squared_radius, product_sensitivity(squared_radius, largest_target), 1)
-        self._block_rows = max(1, _EXACT // largest)
+        self._block_rows = max(1, _EXACT // (largest * (1 if whole == 1 else PART_SIZE)))
 
-    def update(self, rows: Array, targets: Array | None = None) -> Self:
+    def update(
+        self,
+        rows: Array,
+        targets: Array | None = None,
+        weights: NDArray[np.int64] | None = None,
+    ) -> Self:
         """Add rows of shape (size, rows) and their targets, whole numbers both.
 
         Without targets only the second moments grow.
         """
+        for factor, part in weight_parts(weights):
+            self._total = self._total + factor * self._sums(rows, targets, part)
+        return self
+
+    def _sums(self, rows: Array, targets: Array | None, weights: Array | float) -> Objects:
+        total = np.zeros(self._shape, dtype=object)
         recent = np.zeros(self._shape, dtype=np.int64)
         for block, start in enumerate(range(0, rows.shape[1], self._block_rows)):
             if block and block % _BLOCKS_PER_FLUSH == 0:
-                self._total = self._total + recent.astype(object)
+                total = total + recent.astype(object)
                 recent[...] = 0
-            part = rows[:, start : start + self._block_rows]
-            recent[:, :-1] += (part @ part.T).astype(np.int64)
+            place = slice(start, start + self._block_rows)
+            part = rows[:, place]
+            weighted = part if isinstance(weights, float) else part * weights[place]
+            recent[:, :-1] += (weighted @ part.T).astype(np.int64)
             if targets is not None:
-                products = part @ targets[start : start + self._block_rows]
-                recent[:, -1] += products.astype(np.int64)
-        self._total = self._total + recent.astype(object)
-        return self
+                recent[:, -1] += (weighted @ targets[place]).astype(np.int64)
+        exact: Objects = total + recent.astype(object)
+        return exact
 
     def merge(self, other: Self) -> Self:
         """Add the rows other moments have seen."""
@@ -105,9 +131,9 @@ class DesignMoments(Statistic):
     @property
     def gram(self) -> NDArray[np.object_]:
         """Sum of ``z z'``, Python ints of shape (size, size)."""
-        return self._total[:, :-1].copy()
+        return in_full(self._total[:, :-1], self._whole).copy()
 
     @property
     def products(self) -> NDArray[np.object_]:
         """Sum of ``z y``, Python ints of shape (size,)."""
-        return self._total[:, -1].copy()
+        return in_full(self._total[:, -1], self._whole).copy()

@@ -5,41 +5,43 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Literal, Self
+from typing import Literal, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nolook.statistics import Statistic
 
-__all__ = ["HistogramGroups", "Histograms", "histograms_sensitivity"]
+__all__ = ["Count", "HistogramGroups", "Histograms", "histograms_sensitivity"]
 
 
 def histograms_sensitivity(columns: int, relation: Literal["add-remove", "replace"]) -> float:
     """L2 sensitivity of one histogram a column, taken together as one vector of counts; rounded up.
 
     A row is in exactly one bin of each column, so adding or removing it changes ``columns`` counts
-    by one. Replacing it takes one from a bin and adds one to another, in each column.
+    by one. Replacing it takes one from a bin and adds one to another, in each column. The rows of a
+    unit with weights count as one row at most.
     """
     squared = columns if relation == "add-remove" else 2 * columns
     root = math.sqrt(squared)
     return root if Fraction(root) ** 2 >= squared else math.nextafter(root, math.inf)
 
 
+#: Maps a batch of shape (columns, rows), and what each row weighs, to int64 counts of shape
+#: (columns, bins), each row in exactly one bin of each column.
+Count: TypeAlias = Callable[[NDArray[np.float64], NDArray[np.int64] | None], NDArray[np.int64]]
+
+
 class Histograms(Statistic):
-    """Counts of a table's rows in fixed bins, one histogram a column.
+    """Counts of a table's rows in fixed bins, one histogram a column, or sums of their weights."""
 
-    `count` maps a batch of shape (columns, rows) to int64 counts of shape (columns, bins), each row
-    in exactly one bin of each column.
-    """
-
-    def __init__(self, count: Callable[[NDArray[np.float64]], NDArray[np.int64]]) -> None:
+    def __init__(self, count: Count) -> None:
         self._count = count
         self._value: NDArray[np.int64] | None = None
 
-    def update(self, batch: NDArray[np.float64]) -> Self:
-        """Add the rows of a batch of shape (columns, rows)."""
-        return self._add(self._count(batch))
+    def update(self, batch: NDArray[np.float64], weights: NDArray[np.int64] | None = None) -> Self:
+        """Add the rows of a batch of shape (columns, rows), each as often as its weight says."""
+        return self._add(self._count(batch, weights))
 
     def merge(self, other: Self) -> Self:
         """Add the rows another histogram of the same bins has seen."""
@@ -55,20 +57,20 @@ class Histograms(Statistic):
     def value(self, columns: int) -> NDArray[np.int64]:
         """Return the counts, of shape (columns, bins); all zero before any batch."""
         if self._value is None:
-            return self._count(np.empty((columns, 0)))
+            return self._count(np.empty((columns, 0)), None)
         return self._value
 
 
 class HistogramGroups(Statistic):
     """Several histograms of the same rows, counted in one pass; each `count` as for one."""
 
-    def __init__(self, *counts: Callable[[NDArray[np.float64]], NDArray[np.int64]]) -> None:
+    def __init__(self, *counts: Count) -> None:
         self._groups = [Histograms(count) for count in counts]
 
-    def update(self, batch: NDArray[np.float64]) -> Self:
-        """Add the rows of a batch of shape (columns, rows)."""
+    def update(self, batch: NDArray[np.float64], weights: NDArray[np.int64] | None = None) -> Self:
+        """Add the rows of a batch of shape (columns, rows), each as often as its weight says."""
         for group in self._groups:
-            group.update(batch)
+            group.update(batch, weights)
         return self
 
     def merge(self, other: Self) -> Self:

@@ -16,9 +16,10 @@ from typing import NamedTuple, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from nolook.kernels.clipped_products import add_clipped_products, residuals
+from nolook.kernels.clipped_products import clipped_products, residuals
 from nolook.kernels.histogram import threshold_counts
-from nolook.statistics import Statistic, fold
+from nolook.kernels.weights import weight_parts
+from nolook.statistics import Statistic, fold, in_full, rounding_sensitivity
 
 __all__ = [
     "ERROR_UNIT",
@@ -56,16 +57,17 @@ class RowBlock(NamedTuple):
     rows: NDArray[np.int16]  # shape (size, rows), at most MOST_ROWS of them
     squares: NDArray[np.int32]  # |u_x|^2
     targets: Array
+    weights: NDArray[np.int64] | None = None  # whole numbers up to 2^30; None: 1
 
     @property
     def bytes(self) -> int:
         """What the block takes in memory."""
-        return self.rows.nbytes + self.squares.nbytes + self.targets.nbytes
+        return sum(part.nbytes for part in self if part is not None)
 
     @staticmethod
     def bytes_of_a_row(size: int) -> int:
-        """Return what a row of `size` numbers takes."""
-        return 2 * size + 4 + 8
+        """Return what a row of `size` numbers takes, with a weight."""
+        return 2 * size + 4 + 8 + 8
 
 
 class GridModel(NamedTuple):
@@ -92,13 +94,19 @@ class ProductSizes(Statistic):
         self._model, self._edges = model, edges
         self.value = np.zeros(edges.size + 1, dtype=np.int64)
 
-    def update(self, rows: NDArray[np.int16], squares: NDArray[np.int32], targets: Array) -> Self:
-        """Count a block's rows."""
+    def update(
+        self,
+        rows: NDArray[np.int16],
+        squares: NDArray[np.int32],
+        targets: Array,
+        weights: NDArray[np.int64] | None = None,
+    ) -> Self:
+        """Count a block's rows, each as often as its weight says."""
         longest = np.maximum(squares, 4 * rows[0].astype(np.int32) ** 2)
         sizes = np.sqrt(longest.astype(np.float64))
         sizes /= self._model.unit
         sizes *= np.abs(self._model.residuals(rows, targets))
-        self.value += threshold_counts(sizes, self._edges)
+        self.value += threshold_counts(sizes, self._edges, weights)
         return self
 
     def merge(self, other: Self) -> Self:
@@ -107,14 +115,16 @@ class ProductSizes(Statistic):
         return self
 
 
-def clipped_products_sensitivity(most: int) -> int:
+def clipped_products_sensitivity(most: int, size: int = 0, whole: int = 1) -> int:
     """L2 sensitivity of :class:`ClippedProducts` under add-remove, rounded up.
 
     A row adds ``(u_0 q_0, u_x q_x)``, whose parts have norms of at most ``most / 2`` and ``most``.
+    With weights, which need the `size` of a row, rounding adds its root.
     """
     squared = 5 * most**2
     root = math.isqrt(squared)
-    return -(-(root + (root * root < squared)) // 2)
+    half = -(-(root + (root * root < squared)) // 2)
+    return half + rounding_sensitivity(size, whole)
 
 
 class ClippedProducts(Statistic):
@@ -124,29 +134,38 @@ class ClippedProducts(Statistic):
     ``1 / (unit PRODUCT_UNIT)``.
     """
 
-    def __init__(self, model: GridModel, most: int) -> None:
-        self._model, self._most = model, most
-        self.value = np.zeros(model.whole.size, dtype=object)
+    def __init__(self, model: GridModel, most: int, whole: int = 1) -> None:
+        self._model, self._most, self._whole = model, most, whole
+        self._total = np.zeros(model.whole.size, dtype=object)
 
-    def update(self, rows: NDArray[np.int16], squares: NDArray[np.int32], targets: Array) -> Self:
-        """Add a block's rows, whose sums stay within MOST_ROWS * most < 2^53."""
-        out = np.zeros(self._model.whole.size)
+    def update(
+        self,
+        rows: NDArray[np.int16],
+        squares: NDArray[np.int32],
+        targets: Array,
+        weights: NDArray[np.int64] | None = None,
+    ) -> Self:
+        """Add a block's rows, whose sums stay within MOST_ROWS * most < 2^53 without weights."""
         shrink = self._model.spacing / self._model.unit
-        add_clipped_products(
-            rows, squares, targets, self._model.whole, shrink, PRODUCT_UNIT, self._most, out
+        self._total = self._total + clipped_products(
+            rows, squares, targets, self._model.whole, shrink, PRODUCT_UNIT, self._most, weights
         )
-        self.value = self.value + out.astype(np.int64).astype(object)
         return self
 
     def merge(self, other: Self) -> Self:
         """Add the rows another one has seen."""
-        self.value = self.value + other.value
+        self._total = self._total + other._total
         return self
 
+    @property
+    def value(self) -> NDArray[np.object_]:
+        """The sums, or weighted sums over `whole`, rounded down: Python ints of shape (size,)."""
+        return in_full(self._total, self._whole)
 
-def errors_sensitivity() -> int:
+
+def errors_sensitivity(whole: int = 1) -> int:
     """L2 sensitivity of :class:`ModelErrors` under add-remove, rounded up: both sums grow."""
-    return math.isqrt(2 * (LARGEST_ERROR * ERROR_UNIT) ** 4) + 1
+    return math.isqrt(2 * (LARGEST_ERROR * ERROR_UNIT) ** 4) + 1 + rounding_sensitivity(2, whole)
 
 
 class ModelErrors(Statistic):
@@ -156,15 +175,16 @@ class ModelErrors(Statistic):
     truncated to 0 counts as far off.
     """
 
-    def __init__(self, model: GridModel, constant: float) -> None:
-        self._model, self._constant = model, constant
-        self.value = np.zeros(2, dtype=object)
+    def __init__(self, model: GridModel, constant: float, whole: int = 1) -> None:
+        self._model, self._constant, self._whole = model, constant, whole
+        self._total = np.zeros(2, dtype=object)
 
     def update(
         self,
         rows: NDArray[np.int16],
         squares: NDArray[np.int32],  # noqa: ARG002 -- a part of a block
         targets: Array,
+        weights: NDArray[np.int64] | None = None,
     ) -> Self:
         """Add a block's rows."""
         factor = rows[0] / self._model.unit
@@ -174,14 +194,22 @@ class ModelErrors(Statistic):
         np.abs(errors, out=errors)
         errors *= ERROR_UNIT
         # fmin makes NaN, from 0 / 0, the largest error.
-        whole = np.fmin(np.trunc(errors), LARGEST_ERROR * ERROR_UNIT).astype(np.int64)
-        self.value = self.value + np.array([int(part @ part) for part in whole], dtype=object)
+        squared = np.fmin(np.trunc(errors), LARGEST_ERROR * ERROR_UNIT).astype(np.int64) ** 2
+        for factor, part in weight_parts(weights):
+            # At most 2^17 rows of 2^28, and parts of 2^10.
+            sums = (squared if isinstance(part, float) else squared * part.astype(np.int64)).sum(1)
+            self._total = self._total + factor * sums.astype(object)
         return self
 
     def merge(self, other: Self) -> Self:
         """Add the rows another one has seen."""
-        self.value = self.value + other.value
+        self._total = self._total + other._total
         return self
+
+    @property
+    def value(self) -> NDArray[np.object_]:
+        """The sums, or weighted sums over `whole`, rounded down: two Python ints."""
+        return in_full(self._total, self._whole)
 
 
 _S = TypeVar("_S", bound=Statistic)

@@ -15,11 +15,13 @@ import pyarrow.types as pt
 from numpy.typing import NDArray
 
 from nolook._language import given, named, offered
+from nolook._unit import ROW, Unit
 from nolook._validation import check_choice, check_names
 from nolook.errors import ParameterError, TableError
 from nolook.tables.levels import OTHERS, Levels
 from nolook.tables.schema import Schema
 from nolook.tables.source import Column, Source
+from nolook.tables.units import can_identify
 
 __all__ = [
     "GAP",
@@ -72,12 +74,13 @@ class Design:
     multiline: bool = False  # quoted line breaks in a CSV file are part of their cells
     booleans: frozenset[str] = frozenset()  # the source's columns of this type in use
     schema: Schema | None = None  # what was declared of the source
+    unit: Unit = ROW
 
     @property
     def source_names(self) -> tuple[str, ...]:
-        """The source's columns in use, the target last."""
-        names = tuple(feature.name for feature in self.features)
-        return names if self.target is None else (*names, self.target)
+        """The source's columns in use: features, target, unit."""
+        names = (*(feature.name for feature in self.features), self.target, self.unit.column)
+        return tuple(name for name in names if name is not None)
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -100,8 +103,16 @@ class Design:
         """Write a record batch's numbers into `out`, shape (columns, rows); every one is finite.
 
         0 stands where a value is missing, NaN where a feature's centre is to stand. Returns which
-        rows have all they need, or None if every row has.
+        rows have all they need, their unit too, or None if every row has.
         """
+        present = self._numbers(batch, out)
+        if self.unit.column is None or not (cells := batch.column(self.unit.column)).null_count:
+            return present
+        named_rows: NDArray[np.bool_] = cells.is_valid().to_numpy(zero_copy_only=False)
+        return named_rows if present is None else present & named_rows
+
+    def _numbers(self, batch: Any, out: NDArray[np.float64]) -> NDArray[np.bool_] | None:  # noqa: ANN401
+        """Write the numbers, and return which rows lack none that they need."""
         row = 0
         with np.errstate(all="ignore"):
             for feature in self.features:
@@ -141,6 +152,10 @@ class Design:
             present = [bool(kept(column).all()) for column in columns]
         return all(present)
 
+    def lacks_no_unit(self, batch: Any) -> bool:  # noqa: ANN401
+        """Whether every row of a record batch says which unit it is of."""
+        return self.unit.column is None or not batch.column(self.unit.column).null_count
+
 
 def plan(
     source: Source,
@@ -149,6 +164,7 @@ def plan(
     categories: Mapping[str, Levels],
     missing: str,
     indicated: Collection[str] = (),
+    unit: Unit = ROW,
 ) -> Design:
     """Fix the design from declared columns and the parameters of :func:`nolook.read_table`."""
     schema = _Schema(source)
@@ -156,8 +172,10 @@ def plan(
     if target is not None:
         (target,) = check_names((target,), "target")
         _check_number(schema.find(target, "target"), schema, "target")
+    if unit.column is not None:
+        _check_unit(schema.find(unit.column, "unit"), schema, target, features or ())
     if features is None:
-        names = usual_columns(source, {target}, categories)
+        names = usual_columns(source, {target, unit.column}, categories)
     else:
         names = list(check_names(features, "features")) if features else []
         if target in names:
@@ -191,7 +209,7 @@ def plan(
         for name in (*names, *(() if target is None else (target,)))
         if pt.is_boolean(schema.find(name, "features").type)
     )
-    design = Design(chosen, target, policy, booleans=booleans)
+    design = Design(chosen, target, policy, booleans=booleans, unit=unit)
     check_names(design.feature_names + (() if target is None else (target,)), "features")
     return design
 
@@ -305,6 +323,23 @@ def _check_number(column: Column, schema: _Schema, parameter: str) -> None:
         f"{named(parameter)} names {column.name!r}, which in {schema.name} has type "
         f"{column.declared}; expected a number or a boolean ({advice})"
     )
+
+
+def _check_unit(
+    column: Column, schema: _Schema, target: str | None, features: Collection[str]
+) -> None:
+    if column.name == target or column.name in features:
+        used = "the target" if column.name == target else "a feature"
+        raise ParameterError(
+            f"{named('unit')} names {column.name!r}, which is {used} too; expected a column of "
+            "identifiers alone (leave it out there)"
+        )
+    if not can_identify(column.type):
+        raise TableError(
+            f"{named('unit')} names {column.name!r}, which in {schema.name} has type "
+            f"{column.declared}; expected text or integers, since numbers with a fraction may be "
+            "rounded alike (turn it into text first)"
+        )
 
 
 def _is_time(kind: Any) -> bool:  # noqa: ANN401

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow.types as pt
 
 from nolook._language import given, named
+from nolook._unit import ROW, RowsPerUnit, Unit, check_rows_per_unit
 from nolook._validation import check_names
 from nolook.errors import ParameterError, TableError
 from nolook.tables.declarations import ColumnSchema
@@ -42,7 +43,7 @@ _FORMATS: dict[str, type[ParquetFile | ArrowFile]] = {
 }
 
 
-def read_table(
+def read_table(  # noqa: PLR0913 -- what people declare of a table
     source: object,
     target: str | None = None,
     *,
@@ -52,6 +53,8 @@ def read_table(
     multiline: bool = False,
     schema: Schema | Mapping[str, object] | None = None,
     positive: str | None = None,
+    unit: str | None = None,
+    rows_per_unit: RowsPerUnit = "weights",
 ) -> Table:
     """Open a table for private use; columns are taken by their declared types.
 
@@ -93,6 +96,15 @@ def read_table(
         the features it declares; where there are types, other columns are taken by these.
     positive : str, optional
         The target's value that counts as 1; all others count as 0.
+    unit : str, optional
+        The column that says whose row it is: a patient, a household, a firm. Whatever is released
+        of the table then protects each of them with all their rows. Text, integers or dates,
+        compared as written; a row without one is an error, or left out under "drop-row". Default:
+        the schema's column of use "unit"; without one every row is protected by itself.
+    rows_per_unit : "weights" or int, default="weights"
+        How the rows of a unit count. "weights": each by one over their number, however many there
+        are, so that results describe units. A number C, from 1 to 1,024: C of them, drawn at random
+        for each release, count fully, so that results describe rows, at C times the noise.
 
     Raises
     ------
@@ -125,7 +137,8 @@ def read_table(
         )
     declared = _schema(schema)
     target = _target(target, declared)
-    opened = _open(source, declared, levels, target, positive, multiline=multiline)
+    protected = _unit(unit, rows_per_unit, declared)
+    opened = _open(source, declared, levels, target, positive, protected, multiline=multiline)
     if features is None:
         names = _usual_features(opened, declared, levels, target, source)
     else:
@@ -133,7 +146,7 @@ def read_table(
     known = {
         name: each for name, each in _levels(declared).items() if names is None or name in names
     }
-    design = plan(opened, target, names, known | levels, missing, declared.indicated)
+    design = plan(opened, target, names, known | levels, missing, declared.indicated, protected)
     return Table(opened, replace(design, multiline=multiline, schema=declared))
 
 
@@ -178,6 +191,27 @@ def _target(target: str | None, schema: Schema) -> str | None:
             "them (give the other another use in the schema)"
         )
     return declared if target is None else target
+
+
+def _unit(unit: object, rows_per_unit: object, schema: Schema) -> Unit:
+    """Return the unit, that of the schema if none is given."""
+    rows = check_rows_per_unit(rows_per_unit)
+    (declared,) = schema.used_as("unit") or (None,)
+    if unit is None:
+        unit = declared
+    elif declared not in {None, unit}:
+        raise ParameterError(
+            f"{named('unit')} is {unit!r}, but the schema's is {declared!r}; expected one of them "
+            "(give the other another use in the schema)"
+        )
+    if unit is not None:
+        return Unit(check_names((unit,), "unit")[0], rows)
+    if rows != "weights":
+        raise ParameterError(
+            f"{named('rows_per_unit')} is {rows}, but no column names a unit; expected one "
+            f"({given('unit', 'patient_id')})"
+        )
+    return ROW
 
 
 def _levels(schema: Schema) -> dict[str, Levels]:
@@ -235,6 +269,7 @@ def _open(
     levels: Mapping[str, object],
     target: str | None,
     positive: str | None,
+    unit: Unit = ROW,
     *,
     multiline: bool,
 ) -> Source:
@@ -242,8 +277,9 @@ def _open(
     columns = dict(schema.columns)
     if is_text_file(source):
         text = CsvFile(source, schema.file, list(schema.columns), multiline=multiline)
+        texts = {*levels, unit.column}
         usual = {
-            column.name: ColumnSchema("text" if column.name in levels else "number")
+            column.name: ColumnSchema("text" if column.name in texts else "number")
             for column in text.columns
         }
         columns = usual | columns

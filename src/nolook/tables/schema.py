@@ -44,8 +44,9 @@ class Schema:
 
         * "type": "number", "integer", "boolean", "category", "date" or "datetime" (days since
           `origin`), "identifier" or "text" (both of no further use).
-        * "use": "feature", "target", "unit" (whose rows belong to one person) or "nothing";
-          by default "feature", and "nothing" for identifiers and text.
+        * "use": "feature", "target", "unit" (it says whose row it is: see
+          :func:`nolook.read_table`) or "nothing"; by default "feature", and "nothing" for
+          identifiers and text.
         * Numbers: "decimal" ("." or ","), "thousands" (a sign between them), "currency" (a list of
           signs), "percent" (true: 12 % is 0.12).
         * Booleans: "true" and "false", lists of words.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -14,6 +14,7 @@ import pyarrow.types as pt
 from numpy.typing import NDArray
 
 from nolook._language import given, named
+from nolook._unit import RowsPerUnit, Unit
 from nolook._validation import check_names
 from nolook.errors import ParameterError, TableError
 from nolook.tables.declarations import ColumnSchema
@@ -21,13 +22,14 @@ from nolook.tables.design import has_levels, unknown_column
 from nolook.tables.reading import read_table
 from nolook.tables.schema import Schema
 from nolook.tables.source import in_words
-from nolook.tables.table import Table, View
+from nolook.tables.table import Table, View, Weights
 from nolook.tables.text import is_text_file
+from nolook.tables.units import Keys
 
 __all__ = ["ScoredRows", "ScoredTable", "read_scores", "subject_of"]
 
-Marked: TypeAlias = tuple[NDArray[np.float64], NDArray[np.bool_]]
-#: Gives scores and whether each is a positive's, in batches, as often as called.
+Marked: TypeAlias = tuple[NDArray[np.float64], NDArray[np.bool_], Weights]
+#: Gives scores, whether each is a positive's, and what each weighs, in batches, as often as called.
 ScoredRows: TypeAlias = Callable[[], Iterable[Marked]]
 
 _BOOLEANS = {"1": "true", "True": "true", "0": "false", "False": "false"}
@@ -41,9 +43,18 @@ class ScoredTable:
     positive: float
 
     def rows(self) -> Iterator[Marked]:
-        """Yield scores and whether each is a positive's."""
-        for scores, targets in self.table.batches():
-            yield scores, targets == self.positive
+        """Yield scores, whether each is a positive's, and what each weighs."""
+        for (scores, targets), weights in self.table.weighted_batches():
+            yield scores, targets == self.positive, weights
+
+    @property
+    def unit(self) -> Unit:
+        """What neighbouring tables differ by."""
+        return self.table.unit
+
+    def limited(self, most: int, keys: Keys) -> ScoredTable:
+        """Return some rows of each unit, as :meth:`Table.limited`."""
+        return replace(self, table=self.table.limited(most, keys))
 
     def recipe(self) -> dict[str, Any]:
         """Return how the table was read."""
@@ -66,7 +77,7 @@ def subject_of(rows: Table | ScoredTable) -> tuple[str | None, str, str | None]:
     return rows.subject()
 
 
-def read_scores(
+def read_scores(  # noqa: PLR0913 -- as read_table
     source: object,
     score: str,
     target: str,
@@ -75,6 +86,8 @@ def read_scores(
     *,
     multiline: bool = False,
     schema: Schema | None = None,
+    unit: str | None = None,
+    rows_per_unit: RowsPerUnit = "weights",
 ) -> Table:
     """Open a table of one column of numbers and, as its target, 1 for positives and 0 for others.
 
@@ -84,7 +97,8 @@ def read_scores(
     where targets are read as numbers with a fraction, as in a CSV file.
     """
     check_names([score, target], "columns")
-    schema = None if schema is None else schema.only([score, target])
+    if schema is not None:
+        schema = schema.only([score, target, *schema.used_as("unit")])
     opened = read_table(source, features=[score], multiline=multiline, schema=schema)._source
     kinds = {column.name: column.type for column in opened.columns}
     if target not in kinds:
@@ -99,7 +113,15 @@ def read_scores(
         level = _boolean(positive, declared) if kind == pa.bool_() else positive
         numeric = kind is not None and (pt.is_floating(kind) or pt.is_decimal(kind))
         _check_classes(kind, target, level, opened.name, wanted)
-    read = partial(read_table, source, missing=missing, multiline=multiline, schema=schema)
+    read = partial(
+        read_table,
+        source,
+        missing=missing,
+        multiline=multiline,
+        schema=schema,
+        unit=unit,
+        rows_per_unit=rows_per_unit,
+    )
     if numeric and wanted is not None:
         return _with_class(read(target, features=[score]), wanted)
     return _with_class(read(features=[score, target], categories={target: [level]}), 1.0)

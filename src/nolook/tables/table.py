@@ -5,22 +5,29 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from operator import itemgetter
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
+import pyarrow as pa
+from attrs import evolve
 from numpy.typing import NDArray
 
 from nolook._language import given
+from nolook._unit import Unit
 from nolook.errors import TableError
 from nolook.tables.declared import DeclaredSource, original
 from nolook.tables.design import Design
 from nolook.tables.levels import recipe_levels
 from nolook.tables.source import MemorySource, Source
+from nolook.tables.units import Keys, Units, group_rows
 
-__all__ = ["Table", "View"]
+__all__ = ["Table", "View", "Weights"]
 
 #: Turns numbers of shape (columns, rows) into those of a view.
 Turn: TypeAlias = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+
+#: What each row weighs, or the number of its unit; None where every row counts in full.
+Weights: TypeAlias = NDArray[np.int64] | None
 
 _MAX_ROWS = 65_536
 # Numbers in a batch: 8 MB, so that a table of many columns needs no more memory than one of few.
@@ -42,6 +49,8 @@ class Table:
     target_name : str or None
     binary : ndarray of bool, shape (n_columns,)
         Which columns, the target last, hold 0 and 1 only, by declared type or levels.
+    unit : Unit
+        What neighbouring tables differ by.
     """
 
     def __init__(self, source: Source, design: Design) -> None:
@@ -50,12 +59,16 @@ class Table:
         self.feature_names: tuple[str, ...] = design.feature_names
         self.target_name = design.target
         self.binary = design.binary
+        self.unit: Unit = design.unit
+        self._units: Units | None = None
 
     def __repr__(self) -> str:
         types = {column.name: column.declared for column in self._source.columns}
         features = ", ".join(f"{f.name}: {types[f.name]}" for f in self._design.features)
         target = self.target_name
-        return f"Table({features}" + (f"; target {target}: {types[target]})" if target else ")")
+        about = f"; target {target}: {types[target]}" if target else ""
+        unit = "" if self.unit.column is None else f"; unit {self.unit.column}"
+        return f"Table({features}{about}{unit})"
 
     @property
     def column_names(self) -> tuple[str, ...]:
@@ -93,8 +106,75 @@ class Table:
         ndarray of shape (n_columns, rows)
             C-contiguous, at most 65,536 rows, the target last if there is one.
         """
+        if self.unit.whole > 1:
+            raise RuntimeError("rows with weights are read as if they had none")
         for numbers, _ in self._read(drop=True):
             yield numbers
+
+    def weighted_batches(self) -> Iterator[tuple[NDArray[np.float64], Weights]]:
+        """Yield the rows, as :meth:`batches`, and what each weighs.
+
+        Those of a unit weigh ``unit.whole`` together at most, shared equally and rounded down.
+
+        Yields
+        ------
+        numbers : ndarray of shape (n_columns, rows)
+        weights : ndarray of int64 of shape (rows,), or None where every row counts in full
+        """
+        for numbers, weights, _ in self.batches_of_units():
+            yield numbers, weights
+
+    def batches_of_units(self) -> Iterator[tuple[NDArray[np.float64], Weights, Weights]]:
+        """Yield what :meth:`weighted_batches` does and, last, the number of each row's unit.
+
+        That is None where a row is a unit of its own.
+        """
+        if self.unit.column is None:
+            for numbers, _ in self._read(drop=True):
+                yield numbers, None, None
+            return
+        units = self.units()
+        shares = self.unit.whole // np.maximum(units.counts, 1)
+        start = 0
+        for numbers, _ in self._read(drop=True):
+            of_rows = units.between(start, start + numbers.shape[1])
+            start += numbers.shape[1]
+            # Rows that were not there when rows were counted are left out.
+            known = np.ascontiguousarray(numbers[:, : of_rows.size])
+            yield known, shares[of_rows] if self.unit.whole > 1 else None, of_rows
+
+    def units(self) -> Units:
+        """Return the units of the rows in use, counted in a pass when first asked for.
+
+        They are as confidential as the table.
+        """
+        if self._units is None:
+            self._units = group_rows(self._identifiers())
+        return self._units
+
+    def _identifiers(self) -> Iterator[Any]:
+        """Yield the identifiers of the rows in use; of them alone, if no row may be left out."""
+        column = str(self.unit.column)
+        drops = self.may_drop_rows()
+        names = self._design.source_names if drops else [column]
+        for batch in self._source.batches(names):
+            cells = batch.column(column)
+            if drops:
+                present = self._design.fill(batch, np.empty((self._width, batch.num_rows)))
+                cells = cells if present is None else cells.filter(pa.array(present))
+            yield cells
+
+    @property
+    def _width(self) -> int:
+        """How many numbers a row of the whole table has."""
+        return len(self._design.feature_names) + (self._design.target is not None)
+
+    def limited(self, most: int, keys: Keys) -> Table:
+        """Return the table with `most` rows of each unit, drawn once for all passes.
+
+        `keys` gives so many secret random numbers.
+        """
+        return _Limited(self, most, self.units().chosen(most, keys))
 
     def batches_in_place(self) -> Iterator[tuple[NDArray[np.float64], NDArray[np.bool_]]]:
         """Yield every row, complete or not, so that an answer can be put beside each.
@@ -117,11 +197,19 @@ class Table:
         or infinite. The other policies reveal nothing but that the file is damaged.
         """
         names = self._design.source_names
-        if isinstance(self._source, MemorySource) and self._source.surely_finite(names):
+        quick = self.unit.column is None and isinstance(self._source, MemorySource)
+        if quick and cast("MemorySource", self._source).surely_finite(names):
             return
-        complete = True
+        complete = known = True
         for batch in self._source.batches(names):
             complete &= self._design.lacks_nothing(batch)  # to the end: time must not tell where
+            known &= self._design.lacks_no_unit(batch)
+        if self._design.missing != "drop-row" and not known:
+            raise TableError(
+                f"{self._source.name} has a row without a value of {self.unit.column!r}, its unit; "
+                "expected one in every row (or leave such rows out: "
+                f"{given('missing', 'drop-row')})"
+            )
         if self._design.missing == "error" and not complete:
             declared = isinstance(self._source, DeclaredSource)
             unlike = ", or a cell not written as declared (a plain number where nothing is)"
@@ -199,6 +287,7 @@ class Table:
         needed = {self._design.target}
         if self._design.missing == "drop-row":
             needed |= {f.name for f in self._design.features if f.levels is None}
+            needed.add(self.unit.column)
         return any(c.may_be_missing for c in self._source.columns if c.name in needed)
 
     def _read(self, *, drop: bool) -> Iterator[tuple[NDArray[np.float64], NDArray[np.bool_]]]:
@@ -227,7 +316,7 @@ class Table:
 
 
 class View(Table):
-    """Another table with each batch of its numbers turned into other numbers."""
+    """Another table with each batch of its numbers turned into other numbers; its rows' units."""
 
     def __init__(
         self,
@@ -239,7 +328,12 @@ class View(Table):
     ) -> None:
         super().__init__(whole._source, whole._design)
         self._whole, self._turn = whole, turn
+        self.unit = whole.unit
         self.feature_names, self.target_name, self.binary = features, target, binary
+
+    def units(self) -> Units:
+        """Return the units of the other table's rows."""
+        return self._whole.units()
 
     def keeping_infinite(self) -> Table:
         """Return the same view of such a table."""
@@ -254,6 +348,33 @@ class View(Table):
     def _read(self, *, drop: bool) -> Iterator[tuple[NDArray[np.float64], NDArray[np.bool_]]]:
         for numbers, complete in self._whole._read(drop=drop):
             yield self._turn(numbers), complete
+
+
+class _Limited(View):
+    """Another table with only some of its rows, so many of a unit at most."""
+
+    def __init__(self, whole: Table, most: int, kept: NDArray[np.bool_]) -> None:
+        names, target = whole.feature_names, whole.target_name
+        super().__init__(whole, names, target, lambda numbers: numbers, whole.binary)
+        self._kept, self._units = kept, whole.units().only(kept)
+        self.unit = evolve(whole.unit, rows=most)
+
+    def units(self) -> Units:
+        """Return the units of the rows that are kept."""
+        return cast("Units", self._units)
+
+    def keeping_infinite(self) -> Table:
+        """Refuse: other rows would be in use."""
+        raise RuntimeError("rows are chosen before it is known which are in use")
+
+    def _read(self, *, drop: bool) -> Iterator[tuple[NDArray[np.float64], NDArray[np.bool_]]]:
+        start = 0
+        for numbers, complete in super()._read(drop=drop):
+            stop = start + numbers.shape[1]
+            kept = self._kept[start:stop]
+            start = stop
+            places = np.flatnonzero(kept)
+            yield np.ascontiguousarray(numbers[:, places]), complete[places]
 
 
 def _block(columns: int, rows: int) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:

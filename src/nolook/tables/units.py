@@ -1,0 +1,181 @@
+"""Which unit (patient, household, firm) each row of a table belongs to, found in bounded memory.
+
+Identifiers are compared as written, by a keyed hash of 128 bits whose key is forgotten; neither an
+identifier nor a hash leaves this module. What is kept, a number for each row, is as confidential
+as the table.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
+from itertools import pairwise
+from tempfile import SpooledTemporaryFile, TemporaryFile
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.types as pt
+from numpy.typing import NDArray
+
+from nolook.tables._hash import KEY_BYTES, keyed_hashes
+
+__all__ = ["Keys", "Units", "can_identify", "group_rows"]
+
+Integers = NDArray[np.int64]
+#: Gives so many random numbers of 64 bits.
+Keys: TypeAlias = Callable[[int], NDArray[np.uint64]]
+
+# Rows are sorted bucket by bucket: parts of the hashes' range.
+_BUCKET_BITS = 6
+# Bytes of a bucket that stay in memory, and rows whose units do.
+_SPOOLED = 1 << 20
+_ROWS_IN_MEMORY = 1 << 22
+# Rows renumbered at a time.
+_PART = 1 << 20
+
+_RECORD = np.dtype([("hash", "<u8", (2,)), ("row", "<u8")])
+
+
+class Units:
+    """The unit of every row, numbered from 0 in the order of their first rows.
+
+    Parameters
+    ----------
+    of_rows : ndarray of uint32 or uint64, shape (rows,)
+    counts : ndarray of int64, shape (units,)
+        Rows of each.
+    """
+
+    def __init__(self, of_rows: NDArray[Any], counts: Integers) -> None:
+        self.counts = counts
+        self._of_rows = of_rows
+
+    def between(self, start: int, stop: int) -> Integers:
+        """Return the units of the rows from `start` up to `stop`; fewer where they end before."""
+        return self._of_rows[start:stop].astype(np.int64)
+
+    def chosen(self, most: int, keys: Keys) -> NDArray[np.bool_]:
+        """Mark `most` rows of each unit, or all it has: those of the smallest keys.
+
+        `keys` gives so many random numbers. Ties, one in 2^64, go to the earlier row.
+        """
+        taken = np.zeros(len(self._of_rows), dtype=np.bool_)
+        order = np.lexsort((keys(len(self._of_rows)), self._of_rows))
+        first = np.concatenate([[0], np.cumsum(self.counts)[:-1]]).astype(np.int64)
+        rank = np.arange(order.size) - np.repeat(first, self.counts)
+        taken[order[rank < most]] = True
+        return taken
+
+    def only(self, kept: NDArray[np.bool_]) -> Units:
+        """Return the units of some of the rows; their numbers stay."""
+        of_rows = self._of_rows[kept]
+        return Units(of_rows, np.bincount(of_rows, minlength=self.counts.size))
+
+
+def can_identify(kind: Any) -> bool:  # noqa: ANN401 -- pyarrow has no types
+    """Tell whether cells of an Arrow type are compared as they are written: not fractions."""
+    if kind is not None and pt.is_dictionary(kind):
+        kind = kind.value_type
+    tests = (
+        *(pt.is_string, pt.is_large_string, pt.is_string_view, pt.is_integer, pt.is_boolean),
+        *(pt.is_binary, pt.is_large_binary, pt.is_fixed_size_binary, pt.is_date, pt.is_decimal),
+    )
+    return kind is not None and any(test(kind) for test in tests)
+
+
+def group_rows(identifiers: Iterable[Any]) -> Units:
+    """Give units numbers, from arrays of the rows' identifiers, none of them null."""
+    key = os.urandom(KEY_BYTES)
+    with ExitStack() as stack:
+        buckets = [
+            stack.enter_context(SpooledTemporaryFile(_SPOOLED)) for _ in range(2**_BUCKET_BITS)
+        ]
+        rows = 0
+        for cells in identifiers:
+            records = np.empty(len(cells), dtype=_RECORD)
+            records["hash"] = keyed_hashes(*_bytes_of(cells), key)
+            records["row"] = np.arange(rows, rows + len(cells))
+            rows += len(cells)
+            _distribute(records, buckets)
+        of_rows = _room(rows)
+        counts, firsts, known = [], [], 0
+        for bucket in buckets:
+            bucket.seek(0)
+            records = np.frombuffer(bucket.read(), dtype=_RECORD)
+            found, places = _group(records["hash"])
+            of_rows[records["row"]] = known + found
+            counts.append(np.bincount(found, minlength=len(places)))
+            firsts.append(records["row"][places])
+            known += len(places)
+            bucket.truncate(0)
+    return _in_order(of_rows, np.concatenate(counts), np.concatenate(firsts))
+
+
+def _distribute(records: NDArray[Any], buckets: list[Any]) -> None:
+    """Append records to the buckets of their hashes, in order."""
+    bucket = (records["hash"][:, 0] >> np.uint64(64 - _BUCKET_BITS)).astype(np.int64)
+    order = np.argsort(bucket, kind="stable")
+    ends = np.cumsum(np.bincount(bucket, minlength=len(buckets)))
+    for file, (start, stop) in zip(buckets, pairwise([0, *ends.tolist()]), strict=True):
+        if stop > start:
+            file.write(records[order[start:stop]].tobytes())
+
+
+def _group(hashes: NDArray[np.uint64]) -> tuple[Integers, Integers]:
+    """Give equal hashes one number; return the numbers and, of each, its first place."""
+    first, second = hashes.T.copy()
+    order = np.argsort(first)
+    alike = first[order[1:]] == first[order[:-1]]
+    if (alike & (second[order[1:]] != second[order[:-1]])).any():
+        order = np.lexsort((second, first))
+        alike = (hashes[order[1:]] == hashes[order[:-1]]).all(axis=1)
+    starts = np.flatnonzero(np.append(True, ~alike)[: order.size])
+    numbers = np.empty(order.size, dtype=np.int64)
+    numbers[order] = np.repeat(np.arange(starts.size), np.diff(starts, append=order.size))
+    return numbers, np.minimum.reduceat(order, starts) if order.size else order
+
+
+def _in_order(of_rows: NDArray[Any], counts: Integers, firsts: NDArray[np.uint64]) -> Units:
+    """Renumber units by their first rows, so that their numbers do not depend on the key."""
+    order = np.argsort(firsts)
+    numbers = np.empty(order.size, dtype=of_rows.dtype)
+    numbers[order] = np.arange(order.size)
+    for start in range(0, len(of_rows), _PART):
+        part = slice(start, start + _PART)
+        of_rows[part] = numbers[of_rows[part]]
+    return Units(of_rows, counts[order])
+
+
+def _room(rows: int) -> NDArray[Any]:
+    """Return an array for the units of so many rows: a temporary file's if they are many."""
+    kind = np.uint32 if rows <= 2**32 else np.uint64
+    if rows <= _ROWS_IN_MEMORY:
+        return np.empty(rows, dtype=kind)
+    with TemporaryFile() as file:
+        return np.memmap(file, dtype=kind, mode="w+", shape=(rows,))
+
+
+def _bytes_of(cells: Any) -> tuple[NDArray[np.uint8], Integers]:  # noqa: ANN401
+    """Return an array's cells as bytes one after the other, and where each starts and ends."""
+    if pt.is_dictionary(cells.type):
+        cells = cells.dictionary_decode()
+    if pt.is_integer(cells.type) or pt.is_boolean(cells.type) or pt.is_date(cells.type):
+        return _whole_bytes(cells)
+    if pt.is_decimal(cells.type):
+        cells = cells.cast(pa.large_string())
+    cells = cells.cast(pa.large_binary())
+    _, starts, data = cells.buffers()
+    ends = np.frombuffer(starts, dtype=np.int64)[cells.offset : cells.offset + len(cells) + 1]
+    text = np.empty(0, np.uint8) if data is None else np.frombuffer(data, dtype=np.uint8)
+    return text, ends
+
+
+def _whole_bytes(cells: Any) -> tuple[NDArray[np.uint8], Integers]:  # noqa: ANN401
+    """Return integers of any width, booleans or dates as eight bytes each."""
+    if pt.is_date(cells.type):
+        cells = cells.cast(pa.int32() if pt.is_date32(cells.type) else pa.int64())
+    whole = cells.to_numpy(zero_copy_only=False)
+    wide = whole.astype(np.uint64 if whole.dtype == np.uint64 else np.int64)
+    return wide.view(np.uint8), np.arange(0, 8 * wide.size + 1, 8)
