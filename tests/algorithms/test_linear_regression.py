@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from attrs import evolve
 
+from nolook._unit import ROW, Unit
 from nolook.algorithms import weighted_design
 from nolook.algorithms.linear_regression import (
     CLIPPED_AT,
@@ -115,12 +116,13 @@ def test_a_copy_that_turns_out_too_large_is_given_up(monkeypatch):
 
 def test_the_copy_is_decided_from_the_released_number_of_rows():
     scaling = run(*data(2_000), 1.0).scaling
-    a_row = 2 * 5 + 12
+    a_row = 2 * 5 + 20
     most = weighted_design.COPY_BYTES // a_row
     for rows, kept in ((most - 100, True), (most - 50, False)):
         counted = Scaling.public(scaling.names, 1.0, 5.0)
         object.__setattr__(counted, "rows", type(counted.rows)(float(rows), 10.0))
-        assert bool(weighted_design.copy_room(counted, 5)) is kept
+        assert bool(weighted_design.copy_room(counted, 5, ROW)) is kept
+        assert weighted_design.copy_room(counted, 5, Unit("who")) == 0
 
 
 def test_every_gradient_has_the_noise_that_is_claimed():
