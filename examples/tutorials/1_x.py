@@ -1,0 +1,10 @@
+"""
+Try
+===
+
+x
+"""
+
+from __future__ import annotations
+
+print("hello")
