@@ -209,7 +209,7 @@ def interval_lines(runs):
     """Yield the coverage by correlation within units and their sizes."""
     settings = [(c, s, e) for c in CORRELATIONS for s in SIZES for e in (1.0, 10.0)]
     found = in_parallel(covered, [(*one, run) for one in settings for run in range(runs)], 2)
-    yield "| correlation | rows a unit | epsilon | coverage | least coefficient | given | half width |"
+    yield "| correlation | rows a unit | epsilon | coverage | least column | given | half width |"
     yield "|---:|---:|---:|---:|---:|---:|---:|"
     least = 1.0
     for one in settings:
