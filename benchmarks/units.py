@@ -141,24 +141,19 @@ def accuracy_lines(runs):
     yield "| epsilon | weights | one row of each | at most 1 | at most 5 | at most 20 |"
     yield "|---:|---:|---:|---:|---:|---:|"
     found = in_parallel(accuracy, [(e, run) for e in EPSILONS for run in range(runs)], 2)
+    below = []
     for epsilon in EPSILONS:
         each = [found[epsilon, run] for run in range(runs)]
         means = {name: np.mean([one[name] for one in each]) for name in each[0]}
         yield f"| {epsilon} | " + " | ".join(f"{mean:.4f}" for mean in means.values()) + " |"
         less = np.median([one["one row of each"] - one["weights"] for one in each])
-        yield_later = (
-            f"- epsilon {epsilon}: weights are below one row of each by {less:.4f} (median)"
-        )
-        LATER.append(yield_later)
+        below.append(f"- epsilon {epsilon}: weights are {less:.4f} below one row of each (median)")
     yield ""
-    yield from LATER
-
-
-LATER: list[str] = []
+    yield from below
 
 
 def large_units():
-    """Return the error of a weighted mean of units of a million rows, in scales."""
+    """Return the error of a weighted mean of units of a million rows, whose scale is 1."""
     generator = np.random.default_rng(0)
     rows, unit = 10**6, 2**14
     means, tables = [], []
@@ -173,7 +168,7 @@ def large_units():
         rows_of = np.full((1, numbers.shape[1]), float(unit))
         moments.update(rows_of, np.trunc(numbers[-1] * unit), weights)
     mean = float(moments.products[0]) / float(moments.gram[0, 0])
-    return abs(mean - np.mean(means)) / 1.0
+    return abs(mean - np.mean(means))
 
 
 def panel(correlation, sizes, seed):
@@ -214,7 +209,7 @@ def interval_lines(runs):
     """Yield the coverage by correlation within units and their sizes."""
     settings = [(c, s, e) for c in CORRELATIONS for s in SIZES for e in (1.0, 10.0)]
     found = in_parallel(covered, [(*one, run) for one in settings for run in range(runs)], 2)
-    yield "| correlation | rows a unit | epsilon | coverage | least coefficient | given | half width |"
+    yield "| correlation | rows a unit | epsilon | coverage | least column | given | half width |"
     yield "|---:|---:|---:|---:|---:|---:|---:|"
     least = 1.0
     for one in settings:
