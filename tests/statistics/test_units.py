@@ -11,6 +11,7 @@ import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -143,8 +144,7 @@ def counts_of(columns):
     return lambda whole: [whole * Fraction(histograms_sensitivity(columns, "add-remove"))]
 
 
-def equal_bins(batch, weights):
-    return linear_counts(batch, np.full(3, -2.0), np.full(3, 0.5), 8, weights)
+equal_bins = partial(linear_counts, low=np.full(3, -2.0), width=np.full(3, 0.5), bins=8)
 
 
 STATISTICS = {
