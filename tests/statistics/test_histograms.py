@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -20,7 +18,10 @@ TABLES = hnp.arrays(
 
 def counters(columns):
     low, width = np.full(columns, -2.0), np.full(columns, 0.5)
-    return [magnitude_counts, partial(linear_counts, low=low, width=width, bins=8)]
+    return [
+        magnitude_counts,
+        lambda batch, weights: linear_counts(batch, low, width, 8, weights),
+    ]
 
 
 def counts(count, table):

@@ -72,6 +72,10 @@ def orders(ranked):
     return plain(ranked.rows, *(ranked.differences(j, range(COLUMNS)) for j in range(COLUMNS)))
 
 
+def in_equal_bins(batch, weights):
+    return linear_counts(batch, np.full(COLUMNS, -2.0), np.full(COLUMNS, 0.5), 8, weights)
+
+
 STATISTICS = {
     "BlockMoments": Row(
         # Carries every few rows.
@@ -114,7 +118,7 @@ STATISTICS = {
     "Histograms": Row(
         partial(
             Histograms,
-            partial(linear_counts, low=np.full(COLUMNS, -2.0), width=np.full(COLUMNS, 0.5), bins=8),
+            in_equal_bins,
         ),
         (NUMBERS,),
         lambda s: plain(s.value(COLUMNS)),
