@@ -7,6 +7,7 @@ Least squares, the number of rows and rising counts follow at no further cost. T
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -99,8 +100,13 @@ def event_for_rows(event: _AnyEvent, most: int, relation: Relation) -> _AnyEvent
             f"{given('rows_per_unit', 'weights')})"
         )
     if isinstance(event, GaussianEvent):
-        return evolve(event, mu=event.mu / most)
-    return evolve(event, epsilon=event.epsilon / most)
+        return evolve(event, mu=_part(event.mu, most))
+    return evolve(event, epsilon=_part(event.epsilon, most))
+
+
+def _part(cost: float, most: int) -> float:
+    """Divide a cost, rounded down."""
+    return cost if most == 1 else math.nextafter(cost / most, 0.0)
 
 
 def noise_kind(event: CountEvent) -> Noise:
