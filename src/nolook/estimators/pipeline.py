@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from nolook._validation import check_fraction
-from nolook.errors import PrivateFitFailed
+from nolook.errors import ParameterError, PrivateFitFailed
 from nolook.estimators._selector import PrivateSelector, check_selected
 from nolook.estimators._tables import training_table
 from nolook.estimators.base import PrivateEstimator, PrivateRegressor, check_budget, whole_mu
@@ -61,6 +61,18 @@ class _InSequence:
         """Return what both parts release."""
         parts = (self.selector.plan(), self.regressor.plan())
         return tuple(event for part in parts for event in part.guarantee.mechanisms)
+
+    def for_rows(self, most: int) -> _InSequence:
+        """Return itself, since each part adapts itself to the unit; refuse a part that cannot."""
+        for part in (self.selector, self.regressor):
+            adapted = getattr(part.plan().release, "for_rows", None)
+            if adapted is None:
+                raise ParameterError(
+                    f"{type(part).__name__} has no proof for units of several rows; expected "
+                    "another method, or no unit"
+                )
+            adapted(most)  # refuses what is too small before anything is charged
+        return self
 
     def run(
         self,
