@@ -305,8 +305,8 @@ class Ledger:
         cost, relation
             As there.
         description : str
-            Names this release, of a row's protection, alone: an entry of this name and cost that
-            was not refunded is its charge.
+            Names this release alone: an entry of this name and cost that was not refunded is its
+            charge. It protects a row.
         """
         check_line(description, "description")
         cost = converted(cost, relation, self.relation, self.path)

@@ -122,6 +122,12 @@ class _Wanted:
                 "--table and --column are not both given; expected both or neither"
             )
 
+        for unit in self.schema.used_as("unit"):
+            raise ParameterError(
+                f"the schema's unit is {unit!r}, but a batch protects each report by itself; "
+                "expected no unit (give the column another use, and send one report of each)"
+            )
+
     def digest(self) -> bytes | None:
         """Return what distinguishes this submission from others, None if it only continues one."""
         if self.value is None and self.table is None:
