@@ -112,6 +112,18 @@ def guesses():
     return model
 
 
+def of_units(release, rows="weights"):
+    """Have a release protect units."""
+    release.privacy_ = attrs.evolve(release.privacy_, unit=Unit("patient_id", rows))
+    return release
+
+
+def some_units(rows):
+    """A model of several rows of each unit has no intervals for its coefficients."""
+    model = of_units(clipped(), rows)
+    return model if rows == "weights" else withheld(model, *range(-1, 5))
+
+
 def some_quantiles(private):
     values = 100 * shares()[0]
     table = np.column_stack([values, values**2])
@@ -243,6 +255,8 @@ PAGES = {
     "hidden-fit": lambda: model_findings(hidden_fit()),
     "chosen-levels": lambda: model_findings(current_levels(4, 1)),
     "not-visible-current": lambda: model_findings(not_visible(dropping(clipped(), 1))),
+    "units": lambda: model_findings(some_units("weights")),
+    "units-limited": lambda: model_findings(some_units(5)),
     "unlimited": lambda: model_findings(
         without(unlimited(fitted()), "r2_interval_", "coef_interval_")
     ),
@@ -250,6 +264,9 @@ PAGES = {
     "selection-seeded": of_selection("kendall-seeded"),
     "selection-unordered": of_selection("lasso-blocks"),
     "distribution": of_distribution("people"),
+    "distribution-units": lambda: ecdf_findings(
+        of_units(stored("people.distribution.json")), "age"
+    ),
     "distribution-replace": of_distribution("ecdf-replace"),
     "distribution-seeded": of_distribution("ecdf-seeded", NASTY[2]),
     "distribution-federated": of_distribution("federated-ecdf"),
