@@ -130,6 +130,7 @@ def _threshold(value: float) -> str:
 
 def calibration_findings(test: HosmerLemeshow, scored: Scored) -> Findings:
     """Say whether probabilities agree with what happened."""
+    counted = f"{test.privacy_.unit.counted}s"
     table = test.table_
     counts = test.calibration_curve().counts
     cells = zip(
@@ -140,7 +141,6 @@ def calibration_findings(test: HosmerLemeshow, scored: Scored) -> Findings:
     )
     ends = zip(table.borders[:-1], table.borders[1:], strict=True)
     p_value = f"{test.p_value_:.4g}"
-    counted = f"{test.privacy_.unit.counted}s"
     meaning = (
         f"Hosmer-Lemeshow statistic {number(test.statistic_)}, p-value {p_value}: the chance of "
         "this statistic or a larger one if the probabilities are right, with the noise taken into "
