@@ -301,16 +301,6 @@ def test_submissions_that_cannot_be(cli, here, words, said):
     assert not (here / "one.pending").exists()
 
 
-def test_a_schema_with_a_unit_is_refused_where_reports_are_protected(cli, here):
-    described(cli, "ecdf", 1.0, "--grid", "0:127:1")
-    (here / "s.toml").write_text('[columns]\nwho = {type = "text", use = "unit"}\n')
-    words = ["--batch", "one.json", "--ca", "c", "--token-file", "t", "--token-file", "u"]
-    words += ["--server0", "https://127.0.0.1:2", "--server1", "https://127.0.0.1:1"]
-    message = refused(cli("submit", *words, "--table", "t.csv", "--column", "c", "-s", "s.toml"))
-    assert "the schema's unit is 'who', but a batch protects each report by itself" in message
-    assert not (here / "one.pending").exists()
-
-
 def test_nothing_of_the_network_is_loaded_for_help(tmp_path):
     for words in (["federated"], ["federated", "serve", "--help"]):
         done = run(*words, cwd=tmp_path)

@@ -25,7 +25,8 @@ _PAGE = """\
 {libraries}; Python {python}.
 
 Every release is drawn many times from two neighbouring tables, chosen so that one row, or
-all rows of one unit, reveals the most. What the draws show of the privacy loss is a bound from below:
+all rows of one unit, reveals the most. What the draws show of the privacy loss is a bound from
+below:
 
 - **shown by draws**: the loss is larger than this with probability 1 - 1e-5. The event is chosen on
   one half of the draws and counted on the other (Clopper-Pearson). A number above the claim would

@@ -63,7 +63,7 @@ class Units:
         """
         taken = np.zeros(len(self._of_rows), dtype=np.bool_)
         order = np.lexsort((keys(len(self._of_rows)), self._of_rows))
-        first = np.concatenate([[0], np.cumsum(self.counts)[:-1]]).astype(np.int64)
+        first = np.cumsum(self.counts) - self.counts
         rank = np.arange(order.size) - np.repeat(first, self.counts)
         taken[order[rank < most]] = True
         return taken

@@ -122,10 +122,11 @@ class _Wanted:
                 "--table and --column are not both given; expected both or neither"
             )
 
-        for unit in self.schema.used_as("unit"):
+        for unit in () if self.table is None else self.schema.used_as("unit"):
             raise ParameterError(
-                f"the schema's unit is {unit!r}, but a batch protects each report by itself; "
-                "expected no unit (give the column another use, and send one report of each)"
+                f"--schema names {unit!r} as the unit, but here every row of a table is a report "
+                "that is protected by itself; expected another use of it ('nothing', and a table "
+                "with one row of each unit)"
             )
 
     def digest(self) -> bytes | None:
