@@ -27,8 +27,11 @@ from nolook.cli._options import (
     QuietOption,
     RandomStateOption,
     ReportOption,
+    RowsPerUnitOption,
     TableArgument,
+    UnitOption,
     check_missing,
+    check_rows_per_unit,
     column_names,
     column_options,
 )
@@ -39,6 +42,7 @@ from nolook.formats.files import check_outputs, default_name, one_line
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from nolook._unit import RowsPerUnit
     from nolook.estimators.base import PrivateEstimator, Progress
     from nolook.formats.findings_file import Scored
     from nolook.privacy.ledger import Ledger
@@ -53,6 +57,13 @@ _UNCHARGED = (
     "not charged to any ledger; releases of the same table add up, and nobody counts this one "
     f"(--ledger FILE, or {DEFAULT_LEDGER} for all commands)"
 )
+
+
+class _Units(TypedDict):
+    """What a table is told of units."""
+
+    unit: str | None
+    rows_per_unit: RowsPerUnit
 
 
 class LedgerAndProgress(TypedDict):
@@ -97,6 +108,8 @@ class Release:
     written: Written
     missing: Missing = field(default_factory=Missing)
     multiline: MultilineOption = False
+    unit: UnitOption = None
+    rows_per_unit: RowsPerUnitOption = "weights"
     output: Path = Path()
     report: ReportOption = None
     force: ForceOption = False
@@ -107,6 +120,7 @@ class Release:
     def __post_init__(self) -> None:
         check_epsilon(self.epsilon, "--epsilon")
         check_random_state(self.random_state, "--random-state")
+        check_rows_per_unit(self.rows_per_unit)
         # No output may replace any of a ledger's files.
         ends = ("", "-journal", "-wal", "-shm") if self.ledger else ()
         ledger_files = [Path(f"{self.ledger}{end}") for end in ends]
@@ -123,9 +137,15 @@ class Release:
         """What is declared of the table."""
         return self.written.over().indicating(self.missing.indicated)
 
+    @property
+    def _units(self) -> _Units:
+        """What is protected, as `nolook.read_table` is told."""
+        return {"unit": self.unit, "rows_per_unit": check_rows_per_unit(self.rows_per_unit)}
+
     def read_columns(self, names: Sequence[str]) -> Table:
-        """Open the table for some of its columns alone."""
-        table = self._read(None, features=names, schema=self.schema.only(names))
+        """Open the table for some of its columns alone, and its unit."""
+        schema = self.schema.only([*names, *self.schema.used_as("unit")])
+        table = self._read(None, features=names, schema=schema)
         if table.feature_names != tuple(names):
             raise ParameterError(
                 f"{named('features')} names a column that the schema makes categories of; expected "
@@ -145,6 +165,7 @@ class Release:
             self.missing.policy,
             multiline=self.multiline,
             schema=self.schema,
+            **self._units,
         )
 
     def fit(self, estimator: PrivateEstimator, columns: Columns) -> None:
@@ -153,6 +174,11 @@ class Release:
         if target in excluded:
             raise ParameterError(
                 f"--exclude names the target {target!r}; expected others (leave it out there)"
+            )
+        for unit in {self.unit, *self.schema.used_as("unit")} & {*excluded}:
+            raise ParameterError(
+                f"--exclude names the unit {unit!r}; expected others (leave it out there: a unit "
+                "is no feature anyway)"
             )
         from nolook.tables.design import GAP
 
@@ -184,7 +210,7 @@ class Release:
         """Open the table; the options are those of `nolook.read_table`."""
         from nolook.tables import read_table
 
-        options |= {"missing": self.missing.policy, "multiline": self.multiline}
+        options |= {"missing": self.missing.policy, "multiline": self.multiline, **self._units}
         return read_table(self.table, target, **options)
 
     def _tell(self, table: Table, columns: Columns) -> None:

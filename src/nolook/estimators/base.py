@@ -89,11 +89,11 @@ def make_release(
             )
         guarantee = evolve(plan.guarantee, unit=rows.unit)
         release = for_unit(plan.release, rows.unit)
+        require(ledger, guarantee, rows.unit)
         announce("missing values")
         rows.check_complete()
         name, about, schema = subject_of(rows)
-        words = rows.unit.in_words()
-        details = ReleaseDetails(table=name, schema=schema, about=about, unit=words)
+        details = ReleaseDetails(table=name, schema=schema, about=about)
         source = byte_source(plan.random_state)
         with charge(ledger, guarantee, purpose, details):
             if rows.unit.column is not None and rows.unit.whole == 1:

@@ -11,7 +11,7 @@ from attrs import fields
 
 from nolook.algorithms.roc_threshold import Classified
 from nolook.estimators.calibration import shares_in_view
-from nolook.report.distribution_findings import what_was_found
+from nolook.report.distribution_findings import noise_only, what_was_found
 from nolook.report.findings import Findings, Origin, Section, Table, rows_of
 from nolook.report.picture import Bar, Line, Picture
 from nolook.report.wording import NOT_KNOWN, grid_in_words, interval, number
@@ -31,10 +31,6 @@ _INTERVAL = f"{_CONFIDENCE} interval"
 _NORMAL_95 = 1.96
 _MOST_DRAWN = 2000  # points of a curve
 
-_NOISE_ONLY = (
-    f"{_CONFIDENCE} intervals cover the noise that protects the rows; they do not cover that the "
-    "rows may be a sample."
-)
 _CELL = "A threshold between two of the grid stands for the lower one: scores in a cell are alike."
 _HIDDEN = "A rate is not known where the noise may be all of what it is a share of."
 _NAMES = {
@@ -52,6 +48,7 @@ def _settings(scored: Scored, score: str) -> tuple[tuple[str, str], ...]:
 
 def roc_findings(curve: ROCCurve, scored: Scored, thresholds: Sequence[float] = ()) -> Findings:
     """Say what the ROC curve of a score is, and how rows are classified at some thresholds."""
+    unit = curve.privacy_.unit
     figures = (
         ("Area under the curve (AUC)", f"{curve.auc_:.3f}", interval(curve.auc_interval_)),
         (
@@ -59,8 +56,8 @@ def roc_findings(curve: ROCCurve, scored: Scored, thresholds: Sequence[float] = 
             f"{curve.average_precision_:.3f}",
             interval(curve.average_precision_interval_),
         ),
-        ("Positive rows", *_rows_in_words(curve.positive_)),
-        ("Negative rows", *_rows_in_words(curve.negative_)),
+        (f"Positive {unit.counted}s", *_rows_in_words(curve.positive_)),
+        (f"Negative {unit.counted}s", *_rows_in_words(curve.negative_)),
     )
     table = Table(
         "The curve in a few numbers",
@@ -79,7 +76,7 @@ def roc_findings(curve: ROCCurve, scored: Scored, thresholds: Sequence[float] = 
         sections=(
             what_was_found(
                 table,
-                (_NOISE_ONLY,),
+                (noise_only(f"{_INTERVAL}s", unit),),
                 _roc_picture(curve, scored),
                 _precision_picture(curve, scored),
             ),
@@ -95,17 +92,18 @@ def roc_findings(curve: ROCCurve, scored: Scored, thresholds: Sequence[float] = 
 
 
 def _classifications(curve: ROCCurve, thresholds: Sequence[float]) -> tuple[Section, ...]:
-    tables = tuple(_classification(curve.at(each), each) for each in thresholds)
+    counted = f"{curve.privacy_.unit.counted}s"
+    tables = tuple(_classification(curve.at(each), each, counted) for each in thresholds)
     if not tables:
         return ()
     words = f"{_CELL} {_HIDDEN}"
-    heading = "How rows are classified"
+    heading = f"How {counted} are classified"
     return (
         Section("classified", heading, tables=tables, notes=(words,), printed=(*tables, words)),
     )
 
 
-def _classification(found: Classified, asked: float) -> Table:
+def _classification(found: Classified, asked: float, counted: str) -> Table:
     used = "" if found.threshold == asked else f" ({_threshold(found.threshold)} on the grid)"
     counts = ("true_positives", "false_positives", "false_negatives", "true_negatives")
     rows = []
@@ -120,7 +118,9 @@ def _classification(found: Classified, asked: float) -> Table:
         else:
             ends = interval((measure.low, measure.high))
             rows.append((name, number(measure.value, 3), ends))
-    caption = f"Rows with a score above {_threshold(asked)}{used} are called positive"
+    caption = (
+        f"{counted.capitalize()} with a score above {_threshold(asked)}{used} are called positive"
+    )
     return Table(caption, ("Measure", "Value", _INTERVAL), tuple(rows))
 
 
@@ -130,6 +130,7 @@ def _threshold(value: float) -> str:
 
 def calibration_findings(test: HosmerLemeshow, scored: Scored) -> Findings:
     """Say whether probabilities agree with what happened."""
+    counted = f"{test.privacy_.unit.counted}s"
     table = test.table_
     counts = test.calibration_curve().counts
     cells = zip(
@@ -143,7 +144,7 @@ def calibration_findings(test: HosmerLemeshow, scored: Scored) -> Findings:
     small = "The noise has mean 0, so the numbers of a small group may be negative."
     groups = Table(
         "Observed and expected numbers of each group, with standard errors of the noise",
-        ("Probabilities", "Positive rows", "Expected", "Rows"),
+        ("Probabilities", f"Positive {counted}", "Expected", counted.capitalize()),
         tuple(
             (f"{low:.4g} to {high:.4g}", *row) for (low, high), row in zip(ends, cells, strict=True)
         ),
@@ -266,7 +267,7 @@ def _precision_picture(curve: ROCCurve, scored: Scored) -> Picture:
             Line("curve", recall[shown], precision[shown]),
         ),
         legend="the private curve and the straight line of guessing; the further left, the fewer "
-        "rows it rests on and the more the noise moves it",
+        f"{curve.privacy_.unit.counted}s it rests on and the more the noise moves it",
         square=True,
         key="precision",
     )
