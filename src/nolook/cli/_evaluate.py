@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nolook.cli._options import ClassesOption, ValueOption
+from nolook.cli._options import ValueOption
 from nolook.cli._release import Release, release_command
 from nolook.cli._written import target_of
 from nolook.errors import ParameterError
@@ -19,6 +19,17 @@ if TYPE_CHECKING:
 
 __all__ = ["evaluate"]
 
+_TargetOption = Annotated[
+    str,
+    typer.Option(
+        "--target",
+        "-t",
+        metavar="NAME",
+        show_default=False,
+        help="The column of what really happened: 1 or true where it did, or the value that "
+        "--positive names; by default the schema's target, or else the model's.",
+    ),
+]
 _MissingOption = Annotated[
     str | None,
     typer.Option(
@@ -62,7 +73,7 @@ def evaluate(
     model: Annotated[
         Path, typer.Option("--model", "-m", metavar="MODEL", help="A model file made by fit.")
     ],
-    target: ClassesOption = "",
+    target: _TargetOption = "",
     positive: ValueOption = None,
     groups: Annotated[
         int, typer.Option(metavar="N", help="How many groups of rows a calibration compares.")
