@@ -153,29 +153,32 @@ def test_either_class_may_be_the_positive_one(kind):
 
 @cache
 def models():
-    X, y = data()
+    """Models of so many features that a product of whole batches rounds them otherwise."""
+    X = np.random.default_rng(0).random((ROWS, 13))
+    y = X.sum(axis=1) > 6.5
     few = nolook.make_private_pipeline(
-        nolook.KendallSelector(1), nolook.LinearRegression(), epsilon=2.0, delta=1e-6
+        nolook.KendallSelector(9), nolook.LinearRegression(), epsilon=5.0, delta=1e-6
     )
     return {
         "linear": nolook.LinearRegression(random_state=0).fit(X, y),
         "boosted": nolook.BoostedAdaSSPRegressor(random_state=0).fit(X, y),
         "pipeline": few.fit(X, y),
-        "probabilities": probable(0.7, 0.2),
+        "probabilities": probable(*np.random.default_rng(1).random(13) / 13),
         "elsewhere": LogisticRegression().fit(X, y),
     }
 
 
-@pytest.mark.parametrize("name", models())
+@pytest.mark.parametrize("name", ["linear", "boosted", "pipeline", "probabilities", "elsewhere"])
 def test_a_score_has_the_same_bits_whatever_rows_stand_around_it(name):
     scores = ModelScores(models()[name])
-    numbers = data(997)[0].T
+    numbers = np.random.default_rng(2).random((13, 997))
     whole = scores.of(numbers)
+    assert len(np.unique(whole)) > 500
     order = np.random.default_rng(1).permutation(997)
     np.testing.assert_array_equal(scores.of(np.ascontiguousarray(numbers[:, order])), whole[order])
     for start, end in ((0, 1), (1, 4), (13, 512), (996, 997)):
         np.testing.assert_array_equal(scores.of(numbers[:, start:end].copy()), whole[start:end])
-    padded = np.concatenate([np.full((2, 5), 1e9), numbers], axis=1)
+    padded = np.concatenate([np.full((13, 5), 1e9), numbers], axis=1)
     np.testing.assert_array_equal(scores.of(padded)[5:], whole)
 
 
