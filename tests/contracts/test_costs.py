@@ -9,6 +9,7 @@ import sys
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import nolook
@@ -16,6 +17,7 @@ from nolook.estimators.base import PrivateEstimator
 from nolook.estimators.catalogue import DISTRIBUTIONS, METHODS, SELECTORS
 from nolook.privacy import noise
 from tests.privacy.mechanisms import MECHANISMS, all_mechanisms
+from tests.report.hand_made import probable
 
 #: How mechanisms call what they may cost.
 BUDGETS = ("mu", "epsilon", "rule")
@@ -223,6 +225,23 @@ def test_where_mechanisms_answer_the_same_tables_make_no_difference(name, monkey
     assert first == second
 
 
+@pytest.mark.parametrize("rows", ["weights", 4])
+@pytest.mark.parametrize("name", ["ecdf", "ecdf-gaussian", "roc-found", "hosmer-lemeshow"])
+def test_what_is_drawn_for_distributions_of_units_is_what_is_stated(name, rows, drawn):
+    make, composed, arguments = RELEASES[name]
+    columns = dict(zip(("p", "y"), arguments(), strict=False))
+    frame = pd.DataFrame(columns).assign(id=lambda table: table.index // 5)
+    target = "y" if "y" in columns else None
+    table = nolook.read_table(frame, target, features=["p"], unit="id", rows_per_unit=rows)
+    fitted = make().fit(table)
+    each = 1 if rows == "weights" else rows
+    ours, theirs = composed(drawn), stated(fitted.privacy_)
+    assert len(ours) == len(theirs)
+    for one, other in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(one * each, other, rtol=1e-9)
+        assert one * each <= other * (1 + 1e-14)
+
+
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 def test_quantiles_draw_what_they_state(delta, drawn):
     found = nolook.quantiles(data()[0], [0.5], epsilon=1.0, delta=delta)
@@ -236,6 +255,25 @@ def test_where_mechanisms_answer_the_same_quantiles_are_the_same(delta, monkeypa
     first, second = (
         repr(plain(nolook.quantiles(each, [0.1, 0.5], delta=delta))) for each in tables
     )
+    assert first == second
+
+
+def judged(rows):
+    """Evaluate a model of probabilities, whose score is its first feature."""
+    p, positive = (each[rows:] for each in scored())
+    return nolook.evaluate(probable(1.0, 0.0), np.stack([p, p], axis=1), positive, epsilon=1.0)
+
+
+def test_evaluations_draw_what_they_state(drawn):
+    theirs = stated(judged(0).privacy)
+    ours = [*drawn[:2], *groups(drawn[2:])]
+    np.testing.assert_allclose(ours, theirs, rtol=1e-9)
+    assert np.all(np.array(ours) <= np.array(theirs) * (1 + 1e-14))
+
+
+def test_where_mechanisms_answer_the_same_evaluations_are_the_same(monkeypatch):
+    replace_everywhere(ANSWERS, monkeypatch)
+    first, second = (repr(plain(judged(rows))) for rows in (0, 1000))
     assert first == second
 
 

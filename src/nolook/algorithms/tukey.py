@@ -27,14 +27,14 @@ from attrs import evolve
 from numpy.typing import NDArray
 
 from nolook.algorithms.moment_fit import nearest_moments
-from nolook.algorithms.moment_regression import SMALLEST_MU, MomentRelease, NoisyMoments
+from nolook.algorithms.moment_regression import MomentRelease, NoisyMoments
 from nolook.algorithms.rows_bound import rows_bound, rows_margin
 from nolook.algorithms.scaling import ScaleSearch, Scaling
 from nolook.algorithms.tukey_models import models_needed
 from nolook.kernels.block_models import block_models
 from nolook.kernels.moments import UNIT, integer_rows
 from nolook.privacy.accounting import gaussian_mu
-from nolook.privacy.budgets import too_small, with_room
+from nolook.privacy.budgets import SMALLEST_MU, too_small, with_room
 from nolook.privacy.guarantee import ApproximateEvent, Budget, Event, PureEvent
 from nolook.privacy.mechanisms.tukey_depth import TukeyRule, tukey_release
 from nolook.privacy.noise import ByteSource, uniform_integers

@@ -16,14 +16,13 @@ from sklearn.utils.validation import check_is_fitted
 from nolook._language import named
 from nolook._numerics import undisturbed
 from nolook._validation import check_choice, check_count, check_delta, check_epsilon
-from nolook.algorithms.moment_regression import SMALLEST_MU
 from nolook.errors import ParameterError
 from nolook.estimators._docstrings import complete_docstring
 from nolook.estimators._tables import prediction_rows, training_table
 from nolook.kernels.moments import squared_norms
 from nolook.kernels.row_products import row_products
 from nolook.privacy import accounting
-from nolook.privacy.budgets import too_small, with_room
+from nolook.privacy.budgets import SMALLEST_MU, too_small, with_room
 from nolook.privacy.guarantee import DEFAULT_DELTA, Budget
 from nolook.privacy.ledger import Ledger, ReleaseDetails, charge, require
 from nolook.privacy.noise import byte_source
@@ -90,11 +89,11 @@ def make_release(
             )
         guarantee = evolve(plan.guarantee, unit=rows.unit)
         release = for_unit(plan.release, rows.unit)
+        require(ledger, guarantee, rows.unit)
         announce("missing values")
         rows.check_complete()
         name, about, schema = subject_of(rows)
-        words = rows.unit.in_words()
-        details = ReleaseDetails(table=name, schema=schema, about=about, unit=words)
+        details = ReleaseDetails(table=name, schema=schema, about=about)
         source = byte_source(plan.random_state)
         with charge(ledger, guarantee, purpose, details):
             if rows.unit.column is not None and rows.unit.whole == 1:

@@ -61,13 +61,15 @@ class Option:
 class Entry:
     """One estimator that a user can name: where its class is, and what the class is called.
 
-    The explanation says how it works, in a sentence or two, for someone who knows least squares.
+    The explanation says how it works, in a sentence or two, for someone who knows least squares;
+    `of_units` what else is done where a unit of several rows is protected.
     """
 
     module: str
     kind: str
     explanation: str
     options: tuple[Option, ...] = ()
+    of_units: str = ""
 
     def load(self) -> type[BaseEstimator]:
         """Load the class."""
@@ -111,6 +113,7 @@ METHODS = {
                 lambda value, flag: check_choice(flag, value, _ON_FAILURE),
             ),
         ),
+        of_units="All rows of a unit go to the same group.",
     ),
     "boosted-adassp": Entry(
         "nolook.estimators.boosted",
@@ -149,6 +152,7 @@ METHODS = {
         "DPSGDRegressor",
         "DP-SGD, stochastic gradient descent: each step takes a random sample of the rows, clips "
         "each row's gradient and adds Gaussian noise to their sum.",
+        of_units="A sample has all rows of a unit or none.",
     ),
 }
 #: What ``auto`` means.
@@ -169,6 +173,7 @@ SELECTORS = {
         "Lasso selection: the rows are dealt into many groups at random, each group gets a Lasso "
         "model that votes for the columns with its largest coefficients, and columns are drawn one "
         "after another; more votes make a column likelier to be drawn.",
+        of_units="All rows of a unit go to the same group.",
     ),
     "moments": Entry(
         "nolook.estimators.moment",
