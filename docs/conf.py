@@ -48,7 +48,6 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples/tutorials",
     "gallery_dirs": "gallery",
     "filename_pattern": r"/\d_\w+\.py",
-    "ignore_pattern": r"/[a-z]\w*\.py",
     "within_subsection_order": "FileNameSortKey",
     "abort_on_example_error": True,
     "download_all_examples": False,

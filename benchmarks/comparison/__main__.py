@@ -12,6 +12,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 from benchmarks import harness
@@ -56,9 +57,15 @@ def measured(name, packages):
     """Return what a library's file printed, by task."""
     command = [environment(name, packages), HERE / f"with_{name}.py"]
     single = {"OPENBLAS_NUM_THREADS": "1"}
-    done = subprocess.run(
-        command, env={**os.environ, **single}, check=True, stdout=subprocess.PIPE, text=True
-    )
+    with tempfile.TemporaryDirectory() as folder:  # Spark leaves one behind
+        done = subprocess.run(
+            command,
+            cwd=folder,
+            env={**os.environ, **single},
+            check=True,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
     lines = (line for line in done.stdout.splitlines() if line.startswith("{"))
     return {found["task"]: found for found in map(json.loads, lines)}
 
@@ -82,6 +89,8 @@ def report():
     yield "median of 20 runs, 5 of Tumult's. A star: something had to be guessed without looking"
     yield "at the table. A dash: the library does not offer it."
     yield "Printed by `python -m benchmarks.comparison`."
+    yield ""
+    yield "<!-- table -->"
     yield ""
     yield from cells(
         results, lambda one, digits: digits.format(one["value"]) + " \\*" * bool(one["guessed"])
