@@ -22,6 +22,7 @@ extensions = [
     "sphinx.ext.mathjax",
     "sphinx_gallery.gen_gallery",
     # Of this site.
+    "accessible",
     "bundled",
     "commands",
     "gathered",
