@@ -17,6 +17,8 @@ from nolook.estimators.calibration import CalibrationCurve as CalibrationCurve
 from nolook.estimators.calibration import HosmerLemeshow as HosmerLemeshow
 from nolook.estimators.dpsgd import DPSGDRegressor as DPSGDRegressor
 from nolook.estimators.ecdf import ECDF as ECDF
+from nolook.estimators.evaluation import Evaluation as Evaluation
+from nolook.estimators.evaluation import evaluate as evaluate
 from nolook.estimators.kendall import KendallSelector as KendallSelector
 from nolook.estimators.lasso import LassoSelector as LassoSelector
 from nolook.estimators.linear import LinearRegression as LinearRegression

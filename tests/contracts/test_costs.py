@@ -17,6 +17,7 @@ from nolook.estimators.base import PrivateEstimator
 from nolook.estimators.catalogue import DISTRIBUTIONS, METHODS, SELECTORS
 from nolook.privacy import noise
 from tests.privacy.mechanisms import MECHANISMS, all_mechanisms
+from tests.report.hand_made import probable
 
 #: How mechanisms call what they may cost.
 BUDGETS = ("mu", "epsilon", "rule")
@@ -254,6 +255,25 @@ def test_where_mechanisms_answer_the_same_quantiles_are_the_same(delta, monkeypa
     first, second = (
         repr(plain(nolook.quantiles(each, [0.1, 0.5], delta=delta))) for each in tables
     )
+    assert first == second
+
+
+def judged(rows):
+    """Evaluate a model of probabilities, whose score is its first feature."""
+    p, positive = (each[rows:] for each in scored())
+    return nolook.evaluate(probable(1.0, 0.0), np.stack([p, p], axis=1), positive, epsilon=1.0)
+
+
+def test_evaluations_draw_what_they_state(drawn):
+    theirs = stated(judged(0).privacy)
+    ours = [*drawn[:2], *groups(drawn[2:])]
+    np.testing.assert_allclose(ours, theirs, rtol=1e-9)
+    assert np.all(np.array(ours) <= np.array(theirs) * (1 + 1e-14))
+
+
+def test_where_mechanisms_answer_the_same_evaluations_are_the_same(monkeypatch):
+    replace_everywhere(ANSWERS, monkeypatch)
+    first, second = (repr(plain(judged(rows))) for rows in (0, 1000))
     assert first == second
 
 

@@ -3,16 +3,17 @@
 Every row draws a block; each block's least-squares model is a point; a deep point among them is
 released, if a private test finds that safe. Before that, the columns are standardised and
 clipped with private scales and, by default, decorrelated with a private second-moment matrix:
-depth looks along the axes only, so the axes decide the accuracy. The proof is `tukey.md`.
+depth looks along the axes only, so the axes decide the accuracy. Features in which nothing stood
+out from the noise of the scales are left out. The proof is `tukey.md`.
 
-=================  ======================================================================
+=================  =========================================================================
 name here          the paper's letter, or what it means
-=================  ======================================================================
+=================  =========================================================================
 ``m``              m: number of models, one for each block
-``d``              d: numbers per model, the intercept and a coefficient for each feature
+``d``              d: numbers per model, the intercept and a coefficient for each visible feature
 ``depth``          t: only models at least so deep are released
 ``basis``          maps rows (1, u), u standardised, to the coordinates of the models
-=================  ======================================================================
+=================  =========================================================================
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ from attrs import evolve
 from numpy.typing import NDArray
 
 from nolook.algorithms.moment_fit import nearest_moments
-from nolook.algorithms.moment_regression import SMALLEST_MU, MomentRelease, NoisyMoments
+from nolook.algorithms.moment_regression import MomentRelease, NoisyMoments
 from nolook.algorithms.rows_bound import rows_bound, rows_margin
 from nolook.algorithms.scaling import ScaleSearch, Scaling
 from nolook.algorithms.tukey_models import models_needed
 from nolook.kernels.block_models import block_models
 from nolook.kernels.moments import UNIT, integer_rows
 from nolook.privacy.accounting import gaussian_mu
-from nolook.privacy.budgets import too_small, with_room
+from nolook.privacy.budgets import SMALLEST_MU, too_small, with_room
 from nolook.privacy.guarantee import ApproximateEvent, Budget, Event, PureEvent
 from nolook.privacy.mechanisms.tukey_depth import TukeyRule, tukey_release
 from nolook.privacy.noise import ByteSource, uniform_integers
@@ -136,7 +137,7 @@ class TukeyPlan:
         m = self.models
         if m is None:
             bound = rows_bound(table, self.epsilon_rows, source, announce)
-            m = choose_models(bound, table.n_columns, self)
+            m = choose_models(bound, len(basis.matrix), self)
         if m is None:
             return TukeyResult(basis, None, None)
         models = fit_models(table, basis, m, source, announce)
@@ -169,7 +170,8 @@ def tukey_depth(m: int) -> int:
 def rows_needed(d: int, plan: TukeyPlan) -> int:
     """Return how many rows a table must have to be fitted, from parameters alone.
 
-    With that many, the private bound on the number of rows suffices with probability 0.9999.
+    With that many, the private bound on the number of rows suffices with probability 0.9999. A
+    smaller d, where features are left out, needs fewer.
     """
     below = 2 * rows_margin(plan.epsilon_rows) if plan.epsilon_rows else 0
     return _models_wanted(d, plan) * (d + _ROWS_SPARE) + below
@@ -197,12 +199,12 @@ def _models_wanted(d: int, plan: TukeyPlan) -> int:
 class Basis:
     """The coordinates the models are fitted in, all of it private."""
 
-    scaling: Scaling  # of all columns, the target last; they are clipped to its range
+    scaling: Scaling  # of all columns, the target last; features not visible are left out
     matrix: Matrix  # design rows (1, u), u standardised, become (1, u) matrix
-    moments: NoisyMoments | None  # what else was released with the second moments
+    moments: NoisyMoments | None  # of the columns in use, if second moments were released
 
     def constant(self) -> Vector:
-        """Return the standardised model that predicts the target's private median everywhere."""
+        """Return the model of the basis' columns that is the target's private median everywhere."""
         theta = np.zeros(len(self.matrix))
         if self.scaling.median is not None:
             middle = self.scaling.median[-1] - self.scaling.center[-1]
@@ -230,8 +232,9 @@ def release_basis(table: Table, plan: TukeyPlan, source: ByteSource, announce: A
     """
     found = plan.basis_release().run(table, source, announce)
     if isinstance(found, NoisyMoments):
-        return Basis(evolve(found.scaling, limit=LIMIT), whitening(found), found)
-    return Basis(evolve(found, limit=LIMIT), np.eye(table.n_columns), None)
+        moments = found.select(found.scaling.visible[:-1])
+        return Basis(evolve(found.scaling, limit=LIMIT), whitening(moments), moments)
+    return Basis(evolve(found, limit=LIMIT), np.eye(1 + int(found.visible[:-1].sum())), None)
 
 
 def whitening(moments: NoisyMoments) -> Matrix:
@@ -256,7 +259,8 @@ def fit_models(
     are; an empty block's is zero. Each row draws its block from `source`.
     """
     announce("models")
-    scaling = basis.scaling
+    visible = basis.scaling.visible[:-1]
+    table, scaling = table.select(visible), basis.scaling.select(visible)
     sums = BlockMoments(m, table.n_columns, math.floor(scaling.limit * UNIT))
     for batch in table.batches():
         rows = integer_rows(batch, scaling.center, scaling.scale, *scaling.limits)

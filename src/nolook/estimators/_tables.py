@@ -7,6 +7,7 @@ import warnings
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.validation import validate_data
@@ -15,7 +16,7 @@ from nolook._language import given, named
 from nolook.errors import ParameterError
 from nolook.tables import Table, table_from_arrays, table_from_values
 
-__all__ = ["prediction_rows", "refuse_gaps", "training_table", "values_table"]
+__all__ = ["named_rows", "prediction_rows", "refuse_gaps", "training_table", "values_table"]
 
 
 def training_table(estimator: Any, X: object, y: object, *, target: bool = True) -> Table:  # noqa: ANN401
@@ -89,3 +90,10 @@ def prediction_rows(estimator: Any, X: object) -> NDArray[np.float64]:  # noqa: 
     if not batches:
         return np.empty((0, table.n_columns))
     return np.concatenate(batches, axis=1).T
+
+
+def named_rows(model: Any, numbers: NDArray[np.float64]) -> Any:  # noqa: ANN401
+    """Give columns the names the model knows, if any: scikit-learn compares them."""
+    if not hasattr(model, "feature_names_in_"):
+        return numbers.T
+    return pa.table(dict(zip(model.feature_names_in_, map(pa.array, numbers), strict=True)))

@@ -16,14 +16,13 @@ from sklearn.utils.validation import check_is_fitted
 from nolook._language import named
 from nolook._numerics import undisturbed
 from nolook._validation import check_choice, check_count, check_delta, check_epsilon
-from nolook.algorithms.moment_regression import SMALLEST_MU
 from nolook.errors import ParameterError
 from nolook.estimators._docstrings import complete_docstring
 from nolook.estimators._tables import prediction_rows, training_table
 from nolook.kernels.moments import squared_norms
 from nolook.kernels.row_products import row_products
 from nolook.privacy import accounting
-from nolook.privacy.budgets import too_small, with_room
+from nolook.privacy.budgets import SMALLEST_MU, too_small, with_room
 from nolook.privacy.guarantee import DEFAULT_DELTA, Budget
 from nolook.privacy.ledger import Ledger, ReleaseDetails, charge, require
 from nolook.privacy.noise import byte_source
@@ -90,11 +89,11 @@ def make_release(
             )
         guarantee = evolve(plan.guarantee, unit=rows.unit)
         release = for_unit(plan.release, rows.unit)
+        require(ledger, guarantee, rows.unit)
         announce("missing values")
         rows.check_complete()
         name, about, schema = subject_of(rows)
-        words = rows.unit.in_words()
-        details = ReleaseDetails(table=name, schema=schema, about=about, unit=words)
+        details = ReleaseDetails(table=name, schema=schema, about=about)
         source = byte_source(plan.random_state)
         with charge(ledger, guarantee, purpose, details):
             if rows.unit.column is not None and rows.unit.whole == 1:
@@ -289,7 +288,8 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         Coefficients, in the columns' units.
     intercept_ : float
     coef_interval_, intercept_interval_ : None
-        This method estimates no intervals.
+        This method estimates no intervals. Those that do give none where several rows of a unit
+        count in full.
     r2_, rmse_ : None
         This method does not estimate how well it fits.
     r2_interval_, rmse_interval_ : None
@@ -330,6 +330,12 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
             for name in ESTIMATES:
                 setattr(self, name, None)
         return self
+
+    def _keep(self, released: Any, guarantee: PrivacyGuarantee) -> None:  # noqa: ANN401
+        super()._keep(released, guarantee)
+        if guarantee.unit.most_rows > 1:
+            # Rows of a unit are not independent, and nothing tells how much less they say.
+            self.coef_interval_ = self.intercept_interval_ = None
 
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:
         """Predict the target; inputs are clipped as in training, predictions to `target_range_`.

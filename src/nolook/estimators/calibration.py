@@ -14,16 +14,17 @@ from nolook.algorithms.calibration_table import CalibrationTable
 from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.hosmer_lemeshow import hosmer_lemeshow_plan
 from nolook.algorithms.roc_noise import NORMAL_95
-from nolook.estimators._scores import ScoredEstimator, square_axes
+from nolook.estimators._scores import ScoredEstimator, check_pos_label, square_axes
 from nolook.privacy.guarantee import Budget
 from nolook.privacy.release import Plan
 
 if TYPE_CHECKING:
     from nolook.privacy.guarantee import PrivacyGuarantee
 
-__all__ = ["CalibrationCurve", "HosmerLemeshow", "shares_in_view"]
+__all__ = ["MOST_GROUPS", "CalibrationCurve", "HosmerLemeshow", "shares_in_view"]
 
-_MOST_GROUPS = 100
+#: Groups that a calibration compares.
+MOST_GROUPS = 100
 
 Vector = NDArray[np.float64]
 
@@ -168,8 +169,8 @@ class HosmerLemeshow(ScoredEstimator):
     def plan(self) -> Plan[tuple[PrivateDistribution, CalibrationTable]]:
         """Check the parameters; return what a fit will release and cost."""
         budget = Budget(check_epsilon(self.epsilon))
-        groups = check_count(self.groups, "groups", _MOST_GROUPS)
-        self._check_pos_label()
+        groups = check_count(self.groups, "groups", MOST_GROUPS)
+        check_pos_label(self.pos_label)
         release = hosmer_lemeshow_plan(budget.epsilon, groups)
         return Plan.of(release, budget, self.random_state)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from nolook._validation import check_choice, check_positive
+from nolook._validation import check_choice, check_positive, count_or_auto
 from nolook.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ __all__ = [
 class Option:
     """A command-line option that sets a `parameter` of one entry's estimator.
 
-    `check` takes the value and the flag, and refuses what the parameter cannot be.
+    `check` takes the value and the flag, and returns the parameter's value or refuses.
     """
 
     flag: str
@@ -61,13 +61,15 @@ class Option:
 class Entry:
     """One estimator that a user can name: where its class is, and what the class is called.
 
-    The explanation says how it works, in a sentence or two, for someone who knows least squares.
+    The explanation says how it works, in a sentence or two, for someone who knows least squares;
+    `of_units` what else is done where a unit of several rows is protected.
     """
 
     module: str
     kind: str
     explanation: str
     options: tuple[Option, ...] = ()
+    of_units: str = ""
 
     def load(self) -> type[BaseEstimator]:
         """Load the class."""
@@ -86,6 +88,15 @@ METHODS = {
         "weight. The sums of products of all pairs of columns, released once with Gaussian noise, "
         "steer a few noisy steps towards the coefficients, and all of it together gives the model, "
         "pulled towards 0 where noise hides the answer.",
+        (
+            Option(
+                "-k",
+                "k",
+                "K|auto",
+                "For linear: keep only this many columns, chosen from the same release.",
+                count_or_auto,
+            ),
+        ),
     ),
     "tukey": Entry(
         "nolook.estimators.tukey",
@@ -102,6 +113,7 @@ METHODS = {
                 lambda value, flag: check_choice(flag, value, _ON_FAILURE),
             ),
         ),
+        of_units="All rows of a unit go to the same group.",
     ),
     "boosted-adassp": Entry(
         "nolook.estimators.boosted",
@@ -140,6 +152,7 @@ METHODS = {
         "DPSGDRegressor",
         "DP-SGD, stochastic gradient descent: each step takes a random sample of the rows, clips "
         "each row's gradient and adds Gaussian noise to their sum.",
+        of_units="A sample has all rows of a unit or none.",
     ),
 }
 #: What ``auto`` means.
@@ -160,6 +173,7 @@ SELECTORS = {
         "Lasso selection: the rows are dealt into many groups at random, each group gets a Lasso "
         "model that votes for the columns with its largest coefficients, and columns are drawn one "
         "after another; more votes make a column likelier to be drawn.",
+        of_units="All rows of a unit go to the same group.",
     ),
     "moments": Entry(
         "nolook.estimators.moment",
@@ -262,8 +276,7 @@ def method_parameters(method: str, options: Mapping[str, object]) -> dict[str, A
     """
     known = {option.flag: (home, option) for home in METHODS for option in METHODS[home].options}
     given = {flag: value for flag, value in options.items() if value is not None}
-    for flag, value in given.items():
-        known[flag][1].check(value, flag)
+    checked = {flag: known[flag][1].check(value, flag) for flag, value in given.items()}
     for flag, value in given.items():
         home = known[flag][0]
         if home != method:
@@ -271,7 +284,7 @@ def method_parameters(method: str, options: Mapping[str, object]) -> dict[str, A
                 f"{flag} is {value!r}, but the method is {method}; expected --method {home} "
                 f"(or omit {flag})"
             )
-    return {known[flag][1].parameter: value for flag, value in given.items()}
+    return {known[flag][1].parameter: value for flag, value in checked.items()}
 
 
 def own_parameters(estimator: BaseEstimator) -> dict[str, Any]:

@@ -12,9 +12,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pyarrow.types as pt
-from numpy.typing import NDArray
 
 from nolook.errors import ParameterError
+from nolook.estimators._tables import named_rows
 from nolook.formats.files import one_line, replacing
 from nolook.tables import Table
 from nolook.tables.kept import KeptColumns
@@ -66,17 +66,10 @@ def write_predictions(
     # Opened here, since pyarrow takes names in UTF-8 only.
     with replacing(path) as part, part.open("wb") as file, writer(file, schema) as write:
         for numbers, complete in table.batches_in_place():
-            predicted = np.asarray(model.predict(_frame(model, numbers)), dtype=np.float64)
+            predicted = np.asarray(model.predict(named_rows(model, numbers)), dtype=np.float64)
             cells = [] if beside is None else beside.take(len(predicted)).columns
             columns = [*cells, pa.array(predicted, mask=~complete)]
             write(pa.Table.from_arrays(columns, schema=schema))
-
-
-def _frame(model: PrivateRegressor, numbers: NDArray[np.float64]) -> Any:  # noqa: ANN401
-    """Give the columns the names the model knows, if any: scikit-learn compares them."""
-    if not hasattr(model, "feature_names_in_"):
-        return numbers.T
-    return pa.table(dict(zip(model.feature_names_in_, map(pa.array, numbers), strict=True)))
 
 
 def _check_types(fields: list[Any], writer: Writer, ending: str) -> None:

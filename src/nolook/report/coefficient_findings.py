@@ -124,9 +124,9 @@ def _notes(
         return (), () if known else (_about_intervals(model, found),)
     clipped, chosen = clipped_in_words(model, features_used(model)), chosen_in_words(model)
     missing = model.intercept_interval_ is None or any(one.ends is None for one in found)
-    why = (withheld_in_words(),) if missing and not chosen else ()
+    why = (withheld_in_words(model),) if missing and not chosen else ()
     rest = (*why, *clipped, *chosen)
-    return (*(purpose() * known), *rest), (*((purpose_in_short(),) * known), *rest)
+    return (*(purpose(model) * known), *rest), (*((purpose_in_short(),) * known), *rest)
 
 
 def _coefficient_table(

@@ -136,22 +136,28 @@ def constant_in_words(model: PrivateRegressor) -> tuple[str, ...]:
     if not model.failed_:
         return ()
     words = (
-        "The private test of this fit failed or found too few rows, so there is no regression: "
-        f"the model predicts the same number for every row, {number(model.intercept_)}, the "
-        "private median of the target."
+        f"The private test of this fit failed or found too few {_counted(model)}, so there is no "
+        "regression: the model predicts the same number for every row, "
+        f"{number(model.intercept_)}, the private median of the target."
     )
     return (words,)
 
 
 def why_not_visible(model: PrivateRegressor) -> str:
     """Say why the target did not stand out from the noise, as far as the private count tells."""
-    too_few = "there are too few rows for this budget to see how it varies"
+    too_few = f"there are too few {_counted(model)} for this budget to see how it varies"
+    hardly = f"hardly any {model.privacy_.unit.counted} was usable"
     rows, error = rows_of(model) or (math.inf, 0.0)
     if rows >= max(_FEW_ROWS, _SURELY * error):
         return too_few
     if rows + 2.0 * error <= _STILL_FEW:
-        return f"hardly any row was usable ({_UNUSABLE})"
-    return f"hardly any row was usable ({_UNUSABLE}), or {too_few}"
+        return f"{hardly} ({_UNUSABLE})"
+    return f"{hardly} ({_UNUSABLE}), or {too_few}"
+
+
+def _counted(model: PrivateRegressor) -> str:
+    """Return what the private number counts, in the plural."""
+    return f"{model.privacy_.unit.counted}s"
 
 
 def _cards(model: PrivateRegressor) -> tuple[tuple[str, str, str], ...]:
@@ -187,10 +193,13 @@ def _fit(model: PrivateRegressor) -> Section:
     if model.r2_ is None and model.rmse_ is None:
         silent = _NO_FIT
         if is_linear(model):
-            silent = f"R² and the typical error are {HIDDEN}; more rows or a larger budget help."
+            silent = (
+                f"R² and the typical error are {HIDDEN}; more {_counted(model)} or a larger "
+                "budget help."
+            )
         return Section("fit", heading, (silent,), notes=(limits,), printed=(silent,))
     table = Table(
-        "Measured on the training rows, by a noisy release of its own"
+        "Measured on the training data, by a noisy release of its own"
         if is_linear(model)
         else "Estimated from the same noisy sums as the model, at no further cost",
         ("Measure", "Estimate", _INTERVAL),
@@ -202,7 +211,7 @@ def _fit(model: PrivateRegressor) -> Section:
             "fit", heading, tables=(table,), notes=((about, *limits),), printed=(table, about)
         )
     clipped = ", clipped to the ranges below" if math.isfinite(model.scaling_.limit) else ""
-    about = f"The estimates describe the training rows{clipped}."
+    about = f"The estimates describe the training data{clipped}."
     return Section("fit", heading, tables=(table,), notes=((about, *limits),), printed=(table,))
 
 
@@ -230,11 +239,11 @@ def _scales(model: PrivateRegressor) -> tuple[Section, ...]:
             f"{number(model.row_norm_)}, in training and in predictions."
         )
     if clipped_shares(model):
-        notes.append("The shares of rows clipped are noisy, one standard error up.")
+        notes.append("The shares clipped are noisy, one standard error up.")
     if guesses := sum(compress(~scaling.visible, used)):
         hidden.append(
             f"{guesses} of {len(scaling.names)} columns did not stand out from the noise: the "
-            "table has too few rows for this budget, and their scale is a guess."
+            f"table has too few {_counted(model)} for this budget, and their scale is a guess."
         )
     heading, source = _origin_of_scales(model)
     section = Section(
