@@ -42,6 +42,7 @@ BLOCKS = _random.integers(0, 4, ROWS)
 LABELS = 10.0 ** _random.integers(-9, 9, ROWS) * _random.normal(size=ROWS)
 SCORES = _random.random(ROWS)
 POSITIVE = _random.random(ROWS) < 0.3
+SHARES = _random.integers(1, 2**30, ROWS)
 
 SQUARED = COLUMNS * LARGEST**2
 MODEL = grid_model(np.array([0.3, -2.0, 1e-3]), SQUARED)
@@ -72,6 +73,10 @@ def orders(ranked):
     return plain(ranked.rows, *(ranked.differences(j, range(COLUMNS)) for j in range(COLUMNS)))
 
 
+def in_equal_bins(batch, weights):
+    return linear_counts(batch, np.full(COLUMNS, -2.0), np.full(COLUMNS, 0.5), 8, weights)
+
+
 STATISTICS = {
     "BlockMoments": Row(
         # Carries every few rows.
@@ -80,7 +85,9 @@ STATISTICS = {
         lambda s: plain(s.value),
     ),
     "CellCounts": Row(
-        partial(CellCounts, np.linspace(-1.0, 1.0, 9)), (NUMBERS[0],), lambda s: plain(s.value)
+        partial(CellCounts, np.linspace(-1.0, 1.0, 9)),
+        (NUMBERS[0], SHARES),
+        lambda s: plain(s.value),
     ),
     "CentredProducts": Row(
         partial(CentredProducts, np.full(COLUMNS, -1.0), np.full(COLUMNS, 1.5)),
@@ -102,8 +109,8 @@ STATISTICS = {
         lambda s: plain(s.gram, s.products),
     ),
     "GroupSums": Row(
-        partial(GroupSums, np.array([0.0, 0.25, 0.5, 1.0])),
-        (SCORES, POSITIVE),
+        partial(GroupSums, np.array([0.0, 0.25, 0.5, 1.0]), 2**30),
+        (SCORES, POSITIVE, SHARES),
         lambda s: plain(*s.value),
     ),
     "HistogramGroups": Row(
@@ -112,11 +119,8 @@ STATISTICS = {
         lambda s: plain(*s.value(COLUMNS)),
     ),
     "Histograms": Row(
-        partial(
-            Histograms,
-            partial(linear_counts, low=np.full(COLUMNS, -2.0), width=np.full(COLUMNS, 0.5), bins=8),
-        ),
-        (NUMBERS,),
+        partial(Histograms, in_equal_bins),
+        (NUMBERS, SHARES),
         lambda s: plain(s.value(COLUMNS)),
     ),
     "KendallRows": Row(partial(KendallRows, COLUMNS), (NUMBERS,), lambda s: orders(s.value)),
