@@ -282,7 +282,7 @@ def refused(done: Result, *expected: str) -> None:
         (select("-k", "2.5"), ["-k is '2.5'", "at least 1, or auto"]),
         (select("-k", "nan"), ["-k is 'nan'"]),
         (select("-k", "many\n\x1b[31m"), ["-k is", "\\x1b"]),
-        (select("-k", "9" * 5000), [f"-k is '{'9' * 37}...'"]),
+        (select("-k", "9" * 5000), [f"-k is '{'9' * 55}...'"]),
         (select("-k", ""), ["-k is ''"]),
         (select(), ["-k"]),
         (select("-k", "2", "--selector", "magic"), ["--selector is 'magic'", "'kendall', 'lasso'"]),

@@ -16,8 +16,11 @@ _OPTIONS: ContextVar[Mapping[str, str] | None] = ContextVar("options", default=N
 
 @contextmanager
 def speaking(options: Mapping[str, str]) -> Iterator[None]:
-    """Have messages name parameters by a command's options, such as "--features" for "features"."""
-    before = _OPTIONS.set(options)
+    """Have messages name parameters by a command's options, such as "--features" for "features".
+
+    Those not named keep the names that they have.
+    """
+    before = _OPTIONS.set({**(_OPTIONS.get() or {}), **options})
     try:
         yield
     finally:

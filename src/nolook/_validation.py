@@ -26,6 +26,7 @@ __all__ = [
     "check_path",
     "check_positive",
     "check_random_state",
+    "count_or_auto",
     "one_line",
 ]
 
@@ -81,6 +82,18 @@ def check_count(value: object, name: str, most: int) -> int:
         raise _refusal(
             name, value, f"an integer from 1 to {most}", f"for example {given(name, 100)}"
         )
+    return number
+
+
+def count_or_auto(text: str, name: str) -> int | str:
+    """Translate a text that says how many columns to choose: a number, or ``auto``."""
+    if text == "auto":
+        return text
+    # More digits are too many for anything, and Python refuses to read some.
+    number = int(text) if text.isascii() and text.isdecimal() and len(text) <= 9 else 0
+    if number < 1:
+        expected = "how many columns to choose, at least 1, or auto"
+        raise _refusal(name, text, expected, f"for example {name} 5")
     return number
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import nolook
 import nolook.algorithms.scaling as module
 from nolook.algorithms.scaling import LIMIT, ColumnHistogram, ScaleSearch, clipped_share
 from nolook.privacy.noise import SeededSource
@@ -290,3 +291,11 @@ def test_the_clipped_share_counts_bins_that_reach_beyond():
     assert error == pytest.approx(0.5 * np.sqrt(4) / 100)
     assert share == pytest.approx(0.20 + error)
     assert clipped_share(histogram, 0.5, 2.0, 1.0)[0] == 1.0
+
+
+def test_the_scaler_tells_which_columns_it_guessed():
+    values = np.zeros((ROWS, 3))
+    values[:, 1] = np.random.default_rng(0).normal(size=ROWS)
+    values[0, 2] = 1e6
+    scaler = nolook.QuantileScaler(random_state=0).fit(values)
+    assert scaler.visible_.tolist() == [False, True, False]

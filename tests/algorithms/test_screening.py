@@ -2,12 +2,15 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from attrs import evolve
 from scipy.stats import chisquare
 
 import nolook
+from nolook.algorithms.scaling import ScaleSearch, Scaling
 from nolook.algorithms.screening import (
     Scores,
     covariance_scores,
@@ -73,6 +76,37 @@ def test_ranges_may_be_public_or_private(ranges):
     selector = nolook.SISSelector(2, 5.0, 1e-6, "covariance", ranges=ranges, random_state=0)
     assert selector.fit(X, y).get_support(indices=True).tolist() == [1, 4]
     assert selector.privacy_.delta == (0.0 if ranges is not None else 1e-6)
+
+
+class Found(ScaleSearch):
+    """A search that finds the same whatever the table."""
+
+    def run(self, table, *_):
+        visible = np.array([False, True, False, True, False, True, True])
+        return evolve(Scaling.public(table.column_names, 1.0, 5.0), visible=visible)
+
+
+@pytest.mark.parametrize("top_k", ["canonical-lipschitz", "peeling"])
+@pytest.mark.parametrize(
+    ("k", "chosen"),
+    [
+        (1, [[1], [3], [5]]),
+        (2, [[1, 3], [1, 5], [3, 5]]),
+        (3, [[1, 3, 5]]),
+        (5, [[0, 1, 2, 3, 5], [0, 1, 3, 4, 5], [1, 2, 3, 4, 5]]),
+    ],
+)
+def test_columns_without_evidence_come_last_whatever_goes_with_the_target(top_k, k, chosen):
+    y = np.random.default_rng(0).normal(size=3000)
+    X = np.ones((3000, 6))
+    X[:, 0] = y  # not visible, and yet it would be chosen first
+    release = nolook.SISSelector(k, 1.0, 1e-6, "covariance", top_k).plan().release
+    release = evolve(release, plan=replace(release.plan, scales=Found(1.0)))
+    found = [
+        sorted(release.run(table_from_arrays(X, y), SeededSource(seed), lambda _: None).features)
+        for seed in range(30)
+    ]
+    assert sorted(map(list, set(map(tuple, found)))) == chosen
 
 
 @pytest.mark.parametrize(

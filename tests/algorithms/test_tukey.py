@@ -182,6 +182,61 @@ def test_fits_are_close_to_least_squares(basis):
     assert (fitted.r2_ is not None) == (basis == "private-whitening")
 
 
+def with_a_rare_column(rows=20_000, seed=0):
+    """A table, and the same with a column between the others that is 0 but in four rows."""
+    X, y = data(rows, seed=seed)
+    rare = np.zeros(rows)
+    rare[:: rows // 4] = 1e6
+    return X, np.insert(X, 1, rare, axis=1), y
+
+
+@pytest.mark.parametrize("basis", BASES)
+def test_a_column_without_evidence_is_left_out(basis):
+    X, more, y = with_a_rare_column()
+    less = [
+        nolook.TukeyRegressor(2.0, 1e-5, basis=basis, random_state=seed).fit(X, y)
+        for seed in range(3)
+    ]
+    error = max(1.0 - model.score(X, y) for model in less)
+    for seed, other in enumerate(less):
+        fitted = nolook.TukeyRegressor(2.0, 1e-5, basis=basis, random_state=seed).fit(more, y)
+        assert fitted.scaling_.visible.tolist() == [True, False, True, True, True]
+        assert fitted.coef_[1] == 0.0
+        assert fitted.coef_[[0, 2, 3]].all()
+        # As if it were not there, also in the number of models, which grows with the columns.
+        assert fitted.n_models_ == other.n_models_
+        assert 1.0 - fitted.score(more, y) < 1.02 * error
+        assert (fitted.r2_ is None) == (basis == "private-scaling")
+        if fitted.r2_ is not None:
+            assert fitted.r2_ == pytest.approx(fitted.score(more, y), abs=0.02)
+
+
+@pytest.mark.parametrize("basis", BASES)
+def test_what_a_column_without_evidence_holds_moves_no_model(basis):
+    _, more, y = with_a_rare_column(4000)
+    other = more.copy()
+    other[:, 1] *= -7.0
+    plan = tukey_plan(LN3, basis, 20)
+    found = release_basis(table_from_arrays(more, y), plan, SeededSource(0), quiet)
+    assert found.scaling.visible.tolist() == [True, False, True, True, True]
+    one, two = (
+        fit_models(table_from_arrays(rows, y), found, 20, SeededSource(1), quiet)
+        for rows in (more, other)
+    )
+    assert one.shape == (20, 4)
+    np.testing.assert_array_equal(one, two)
+
+
+@pytest.mark.parametrize("basis", BASES)
+def test_where_no_feature_shows_the_middle_is_predicted(basis):
+    _, y = data()
+    fitted = nolook.TukeyRegressor(2.0, 1e-5, basis=basis, random_state=0)
+    fitted.fit(np.zeros((y.size, 3)), y)
+    assert not fitted.failed_
+    assert not fitted.coef_.any()
+    assert fitted.intercept_ == pytest.approx(y.mean(), abs=0.1 * y.std())
+
+
 def test_the_estimated_fit_is_near_the_true_one():
     X, y = data(60_000)
     fitted = nolook.TukeyRegressor(2.0, 1e-5, random_state=0).fit(X, y)

@@ -14,6 +14,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import nolook
 from nolook.estimators.base import ESTIMATES
+from nolook.report.model_findings import model_findings
 from tests.contracts.columns import COLUMNS, column
 from tests.contracts.estimators import ESTIMATORS, FAILURES, REGRESSORS, results
 
@@ -121,6 +122,25 @@ def test_a_target_lost_in_the_noise_gets_its_private_centre(row):
     assert [name for name in ESTIMATES if getattr(fitted, name) is not None] == []
     assert (fitted.predict(X) == fitted.scaling_.center[-1]).all()
     assert row.make().fit(*data()).visible_
+
+
+@every_regressor
+def test_a_column_without_evidence_has_no_coefficient_and_is_named(row, tmp_path):
+    X, y = data()
+    rare = np.zeros(ROWS)
+    rare[:3] = 1e6
+    frame = pd.DataFrame({"one": X[:, 0], "rare": rare, "two": X[:, 1], "three": X[:, 2]})
+    fitted = row.make(epsilon=2.0, random_state=0).fit(frame, y)
+    assert fitted.scaling_.visible.tolist() == [True, False, True, True, True]
+    assert fitted.coef_[1] == 0.0
+    assert fitted.coef_[[0, 2, 3]].all()
+    assert fitted.score(frame, y) > 0.6
+    nolook.save(fitted, tmp_path / "m.json")
+    for model in (fitted, nolook.load(tmp_path / "m.json")):
+        said = str([section.printed for section in model_findings(model).sections])
+        assert "Dropped: nothing stood out from the noise in rare." in said
+        assert "is a guess" not in said
+    np.testing.assert_array_equal(model.predict(frame), fitted.predict(frame))
 
 
 @every_regressor

@@ -93,6 +93,28 @@ def test_bad_parameters_cost_nothing(settings, named, tmp_path):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [(2, 2), (2, 5), (1, "auto"), ("auto", 1), ("auto", "auto"), (2, np.int64(2))],
+)
+def test_a_regression_that_may_be_left_too_few_features_costs_nothing(first, second, tmp_path):
+    model = pipeline(k=first)
+    model.regressor.set_params(k=second)
+    with nolook.Ledger.create(tmp_path / "a.ledger", nolook.Budget(3, 1e-4), name="a") as ledger:
+        with pytest.raises(nolook.ParameterError, match=r"^regressor__k is .* fewer") as caught:
+            model.fit(*data(20), ledger=ledger)
+        assert ledger.history() == ()
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("second", [1, "auto", np.int64(2)])
+def test_a_regression_may_choose_among_the_features_chosen(second):
+    model = pipeline(k=np.int64(3), seed=0)
+    fitted = model.set_params(regressor__k=second).fit(*data())
+    assert 1 <= np.count_nonzero(fitted.coef_) <= 2
+    assert fitted.support_[fitted.coef_ != 0].all()
+
+
 def test_a_seed_in_either_part_makes_the_whole_not_private():
     X, y = data(3000)
     for seeds in ((0, None), (None, 0)):

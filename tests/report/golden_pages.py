@@ -104,7 +104,7 @@ def hidden_fit():
 
 
 def guesses():
-    """Scales that are guesses, and rows that are shrunk."""
+    """A coefficient on a scale that is a guess, as in files of version 0.1; rows are shrunk."""
     model = fitted()
     model.scaling_.visible[1] = False
     model.row_norm_ = 2.75

@@ -50,6 +50,12 @@ class NoisyMoments:
     sigma: float  # standard deviation of the noise on its diagonal
     radius: float  # bound on the norm of a row without its leading 1
 
+    def select(self, keep: NDArray[np.bool_]) -> NoisyMoments:
+        """Return what was released of some features, and of the target."""
+        places = np.concatenate([[0], 1 + np.flatnonzero(keep), [len(self.matrix) - 1]])
+        matrix = self.matrix[np.ix_(places, places)]
+        return replace(self, scaling=self.scaling.select(keep), matrix=matrix)
+
 
 @dataclass(frozen=True, slots=True)
 class MomentRelease:

@@ -84,7 +84,7 @@ def select_features(moments: NoisyProducts, k: int | None, visible: Flags) -> tu
             pool = _others(np.arange(size) > 0, chosen)
         chosen.append(_best(shrunk, moments.products, chosen, pool))
         _exchange(shrunk, moments.products, chosen, wanted)
-    return _in_order(shrunk, moments.products, chosen)
+    return _in_order(shrunk, moments.products, chosen, wanted)
 
 
 def _others(wanted: Flags, chosen: list[int]) -> Flags:
@@ -132,13 +132,17 @@ def _exchange(gram: Matrix, products: Vector, chosen: list[int], wanted: Flags) 
         chosen[out] = int(np.flatnonzero(pool)[best])
 
 
-def _in_order(gram: Matrix, products: Vector, chosen: list[int]) -> tuple[int, ...]:
-    """Sort chosen columns, each after those to which it adds most; count features from 0."""
-    wanted = np.zeros(len(products), dtype=np.bool_)
-    wanted[chosen] = True
+def _in_order(gram: Matrix, products: Vector, chosen: list[int], wanted: Flags) -> tuple[int, ...]:
+    """Sort chosen columns, those wanted first, each after those to which it adds most.
+
+    Features count from 0.
+    """
+    left = np.zeros(len(products), dtype=np.bool_)
+    left[chosen] = True
     order: list[int] = []
     while len(order) < len(chosen):
-        order.append(_best(gram, products, order, _others(wanted, order)))
+        pool = _others(left & wanted, order)
+        order.append(_best(gram, products, order, pool if pool.any() else _others(left, order)))
     return tuple(column - 1 for column in order)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -80,7 +80,9 @@ class Screening(Selection):
     """DP-SIS: one score for each feature, once, and then the k best.
 
     The score is the covariance where there are ranges, public or found by the plan's scales; the
-    rank correlation otherwise. Guarantee: that of :class:`Selection`.
+    rank correlation otherwise. Features in which nothing stood out from the noise of the scales
+    have no score: they are chosen only when all others are, and then by chance. Guarantee: that of
+    :class:`Selection`.
 
     Parameters
     ----------
@@ -106,14 +108,28 @@ class Screening(Selection):
         scales = self.plan.scales
         scaling = None if scales is None else scales.run(table, source, announce)
         announce("features")
-        scores = self.scores(table, scaling, source)
+        if scaling is None:
+            places = self._draw(self.scores(table, None, source), k, source)
+            return Selected(tuple(places.tolist()))
+        visible = scaling.visible[:-1]
+        places, others = np.flatnonzero(visible), np.flatnonzero(~visible)
+        if k < places.size:
+            scores = self.scores(table, scaling, source)
+            scored = Scores(scores.values[places], scores.sensitivity)
+            places = places[self._draw(scored, k, source)]
+        elif k > places.size:
+            # A score would rest on a guess of where the values lie.
+            alike = Scores(np.zeros(others.size, dtype=np.int64), 1.0)
+            chance = self._draw(alike, k - places.size, source)
+            places = np.append(places, others[chance])
+        return Selected(tuple(places.tolist()), rows=scaling.rows)
+
+    def _draw(self, scores: Scores, k: int, source: ByteSource) -> NDArray[np.int64]:
+        """Draw k of more scores, as planned."""
         features = self.plan.features
         if isinstance(features, PureEvent):
-            places = screen(scores, k, features.epsilon, self.top_k, source)
-        else:
-            places = peel(features, scores.values, k, scores.sensitivity, source)
-        chosen = Selected(tuple(places.tolist()))
-        return chosen if scaling is None else replace(chosen, rows=scaling.rows)
+            return screen(scores, k, features.epsilon, self.top_k, source)
+        return peel(features, scores.values, k, scores.sensitivity, source)
 
     def scores(self, table: Table, scaling: Scaling | None, source: ByteSource) -> Scores:
         """Score the features; `scaling` is what the plan's scales released, if it has any.

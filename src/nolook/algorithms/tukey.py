@@ -1,30 +1,33 @@
 """The Tukey mechanism for linear regression, correct for rows (Amin et al. 2023, Algorithm 2).
 
-Every row draws a block; each block's least-squares model is a point; a deep point among them is
-released, if a private test finds that safe. Before that, the columns are standardised and
-clipped with private scales and, by default, decorrelated with a private second-moment matrix:
-depth looks along the axes only, so the axes decide the accuracy. The proof is `tukey.md`.
+Every row draws a block, or every unit for all its rows; each block's least-squares model is a
+point; a deep point among them is released, if a private test finds that safe. Before that, the
+columns are standardised and clipped with private scales and, by default, decorrelated with a
+private second-moment matrix: depth looks along the axes only, so the axes decide the accuracy.
+Features in which nothing stood out from the noise of the scales are left out. The proof is
+`tukey.md`.
 
-=================  ======================================================================
+=================  =========================================================================
 name here          the paper's letter, or what it means
-=================  ======================================================================
+=================  =========================================================================
 ``m``              m: number of models, one for each block
-``d``              d: numbers per model, the intercept and a coefficient for each feature
+``d``              d: numbers per model, the intercept and a coefficient for each visible feature
 ``depth``          t: only models at least so deep are released
 ``basis``          maps rows (1, u), u standardised, to the coordinates of the models
-=================  ======================================================================
+=================  =========================================================================
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 from attrs import evolve
 from numpy.typing import NDArray
 
+from nolook.algorithms.blocks import rows_in_blocks
 from nolook.algorithms.moment_fit import nearest_moments
 from nolook.algorithms.moment_regression import MomentRelease, NoisyMoments
 from nolook.algorithms.rows_bound import rows_bound, rows_margin
@@ -33,10 +36,10 @@ from nolook.algorithms.tukey_models import models_needed
 from nolook.kernels.block_models import block_models
 from nolook.kernels.moments import UNIT, integer_rows
 from nolook.privacy.accounting import gaussian_mu
-from nolook.privacy.budgets import SMALLEST_MU, too_small, with_room
+from nolook.privacy.budgets import SMALLEST_MU, row_share, too_small, with_room
 from nolook.privacy.guarantee import ApproximateEvent, Budget, Event, PureEvent
 from nolook.privacy.mechanisms.tukey_depth import TukeyRule, tukey_release
-from nolook.privacy.noise import ByteSource, uniform_integers
+from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import Announce
 from nolook.statistics.block_moments import BlockMoments
 from nolook.tables import Table
@@ -119,6 +122,14 @@ class TukeyPlan:
         mechanism = ApproximateEvent("Tukey mechanism", self.epsilon, self.delta)
         return (*self.basis_release().events(), *rows, mechanism)
 
+    def for_rows(self, most: int) -> TukeyPlan:
+        """Return the release that costs a unit of so many rows as much.
+
+        They are in one block, so only the costs of basis and rows are divided.
+        """
+        rows = row_share(self.epsilon_rows, most, 0.0) if self.epsilon_rows else 0.0
+        return replace(self, epsilon_rows=rows, mu=row_share(self.mu, most))
+
     def basis_release(self) -> MomentRelease | ScaleSearch:
         """Return the release the basis is made from."""
         whitening = self.basis == "private-whitening"
@@ -136,7 +147,7 @@ class TukeyPlan:
         m = self.models
         if m is None:
             bound = rows_bound(table, self.epsilon_rows, source, announce)
-            m = choose_models(bound, table.n_columns, self)
+            m = choose_models(bound, len(basis.matrix), self)
         if m is None:
             return TukeyResult(basis, None, None)
         models = fit_models(table, basis, m, source, announce)
@@ -169,7 +180,8 @@ def tukey_depth(m: int) -> int:
 def rows_needed(d: int, plan: TukeyPlan) -> int:
     """Return how many rows a table must have to be fitted, from parameters alone.
 
-    With that many, the private bound on the number of rows suffices with probability 0.9999.
+    With that many, the private bound on the number of rows suffices with probability 0.9999. A
+    smaller d, where features are left out, needs fewer.
     """
     below = 2 * rows_margin(plan.epsilon_rows) if plan.epsilon_rows else 0
     return _models_wanted(d, plan) * (d + _ROWS_SPARE) + below
@@ -197,12 +209,12 @@ def _models_wanted(d: int, plan: TukeyPlan) -> int:
 class Basis:
     """The coordinates the models are fitted in, all of it private."""
 
-    scaling: Scaling  # of all columns, the target last; they are clipped to its range
+    scaling: Scaling  # of all columns, the target last; features not visible are left out
     matrix: Matrix  # design rows (1, u), u standardised, become (1, u) matrix
-    moments: NoisyMoments | None  # what else was released with the second moments
+    moments: NoisyMoments | None  # of the columns in use, if second moments were released
 
     def constant(self) -> Vector:
-        """Return the standardised model that predicts the target's private median everywhere."""
+        """Return the model of the basis' columns that is the target's private median everywhere."""
         theta = np.zeros(len(self.matrix))
         if self.scaling.median is not None:
             middle = self.scaling.median[-1] - self.scaling.center[-1]
@@ -230,8 +242,9 @@ def release_basis(table: Table, plan: TukeyPlan, source: ByteSource, announce: A
     """
     found = plan.basis_release().run(table, source, announce)
     if isinstance(found, NoisyMoments):
-        return Basis(evolve(found.scaling, limit=LIMIT), whitening(found), found)
-    return Basis(evolve(found, limit=LIMIT), np.eye(table.n_columns), None)
+        moments = found.select(found.scaling.visible[:-1])
+        return Basis(evolve(found.scaling, limit=LIMIT), whitening(moments), moments)
+    return Basis(evolve(found, limit=LIMIT), np.eye(1 + int(found.visible[:-1].sum())), None)
 
 
 def whitening(moments: NoisyMoments) -> Matrix:
@@ -253,14 +266,16 @@ def fit_models(
     """Fit a least-squares model to each of m random blocks of rows: coordinates of the basis.
 
     Targets are in scales. Adding or removing a row replaces one model and leaves the others as they
-    are; an empty block's is zero. Each row draws its block from `source`.
+    are; an empty block's is zero. Each row, or each unit for all its rows, draws its block from
+    `source`.
     """
     announce("models")
-    scaling = basis.scaling
-    sums = BlockMoments(m, table.n_columns, math.floor(scaling.limit * UNIT))
-    for batch in table.batches():
+    visible = basis.scaling.visible[:-1]
+    table, scaling = table.select(visible), basis.scaling.select(visible)
+    sums = BlockMoments(m, table.n_columns, math.floor(scaling.limit * UNIT), table.unit.whole)
+    for batch, weights, blocks in rows_in_blocks(table, m, source):
         rows = integer_rows(batch, scaling.center, scaling.scale, *scaling.limits)
-        sums.update(rows, uniform_integers(m, rows.shape[1], source))
+        sums.update(rows, blocks, weights)
     # Rows are in units of 1/UNIT, except for their constant 1.
     units = np.full(len(basis.matrix), 1.0 / UNIT)
     units[0] = 1.0

@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from nolook._validation import check_choice, check_delta, check_fraction
+from nolook._language import speaking
+from nolook._validation import check_choice, check_delta, check_fraction, count_or_auto
 from nolook.cli._options import (
     CategoriesOption,
     DeltaOption,
@@ -15,7 +16,6 @@ from nolook.cli._options import (
     FeaturesOption,
     TargetOption,
     ValueOption,
-    count_or_auto,
 )
 from nolook.cli._release import Columns, Release, release_command
 from nolook.errors import ParameterError, TargetNotVisible
@@ -50,7 +50,7 @@ _OWN = {option.word: option for entry in METHODS.values() for option in entry.op
     "model.json",
     "The model file",
     more=[_own(option) for option in _OWN.values()],
-    names={"k": "--select"},
+    names={"selector__k": "--select", "regressor__k": "-k"},
 )
 def fit(
     release: Release,
@@ -100,7 +100,9 @@ def fit(
     if first is not None:
         name, arguments, share = first
         model = make_private_pipeline(SELECTORS[name].load()(**arguments), model, **budget, **share)
-    release.fit(model, columns)
+    # Of a pipeline only the selection's k may be one that the table's columns do not allow.
+    with speaking({} if first is None else {"k": "--select"}):
+        release.fit(model, columns)
     save(model, release.output)
     release.show(model_findings(model))
     if not model.visible_:

@@ -48,7 +48,6 @@ __all__ = [
     "check_smoothing",
     "column_names",
     "column_options",
-    "count_or_auto",
     "grid",
     "named_grids",
     "numbers",
@@ -195,20 +194,6 @@ RandomStateOption = Annotated[
     int | None, typer.Option(metavar="N", help="Repeatable noise, for experiments. NOT private.")
 ]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing.")]
-
-
-def count_or_auto(text: str, option: str) -> int | str:
-    """Translate a number of things, or ``auto``."""
-    if text == "auto":
-        return text
-    # More digits are too many for anything, and Python refuses to read some.
-    number = int(text) if text.isascii() and text.isdecimal() and len(text) <= 9 else 0
-    if number < 1:
-        raise ParameterError(
-            f"{option} is {_brief(text)}; expected how many columns to choose, at least 1, or auto "
-            f"(for example {option} 5)"
-        )
-    return number
 
 
 def column_options(features: str | None, categories: Sequence[str] | None) -> dict[str, Any]:

@@ -6,14 +6,13 @@ from typing import Annotated
 
 import typer
 
-from nolook._validation import check_choice, check_delta
+from nolook._validation import check_choice, check_delta, count_or_auto
 from nolook.cli._options import (
     CategoriesOption,
     ExcludeOption,
     FeaturesOption,
     TargetOption,
     ValueOption,
-    count_or_auto,
 )
 from nolook.cli._release import Columns, Release, release_command
 from nolook.errors import ParameterError

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from nolook._validation import check_choice, check_positive
+from nolook._validation import check_choice, check_positive, count_or_auto
 from nolook.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ __all__ = [
 class Option:
     """A command-line option that sets a `parameter` of one entry's estimator.
 
-    `check` takes the value and the flag, and refuses what the parameter cannot be.
+    `check` takes the value and the flag, and returns the parameter's value or refuses.
     """
 
     flag: str
@@ -86,6 +86,15 @@ METHODS = {
         "weight. The sums of products of all pairs of columns, released once with Gaussian noise, "
         "steer a few noisy steps towards the coefficients, and all of it together gives the model, "
         "pulled towards 0 where noise hides the answer.",
+        (
+            Option(
+                "-k",
+                "k",
+                "K|auto",
+                "For linear: keep only this many columns, chosen from the same release.",
+                count_or_auto,
+            ),
+        ),
     ),
     "tukey": Entry(
         "nolook.estimators.tukey",
@@ -262,8 +271,7 @@ def method_parameters(method: str, options: Mapping[str, object]) -> dict[str, A
     """
     known = {option.flag: (home, option) for home in METHODS for option in METHODS[home].options}
     given = {flag: value for flag, value in options.items() if value is not None}
-    for flag, value in given.items():
-        known[flag][1].check(value, flag)
+    checked = {flag: known[flag][1].check(value, flag) for flag, value in given.items()}
     for flag, value in given.items():
         home = known[flag][0]
         if home != method:
@@ -271,7 +279,7 @@ def method_parameters(method: str, options: Mapping[str, object]) -> dict[str, A
                 f"{flag} is {value!r}, but the method is {method}; expected --method {home} "
                 f"(or omit {flag})"
             )
-    return {known[flag][1].parameter: value for flag, value in given.items()}
+    return {known[flag][1].parameter: value for flag, value in checked.items()}
 
 
 def own_parameters(estimator: BaseEstimator) -> dict[str, Any]:

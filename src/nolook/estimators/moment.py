@@ -23,7 +23,8 @@ class MomentSelector(PrivateSelector):
 
     Each column's centre and scale are found privately; rows are standardised and clipped; the
     matrix of their products is released once with Gaussian noise. Which features to choose is then
-    read off that matrix: they are added one by one, and exchanged while that explains more. Proofs:
+    read off that matrix: they are added one by one, and exchanged while that explains more. Those
+    in which nothing stood out from the noise are chosen only when all others are. Proofs:
     ``algorithms/moment_selection.md``, ``algorithms/moment_regression.md``.
 
     Guarantee

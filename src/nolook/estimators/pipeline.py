@@ -10,11 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from nolook._language import named
 from nolook._validation import check_fraction
 from nolook.errors import ParameterError, PrivateFitFailed
 from nolook.estimators._selector import PrivateSelector, check_selected
 from nolook.estimators._tables import training_table
 from nolook.estimators.base import PrivateEstimator, PrivateRegressor, check_budget, whole_mu
+from nolook.estimators.linear import LinearRegression
 from nolook.privacy.accounting import gaussian_epsilon, in_sequence
 from nolook.privacy.budgets import with_room
 from nolook.privacy.guarantee import DEFAULT_DELTA, GaussianEvent, PrivacyGuarantee
@@ -107,6 +109,20 @@ def _gaussian_part(mu: float, share: float, delta: float) -> dict[str, float]:
     return {"epsilon": gaussian_epsilon(with_room(mu * math.sqrt(share)), own), "delta": own}
 
 
+def _check_second_choice(selector: PrivateSelector, regressor: PrivateRegressor) -> None:
+    """Refuse a regression that the selection may leave too few features to choose from."""
+    if not isinstance(regressor, LinearRegression) or regressor.k is None:
+        return
+    # "auto" may choose a single feature, and needs two.
+    left, wanted = (k if isinstance(k, int | np.integer) else 1 for k in (selector.k, regressor.k))
+    if left <= wanted:
+        raise ParameterError(
+            f"{named('regressor__k')} is {regressor.k!r} and {named('selector__k')} is "
+            f"{selector.k!r}; expected fewer features in the regression than a given number in the "
+            "selection (or omit one of them)"
+        )
+
+
 class PrivatePipeline(PrivateRegressor):
     """A private selector, then a private regressor on what it chose, charged at once.
 
@@ -181,6 +197,7 @@ class PrivatePipeline(PrivateRegressor):
         budget = check_budget(self.epsilon, self.delta)
         split = check_fraction(self.split, "split")
         selector, regressor = clone(self.selector), clone(self.regressor)
+        _check_second_choice(selector, regressor)
         first = split * budget.epsilon
         selector.set_params(epsilon=with_room(first))
         own = split * budget.delta

@@ -34,6 +34,9 @@ class QuantileScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator): 
         Scales are positive.
     low_, high_ : ndarray of shape (n_features_in_,)
         Values are clipped to them: five scales on either side of the centre.
+    visible_ : ndarray of bool, shape (n_features_in_,)
+        Whether a column's values stood out from the noise. If not, its centre and scale are
+        guesses, and it is better left out.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only if the table's columns have names.
@@ -63,6 +66,7 @@ class QuantileScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator): 
     def _store(self, released: Scaling) -> None:
         self.center_, self.scale_ = released.center, released.scale
         self.low_, self.high_ = released.low, released.high
+        self.visible_ = released.visible
         self.keep_rows(released.rows)
 
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:

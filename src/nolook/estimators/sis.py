@@ -52,7 +52,8 @@ class SISSelector(PrivateSelector):
         For ``score="covariance"``: smallest and largest values, each one number or one number for
         each column, the target's last. They must be public. None finds them privately, with 30 % of
         `epsilon` and all of `delta`: one scale on either side of the centre of
-        :class:`nolook.QuantileScaler`.
+        :class:`nolook.QuantileScaler`. Features in which nothing stood out from that search's noise
+        are then chosen only when all others are, by chance.
 
     Examples
     --------

@@ -28,7 +28,8 @@ class TukeyRegressor(PrivateRegressor):
     model of its own; a private test asks whether the models lie close together, and if they do, a
     point in their middle is released. The noise does not grow with the columns' units, and a few
     wild rows spoil only a few models. The method needs a few hundred models, each with a few more
-    rows than coefficients: see :meth:`rows_needed`. Proofs: ``algorithms/tukey.md`` and
+    rows than coefficients: see :meth:`rows_needed`. Features in which nothing stood out from the
+    noise get the coefficient 0. Proofs: ``algorithms/tukey.md`` and
     ``privacy/mechanisms/tukey_depth.md``.
 
     Guarantee
@@ -122,22 +123,24 @@ class TukeyRegressor(PrivateRegressor):
     def _store(self, released: TukeyResult) -> None:
         basis, point = released.basis, released.point
         if self.on_failure == "raise" and point is None:
-            self._fail(released.models, len(basis.matrix))
+            self._fail(released.models)
         self.n_models_ = released.models
         self.failed_ = point is None
         theta = basis.constant() if point is None else basis.matrix @ point
-        self._store_model(basis.scaling, theta)
+        self._store_model(basis.scaling, basis.scaling.all_features(theta))
         if basis.moments is not None:
             fit = fit_measures(basis.moments, theta)
             self.r2_, self.r2_interval_ = fit.r2, fit.r2_interval
             self.rmse_, self.rmse_interval_ = fit.rmse, fit.rmse_interval
 
-    def _fail(self, models: int | None, d: int) -> None:
+    def _fail(self, models: int | None) -> None:
         if models is None:
+            features = self.n_features_in_
+            needed = self.rows_needed(features)
             raise TooFewRows(
                 "the private lower bound on the number of rows is too low: the Tukey mechanism "
-                f"needs about {self.rows_needed(d - 1)} rows for {d - 1} features at epsilon = "
-                f"{self.epsilon:g} ({_ADVICE})"
+                f"needs about {needed} rows for {features} features at epsilon = {self.epsilon:g} "
+                f"({_ADVICE})"
             )
         raise PrivateFitFailed(
             f"the private test of the Tukey mechanism failed with {models} models ({_ADVICE})"
