@@ -83,7 +83,8 @@ def orders(ranked):
 
 
 def in_equal_bins(batch, weights):
-    return linear_counts(batch, np.full(COLUMNS, -2.0), np.full(COLUMNS, 0.5), 8, weights)
+    low, width = np.full(COLUMNS, -2.0), np.full(COLUMNS, 0.5)
+    return linear_counts(batch, weights, low=low, width=width, bins=8)
 
 
 STATISTICS = {
@@ -95,7 +96,7 @@ STATISTICS = {
     ),
     "CellCounts": Row(
         partial(CellCounts, np.linspace(-1.0, 1.0, 9)),
-        (NUMBERS[0], SHARES),
+        (NUMBERS[0], WEIGHTS),
         lambda s: plain(s.value),
     ),
     "CentredProducts": Row(
@@ -144,7 +145,7 @@ STATISTICS = {
     ),
     "Histograms": Row(
         partial(Histograms, in_equal_bins),
-        (NUMBERS, SHARES),
+        (NUMBERS, WEIGHTS),
         lambda s: plain(s.value(COLUMNS)),
     ),
     "KendallRows": Row(partial(KendallRows, COLUMNS), (NUMBERS,), lambda s: orders(s.value)),
