@@ -42,7 +42,7 @@ class Scored:
 
     def rows(self):
         """Yield all rows in one batch."""
-        yield self.scores, self.positive
+        yield self.scores, self.positive, None
 
 
 def scored(name):

@@ -87,7 +87,7 @@ def rejections(table, epsilon, runs, *, calibrated):
         if calibrated:
             generator = np.random.default_rng(seed)
             labels = generator.random(len(table.scores)) < table.scores
-            rows = lambda labels=labels: [(table.scores, labels)]  # noqa: E731
+            rows = lambda labels=labels: [(table.scores, labels, None)]  # noqa: E731
         plan = hosmer_lemeshow_plan(epsilon, GROUPS, "replace")
         found = release_groups(rows, plan, SeededSource(seed), lambda _: None)[1]
         hits += found.p_value < 0.05

@@ -22,12 +22,12 @@ ROWS = list(itertools.product([0.0, 0.2, 0.25, 0.9, 1.0], [False, True]))
 def rows_of(rows):
     probabilities = np.array([p for p, _ in rows])
     positive = np.array([one for _, one in rows], dtype=bool)
-    return lambda: [(probabilities, positive)]
+    return lambda: [(probabilities, positive, None)]
 
 
 def release(probabilities, positive, epsilon, seed, groups=10):
     plan = hosmer_lemeshow_plan(epsilon, groups)
-    rows = [(probabilities, positive)]
+    rows = [(probabilities, positive, None)]
     return release_groups(lambda: rows, plan, SeededSource(seed), lambda _: None)[1]
 
 
@@ -117,11 +117,11 @@ def test_the_exact_loss_keeps_the_budget_on_all_small_neighbours(monkeypatch, bo
 def test_borders_come_from_the_private_distribution_only(monkeypatch):
     seen = []
 
-    def watched(cells, release, source):
+    def watched(cells, release, source, *weighing):
         seen.append(release)
         halves = np.zeros_like(cells[0])
         halves[511] = 4000
-        return release_counts([halves], release, source)
+        return release_counts([halves], release, source, *weighing)
 
     monkeypatch.setattr(hosmer_lemeshow, "release_counts", watched)
     plan = hosmer_lemeshow_plan(50.0, 10)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from attrs import evolve
 
+from nolook._unit import ROW, Unit
 from nolook.algorithms import weighted_design
 from nolook.algorithms.linear_regression import (
     CLIPPED_AT,
@@ -120,7 +121,8 @@ def test_the_copy_is_decided_from_the_released_number_of_rows():
     for rows, kept in ((most - 100, True), (most - 50, False)):
         counted = Scaling.public(scaling.names, 1.0, 5.0)
         object.__setattr__(counted, "rows", type(counted.rows)(float(rows), 10.0))
-        assert bool(weighted_design.copy_room(counted, 5)) is kept
+        assert bool(weighted_design.copy_room(counted, 5, ROW)) is kept
+        assert weighted_design.copy_room(counted, 5, Unit("who")) == 0
 
 
 def test_every_gradient_has_the_noise_that_is_claimed():

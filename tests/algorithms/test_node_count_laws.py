@@ -97,7 +97,8 @@ def grid(cells):
 
 
 def scored(table):
-    return np.array([row[0] for row in table], float), np.array([row[1] for row in table], bool)
+    scores = np.array([row[0] for row in table], float)
+    return scores, np.array([row[1] for row in table], bool), None
 
 
 def of_scores(cells, places):

@@ -27,7 +27,7 @@ ROWS = list(itertools.product([0.5, 1.5, 9.5], [False, True]))
 def rows_of(rows):
     scores = np.array([score for score, _ in rows])
     positives = np.array([positive for _, positive in rows], dtype=bool)
-    return lambda: [(scores, positives)]
+    return lambda: [(scores, positives, None)]
 
 
 @pytest.mark.parametrize("points", [None, 1, 64, 4096])
@@ -96,7 +96,9 @@ def test_a_row_is_counted_in_blocks_of_its_class_alone(monkeypatch):
 def exactly(scores, positives, points, relation="add-remove"):
     """Return a curve with hardly any noise."""
     plan = roc_plan(1e5, relation, len(points))
-    classes = release_roc(lambda: [(scores, positives)], points, plan, "isotonic", SeededSource(0))
+    classes = release_roc(
+        lambda: [(scores, positives, None)], points, plan, "isotonic", SeededSource(0)
+    )
     return RocCurve(*classes, rows_known=relation == "replace")
 
 
@@ -158,7 +160,7 @@ def test_numbers_at_a_threshold_are_covered(relation):
     for seed in range(runs):
         plan = roc_plan(0.3, relation, len(points))
         classes = release_roc(
-            lambda: [(scores, positives)], points, plan, "isotonic", SeededSource(seed)
+            lambda: [(scores, positives, None)], points, plan, "isotonic", SeededSource(seed)
         )
         found = classified(RocCurve(*classes, rows_known=relation == "replace"), 0.5)
         for name in names:

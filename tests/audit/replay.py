@@ -106,10 +106,10 @@ def replayed(table: Table, mu: float, first: Replay) -> Replay:
     return replay
 
 
-def check_neighbours(first: Table, second: Table, mu: float) -> list[float]:
+def check_neighbours(first: Table, second: Table, mu: float, rows: int = 1) -> list[float]:
     """Assert that nothing tells two neighbours apart but exact values within the sensitivity.
 
-    Returns the changes as shares of the sensitivities.
+    Or within so many times the sensitivity of a row. Returns the changes as shares of that.
     """
     one = recorded(first, mu)
     other = replayed(second, mu, one)
@@ -117,7 +117,7 @@ def check_neighbours(first: Table, second: Table, mu: float) -> list[float]:
     for asked, *values in zip(one.asked, one.exact, other.exact, strict=True):
         before, after = (value.ravel().tolist() for value in values)
         moved = sum((a - b) ** 2 for a, b in zip(before, after, strict=True))
-        sensitivity = Fraction(asked[2])
+        sensitivity = rows * Fraction(asked[2])
         assert moved <= sensitivity**2, f"{asked[0]} of {asked[1]}: beyond the sensitivity"
         shares.append(float(moved / sensitivity**2) ** 0.5)
     return shares

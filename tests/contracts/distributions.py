@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 import nolook
 from nolook.estimators.catalogue import DISTRIBUTIONS as NAMED
@@ -40,10 +41,26 @@ def _forecast(rows: int, seed: int) -> tuple[Any, ...]:
     return probabilities, generator.random(rows) < probabilities
 
 
+def of_units(kind: type, **unit: Any) -> type:
+    """Return an estimator that reads arrays as a table of units with one to three rows each."""
+
+    class OfUnits(kind):
+        def _rows(self, X: Any, y: Any) -> Any:
+            names = np.arange(len(X)) * 3 // 5
+            columns = {"id": names, "value": X} | ({} if y is None else {"class": y * 1.0})
+            target = None if y is None else "class"
+            table = nolook.read_table(
+                pd.DataFrame(columns), target, features=["value"], unit="id", **unit
+            )
+            return super()._rows(table, None)
+
+    return OfUnits
+
+
 def _groups(fitted: Any) -> np.ndarray:
     curve = fitted.calibration_curve()
     sums = [fitted.table_.positives, fitted.table_.negatives, fitted.table_.expected_positives]
-    test = [fitted.statistic_, fitted.p_value_]
+    test = [fitted.statistic_, *([] if fitted.p_value_ is None else [fitted.p_value_])]
     return np.concatenate([*sums, curve.prob_true, curve.prob_pred, curve.errors, test])
 
 
@@ -78,6 +95,26 @@ DISTRIBUTIONS = {
         make=partial(nolook.ROCCurve, grid=GRID, relation="replace"), data=_scored, published=_curve
     ),
     "Hosmer-Lemeshow test": Row(make=nolook.HosmerLemeshow, data=_forecast, published=_groups),
+    "ECDF of units": Row(make=of_units(nolook.ECDF)),
+    "ECDF of units under replacement": Row(
+        make=partial(of_units(nolook.ECDF), grid=GRID, delta=1e-6, relation="replace")
+    ),
+    "ECDF of some rows of units": Row(make=of_units(nolook.ECDF, rows_per_unit=2)),
+    "ROC curve of units": Row(make=of_units(nolook.ROCCurve), data=_scored, published=_curve),
+    "ROC curve of units under replacement": Row(
+        make=partial(of_units(nolook.ROCCurve), grid=GRID, relation="replace"),
+        data=_scored,
+        published=_curve,
+    ),
+    "ROC curve of some rows of units": Row(
+        make=of_units(nolook.ROCCurve, rows_per_unit=2), data=_scored, published=_curve
+    ),
+    "Hosmer-Lemeshow test of units": Row(
+        make=of_units(nolook.HosmerLemeshow), data=_forecast, published=_groups
+    ),
+    "Hosmer-Lemeshow test of some rows of units": Row(
+        make=of_units(nolook.HosmerLemeshow, rows_per_unit=2), data=_forecast, published=_groups
+    ),
 }
-_TESTED = {type(row.make()) for row in DISTRIBUTIONS.values()}
+_TESTED = {type(row.make()) for name, row in DISTRIBUTIONS.items() if " of " not in name}
 assert {entry.load() for entry in NAMED.values()} == _TESTED, "every entry has a row here"

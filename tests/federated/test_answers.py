@@ -74,7 +74,9 @@ def halved(counts):
 
 def central_groups(batch, values, targets, seed, groups=10):
     plan = hosmer_lemeshow_plan(batch.epsilon, groups, "replace")
-    return release_groups(lambda: [(values, targets)], plan, SeededSource(seed), lambda _: None)
+    return release_groups(
+        lambda: [(values, targets, None)], plan, SeededSource(seed), lambda _: None
+    )
 
 
 def assert_same_counts(one, other):

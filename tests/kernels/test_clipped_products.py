@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nolook.kernels.clipped_products import add_clipped_products, residuals
+from nolook.kernels.clipped_products import clipped_products, residuals
 
 GRID = 2**12
 SHRINK = 2.0**-42
@@ -25,12 +25,9 @@ def block(columns, rows, seed, scale=1.0, spare=3):
     return whole, squares, generator.normal(size=rows) * scale, theta
 
 
-def products(whole, squares, targets, theta, most):
-    out = np.zeros(len(whole))
-    add_clipped_products(
-        np.ascontiguousarray(whole), squares, targets, theta, SHRINK, GRID, most, out
-    )
-    return out
+def products(whole, squares, targets, theta, most, weights=None):
+    rows = np.ascontiguousarray(whole)
+    return clipped_products(rows, squares, targets, theta, SHRINK, GRID, most, weights)
 
 
 @given(
@@ -38,21 +35,34 @@ def products(whole, squares, targets, theta, most):
     rows=st.integers(0, 30),
     seed=st.integers(0, 2**31),
     scale=st.sampled_from([1e-300, 0.1, 3.0, 50.0]),
-    most=st.sampled_from([0, 2, 2**14, 2**24, 2**29]),
+    most=st.sampled_from([0, 2, 2**14, 2**24, 2**36]),
+    weighted=st.booleans(),
 )
-def test_sums_are_those_of_python_integers(columns, rows, seed, scale, most):
+def test_sums_are_those_of_python_integers(columns, rows, seed, scale, most, weighted):
     whole, squares, targets, theta = block(columns, rows, seed, scale)
+    weights = np.random.default_rng(seed).integers(2**30 + 1, size=rows) if weighted else None
     total = [0] * columns
-    for row, target in zip(whole.T.tolist(), targets.tolist(), strict=False):
+    factors = [1] * rows if weights is None else weights.tolist()
+    for row, target, weight in zip(whole.T.tolist(), targets.tolist(), factors, strict=False):
         product = sum(int(t) * z for t, z in zip(theta.tolist(), row, strict=True))
         residual = (target - product * SHRINK) * GRID
         length = math.sqrt(sum(z * z for z in row[1:]))
         bound = math.floor((1 - 2**-40) * most / length) if length else 0
         first = math.floor(most / (2 * row[0])) if row[0] else 0
-        clipped = [int(min(max(residual, -b), b)) for b in (first, bound)]
+        clipped = [weight * int(min(max(residual, -b), b)) for b in (first, bound)]
         total[0] += row[0] * clipped[0]
         total[1:] = [t + z * clipped[1] for t, z in zip(total[1:], row[1:], strict=True)]
-    assert products(whole, squares, targets, theta, most).tolist() == total
+    assert products(whole, squares, targets, theta, most, weights).tolist() == total
+
+
+def test_many_rows_of_the_largest_product_and_weight_stay_exact():
+    rows = 2**17
+    whole = np.full((2, rows), 2**14, dtype=np.int16)
+    squares, targets = np.full(rows, 2**28, dtype=np.int32), np.full(rows, -1e300)
+    weights = np.full(rows, 2**30)
+    found = products(whole, squares, targets, np.zeros(2), 2**36, weights)
+    each = products(whole[:, :1], squares[:1], targets[:1], np.zeros(2), 2**36)
+    assert found.tolist() == [2**47 * entry for entry in each]
 
 
 @given(seed=st.integers(0, 2**31), most=st.integers(0, 2**29).map(lambda half: 2 * half))

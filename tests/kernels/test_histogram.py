@@ -33,7 +33,7 @@ def test_every_value_is_in_exactly_one_bin_of_its_column(columns):
     rows = columns.shape[1]
     assert (magnitude_counts(columns).sum(axis=1) == rows).all()
     low, width = np.full(len(columns), -1.0), np.full(len(columns), 0.5)
-    assert (linear_counts(columns, low, width, 4).sum(axis=1) == rows).all()
+    assert (linear_counts(columns, low=low, width=width, bins=4).sum(axis=1) == rows).all()
 
 
 @pytest.mark.parametrize("value", SPECIAL)
@@ -72,14 +72,14 @@ def test_the_edges_are_increasing_and_touch():
 
 def test_linear_bins_agree_with_counting_by_hand():
     values = np.array([-9.0, -1.0, -0.6, -0.5, 0.0, 0.2, 0.49, 0.5, 0.99, 1.0, 7.0, np.inf, np.nan])
-    counts = linear_counts(values[None, :], np.array([-1.0]), np.array([0.5]), 4)
+    counts = linear_counts(values[None, :], low=np.array([-1.0]), width=np.array([0.5]), bins=4)
     # below -1 with NaN | [-1, -.5) | [-.5, 0) | [0, .5) | [.5, 1) | from 1 on
     assert counts.tolist() == [[2, 2, 1, 3, 2, 3]]
 
 
 def test_a_range_of_one_column_does_not_touch_another():
     columns = np.array([[0.1, 0.9], [10.0, 30.0]])
-    counts = linear_counts(columns, np.array([0.0, 0.0]), np.array([0.5, 20.0]), 2)
+    counts = linear_counts(columns, low=np.zeros(2), width=np.array([0.5, 20.0]), bins=2)
     assert counts.tolist() == [[0, 1, 1, 0], [0, 1, 1, 0]]
 
 

@@ -110,5 +110,16 @@ def test_batches_and_order_do_not_matter(values, cut):
     np.testing.assert_array_equal(cell_counts([np.repeat(values, 2)[::2]], edges), whole)
 
 
+@grids
+@given(values=VALUES, data=st.data())
+def test_a_value_counts_as_often_as_its_weight_says(edges, values, data):
+    weights = data.draw(hnp.arrays(np.int64, len(values), elements=st.integers(0, 5)))
+    copies = cell_counts([np.repeat(values, weights)], edges)
+    np.testing.assert_array_equal(cell_counts([(values, weights)], edges), copies)
+    # Float64 does not hold such sums.
+    heavy = cell_counts([(values, weights * (2**55 + 1))], edges)
+    np.testing.assert_array_equal(heavy, copies * (2**55 + 1))
+
+
 def test_no_batch_means_zero_counts():
     assert cell_counts([], np.arange(4.0)).tolist() == [0, 0, 0, 0]

@@ -26,6 +26,14 @@ def sums(rows, borders=BORDERS):
     return np.stack(GroupSums(borders).update(probabilities, positive).value)
 
 
+def weighted(rows, whole):
+    """Sum rows with weights."""
+    columns = [np.array(column) for column in zip(*rows, strict=True)] or [np.empty(0)] * 3
+    kinds = (float, bool, np.int64)
+    given = (column.astype(kind) for column, kind in zip(columns, kinds, strict=True))
+    return np.stack(GroupSums(BORDERS, whole).update(*given).value)
+
+
 def by_definition(rows, borders=BORDERS):
     """Sum in rational numbers, one row at a time."""
     found = [[0] * (len(borders) - 1) for _ in range(3)]
@@ -66,6 +74,34 @@ def test_any_row_changes_one_group_by_the_sensitivity_at_most(rows, row):
     assert len(group) == 1
     assert change[:2].sum() == np.abs(change[:2]).sum() == GROUP_COUNTS_SENSITIVITY
     assert 0 <= change[2, group[0]] <= excess_sensitivities(BORDERS)[group[0]]
+
+
+@given(
+    table,
+    st.lists(st.tuples(probability, st.booleans()), min_size=1, max_size=30),
+    st.integers(1, 40),
+)
+def test_the_rows_of_a_unit_share_what_a_row_may_change(rows, unit, more):
+    """Over all groups together: the noise of each is made for a row of its own."""
+    whole = 2**30
+    share = whole // (len(unit) * more)
+    others = [(*row, whole // 3) for row in rows]
+    change = weighted(others + [(*row, share) for row in unit] * more, whole)
+    change -= weighted(others, whole)
+    assert (change >= 0).all()
+    counts, excess = (change[0] + change[1]).tolist(), change[2].tolist()
+    widths = excess_sensitivities(BORDERS).tolist()
+    for own, moved, width in zip(counts, excess, widths, strict=True):
+        assert moved * whole <= own * width
+    assert whole - len(unit) * more < sum(counts) <= whole
+
+
+@given(table)
+def test_a_whole_weight_is_a_row(rows):
+    whole = 2**30
+    counts, excess = np.split(weighted([(*row, whole) for row in rows], whole), [2])
+    assert [*(counts // whole).tolist(), *excess.tolist()] == by_definition(rows)
+    assert not (counts % whole).any()
 
 
 def test_the_sensitivity_is_reached():

@@ -20,7 +20,10 @@ TABLES = hnp.arrays(
 
 def counters(columns):
     low, width = np.full(columns, -2.0), np.full(columns, 0.5)
-    return [magnitude_counts, partial(linear_counts, low=low, width=width, bins=8)]
+    return [
+        magnitude_counts,
+        partial(linear_counts, low=low, width=width, bins=8),
+    ]
 
 
 def counts(count, table):
@@ -66,6 +69,16 @@ def test_batches_and_merging_do_not_matter(table, data):
     merged.merge(Histograms(count).update(table[:, cut:]))
     np.testing.assert_array_equal(parts.value(len(table)), whole)
     np.testing.assert_array_equal(merged.value(len(table)), whole)
+
+
+@given(TABLES, st.data())
+def test_a_row_counts_as_often_as_its_weight_says(table, data):
+    weights = data.draw(hnp.arrays(np.int64, table.shape[1], elements=st.integers(0, 2**30)))
+    for count in counters(len(table)):
+        found = Histograms(count).update(table, weights).value(len(table))
+        assert (found.sum(axis=1) == weights.sum()).all()
+        few = Histograms(count).update(table, weights % 4).value(len(table))
+        np.testing.assert_array_equal(few, counts(count, np.repeat(table, weights % 4, axis=1)))
 
 
 def test_no_batch_means_zero_counts():

@@ -82,6 +82,11 @@ def orders(ranked):
     return plain(ranked.rows, *(ranked.differences(j, range(COLUMNS)) for j in range(COLUMNS)))
 
 
+def in_equal_bins(batch, weights):
+    low, width = np.full(COLUMNS, -2.0), np.full(COLUMNS, 0.5)
+    return linear_counts(batch, weights, low=low, width=width, bins=8)
+
+
 STATISTICS = {
     "BlockMoments": Row(
         # Carries every few rows.
@@ -90,7 +95,9 @@ STATISTICS = {
         lambda s: plain(s.value),
     ),
     "CellCounts": Row(
-        partial(CellCounts, np.linspace(-1.0, 1.0, 9)), (NUMBERS[0],), lambda s: plain(s.value)
+        partial(CellCounts, np.linspace(-1.0, 1.0, 9)),
+        (NUMBERS[0], WEIGHTS),
+        lambda s: plain(s.value),
     ),
     "CentredProducts": Row(
         partial(CentredProducts, np.full(COLUMNS, -1.0), np.full(COLUMNS, 1.5)),
@@ -127,8 +134,8 @@ STATISTICS = {
         lambda s: plain(s.gram, s.products),
     ),
     "GroupSums": Row(
-        partial(GroupSums, np.array([0.0, 0.25, 0.5, 1.0])),
-        (SCORES, POSITIVE),
+        partial(GroupSums, np.array([0.0, 0.25, 0.5, 1.0]), 2**30),
+        (SCORES, POSITIVE, WEIGHTS),
         lambda s: plain(*s.value),
     ),
     "HistogramGroups": Row(
@@ -137,11 +144,8 @@ STATISTICS = {
         lambda s: plain(*s.value(COLUMNS)),
     ),
     "Histograms": Row(
-        partial(
-            Histograms,
-            partial(linear_counts, low=np.full(COLUMNS, -2.0), width=np.full(COLUMNS, 0.5), bins=8),
-        ),
-        (NUMBERS,),
+        partial(Histograms, in_equal_bins),
+        (NUMBERS, WEIGHTS),
         lambda s: plain(s.value(COLUMNS)),
     ),
     "KendallRows": Row(partial(KendallRows, COLUMNS), (NUMBERS,), lambda s: orders(s.value)),

@@ -211,8 +211,10 @@ def test_features_name_the_date_or_its_parts(tmp_path):
     np.testing.assert_array_equal(next(again.batches()), next(part.batches()))
 
 
-@pytest.mark.parametrize("use", ["unit", "nothing"])
-@pytest.mark.parametrize("kind", ["identifier", "integer", "number"])
+@pytest.mark.parametrize(
+    ("use", "kind"),
+    [("unit", "identifier"), *(("nothing", kind) for kind in ("identifier", "integer", "number"))],
+)
 def test_a_column_of_another_use_is_no_feature(tmp_path, use, kind):
     table = pa.table({"who": [1, 2], "x": [1.0, 2.0], "z": [True, False], "y": [3.0, 4.0]})
     some = nolook.Schema({"who": {"type": kind, "use": use}, "y": {"type": "number",

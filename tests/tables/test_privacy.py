@@ -215,11 +215,13 @@ def test_nothing_public_counts_the_rows():
     assert public == {
         "batches",
         "batches_in_place",
+        "batches_of_units",
         "binary",
         "check_complete",
         "column_names",
         "feature_names",
         "keeping_infinite",
+        "limited",
         "may_drop_rows",
         "n_columns",
         "recipe",
@@ -228,6 +230,9 @@ def test_nothing_public_counts_the_rows():
         "has_gaps",
         "subject",
         "target_name",
+        "unit",
+        "units",
+        "weighted_batches",
     }
 
 

@@ -90,7 +90,8 @@ def test_what_a_model_keeps_reads_the_same_features():
     schema = nolook.Schema.from_dict(with_header)
     some = schema.only(["d.month", "n", "i"])
     assert list(some.columns) == ["n", "i", "d"]
-    assert some.used_as("feature") == ("n", "i", "d")
+    assert some.used_as("feature") == ("n", "d")
+    assert some.used_as("unit") == ("i",)
     assert some.file == schema.file
     assert "levels" not in json.dumps(some.to_dict())
 

@@ -79,7 +79,9 @@ class ColumnGroup:
         if not self._bins:
             counts, place = magnitude_counts(chosen, weights), -1  # where NaN is counted
         else:
-            counts, place = linear_counts(chosen, self._low, self._width, self._bins, weights), 0
+            low, width = self._low, self._width
+            counts = linear_counts(chosen, weights, low=low, width=width, bins=self._bins)
+            place = 0
         if self._gaps:
             absent = np.isnan(chosen)
             counts[:, place] -= absent.sum(axis=1) if weights is None else absent @ weights

@@ -8,7 +8,7 @@ section 3) has 3 to 8 times the variance. The proof is ``ecdf.md``.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +17,11 @@ from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.forest import best_forest
 from nolook.algorithms.grids import Grid
 from nolook.algorithms.node_counts import (
+    IN_FULL,
     CountEvent,
     Smoothing,
+    Weighing,
+    event_for_rows,
     noise_kind,
     pooled,
     release_forests,
@@ -82,18 +85,23 @@ class EcdfRelease:
         """State everything that will be released."""
         return (self.event,)
 
+    def for_rows(self, most: int) -> EcdfRelease:
+        """Return the release that costs a unit of so many rows as much."""
+        return replace(self, event=event_for_rows(self.event, most, self.relation))
+
     def run(
         self, table: Table, source: ByteSource, announce: Announce
     ) -> tuple[PrivateDistribution, ...]:
         """Release the distributions of a table's columns."""
         announce("counts")
-        return release_counts(self._cells(table), self, source)
+        weighing = Weighing.of(table, self.relation)
+        return release_counts(self._cells(table), self, source, weighing)
 
     def _cells(self, table: Table) -> list[Counts]:
         counts = [CellCounts(grid.points()) for grid in self.grids]
-        for batch in table.batches():
+        for batch, weights in table.weighted_batches():
             for column, counted in zip(batch, counts, strict=True):
-                counted.update(column)
+                counted.update(column, weights)
         return [counted.value for counted in counts]
 
 
@@ -107,19 +115,23 @@ def ecdf_release(
 
 
 def release_counts(
-    cells: Sequence[Counts], release: EcdfRelease, source: ByteSource
+    cells: Sequence[Counts],
+    release: EcdfRelease,
+    source: ByteSource,
+    weighing: Weighing = IN_FULL,
 ) -> tuple[PrivateDistribution, ...]:
     """Release the distributions of columns from how many of their values each cell holds.
 
     Guarantee: costs the release's event under its relation, each row being in one cell of each
-    column. All columns have the same rows: under replacement their number is public.
+    column, and those of a unit weighing ``weighing.whole`` together at most. All columns have the
+    same rows: under replacement their number, or that of their units, is public.
     """
     noise = noise_kind(release.event)
     levels = sum(best_forest(len(each), noise).levels for each in cells)
     sensitivity = node_counts_sensitivity(levels, release.relation)
-    forests = release_forests(cells, release.event, sensitivity, source)
+    forests = release_forests(cells, release.event, sensitivity, source, whole=weighing.whole)
     if release.relation == "replace":
-        rows, variance = float(cells[0].sum()), 0.0
+        rows, variance = weighing.known_rows(cells[:1]), 0.0
     else:
         rows, variance = pooled(forests)
     return tuple(

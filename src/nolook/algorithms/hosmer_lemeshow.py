@@ -18,7 +18,7 @@ name here      in the paper
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,7 @@ from nolook.algorithms.calibration_table import CalibrationTable
 from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.ecdf import EcdfRelease, ecdf_release, release_counts
 from nolook.algorithms.grids import LinearGrid
+from nolook.algorithms.node_counts import IN_FULL, Weighing, event_for_rows
 from nolook.privacy.budgets import split, too_small, with_room
 from nolook.privacy.guarantee import Budget, Event, PureEvent, Relation
 from nolook.privacy.mechanisms.laplace import laplace_release, laplace_variance
@@ -88,11 +89,17 @@ class HosmerLemeshowPlan:
         """How often the table is read."""
         return 2
 
+    def for_rows(self, most: int) -> HosmerLemeshowPlan:
+        """Return the release that costs a unit of so many rows as much."""
+        sums = event_for_rows(self.sums, most, self.borders.relation)
+        return replace(self, borders=self.borders.for_rows(most), sums=sums)
+
     def run(
         self, table: ScoredTable, source: ByteSource, announce: Announce
     ) -> tuple[PrivateDistribution, CalibrationTable]:
         """Release the distribution of the probabilities, and the sums of each group."""
-        return release_groups(table.rows, self, source, announce)
+        weighing = Weighing.of(table.table, self.borders.relation)
+        return release_groups(table.rows, self, source, announce, weighing)
 
     @property
     def group_epsilon(self) -> float:
@@ -128,31 +135,38 @@ def split_of_groups(epsilon: float, borders: Vector) -> tuple[Vector, Vector]:
 
 
 def release_groups(
-    rows: ScoredRows, plan: HosmerLemeshowPlan, source: ByteSource, announce: Announce
+    rows: ScoredRows,
+    plan: HosmerLemeshowPlan,
+    source: ByteSource,
+    announce: Announce,
+    weighing: Weighing = IN_FULL,
 ) -> tuple[PrivateDistribution, CalibrationTable]:
     """Lay groups between private quantiles, and release the sums of each.
 
-    Guarantee: costs the plan's events under its relation, one score and class a row.
+    Guarantee: costs the plan's events under its relation, one score and class a row, the rows of a
+    unit weighing ``weighing.whole`` together at most.
     """
+    whole = weighing.whole
     announce("borders")
-    counted = fold(CellCounts(_GRID.points()), (scores for scores, *_ in rows()))
-    (distribution,) = release_counts([counted.value], plan.borders, source)
+    scored = ((scores, weights) for scores, _, weights in rows())
+    cells = fold(CellCounts(_GRID.points()), scored).value
+    (distribution,) = release_counts([cells], plan.borders, source, weighing)
     inner = distribution.ppf(np.arange(1, plan.groups) / plan.groups)
     borders = np.unique(np.concatenate([[0.0], inner, [1.0]]))
     announce("groups")
-    positives, negatives, excess = fold(GroupSums(borders), (marked[:2] for marked in rows())).value
+    positives, negatives, excess = fold(GroupSums(borders, whole), rows()).value
     widths = excess_sensitivities(borders)
     shares = split_of_groups(plan.group_epsilon, borders)
     noisy = np.empty((3, len(widths)))
     variances = np.empty((2, len(widths)))
     for i, (width, counts, sums) in enumerate(zip(widths.tolist(), *shares, strict=True)):
         exact = np.array([positives[i], negatives[i]])
-        noisy[:2, i] = laplace_release(exact, GROUP_COUNTS_SENSITIVITY, counts, source)
+        noisy[:2, i] = laplace_release(exact, whole * GROUP_COUNTS_SENSITIVITY, counts, source)
         noisy[2, i] = laplace_release(excess[i : i + 1], width, sums, source)[0]
         variances[:, i] = (
-            laplace_variance(GROUP_COUNTS_SENSITIVITY, counts),
+            laplace_variance(whole * GROUP_COUNTS_SENSITIVITY, counts),
             laplace_variance(width, sums),
         )
-    noisy[2] /= GROUP_UNIT
-    variances[1] /= GROUP_UNIT**2
+    noisy /= [[whole], [whole], [GROUP_UNIT]]
+    variances /= [[whole**2], [GROUP_UNIT**2]]
     return distribution, CalibrationTable(borders, *noisy, *variances)

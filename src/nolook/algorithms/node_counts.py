@@ -7,25 +7,40 @@ Least squares, the number of rows and rising counts follow at no further cost. T
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, Self, TypeAlias, TypeVar
 
 import numpy as np
+from attrs import evolve
 from numpy.typing import NDArray
 
+from nolook._language import given, named
 from nolook.algorithms.count_noise import ForestNoise, rising, settled
 from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.forest import Forest, Noise, best_forest
+from nolook.errors import ParameterError
 from nolook.kernels.forests import block_counts, cells_of_blocks
-from nolook.privacy.guarantee import GaussianEvent, PureEvent
+from nolook.privacy.guarantee import GaussianEvent, PureEvent, Relation
 from nolook.privacy.mechanisms.gaussian import gaussian_release, gaussian_variance
 from nolook.privacy.mechanisms.laplace import laplace_release, laplace_variance
 from nolook.privacy.noise import ByteSource
 from nolook.statistics.cell_counts import node_counts_l2_sensitivity
+from nolook.tables import Table
 
-__all__ = ["CountEvent", "NoisyForest", "Smoothing", "noise_kind", "pooled", "release_forests"]
+__all__ = [
+    "IN_FULL",
+    "CountEvent",
+    "NoisyForest",
+    "Smoothing",
+    "Weighing",
+    "event_for_rows",
+    "noise_kind",
+    "pooled",
+    "release_forests",
+]
 
 #: What a release of counts costs: Laplace noise, or Gaussian.
 CountEvent: TypeAlias = PureEvent | GaussianEvent
@@ -33,6 +48,65 @@ CountEvent: TypeAlias = PureEvent | GaussianEvent
 Smoothing: TypeAlias = Literal["isotonic"] | None
 
 Vector = NDArray[np.float64]
+_AnyEvent = TypeVar("_AnyEvent", bound=PureEvent | GaussianEvent)
+
+
+class Weighing(NamedTuple):
+    """In what units rows are counted, and how many units of privacy there are.
+
+    Parameters
+    ----------
+    whole : int
+        Counts are in units of 1/whole.
+    units : int or None
+        Of privacy, where rows have weights and the number is public; None elsewhere.
+    """
+
+    whole: int = 1
+    units: int | None = None
+
+    @classmethod
+    def of(cls, table: Table, relation: Relation) -> Self:
+        """Return how the rows of a table are counted."""
+        whole = table.unit.whole
+        public = relation == "replace" and whole > 1
+        return cls(whole, table.units().counts.size if public else None)
+
+    def known_rows(self, cells: Sequence[NDArray[np.int64]]) -> float:
+        """Return the number of rows, or of units where rows have weights; public if replaced.
+
+        It is never a sum of weights, which is below the number by what rounding left over.
+        """
+        if self.whole == 1:
+            return float(sum(each.sum() for each in cells))
+        if self.units is None:
+            raise ValueError("rows have weights, and the number of their units is not public")
+        return float(self.units)
+
+
+#: Every row counts in full.
+IN_FULL = Weighing()
+
+
+def event_for_rows(event: _AnyEvent, most: int, relation: Relation) -> _AnyEvent:
+    """Return what an event leaves for each row of a unit of so many: costs add up over rows.
+
+    Raises ParameterError for several rows under replacement.
+    """
+    if most > 1 and relation == "replace":
+        raise ParameterError(
+            f"{named('relation')} is 'replace' and {named('rows_per_unit')} {most}, but how many "
+            "rows are used is then private; expected 'add-remove' (or weights: "
+            f"{given('rows_per_unit', 'weights')})"
+        )
+    if isinstance(event, GaussianEvent):
+        return evolve(event, mu=_part(event.mu, most))
+    return evolve(event, epsilon=_part(event.epsilon, most))
+
+
+def _part(cost: float, most: int) -> float:
+    """Divide a cost, rounded down."""
+    return cost if most == 1 else math.nextafter(cost / most, 0.0)
 
 
 def noise_kind(event: CountEvent) -> Noise:
@@ -83,27 +157,31 @@ def release_forests(
     source: ByteSource,
     *,
     shares: bool = False,
+    whole: int = 1,
 ) -> list[NoisyForest]:
     """Release the counts of the blocks of several forests over public numbers of cells.
 
-    The forests are the best for counts, or for shares of each forest's rows.
+    The forests are the best for counts, or for shares of each forest's rows. Counts are given in
+    units of 1/whole and returned in rows.
 
     Guarantee: costs the event, if a row changes the counts of at most `sensitivity` blocks, all
-    forests together, by one each (:func:`node_counts_sensitivity`).
+    forests together, by `whole` each (:func:`node_counts_sensitivity`), or if the rows of a unit,
+    which weigh `whole` together at most, do by their weights.
     """
     kind = noise_kind(event)
     forests = [best_forest(len(each), kind, shares=shares) for each in cells]
     pairs = zip(cells, forests, strict=True)
     counts = np.concatenate([block_counts(each, forest.lengths) for each, forest in pairs])
     if isinstance(event, GaussianEvent):
-        length = node_counts_l2_sensitivity(sensitivity)
+        length = whole * node_counts_l2_sensitivity(sensitivity)
         noisy = gaussian_release(counts, length, event.mu, source)
         variance = gaussian_variance(length, event.mu)
     else:
-        noisy = laplace_release(counts, sensitivity, event.epsilon, source)
-        variance = laplace_variance(sensitivity, event.epsilon)
+        noisy = laplace_release(counts, whole * sensitivity, event.epsilon, source)
+        variance = laplace_variance(whole * sensitivity, event.epsilon)
     ends = np.cumsum([forest.blocks for forest in forests])[:-1]
-    parts = np.split(noisy.astype(np.float64), ends)
+    parts = np.split(noisy.astype(np.float64) / whole, ends)
+    variance /= whole**2
     return [NoisyForest(*pair, variance) for pair in zip(forests, parts, strict=True)]
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from functools import partial
 
 import numpy as np
 from attrs import frozen
@@ -24,6 +23,7 @@ from nolook.privacy.noise import ByteSource
 from nolook.statistics import fold
 from nolook.statistics.cell_counts import cell_counts_sensitivity
 from nolook.statistics.histograms import Count, Histograms
+from nolook.tables.table import Weights
 
 __all__ = ["FoundRange", "find_range", "range_events"]
 
@@ -55,27 +55,30 @@ def range_events(epsilon: float) -> tuple[PureEvent, PureEvent]:
 
 
 def find_range(
-    batches: Callable[[], Iterable[Vector]],
+    batches: Callable[[], Iterable[tuple[Vector, Weights]]],
     events: tuple[PureEvent, PureEvent],
     relation: Relation,
     source: ByteSource,
     announce: Callable[[str], None],
+    whole: int = 1,
 ) -> FoundRange:
     """Find the range of a column without its outermost values.
 
     Guarantee: the two releases cost their events, of :func:`range_events`, under `relation`. No
     column raises; one without rows gets a range from the noise alone. ``high - low`` is above a
     128th of the larger of ``|low|`` and ``|high|``. `batches` gives the column's values, any
-    doubles, as often as called.
+    doubles, and what each weighs, as often as called; those of a unit weigh `whole` together at
+    most.
     """
     magnitudes, places = events
-    sensitivity = cell_counts_sensitivity(relation)
+    sensitivity = whole * cell_counts_sensitivity(relation)
 
     def release(count: Count, epsilon: float) -> tuple[Counts, float]:
-        exact = fold(Histograms(count), (batch[np.newaxis] for batch in batches())).value(1)
-        noisy = laplace_release(exact, sensitivity, epsilon, source).astype(np.float64)
+        columns = ((values[np.newaxis], weights) for values, weights in batches())
+        exact = fold(Histograms(count), columns).value(1)
+        noisy = laplace_release(exact, sensitivity, epsilon, source).astype(np.float64) / whole
         # With hardly any noise, bins still differ from a shape by more than this.
-        return noisy, max(0.5, math.sqrt(laplace_variance(sensitivity, epsilon)))
+        return noisy, max(0.5, math.sqrt(laplace_variance(sensitivity, epsilon)) / whole)
 
     announce("magnitudes")
     fit, rows = _most_plausible(*release(magnitude_counts, magnitudes.epsilon))
@@ -83,7 +86,10 @@ def find_range(
     # One of the bins is left free at either end.
     width = (fit.high - fit.low) / (_BINS - 2)
     low = fit.low - width
-    count = partial(linear_counts, low=low, width=width, bins=_BINS)
+
+    def count(columns: NDArray[np.float64], weights: Weights) -> NDArray[np.int64]:
+        return linear_counts(columns, weights, low=low, width=width, bins=_BINS)
+
     found = read_linear(*release(count, places.epsilon), rows)
     # Tails the noise hides may matter most, and a few more cells cost little.
     room = _ROOM * (found.high - found.low)

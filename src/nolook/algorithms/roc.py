@@ -15,7 +15,7 @@ name here       in the paper
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 import numpy as np
@@ -25,7 +25,13 @@ from nolook.algorithms.count_noise import ForestNoise, settled
 from nolook.algorithms.ecdf import count_event
 from nolook.algorithms.forest import best_forest
 from nolook.algorithms.grids import LinearGrid, LogGrid
-from nolook.algorithms.node_counts import Smoothing, release_forests
+from nolook.algorithms.node_counts import (
+    IN_FULL,
+    Smoothing,
+    Weighing,
+    event_for_rows,
+    release_forests,
+)
 from nolook.algorithms.range_search import find_range, range_events
 from nolook.algorithms.roc_curve import ClassScores
 from nolook.privacy.budgets import split
@@ -54,6 +60,14 @@ class RocPlan:
     def events(self) -> tuple[PureEvent, ...]:
         """State everything that will be released, in this order."""
         return (*(self.search or ()), self.counts)
+
+    def for_rows(self, most: int) -> RocPlan:
+        """Return the plan that costs a unit of so many rows as much."""
+        search, counts = self.search, event_for_rows(self.counts, most, self.relation)
+        if search is not None:
+            first, second = (event_for_rows(event, most, self.relation) for event in search)
+            search = first, second
+        return replace(self, search=search, counts=counts)
 
 
 def roc_plan(epsilon: float, relation: Relation, points: int | None) -> RocPlan:
@@ -95,19 +109,25 @@ class RocRelease:
         """State everything that will be released."""
         return self.plan.events()
 
+    def for_rows(self, most: int) -> RocRelease:
+        """Return the release that costs a unit of so many rows as much."""
+        return replace(self, plan=self.plan.for_rows(most))
+
     def run(
         self, table: ScoredTable, source: ByteSource, announce: Announce
     ) -> tuple[LinearGrid | LogGrid, ClassScores, ClassScores]:
         """Release the grid, and the distributions of positive and negative scores."""
         grid = self.grid
         if grid is None:
-            grid = search_grid(table.rows, self.plan, source, announce)
+            grid = search_grid(table.rows, self.plan, source, announce, table.unit.whole)
         announce("counts")
-        return grid, *release_roc(table.rows, grid.points(), self.plan, self.smoothing, source)
+        weighing = Weighing.of(table.table, self.plan.relation)
+        found = release_roc(table.rows, grid.points(), self.plan, self.smoothing, source, weighing)
+        return grid, *found
 
 
 def search_grid(
-    rows: ScoredRows, plan: RocPlan, source: ByteSource, announce: Announce
+    rows: ScoredRows, plan: RocPlan, source: ByteSource, announce: Announce, whole: int = 1
 ) -> LinearGrid:
     """Find a range of the scores of both classes together, and lay a grid of 2^5 to 2^12 points.
 
@@ -117,7 +137,12 @@ def search_grid(
     if plan.search is None:
         raise ValueError("the plan has no search")
     found = find_range(
-        lambda: (scores for scores, *_ in rows()), plan.search, plan.relation, source, announce
+        lambda: ((scores, weights) for scores, _, weights in rows()),
+        plan.search,
+        plan.relation,
+        source,
+        announce,
+        whole,
     )
     wanted = 0.5 * math.log2(found.rows * plan.counts.epsilon)
     points = int(np.clip(2 ** round(wanted), _FEWEST, _MOST))
@@ -125,26 +150,34 @@ def search_grid(
 
 
 def release_roc(
-    rows: ScoredRows, points: Vector, plan: RocPlan, smoothing: Smoothing, source: ByteSource
+    rows: ScoredRows,
+    points: Vector,
+    plan: RocPlan,
+    smoothing: Smoothing,
+    source: ByteSource,
+    weighing: Weighing = IN_FULL,
 ) -> tuple[ClassScores, ClassScores]:
     """Count the scores of each class up to each threshold: the positives' distribution comes first.
 
-    Guarantee: costs the plan's counts under its relation. `points` are a grid's thresholds: public,
-    or found by :func:`search_grid`.
+    Guarantee: costs the plan's counts under its relation, the rows of a unit weighing
+    ``weighing.whole`` together at most. `points` are a grid's thresholds: public, or found by
+    :func:`search_grid`.
     """
     counted = CellCounts(points), CellCounts(points)
-    for scores, positives, _ in rows():
-        counted[0].update(scores[positives])
-        counted[1].update(scores[~positives])
+    for scores, positives, weights in rows():
+        for each, own in zip(counted, (positives, ~positives), strict=True):
+            each.update(scores[own], None if weights is None else weights[own])
     cells = [each.value for each in counted]
     # A row is in one class, so in one block of each level of one of the two forests.
     levels = best_forest(len(points), "laplace", shares=True).levels
     sensitivity = node_counts_sensitivity(levels, plan.relation)
-    positive, negative = release_forests(cells, plan.counts, sensitivity, source, shares=True)
+    positive, negative = release_forests(
+        cells, plan.counts, sensitivity, source, shares=True, whole=weighing.whole
+    )
     numbers, variance = [positive.rows, negative.rows], positive.rows_variance
     if plan.relation == "replace":
         # Both classes together have a public number of rows: they are off by the same.
-        off = (float(sum(each.sum() for each in cells)) - sum(numbers)) / 2
+        off = (weighing.known_rows(cells) - sum(numbers)) / 2
         numbers, variance = [each + off for each in numbers], variance / 2
     found = []
     for forest, number in zip((positive, negative), numbers, strict=True):

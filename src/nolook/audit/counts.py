@@ -190,5 +190,7 @@ def _tree_case(
 
 def _range(epsilon: float, table: int, source: ByteSource) -> float:
     values = np.full(9 - table, 1.5)
-    found = find_range(lambda: [values], range_events(epsilon), "add-remove", source, ignore)
+    found = find_range(
+        lambda: [(values, None)], range_events(epsilon), "add-remove", source, ignore
+    )
     return found.high - found.low

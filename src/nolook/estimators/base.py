@@ -288,7 +288,8 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         Coefficients, in the columns' units.
     intercept_ : float
     coef_interval_, intercept_interval_ : None
-        This method estimates no intervals.
+        This method estimates no intervals. Those that do give none where several rows of a unit
+        count in full.
     r2_, rmse_ : None
         This method does not estimate how well it fits.
     r2_interval_, rmse_interval_ : None
@@ -329,6 +330,12 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
             for name in ESTIMATES:
                 setattr(self, name, None)
         return self
+
+    def _keep(self, released: Any, guarantee: PrivacyGuarantee) -> None:  # noqa: ANN401
+        super()._keep(released, guarantee)
+        if guarantee.unit.most_rows > 1:
+            # Rows of a unit are not independent, and nothing tells how much less they say.
+            self.coef_interval_ = self.intercept_interval_ = None
 
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:
         """Predict the target; inputs are clipped as in training, predictions to `target_range_`.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,9 @@ from nolook.algorithms.roc_noise import NORMAL_95
 from nolook.estimators._scores import ScoredEstimator, square_axes
 from nolook.privacy.guarantee import Budget
 from nolook.privacy.release import Plan
+
+if TYPE_CHECKING:
+    from nolook.privacy.guarantee import PrivacyGuarantee
 
 __all__ = ["CalibrationCurve", "HosmerLemeshow", "shares_in_view"]
 
@@ -106,8 +109,9 @@ class HosmerLemeshow(ScoredEstimator):
     Guarantee
     ---------
     Everything `fit` stores is (`epsilon`, 0)-differentially private when one row (a probability and
-    its target) is added or removed, for every table without missing probabilities; a missing one is
-    an error, raised before anything is charged.
+    its target) is added or removed, or one unit with all its rows if the table names a unit, for
+    every table without missing probabilities; a missing one is an error, raised before anything is
+    charged.
 
     Parameters
     ----------
@@ -123,13 +127,15 @@ class HosmerLemeshow(ScoredEstimator):
     statistic_ : float
         H, less what the noise adds to it, and at least 0. Small groups, which tell little through
         the noise, count less than in H.
-    p_value_ : float
+    p_value_ : float or None
         How often a perfectly calibrated model would have this statistic or a larger one. The noise
         and the target under this hypothesis are simulated on the private groups, from a fixed seed.
+        Where rows of a unit have weights it is an upper bound; None where several of them count in
+        full, because nothing tells how much alike they are.
     degrees_of_freedom_ : int
         The number of groups: without noise H of a perfectly calibrated model has a chi-squared
-        distribution with so many degrees. (Two fewer is the rule for a model fitted on the same
-        rows.) The noise changes the distribution; use `p_value_`.
+        distribution with so many degrees, if rows are independent. (Two fewer is the rule for a
+        model fitted on the same rows.) The noise changes the distribution; use `p_value_`.
     distribution_ : PrivateDistribution
         Of the probabilities, on steps of a 1024th.
 
@@ -173,8 +179,13 @@ class HosmerLemeshow(ScoredEstimator):
         counted = self.distribution_.counted, self.table_.counted
         self.keep_rows(min(counted, key=lambda rows: rows.error))
         self.statistic_ = self.table_.statistic
-        self.p_value_ = self.table_.p_value
+        self.p_value_: float | None = self.table_.p_value
         self.degrees_of_freedom_ = len(self.table_.counts)
+
+    def _keep(self, released: Any, guarantee: PrivacyGuarantee) -> None:  # noqa: ANN401
+        super()._keep(released, guarantee)
+        if guarantee.unit.most_rows > 1:
+            self.p_value_ = None
 
     def calibration_curve(self) -> CalibrationCurve:
         """Return each group's share of positives and mean probability.

@@ -42,6 +42,7 @@ class ECDF(PrivateFinding):
     Everything `fit` stores is (`epsilon`, `delta`)-differentially private when one row is added or
     removed (or replaced, with ``relation="replace"``; the number of rows is then public), for every
     column without missing values; a missing value is an error, raised before anything is charged.
+    If the table names a unit, that holds for one unit with all its rows (and the number of units).
 
     Parameters
     ----------
@@ -54,7 +55,8 @@ class ECDF(PrivateFinding):
         smaller for fine grids.
     relation : {"add-remove", "replace"}, default="add-remove"
         Which tables are neighbours. "replace" refuses a table that may leave rows out
-        (``missing="drop-row"``), because their number would not be public.
+        (``missing="drop-row"``), and several full rows of a unit, because the number of rows in use
+        would not be public.
     smoothing : {"isotonic"} or None, default="isotonic"
         Change the counts by as little as possible (in the sum of squares) so that they never fall.
         With None they are the least-squares counts, which may fall in places.

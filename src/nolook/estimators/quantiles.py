@@ -70,9 +70,9 @@ def quantiles(
 
     Guarantee
     ---------
-    The result is (`epsilon`, `delta`)-differentially private when one row is added or removed, for
-    every table without missing values; a missing value is an error, raised before anything is
-    charged.
+    The result is (`epsilon`, `delta`)-differentially private when one row is added or removed, or
+    one unit with all its rows if the table names a unit, for every table without missing values; a
+    missing value is an error, raised before anything is charged.
 
     Parameters
     ----------

@@ -64,7 +64,7 @@ def magnitude_edges() -> tuple[Array, Array]:
 
 
 def linear_counts(
-    columns: Array, low: Array, width: Array, bins: int, weights: Weights = None
+    columns: Array, weights: Weights = None, *, low: Array, width: Array, bins: int
 ) -> Counts:
     """Count finite values into equal bins of each column's range, with one more bin at either end.
 

@@ -139,12 +139,7 @@ def calibration_findings(test: HosmerLemeshow, scored: Scored) -> Findings:
         strict=True,
     )
     ends = zip(table.borders[:-1], table.borders[1:], strict=True)
-    p_value = f"{test.p_value_:.4g}"
-    meaning = (
-        f"Hosmer-Lemeshow statistic {number(test.statistic_)}, p-value {p_value}: the chance of "
-        "this statistic or a larger one if the probabilities are right, with the noise taken into "
-        "account."
-    )
+    p_value, meaning = _test_in_words(test)
     small = "The noise has mean 0, so the numbers of a small group may be negative."
     groups = Table(
         "Observed and expected numbers of each group, with standard errors of the noise",
@@ -167,6 +162,21 @@ def calibration_findings(test: HosmerLemeshow, scored: Scored) -> Findings:
         settings=(*_settings(scored, "Probability"), ("Groups", str(test.groups))),
         rows=rows_of(test),
         cautions=(test.caution,),
+    )
+
+
+def _test_in_words(test: HosmerLemeshow) -> tuple[str, str]:
+    """Return the p-value and what it means."""
+    statistic = f"Hosmer-Lemeshow statistic {number(test.statistic_)}"
+    if test.p_value_ is None:
+        return NOT_KNOWN, (
+            f"{statistic}; p-value {NOT_KNOWN}, since several rows of a unit are used in full and "
+            "nothing tells how much alike they are."
+        )
+    p_value = f"{test.p_value_:.4g}"
+    return p_value, (
+        f"{statistic}, p-value {p_value}: the chance of this statistic or a larger one if the "
+        "probabilities are right, with the noise taken into account."
     )
 
 

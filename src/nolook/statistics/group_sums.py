@@ -16,8 +16,8 @@ GROUP_UNIT = 2**30
 #: L1 sensitivity of the counts of a group: a row is positive or negative.
 GROUP_COUNTS_SENSITIVITY = 1
 
-# Rows whose sum of excesses, at most GROUP_UNIT each, stays far inside int64.
-_EXACT_ROWS = 2**32
+# Rows whose weights and excesses, at most 2^30 each, add up exactly in float64 and int64.
+_EXACT_ROWS = 2**23
 
 Vector = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -32,18 +32,26 @@ def excess_sensitivities(borders: Vector) -> Integers:
 class GroupSums(Statistic):
     """The rows of each group, counted, and how far their probabilities exceed its left border.
 
+    Rows with weights are counted in units of 1/whole; their excesses are multiplied by their
+    weights over `whole`, each rounded down, so that those of a unit exceed no single row's.
     Borders increase from 0 to 1 in whole multiples of 1/GROUP_UNIT. A group holds the probabilities
     above its left border and up to its right one; the first group also holds 0.
     """
 
-    def __init__(self, borders: Vector) -> None:
+    def __init__(self, borders: Vector, whole: int = 1) -> None:
+        self._whole = whole
         self._inner = borders[1:-1]
         self._left = (borders[:-1] * GROUP_UNIT).astype(np.int64)
         self._counts = np.zeros((2, len(self._left)), dtype=np.int64)
         self._excess = np.zeros(len(self._left), dtype=object)
 
-    def update(self, probabilities: Vector, positive: NDArray[np.bool_]) -> Self:
-        """Add the rows' probabilities, and whether each row is positive.
+    def update(
+        self,
+        probabilities: Vector,
+        positive: NDArray[np.bool_],
+        weights: Integers | None = None,
+    ) -> Self:
+        """Add the rows' probabilities, whether each row is positive, and what it weighs.
 
         Probabilities are clipped to 0 and 1, NaN to 0, and each is rounded down to a whole unit.
         """
@@ -51,10 +59,15 @@ class GroupSums(Statistic):
             rows = slice(start, start + _EXACT_ROWS)
             inside = np.nan_to_num(probabilities[rows], nan=0.0).clip(0.0, 1.0)
             group = np.searchsorted(self._inner, inside, side="left")
+            excess = (inside * GROUP_UNIT).astype(np.int64) - self._left[group]
+            own = None if weights is None else weights[rows]
+            if own is not None:
+                excess = excess * own // self._whole
             part = np.zeros_like(self._left)
-            self._counts[0] += np.bincount(group[positive[rows]], minlength=len(part))
-            self._counts[1] += np.bincount(group[~positive[rows]], minlength=len(part))
-            np.add.at(part, group, (inside * GROUP_UNIT).astype(np.int64) - self._left[group])
+            places = group + len(part) * ~positive[rows]
+            counts = np.bincount(places, own, self._counts.size).astype(np.int64)
+            self._counts += counts.reshape(2, -1)
+            np.add.at(part, group, excess)
             self._excess += part
         return self
 

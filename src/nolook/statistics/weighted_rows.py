@@ -68,8 +68,8 @@ class RowBlock(NamedTuple):
 
     @staticmethod
     def bytes_of_a_row(size: int) -> int:
-        """Return what a row of `size` numbers takes, with a weight."""
-        return 2 * size + 4 + 8 + 8
+        """Return what a row of `size` numbers takes without a weight."""
+        return 2 * size + 4 + 8
 
 
 class GridModel(NamedTuple):

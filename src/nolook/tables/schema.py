@@ -186,7 +186,8 @@ class Schema:
     def only(self, names: Iterable[str]) -> Schema:
         """Return the schema with some of its columns as features, for the file of a model.
 
-        Without a header the others keep their places, as texts of no use.
+        A unit among them stays one. Without a header the others keep their places, as texts of no
+        use.
         """
         kept = set(names)
         columns: dict[str, Any] = {}
@@ -194,6 +195,8 @@ class Schema:
             if {name, *(f"{name}.{part}" for part in column.parts)} & kept:
                 plain = column.use == "feature" or column.type in NEVER_NUMBERS
                 given = None if plain else "feature"
+                if column.use == "unit":
+                    given = "unit"
                 columns[name] = _plain(evolve(column, given_use=given))
             elif not self.file.header:
                 columns[name] = "text"

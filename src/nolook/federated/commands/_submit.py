@@ -122,6 +122,13 @@ class _Wanted:
                 "--table and --column are not both given; expected both or neither"
             )
 
+        for unit in () if self.table is None else self.schema.used_as("unit"):
+            raise ParameterError(
+                f"--schema names {unit!r} as the unit, but here every row of a table is a report "
+                "that is protected by itself; expected another use of it ('nothing', and a table "
+                "with one row of each unit)"
+            )
+
     def digest(self) -> bytes | None:
         """Return what distinguishes this submission from others, None if it only continues one."""
         if self.value is None and self.table is None:
