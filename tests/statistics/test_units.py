@@ -23,8 +23,14 @@ import nolook.statistics
 from nolook._unit import WHOLE
 from nolook.kernels.bounded_rows import bounded_targets
 from nolook.kernels.histogram import linear_counts, magnitude_counts, row_counts
+from nolook.kernels.moments import UNIT, integer_rows
 from nolook.kernels.weighted_rows import weighted_rows
 from nolook.statistics.cell_counts import CellCounts, cell_counts_sensitivity
+from nolook.statistics.clipped_gradients import (
+    ClippedGradients,
+    gradient_radius,
+    gradient_sensitivity,
+)
 from nolook.statistics.design_moments import (
     DesignMoments,
     eigenvalue_sensitivity,
@@ -33,7 +39,8 @@ from nolook.statistics.design_moments import (
     smallest_eigenvalue,
 )
 from nolook.statistics.histograms import HistogramGroups, Histograms, histograms_sensitivity
-from nolook.statistics.residual_products import grid_model
+from nolook.statistics.moments import MomentMatrix, moment_sensitivity
+from nolook.statistics.residual_products import ResidualProducts, grid_model
 from nolook.statistics.weighted_rows import (
     ClippedProducts,
     GridModel,
@@ -86,6 +93,7 @@ _UNIT = 2**10
 _NORM = 7.0
 _RADIUS = int((_NORM * _UNIT) ** 2)
 _CLIP, _TARGET = 2**22, 2**14
+_GRADIENTS = gradient_radius(1.5)
 _MODEL = GridModel(*grid_model(np.array([0.3, -2.0, 1e-3]), _RADIUS), _UNIT)
 
 
@@ -102,6 +110,16 @@ def as_rows(table):
 def as_moments(table):
     targets = bounded_targets(table[2], 0.0, 1.0, 50.0)
     return as_rows(table)[0].astype(np.float64), np.trunc(np.nan_to_num(targets) * _TARGET / 50.0)
+
+
+def rows_and_targets(table):
+    rows, _, targets = as_rows(table)
+    return rows, targets
+
+
+def as_integers(table):
+    ones = np.ones(3)
+    return (integer_rows(table, 0 * ones, ones, -20 * ones, 20 * ones),)
 
 
 def first_column(table):
@@ -162,6 +180,13 @@ STATISTICS = {
         lambda whole: [clipped_products_sensitivity(_CLIP, 3, whole)],
         rounds=True,
     ),
+    "ClippedGradients": Weighted(
+        lambda whole: ClippedGradients(3, _UNIT, _GRADIENTS, whole),
+        rows_and_targets,
+        lambda s: [s.value(np.ones(s.units, dtype=bool), _MODEL.whole, _MODEL.spacing)],
+        lambda whole: [gradient_sensitivity(_GRADIENTS, 3, whole)],
+        rounds=True,
+    ),
     "DesignMoments": Weighted(
         lambda whole: DesignMoments(3, _RADIUS, _TARGET, whole),
         as_moments,
@@ -188,11 +213,25 @@ STATISTICS = {
         lambda whole: [errors_sensitivity(whole)],
         rounds=True,
     ),
+    "MomentMatrix": Weighted(
+        lambda whole: MomentMatrix(3, 49 * UNIT**2, whole),
+        as_integers,
+        lambda s: [s.value],
+        lambda whole: [moment_sensitivity(49 * UNIT**2, "add-remove", 3, whole)],
+        rounds=True,
+    ),
     "ProductSizes": Weighted(
         lambda _: ProductSizes(_MODEL, np.array([0.5, 4.0, 1e6])),
         as_rows,
         lambda s: [s.value],
         counts_of(1),
+    ),
+    "ResidualProducts": Weighted(
+        lambda whole: ResidualProducts(3, _RADIUS, _UNIT, _TARGET, whole),
+        rows_and_targets,
+        lambda s: [s.value(_MODEL.whole, _MODEL.spacing)],
+        lambda whole: [product_sensitivity(_RADIUS, _TARGET, 3, whole)],
+        rounds=True,
     ),
 }
 ALL = pytest.mark.parametrize("row", STATISTICS.values(), ids=STATISTICS)
@@ -357,4 +396,6 @@ def test_every_statistic_of_weights_is_here():
             and hasattr(one, "update")
             and "weights" in inspect.signature(one.update).parameters
         }
-    assert found == set(STATISTICS)
+    # What is no weighted sum, or one of other rows, has tests of its own.
+    elsewhere = {"BlockMoments", "CentredProducts", "GroupSums", "UnitGradients"}
+    assert found == set(STATISTICS) | elsewhere
