@@ -9,6 +9,7 @@ import sys
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import nolook
@@ -221,6 +222,23 @@ def test_where_mechanisms_answer_the_same_tables_make_no_difference(name, monkey
         other[0] = 1.0 - other[0]
     first, second = (repr(plain(make().fit(*table))) for table in (arguments(), other))
     assert first == second
+
+
+@pytest.mark.parametrize("rows", ["weights", 4])
+@pytest.mark.parametrize("name", ["ecdf", "ecdf-gaussian", "roc-found", "hosmer-lemeshow"])
+def test_what_is_drawn_for_distributions_of_units_is_what_is_stated(name, rows, drawn):
+    make, composed, arguments = RELEASES[name]
+    columns = dict(zip(("p", "y"), arguments(), strict=False))
+    frame = pd.DataFrame(columns).assign(id=lambda table: table.index // 5)
+    target = "y" if "y" in columns else None
+    table = nolook.read_table(frame, target, features=["p"], unit="id", rows_per_unit=rows)
+    fitted = make().fit(table)
+    each = 1 if rows == "weights" else rows
+    ours, theirs = composed(drawn), stated(fitted.privacy_)
+    assert len(ours) == len(theirs)
+    for one, other in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(one * each, other, rtol=1e-9)
+        assert one * each <= other * (1 + 1e-14)
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-6])

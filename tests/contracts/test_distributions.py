@@ -83,7 +83,7 @@ def test_missing_values_are_an_error_before_anything_is_spent(row, tmp_path):
 
 @every_row
 def test_a_column_of_texts_is_refused(row):
-    with pytest.raises(nolook.TableError, match="not numbers|has type text") as caught:
+    with pytest.raises(nolook.TableError, match=r"not numbers|has type text") as caught:
         row.make().fit(*spoiled(row, np.array(["secret"] * 20)))
     assert "secret" not in str(caught.value)
 

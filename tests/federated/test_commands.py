@@ -301,6 +301,20 @@ def test_submissions_that_cannot_be(cli, here, words, said):
     assert not (here / "one.pending").exists()
 
 
+def test_a_table_of_units_is_not_reported_row_by_row(cli, here):
+    described(cli, "ecdf", 1.0, "--grid", "0:127:1")
+    pq.write_table(pa.table({"id": ["a", "a"], "age": [3.0, 4.0]}), here / "t.parquet")
+    (here / "s.toml").write_text('[columns.id]\ntype = "text"\nuse = "unit"\n')
+    (here / "token").write_text("0" * 64)
+    (here / "other").write_text("1" * 64)
+    words = ["--server0", "https://127.0.0.1:2", "--server1", "https://127.0.0.1:1"]
+    words += ["--batch", "one.json", "--ca", Authority(here).path, "--token-file", "token"]
+    words += ["--token-file", "other", "--table", "t.parquet", "--column", "age"]
+    message = refused(cli("submit", *words, "--schema", "s.toml"))
+    assert "'id' as the unit, but here every row of a table is a report" in message
+    assert not (here / "one.pending").exists()
+
+
 def test_nothing_of_the_network_is_loaded_for_help(tmp_path):
     for words in (["federated"], ["federated", "serve", "--help"]):
         done = run(*words, cwd=tmp_path)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from tests.hostile.harness import CANARY
 
-__all__ = ["NAMES", "damaged", "odd_values", "store", "tables"]
+__all__ = ["KINDS", "NAMES", "damaged", "odd_values", "store", "tables"]
 
 NAMES = (
     "a", "b", "y", "a.b", " ", "", "é", "x" * 200, "<script>alert(1)</script>", "a,b", 'q"uote',

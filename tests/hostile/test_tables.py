@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import nolook
 from nolook.tables import read_table, table_from_arrays
+from tests.hostile.arbitrary import KINDS as TYPES
 from tests.hostile.arbitrary import NAMES, damaged, store, tables
 from tests.hostile.commands import COMMANDS, release
 from tests.hostile.harness import Charged, attempt, inputs, run
@@ -118,6 +119,30 @@ def test_arrays(folder, dtype, shape, seed, kind, with_label):
         ledger.check(delivered=isinstance(done, nolook.QuantileScaler))
     else:
         attempt(lambda: check_numbers(table_from_arrays(X, y)))
+
+
+@inputs(300)
+@given(
+    st.sampled_from(sorted(TYPES)),
+    st.sampled_from(["tame", "float64", "int8", "bool"]),
+    st.sampled_from([0, 1, 2, 60]),
+    st.sampled_from([0.0, 0.0, 0.2]),
+    st.sampled_from(["ecdf", "roc", "calibration", "quantiles"]),
+    st.sampled_from(["weights", 1, 3]),
+    st.sampled_from(MISSING),
+)
+def test_distributions_of_units(identifiers, values, rows, share, name, most, missing):
+    generator = np.random.default_rng(rows)
+    kinds = {"id": identifiers, "value": values, "class": "tame"}
+    table = pa.table({key: TYPES[kind](rows, generator, share) for key, kind in kinds.items()})
+    named = {"features": ["value"], "missing": missing, "unit": "id", "rows_per_unit": most}
+    fits = {
+        "ecdf": lambda: nolook.ECDF(1.0).fit(read_table(table, **named)),
+        "quantiles": lambda: nolook.quantiles(read_table(table, **named), delta=1e-6),
+        "roc": lambda: nolook.ROCCurve(1.0).fit(read_table(table, "class", **named)),
+        "calibration": lambda: nolook.HosmerLemeshow(1.0).fit(read_table(table, "class", **named)),
+    }
+    attempt(fits[name])
 
 
 KINDS = [*COMMANDS, "tukey"]

@@ -8,7 +8,6 @@ from operator import itemgetter
 from typing import Any, TypeAlias, cast
 
 import numpy as np
-import pyarrow as pa
 from attrs import evolve
 from numpy.typing import NDArray
 
@@ -19,7 +18,7 @@ from nolook.tables.declared import DeclaredSource, original
 from nolook.tables.design import Design
 from nolook.tables.levels import recipe_levels
 from nolook.tables.source import MemorySource, Source
-from nolook.tables.units import Keys, Units, group_rows
+from nolook.tables.units import Keys, Units, group_rows, kept_cells
 
 __all__ = ["Table", "View", "Weights"]
 
@@ -161,7 +160,7 @@ class Table:
             cells = batch.column(column)
             if drops:
                 present = self._design.fill(batch, np.empty((self._width, batch.num_rows)))
-                cells = cells if present is None else cells.filter(pa.array(present))
+                cells = cells if present is None else kept_cells(cells, present)
             yield cells
 
     @property

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from nolook.tables._hash import KEY_BYTES, keyed_hashes
 
-__all__ = ["Keys", "Units", "can_identify", "group_rows"]
+__all__ = ["Keys", "Units", "can_identify", "group_rows", "kept_cells"]
 
 Integers = NDArray[np.int64]
 #: Gives so many random numbers of 64 bits.
@@ -83,6 +83,13 @@ def can_identify(kind: Any) -> bool:  # noqa: ANN401 -- pyarrow has no types
         *(pt.is_binary, pt.is_large_binary, pt.is_fixed_size_binary, pt.is_date, pt.is_decimal),
     )
     return kind is not None and any(test(kind) for test in tests)
+
+
+def kept_cells(cells: Any, kept: NDArray[np.bool_]) -> Any:  # noqa: ANN401
+    """Return some of an array's identifiers."""
+    if pt.is_string_view(cells.type):  # which Arrow does not filter
+        cells = cells.cast(pa.large_binary())
+    return cells.filter(pa.array(kept))
 
 
 def group_rows(identifiers: Iterable[Any]) -> Units:
