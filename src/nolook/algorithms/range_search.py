@@ -88,7 +88,7 @@ def find_range(
     low = fit.low - width
 
     def count(columns: NDArray[np.float64], weights: Weights) -> NDArray[np.int64]:
-        return linear_counts(columns, low, width, _BINS, weights)
+        return linear_counts(columns, weights, low=low, width=width, bins=_BINS)
 
     found = read_linear(*release(count, places.epsilon), rows)
     # Tails the noise hides may matter most, and a few more cells cost little.
