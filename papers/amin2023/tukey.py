@@ -44,6 +44,8 @@ Matrix = NDArray[np.float64]
 class _RawTukey(TukeyPlan):
     """The mechanism on models of columns as they are: no scales are found or paid for."""
 
+    for_rows = None  # type: ignore[assignment]  # the paper speaks of rows
+
     @property
     def stages(self) -> int:
         return bool(self.epsilon_rows) + 2

@@ -94,7 +94,7 @@ def test_a_private_design_bounds_its_rows(rows):
     made = DesignSearch(0.3, 0.1, unit).run(table, SeededSource(0), no_stage)
     assert made.squared_radius >= unit**2
     assert made.norm == math.sqrt(made.squared_radius) / unit
-    for whole, targets in made.batches(table):
+    for whole, targets, _ in made.batches(table):
         assert (whole**2).sum(axis=0).max() <= made.squared_radius
         assert np.abs(whole).max() <= 5 * unit
         assert np.abs(targets).max() <= 5.0

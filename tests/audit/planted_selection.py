@@ -125,14 +125,13 @@ VOTES = Release("choice by votes of blocks", (VOTERS[:-1], VOTERS), voted, 1.0, 
 def equal_parts(patch):
     """Plant the partition into parts of n // m rows of a random order, the rest left out."""
     arrange = sublasso.arrange_blocks
-    draw = sublasso.uniform_integers
     shuffled = []
 
     def order(m, rows, source):
         if rows:
             # A random order of the rows, in place of a block for each.
             shuffled[:] = np.argsort(uniform_integers(2**62, rows, source)).tolist()
-        return draw(m, rows, source)
+        return uniform_integers(m, rows, source)
 
     def parts(batches, _, m):
         rows = np.concatenate(batches, axis=1)
@@ -140,7 +139,7 @@ def equal_parts(patch):
         kept = rows[:, shuffled[: m * size]]
         return arrange([kept], [np.repeat(np.arange(m), size)], m)
 
-    patch.setattr(sublasso, "uniform_integers", order)
+    patch.setattr("nolook.algorithms.blocks.uniform_integers", order)
     patch.setattr(sublasso, "arrange_blocks", parts)
 
 

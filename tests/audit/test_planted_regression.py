@@ -10,10 +10,10 @@ import pytest
 from attrs import evolve
 
 from nolook.algorithms import weighted_design
-from nolook.algorithms.moment_regression import SMALLEST_MU
 from nolook.algorithms.noisy_gradients import estimate
 from nolook.algorithms.scaling import ScaleSearch
 from nolook.kernels.weighted_rows import weighted_rows
+from nolook.privacy.budgets import SMALLEST_MU
 from nolook.tables import table_from_arrays
 from tests.audit.planted_regression import (
     EXACT_FAULTS,

@@ -201,6 +201,31 @@ def test_what_is_drawn_is_what_is_stated(name, drawn):
         assert np.all(np.asarray(one) <= np.asarray(other) * (1 + 1e-14))
 
 
+#: Whose last release a unit changes as one row does, however many of its rows count in full.
+UNDIVIDED = ("tukey", "tukey-scaling", "lasso", "lasso-delta", "dpsgd")
+
+
+@pytest.mark.parametrize("rows", ["weights", 2])
+@pytest.mark.parametrize("name", [name for name, row in RELEASES.items() if row[2] is data])
+def test_what_is_drawn_for_units_is_what_is_stated(name, rows, drawn):
+    make, composed, arguments = RELEASES[name]
+    X, y = arguments()
+    table = pd.DataFrame(X).rename(columns=str).assign(y=y, unit=np.arange(len(y)) % 1500)
+    target = None if name == "scaler" else "y"
+    features = ["0", "1", "2", "3"]
+    fitted = make().fit(
+        nolook.read_table(table, target, features=features, unit="unit", rows_per_unit=rows)
+    )
+    ours, theirs = composed(drawn), stated(fitted.privacy_)
+    assert len(ours) == len(theirs)
+    divisors = np.full(len(ours), 1.0 if rows == "weights" else rows)
+    if name in UNDIVIDED:
+        divisors[-1] = 1.0
+    for one, other, divisor in zip(ours, theirs, divisors, strict=True):
+        np.testing.assert_allclose(one, np.asarray(other) / divisor, rtol=1e-9)
+        assert np.all(np.asarray(one) * divisor <= np.asarray(other) * (1 + 1e-14))
+
+
 def plain(value):
     """All that somebody can see of a fitted estimator, as text."""
     if isinstance(value, np.ndarray):

@@ -16,12 +16,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import nolook.statistics
+from nolook._unit import WHOLE as WHOLE_UNIT
 from nolook.kernels.histogram import linear_counts, magnitude_counts
 from nolook.statistics import Statistic, fold
 from nolook.statistics.block_moments import BlockMoments
 from nolook.statistics.cell_counts import CellCounts
 from nolook.statistics.centred_products import CentredProducts
-from nolook.statistics.clipped_gradients import ClippedGradients
+from nolook.statistics.clipped_gradients import ClippedGradients, UnitGradients
 from nolook.statistics.design_moments import DesignMoments
 from nolook.statistics.group_sums import GroupSums
 from nolook.statistics.histograms import HistogramGroups, Histograms
@@ -43,6 +44,8 @@ LABELS = 10.0 ** _random.integers(-9, 9, ROWS) * _random.normal(size=ROWS)
 SCORES = _random.random(ROWS)
 POSITIVE = _random.random(ROWS) < 0.3
 SHARES = _random.integers(1, 2**30, ROWS)
+UNITS = _random.integers(0, 9, ROWS)
+WEIGHTS = WHOLE_UNIT // np.bincount(UNITS)[UNITS]
 
 SQUARED = COLUMNS * LARGEST**2
 MODEL = grid_model(np.array([0.3, -2.0, 1e-3]), SQUARED)
@@ -50,6 +53,13 @@ MODEL = grid_model(np.array([0.3, -2.0, 1e-3]), SQUARED)
 FEW_BYTES = np.vstack([np.abs(WHOLE[:1]), WHOLE[1:]]).astype(np.int16)
 WEIGHTED = FEW_BYTES, (WHOLE[1:] ** 2).sum(axis=0).astype(np.int32), LABELS
 GRID_MODEL = GridModel(*MODEL, 2**10)
+
+
+class InUnits(UnitGradients):
+    """One whose rows come with their units and no weights."""
+
+    def update(self, rows, targets, units):
+        return super().update(rows, targets, None, units)
 
 
 @dataclass(frozen=True)
@@ -66,7 +76,7 @@ def plain(*values):
 
 
 def all_chosen(kept):
-    return [np.ones(size, dtype=bool) for size in kept.part_sizes]
+    return np.ones(kept.units, dtype=bool)
 
 
 def orders(ranked):
@@ -94,9 +104,19 @@ STATISTICS = {
         (NUMBERS,),
         lambda s: plain(s.value),
     ),
+    "CentredProducts, weighted": Row(
+        partial(CentredProducts, np.full(COLUMNS, -1.0), np.full(COLUMNS, 1.5), WHOLE_UNIT),
+        (NUMBERS, WEIGHTS),
+        lambda s: plain(s.value),
+    ),
     "ClippedGradients": Row(
         partial(ClippedGradients, COLUMNS, LARGEST, 2**30),
         (WHOLE, LABELS),
+        lambda s: plain(s.value(all_chosen(s), *MODEL)),
+    ),
+    "ClippedGradients, weighted": Row(
+        partial(ClippedGradients, COLUMNS, LARGEST, 2**30, WHOLE_UNIT),
+        (WHOLE, LABELS, WEIGHTS, UNITS),
         lambda s: plain(s.value(all_chosen(s), *MODEL)),
     ),
     "ClippedProducts": Row(
@@ -106,6 +126,11 @@ STATISTICS = {
         # Blocks of a few rows.
         partial(DesignMoments, COLUMNS, 2**52, 2**26),
         (BIG, BIG[0]),
+        lambda s: plain(s.gram, s.products),
+    ),
+    "DesignMoments, weighted": Row(
+        partial(DesignMoments, COLUMNS, 2**52, 2**26, WHOLE_UNIT),
+        (BIG, BIG[0], WEIGHTS),
         lambda s: plain(s.gram, s.products),
     ),
     "GroupSums": Row(
@@ -126,6 +151,11 @@ STATISTICS = {
     "KendallRows": Row(partial(KendallRows, COLUMNS), (NUMBERS,), lambda s: orders(s.value)),
     "ModelErrors": Row(partial(ModelErrors, GRID_MODEL, 0.25), WEIGHTED, lambda s: plain(s.value)),
     "MomentMatrix": Row(partial(MomentMatrix, COLUMNS, 2**52), (BIG,), lambda s: plain(s.value)),
+    "MomentMatrix, weighted": Row(
+        partial(MomentMatrix, COLUMNS, 2**52, WHOLE_UNIT),
+        (BIG, WEIGHTS),
+        lambda s: plain(s.value),
+    ),
     "ProductSizes": Row(
         partial(ProductSizes, GRID_MODEL, np.array([0.5, 4.0, 1e6])),
         WEIGHTED,
@@ -136,6 +166,16 @@ STATISTICS = {
         partial(ResidualProducts, COLUMNS, SQUARED, 2**10, 2**38),
         (WHOLE, LABELS),
         lambda s: plain(s.value(*MODEL)),
+    ),
+    "ResidualProducts, weighted": Row(
+        partial(ResidualProducts, COLUMNS, SQUARED, 2**10, 2**19, WHOLE_UNIT),
+        (WHOLE, LABELS, WEIGHTS),
+        lambda s: plain(s.value(*MODEL)),
+    ),
+    "UnitGradients": Row(
+        partial(InUnits, COLUMNS, LARGEST, 2**30),
+        (WHOLE, LABELS, UNITS),
+        lambda s: plain(s.value(all_chosen(s), *MODEL)),
     ),
 }
 ALL = pytest.mark.parametrize("row", STATISTICS.values(), ids=STATISTICS)
@@ -155,7 +195,7 @@ def test_every_statistic_is_here():
         assert any(one is not Statistic for one in own), f"{module.name} has no statistic"
         assert all(Statistic in one.__mro__ for one in own)
         found |= {one.__name__ for one in own if one is not Statistic}
-    assert found == set(STATISTICS)
+    assert found == {name.removesuffix(", weighted") for name in STATISTICS}
 
 
 @ALL

@@ -17,7 +17,7 @@ name here       meaning
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -31,6 +31,7 @@ from nolook.algorithms.bounded_design import (
     release_gram,
 )
 from nolook.kernels.moments import UNIT
+from nolook.privacy.budgets import row_share
 from nolook.privacy.guarantee import Event, GaussianEvent
 from nolook.privacy.mechanisms.gaussian import gaussian_release
 from nolook.privacy.noise import ByteSource
@@ -88,6 +89,10 @@ class AdaSSP:
             return PublicDesign(*self.bounds, _PUBLIC_NORM, UNIT)
         return DesignSearch(self.mu, self._own_events()[1].mu / _NORM_WEIGHT, UNIT)
 
+    def for_rows(self, most: int) -> AdaSSP:
+        """Return the release that costs a unit of so many rows as much; `mu` adds up over rows."""
+        return replace(self, mu=row_share(self.mu, most))
+
     def run(self, table: Table, source: ByteSource, announce: Announce) -> BoundedModel:
         """Fit a table with a target."""
         eigenvalue, gram, products = self._own_events()
@@ -95,12 +100,13 @@ class AdaSSP:
         bound = Y_BOUND if self.bounds is None else 1
         announce("moments")
         largest = bound * UNIT
-        moments = DesignMoments(design.size, design.squared_radius, largest)
-        for rows, targets in design.batches(table):
-            moments.update(rows, np.trunc(targets.clip(-bound, bound) * UNIT))
-        factor = math.sqrt(design.size * math.log(2 * design.size**2 / _FAILURE))
-        noisy = release_gram(moments.gram, design, (eigenvalue, gram), factor, source)
-        sensitivity = product_sensitivity(design.squared_radius, largest)
+        size, whole = design.size, table.unit.whole
+        moments = DesignMoments(size, design.squared_radius, largest, whole)
+        for rows, targets, weights in design.batches(table):
+            moments.update(rows, np.trunc(targets.clip(-bound, bound) * UNIT), weights)
+        factor = math.sqrt(size * math.log(2 * size**2 / _FAILURE))
+        noisy = release_gram(moments.gram, design, (eigenvalue, gram), factor, source, whole)
+        sensitivity = product_sensitivity(design.squared_radius, largest, size, whole)
         right = gaussian_release(moments.products, sensitivity, products.mu, source)
         theta = noisy.solve(right.astype(np.float64) / (design.unit * UNIT))
         return BoundedModel(theta, design)

@@ -19,8 +19,8 @@ name here       meaning
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,7 @@ from nolook.algorithms.bounded_design import (
     gram_events,
     release_gram,
 )
+from nolook.privacy.budgets import row_share
 from nolook.privacy.guarantee import Event, GaussianEvent
 from nolook.privacy.mechanisms.gaussian import gaussian_release
 from nolook.privacy.noise import ByteSource
@@ -88,6 +89,10 @@ class BoostedAdaSSP:
     def _each(self) -> float:
         return self.mu * math.sqrt(self.share / (self.rounds + 2))
 
+    def for_rows(self, most: int) -> Self:
+        """Return the release that costs a unit of so many rows as much; `mu` adds up over rows."""
+        return replace(self, mu=row_share(self.mu, most))
+
     def design(self) -> Release[BoundedDesign]:
         """How the rows are scaled and bounded."""
         return DesignSearch(self.mu, self._each, _UNIT)
@@ -99,8 +104,10 @@ class BoostedAdaSSP:
         announce("moments")
         moments, kept = _read(table, design, largest)
         factor = _RIDGE * math.sqrt(design.size)
-        gram = release_gram(moments.gram, design, gram_events(self._each), factor, source)
-        thetas = self._gradients(kept, gram, design, source, announce)
+        whole, events = table.unit.whole, gram_events(self._each)
+        gram = release_gram(moments.gram, design, events, factor, source, whole)
+        sensitivity = product_sensitivity(design.squared_radius, largest, design.size, whole)
+        thetas = self._gradients(kept, gram, design, sensitivity, source, announce)
         last = max(1, round(self.averaged * self.rounds))
         return BoundedModel(np.mean(thetas[-last:], axis=0), design)
 
@@ -109,11 +116,11 @@ class BoostedAdaSSP:
         kept: ResidualProducts,
         gram: NoisyGram,
         design: BoundedDesign,
+        sensitivity: int,
         source: ByteSource,
         announce: Announce,
     ) -> list[NDArray[np.float64]]:
         """Take a step along each round's noisy gradient; return the model after each."""
-        sensitivity = product_sensitivity(design.squared_radius, self.residual * RESIDUAL_UNIT)
         theta = np.zeros(design.size)
         thetas = []
         for number in range(1, self.rounds + 1):
@@ -131,9 +138,10 @@ class BoostedAdaSSP:
 def _read(
     table: Table, design: BoundedDesign, largest: int
 ) -> tuple[DesignMoments, ResidualProducts]:
-    moments = DesignMoments(design.size, design.squared_radius, largest)
-    kept = ResidualProducts(design.size, design.squared_radius, design.unit, largest)
-    for rows, targets in design.batches(table):
-        moments.update(rows)
-        kept.update(rows, targets)
+    whole = table.unit.whole
+    moments = DesignMoments(design.size, design.squared_radius, largest, whole)
+    kept = ResidualProducts(design.size, design.squared_radius, design.unit, largest, whole)
+    for rows, targets, weights in design.batches(table):
+        moments.update(rows, weights=weights)
+        kept.update(rows, targets, weights)
     return moments, kept

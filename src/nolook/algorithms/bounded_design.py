@@ -29,6 +29,7 @@ from nolook.statistics.design_moments import (
     smallest_eigenvalue,
 )
 from nolook.tables import Table
+from nolook.tables.table import Weights
 
 __all__ = [
     "BoundedDesign",
@@ -73,19 +74,21 @@ class BoundedDesign:
         """B_x, the bound on a row's norm in standardised units."""
         return math.sqrt(self.squared_radius) / self.unit
 
-    def batches(self, table: Table) -> Iterator[tuple[Matrix, Vector]]:
-        """Yield rows as whole numbers of shape (size, rows), and standardised targets."""
+    def batches(self, table: Table) -> Iterator[tuple[Matrix, Vector, Weights]]:
+        """Yield rows, whole numbers of shape (size, rows), standardised targets, and weights."""
         kept = self.scaling.visible[:-1]
         scaling = self.scaling.select(kept)
         center, scale, limit = scaling.center, scaling.scale, scaling.limit
         low, high = (end[:-1] for end in scaling.limits)
-        for batch in table.filled(self.scaling.center).select(kept).batches():
+        for batch, weights in table.filled(self.scaling.center).select(kept).weighted_batches():
             for start in range(0, batch.shape[1], _PART_ROWS):
-                part = batch[:, start : start + _PART_ROWS]
+                place = slice(start, start + _PART_ROWS)
+                part, own = batch[:, place], None if weights is None else weights[place]
                 rows = bounded_rows(
                     part[:-1], center[:-1], scale[:-1], low, high, self.squared_radius, self.unit
                 )
-                yield rows, bounded_targets(part[-1], float(center[-1]), float(scale[-1]), limit)
+                targets = bounded_targets(part[-1], float(center[-1]), float(scale[-1]), limit)
+                yield rows, targets, own
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,21 +205,23 @@ def release_gram(
     events: tuple[GaussianEvent, GaussianEvent],
     ridge_factor: float,
     source: ByteSource,
+    whole: int = 1,
 ) -> NoisyGram:
     """Release the smallest eigenvalue v of Z'Z, then Z'Z; add the ridge the noise asks for.
 
     Guarantee: each of the two costs its event when a row is added or removed, for up to 2^34 rows.
     The ridge is ``max(0, ridge_factor sigma B_x^2 - v)``, with sigma = 1 / mu of the matrix and v
-    lowered by 1.96 of its noise's deviations.
+    lowered by 1.96 of its noise's deviations. Rows with weights were summed over `whole`.
     """
     squared_radius, size, unit = design.squared_radius, design.size, design.unit
     lowest = np.array([smallest_eigenvalue(gram)], dtype=object)
-    largest = eigenvalue_sensitivity(squared_radius, size)
+    largest = eigenvalue_sensitivity(squared_radius, size, whole)
     first, second = (event.mu for event in events)
     eigenvalue = float(gaussian_release(lowest, largest, first, source)[0])
     cautious = max(0.0, eigenvalue - _CAUTION * largest / first)
-    noisy = symmetric_gaussian_release(gram, gram_sensitivity(squared_radius), second, source)
-    noise = squared_radius / second
+    sensitivity = gram_sensitivity(squared_radius, size, whole)
+    noisy = symmetric_gaussian_release(gram, sensitivity, second, source)
+    noise = sensitivity / second
     ridge = max(0.0, ridge_factor * noise - cautious)
     values, vectors = np.linalg.eigh(noisy.astype(np.float64))
     values = np.maximum(values + ridge, _FLOOR * math.sqrt(size) * noise)

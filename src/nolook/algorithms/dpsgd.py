@@ -19,7 +19,7 @@ name here       meaning
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -36,6 +36,7 @@ from nolook.privacy.release import Announce
 from nolook.statistics.clipped_gradients import (
     GRADIENT_UNIT,
     ClippedGradients,
+    UnitGradients,
     gradient_radius,
     gradient_sensitivity,
 )
@@ -55,6 +56,7 @@ _MOMENTUM = 0.9
 _AVERAGED = 0.5  # the model is the mean over the last steps, this share of them
 _PRECISION = 1e-3  # relative, of the noise multiplier
 _LARGEST_MULTIPLIER = 2.0**40
+_PART = 2**14  # units drawn at a time
 
 
 @lru_cache(maxsize=64)
@@ -65,7 +67,9 @@ def noise_multiplier(budget: Budget, gradients: int) -> float:
     """
 
     def kept(multiplier: float) -> bool:
-        return total_delta(_events(budget, gradients, multiplier), budget.epsilon) <= budget.delta
+        events: tuple[Event, ...] = _scales(budget).events()
+        events = (*events, _samples(gradients, multiplier))
+        return total_delta(events, budget.epsilon) <= budget.delta
 
     # Start near the amplified noise of a Gaussian release.
     high = math.sqrt(gradients / (1.0 - SCALES_SHARE)) / SAMPLE_EVERY / gaussian_mu(budget)
@@ -84,9 +88,8 @@ def noise_multiplier(budget: Budget, gradients: int) -> float:
     return high
 
 
-def _events(budget: Budget, gradients: int, multiplier: float) -> tuple[Event, ...]:
-    event = SampledGaussianEvent("gradients of samples", multiplier, 1.0 / SAMPLE_EVERY, gradients)
-    return (*_scales(budget).events(), event)
+def _samples(gradients: int, multiplier: float) -> SampledGaussianEvent:
+    return SampledGaussianEvent("gradients of samples", multiplier, 1.0 / SAMPLE_EVERY, gradients)
 
 
 def _scales(budget: Budget) -> ScaleSearch:
@@ -105,25 +108,39 @@ class DPSGD:
     budget : Budget
     gradients : int
         T.
+    most_rows : int
+        How many rows of a unit count in full. The scales' costs are divided by it. The gradients
+        are not: a unit is in a sample with all its rows, and their sum is clipped.
     """
 
     budget: Budget
     gradients: int
+    most_rows: int = 1
 
     @property
     def stages(self) -> int:
         """How many stages `run` announces."""
         return _scales(self.budget).stages + 1 + self.gradients
 
+    def for_rows(self, most: int) -> DPSGD:
+        """Return the release whose samples are of units, of so many rows each."""
+        _scales(self.budget).for_rows(most)  # refuses what is too small
+        return replace(self, most_rows=most)
+
     def events(self) -> tuple[Event, ...]:
         """State everything that will be released."""
-        return _events(self.budget, self.gradients, noise_multiplier(self.budget, self.gradients))
+        multiplier = noise_multiplier(self.budget, self.gradients)
+        return (*self._search().events(), _samples(self.gradients, multiplier))
+
+    def _search(self) -> ScaleSearch:
+        scales = _scales(self.budget)
+        return scales if self.most_rows == 1 else scales.for_rows(self.most_rows)
 
     def run(
         self, table: Table, source: ByteSource, announce: Announce
     ) -> tuple[NDArray[np.float64], Scaling]:
         """Fit a table with a target: a standardised model, the constant first, and its scaling."""
-        scaling = _scales(self.budget).run(table, source, announce)
+        scaling = self._search().run(table, source, announce)
         table = table.filled(scaling.center)
         # Features that are not visible are left out.
         visible = scaling.visible[:-1]
@@ -135,13 +152,13 @@ class DPSGD:
         kept = _read(table, scaling.select(visible), size, radius)
         # The private number of rows turns sums over a sample into means over all rows.
         rate = _RATE / size * SAMPLE_EVERY / scaling.rows.value / GRADIENT_UNIT
-        sensitivity = gradient_sensitivity(radius)
+        sensitivity = gradient_sensitivity(radius, size, table.unit.whole)
         per_step = math.nextafter(1.0 / noise_multiplier(self.budget, self.gradients), 0.0)
         theta, velocity, total = np.zeros(size), np.zeros(size), np.zeros(size)
         last = max(1, round(_AVERAGED * self.gradients))
         for number in range(1, self.gradients + 1):
             announce(f"gradient {number}")
-            chosen = _poisson_sample(kept.part_sizes, source)
+            chosen = _poisson_sample(kept.units, source)
             on_grid, grid_step = grid_model(theta, _largest_square(size))
             exact = kept.value(chosen, on_grid, grid_step)
             noisy = gaussian_release(exact, sensitivity, per_step, source)
@@ -160,16 +177,21 @@ def _largest_square(size: int) -> int:
 def _read(table: Table, scaling: Scaling, size: int, radius: int) -> ClippedGradients:
     center, scale = scaling.center, scaling.scale
     low, high = scaling.limits
-    kept = ClippedGradients(size, _UNIT, radius)
-    for batch in table.batches():
+    kind = ClippedGradients if table.unit.most_rows == 1 else UnitGradients
+    kept = kind(size, _UNIT, radius, table.unit.whole)
+    for batch, weights, units in table.batches_of_units():
         rows = bounded_rows(
             batch[:-1], center[:-1], scale[:-1], low[:-1], high[:-1], _largest_square(size), _UNIT
         )
         targets = bounded_targets(batch[-1], float(center[-1]), float(scale[-1]), LIMIT)
-        kept.update(rows, targets)
+        kept.update(rows, targets, weights, units)
     return kept
 
 
-def _poisson_sample(sizes: tuple[int, ...], source: ByteSource) -> list[NDArray[np.bool_]]:
-    """Choose each row independently with probability 1/SAMPLE_EVERY, exactly."""
-    return [uniform_integers(SAMPLE_EVERY, size, source) == 0 for size in sizes]
+def _poisson_sample(units: int, source: ByteSource) -> NDArray[np.bool_]:
+    """Choose each unit, or row, independently with probability 1/SAMPLE_EVERY, exactly."""
+    parts = [
+        uniform_integers(SAMPLE_EVERY, min(_PART, units - start), source) == 0
+        for start in range(0, units, _PART)
+    ]
+    return np.concatenate([np.zeros(0, dtype=np.bool_), *parts])

@@ -32,7 +32,7 @@ from nolook.privacy.guarantee import PureEvent
 from nolook.privacy.mechanisms.exponential import exponential_choice, permute_and_flip
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import Announce
-from nolook.privacy.sampling import SAMPLING_UNIT, kept_rows, sampled_epsilon
+from nolook.privacy.sampling import SAMPLING_UNIT, kept_rows, one_row_each, sampled_epsilon
 from nolook.statistics import fold
 from nolook.statistics.kendall import KendallRows, kendall_scores, kendall_sensitivity
 from nolook.tables import Table
@@ -68,6 +68,7 @@ class KendallSelection(Selection):
     ) -> Selected:
         """Choose k features."""
         announce("features")
+        table = one_row_each(table, source)
         features = self.plan.features
         if isinstance(features, PureEvent):
             chances = self.chances or choose_chances(bound)

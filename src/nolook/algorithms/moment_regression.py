@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from nolook.algorithms.norm_bound import choose_squared_radius, norm_counts
 from nolook.algorithms.scaling import ScaleSearch, Scaling
 from nolook.kernels.moments import UNIT, integer_rows
+from nolook.privacy.budgets import row_share
 from nolook.privacy.guarantee import GaussianEvent
 from nolook.privacy.mechanisms.gaussian import symmetric_gaussian_release
 from nolook.privacy.noise import ByteSource
@@ -34,12 +35,10 @@ from nolook.privacy.release import Announce
 from nolook.statistics.moments import MomentMatrix, moment_sensitivity
 from nolook.tables import Table
 
-__all__ = ["SMALLEST_MU", "MomentRelease", "NoisyMoments"]
+__all__ = ["MomentRelease", "NoisyMoments"]
 
 #: Shares of mu^2: finding scales, bounding the rows' norm, the moment matrix.
 SHARES = {"scales": 0.35, "norms": 0.04, "moments": 0.61}
-#: Below, the noise of a moment matrix could leave the range of the exact samplers.
-SMALLEST_MU = 2.0**-20
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +90,10 @@ class MomentRelease:
             GaussianEvent("moment matrix", self.mu * math.sqrt(SHARES["moments"])),
         )
 
+    def for_rows(self, most: int) -> MomentRelease:
+        """Return the release that costs a unit of so many rows as much; `mu` adds up over rows."""
+        return replace(self, mu=row_share(self.mu, most))
+
     def run(self, table: Table, source: ByteSource, announce: Announce) -> NoisyMoments:
         """Release the moments of a table with a target."""
         norms, products = self._own_events()
@@ -102,10 +105,12 @@ class MomentRelease:
             counts, squares, scaling.rows.value, table.n_columns + 1, products.mu
         )
         announce("moments")
-        moments = MomentMatrix(table.n_columns, squared_radius)
-        for batch in table.batches():
-            moments.update(integer_rows(batch, scaling.center, scaling.scale, *scaling.limits))
-        largest = moment_sensitivity(squared_radius, "add-remove")
+        whole = table.unit.whole
+        moments = MomentMatrix(table.n_columns, squared_radius, whole)
+        for batch, weights in table.weighted_batches():
+            rows = integer_rows(batch, scaling.center, scaling.scale, *scaling.limits)
+            moments.update(rows, weights)
+        largest = moment_sensitivity(squared_radius, "add-remove", table.n_columns, whole)
         noisy = symmetric_gaussian_release(moments.value, largest, products.mu, source)
         return NoisyMoments(
             scaling=scaling,

@@ -29,15 +29,21 @@ def rows_margin(epsilon: float) -> int:
 def rows_bound(
     table: Table, epsilon: float, source: ByteSource, announce: Callable[[str], None]
 ) -> int:
-    """Release a lower bound on the number of rows.
+    """Release a lower bound on the number of rows, or of units where their rows have weights.
 
-    Guarantee: pure epsilon when a row is added or removed. It exceeds the number of rows with
-    probability at most 1e-4, and may be below 0.
+    Guarantee: pure epsilon when a row, or a unit with weights, is added or removed. It exceeds the
+    number with probability at most 1e-4, and may be below 0.
     """
     announce("rows")
-    rows = sum(batch.shape[1] for batch in table.batches())
-    noisy = laplace_release(np.array([rows]), 1, epsilon, source)
+    noisy = laplace_release(np.array([_count(table)]), 1, epsilon, source)
     return int(noisy[0]) - rows_margin(epsilon)
+
+
+def _count(table: Table) -> int:
+    """Count rows, or units where their rows have weights: a row's presence or a unit's counts 1."""
+    if table.unit.whole > 1:
+        return int(np.count_nonzero(table.units().counts))
+    return sum(batch.shape[1] for batch in table.batches())
 
 
 def noisy_rows(bound: int, epsilon: float) -> NoisyCount:

@@ -18,7 +18,7 @@ name here     meaning
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from nolook.algorithms.column_group import ColumnGroup, ColumnHistogram
 from nolook.kernels.histogram import row_counts
+from nolook.privacy.budgets import row_share
 from nolook.privacy.guarantee import GaussianEvent
 from nolook.privacy.mechanisms.gaussian import gaussian_release
 from nolook.privacy.noise import ByteSource
@@ -192,6 +193,10 @@ class ScaleSearch:
             ]
             for name, share in shares.items()
         }
+
+    def for_rows(self, most: int) -> ScaleSearch:
+        """Return the search that costs a unit of so many rows as much; `mu` adds up over rows."""
+        return replace(self, mu=row_share(self.mu, most))
 
     def run(self, table: Table, source: ByteSource, announce: Announce) -> Scaling:
         """Find all columns' scaling, and count the rows."""

@@ -22,6 +22,7 @@ from nolook.privacy.guarantee import PureEvent
 from nolook.privacy.mechanisms.top_k import canonical_lipschitz, peeling
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import Announce
+from nolook.privacy.sampling import one_row_each
 from nolook.statistics import fold
 from nolook.statistics.centred_products import PRODUCTS_SENSITIVITY, CentredProducts
 from nolook.statistics.kendall import KendallRows, kendall_scores, kendall_sensitivity
@@ -58,7 +59,8 @@ Vector = NDArray[np.float64]
 class Scores:
     """One score for each feature, int64 or float64: as confidential as the table.
 
-    No two scores move apart by more than twice `sensitivity` when a row is added or removed.
+    No two scores move apart by more than twice `sensitivity` when a row is added or removed, or a
+    unit whose rows have weights.
     """
 
     values: NDArray[Any]
@@ -107,12 +109,12 @@ class Screening(Selection):
         scaling = None if scales is None else scales.run(table, source, announce)
         announce("features")
         if scaling is None:
-            places = self._draw(self.scores(table, None), k, source)
+            places = self._draw(self.scores(table, None, source), k, source)
             return Selected(tuple(places.tolist()))
         visible = scaling.visible[:-1]
         places, others = np.flatnonzero(visible), np.flatnonzero(~visible)
         if k < places.size:
-            scores = self.scores(table, scaling)
+            scores = self.scores(table, scaling, source)
             scored = Scores(scores.values[places], scores.sensitivity)
             places = places[self._draw(scored, k, source)]
         elif k > places.size:
@@ -129,15 +131,20 @@ class Screening(Selection):
             return screen(scores, k, features.epsilon, self.top_k, source)
         return peel(features, scores.values, k, scores.sensitivity, source)
 
-    def scores(self, table: Table, scaling: Scaling | None) -> Scores:
-        """Score the features; `scaling` is what the plan's scales released, if it has any."""
+    def scores(self, table: Table, scaling: Scaling | None, source: ByteSource) -> Scores:
+        """Score the features; `scaling` is what the plan's scales released, if it has any.
+
+        `source` draws the rows to be ranked of units whose rows have weights.
+        """
         ranges = None
         if scaling is not None:
             width = _RANGE * scaling.scale
             ranges = scaling.center - width, scaling.center + width
         elif self.ranges is not None:
             ranges = public_ranges(self.ranges, table.n_columns)
-        return rank_scores(table) if ranges is None else covariance_scores(table, *ranges)
+        if ranges is None:
+            return rank_scores(one_row_each(table, source))
+        return covariance_scores(table, *ranges)
 
 
 def screen(
@@ -148,7 +155,7 @@ def screen(
 
 
 def rank_scores(table: Table) -> Scores:
-    """Score features by the size of their Kendall correlation with the target."""
+    """Score features by the size of their Kendall correlation with the target; without weights."""
     ranked = fold(KendallRows(table.n_columns), table.batches()).value
     features = table.n_columns - 1
     target = ranked.differences(features, list(range(features)))
@@ -160,7 +167,7 @@ def covariance_scores(table: Table, low: Vector, high: Vector) -> Scores:
 
     `low` and `high`, of shape (columns,), are public, or private and paid for.
     """
-    products = fold(CentredProducts(low, high), table.batches())
+    products = fold(CentredProducts(low, high, table.unit.whole), table.weighted_batches())
     return Scores(products.value, PRODUCTS_SENSITIVITY)
 
 

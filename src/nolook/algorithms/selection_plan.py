@@ -8,17 +8,17 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Self, TypeAlias
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from nolook.algorithms.rows_bound import noisy_rows, rows_bound
 from nolook.algorithms.scaling import NoisyCount, ScaleSearch
 from nolook.errors import ParameterError
 from nolook.privacy.accounting import choices_epsilon, gaussian_mu, smallest_epsilon
-from nolook.privacy.budgets import with_room
+from nolook.privacy.budgets import row_share, with_room
 from nolook.privacy.guarantee import BoundedRangeEvent, Budget, Event, PureEvent
 from nolook.privacy.mechanisms.top_k import bounded_range_peeling, peeling
 from nolook.privacy.noise import ByteSource
@@ -78,6 +78,23 @@ class SelectionPlan:
         """State everything that will be released, in this order."""
         return (*_before(self.rows, self.scales), self.features)
 
+    def for_rows(self, most: int, *, blocks: bool) -> SelectionPlan:
+        """Return the plan that costs a unit of so many rows as much.
+
+        Its epsilons and mu add up over rows; those of choices do not if they depend on `blocks`, of
+        which a unit changes one. Raises ParameterError if a part is too small for any noise.
+        """
+        rows, scales, features = self.rows, self.scales, self.features
+        if rows is not None:
+            rows = evolve(rows, epsilon=row_share(rows.epsilon, most, 0.0))
+        if scales is not None:
+            scales = scales.for_rows(most)
+        if not blocks:
+            choices = self.k or 1 if isinstance(features, PureEvent) else 1
+            share = row_share(features.epsilon, most, choices * _SMALLEST_SHARE)
+            features = evolve(features, epsilon=share)
+        return replace(self, rows=rows, scales=scales, features=features)
+
 
 @dataclass(frozen=True, slots=True)
 class Selected:
@@ -114,6 +131,10 @@ class Selection(ABC):
     def events(self) -> tuple[Event, ...]:
         """State everything that will be released."""
         return self.plan.events()
+
+    def for_rows(self, most: int) -> Self:
+        """Return the selection that costs a unit of so many rows as much."""
+        return evolve(self, plan=self.plan.for_rows(most, blocks=False))
 
     def run(self, table: Table, source: ByteSource, announce: Announce) -> Selected:
         """Choose features of a table with a target and more than k features."""

@@ -1,7 +1,7 @@
 """Private feature selection by votes of Lasso models on random blocks (SubLasso).
 
-Every row draws a block; each block's Lasso model votes for its largest coefficients; the
-features with most votes are drawn, one after the other. The algorithm
+Every row draws a block, or every unit with all its rows; each block's Lasso model votes for its
+largest coefficients; the features with most votes are drawn, one after the other. The algorithm
 is that of Kifer et al. (2012) as given by Dick et al. (2023, Algorithm 2), but for the blocks. The
 proof is ``sublasso.md``.
 
@@ -20,13 +20,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 from numpy.typing import NDArray
 
+from nolook.algorithms.blocks import rows_in_blocks
 from nolook.algorithms.selection_plan import Choices, Selected, Selection, peel
 from nolook.kernels.block_lasso import arrange_blocks, block_votes
 from nolook.privacy.guarantee import PureEvent
-from nolook.privacy.noise import ByteSource, uniform_integers
+from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import Announce
 from nolook.tables import Table
 
@@ -38,7 +39,8 @@ __all__ = [
     "lasso_selection",
 ]
 
-#: A row changes one block's votes, and so each count by at most one.
+#: A row, or a unit in one block with all its rows, changes one block's votes, and so each count by
+#: at most one.
 VOTES_SENSITIVITY = 1
 MOST_MODELS = 2**20
 
@@ -63,6 +65,10 @@ class LassoSelection(Selection):
 
     blocks: int | None
     penalty: float
+
+    def for_rows(self, most: int) -> LassoSelection:
+        """Return the selection that costs a unit of so many rows as much: it changes one block."""
+        return evolve(self, plan=self.plan.for_rows(most, blocks=True))
 
     def choose(
         self, table: Table, k: int, bound: int, source: ByteSource, announce: Announce
@@ -98,9 +104,14 @@ def lasso_selection(
 def _count_votes(
     table: Table, m: int, penalty: float, k: int, source: ByteSource
 ) -> NDArray[np.int64]:
-    """Let each row draw its block, and count the blocks' votes."""
-    batches = [np.empty((table.n_columns, 0)), *table.batches()]
-    blocks = [uniform_integers(m, batch.shape[1], source) for batch in batches]
+    """Let each unit draw its block, and count the blocks' votes."""
+    batches, weights = [np.empty((table.n_columns, 0))], [np.empty((1, 0))]
+    blocks = [np.empty(0, dtype=np.int64)]
+    for batch, own, places in rows_in_blocks(table, m, source):
+        batches.append(batch)
+        blocks.append(places)
+        weights.append(np.ones((1, places.size)) if own is None else own[None].astype(np.float64))
     rows, starts = arrange_blocks(batches, blocks, m)
     del batches
-    return block_votes(rows, starts, penalty, k)
+    arranged, _ = arrange_blocks(weights, blocks, m)
+    return block_votes(rows, starts, penalty, k, arranged[:, 0])

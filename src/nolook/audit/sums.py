@@ -222,7 +222,7 @@ def _residuals(rows: Matrix) -> NDArray[np.object_]:
 def _gradients(rows: Matrix) -> NDArray[np.object_]:
     kept = ClippedGradients(2, _ROW_UNIT, gradient_radius(1.0))
     kept.update(rows, np.full(rows.shape[1], 1e9))
-    chosen = [np.ones(rows.shape[1], dtype=np.bool_)] if rows.shape[1] else []
+    chosen = np.ones(rows.shape[1], dtype=np.bool_)
     return kept.value(chosen, *grid_model(np.zeros(2), _ROW_UNIT**2))
 
 

@@ -16,14 +16,13 @@ from sklearn.utils.validation import check_is_fitted
 from nolook._language import named
 from nolook._numerics import undisturbed
 from nolook._validation import check_choice, check_count, check_delta, check_epsilon
-from nolook.algorithms.moment_regression import SMALLEST_MU
 from nolook.errors import ParameterError
 from nolook.estimators._docstrings import complete_docstring
 from nolook.estimators._tables import prediction_rows, training_table
 from nolook.kernels.moments import squared_norms
 from nolook.kernels.row_products import row_products
 from nolook.privacy import accounting
-from nolook.privacy.budgets import too_small, with_room
+from nolook.privacy.budgets import SMALLEST_MU, too_small, with_room
 from nolook.privacy.guarantee import DEFAULT_DELTA, Budget
 from nolook.privacy.ledger import Ledger, ReleaseDetails, charge, require
 from nolook.privacy.noise import byte_source

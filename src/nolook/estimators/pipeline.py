@@ -64,6 +64,18 @@ class _InSequence:
         parts = (self.selector.plan(), self.regressor.plan())
         return tuple(event for part in parts for event in part.guarantee.mechanisms)
 
+    def for_rows(self, most: int) -> _InSequence:
+        """Return itself, since each part adapts itself to the unit; refuse a part that cannot."""
+        for part in (self.selector, self.regressor):
+            adapted = getattr(part.plan().release, "for_rows", None)
+            if adapted is None:
+                raise ParameterError(
+                    f"{type(part).__name__} has no proof for units of several rows; expected "
+                    "another method, or no unit"
+                )
+            adapted(most)  # refuses what is too small before anything is charged
+        return self
+
     def run(
         self,
         table: Table,

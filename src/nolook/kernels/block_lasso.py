@@ -69,7 +69,7 @@ def arrange_blocks(
 
 
 @njit(nogil=True, cache=True)
-def _shift(rows: Matrix, exponents: Vector, mean: Vector) -> None:
+def _shift(rows: Matrix, weights: Vector, exponents: Vector, mean: Vector) -> None:
     """Scale each column below 1 by a power of 2 and subtract its first number, in place.
 
     What is left is exactly 0 where a column is constant, and has all its digits where it nearly is.
@@ -88,31 +88,34 @@ def _shift(rows: Matrix, exponents: Vector, mean: Vector) -> None:
     for i in range(n):
         for j in range(columns):
             rows[i, j] = rows[i, j] * power[j] - first[j]
-            mean[j] += rows[i, j]
-    for j in range(columns):
-        mean[j] /= n
+            mean[j] += weights[i] * rows[i, j]
+    mean /= weights.sum()
 
 
 @njit(nogil=True, cache=True)
-def _standardise(rows: Matrix, spread: Matrix) -> None:
+def _standardise(rows: Matrix, weights: Vector, spread: Matrix) -> None:
     """Give each column mean 0 and mean square 1, in place; a constant column becomes 0.
 
-    The standard deviation is ``spread[0] * 2 ** spread[1]``, so that columns of any size have one.
+    Means are weighted; then each row is multiplied by the root of its weight over their mean, so
+    that plain mean products are weighted ones. The standard deviation is
+    ``spread[0] * 2 ** spread[1]``, so that columns of any size have one.
     """
     n, columns = rows.shape
     mean, squares, inverse = np.empty(columns), np.zeros(columns), np.zeros(columns)
-    _shift(rows, spread[1], mean)
+    _shift(rows, weights, spread[1], mean)
+    total = weights.sum()
     for i in range(n):
         for j in range(columns):
             rows[i, j] -= mean[j]
-            squares[j] += rows[i, j] * rows[i, j]
+            squares[j] += weights[i] * (rows[i, j] * rows[i, j])
     for j in range(columns):
-        spread[0, j] = math.sqrt(squares[j] / n)
+        spread[0, j] = math.sqrt(squares[j] / total)
         if spread[0, j] > 0.0:
             inverse[j] = 1.0 / spread[0, j]
     for i in range(n):
+        root = math.sqrt(weights[i] * n / total)
         for j in range(columns):
-            rows[i, j] *= inverse[j]
+            rows[i, j] *= inverse[j] * root
 
 
 @njit(nogil=True, cache=True)
@@ -199,14 +202,14 @@ def _penalties(penalty: float, spread: Matrix, left: Vector, limits: Vector) -> 
 
 
 @njit(nogil=True, cache=True)
-def _fit(rows: Matrix, penalty: float, model: Vector) -> None:
+def _fit(rows: Matrix, weights: Vector, penalty: float, model: Vector) -> None:
     """Fit the model of one block, whose rows are destroyed."""
     d = model.size
     model[:] = 0.0
     if rows.shape[0] < 2:
         return
     spread, left, limits = np.empty((2, d + 1)), np.empty(d), np.empty(d)
-    _standardise(rows, spread)
+    _standardise(rows, weights, spread)
     _products(rows, d, left)
     _penalties(penalty, spread, left, limits)
     _descend(rows, limits, left, model)
@@ -228,45 +231,57 @@ def _vote(model: Vector, k: int, votes: Integers) -> None:
 
 
 @njit(nogil=True, cache=True)
-def _fit_blocks(rows: Matrix, starts: Integers, penalty: float, models: Matrix) -> None:
+def _fit_blocks(
+    rows: Matrix, weights: Vector, starts: Integers, penalty: float, models: Matrix
+) -> None:
     for block in range(models.shape[0]):
-        _fit(rows[starts[block] : starts[block + 1]], penalty, models[block])
+        first, last = starts[block], starts[block + 1]
+        _fit(rows[first:last], weights[first:last], penalty, models[block])
 
 
 @njit(nogil=True, cache=True)
-def _count_votes(rows: Matrix, penalty: float, k: int, starts: Integers, votes: Integers) -> None:
+def _count_votes(
+    rows: Matrix, weights: Vector, penalty: float, k: int, starts: Integers, votes: Integers
+) -> None:
     model = np.empty(votes.size)
     for block in range(starts.size - 1):
-        _fit(rows[starts[block] : starts[block + 1]], penalty, model)
+        first, last = starts[block], starts[block + 1]
+        _fit(rows[first:last], weights[first:last], penalty, model)
         _vote(model, k, votes)
 
 
-def lasso_models(rows: Matrix, starts: Integers, penalty: float) -> Matrix:
+def lasso_models(
+    rows: Matrix, starts: Integers, penalty: float, weights: Vector | None = None
+) -> Matrix:
     """Fit a Lasso to every block from :func:`arrange_blocks`, the target last; destroys the rows.
 
     Numbers are finite. A positive `penalty` is a share of the least one at which the block's
     standardised model is empty; a negative one is minus scikit-learn's ``alpha``, for the model in
-    raw units.
+    raw units. Weights, one a row, are above 0; without them all rows count alike.
     Coefficients are in standard deviations of the block's target for one of its feature.
     """
+    weights = np.ones(len(rows)) if weights is None else np.ascontiguousarray(weights)
     models = np.empty((starts.size - 1, rows.shape[1] - 1))
-    _fit_blocks(rows, starts, penalty, models)
+    _fit_blocks(rows, weights, starts, penalty, models)
     return models
 
 
-def block_votes(rows: Matrix, starts: Integers, penalty: float, k: int) -> Integers:
+def block_votes(
+    rows: Matrix, starts: Integers, penalty: float, k: int, weights: Vector | None = None
+) -> Integers:
     """Count the blocks that have a feature among the k largest of their Lasso coefficients.
 
     Arguments are those of :func:`lasso_models`. A block with fewer coefficients other than 0 has
     fewer votes; of equal ones the first counts.
     """
+    weights = np.ones(len(rows)) if weights is None else np.ascontiguousarray(weights)
     votes = np.zeros((2, rows.shape[1] - 1), dtype=np.int64)
     if rows.size < _WORTH_THREADS:
-        _count_votes(rows, penalty, k, starts, votes[0])
+        _count_votes(rows, weights, penalty, k, starts, votes[0])
     else:
         cut = starts.size // 2
         halves = (starts[: cut + 1], starts[cut:])
         with ThreadPoolExecutor(2) as threads:
-            list(threads.map(partial(_count_votes, rows, penalty, k), halves, votes))
+            list(threads.map(partial(_count_votes, rows, weights, penalty, k), halves, votes))
     total: Integers = votes.sum(axis=0)
     return total

@@ -10,12 +10,16 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["add_clipped_gradient", "add_products", "cached_rows", "project"]
+from nolook.kernels.weights import split_products
+
+__all__ = ["add_clipped_gradient", "add_products", "cached_rows", "project", "weighted_gradient"]
 
 Vector = NDArray[np.float64]
 
 # Bytes of rows that are still in the cache when they are read for the second time.
 _CACHED_BYTES = 1 << 16
+# With weights a row's product is at most 2^15 times 2^26, so the sums of so many are exact.
+_WEIGHTED_ROWS = 1 << 11
 
 
 @njit(nogil=True, cache=True)
@@ -100,6 +104,46 @@ def add_clipped_gradient(
     the targets' unit, and `grid`.
     """
     _gradient(rows, targets, theta, shrink, grid, bound, cached_rows(rows), out)
+
+
+@njit(nogil=True, cache=True)
+def _weighted(rows, targets, theta, shrink, grid, bound, weights, block, low, high):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202, PLR0913, PLR0917
+    buffers = np.empty((2, block))
+    sums = np.empty((2, rows.shape[0]))
+    for start in range(0, targets.size, block):
+        stop = min(start + block, targets.size)
+        residuals, upper = buffers[0, : stop - start], buffers[1, : stop - start]
+        project(rows, theta, start, residuals)
+        _clip_residuals(targets[start:stop], residuals, shrink, grid, bound)
+        split_products(residuals, weights[start:stop], upper)
+        sums[...] = 0.0
+        add_products(rows, residuals, start, sums[0])
+        add_products(rows, upper, start, sums[1])
+        for j in range(rows.shape[0]):
+            low[j] += np.int64(sums[0, j])
+            high[j] += np.int64(sums[1, j])
+
+
+def weighted_gradient(
+    rows: NDArray[np.int16],
+    targets: Vector,
+    theta: Vector,
+    shrink: float,
+    grid: float,
+    bound: float,
+    weights: NDArray[np.int32],
+) -> NDArray[np.object_]:
+    """Return ``sum of w z trunc(grid clip(y - shrink theta'z))`` over rows z, Python ints.
+
+    Arguments are those of :func:`add_clipped_gradient`; w, a row's weight, is at most 2^30. There
+    are at most 2^20 rows, and the bound is at most 2^20.
+    """
+    low: NDArray[np.int64] = np.zeros(len(rows), dtype=np.int64)
+    high: NDArray[np.int64] = np.zeros(len(rows), dtype=np.int64)
+    block = min(cached_rows(rows), _WEIGHTED_ROWS)
+    _weighted(rows, targets, theta, shrink, grid, bound, weights, block, low, high)
+    total: NDArray[np.object_] = high.astype(object) * 2**24 + low.astype(object)
+    return total
 
 
 def cached_rows(rows: NDArray[np.int16]) -> int:

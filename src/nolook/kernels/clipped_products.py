@@ -12,6 +12,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from nolook.kernels.clipped_gradient import add_products, cached_rows, project
+from nolook.kernels.weights import split_products
 
 __all__ = ["clipped_products", "residuals"]
 
@@ -45,18 +46,6 @@ def _clip(targets, first, squares, products, shrink, grid, most, whole, constant
 
 
 @njit(nogil=True, cache=True)
-def _split(whole, weights, high):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
-    """Set `high` and `whole` to h and l with ``whole weight = 2^24 h + l``, 0 <= l < 2^24."""
-    for i in range(whole.size):
-        # Two products of at most 51 bits, each exact; their sum may have 66.
-        value, weight = np.int64(whole[i]), weights[i]
-        upper, lower = value * (weight >> 15), value * (weight & 32767)
-        upper += lower >> 15
-        high[i] = np.float64(upper >> 9)
-        whole[i] = np.float64(((upper & 511) << 15) | (lower & 32767))
-
-
-@njit(nogil=True, cache=True)
 def _products(rows, squares, targets, theta, shrink, grid, most, weights, block, out, high):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202, PLR0913, PLR0917
     buffers = np.empty((4, block))
     sums = np.empty((2, rows.shape[0]))
@@ -77,9 +66,9 @@ def _products(rows, squares, targets, theta, shrink, grid, most, weights, block,
         )
         sums[...] = 0.0
         if weights is not None:
-            _split(constant, weights[start:stop], upper)
+            split_products(constant, weights[start:stop], upper)
             add_products(rows[:1], upper, start, sums[1, :1])
-            _split(whole, weights[start:stop], upper)
+            split_products(whole, weights[start:stop], upper)
             add_products(rows[1:], upper, start, sums[1, 1:])
         add_products(rows[:1], constant, start, sums[0, :1])
         add_products(rows[1:], whole, start, sums[0, 1:])

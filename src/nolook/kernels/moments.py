@@ -71,22 +71,25 @@ def shrink_rows(rows: Array, squared_radius: int) -> None:
         slack *= 1.0 - 2.0**-30
 
 
-def exact_block_rows(squared_radius: int) -> int:
+def exact_block_rows(largest: int) -> int:
     """Return how many rows' products may be added in float64 with every partial sum at most 2^53.
 
-    Each product is at most ``max(UNIT**2, squared_radius)`` in size (Cauchy-Schwarz).
+    Each product, times a row's weight if it has one, is at most `largest` in size. Without weights
+    that is ``max(UNIT**2, squared_radius)`` (Cauchy-Schwarz).
     """
-    return max(1, _EXACT // max(UNIT**2, squared_radius))
+    return max(1, _EXACT // max(UNIT**2, largest))
 
 
-def integer_gram(rows: Array) -> NDArray[np.int64]:
+def integer_gram(rows: Array, weights: Array | float = 1.0) -> NDArray[np.int64]:
     """Return the exact ``Z Z'`` of integer rows with a leading constant row of ``UNIT``.
 
-    At most :func:`exact_block_rows` rows, each within its squared radius.
+    At most :func:`exact_block_rows` rows, each within its squared radius. `weights`, whole numbers
+    of shape (rows,), multiply a row's products.
     """
     size = rows.shape[0] + 1
+    weighted = rows if isinstance(weights, float) else rows * weights
     gram = np.empty((size, size))
-    gram[1:, 1:] = rows @ rows.T
-    gram[0, 1:] = gram[1:, 0] = UNIT * rows.sum(axis=1)
-    gram[0, 0] = UNIT**2 * rows.shape[1]
+    gram[1:, 1:] = weighted @ rows.T
+    gram[0, 1:] = gram[1:, 0] = UNIT * weighted.sum(axis=1)
+    gram[0, 0] = UNIT**2 * (rows.shape[1] if isinstance(weights, float) else weights.sum())
     return gram.astype(np.int64)

@@ -5,29 +5,46 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["LARGEST_WEIGHT", "PART_SIZE", "weight_parts"]
+__all__ = ["LARGEST_WEIGHT", "part_bits", "split_products", "weight_parts"]
 
 #: Weights are whole numbers from 0 to here.
 LARGEST_WEIGHT = 2**30
-#: A part is below it.
-PART_SIZE = 2**10
+# More bits leave room for fewer rows in a sum.
+_MOST_BITS = 10
 
-_PART_BITS = 10
+
+def part_bits(largest: int) -> int:
+    """Return how many bits a part may have: times a whole number up to `largest` it is exact."""
+    return max(1, min(_MOST_BITS, 53 - largest.bit_length()))
 
 
 def weight_parts(
-    weights: NDArray[np.int64] | None,
+    weights: NDArray[np.int64] | None, bits: int
 ) -> Iterator[tuple[int, NDArray[np.float64] | float]]:
     """Yield factors and parts: the sum of a factor times its part is every row's weight.
 
-    Without weights that is 1 times 1. Parts that are 0 everywhere are left out.
+    Parts are below ``2**bits``; those that are 0 everywhere are left out. Without weights that is
+    1 times 1.
     """
     if weights is None:
         yield 1, 1.0
         return
-    for shift in range(0, LARGEST_WEIGHT.bit_length(), _PART_BITS):
-        part = (weights >> shift) & (PART_SIZE - 1)
+    for shift in range(0, LARGEST_WEIGHT.bit_length(), bits):
+        part = (weights >> shift) & ((1 << bits) - 1)
         if part.any():
             yield 1 << shift, part.astype(np.float64)
+
+
+@njit(nogil=True, cache=True)
+def split_products(whole, weights, high):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
+    """Set `high` and `whole` to h and l with ``whole weight = 2^24 h + l``, 0 <= l < 2^24."""
+    for i in range(whole.size):
+        # Two products of at most 51 bits, each exact; their sum may have 66.
+        value, weight = np.int64(whole[i]), weights[i]
+        upper, lower = value * (weight >> 15), value * (weight & 32767)
+        upper += lower >> 15
+        high[i] = np.float64(upper >> 9)
+        whole[i] = np.float64(((upper & 511) << 15) | (lower & 32767))

@@ -5,9 +5,15 @@ Standard library only. `budgets.md` proves that parts add up to no more than the
 
 from __future__ import annotations
 
+import math
+
 from nolook.errors import ParameterError
 
-__all__ = ["split", "too_small", "with_room"]
+__all__ = ["SMALLEST_MU", "row_share", "split", "too_small", "with_room"]
+
+#: Below, the noise of a moment matrix, or of counts of units whose rows have weights, could leave
+#: the range of the exact samplers.
+SMALLEST_MU = 2.0**-20
 
 _ROOM = 1.0 - 2.0**-40
 
@@ -26,6 +32,21 @@ def split(whole: float, *shares: float) -> tuple[float, ...]:
     for share in shares:
         left -= share
     return tuple(with_room(share * whole) for share in (*shares, left))
+
+
+def row_share(amount: float, most: int, least: float = SMALLEST_MU) -> float:
+    """Return the mu or epsilon of a row such that `most` rows together cost at most `amount`.
+
+    It is rounded down. Raises ParameterError if it is below `least`.
+    """
+    share = amount if most == 1 else math.nextafter(amount / most, 0.0)
+    if share < least:
+        how = "by weights" if most == 1 else f"in full, up to {most} of them"
+        raise ParameterError(
+            f"the budget is too small where a unit's rows count {how}; expected a larger one "
+            "(its noise would exceed any table)"
+        )
+    return share
 
 
 def too_small(epsilon: float, delta: float | None = None) -> ParameterError:

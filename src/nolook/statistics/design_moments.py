@@ -12,7 +12,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from nolook.kernels.weights import PART_SIZE, weight_parts
+from nolook.kernels.weights import part_bits, weight_parts
 from nolook.statistics import Statistic, in_full, rounding_sensitivity
 
 __all__ = [
@@ -91,7 +91,8 @@ class DesignMoments(Statistic):
         self._total = np.zeros(self._shape, dtype=object)
         # Every entry of a product is at most the largest of these (Cauchy-Schwarz).
         largest = max(squared_radius, product_sensitivity(squared_radius, largest_target), 1)
-        self._block_rows = max(1, _EXACT // (largest * (1 if whole == 1 else PART_SIZE)))
+        self._bits = 0 if whole == 1 else part_bits(largest)
+        self._block_rows = max(1, _EXACT // (largest << self._bits))
 
     def update(
         self,
@@ -103,7 +104,7 @@ class DesignMoments(Statistic):
 
         Without targets only the second moments grow.
         """
-        for factor, part in weight_parts(weights):
+        for factor, part in weight_parts(weights, self._bits):
             self._total = self._total + factor * self._sums(rows, targets, part)
         return self
 

@@ -1,7 +1,7 @@
 """Exact sums of rows times clipped residuals, for one linear model after another.
 
 A residual is clipped and truncated to a whole unit row by row, and ``theta'z`` is exact, so a sum
-depends on the set of rows alone. Its sensitivity is
+depends on the set of rows alone, and of their weights. Its sensitivity is
 :func:`nolook.statistics.design_moments.product_sensitivity`.
 """
 
@@ -15,8 +15,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from nolook.kernels.clipped_gradient import add_clipped_gradient
-from nolook.statistics import Statistic
+from nolook.kernels.clipped_gradient import add_clipped_gradient, weighted_gradient
+from nolook.statistics import Statistic, in_full
 
 __all__ = ["RESIDUAL_UNIT", "ResidualProducts", "grid_model"]
 
@@ -55,30 +55,42 @@ class ResidualProducts(Statistic):
 
     Every row has `size` whole numbers of 16 bits, multiples of 1/`unit` (a power of two), and a
     squared norm of at most `squared_radius`. Residuals are clipped to `largest_residual` units of
-    1/RESIDUAL_UNIT.
+    1/RESIDUAL_UNIT, at most 2^20. Of rows with weights, the weighted sums over `whole` are rounded
+    down.
     """
 
-    def __init__(self, size: int, squared_radius: int, unit: int, largest_residual: int) -> None:
+    def __init__(
+        self, size: int, squared_radius: int, unit: int, largest_residual: int, whole: int = 1
+    ) -> None:
         self._size = size
+        self._whole = whole
         self._unit = unit
         self._bound = largest_residual
         entry = math.isqrt(squared_radius) + 1
         self._block_rows = max(1, min(_BLOCK_ROWS, _EXACT // (entry * largest_residual)))
-        self._blocks: list[tuple[NDArray[np.int16], Array]] = []
+        self._blocks: list[tuple[NDArray[np.int16], Array, NDArray[np.int32]]] = []
         self._filled = self._block_rows  # of the last block
 
-    def update(self, rows: NDArray[np.number], targets: Array) -> Self:
-        """Keep rows of shape (size, rows), whole numbers, and their finite targets."""
+    def update(
+        self,
+        rows: NDArray[np.number],
+        targets: Array,
+        weights: NDArray[np.integer] | None = None,
+    ) -> Self:
+        """Keep rows of shape (size, rows), whole numbers, their finite targets, and weights."""
         start = 0
         while start < targets.size:
             if self._filled == self._block_rows:
                 block = np.empty((self._size, self._block_rows), dtype=np.int16)
-                self._blocks.append((block, np.empty(self._block_rows)))
+                own = np.empty(0 if weights is None else self._block_rows, dtype=np.int32)
+                self._blocks.append((block, np.empty(self._block_rows), own))
                 self._filled = 0
             count = min(targets.size - start, self._block_rows - self._filled)
             place = slice(self._filled, self._filled + count)
             self._blocks[-1][0][:, place] = rows[:, start : start + count]
             self._blocks[-1][1][place] = targets[start : start + count]
+            if weights is not None:
+                self._blocks[-1][2][place] = weights[start : start + count]
             self._filled += count
             start += count
         return self
@@ -104,19 +116,21 @@ class ResidualProducts(Statistic):
         total = np.zeros(self._size, dtype=object)
         for part in parts:
             total += part
-        return total
+        return in_full(total, self._whole)
 
     def _products(self, whole_model: Array, spacing: float, index: int) -> NDArray[np.object_]:
-        rows, targets = self._block(index)
+        rows, targets, weights = self._block(index)
+        model = whole_model, spacing / self._unit
+        if weights is not None:
+            return weighted_gradient(rows, targets, *model, RESIDUAL_UNIT, self._bound, weights)
         out = np.zeros(self._size)
-        add_clipped_gradient(
-            rows, targets, whole_model, spacing / self._unit, RESIDUAL_UNIT, self._bound, out
-        )
+        add_clipped_gradient(rows, targets, *model, RESIDUAL_UNIT, self._bound, out)
         exact: NDArray[np.object_] = out.astype(np.int64).astype(object)
         return exact
 
-    def _block(self, index: int) -> tuple[NDArray[np.int16], Array]:
-        """Return the rows and targets of a block; columns after the last target hold no rows."""
-        rows, targets = self._blocks[index]
-        last = index == len(self._blocks) - 1
-        return rows, targets[: self._filled] if last else targets
+    def _block(self, index: int) -> tuple[NDArray[np.int16], Array, NDArray[np.int32] | None]:
+        """Return a block's rows, targets, weights; columns after the last target hold no rows."""
+        rows, targets, weights = self._blocks[index]
+        if index == len(self._blocks) - 1:
+            targets, weights = targets[: self._filled], weights[: self._filled]
+        return rows, targets, None if self._whole == 1 else weights

@@ -49,6 +49,8 @@ ERROR_UNIT = 2**12
 MOST_ROWS = 2**17
 
 _THREADS = 2
+# Of weights at a time; sums are of 64 bits.
+_WEIGHT_BITS = 10
 
 
 class RowBlock(NamedTuple):
@@ -195,8 +197,8 @@ class ModelErrors(Statistic):
         errors *= ERROR_UNIT
         # fmin makes NaN, from 0 / 0, the largest error.
         squared = np.fmin(np.trunc(errors), LARGEST_ERROR * ERROR_UNIT).astype(np.int64) ** 2
-        for factor, part in weight_parts(weights):
-            # At most 2^17 rows of 2^28, and parts of 2^10.
+        for factor, part in weight_parts(weights, _WEIGHT_BITS):
+            # At most 2^17 rows of 2^28.
             sums = (squared if isinstance(part, float) else squared * part.astype(np.int64)).sum(1)
             self._total = self._total + factor * sums.astype(object)
         return self
