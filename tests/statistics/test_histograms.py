@@ -20,7 +20,7 @@ def counters(columns):
     low, width = np.full(columns, -2.0), np.full(columns, 0.5)
     return [
         magnitude_counts,
-        lambda batch, weights: linear_counts(batch, low, width, 8, weights),
+        lambda batch, weights: linear_counts(batch, weights, low=low, width=width, bins=8),
     ]
 
 
