@@ -24,7 +24,7 @@ METHOD = nolook.LinearRegression()
 def main():
     """Select, fit, evaluate, print and save."""
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
-    table = nolook.read_table(TABLE, "target")
+    table = nolook.read_table(TABLE, "target", positive="1")
     model = nolook.make_private_pipeline(
         nolook.MomentSelector(8), METHOD, epsilon=1.0, delta=1e-6, split=0.3
     )
