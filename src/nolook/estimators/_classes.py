@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from nolook._language import given, named
 from nolook.errors import ParameterError
 from nolook.estimators._tables import training_table, warn_of_column
 from nolook.tables import Table
 
-__all__ = ["class_table", "declared_classes"]
+__all__ = ["class_probabilities", "class_table", "declared_classes"]
 
 _KINDS = (str, bool, int, float, np.bool_, np.integer, np.floating)
 
@@ -38,9 +39,19 @@ def declared_classes(classes: object) -> NDArray[Any] | None:
     return np.array(pair)
 
 
-def class_table(estimator: Any, X: object, y: object) -> tuple[Table, NDArray[Any]]:  # noqa: ANN401
+def class_probabilities(log_odds: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the probabilities of the negative and the positive class, shape (rows, 2)."""
+    return np.column_stack([expit(-log_odds), expit(log_odds)])
+
+
+def class_table(
+    estimator: Any,  # noqa: ANN401
+    X: object,
+    y: object,
+    classes: object,
+) -> tuple[Table, NDArray[Any]]:
     """Return the table to fit, whose target holds 0 and 1 or lacks a value, and the classes."""
-    declared = declared_classes(estimator.classes)
+    declared = declared_classes(classes)
     if isinstance(X, Table):
         if declared is not None:
             raise ParameterError(
@@ -57,10 +68,10 @@ def class_table(estimator: Any, X: object, y: object) -> tuple[Table, NDArray[An
         return table, np.array([0, 1])
     if y is None:
         return training_table(estimator, X, y), np.array([0, 1])
-    values, classes = _values(y, declared)
-    positive = _marks(values, classes[1])
-    known = positive | _marks(values, classes[0])
-    return training_table(estimator, X, pa.array(positive, mask=~known)), classes
+    values, known = _values(y, declared)
+    positive = _marks(values, known[1])
+    negative = _marks(values, known[0])
+    return training_table(estimator, X, pa.array(positive, mask=~(positive | negative))), known
 
 
 def _values(y: object, declared: NDArray[Any] | None) -> tuple[NDArray[Any], NDArray[Any]]:

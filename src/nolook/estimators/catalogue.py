@@ -6,6 +6,7 @@ words and options without loading anything numeric.
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -164,7 +165,7 @@ CLASSIFIERS = {
 DEFAULT_CLASSIFIER = "logistic"
 
 #: Everything ``nolook fit`` can make.
-MODELS = METHODS | CLASSIFIERS
+MODELS = ChainMap(CLASSIFIERS, METHODS)
 
 #: Feature selectors, by the name a user gives.
 SELECTORS = {
@@ -221,11 +222,11 @@ DISTRIBUTIONS = {
     ),
 }
 
-# Shared parameters: the guarantee holds the first two, a seed is never kept.
-_COMMON = frozenset({"epsilon", "delta", "random_state"})
-# Files of version 0.1 know no k of a regression: one that keeps all features says nothing. A
-# file says which classes a model has beside its parameters.
-_SILENT = frozenset({"k", "classes"})
+# Shared parameters: the guarantee holds the first two, a seed is never kept, and a file names the
+# classes beside its parameters.
+_COMMON = frozenset({"epsilon", "delta", "random_state", "classes"})
+# Files of version 0.1 know no k of a regression: one that keeps all features says nothing.
+_SILENT = frozenset({"k"})
 # Settings that only files of version 0.1 have.
 _RETIRED: dict[str, dict[str, tuple[str, ...]]] = {
     "tukey": {"guarantee": ("record", "paper"), "ptr": ("2023", "2022"), "basis": ("raw",)},

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -16,7 +15,7 @@ from nolook._numerics import undisturbed
 from nolook.algorithms.logistic_inference import LogisticModel, logistic_model
 from nolook.algorithms.logistic_regression import LogisticRelease, NoisyLogistic
 from nolook.algorithms.scaling import Scaling
-from nolook.estimators._classes import class_table, declared_classes
+from nolook.estimators._classes import class_probabilities, class_table, declared_classes
 from nolook.estimators._tables import prediction_rows
 from nolook.estimators.base import PrivateEstimator, check_budget, whole_mu
 from nolook.kernels.moments import squared_norms
@@ -129,7 +128,7 @@ class LogisticRegression(ClassifierMixin, PrivateEstimator):  # type: ignore[mis
         return Plan.of(LogisticRelease(whole_mu(budget)), budget, self.random_state)
 
     def _rows(self, X: object, y: object) -> Table:
-        table, self.classes_ = class_table(self, X, y)
+        table, self.classes_ = class_table(self, X, y, self.classes)
         return table
 
     def _store(self, released: NoisyLogistic) -> None:
@@ -196,8 +195,7 @@ class LogisticRegression(ClassifierMixin, PrivateEstimator):  # type: ignore[mis
         ndarray of shape (n_samples, 2)
             In the order of `classes_`.
         """
-        scores = self.decision_function(X)
-        return np.column_stack([expit(-scores), expit(scores)])
+        return class_probabilities(self.decision_function(X))
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the likelier class of each row; see `decision_function`.
@@ -211,8 +209,14 @@ class LogisticRegression(ClassifierMixin, PrivateEstimator):  # type: ignore[mis
         ndarray of shape (n_samples,)
             Entries of `classes_`.
         """
-        scores = self.decision_function(X)
-        likelier: NDArray[Any] = self.classes_[(scores > 0.0).astype(np.intp)]
+        check_is_fitted(self)
+        rows = prediction_rows(self, X)
+        with undisturbed():
+            return self._predict(rows)
+
+    def _predict(self, rows: Numbers) -> NDArray[Any]:
+        """Return the likelier class of rows of the fit's columns, shape (rows, features)."""
+        likelier: NDArray[Any] = self.classes_[(self._log_odds(rows) > 0.0).astype(np.intp)]
         return likelier
 
     def _log_odds(self, rows: Numbers) -> Numbers:

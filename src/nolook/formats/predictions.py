@@ -54,7 +54,8 @@ def write_predictions(
     """Predict the rows of a table, in bounded memory; the file appears whole or not at all.
 
     Row i of the file belongs to row i of the table: its cells of the columns `kept`, then its
-    prediction, null if the row lacks a value the model needs. The name says whether it is Parquet
+    prediction (of two classes, the probability of the positive one), null if the row lacks a value
+    the model needs. The name says whether it is Parquet
     or CSV.
     """
     beside = KeptColumns(table, kept) if kept else None
@@ -66,10 +67,17 @@ def write_predictions(
     # Opened here, since pyarrow takes names in UTF-8 only.
     with replacing(path) as part, part.open("wb") as file, writer(file, schema) as write:
         for numbers, complete in table.batches_in_place():
-            predicted = np.asarray(model.predict(_frame(model, numbers)), dtype=np.float64)
+            predicted = _predictions(model, _frame(model, numbers))
             cells = [] if beside is None else beside.take(len(predicted)).columns
             columns = [*cells, pa.array(predicted, mask=~complete)]
             write(pa.Table.from_arrays(columns, schema=schema))
+
+
+def _predictions(model: PrivateRegressor, rows: Any) -> NDArray[np.float64]:  # noqa: ANN401
+    """Return the predicted target, or the probability of a classifier's positive class."""
+    classifies = getattr(model, "predict_proba", None)
+    found = model.predict(rows) if classifies is None else classifies(rows)[:, 1]
+    return np.asarray(found, dtype=np.float64)
 
 
 def _frame(model: PrivateRegressor, numbers: NDArray[np.float64]) -> Any:  # noqa: ANN401
