@@ -209,6 +209,11 @@ class Release:
             self._tell(table, columns)
             estimator.fit(table, **ledger_and_progress)
 
+    def has_classes(self, columns: Columns) -> bool:
+        """Tell whether the target is declared to have two values; reads no row."""
+        schema = self._without(columns.excluded)
+        return bool(self._read(columns.target, schema=schema, **columns.options).binary[-1])
+
     def _without(self, excluded: tuple[str, ...]) -> Schema:
         """Return the schema with columns left out; the table must have all that are named."""
         from nolook.tables.advice import check_columns

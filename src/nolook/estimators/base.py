@@ -150,6 +150,9 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
 
     #: What a ledger calls the release.
     _purpose: ClassVar[str]
+    #: What is withheld where several rows of a unit count in full: they are not independent, and
+    #: nothing tells how much less they say.
+    _of_a_sample: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls, **kwargs: Any) -> None:  # noqa: ANN401 -- scikit-learn's own
         super().__init_subclass__(**kwargs)
@@ -234,6 +237,9 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
     def _keep(self, released: Any, guarantee: PrivacyGuarantee) -> None:  # noqa: ANN401
         self._store(released)
         self.privacy_ = guarantee
+        if guarantee.unit.most_rows > 1:
+            for name in self._of_a_sample:
+                setattr(self, name, None)
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
@@ -311,6 +317,8 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         Only if the table's columns have names.
     """
 
+    _of_a_sample = ("coef_interval_", "intercept_interval_")
+
     coef_interval_: NDArray[np.float64] | None = None
     intercept_interval_: NDArray[np.float64] | None = None
     r2_: float | None = None
@@ -324,18 +332,15 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
     def _fit(self, X: object, y: object, ledger: Ledger | None, progress: Progress | None) -> Self:
         super()._fit(X, y, ledger, progress)
         if not self.visible_:
-            # Whatever the method made of the noise, nothing of it may pass for a regression.
-            self.coef_ = np.zeros(self.n_features_in_)
-            self.intercept_ = float(self.scaling_.center[-1])
-            for name in ESTIMATES:
-                setattr(self, name, None)
+            self._be_constant()
         return self
 
-    def _keep(self, released: Any, guarantee: PrivacyGuarantee) -> None:  # noqa: ANN401
-        super()._keep(released, guarantee)
-        if guarantee.unit.most_rows > 1:
-            # Rows of a unit are not independent, and nothing tells how much less they say.
-            self.coef_interval_ = self.intercept_interval_ = None
+    def _be_constant(self) -> None:
+        # Whatever the method made of the noise, nothing of it may pass for a regression.
+        self.coef_ = np.zeros(self.n_features_in_)
+        self.intercept_ = float(self.scaling_.center[-1])
+        for name in ESTIMATES:
+            setattr(self, name, None)
 
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:
         """Predict the target; inputs are clipped as in training, predictions to `target_range_`.
