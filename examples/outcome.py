@@ -17,8 +17,7 @@ from nolook.report.model_findings import model_findings
 from nolook.report.page import write_page
 
 TABLE = Path(__file__).parent / "data" / "bank_marketing.parquet"
-# The only line to change for another kind of model.
-METHOD = nolook.LinearRegression()
+METHOD = nolook.LogisticRegression()
 
 
 def main():
