@@ -83,10 +83,6 @@ def orders(ranked):
     return plain(ranked.rows, *(ranked.differences(j, range(COLUMNS)) for j in range(COLUMNS)))
 
 
-def in_equal_bins(batch, weights):
-    return linear_counts(batch, np.full(COLUMNS, -2.0), np.full(COLUMNS, 0.5), 8, weights)
-
-
 STATISTICS = {
     "BlockMoments": Row(
         # Carries every few rows.
@@ -144,7 +140,10 @@ STATISTICS = {
         lambda s: plain(*s.value(COLUMNS)),
     ),
     "Histograms": Row(
-        partial(Histograms, in_equal_bins),
+        partial(
+            Histograms,
+            partial(linear_counts, low=np.full(COLUMNS, -2.0), width=np.full(COLUMNS, 0.5), bins=8),
+        ),
         (NUMBERS, SHARES),
         lambda s: plain(s.value(COLUMNS)),
     ),
