@@ -20,6 +20,7 @@ from nolook.estimators.catalogue import METHODS
 from nolook.estimators.ecdf import ECDF
 from nolook.estimators.kendall import KendallSelector
 from nolook.estimators.lasso import LassoSelector
+from nolook.estimators.logistic import LogisticRegression
 from nolook.estimators.moment import MomentSelector
 from nolook.estimators.pipeline import PrivatePipeline, make_private_pipeline
 from nolook.estimators.quantiles import Quantiles, quantiles
@@ -76,7 +77,15 @@ def cases() -> tuple[Case, ...]:
         )
         for name, entry in METHODS.items()
     )
-    return (scaler, *methods, *_selectors(mu), *_distributions())
+    logistic = _case(
+        name="LogisticRegression",
+        make=_whole(LogisticRegression),
+        neighbours="a row far from all others, of the class of the other side",
+        tables=_far_class(),
+        score=lambda fitted: fitted.coef_[0],
+        mu=mu,
+    )
+    return (scaler, *methods, logistic, *_selectors(mu), *_distributions())
 
 
 def _selectors(mu: float) -> tuple[Case, ...]:
@@ -217,6 +226,11 @@ def _far_row() -> Tables:
     rows = np.linspace(-1.0, 1.0, 300)
     far = np.append(rows, 1e6)
     return (rows[:, np.newaxis], rows), (far[:, np.newaxis], np.append(rows, -1e6))
+
+
+def _far_class() -> Tables:
+    (X, y), (more, other) = _far_row()
+    return (X, y > 0.0), (more, other > 0.0)
 
 
 def _against_the_order() -> Tables:

@@ -48,9 +48,9 @@ class LogisticRegression(ClassifierMixin, PrivateEstimator):  # type: ignore[mis
 
     Parameters
     ----------
-    classes : sequence of two numbers, booleans or texts, optional
+    classes : sequence of two numbers, booleans or texts, default=None
         The negative class, then the positive one. They are never looked up in the target, since
-        that would leak. Default: False and True for booleans, else 0 and 1. A `Table` names its
+        that would leak. None: False and True for booleans, else 0 and 1. A `Table` names its
         positive class itself: ``read_table(..., positive="yes")``; its classes are 0 and 1.
 
     Attributes
@@ -105,7 +105,6 @@ class LogisticRegression(ClassifierMixin, PrivateEstimator):  # type: ignore[mis
     coef_interval_: Numbers | None
     _purpose = "logistic regression"
     failed_ = False
-    target_range_ = (0.0, 1.0)
 
     def __init__(
         self,
