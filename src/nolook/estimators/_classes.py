@@ -6,12 +6,11 @@ import sys
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 from scipy.special import expit
 
 from nolook._language import given, named
-from nolook.errors import ParameterError
+from nolook.errors import ParameterError, TableError
 from nolook.estimators._tables import training_table, warn_of_column
 from nolook.tables import Table
 
@@ -71,7 +70,12 @@ def class_table(
     values, known = _values(y, declared)
     positive = _marks(values, known[1])
     negative = _marks(values, known[0])
-    return training_table(estimator, X, pa.array(positive, mask=~(positive | negative))), known
+    if not (positive | negative).all():
+        raise TableError(
+            f"y has a value that is neither {known[0]!s} nor {known[1]!s}, or a missing or "
+            "infinite one; expected these two (name others: classes=(NEGATIVE, POSITIVE))"
+        )
+    return training_table(estimator, X, _named_like(y, positive)), known
 
 
 def _values(y: object, declared: NDArray[Any] | None) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -87,6 +91,8 @@ def _values(y: object, declared: NDArray[Any] | None) -> tuple[NDArray[Any], NDA
     if values.ndim == 2 and values.shape[1] == 1:
         warn_of_column()
         values = values[:, 0]
+    if values.dtype.kind == "c":
+        raise ParameterError("y has complex numbers: Complex data not supported; expected classes")
     if values.ndim != 1 or values.dtype.kind not in "biufOUT":
         raise ParameterError(
             "y is not one number, boolean or text a row; expected shape (rows,) (bad input shape)"
@@ -109,3 +115,9 @@ def _marks(values: NDArray[Any], wanted: Any) -> NDArray[np.bool_]:  # noqa: ANN
         return np.zeros(values.size, dtype=np.bool_)
     marks: NDArray[np.bool_] = values == wanted
     return marks
+
+
+def _named_like(y: object, positive: NDArray[np.bool_]) -> object:
+    """Return the classes as a series of the target's name, where there is one."""
+    name, pandas = getattr(y, "name", None), sys.modules.get("pandas")
+    return positive if pandas is None or name is None else pandas.Series(positive, name=name)

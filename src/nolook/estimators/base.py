@@ -332,15 +332,12 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
     def _fit(self, X: object, y: object, ledger: Ledger | None, progress: Progress | None) -> Self:
         super()._fit(X, y, ledger, progress)
         if not self.visible_:
-            self._be_constant()
+            # Whatever the method made of the noise, nothing of it may pass for a regression.
+            self.coef_ = np.zeros(self.n_features_in_)
+            self.intercept_ = float(self.scaling_.center[-1])
+            for name in ESTIMATES:
+                setattr(self, name, None)
         return self
-
-    def _be_constant(self) -> None:
-        # Whatever the method made of the noise, nothing of it may pass for a regression.
-        self.coef_ = np.zeros(self.n_features_in_)
-        self.intercept_ = float(self.scaling_.center[-1])
-        for name in ESTIMATES:
-            setattr(self, name, None)
 
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:
         """Predict the target; inputs are clipped as in training, predictions to `target_range_`.

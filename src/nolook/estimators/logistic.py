@@ -48,9 +48,9 @@ class LogisticRegression(ClassifierMixin, PrivateEstimator):  # type: ignore[mis
 
     Parameters
     ----------
-    classes : sequence of two numbers, booleans or texts, optional
+    classes : sequence of two numbers, booleans or texts, default=None
         The negative class, then the positive one. They are never looked up in the target, since
-        that would leak. Default: False and True for booleans, else 0 and 1. A `Table` names its
+        that would leak. None: False and True for booleans, else 0 and 1. A `Table` names its
         positive class itself: ``read_table(..., positive="yes")``; its classes are 0 and 1.
 
     Attributes
@@ -106,7 +106,6 @@ class LogisticRegression(ClassifierMixin, PrivateEstimator):  # type: ignore[mis
     _purpose = "logistic regression"
     _of_a_sample = ("coef_interval_", "intercept_interval_", "base_rate_interval_")
     failed_ = False
-    target_range_ = (0.0, 1.0)
 
     def __init__(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,7 +28,9 @@ from nolook.privacy.release import Announce, Plan
 from nolook.tables import Table
 
 if TYPE_CHECKING:
+    from nolook.estimators.base import Progress
     from nolook.privacy.guarantee import Event
+    from nolook.privacy.ledger import Ledger
     from nolook.privacy.noise import ByteSource
 
 __all__ = ["PrivatePipeline", "make_private_pipeline", "regression_of", "selection_of"]
@@ -269,9 +271,11 @@ class PrivatePipeline(PrivateRegressor):
     def _predict(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         return self.regressor_._predict(rows[:, self.support_])
 
-    def _be_constant(self) -> None:
-        if not _has_classes(self):
-            super()._be_constant()
+    def _fit(self, X: object, y: object, ledger: Ledger | None, progress: Progress | None) -> Self:
+        super()._fit(X, y, ledger, progress)
+        # Of a target that is not visible, the constant that its own part found.
+        self.intercept_ = self.regressor_.intercept_
+        return self
 
     @available_if(_has_classes)  # type: ignore[untyped-decorator]
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
