@@ -40,6 +40,7 @@ from nolook.algorithms.weighted_design import (
     copy_room,
 )
 from nolook.kernels.moments import UNIT
+from nolook.privacy.budgets import row_share
 from nolook.privacy.guarantee import GaussianEvent
 from nolook.privacy.mechanisms.gaussian import gaussian_release, symmetric_gaussian_release
 from nolook.privacy.noise import ByteSource
@@ -160,7 +161,7 @@ class LinearRelease:
 
     def for_rows(self, most: int) -> LinearRelease:
         """Return the release that costs a unit of so many rows as much; `mu` adds up over rows."""
-        return replace(self, mu=self.mu / most)
+        return replace(self, mu=row_share(self.mu, most))
 
     def run(
         self, table: Table, source: ByteSource, announce: Announce
