@@ -56,12 +56,22 @@ class Unit:
         """How many of a unit's rows count in full, at most; 1 where they have weights."""
         return 1 if self.column is None or self.rows == "weights" else int(self.rows)
 
+    @property
+    def counted(self) -> str:
+        """What numbers of a result count: units, each once, where their rows have weights."""
+        return "row" if self.whole == 1 else "unit"
+
+    @property
+    def protected(self) -> str:
+        """What a result protects, in a word."""
+        return "row" if self.column is None else "unit"
+
     def in_words(self) -> str:
-        """Say in a few words what is protected."""
+        """Say on one line what is protected, however many of its rows are used."""
         if self.column is None:
             return "row"
-        kept = "" if self.rows == "weights" else f", {self.rows} of them used"
-        return f"unit named by {self.column} with all its rows{kept}"
+        # As Python writes a text: no two names look alike, and none breaks the line.
+        return f"unit named by {self.column!r}, with all its rows"
 
     def to_plain(self) -> Any:  # noqa: ANN401 -- a text or a mapping
         """Return the unit as plain data, fit for JSON."""

@@ -14,7 +14,8 @@ import nolook
 from nolook.audit import bounds, laws
 from nolook.audit.case import Case
 from nolook.audit.catalogue import catalogue
-from nolook.audit.findings import audit
+from nolook.audit.findings import Finding, audit
+from nolook.formats.audit_page import cells
 from nolook.privacy.noise import SeededSource
 from tests.privacy.mechanisms import all_mechanisms
 
@@ -213,6 +214,15 @@ def test_where_no_law_is_known_many_draws_tell():
     known = {name for name in MECHANISMS if CASES[name].law or not CASES[name].power}
     assert all(CASES[name].runs >= 200_000 for name in MECHANISMS if name not in known)
     assert all(case.runs >= 2_000 for case in CASES.values())
+
+
+def test_a_finding_says_whether_its_claim_is_for_a_unit():
+    case = CASES["laplace-count"]
+    shown = [
+        cells(Finding(replace(case, protects=one), 100, 0.5, None, None, 0.0))[1]
+        for one in ("row", "unit")
+    ]
+    assert shown == ["add-remove", "add-remove, a unit"]
 
 
 def test_the_committed_audit_is_of_every_case_and_found_nothing_broken(project_root: Path):

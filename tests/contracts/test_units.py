@@ -105,6 +105,20 @@ def test_however_many_rows_a_unit_has_it_gets_an_ordinary_answer(make, rows):
 
 
 @every_maker
+def test_a_unit_with_most_of_the_rows_sways_the_answer_no_more_than_another(make):
+    data = frame()
+    flood = data.iloc[[0] * 3 * UNITS].assign(who="flood", b=9.0, c=8.0, y=-50.0)
+    flood["c"] += np.arange(3 * UNITS)
+    fitted = make(epsilon=100.0, random_state=0).fit(table(pd.concat([data, flood]), make))
+    if hasattr(fitted, "support_"):
+        assert fitted.support_.tolist() == [True, True, False, False]
+    elif hasattr(fitted, "coef_"):
+        np.testing.assert_allclose(fitted.coef_, [1.0, 0.5, 0.0, 0.0], atol=0.15)
+    else:
+        np.testing.assert_allclose(fitted.scale_, [1.0, 4.0, 0.5, 1.0], rtol=0.2)
+
+
+@every_maker
 @pytest.mark.parametrize("rows", ["weights", MOST_ROWS_PER_UNIT])
 def test_what_is_too_small_for_a_unit_is_refused_before_anything_is_charged(make, rows, tmp_path):
     small = table(frame(50), make, rows_per_unit=rows)

@@ -12,6 +12,7 @@ from dp_accounting.rdp import rdp_privacy_accountant
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nolook._unit import Unit
 from nolook.errors import ParameterError
 from nolook.privacy.accounting import (
     gaussian_delta,
@@ -25,6 +26,7 @@ from nolook.privacy.guarantee import (
     ApproximateEvent,
     Budget,
     GaussianEvent,
+    PrivacyGuarantee,
     PureEvent,
     SampledGaussianEvent,
 )
@@ -329,6 +331,17 @@ def test_promises_in_sequence_add_up():
     for too_little in (Budget(0.49, 1e-6), Budget(0.5, 0.9e-6)):
         with pytest.raises(ParameterError, match="larger budget"):
             in_sequence([first, second], too_little)
+
+
+def test_promises_in_sequence_are_for_one_unit():
+    parts = [
+        PrivacyGuarantee(0.1, 0.0, "add-remove", (PureEvent("x", 0.1),), True, Unit(column))
+        for column in ("patient", "patient", "household", None)
+    ]
+    assert in_sequence(parts[:2], Budget(1.0)).unit == Unit("patient")
+    for pair in (parts[1:3], parts[2:]):
+        with pytest.raises(ValueError, match="too many values"):
+            in_sequence(pair, Budget(1.0))
 
 
 def test_gaussian_parts_in_sequence_may_cost_less_than_their_sum():

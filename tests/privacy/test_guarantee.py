@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nolook._unit import Unit
+from nolook._validation import one_line
 from nolook.errors import ParameterError
 from nolook.privacy.guarantee import (
     ApproximateEvent,
@@ -181,3 +183,32 @@ def test_releases_of_samples_are_for_added_and_removed_rows_only():
     assert example(mechanisms=(event,)).mechanisms == (event,)
     with pytest.raises(ParameterError, match="relation is 'replace'"):
         example(mechanisms=(event,), relation="replace")
+
+
+@pytest.mark.parametrize("unit", [Unit(), Unit("patient_id"), Unit("a\nb", 5), Unit("record", 1)])
+@pytest.mark.parametrize("relation", ["add-remove", "replace"])
+def test_a_unit_comes_back_and_is_named_in_words(unit, relation):
+    promise = example(unit=unit, relation=relation)
+    assert PrivacyGuarantee.from_dict(json.loads(json.dumps(promise.to_dict()))) == promise
+    words = promise.in_words()
+    assert words.isprintable()
+    change = {"add-remove": "added or removed", "replace": "replaced by another"}[relation]
+    assert f"any one {unit.protected} {change}" in words
+    if unit.column is not None:
+        assert f"all rows with the same {one_line(unit.column)}" in words
+        assert ("counts once" in words) == (unit.rows == "weights")
+        assert (f"At most {unit.rows} of its rows" in words) == (unit.rows != "weights")
+
+
+@pytest.mark.parametrize(
+    "plain",
+    [
+        None, "row", {}, {"column": "a"}, {"column": "", "rows": 1}, {"column": None, "rows": 1},
+        {"column": "a", "rows": 0}, {"column": "a", "rows": 1025}, {"column": "a", "rows": "all"},
+        {"column": "a", "rows": True}, {"column": "a", "rows": 1.5},
+        {"column": "a", "rows": 1, "x": 1},
+    ],
+)  # fmt: skip
+def test_a_unit_that_cannot_be_is_refused(plain):
+    with pytest.raises(ParameterError):
+        PrivacyGuarantee.from_dict(example().to_dict() | {"unit": plain})

@@ -7,13 +7,15 @@ import sqlite3
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from sklearn.base import clone
 
 import nolook
+from nolook._unit import Unit
 from nolook.errors import BudgetExceededError, LedgerError, ParameterError
-from nolook.privacy.guarantee import Budget
-from nolook.privacy.ledger import Ledger, ReleaseDetails
+from nolook.privacy.guarantee import Budget, PureEvent
+from nolook.privacy.ledger import Ledger, ReleaseDetails, charge
 from tests.formats.old_files import FOLDER
 from tests.privacy.ledger_processes import DIED, Processes, quick_folder
 from tests.privacy.ledger_worker import KILL
@@ -95,6 +97,94 @@ def test_a_score_is_named_with_its_target(path):
         curve = nolook.ROCCurve(0.5, nolook.LinearGrid(0, 1, 0.1))
         curve.fit(score, score > 0.5, ledger=ledger)
         assert ledger.history()[0].details.unit == "row"
+
+
+PATIENTS = Unit("patient_id").in_words()
+
+
+def protecting(words):
+    return ReleaseDetails(unit=words)
+
+
+def test_the_first_charge_that_stays_decides_what_a_ledger_protects(path):
+    with make(path) as ledger, Ledger(path) as other:
+        assert ledger.unit is None
+        ledger.reserve(Budget(0.1), **ADD_REMOVE, details=protecting("row")).refund("stopped")
+        assert ledger.unit is None
+        ledger.reserve(Budget(0.1), **ADD_REMOVE, details=protecting(PATIENTS))
+        assert ledger.unit == other.unit == PATIENTS
+        before = other.spent
+        for details in (protecting("row"), protecting(Unit("household").in_words()), None):
+            with pytest.raises(LedgerError, match="expected the same for all") as refused:
+                other.reserve(Budget(0.1), **ADD_REMOVE, details=details)
+            assert "\n" not in str(refused.value)
+        with pytest.raises(LedgerError, match="protects a row"):
+            other.charge_once(Budget(0.1), **ADD_REMOVE)
+        with pytest.raises(LedgerError, match="protects a row"):
+            other.charge(Budget(0.1), description="table 3")
+        assert other.spent == before
+        other.charge(Budget(0.1), description="table 3", unit="patient_id")
+        assert {entry.details.unit for entry in other.history()[1:]} == {PATIENTS}
+
+
+@pytest.mark.parametrize(
+    "names", [("a\nb", "a\\nb"), ("x", "x, with all its rows"), ("é", "e\u0301")]
+)
+def test_units_whose_names_look_alike_are_told_apart(path, names):
+    first, second = (Unit(name).in_words() for name in names)
+    with make(path) as ledger:
+        ledger.reserve(Budget(0.1), **ADD_REMOVE, details=protecting(first))
+        assert ledger.unit == first
+        with pytest.raises(LedgerError, match="expected the same"):
+            ledger.reserve(Budget(0.1), **ADD_REMOVE, details=protecting(second))
+
+
+def test_a_unit_whose_name_would_be_cut_is_refused(path):
+    with make(path) as ledger:
+        with pytest.raises(LedgerError, match="too long a name"):
+            ledger.reserve(
+                Budget(0.1), **ADD_REMOVE, details=protecting(Unit("x" * 600).in_words())
+            )
+        assert ledger.history() == ()
+
+
+def test_how_many_rows_of_a_unit_are_used_makes_no_other_unit():
+    assert Unit("patient_id", 5).in_words() == PATIENTS
+
+
+def test_an_old_file_is_for_rows(old):
+    with Ledger(old) as ledger:
+        assert ledger.unit == "row"
+        with pytest.raises(LedgerError, match="protect a row"):
+            ledger.reserve(Budget(0.01), **ADD_REMOVE, details=protecting(PATIENTS))
+        ledger.reserve(Budget(0.01), **ADD_REMOVE, details=protecting("row"))
+
+
+def visits():
+    rows = np.arange(600)
+    numbers = {"age": rows % 70, "cost": rows % 41, "patient_id": rows // 3}
+    return pa.table(numbers)
+
+
+def test_a_fit_for_another_unit_is_refused_before_the_table_is_read(path, monkeypatch):
+    tables = [nolook.read_table(visits(), "cost", unit=unit) for unit in ("patient_id", None)]
+    with make(path) as ledger:
+        nolook.LinearRegression(0.1, 1e-7).fit(tables[0], ledger=ledger)
+        assert ledger.unit == PATIENTS
+        before = ledger.spent
+        # Not even for missing values, whose answer is free.
+        monkeypatch.setattr(nolook.tables.Table, "check_complete", lambda _: 1 / 0)
+        with pytest.raises(LedgerError, match="protects a row"):
+            nolook.LinearRegression(0.1, 1e-7).fit(tables[1], ledger=ledger)
+        assert ledger.spent == before
+
+
+def test_a_charge_takes_the_unit_from_the_guarantee(path):
+    promise = nolook.PrivacyGuarantee(
+        0.1, 0.0, "add-remove", (PureEvent("x", 0.1),), True, Unit("patient_id")
+    )
+    with make(path) as ledger, charge(ledger, promise, "x", protecting("row")):
+        assert ledger.unit == PATIENTS
 
 
 def test_what_was_charged_here_is_told_from_all_other_charges(path):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import attrs
@@ -16,6 +17,7 @@ import numpy as np
 from rich.console import Console
 
 import nolook
+from nolook._unit import Unit
 from nolook.estimators.quantiles import quantiles
 from nolook.federated.batch_file import read_batch
 from nolook.federated.threshold_counts import Counts, counts_findings
@@ -24,6 +26,7 @@ from nolook.formats.findings_file import Scored
 from nolook.privacy.guarantee import Budget, PrivacyGuarantee, PureEvent
 from nolook.privacy.ledger import Amount, LedgerEntry, ReleaseDetails
 from nolook.report.distribution_findings import ecdf_findings, quantiles_findings
+from nolook.report.evaluation_findings import evaluation_findings
 from nolook.report.ledger_page import render_ledger_page
 from nolook.report.ledger_terminal import print_history, print_ledger
 from nolook.report.model_findings import model_findings
@@ -42,6 +45,7 @@ from tests.report.hand_made import (
     fitted,
     make_constant,
     not_visible,
+    probable,
     unlimited,
     withheld,
     without,
@@ -111,6 +115,18 @@ def guesses():
     return model
 
 
+def of_units(release, rows="weights"):
+    """Have a release protect units."""
+    release.privacy_ = attrs.evolve(release.privacy_, unit=Unit("patient_id", rows))
+    return release
+
+
+def some_units(rows):
+    """A model of several rows of each unit has no intervals for its coefficients."""
+    model = of_units(clipped(), rows)
+    return model if rows == "weights" else withheld(model, *range(-1, 5))
+
+
 def some_quantiles(private):
     values = 100 * shares()[0]
     table = np.column_stack([values, values**2])
@@ -128,6 +144,16 @@ def curve():
 def calibration():
     made = nolook.HosmerLemeshow(1.0, 5, random_state=1).fit(*shares())
     return calibration_findings(called_private(made), SCORED)
+
+
+def evaluation(model, **told):
+    """A model judged on rows whose first column is what it predicts."""
+    values, happened = shares()
+    X = np.stack([values, values], axis=1)[:, : len(model.coef_)]
+    found = nolook.evaluate(model, X, happened, random_state=1, **told)
+    found = replace(found, privacy=attrs.evolve(found.privacy, private=True))
+    scored = Scored("people.deposit.model.json", "deposit", "yes")
+    return evaluation_findings(found, scored, model, (0.5,) if told else ())
 
 
 def federated_counts():
@@ -156,6 +182,7 @@ class HandMadeLedger:
         self.name, self.path, self.relation = name, Path("people.ledger"), relation
         self.budget, self.spent = Budget(3.0, 1e-5), Amount(*spent)
         self.remaining = Amount(3.0 - spent[0], 1e-5 - spent[1])
+        self.unit = entries[0][-1].unit if entries else None
         self._entries = tuple(
             LedgerEntry(place, "2026-01-31T08:15:00+00:00", text, cost, relation, state, details)
             for place, (text, cost, state, details) in enumerate(entries, 1)
@@ -165,8 +192,8 @@ class HandMadeLedger:
         return self._entries
 
 
-def details(about, output, schema=None, table="people.csv"):
-    return ReleaseDetails(table, schema, about, output, "row")
+def details(about, output, schema=None, table="people.csv", unit="row"):
+    return ReleaseDetails(table, schema, about, output, unit)
 
 
 def of_every_state():
@@ -183,6 +210,19 @@ def of_every_state():
     )
 
 
+def of_patients():
+    unit = Unit("patient_id").in_words()
+    stays = details("days", "visits.days.distribution.json", table="visits.csv", unit=unit)
+    return HandMadeLedger(
+        "visits 2026",
+        (
+            ("distribution", Budget(0.25), "complete", stays),
+            ("table 3 of the annual report", Budget(0.5), "complete", ReleaseDetails(unit=unit)),
+        ),
+        spent=(0.75, 0.0),
+    )
+
+
 def of_odd_names():
     entries = [
         (name, Budget(1e-300, 1e-12), "complete", details(name, f"{name}.json", table=name))
@@ -194,6 +234,7 @@ def of_odd_names():
 LEDGERS = {
     "ledger": of_every_state,
     "ledger-names": of_odd_names,
+    "ledger-units": of_patients,
     "ledger-new": lambda: HandMadeLedger("people", (), spent=(0.0, 0.0)),
 }
 PAGES = {
@@ -227,6 +268,8 @@ PAGES = {
     "hidden-fit": lambda: model_findings(hidden_fit()),
     "chosen-levels": lambda: model_findings(current_levels(4, 1)),
     "not-visible-current": lambda: model_findings(not_visible(dropping(clipped(), 1))),
+    "units": lambda: model_findings(some_units("weights")),
+    "units-limited": lambda: model_findings(some_units(5)),
     "unlimited": lambda: model_findings(
         without(unlimited(fitted()), "r2_interval_", "coef_interval_")
     ),
@@ -234,6 +277,9 @@ PAGES = {
     "selection-seeded": of_selection("kendall-seeded"),
     "selection-unordered": of_selection("lasso-blocks"),
     "distribution": of_distribution("people"),
+    "distribution-units": lambda: ecdf_findings(
+        of_units(stored("people.distribution.json")), "age"
+    ),
     "distribution-replace": of_distribution("ecdf-replace"),
     "distribution-seeded": of_distribution("ecdf-seeded", NASTY[2]),
     "distribution-federated": of_distribution("federated-ecdf"),
@@ -241,6 +287,10 @@ PAGES = {
     "quantiles-seeded": lambda: some_quantiles(private=False),
     "roc": curve,
     "calibration": calibration,
+    "evaluation": lambda: evaluation(probable(1.0)),
+    "evaluation-scores": lambda: evaluation(
+        not_visible(fitted(("a", "b", "deposit"), private=False)), other_rows=True
+    ),
     "counts-federated": federated_counts,
 }
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from nolook.report.ledger_page import render_ledger_page
@@ -30,12 +32,20 @@ def test_names_are_text():
     ("ledger", "epsilon 1.25", "with a row in the table is at most"),
     ("ledger-names", "epsilon 2.7", "with another row in its place"),
     ("ledger-new", "epsilon 3", "Nothing was charged yet."),
+    ("ledger-units", "epsilon 2.25", "with a unit in the table is at most"),
 ])  # fmt: skip
 def test_a_page_says_what_is_left_and_what_that_means(name, left, said):
     text = " ".join(Page(whole_page(name)).text.split())
     assert left in text
     assert said in text.replace("e epsilon", "eepsilon")
     assert ("not known to have been made" in text) == (name == "ledger")
+
+
+def test_a_page_for_units_names_them_and_speaks_of_no_protected_row():
+    text = " ".join(Page(whole_page("ledger-units")).text.split())
+    assert "protects a unit named by 'patient_id', with all its rows" in text
+    # Rows are only what a unit has.
+    assert re.findall(r"\brows?\b", text.replace("with all its rows", "")) == []
 
 
 @pytest.mark.slow

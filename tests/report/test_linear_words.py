@@ -137,10 +137,10 @@ def test_columns_clipped_in_more_than_a_few_rows_are_starred_and_the_most_is_nev
     (table,) = section(model, "coefficients").tables
     assert [row[0] for row in table.rows] == ["age *", "height", "rooms *"]
     (note,) = (note for note in notes(model) if note.startswith("*"))
-    assert note.startswith("* Up to 14 % of the rows may have been clipped in these columns")
+    assert note.startswith("* Up to 14 % of the values may have been clipped in these columns")
     assert note in printed(model)
     model.clipped_share_[2] = 0.0
-    assert "* Up to 4 % of this column's rows may have been clipped" in printed(model)
+    assert "* Up to 4 % of this column's values may have been clipped" in printed(model)
     model.clipped_share_[0] = 0.0
     assert "may have been clipped" not in printed(model)
     model.clipped_share_[-1] = 0.0301
@@ -188,11 +188,11 @@ def test_a_fit_that_noise_hides_is_said_to_be_hidden():
         assert "counts as that much" not in text
 
 
-def test_a_fit_is_of_the_rows_as_clipped():
+def test_a_fit_is_of_the_data_as_clipped():
     model = a_model()
     model.scaling_ = evolve(model.scaling_, scale=np.array([1.0, 1.0, 1.0, 2.5]))
     for text in (shown(model), printed(model)):
-        assert "training rows as clipped" in text
+        assert "training data as clipped" in text
         assert "above 4 scales of the target, 10, counts as that much" in text
         assert "no further cost" not in text.split("What it cost")[0]
 

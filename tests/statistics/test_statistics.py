@@ -83,8 +83,7 @@ def orders(ranked):
 
 
 def in_equal_bins(batch, weights):
-    low, width = np.full(COLUMNS, -2.0), np.full(COLUMNS, 0.5)
-    return linear_counts(batch, weights, low=low, width=width, bins=8)
+    return linear_counts(batch, np.full(COLUMNS, -2.0), np.full(COLUMNS, 0.5), 8, weights)
 
 
 STATISTICS = {

@@ -44,6 +44,19 @@ def test_an_identifier_is_no_number_whatever_is_asked_of_it(tmp_path):
         read_table(tmp_path / "t.csv", features=["pid"], schema=schema)
 
 
+@pytest.mark.parametrize("kind", ["identifier", "text"])
+def test_a_unit_stays_one_in_a_schema_of_some_columns(kind):
+    declared = {"pid": {"type": kind, "use": "unit"}, "score": "number", "died": "integer"}
+    table = pa.table({"pid": [1, 1, 2], "score": [0.1, 0.2, 0.3], "died": [0, 1, 0]})
+    schema = nolook.Schema(declared)
+    assert schema.only(["pid", "score"]).used_as("unit") == ("pid",)
+    assert schema.only(["score"]).used_as("unit") == ()
+    assert read_scores(table, "score", "died", "1", schema=schema).unit.column == "pid"
+    assert read_table(table, "score", schema=schema).recipe()["schema"]["columns"].keys() == {
+        "died"
+    }
+
+
 def test_a_model_keeps_the_order_of_columns_that_have_no_header():
     kept = nolook.Schema(DECLARED, header=False).only(["born.month"])
     assert list(kept.columns) == list(DECLARED)

@@ -57,6 +57,7 @@ class Case:
     law: Callable[[], tuple[Vector, Vector]] | None = None
     runs: int = RUNS  # on each table, in a full audit
     power: float = 0.6  # share of the claim that a full audit must reach
+    protects: Literal["row", "unit"] = "row"  # what the claim is for: a unit has several rows
 
 
 def pure_case(epsilon: float) -> partial[Case]:

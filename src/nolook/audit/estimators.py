@@ -22,6 +22,7 @@ from nolook.estimators.catalogue import METHODS
 from nolook.estimators.ecdf import ECDF
 from nolook.estimators.kendall import KendallSelector
 from nolook.estimators.lasso import LassoSelector
+from nolook.estimators.logistic import LogisticRegression
 from nolook.estimators.moment import MomentSelector
 from nolook.estimators.pipeline import PrivatePipeline, make_private_pipeline
 from nolook.estimators.quantiles import Quantiles, quantiles
@@ -96,7 +97,15 @@ def cases() -> tuple[Case, ...]:
         )
         for name, entry in METHODS.items()
     )
-    rows = (scaler, *methods, *_selectors(mu), *_distributions())
+    logistic = _Audited(
+        name="LogisticRegression",
+        make=_whole(LogisticRegression),
+        neighbours="a row far from all others, of the class of the other side",
+        tables=_far_class(),
+        score=lambda fitted: fitted.coef_[0],
+        mu=mu,
+    )
+    rows = (scaler, *methods, logistic, *_selectors(mu), *_distributions())
     return tuple(_case(each) for each in (*rows, *map(_of_units, rows)))
 
 
@@ -268,6 +277,11 @@ def _far_row() -> Tables:
     rows = np.linspace(-1.0, 1.0, 300)
     far = np.append(rows, 1e6)
     return (rows[:, np.newaxis], rows), (far[:, np.newaxis], np.append(rows, -1e6))
+
+
+def _far_class() -> Tables:
+    (X, y), (more, other) = _far_row()
+    return (X, y > 0.0), (more, other > 0.0)
 
 
 def _against_the_order() -> Tables:

@@ -79,6 +79,14 @@ def charge(
             help="How neighbouring tables differ in its guarantee; by default as for the ledger.",
         ),
     ] = None,
+    unit: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="The column whose values name what its guarantee protects, each with all its "
+            "rows; by default it protects a row.",
+        ),
+    ] = None,
 ) -> None:
     """Enter a release of the same data that was made elsewhere."""
     from nolook.privacy.guarantee import Budget
@@ -90,7 +98,7 @@ def charge(
     )
     neighbours = None if relation is None else cast("Relation", check_relation(relation))
     with Ledger(file) as ledger, explained(lambda: _entered(ledger)):
-        ledger.charge(cost, description=what, relation=neighbours)
+        ledger.charge(cost, description=what, relation=neighbours, unit=unit)
 
 
 def _entered(ledger: Ledger) -> str:

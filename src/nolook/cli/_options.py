@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nolook._language import given
-from nolook._validation import check_choice, check_names
+from nolook._unit import MOST_ROWS_PER_UNIT, RowsPerUnit
+from nolook._validation import check_choice, check_count, check_names
 from nolook.errors import ParameterError
 from nolook.formats.files import one_line
 
@@ -39,12 +40,15 @@ __all__ = [
     "RandomStateOption",
     "RelationOption",
     "ReportOption",
+    "RowsPerUnitOption",
     "SmoothingOption",
     "TableArgument",
     "TargetOption",
+    "UnitOption",
     "ValueOption",
     "check_missing",
     "check_relation",
+    "check_rows_per_unit",
     "check_smoothing",
     "column_names",
     "column_options",
@@ -175,6 +179,22 @@ PositiveOption = Annotated[
         "--positive", "-p", metavar="VALUE", help="The positive class; all others are negative."
     ),
 ]
+UnitOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="The column that says whose row it is, such as patient_id: each of them is protected "
+        "with all their rows. By default the schema's; without one, every row by itself.",
+    ),
+]
+RowsPerUnitOption = Annotated[
+    str,
+    typer.Option(
+        metavar="weights|C",
+        help="How the rows of a unit count: by weights, so that each unit counts once, or C of "
+        "them, drawn at random, in full.",
+    ),
+]
 ReportOption = Annotated[
     Path | None,
     typer.Option("--report", "-r", metavar="FILE", help="Write a report, one HTML page."),
@@ -268,6 +288,19 @@ def check_missing(given: str | Sequence[str] | None) -> Missing:
 def check_relation(relation: str) -> str:
     """Return a relation if there is one of this name."""
     return check_choice("--relation", relation, _RELATIONS)
+
+
+def check_rows_per_unit(text: str) -> RowsPerUnit:
+    """Translate how the rows of a unit count: ``weights``, or how many of them."""
+    if text == "weights":
+        return "weights"
+    option = "--rows-per-unit"
+    if not (text.isascii() and text.isdecimal() and len(text) <= 9):
+        raise ParameterError(
+            f"{option} is {_brief(text)}; expected weights, or how many rows of a unit count in "
+            f"full (for example {option} 5)"
+        )
+    return check_count(int(text), option, MOST_ROWS_PER_UNIT)
 
 
 def check_smoothing(smoothing: str) -> str | None:

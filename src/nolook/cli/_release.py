@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypedDict
 
 import typer
 
@@ -27,8 +27,11 @@ from nolook.cli._options import (
     QuietOption,
     RandomStateOption,
     ReportOption,
+    RowsPerUnitOption,
     TableArgument,
+    UnitOption,
     check_missing,
+    check_rows_per_unit,
     column_names,
     column_options,
 )
@@ -39,6 +42,7 @@ from nolook.formats.files import check_outputs, default_name, one_line
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from nolook._unit import RowsPerUnit
     from nolook.estimators.base import PrivateEstimator, Progress
     from nolook.formats.findings_file import Scored
     from nolook.privacy.ledger import Ledger
@@ -49,10 +53,20 @@ if TYPE_CHECKING:
 __all__ = ["Columns", "Release", "check_files", "console", "release_command", "show"]
 
 
+#: Tells the target by a command's own options and what is declared.
+FindTarget: TypeAlias = "Callable[[Mapping[str, Any], Schema], str]"
+
 _UNCHARGED = (
     "not charged to any ledger; releases of the same table add up, and nobody counts this one "
     f"(--ledger FILE, or {DEFAULT_LEDGER} for all commands)"
 )
+
+
+class _Units(TypedDict):
+    """What a table is told of units."""
+
+    unit: str | None
+    rows_per_unit: RowsPerUnit
 
 
 class LedgerAndProgress(TypedDict):
@@ -97,6 +111,8 @@ class Release:
     written: Written
     missing: Missing = field(default_factory=Missing)
     multiline: MultilineOption = False
+    unit: UnitOption = None
+    rows_per_unit: RowsPerUnitOption = "weights"
     output: Path = Path()
     report: ReportOption = None
     force: ForceOption = False
@@ -107,6 +123,7 @@ class Release:
     def __post_init__(self) -> None:
         check_epsilon(self.epsilon, "--epsilon")
         check_random_state(self.random_state, "--random-state")
+        check_rows_per_unit(self.rows_per_unit)
         # No output may replace any of a ledger's files.
         ends = ("", "-journal", "-wal", "-shm") if self.ledger else ()
         ledger_files = [Path(f"{self.ledger}{end}") for end in ends]
@@ -123,9 +140,15 @@ class Release:
         """What is declared of the table."""
         return self.written.over().indicating(self.missing.indicated)
 
+    @property
+    def _units(self) -> _Units:
+        """What is protected, as `nolook.read_table` is told."""
+        return {"unit": self.unit, "rows_per_unit": check_rows_per_unit(self.rows_per_unit)}
+
     def read_columns(self, names: Sequence[str]) -> Table:
-        """Open the table for some of its columns alone."""
-        table = self._read(None, features=names, schema=self.schema.only(names))
+        """Open the table for some of its columns alone, and its unit."""
+        schema = self.schema.only([*names, *self.schema.used_as("unit")])
+        table = self._read(None, features=names, schema=schema)
         if table.feature_names != tuple(names):
             raise ParameterError(
                 f"{named('features')} names a column that the schema makes categories of; expected "
@@ -145,7 +168,20 @@ class Release:
             self.missing.policy,
             multiline=self.multiline,
             schema=self.schema,
+            **self._units,
         )
+
+    def read_for(self, recipe: Mapping[str, Any], target: str, positive: str | None) -> Table:
+        """Open the table as a model's fit did, with a target of its own."""
+        from nolook.tables import read_table
+
+        declared = self.written.over(recipe.get("schema"))
+        options = {**recipe, "schema": declared, "positive": positive}
+        if self.missing.policy != "error":
+            options["missing"] = self.missing.policy
+        if self.multiline:
+            options["multiline"] = True
+        return read_table(self.table, target, **options)
 
     def fit(self, estimator: PrivateEstimator, columns: Columns) -> None:
         """Fit an estimator to the table."""
@@ -153,6 +189,11 @@ class Release:
         if target in excluded:
             raise ParameterError(
                 f"--exclude names the target {target!r}; expected others (leave it out there)"
+            )
+        for unit in {self.unit, *self.schema.used_as("unit")} & {*excluded}:
+            raise ParameterError(
+                f"--exclude names the unit {unit!r}; expected others (leave it out there: a unit "
+                "is no feature anyway)"
             )
         from nolook.tables.design import GAP
 
@@ -167,6 +208,11 @@ class Release:
                     )
             self._tell(table, columns)
             estimator.fit(table, **ledger_and_progress)
+
+    def has_classes(self, columns: Columns) -> bool:
+        """Tell whether the target is declared to have two values; reads no row."""
+        schema = self._without(columns.excluded)
+        return bool(self._read(columns.target, schema=schema, **columns.options).binary[-1])
 
     def _without(self, excluded: tuple[str, ...]) -> Schema:
         """Return the schema with columns left out; the table must have all that are named."""
@@ -184,7 +230,7 @@ class Release:
         """Open the table; the options are those of `nolook.read_table`."""
         from nolook.tables import read_table
 
-        options |= {"missing": self.missing.policy, "multiline": self.multiline}
+        options |= {"missing": self.missing.policy, "multiline": self.multiline, **self._units}
         return read_table(self.table, target, **options)
 
     def _tell(self, table: Table, columns: Columns) -> None:
@@ -234,12 +280,13 @@ def release_command(
     missing: object = MissingOption,
     more: Iterable[Parameter] = (),
     names: Mapping[str, str] | None = None,
+    find_target: FindTarget = lambda given, schema: target_of(given["target"], schema),
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Make a command of a function that takes a `Release` and its own options.
 
     `what` names the main output; by default it is called after the table and the columns that the
     options `about` name. `more` are options that the function takes by `**`; `names`
-    are those of :func:`reads_table`.
+    are those of :func:`reads_table`; `find_target` tells the target by the options and the schema.
     """
     default = f"TABLE.{'+'.join(about).upper()}.{ending}"
     output = typer.Option(
@@ -258,7 +305,7 @@ def release_command(
             options = {name: given.pop(name) for name in shared}
             options["missing"] = check_missing(options["missing"])
             if "target" in given:
-                given["target"] = target_of(given["target"], options["written"].over())
+                given["target"] = find_target(given, options["written"].over())
             if options["output"] is None:
                 named = [name for option in about for name in _columns(option, given[option])]
                 options["output"] = default_name(options["table"], named, ending)

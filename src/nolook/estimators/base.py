@@ -89,11 +89,11 @@ def make_release(
             )
         guarantee = evolve(plan.guarantee, unit=rows.unit)
         release = for_unit(plan.release, rows.unit)
+        require(ledger, guarantee, rows.unit)
         announce("missing values")
         rows.check_complete()
         name, about, schema = subject_of(rows)
-        words = rows.unit.in_words()
-        details = ReleaseDetails(table=name, schema=schema, about=about, unit=words)
+        details = ReleaseDetails(table=name, schema=schema, about=about)
         source = byte_source(plan.random_state)
         with charge(ledger, guarantee, purpose, details):
             if rows.unit.column is not None and rows.unit.whole == 1:
@@ -150,6 +150,9 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
 
     #: What a ledger calls the release.
     _purpose: ClassVar[str]
+    #: What is withheld where several rows of a unit count in full: they are not independent, and
+    #: nothing tells how much less they say.
+    _of_a_sample: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls, **kwargs: Any) -> None:  # noqa: ANN401 -- scikit-learn's own
         super().__init_subclass__(**kwargs)
@@ -234,6 +237,9 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
     def _keep(self, released: Any, guarantee: PrivacyGuarantee) -> None:  # noqa: ANN401
         self._store(released)
         self.privacy_ = guarantee
+        if guarantee.unit.most_rows > 1:
+            for name in self._of_a_sample:
+                setattr(self, name, None)
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
@@ -311,6 +317,8 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         Only if the table's columns have names.
     """
 
+    _of_a_sample = ("coef_interval_", "intercept_interval_")
+
     coef_interval_: NDArray[np.float64] | None = None
     intercept_interval_: NDArray[np.float64] | None = None
     r2_: float | None = None
@@ -330,12 +338,6 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
             for name in ESTIMATES:
                 setattr(self, name, None)
         return self
-
-    def _keep(self, released: Any, guarantee: PrivacyGuarantee) -> None:  # noqa: ANN401
-        super()._keep(released, guarantee)
-        if guarantee.unit.most_rows > 1:
-            # Rows of a unit are not independent, and nothing tells how much less they say.
-            self.coef_interval_ = self.intercept_interval_ = None
 
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:
         """Predict the target; inputs are clipped as in training, predictions to `target_range_`.

@@ -24,14 +24,16 @@ _PAGE = """\
 {today}: {cases} cases, {broken} of them not kept.
 {libraries}; Python {python}.
 
-Every release is drawn many times from two neighbouring tables, chosen so that one row reveals the
-most. What the draws show of the privacy loss is a bound from below:
+Every release is drawn many times from two neighbouring tables, chosen so that one row, or
+all rows of one unit, reveals the most. What the draws show of the privacy loss is a bound from
+below:
 
 - **shown by draws**: the loss is larger than this with probability 1 - 1e-5. The event is chosen on
   one half of the draws and counted on the other (Clopper-Pearson). A number above the claim would
   be a fault.
 - **exact**: the loss of the two exact output distributions, where they can be computed without the
   mechanism's code. The draws must then also follow these distributions (chi-square, 1e-6).
+- **relation**: how the tables differ; by a row, or where it is said by a unit with all its rows.
 - **power**: the larger of both over the claim. Below 0.6 an audit of a mechanism would count as too
   weak; where no pair of tables can show more, the case states its own limit. Whole estimators show
   less, since their budget is split over parts, and have no limit: 0.00 means that so few fits
@@ -75,7 +77,7 @@ def cells(finding: Finding) -> tuple[str, ...]:
     claim = f"{case.measure} {case.claim:.4g}" + (f", delta {case.delta:g}" if case.delta else "")
     return (
         case.name,
-        case.relation,
+        case.relation + ", a unit" * (case.protects == "unit"),
         claim,
         f"{finding.bound:.3f}",
         "-" if finding.exact is None else f"{finding.exact:.3f}",

@@ -158,12 +158,12 @@ def guarantee(
 def in_sequence(parts: Sequence[PrivacyGuarantee], budget: Budget) -> PrivacyGuarantee:
     """Promise a budget for results made one after the other, or raise if theirs add up to more.
 
-    Each part's guarantee holds for every fixed outcome of those before it, all have one relation,
-    and a part's mechanisms are all that it released. Either the parts' budgets add up to no more,
-    or the mechanisms of all of them together keep it, which cost less than their sum. The result
-    has all these mechanisms, and is private if all parts are.
+    Each part's guarantee holds for every fixed outcome of those before it, all have one relation
+    and protect one unit, and a part's mechanisms are all that it released. Either the parts'
+    budgets add up to no more, or the mechanisms of all of them together keep it, which cost less
+    than their sum. The result has all these mechanisms, and is private if all parts are.
     """
-    (relation,) = {part.relation for part in parts}
+    ((relation, unit),) = {(part.relation, part.unit) for part in parts}
     epsilon = math.fsum(part.epsilon for part in parts)
     delta = math.fsum(part.delta for part in parts)
     events = tuple(event for part in parts for event in part.mechanisms)
@@ -179,7 +179,7 @@ def in_sequence(parts: Sequence[PrivacyGuarantee], budget: Budget) -> PrivacyGua
             f"{budget.epsilon:.6g} and {budget.delta:.6g} (use a larger budget)"
         )
     private = all(part.private for part in parts)
-    return PrivacyGuarantee(budget.epsilon, budget.delta, relation, events, private)
+    return PrivacyGuarantee(budget.epsilon, budget.delta, relation, events, private, unit)
 
 
 @lru_cache(maxsize=64)

@@ -10,7 +10,14 @@ from typing import Any, Literal, Self, TypeAlias, get_args
 from attrs import asdict, field, fields_dict, frozen
 
 from nolook._unit import ROW, Unit
-from nolook._validation import check_choice, check_count, check_delta, check_epsilon, check_positive
+from nolook._validation import (
+    check_choice,
+    check_count,
+    check_delta,
+    check_epsilon,
+    check_positive,
+    one_line,
+)
 from nolook.errors import ParameterError
 
 __all__ = [
@@ -218,6 +225,12 @@ class PrivacyGuarantee:
             raise ParameterError(
                 f"relation is {self.relation!r} for releases of samples; expected 'add-remove'"
             )
+        unit: object = self.unit
+        if not isinstance(unit, Unit):
+            raise ParameterError(
+                f"unit is a value of type {type(unit).__name__}; expected a Unit (leave it out for "
+                "a row)"
+            )
         private: object = self.private
         if not isinstance(private, bool):
             raise ParameterError(
@@ -273,19 +286,18 @@ def _words(unit: Unit, relation: Relation) -> tuple[str, str, str]:
     if unit.column is None:
         protects = "This protects a row; if a person has several rows, their protection is weaker."
         return "any one row says", f"any one row {how}", protects
-    name = unit.column
+    name = one_line(unit.column)
     counted = (
-        "each of them counts once, shared equally among its rows"
+        "Each unit counts once, and its rows share it equally."
         if unit.rows == "weights"
-        else f"at most {unit.rows} of its rows, drawn at random, are used"
+        else f"At most {unit.rows} of its rows, drawn at random, are used."
     )
-    if relation == "replace":
-        how = "replaced by those of another"
-    return (
-        f"the rows of any one {name} say",
-        f"all rows of any one {name} {how}",
-        f"This protects everyone whom a value of {name} names, with all their rows: {counted}.",
+    protects = (
+        f"A unit is all rows with the same {name}, however many: whoever or whatever that names is "
+        f"protected with all of them. {counted} If a person has several values of {name}, their "
+        "protection is weaker."
     )
+    return "the rows of any one unit say", f"any one unit {how}", protects
 
 
 def _factor(epsilon: float) -> str:

@@ -9,9 +9,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Self, get_args
 
-from nolook._validation import check_choice, check_path
+from nolook._unit import Unit
+from nolook._validation import check_choice, check_names, check_path
 from nolook.errors import BudgetExceededError, LedgerError, ParameterError
 from nolook.privacy._ledger_file import (
     Contents,
@@ -30,12 +32,14 @@ from nolook.privacy.ledger_entries import (
     Amount,
     LedgerEntry,
     ReleaseDetails,
+    check_unit,
+    converted,
     detail_texts,
     entry_of,
     left,
     spent,
     total,
-    under_replacement,
+    unit_of,
 )
 
 __all__ = [
@@ -191,6 +195,12 @@ class Ledger:
         with self._file.reading() as contents:
             return left(contents, self.budget)
 
+    @property
+    def unit(self) -> str | None:
+        """What its releases protect, in words; None before the first one."""
+        with self._file.reading() as contents:
+            return unit_of(contents)
+
     def history(self) -> tuple[LedgerEntry, ...]:
         """List all releases in the order of their reservation."""
         with self._file.reading() as contents:
@@ -202,21 +212,33 @@ class Ledger:
             own = [row for row in contents.releases if row[:6] in self._own]
         return tuple(entry_of(row) for row in own if row[6] != "refunded")
 
-    def require(self, cost: Budget, *, relation: Relation) -> None:
+    def require(self, cost: Budget, *, relation: Relation, unit: str | None = None) -> None:
         """Refuse a release that could not be reserved now; nothing is charged.
+
+        `unit` is what it protects, in the words of `ReleaseDetails`, if that is known already.
 
         Raises
         ------
         BudgetExceededError
             If too little is left.
         LedgerError
-            If no conversion from the release's relation to the ledger's is proved.
+            If no conversion from the release's relation to the ledger's is proved, or the
+            ledger's releases protect another unit.
         """
-        cost = self._converted(cost, relation)
+        cost = converted(cost, relation, self.relation, self.path)
         with self._file.reading() as contents:
             self._check_affordable(contents, cost)
+            if unit is not None:
+                check_unit(contents, ReleaseDetails(unit=unit), self.path)
 
-    def charge(self, cost: Budget, *, description: str, relation: Relation | None = None) -> None:
+    def charge(
+        self,
+        cost: Budget,
+        *,
+        description: str,
+        relation: Relation | None = None,
+        unit: str | None = None,
+    ) -> None:
         """Enter a release that was made elsewhere; refused like one of :meth:`reserve`.
 
         Parameters
@@ -225,12 +247,17 @@ class Ledger:
             As there.
         relation : {"add-remove", "replace"}, optional
             For which that cost was proved; by default the ledger's.
+        unit : str, optional
+            The column whose values name what it protects, each with all its rows; by default it
+            protects a row.
         """
         check_line(description, "description")
         relation = self.relation if relation is None else relation
-        cost = self._converted(cost, relation)
+        cost = converted(cost, relation, self.relation, self.path)
+        column = None if unit is None else check_names([unit], "unit")[0]
+        details = ReleaseDetails(unit=Unit(column).in_words())
         with self._file.writing() as contents:
-            self._add(contents, cost, relation, description, state="complete")
+            self._add(contents, cost, relation, description, details, state="complete")
 
     def reserve(
         self,
@@ -253,7 +280,8 @@ class Ledger:
         description : str
             Kept in the file.
         details : ReleaseDetails, optional
-            Kept too, with the ledger's `output` if they name none.
+            Kept too, with the ledger's `output` if they name none. Its `unit` is what the release
+            protects; without one that is a row.
 
         Raises
         ------
@@ -264,7 +292,7 @@ class Ledger:
             but the charge can stay if the disk failed in the last step of writing.
         """
         check_line(description, "description")
-        cost = self._converted(cost, relation)
+        cost = converted(cost, relation, self.relation, self.path)
         with self._file.writing() as contents:
             # No other process can write between reading the contents and charging.
             return Reservation(self, self._add(contents, cost, relation, description, details))
@@ -278,12 +306,13 @@ class Ledger:
             As there.
         description : str
             Names this release alone: an entry of this name and cost that was not refunded is its
-            charge.
+            charge. It protects a row.
         """
         check_line(description, "description")
-        cost = self._converted(cost, relation)
+        cost = converted(cost, relation, self.relation, self.path)
         release = description, cost.epsilon.hex(), cost.delta.hex(), relation
         with self._file.writing() as contents:
+            check_unit(contents, None, self.path)
             charged = (
                 row[0] for row in contents.releases if row[2:6] == release and row[6] != "refunded"
             )
@@ -304,6 +333,7 @@ class Ledger:
         state: str = "reserved",
     ) -> int:
         self._check_affordable(contents, cost)
+        check_unit(contents, details, self.path)
         entry = len(contents.releases) + 1
         row = (entry, now(), description, cost.epsilon.hex(), cost.delta.hex(), relation)
         # First, since an interruption may come right after the file was written.
@@ -341,27 +371,12 @@ class Ledger:
                 f"{amount_text(rest.delta, up=False)} left"
             )
 
-    def _converted(self, cost: Budget, relation: Relation) -> Budget:
-        check_choice("relation", relation, get_args(Relation))
-        check_budget(cost, "cost")
-        if relation == self.relation:
-            return cost
-        if relation == "replace":
-            raise LedgerError(
-                f"the release is proved for the relation 'replace', the ledger {str(self.path)!r} "
-                "is for 'add-remove'; expected a release for 'add-remove'"
-            )
-        replaced = under_replacement(cost)
-        if replaced is None:
-            raise LedgerError(
-                f"the release has no useful guarantee under 'replace', the relation of the ledger "
-                f"{str(self.path)!r}; expected a smaller cost than {cost}"
-            )
-        return replaced
 
+def require(ledger: Ledger | None, guarantee: PrivacyGuarantee, unit: Unit | None = None) -> None:
+    """Refuse at once what :func:`charge` would refuse; do nothing without a ledger.
 
-def require(ledger: Ledger | None, guarantee: PrivacyGuarantee) -> None:
-    """Refuse at once what :func:`charge` would refuse; do nothing without a ledger."""
+    `unit` is what is protected, once the table has said so.
+    """
     if ledger is None:
         return
     if not guarantee.private:
@@ -369,7 +384,8 @@ def require(ledger: Ledger | None, guarantee: PrivacyGuarantee) -> None:
             "the result would not be private; expected a private release for a ledger (leave out "
             "random_state and settings meant for reproduction only)"
         )
-    ledger.require(guarantee.budget, relation=guarantee.relation)
+    words = None if unit is None else unit.in_words()
+    ledger.require(guarantee.budget, relation=guarantee.relation, unit=words)
 
 
 @contextmanager
@@ -382,12 +398,14 @@ def charge(
     """Charge a release before the block runs; do nothing without a ledger.
 
     If the block fails the charge stays, since the failure may depend on the data. A release that is
-    not private is refused, as is one that costs more than is left.
+    not private is refused, as is one that costs more than is left or protects another unit than
+    those before it.
     """
-    require(ledger, guarantee)
+    require(ledger, guarantee, guarantee.unit)
     if ledger is None:
         yield
         return
+    details = replace(details or ReleaseDetails(), unit=guarantee.unit.in_words())
     reservation = ledger.reserve(
         guarantee.budget, relation=guarantee.relation, description=description, details=details
     )

@@ -5,21 +5,35 @@ from __future__ import annotations
 import math
 from dataclasses import astuple, dataclass, replace
 from fractions import Fraction
-from typing import Any
+from pathlib import Path
+from typing import Any, get_args
 
-from nolook.privacy._ledger_file import Contents, as_line, decimal, read_budget, rounded
-from nolook.privacy.guarantee import Budget
+from nolook._unit import ROW
+from nolook._validation import check_choice
+from nolook.errors import LedgerError
+from nolook.privacy._ledger_file import (
+    Contents,
+    as_line,
+    check_budget,
+    decimal,
+    read_budget,
+    rounded,
+)
+from nolook.privacy.guarantee import Budget, Relation
 
 __all__ = [
     "Amount",
     "LedgerEntry",
     "ReleaseDetails",
+    "check_unit",
+    "converted",
     "detail_texts",
     "entry_of",
     "left",
     "spent",
     "total",
     "under_replacement",
+    "unit_of",
 ]
 
 
@@ -71,6 +85,51 @@ def entry_of(row: tuple[Any, ...]) -> LedgerEntry:
     entry, time, text, epsilon, delta, relation, state, _, *details = row
     cost = read_budget(epsilon, delta)
     return LedgerEntry(entry, time, text, cost, relation, state, ReleaseDetails(*details))
+
+
+def unit_of(contents: Contents) -> str | None:
+    """Return what the charges protect, None if there are none.
+
+    One that does not say protects a row: version 0.1 knew nothing else.
+    """
+    units = (row[-1] or ROW.in_words() for row in contents.releases if row[6] != "refunded")
+    return next(units, None)
+
+
+def check_unit(contents: Contents, details: ReleaseDetails | None, path: Path) -> None:
+    """Refuse a release that protects something else than those before it."""
+    unit = (details and details.unit) or ROW.in_words()
+    known = unit_of(contents)
+    if known not in {None, unit}:
+        raise LedgerError(
+            f"the release protects a {unit}; those of the ledger {str(path)!r} protect a {known}; "
+            "expected the same for all (make a ledger for each)"
+        )
+    if as_line(unit) != unit:
+        raise LedgerError(
+            "the release's unit has too long a name for a ledger; expected a column of a shorter "
+            "name (rename it)"
+        )
+
+
+def converted(cost: Budget, relation: Relation, wanted: Relation, path: Path) -> Budget:
+    """Return what a release proved for a relation costs a ledger for the one that is wanted."""
+    check_choice("relation", relation, get_args(Relation))
+    check_budget(cost, "cost")
+    if relation == wanted:
+        return cost
+    if relation == "replace":
+        raise LedgerError(
+            f"the release is proved for the relation 'replace', the ledger {str(path)!r} is for "
+            "'add-remove'; expected a release for 'add-remove'"
+        )
+    replaced = under_replacement(cost)
+    if replaced is None:
+        raise LedgerError(
+            f"the release has no useful guarantee under 'replace', the relation of the ledger "
+            f"{str(path)!r}; expected a smaller cost than {cost}"
+        )
+    return replaced
 
 
 def spent(contents: Contents) -> tuple[Fraction, Fraction]:

@@ -13,31 +13,46 @@ from nolook.report.picture import Line, Picture, draw
 from nolook.report.wording import grid_in_words, number
 
 if TYPE_CHECKING:
+    from nolook._unit import Unit
     from nolook.algorithms.grids import LinearGrid, LogGrid
     from nolook.estimators.ecdf import ECDF
     from nolook.estimators.quantiles import Quantiles
 
-__all__ = ["ecdf_findings", "quantiles_findings", "what_was_found"]
+__all__ = ["ecdf_findings", "noise_only", "quantiles_findings", "what_was_found"]
 
 _SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
 _TRIMMED = 0.05
 _STEPS = 600  # of a drawn curve
 
-_NOISE_ONLY = (
-    "Standard errors cover the noise that protects the rows; they do not cover that the rows may "
-    "be a sample."
-)
+_ERRORS = "Standard errors"
 _FREE = "The file answers any other question about this distribution at no further cost."
 
 
-def what_was_found(table: Table, notes: tuple[str, ...], *pictures: Picture) -> Section:
+def noise_only(errors: str, unit: Unit) -> str:
+    """Say what standard errors or intervals leave out."""
+    one = unit.protected
+    return (
+        f"{errors} cover the noise that protects the {one}s; they do not cover that the {one}s may "
+        "be a sample."
+    )
+
+
+def what_was_found(
+    table: Table,
+    notes: tuple[str, ...],
+    *pictures: Picture,
+    name: str = "found",
+    heading: str = "What was found",
+) -> Section:
     """Return the section with the numbers of a release and perhaps pictures of them."""
     figures = tuple(Figure(draw(one), f"{one.title}: {one.legend}.", one.key) for one in pictures)
-    return Section("found", "What was found", (), figures, (table,), notes, printed=(table, *notes))
+    return Section(name, heading, (), figures, (table,), notes, printed=(table, *notes))
 
 
 def ecdf_findings(ecdf: ECDF, column: str) -> Findings:
     """Say what the distribution of a column is."""
+    unit = ecdf.privacy_.unit
+    counted = f"{unit.counted}s"
     values, errors = ecdf.quantile(_SHARES, return_std=True)
     mean, mean_error = ecdf.trimmed_mean(_TRIMMED, return_std=True)
     rows = f"{ecdf.n_rows_:,.0f}"
@@ -49,7 +64,7 @@ def ecdf_findings(ecdf: ECDF, column: str) -> Findings:
         "The distribution in a few numbers",
         ("Measure", "Value", "Standard error"),
         (
-            ("Number of rows", rows, error),
+            (f"Number of {counted}", rows, error),
             *(
                 (f"{100 * p:g} % lie at or below", _value(value), _error(error))
                 for p, value, error in zip(_SHARES, values, errors, strict=True)
@@ -63,10 +78,14 @@ def ecdf_findings(ecdf: ECDF, column: str) -> Findings:
         of=column,
         origin=Origin.of_one("distribution", ecdf.privacy_, ecdf.recipe_),
         cards=(
-            ("Rows", rows, f"standard error {error}"),
+            (counted.capitalize(), rows, f"standard error {error}"),
             ("Median", _value(values[median]), f"standard error {_error(errors[median])}"),
         ),
-        sections=(what_was_found(table, (_FREE, _NOISE_ONLY), _ecdf_picture(ecdf, column)),),
+        sections=(
+            what_was_found(
+                table, (_FREE, noise_only(_ERRORS, unit)), _ecdf_picture(ecdf, column, counted)
+            ),
+        ),
         settings=(
             ("Column", column),
             ("Thresholds", grid_in_words(ecdf.grid)),
@@ -79,6 +98,7 @@ def quantiles_findings(
     found: Quantiles, recipe: dict[str, Any], grids: Mapping[str, LinearGrid | LogGrid]
 ) -> Findings:
     """Say what the quantiles of several columns are."""
+    unit = found.privacy.unit
     rows = tuple(
         (
             name,
@@ -90,7 +110,7 @@ def quantiles_findings(
         for name, values, errors in zip(found.names, found.values, found.errors, strict=True)
     )
     table = Table(
-        "The value at or below which a share of the rows lies, and its standard error",
+        f"The value at or below which a share of the {unit.counted}s lies, and its standard error",
         ("Column", *(f"{100 * p:g} %" for p in found.shares)),
         rows,
     )
@@ -100,7 +120,7 @@ def quantiles_findings(
         of=", ".join(found.names),
         origin=Origin.of_one("quantiles", found.privacy, recipe),
         cards=(("Columns", str(len(found.names)), "share the budget equally"),),
-        sections=(what_was_found(table, (_NOISE_ONLY,)),),
+        sections=(what_was_found(table, (noise_only(_ERRORS, unit),)),),
         settings=tuple(
             (f"Thresholds of {name}", grid_in_words(grids.get(name))) for name in found.names
         ),
@@ -118,14 +138,14 @@ def _error(error: float) -> str:
     return number(error) if math.isfinite(error) else "unknown"
 
 
-def _ecdf_picture(ecdf: ECDF, column: str) -> Picture:
+def _ecdf_picture(ecdf: ECDF, column: str, counted: str) -> Picture:
     low, high = _view(ecdf)
     places = low + (high - low) * np.linspace(0.0, 1.0, _STEPS)
     shares, errors = ecdf.cdf(places, return_std=True)
     return Picture(
-        title=f"The share of rows up to each value of {column}",
+        title=f"The share of {counted} up to each value of {column}",
         across=column,
-        up="share of rows",
+        up=f"share of {counted}",
         low=low,
         high=high,
         lines=(Line("curve", places, shares),),

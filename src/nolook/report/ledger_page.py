@@ -21,9 +21,10 @@ __all__ = ["in_words", "render_ledger_page", "write_ledger_page"]
 
 # With which tables the guarantee compares.
 _NEIGHBOURS = {
-    "add-remove": ("with a row in the table", "without it"),
-    "replace": ("with a row in the table", "with another row in its place"),
+    "add-remove": ("with a {one} in the table", "without it"),
+    "replace": ("with a {one} in the table", "with another {one} in its place"),
 }
+_ROW = "row"  # what ledgers call the unit that is one
 _STATES = {
     "complete": "made",
     "reserved": "charged; not known to have been made",
@@ -40,6 +41,9 @@ def write_ledger_page(ledger: Ledger, path: str | os.PathLike[str]) -> None:
 def render_ledger_page(ledger: Ledger) -> str:
     """Render the page of a ledger: names and costs, no figure about the data."""
     entries = ledger.history()
+    unit = ledger.unit
+    one = _ROW if unit in {None, _ROW} else "unit"
+    with_one, without_one = (words.format(one=one) for words in _NEIGHBOURS[ledger.relation])
     amounts = (("Budget", ledger.budget), ("Spent", ledger.spent), ("Left", ledger.remaining))
     cards = [
         (head, *_cost(amount.epsilon, amount.delta, up=head != "Left")) for head, amount in amounts
@@ -48,9 +52,11 @@ def render_ledger_page(ledger: Ledger) -> str:
         name=ledger.name,
         file=ledger.path.name,
         cards=cards,
-        with_row=_NEIGHBOURS[ledger.relation][0],
-        without_row=_NEIGHBOURS[ledger.relation][1],
-        rows_are_public=ledger.relation == "replace",
+        with_one=with_one,
+        without_one=without_one,
+        one=one,
+        unit=unit,
+        number_is_public=ledger.relation == "replace",
         releases=[_release(entry) for entry in entries],
         states=sorted({entry.state for entry in entries} & {"reserved", "refunded"}),
         version=__version__,
@@ -63,7 +69,9 @@ def in_words(entry: LedgerEntry) -> tuple[str, ...]:
     subject = " of ".join(text for text in (details.about, details.table) if text)
     if details.schema:
         subject += f" (schema {details.schema[:_DIGITS]})"
-    if details.unit:
+    if details.unit and not subject:
+        subject = f"protects a {details.unit}"
+    elif details.unit:
         subject += f", protecting a {details.unit}"
     output = () if details.output is None else (f"in {details.output}",)
     time = f"{entry.time.removesuffix('+00:00').replace('T', ' ')} UTC"

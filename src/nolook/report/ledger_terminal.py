@@ -9,7 +9,7 @@ from rich.text import Text
 
 from nolook.formats.files import one_line
 from nolook.privacy.ledger import amount_text
-from nolook.report._console import empty_table
+from nolook.report._console import empty_table, say
 from nolook.report.ledger_page import in_words
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ def print_ledger(console: Console, ledger: Ledger) -> None:
         up = name == "spent"
         table.add_row(name, amount_text(amount.epsilon, up=up), amount_text(amount.delta, up=up))
     console.print(table)
+    if ledger.unit is not None:
+        say(console, f"Each release protects a {ledger.unit}; others are refused.")
 
 
 def print_history(console: Console, ledger: Ledger) -> None:

@@ -96,14 +96,15 @@ def legend(withheld: int) -> str:
     )
 
 
-def purpose() -> tuple[str, ...]:
+def purpose(model: PrivateRegressor) -> tuple[str, ...]:
     """Say what the intervals are for, and to which side the coefficients lean."""
+    drawn = f"{model.privacy_.unit.protected}s"
     meaning = (
-        f"The {CONFIDENCE} intervals are for the weighted least squares of the population that the "
-        "rows were drawn from: columns clipped to the ranges below, long rows with less weight. "
-        "They cover sampling and privacy noise. Of what noise hides they assume effects of the "
-        f"usual size: a standard deviation of {HIDDEN_EFFECT:g} scales of the target for one scale "
-        "of a column."
+        f"The {CONFIDENCE} intervals are for the weighted least squares of the population that "
+        f"the {drawn} were drawn from: columns clipped to the ranges below, long rows with less "
+        "weight. They cover sampling and privacy noise. Of what noise hides they assume effects of "
+        f"the usual size: a standard deviation of {HIDDEN_EFFECT:g} scales of the target for one "
+        "scale of a column."
     )
     leaning = (
         "The coefficients are pulled towards 0 where noise hides the answer, so the truth is more "
@@ -121,10 +122,15 @@ def purpose_in_short() -> str:
     )
 
 
-def withheld_in_words() -> str:
+def withheld_in_words(model: PrivateRegressor) -> str:
     """Say why intervals are withheld."""
+    if model.privacy_.unit.most_rows > 1:
+        return (
+            "No intervals are given where several rows of a unit count in full: they are not "
+            "independent of each other, and how alike they are is not known."
+        )
     return (
-        f"No interval is given where more than {100 * MOST_CLIPPED:.0f} % of the column's rows "
+        f"No interval is given where more than {100 * MOST_CLIPPED:.0f} % of the column's values "
         "seem to have been clipped, where the column cannot be told apart from others or from "
         "noise, or where the interval would be too wide to say anything."
     )
@@ -147,12 +153,12 @@ def clipped_in_words(model: PrivateRegressor, used: NDArray[np.bool_]) -> tuple[
     found = shares[:-1][starred[:-1] & used]
     if found.size == 1:
         words.append(
-            f"* Up to {_percent(found[0])} of this column's rows may have been clipped: the "
+            f"* Up to {_percent(found[0])} of this column's values may have been clipped: the "
             "coefficient is about the clipped column."
         )
     elif found.size:
         words.append(
-            f"* Up to {_percent(found.max())} of the rows may have been clipped in these "
+            f"* Up to {_percent(found.max())} of the values may have been clipped in these "
             "columns: the coefficients are about the clipped columns."
         )
     if starred[-1]:
@@ -196,7 +202,7 @@ def about_errors(model: PrivateRegressor) -> str:
     """Say of what R2 and the typical error are."""
     most = LARGEST_ERROR * float(model.scaling_.scale[-1])
     return (
-        "The estimates are of the training rows as clipped, and their intervals cover the noise "
+        "The estimates are of the training data as clipped, and their intervals cover the noise "
         f"alone; an error above {LARGEST_ERROR:g} scales of the target, {number(most)}, counts as "
         "that much."
     )

@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 _DOUBTS = (
-    "The choice is random: a column that was left out may still matter and, with few rows or a "
+    "The choice is random: a column that was left out may still matter and, with few {}s or a "
     "small budget, one that was chosen may not."
 )
 
@@ -60,7 +60,7 @@ def selection_section(selector: PrivateSelector, more: str = "") -> Section:
         "The columns chosen",
         explanation_of(selector),
         tables=(table,),
-        notes=(_DOUBTS + more,),
+        notes=(_DOUBTS.format(selector.privacy_.unit.counted) + more,),
         printed=(f"selector: {called(selector)}", table),
     )
 
@@ -77,7 +77,10 @@ def selection_settings(selector: PrivateSelector) -> tuple[tuple[str, str], ...]
 def explanation_of(estimator: PrivateEstimator) -> tuple[str, ...]:
     """Say how a method or selector works; nothing of one that is not in the catalogue."""
     entry = entry_of(estimator)
-    return () if entry is None else (entry.explanation,)
+    if entry is None:
+        return ()
+    apart = entry.of_units if estimator.privacy_.unit.column is not None else ""
+    return (f"{entry.explanation} {apart}".rstrip(),)
 
 
 def parameters_of(estimator: PrivateEstimator, head: str) -> tuple[tuple[str, str], ...]:

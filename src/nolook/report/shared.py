@@ -7,7 +7,9 @@ from math import fsum
 
 from attrs import fields
 
+from nolook._unit import Unit
 from nolook._version import __version__
+from nolook.formats.files import one_line
 from nolook.privacy.guarantee import (
     ApproximateEvent,
     BoundedRangeEvent,
@@ -18,7 +20,13 @@ from nolook.privacy.guarantee import (
     SampledGaussianEvent,
 )
 from nolook.report.findings import Findings, Origin, Section, Table
-from nolook.report.wording import certainty_in_words, count, number, rows_in_words
+from nolook.report.wording import (
+    certainty_in_words,
+    count,
+    number,
+    rows_in_words,
+    units_in_words,
+)
 
 __all__ = ["cards", "costs", "rows_used", "sections"]
 
@@ -30,10 +38,11 @@ _MECHANISMS: dict[type[Event], str] = {
     BoundedRangeEvent: "exponential mechanism, one choice after another",
 }
 _ROWS = {
-    "add-remove": "The number of rows is protected too: if this page gives one, it is a noisy one.",
-    "replace": "The number of rows is not protected.",
+    "add-remove": "The number of {}s is protected too: if this page gives one, it is a noisy one.",
+    "replace": "The number of {}s is not protected.",
 }
-_NEIGHBOURS = {"add-remove": "one row added or removed", "replace": "one row replaced by another"}
+_NEIGHBOURS = {"add-remove": "one {} added or removed", "replace": "one {} replaced by another"}
+_COUNT = "number of rows"  # as events call it
 _MISSING = {
     "error": "error (none are allowed)",
     "drop-row": "drop-row (rows with any are left out)",
@@ -53,8 +62,10 @@ def cards(found: Findings) -> tuple[tuple[str, str, str], ...]:
     """List the cards of a page: the guarantee, how many rows were used, the release's own."""
     rows: tuple[tuple[str, str, str], ...] = ()
     if found.rows is not None:
-        about, error = rows_in_words(*found.rows)
-        rows = (("Rows used", about.removesuffix(" rows"), f"standard error {error}"),)
+        noun = found.origin.guarantee.unit.counted
+        about, error = rows_in_words(*found.rows, noun)
+        head = f"{noun.capitalize()}s used"
+        rows = ((head, about.removesuffix(f" {noun}s"), f"standard error {error}"),)
     return (_privacy_card(found.origin), *rows, *found.cards)
 
 
@@ -62,7 +73,12 @@ def rows_used(found: Findings) -> str | None:
     """Say how many rows were used, if they were counted."""
     if found.rows is None:
         return None
-    about, error = rows_in_words(*found.rows)
+    unit = found.origin.guarantee.unit
+    about, error = rows_in_words(*found.rows, unit.counted)
+    if unit.whole > 1:
+        about += f" ({one_line(unit.column)})"
+    elif unit.column is not None:
+        about += f", at most {unit.most_rows} of each unit ({one_line(unit.column)}),"
     return f"{about[:1].upper()}{about[1:]} used (standard error {error})."
 
 
@@ -80,12 +96,14 @@ def _privacy_card(origin: Origin) -> tuple[str, str, str]:
 def _guarantee(origin: Origin) -> Section:
     guarantee = origin.guarantee
     words = guarantee.in_words(), certainty_in_words(guarantee)
+    one = guarantee.unit.protected
     meaning = (
-        "The guarantee holds for any table, even against someone who knows all its other rows. "
-        f"{_ROWS[guarantee.relation]} Facts about the population can still be learned: that is "
-        "what the release is for."
+        f"The guarantee holds for any table, even against someone who knows all its other {one}s. "
+        f"{_ROWS[guarantee.relation].format(one)} Facts about the population can still be learned: "
+        "that is what the release is for."
     )
-    return Section("guarantee", "The guarantee", words, notes=(meaning,))
+    notes = (*units_in_words(guarantee.unit), meaning)
+    return Section("guarantee", "The guarantee", words, notes=notes)
 
 
 def costs(guarantee: PrivacyGuarantee) -> tuple[tuple[str | float, ...], ...]:
@@ -101,9 +119,14 @@ def costs(guarantee: PrivacyGuarantee) -> tuple[tuple[str | float, ...], ...]:
     total = sum(weights)
     shares = [(weight / total,) for weight in weights] if total > 0 else [()] * len(events)
     return tuple(
-        (event.name, *_mechanism_and_cost(event), *share)
+        (_released(event, guarantee.unit), *_mechanism_and_cost(event), *share)
         for event, share in zip(events, shares, strict=True)
     )
+
+
+def _released(event: Event, unit: Unit) -> str:
+    """Say what an event released: a count is of units where these count once each."""
+    return f"number of {unit.counted}s" if event.name == _COUNT else event.name
 
 
 def _mechanism_and_cost(event: Event) -> tuple[str, str]:
@@ -141,11 +164,13 @@ def _cost_table(name: str, guarantee: PrivacyGuarantee) -> Table:
 
 def _settings(found: Findings) -> Section:
     guarantee, origin = found.origin.guarantee, found.origin
+    unit = guarantee.unit
     settings = (
         *found.settings,
         ("epsilon", repr(guarantee.epsilon)),
         ("delta", repr(guarantee.delta)),
-        ("Neighbouring tables differ by", _NEIGHBOURS[guarantee.relation]),
+        ("Neighbouring tables differ by", _NEIGHBOURS[guarantee.relation].format(unit.protected)),
+        *_unit_settings(unit),
         ("Missing values", _MISSING.get(origin.missing, origin.missing)),
         ("Noise", "from the operating system's entropy")
         if guarantee.private
@@ -153,3 +178,11 @@ def _settings(found: Findings) -> Section:
         ("Made with", f"nolook {__version__}"),
     )
     return Section("settings", "How it was made", settings=settings)
+
+
+def _unit_settings(unit: Unit) -> tuple[tuple[str, str], ...]:
+    """Return the column that names units and how their rows count; nothing where rows are units."""
+    if unit.column is None:
+        return ()
+    rows = "weights that add up to one" if unit.whole > 1 else f"at most {unit.most_rows}, in full"
+    return ("A unit is all rows with the same", unit.column), ("Rows of a unit", rows)

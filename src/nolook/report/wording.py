@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from nolook._unit import Unit
     from nolook.algorithms.grids import LinearGrid, LogGrid
     from nolook.privacy.guarantee import PrivacyGuarantee
 
@@ -25,6 +26,7 @@ __all__ = [
     "interval",
     "number",
     "rows_in_words",
+    "units_in_words",
 ]
 
 #: The level of all intervals, as text.
@@ -59,22 +61,36 @@ def count(amount: int, noun: str) -> str:
     return f"{amount} {noun}" if amount == 1 else f"{amount} {noun}s"
 
 
-def rows_in_words(rows: float, error: float) -> tuple[str, str]:
+def units_in_words(unit: Unit) -> tuple[str, ...]:
+    """Say what the numbers of a release describe where it protects units of several rows."""
+    if unit.column is None:
+        return ()
+    words = (
+        "Everything here describes units: each counts once, and its rows share it equally, so that "
+        "numbers of units need not be whole."
+        if unit.whole > 1
+        else f"Everything here describes rows: of each unit {unit.most_rows} were used at most, "
+        "drawn at random."
+    )
+    return (words,)
+
+
+def rows_in_words(rows: float, error: float, noun: str = "row") -> tuple[str, str]:
     """Return a noisy number of rows, rounded to what its standard error supports, and that.
 
-    Where the noise may be all of it, only an upper end is known.
+    Where the noise may be all of it, only an upper end is known. `noun` is what is counted.
 
     Examples
     --------
-    >>> rows_in_words(101_712.3, 58.1), rows_in_words(1.0, 42.0)
-    (('about 101,700 rows', '58'), ('fewer than 90 rows', '42'))
+    >>> rows_in_words(101_712.3, 58.1), rows_in_words(1.0, 42.0, "unit")
+    (('about 101,700 rows', '58'), ('fewer than 90 units', '42'))
     """
     digits = number(float(f"{error:.2g}"))
     step = 10.0 ** math.floor(math.log10(max(2.0 * error, 1.0)))
     if rows < 2.0 * error:
-        return f"fewer than {step * math.ceil((rows + 2.0 * error) / step):,.0f} rows", digits
+        return f"fewer than {step * math.ceil((rows + 2.0 * error) / step):,.0f} {noun}s", digits
     about = step * round(rows / step)
-    return f"about {about:,.0f} row{'s' * (about != 1.0)}", digits
+    return f"about {about:,.0f} {noun}{'s' * (about != 1.0)}", digits
 
 
 def interval(ends: Ends | NDArray[np.float64] | None, missing: str = NOT_ESTIMATED) -> str:
@@ -97,9 +113,10 @@ def certainty_in_words(guarantee: PrivacyGuarantee) -> str:
 
     By Bayes' rule even odds become odds of at most e^epsilon to 1.
     """
+    one = guarantee.unit.protected
     question = {
-        "add-remove": "whether one row was in the table",
-        "replace": "which of two versions of a row was in the table",
+        "add-remove": f"whether one {one} was in the table",
+        "replace": f"which of two versions of a {one} was in the table",
     }[guarantee.relation]
     # Rounded up, so that the page never promises more than the release.
     percent = math.ceil(1000 / (1 + math.exp(-guarantee.epsilon)) - 1e-9) / 10

@@ -58,9 +58,17 @@ def identifiers_in_words(table: Table) -> tuple[str, ...]:
     ]
     if not found:
         return ()
+    unit = (
+        ""
+        if table.unit.column is not None
+        else (
+            f", and protect all rows of each together if one says whose they are "
+            f"({given('unit', found[0])})"
+        )
+    )
     words = (
         f"Used as numbers: {_listed(found)}. By their names these may be identifiers: if so, leave "
-        f"them out ({given('exclude', found[:_MOST_NAMES], 'features=[...]')})."
+        f"them out ({given('exclude', found[:_MOST_NAMES], 'features=[...]')}){unit}."
     )
     return (words,)
 

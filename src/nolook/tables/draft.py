@@ -64,7 +64,7 @@ _NOTES = {
     "boolean": "other words are missing",
     "category": 'name those to tell apart, the first to compare with; "..." for all others',
     "date": "days since 1970; with parts, categories",
-    "identifier": "no feature",
+    "identifier": 'no feature; if it says whose row it is, use = "unit" protects all their rows',
     "text": "no feature",
 }
 

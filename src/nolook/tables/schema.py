@@ -44,7 +44,7 @@ class Schema:
 
         * "type": "number", "integer", "boolean", "category", "date" or "datetime" (days since
           `origin`), "identifier" or "text" (both of no further use).
-        * "use": "feature", "target", "unit" (it says whose row it is: see
+        * "use": "feature", "target", "unit" (an identifier or text that says whose row it is: see
           :func:`nolook.read_table`) or "nothing"; by default "feature", and "nothing" for
           identifiers and text.
         * Numbers: "decimal" ("." or ","), "thousands" (a sign between them), "currency" (a list of

@@ -175,7 +175,7 @@ def _decoded(cells: Any) -> Any:  # noqa: ANN401
     """Return cells without a dictionary, and no views: Arrow cannot choose among these."""
     if pt.is_dictionary(cells.type):
         return _decoded(cells.dictionary).take(cells.indices)
-    return cells.cast(pa.large_string()) if pt.is_string_view(cells.type) else cells
+    return cells.cast(pa.large_binary()) if pt.is_string_view(cells.type) else cells
 
 
 def _bytes_of(cells: Any) -> tuple[NDArray[np.uint8], Integers]:  # noqa: ANN401

@@ -1,0 +1,139 @@
+"""Where a unit is protected, pages and terminals say so and promise nothing of rows."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+import nolook
+from nolook._unit import Unit
+from nolook._validation import one_line
+from nolook.report.distribution_findings import ecdf_findings
+from nolook.report.model_findings import model_findings
+from nolook.report.page import render_page
+from nolook.report.score_findings import calibration_findings, roc_findings
+from nolook.report.selection_findings import selection_findings
+from nolook.report.shared import rows_used
+from tests.formats.old_files import FOLDER, selection
+from tests.report import golden_pages as made
+from tests.report.hand_made import counted, make_constant, not_visible
+from tests.report.pages import Page
+
+# What is true of rows, whatever is protected.
+TRUE = (
+    "all rows with the same",
+    "the rows of any one unit say",
+    "its rows share it equally",
+    "its rows, drawn at random, are used",
+    "Rows of a unit",
+    "long rows with less weight",
+    "long rows get less weight",
+    "on these rows: such a model depends on every row",
+    "the rows are dealt into many groups",
+    "All rows of a unit",
+    "the rows' norms",
+    "drop-row (rows with any are left out)",
+    "A row has less weight in training",
+    "A row is shrunk where the norm",
+    "the same number for every row",
+    "the bound on the norm of a row",
+)
+SAYS = re.compile(r"\brows?\b", re.IGNORECASE)
+
+
+def kinds():
+    scores, happened = made.shares()
+    curve = nolook.ROCCurve(1.0, nolook.LinearGrid(0, 1, 0.01), random_state=1)
+    test = nolook.HosmerLemeshow(1.0, 5, random_state=1)
+    curve.fit(scores, happened)
+    test.fit(scores, happened)
+    selector, target = selection(FOLDER / "kendall.selection.json")
+    models = {
+        "clipped": made.clipped(),
+        "hidden": made.hidden_fit(),
+        "guesses": made.guesses(),
+        "not visible": not_visible(made.five()),
+        "nearly empty": counted(not_visible(made.five()), 1.0, 42.0),
+        "failed": make_constant(made.fitted()),
+        "tukey": made.stored("tukey.model.json"),
+    }
+    others = {
+        "roc": (curve, lambda one: roc_findings(one, made.SCORED, (0.3,))),
+        "calibration": (test, lambda one: calibration_findings(one, made.SCORED)),
+        "selection": (selector, lambda one: selection_findings(one, target)),
+        "ecdf": (made.stored("people.distribution.json"), lambda one: ecdf_findings(one, "age")),
+    }
+    yield from ((name, one, model_findings) for name, one in models.items())
+    yield from ((name, *pair) for name, pair in others.items())
+
+
+@pytest.fixture(scope="module")
+def releases():
+    return {name: pair for name, *pair in kinds()}
+
+
+NAMES = ("clipped", "hidden", "guesses", "not visible", "nearly empty", "failed", "tukey", "roc")
+NAMES = (*NAMES, "calibration", "selection", "ecdf")
+
+
+def page_of(findings):
+    return " ".join(Page(render_page(findings, table="visits.csv")).text.split())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_page_of_units_counts_and_protects_no_rows(releases, name):
+    release, findings_of = releases[name]
+    release.privacy_ = made.attrs.evolve(release.privacy_, private=True)
+    of_rows = page_of(findings_of(release))
+    assert SAYS.search(of_rows)
+    said = page_of(findings_of(made.of_units(release)))
+    assert "any one unit added or removed" in said
+    assert "A unit is all rows with the same patient_id" in said
+    assert "Everything here describes units" in said
+    for words in TRUE:
+        said = said.replace(words, "")
+    assert [said[max(0, at.start() - 60) : at.end() + 60] for at in SAYS.finditer(said)] == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_page_of_some_rows_of_each_unit_describes_rows_and_protects_units(releases, name):
+    release, findings_of = releases[name]
+    release.privacy_ = made.attrs.evolve(release.privacy_, private=True)
+    said = page_of(findings_of(made.of_units(release, 5)))
+    assert "any one unit added or removed" in said
+    assert "describes rows: of each unit 5 were used at most" in said
+    assert "The number of units is protected too" in said
+    assert "protects the rows" not in said
+    assert "whether one unit was in the table" in said
+
+
+def test_a_count_says_what_it_counted():
+    model = made.five()
+    assert rows_used(model_findings(model)).startswith("About 101,700 rows used (")
+    said = rows_used(model_findings(made.of_units(model)))
+    assert said.startswith("About 101,700 units (patient_id) used (")
+    said = rows_used(model_findings(made.of_units(model, 5)))
+    assert said.startswith("About 101,700 rows, at most 5 of each unit (patient_id), used (")
+
+
+def test_intervals_that_are_not_given_for_units_say_why():
+    for text in made.golden("units-limited"):
+        words = " ".join(text.split())
+        assert "No intervals are given where several rows of a unit count in full" in words
+        assert "more than 10 %" not in words
+
+
+@pytest.mark.parametrize("column", [*made.NASTY, "row", "{}", "%s"])
+def test_any_column_may_be_the_unit(column):
+    model = made.five()
+    model.privacy_ = made.attrs.evolve(model.privacy_, unit=Unit(column))
+    words = model.privacy_.in_words()
+    assert words.isprintable()
+    assert one_line(column) in words
+    page = Page(render_page(model_findings(model), table="visits.csv"))
+    assert (page.unbalanced, page.outside) == ([], [])
+    assert " ".join(one_line(column).split()) in page.text
+    read = nolook.PrivacyGuarantee.from_dict(json.loads(json.dumps(model.privacy_.to_dict())))
+    assert read == model.privacy_
