@@ -28,7 +28,7 @@ POSITIVES = (0.02, 0.1, 0.5)
 RELATIONS = ("add-remove", "replace")
 SHAPES = ("normal", "atoms", "framingham", "bank_marketing")
 MAX_FPR = 0.2
-NAMES = ("AUC", "partial AUC", "band", "average precision")
+NAMES = ("AUC", "partial AUC", "band", "average precision", "precision band", "base rate")
 
 
 @dataclass(frozen=True)
@@ -90,11 +90,14 @@ def covered(setting, rows, seed):
     part = curve._curve.partial_area(MAX_FPR)
     fpr, low, high = curve.band_[:, 1:-1]
     heights = np.interp(fpr, *exact.rates)
+    recalls, least, most = curve.precision_band_[:, 1:]
     ends = [
         (*curve.auc_interval_, area(*exact.rates)),
         (part.low, part.high, exact.partial_area(MAX_FPR).value),
         (low, high, heights),
         (*curve.average_precision_interval_, exact.average_precision),
+        (least, most, exact.precision_at(recalls)),
+        (*curve.base_rate_interval_, np.mean(positive)),
     ]
     # Numbers that agree are not told apart by rounding.
     hits = [np.mean((low - 1e-9 <= x) & (x <= high + 1e-9)) for low, high, x in ends]
@@ -135,7 +138,7 @@ def coverage_report(tables, runs):
     yield ""
     yield "How often each holds what the exact curve of these rows on this grid says, and its mean"
     yield f"width; {runs} runs a setting. Partial AUC: standardised, up to a false positive rate of"
-    yield f"{MAX_FPR:g}. Band: mean over 199 false positive rates."
+    yield f"{MAX_FPR:g}. Bands: means over 199 false positive rates and over 200 recalls."
     yield ""
     yield f"| rows | epsilon | positives | scores | grid | relation | {' | '.join(NAMES)} |"
     yield "|---:|---:|---:|---|---|---" + "|---:" * len(NAMES) + "|"

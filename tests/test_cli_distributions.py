@@ -315,7 +315,7 @@ def test_a_curve_is_printed_written_and_charged(here, cli):
         assert text in " ".join(done.out.split())
     assert document["caution"] == nolook.ROCCurve.caution
     assert [a["class"] for a in page.all("polyline")] == ["zero", "curve"] * 2
-    assert len(page.all("polygon")) == 1
+    assert len(page.all("polygon")) == 2
     assert document["classified"] == []
 
 

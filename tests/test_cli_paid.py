@@ -78,6 +78,7 @@ def test_columns_of_a_default_name():
 EXPECTED = {
     "fit": "T.y.model.json",
     "select": "T.y.selection.json",
+    "evaluate": "T.a.evaluation.json",
     "ecdf": "T.a.distribution.json",
     "quantiles": "T.a+b.quantiles.json",
     "roc": "T.a+y.roc.json",
@@ -94,7 +95,7 @@ def test_a_release_is_called_after_its_columns_and_never_replaced_unasked(name, 
     assert (detail.table, detail.output, detail.unit) == ("T.parquet", EXPECTED[name], "row")
     assert detail.schema is None
     # A class is named with the value that makes it, as it was declared.
-    assert set(detail.about.split(", ")) <= {"a", "b", "y", "y=true"}
+    assert set(detail.about.split(", ")) <= {"a", "b", "y", "y=true", "prediction"}
     (here / "r.html").write_text("a report")
     free = ("--output", "new.json", "--report", "r.html")
     for more, shown in (((), EXPECTED[name]), (free, "r.html")):

@@ -91,6 +91,24 @@ def test_the_roc_example_runs(project_root, tmp_path):
 
 
 @pytest.mark.slow
+def test_the_outcome_example_runs(project_root, tmp_path):
+    script = project_root / "examples" / "outcome.py"
+    done = subprocess.run(
+        [sys.executable, str(script), str(tmp_path)], check=True, capture_output=True, text=True
+    )
+    for figure in ("AUC", "average precision", "base rate"):
+        ((value, low, high),) = re.findall(rf"{figure} (\S+), .* from (\S+) to (\S+)", done.stdout)
+        assert 0.0 < float(low) <= float(value) <= float(high) < 1.0
+    assert "caution: Nobody said" in done.stdout
+    assert "left for later releases: epsilon 0.5" in done.stdout
+    with nolook.Ledger(tmp_path / "bank.ledger") as ledger:
+        assert [entry.details.table for entry in ledger.history()] == ["bank_marketing.parquet"] * 2
+    assert nolook.load(tmp_path / "bank.model.json").privacy_.private
+    for page in ("bank.model.html", "bank.evaluation.html"):
+        assert (tmp_path / page).stat().st_size > 10_000
+
+
+@pytest.mark.slow
 def test_the_calibration_example_runs(project_root, tmp_path):
     script = project_root / "examples" / "calibration.py"
     done = subprocess.run(

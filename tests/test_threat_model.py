@@ -10,10 +10,12 @@ from functools import cache
 import numpy as np
 import pytest
 
+import nolook
 from tests.conftest import ROOT
 from tests.contracts.distributions import DISTRIBUTIONS
 from tests.contracts.estimators import ESTIMATORS
 from tests.contracts.selectors import SELECTORS
+from tests.report.hand_made import probable
 
 PAGE = ROOT / "docs" / "threat-model.md"
 TEST = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
@@ -95,6 +97,10 @@ def _table(rows):
     return X, X[:, 0] + generator.normal(size=rows)
 
 
+def _evaluated(X, y):
+    return nolook.evaluate(probable(0.2, 0.0, 0.0, 0.0, intercept=0.5), X, y > 0, **SETTINGS)
+
+
 SETTINGS = {"epsilon": 1.0, "random_state": 0}
 FITS = {
     **{
@@ -109,6 +115,7 @@ FITS = {
         name: lambda rows, row=row: row.make(**SETTINGS).fit(*row.data(rows, 0))
         for name, row in DISTRIBUTIONS.items()
     },
+    "evaluation": lambda rows: _evaluated(*_table(rows)),
 }
 
 

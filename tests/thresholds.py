@@ -15,7 +15,10 @@ TUKEY_R2 = {
 #: Mean error of the area under a private ROC curve at epsilon = 0.1, the grid given or found.
 MEAN_AUC_ERROR = {"framingham": 0.05, "bank_marketing": 0.006}
 #: What the 95 % intervals of a ROC curve are for.
-ROC_INTERVALS = ("AUC", "partial AUC", "band", "average precision")
+ROC_INTERVALS = (
+    *("AUC", "partial AUC", "band"),
+    *("average precision", "precision band", "base rate"),
+)
 #: Squared error of a distribution over OpenDP's best, by shape.
 DISTRIBUTION_ERROR = {r"X\(3\)": 0.8, "two humps": 0.8, "seven atoms": 0.8}
 #: How many times faster than a loop over scikit-learn votes of a Lasso are counted.
@@ -53,6 +56,8 @@ COMMITTED = [
     ("distribution_columns_together", r"^\| 100 \| (\S+)", "most", 0.0072),
     ("distribution_errors", r"^- histogram: at most (\S+) times", "most", 1.05),
     ("distribution_errors", r"^- fullest cells: at most (\S+) times", "most", 1.05),
+    ("evaluation", r"^- share 0.35: (\S+) \(", "most", 1.25),
+    ("evaluation", r"^200 runs each; at most (\S+)$", "most", 0.1),
     ("fit", r"\| 1,000,000 \| \w+ \| quiet \| \S+ \| \S+ \| (\S+) \|", "most", 1.0),
     ("fit", r"\| 1,000,000 \| \w+ \| busy \| \S+ \| \S+ \| (\S+) \|", "most", 1.5),
     ("fit", r"\| 10,000,000 \| \w+ \| quiet \| \S+ \| \S+ \| (\S+) \|", "most", 2.0),

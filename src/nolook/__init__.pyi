@@ -17,9 +17,12 @@ from nolook.estimators.calibration import CalibrationCurve as CalibrationCurve
 from nolook.estimators.calibration import HosmerLemeshow as HosmerLemeshow
 from nolook.estimators.dpsgd import DPSGDRegressor as DPSGDRegressor
 from nolook.estimators.ecdf import ECDF as ECDF
+from nolook.estimators.evaluation import Evaluation as Evaluation
+from nolook.estimators.evaluation import evaluate as evaluate
 from nolook.estimators.kendall import KendallSelector as KendallSelector
 from nolook.estimators.lasso import LassoSelector as LassoSelector
 from nolook.estimators.linear import LinearRegression as LinearRegression
+from nolook.estimators.logistic import LogisticRegression as LogisticRegression
 from nolook.estimators.moment import MomentSelector as MomentSelector
 from nolook.estimators.pipeline import PrivatePipeline as PrivatePipeline
 from nolook.estimators.pipeline import make_private_pipeline as make_private_pipeline

@@ -5,7 +5,12 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from sklearn.metrics import average_precision_score, confusion_matrix, f1_score
+from sklearn.metrics import (
+    average_precision_score,
+    confusion_matrix,
+    f1_score,
+    precision_recall_curve,
+)
 
 import nolook
 from nolook.algorithms import node_counts
@@ -120,6 +125,25 @@ def test_without_noise_the_curve_is_exact():
     )
 
 
+def test_without_noise_the_precision_is_scikit_learns_and_goes_on_between_thresholds():
+    scores, positives = some_scores()
+    scores = np.ceil(scores * 20) / 20
+    curve = exactly(scores, positives, np.arange(1, 21) / 20)
+    precision, recall, _ = precision_recall_curve(positives, scores)
+    # Of several thresholds that find the same rows, the lowest.
+    different, first = np.unique(recall[:-1], return_index=True)
+    np.testing.assert_allclose(curve.precision_at(different), precision[first], atol=1e-6)
+    # Half of the positive and of the negative rows between two thresholds are found half way.
+    true, false = (np.array([np.sum(scores[kind] > t) for t in (0.6, 0.55)])
+                   for kind in (positives, ~positives))  # fmt: skip
+    half = curve.precision_at(np.array([true.mean() / positives.sum()]))
+    assert half == pytest.approx(true.mean() / (true.mean() + false.mean()), abs=1e-6)
+    band = curve.intervals().precision_band[:, 1:]
+    assert (band[1] - 1e-9 <= curve.precision_at(band[0])).all()
+    assert (curve.precision_at(band[0]) <= band[2] + 1e-9).all()
+    assert np.ptp(band[1:], axis=0).max() < 0.01
+
+
 @pytest.mark.parametrize("relation", ["add-remove", "replace"])
 def test_without_noise_rows_are_classified_exactly(relation):
     scores, positives = some_scores()
@@ -207,17 +231,30 @@ def test_the_intervals_cover_the_exact_curve(relation, runs):
     scores = 1 / (1 + np.exp(-generator.normal(size=4000) - positives))
     grid = nolook.LinearGrid(1 / 32, 1, 1 / 32)
     curve = exactly(scores, positives, grid.points())
-    exact = {"area": area(*curve.rates), "precision": curve.average_precision}
+    exact = {
+        "area": area(*curve.rates),
+        "precision": curve.average_precision,
+        "base rate": positives.mean(),
+    }
     part = curve.partial_area(0.2).value
-    hits = dict.fromkeys((*exact, "part"), 0)
+    recalls = np.linspace(0.0, 1.0, 201)[1:]
+    precision = curve.precision_at(recalls)
+    hits = dict.fromkeys((*exact, "part", "band"), 0)
     for seed in range(runs):
         found = nolook.ROCCurve(0.4, grid, relation=relation, random_state=seed)
         found.fit(scores, positives)
-        ends = {"area": found.auc_interval_, "precision": found.average_precision_interval_}
+        ends = {
+            "area": found.auc_interval_,
+            "precision": found.average_precision_interval_,
+            "base rate": found.base_rate_interval_,
+        }
         for name, (low, high) in ends.items():
             hits[name] += low <= exact[name] <= high
         low, high = found.partial_auc(0.2, return_interval=True)[1]
         hits["part"] += low <= part <= high
+        places, low, high = found.precision_band_[:, 1:]
+        np.testing.assert_allclose(places, recalls)
+        hits["band"] += np.mean((low - 1e-9 <= precision) & (precision <= high + 1e-9))
     for name, count in hits.items():
         assert 0.90 <= count / runs <= 0.995, name
 

@@ -67,11 +67,11 @@ PRODUCTS = Release(
 )
 
 
-def separate_clips(rows, squares, targets, theta, shrink, grid, most, out):
+def separate_clips(rows, squares, targets, theta, shrink, grid, most, weights):
     """Clip the residual alone, at the size that its product with the row should keep to."""
     rho = targets - (theta @ rows) * shrink
-    whole = np.trunc((rho * grid).clip(-most / UNIT, most / UNIT))
-    out += rows @ whole
+    whole = np.trunc((rho * grid).clip(-most / UNIT, most / UNIT)).astype(np.int64)
+    return (rows @ (whole if weights is None else whole * weights)).astype(object)
 
 
 # --- sizes of products ---------------------------------------------------------------------------
@@ -138,7 +138,7 @@ FAULTS = (
     Fault(
         "separate clips of row and residual",
         PRODUCTS,
-        lambda patch: patch.setattr(weighted_rows, "add_clipped_products", separate_clips),
+        lambda patch: patch.setattr(weighted_rows, "clipped_products", separate_clips),
         3.0,
     ),
     Fault(

@@ -32,6 +32,7 @@ def _scored(rows: int, seed: int) -> tuple[Any, ...]:
 
 def _curve(fitted: Any) -> np.ndarray:
     rates = [fitted.fpr_, fitted.tpr_, fitted.auc_interval_, *fitted.band_]
+    rates += [*fitted.precision_band_, fitted.base_rate_interval_]
     return np.concatenate([*rates, [fitted.auc_, fitted.n_positive_, fitted.n_negative_]])
 
 

@@ -14,9 +14,10 @@ import pytest
 
 import nolook
 from nolook.estimators.base import PrivateEstimator
-from nolook.estimators.catalogue import DISTRIBUTIONS, METHODS, SELECTORS
+from nolook.estimators.catalogue import DISTRIBUTIONS, METHODS, MODELS, SELECTORS
 from nolook.privacy import noise
 from tests.privacy.mechanisms import MECHANISMS, all_mechanisms
+from tests.report.hand_made import probable
 
 #: How mechanisms call what they may cost.
 BUDGETS = ("mu", "epsilon", "rule")
@@ -40,6 +41,11 @@ def data():
     generator = np.random.default_rng(0)
     X = generator.normal(size=(6000, 4)) * [1.0, 20.0, 1e-3, 1.0] + 5
     return X, X[:, 1] / 20 + 0.1 * generator.normal(size=6000)
+
+
+def classes():
+    X, y = data()
+    return X, y > np.median(y)
 
 
 def scored():
@@ -119,6 +125,13 @@ def descent(draws):
     return [*before, math.hypot(sizes, again), math.hypot(one, two, *draws[-7:-1]), draws[-1]]
 
 
+def steps(draws):
+    """The curvature comes between the halves of twelve gradients; the scores come last."""
+    *before, scores = draws
+    before, first, curvature, second = before[:-13], before[-13:-7], before[-7], before[-6:]
+    return [*before, math.hypot(*first, *second), curvature, scores]
+
+
 def samples(draws):
     """Every gradient is a release of a sample; what comes before finds scales."""
     return [*draws[:-ROUNDS], draws[-ROUNDS:]]
@@ -158,6 +171,7 @@ RELEASES = {
     **{name: (entry.load(), each, data) for name, entry in METHODS.items()},
     **{name: (partial(entry.load(), 2), each, data) for name, entry in SELECTORS.items()},
     "linear": (nolook.LinearRegression, descent, data),
+    "logistic": (nolook.LogisticRegression, steps, classes),
     "linear-k": (partial(nolook.LinearRegression, k=2), descent, data),
     "scaler": (nolook.QuantileScaler, each, data),
     "adassp-bounds": (partial(nolook.AdaSSPRegressor, bound_X=30.0, bound_y=9.0), each, data),
@@ -282,11 +296,30 @@ def test_where_mechanisms_answer_the_same_quantiles_are_the_same(delta, monkeypa
     assert first == second
 
 
+def judged(rows):
+    """Evaluate a model of probabilities, whose score is its first feature."""
+    p, positive = (each[rows:] for each in scored())
+    return nolook.evaluate(probable(1.0, 0.0), np.stack([p, p], axis=1), positive, epsilon=1.0)
+
+
+def test_evaluations_draw_what_they_state(drawn):
+    theirs = stated(judged(0).privacy)
+    ours = [*drawn[:2], *groups(drawn[2:])]
+    np.testing.assert_allclose(ours, theirs, rtol=1e-9)
+    assert np.all(np.array(ours) <= np.array(theirs) * (1 + 1e-14))
+
+
+def test_where_mechanisms_answer_the_same_evaluations_are_the_same(monkeypatch):
+    replace_everywhere(ANSWERS, monkeypatch)
+    first, second = (repr(plain(judged(rows))) for rows in (0, 1000))
+    assert first == second
+
+
 def test_nothing_that_releases_is_left_out():
     named = (getattr(nolook, name) for name in nolook.__all__)
     kinds = {
         kind for kind in named if isinstance(kind, type) and issubclass(kind, PrivateEstimator)
     }
     assert {type(make()) for make, _, _ in RELEASES.values()} == kinds
-    listed = {entry.load() for entry in (METHODS | SELECTORS | DISTRIBUTIONS).values()}
+    listed = {entry.load() for entry in (MODELS | SELECTORS | DISTRIBUTIONS).values()}
     assert kinds - listed == {nolook.QuantileScaler, nolook.PrivatePipeline}

@@ -13,6 +13,7 @@ from tests.contracts.columns import COLUMNS, column
 from tests.contracts.distributions import DISTRIBUTIONS
 from tests.contracts.estimators import ESTIMATORS
 from tests.contracts.selectors import SELECTORS
+from tests.report.hand_made import probable
 
 ROWS = 2000
 
@@ -44,6 +45,11 @@ def pipeline():
     return nolook.make_private_pipeline(selector, model, epsilon=1.0, delta=1e-6)
 
 
+def evaluated(odd, **around):
+    X = np.stack([odd, np.ones(ROWS)], axis=1)
+    return nolook.evaluate(probable(1.0, 0.5), X, np.arange(ROWS) % 3 == 0, **around)
+
+
 CASES = {
     **{
         f"{name}, odd {place}": lambda odd, row=row, place=place, **around: row.make().fit(
@@ -65,6 +71,7 @@ CASES = {
     },
     "quantiles": lambda odd, **around: quantiles(column(odd, ROWS), **around),
     "pipeline": lambda odd, **around: pipeline().fit(*table(odd, "feature"), **around),
+    "evaluation": lambda odd, **around: evaluated(column(odd, ROWS), **around),
 }
 every_release = pytest.mark.parametrize("release", CASES.values(), ids=CASES)
 

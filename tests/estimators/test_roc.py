@@ -46,6 +46,9 @@ def assert_ordinary(curve):
     assert 0.0 <= low <= curve.auc_ <= high <= 1.0
     assert np.isfinite(curve.band_).all()
     assert (curve.band_[1] <= curve.band_[2]).all()
+    assert ((curve.precision_band_ >= 0.0) & (curve.precision_band_ <= 1.0)).all()
+    low, high = curve.base_rate_interval_
+    assert 0.0 <= low <= curve.base_rate_ <= high <= 1.0
     assert curve.n_positive_ >= 1.0
     assert curve.n_negative_ >= 1.0
     assert np.isfinite(curve.partial_auc(0.1))

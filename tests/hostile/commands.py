@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import csv
+import functools
 import io
+import tempfile
 from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import nolook
+from tests.report.hand_made import fitted
 
 __all__ = ["COMMANDS", "release"]
 
@@ -19,6 +25,17 @@ def _grids(columns: Sequence[str]) -> list[str]:
     return [word for name in columns for word in ("--grid", f"{name}=0:10:1")]
 
 
+_FOLDER = tempfile.TemporaryDirectory(prefix="nolook-models-")
+
+
+@functools.cache
+def _model(column: str) -> str:
+    """Write a private model of some target from one column; return its file."""
+    path = Path(_FOLDER.name) / f"{_model.cache_info().misses}.json"
+    nolook.save(fitted((column, "what happened")), path)
+    return str(path)
+
+
 # For columns of numbers and the classes "y"; all are cheap.
 COMMANDS: dict[str, Callable[[Sequence[str]], list[str]]] = {
     "fit": lambda columns: [
@@ -28,6 +45,11 @@ COMMANDS: dict[str, Callable[[Sequence[str]], list[str]]] = {
     "select": lambda columns: [
         *("--target", "y", "--features", _listed(columns)),
         *("-k", str(max(1, len(columns) - 1))),
+    ],
+    # The first column is what happened, if there is another one.
+    "evaluate": lambda columns: [
+        *("--target", columns[0] if len(columns) > 1 else "y"),
+        *("--model", _model(columns[-1])),
     ],
     "ecdf": lambda columns: ["--column", columns[0], "--grid", "0:10:1"],
     "quantiles": lambda columns: ["--columns", _listed(columns), *_grids(columns)],

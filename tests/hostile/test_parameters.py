@@ -113,7 +113,7 @@ OPTIONS = st.sampled_from([
     "--bound-x", "--bound-y", "--on-failure", "--select", "--selector", "--split", "--output",
     "--report", "--random-state", "--quiet", "-k", "--column", "--columns", "--at", "--grid",
     "--log-grid", "--relation", "--smoothing", "--score", "--label", "--positive", "--probability",
-    "--groups", "--keep", "--what", "--force", "--name", "--version", "--help",
+    "--groups", "--model", "--keep", "--what", "--force", "--name", "--version", "--help",
 ])  # fmt: skip
 SOUND = {
     **{name: release(name, "t.csv", ["a", "b"]) for name in COMMANDS},

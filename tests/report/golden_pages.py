@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import attrs
@@ -25,6 +26,7 @@ from nolook.formats.findings_file import Scored
 from nolook.privacy.guarantee import Budget, PrivacyGuarantee, PureEvent
 from nolook.privacy.ledger import Amount, LedgerEntry, ReleaseDetails
 from nolook.report.distribution_findings import ecdf_findings, quantiles_findings
+from nolook.report.evaluation_findings import evaluation_findings
 from nolook.report.ledger_page import render_ledger_page
 from nolook.report.ledger_terminal import print_history, print_ledger
 from nolook.report.model_findings import model_findings
@@ -43,6 +45,7 @@ from tests.report.hand_made import (
     fitted,
     make_constant,
     not_visible,
+    probable,
     unlimited,
     withheld,
     without,
@@ -141,6 +144,16 @@ def curve():
 def calibration():
     made = nolook.HosmerLemeshow(1.0, 5, random_state=1).fit(*shares())
     return calibration_findings(called_private(made), SCORED)
+
+
+def evaluation(model, **told):
+    """A model judged on rows whose first column is what it predicts."""
+    values, happened = shares()
+    X = np.stack([values, values], axis=1)[:, : len(model.coef_)]
+    found = nolook.evaluate(model, X, happened, random_state=1, **told)
+    found = replace(found, privacy=attrs.evolve(found.privacy, private=True))
+    scored = Scored("people.deposit.model.json", "deposit", "yes")
+    return evaluation_findings(found, scored, model, (0.5,) if told else ())
 
 
 def federated_counts():
@@ -274,6 +287,10 @@ PAGES = {
     "quantiles-seeded": lambda: some_quantiles(private=False),
     "roc": curve,
     "calibration": calibration,
+    "evaluation": lambda: evaluation(probable(1.0)),
+    "evaluation-scores": lambda: evaluation(
+        not_visible(fitted(("a", "b", "deposit"), private=False)), other_rows=True
+    ),
     "counts-federated": federated_counts,
 }
 

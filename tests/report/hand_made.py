@@ -154,3 +154,24 @@ def make_constant(model):
     model.coef_ = np.zeros_like(model.coef_)
     model.failed_ = True
     return without(model)
+
+
+class Probable(LinearRegression):
+    """Stands in for a private model that gives probabilities: a line, bent at 0 and 1."""
+
+    classes_ = np.array([0, 1])
+
+    def predict_proba(self, X):
+        """Return those of no and of yes."""
+        yes = self.predict(X).clip(0.0, 1.0)
+        return np.stack([1.0 - yes, yes], axis=1)
+
+
+def probable(*slopes, intercept=0.0, **privacy):
+    """A model of probabilities: `intercept` plus these slopes times x0, x1, ... for no clipping."""
+    names = [*(f"x{place}" for place in range(len(slopes))), "y"]
+    model = unlimited(fitted(names, made_by=Probable(), **privacy))
+    del model.feature_names_in_
+    model.coef_, model.intercept_ = np.array(slopes, dtype=np.float64), intercept
+    model.privacy_ = guarantee(EVENTS[1:], **privacy)
+    return model

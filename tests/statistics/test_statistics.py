@@ -43,7 +43,6 @@ BLOCKS = _random.integers(0, 4, ROWS)
 LABELS = 10.0 ** _random.integers(-9, 9, ROWS) * _random.normal(size=ROWS)
 SCORES = _random.random(ROWS)
 POSITIVE = _random.random(ROWS) < 0.3
-SHARES = _random.integers(1, 2**30, ROWS)
 UNITS = _random.integers(0, 9, ROWS)
 WEIGHTS = WHOLE_UNIT // np.bincount(UNITS)[UNITS]
 
@@ -84,8 +83,7 @@ def orders(ranked):
 
 
 def in_equal_bins(batch, weights):
-    low, width = np.full(COLUMNS, -2.0), np.full(COLUMNS, 0.5)
-    return linear_counts(batch, weights, low=low, width=width, bins=8)
+    return linear_counts(batch, np.full(COLUMNS, -2.0), np.full(COLUMNS, 0.5), 8, weights)
 
 
 STATISTICS = {
@@ -97,7 +95,7 @@ STATISTICS = {
     ),
     "CellCounts": Row(
         partial(CellCounts, np.linspace(-1.0, 1.0, 9)),
-        (NUMBERS[0], SHARES),
+        (NUMBERS[0], WEIGHTS),
         lambda s: plain(s.value),
     ),
     "CentredProducts": Row(
@@ -136,7 +134,7 @@ STATISTICS = {
     ),
     "GroupSums": Row(
         partial(GroupSums, np.array([0.0, 0.25, 0.5, 1.0]), 2**30),
-        (SCORES, POSITIVE, SHARES),
+        (SCORES, POSITIVE, WEIGHTS),
         lambda s: plain(*s.value),
     ),
     "HistogramGroups": Row(
@@ -146,7 +144,7 @@ STATISTICS = {
     ),
     "Histograms": Row(
         partial(Histograms, in_equal_bins),
-        (NUMBERS, SHARES),
+        (NUMBERS, WEIGHTS),
         lambda s: plain(s.value(COLUMNS)),
     ),
     "KendallRows": Row(partial(KendallRows, COLUMNS), (NUMBERS,), lambda s: orders(s.value)),

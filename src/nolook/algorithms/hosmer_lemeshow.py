@@ -47,13 +47,17 @@ __all__ = [
     "BORDERS_SHARE",
     "HosmerLemeshowPlan",
     "hosmer_lemeshow_plan",
+    "quantile_borders",
     "release_groups",
+    "release_sums",
     "split_of_groups",
+    "sums_event",
 ]
 
 #: Share of epsilon for the groups' borders.
 BORDERS_SHARE = 0.2
 _GRID = LinearGrid(2.0**-10, 1.0, 2.0**-10)
+_BORDER_STEPS = 2.0**20
 # Below, the noise would exceed any table, and could leave the range of the exact samplers.
 _SMALLEST_EPSILON = 2.0**-25
 
@@ -112,14 +116,21 @@ def hosmer_lemeshow_plan(
     epsilon: float, groups: int, relation: Relation = "add-remove"
 ) -> HosmerLemeshowPlan:
     """Split an epsilon; raises ParameterError if it is too small for any noise."""
-    if epsilon < _SMALLEST_EPSILON:
-        raise too_small(epsilon)
     borders, sums = split(epsilon, BORDERS_SHARE)
+    event = sums_event(sums, epsilon)
     return HosmerLemeshowPlan(
-        groups,
-        ecdf_release(Budget(borders), relation, [_GRID], "isotonic"),
-        PureEvent("sums of each group", sums),
+        groups, ecdf_release(Budget(borders), relation, [_GRID], "isotonic"), event
     )
+
+
+def sums_event(epsilon: float, whole: float) -> PureEvent:
+    """State what the sums of all groups cost.
+
+    Raises ParameterError, which names the `whole` epsilon, if this part is too small for any noise.
+    """
+    if epsilon < _SMALLEST_EPSILON:
+        raise too_small(whole)
+    return PureEvent("sums of each group", epsilon)
 
 
 def split_of_groups(epsilon: float, borders: Vector) -> tuple[Vector, Vector]:
@@ -146,17 +157,34 @@ def release_groups(
     Guarantee: costs the plan's events under its relation, one score and class a row, the rows of a
     unit weighing ``weighing.whole`` together at most.
     """
-    whole = weighing.whole
     announce("borders")
     scored = ((scores, weights) for scores, _, weights in rows())
     cells = fold(CellCounts(_GRID.points()), scored).value
     (distribution,) = release_counts([cells], plan.borders, source, weighing)
-    inner = distribution.ppf(np.arange(1, plan.groups) / plan.groups)
-    borders = np.unique(np.concatenate([[0.0], inner, [1.0]]))
+    borders = quantile_borders(distribution, plan.groups)
     announce("groups")
+    return distribution, release_sums(rows, borders, plan.group_epsilon, source, weighing)
+
+
+def quantile_borders(distribution: PrivateDistribution, groups: int) -> Vector:
+    """Return where groups of about as many rows end: quantiles in whole steps, from 0 to 1."""
+    inner = distribution.ppf(np.arange(1, groups) / groups).clip(0.0, 1.0)
+    steps = np.rint(inner * _BORDER_STEPS) / _BORDER_STEPS
+    return np.unique(np.concatenate([[0.0], steps, [1.0]]))
+
+
+def release_sums(
+    rows: ScoredRows, borders: Vector, epsilon: float, source: ByteSource, weighing: Weighing
+) -> CalibrationTable:
+    """Release the sums of each group between borders that are public, or released before.
+
+    Guarantee: pure, `epsilon`, when a row is added or removed; twice that when one is replaced.
+    Borders are those of :func:`quantile_borders`.
+    """
+    whole = weighing.whole
     positives, negatives, excess = fold(GroupSums(borders, whole), rows()).value
     widths = excess_sensitivities(borders)
-    shares = split_of_groups(plan.group_epsilon, borders)
+    shares = split_of_groups(epsilon, borders)
     noisy = np.empty((3, len(widths)))
     variances = np.empty((2, len(widths)))
     for i, (width, counts, sums) in enumerate(zip(widths.tolist(), *shares, strict=True)):
@@ -169,4 +197,4 @@ def release_groups(
         )
     noisy /= [[whole], [whole], [GROUP_UNIT]]
     variances /= [[whole**2], [GROUP_UNIT**2]]
-    return distribution, CalibrationTable(borders, *noisy, *variances)
+    return CalibrationTable(borders, *noisy, *variances)

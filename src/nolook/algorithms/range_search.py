@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from functools import partial
 
 import numpy as np
 from attrs import frozen
@@ -87,9 +88,7 @@ def find_range(
     width = (fit.high - fit.low) / (_BINS - 2)
     low = fit.low - width
 
-    def count(columns: NDArray[np.float64], weights: Weights) -> NDArray[np.int64]:
-        return linear_counts(columns, weights, low=low, width=width, bins=_BINS)
-
+    count = partial(linear_counts, low=low, width=width, bins=_BINS)
     found = read_linear(*release(count, places.epsilon), rows)
     # Tails the noise hides may matter most, and a few more cells cost little.
     room = _ROOM * (found.high - found.low)

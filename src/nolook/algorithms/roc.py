@@ -70,15 +70,18 @@ class RocPlan:
         return replace(self, search=search, counts=counts)
 
 
-def roc_plan(epsilon: float, relation: Relation, points: int | None) -> RocPlan:
+def roc_plan(
+    epsilon: float, relation: Relation, points: int | None, whole: float | None = None
+) -> RocPlan:
     """Split an epsilon, with a part for a range if there are no public points.
 
-    Raises ParameterError if epsilon is too small for any noise.
+    Raises ParameterError if epsilon is too small for any noise; it names `whole`, if that is an
+    epsilon of which this is a part.
     """
     search, counts = split(epsilon, _SEARCH_SHARE if points is None else 0.0)
     levels = best_forest(points or _MOST, "laplace", shares=True).levels
     # Of a budget without delta.
-    event = cast("PureEvent", count_event(Budget(counts), levels, epsilon))
+    event = cast("PureEvent", count_event(Budget(counts), levels, whole or epsilon))
     return RocPlan(relation, range_events(search) if points is None else None, event)
 
 

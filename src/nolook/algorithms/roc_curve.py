@@ -6,6 +6,7 @@ A row is called positive at a threshold if its score is above it. Intervals are 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Self, TypeAlias
 
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from nolook.algorithms._simulation import simulation_generator
 from nolook.algorithms.count_noise import CountNoise
 from nolook.algorithms.distribution import PrivateDistribution
-from nolook.algorithms.roc_noise import Measure, simulated_interval
+from nolook.algorithms.roc_noise import Measure, ratio_interval, simulated_interval
 
 __all__ = ["ClassScores", "RocCurve", "RocIntervals", "area", "fitted"]
 
@@ -49,6 +50,8 @@ class RocIntervals:
     area: Measure
     average_precision: Measure
     band: Vector  # of shape (3, 201): false positive rates, and the ends of the true positive rate
+    precision_band: Vector  # the same of recalls and the precision
+    base_rate: Measure  # the share of positive rows
 
 
 def fitted(noisy: Vector, noise: CountNoise, *, smooth: bool) -> Vector:
@@ -103,6 +106,11 @@ class RocCurve:
         gained, rows = _precision_terms(self._counts)
         return float(np.clip(gained / rows, 0.0, 1.0))
 
+    def precision_at(self, recalls: Vector) -> Vector:
+        """Return the precision at recalls above 0, between thresholds too."""
+        true, rows = _found(self._counts, recalls)
+        return true / rows
+
     def partial_area(self, max_fpr: float) -> Measure:
         """Return the standardised area up to a false positive rate, as scikit-learn does.
 
@@ -125,10 +133,16 @@ class RocCurve:
             _precision_terms(each) for each in (self._noisy, self._counts, again)
         )
         precision = simulated_interval(found, exact, repeated)
+        smoothed = [
+            (self._fitted(positive), self._fitted(negative))
+            for positive, negative in zip(*(each[:_REPEATS] for each in again), strict=True)
+        ]
         return RocIntervals(
             Measure.of(area(*self.rates), self._area_interval(again, 1.0)),
             Measure.of(self.average_precision, precision),
-            self._band(again),
+            self._band(_heights, smoothed),
+            self._band(_found, smoothed),
+            self._base_rate(),
         )
 
     def threshold_at_fpr(self, fpr: float) -> float:
@@ -158,14 +172,20 @@ class RocCurve:
         )
         return simulated_interval(found, exact, repeated, max_fpr)
 
-    def _band(self, again: Pair) -> Vector:
+    def _base_rate(self) -> Measure:
+        positives, rows = self.positive.rows, self.positive.rows + self.negative.rows
+        own, other = (each.noise.rows_variance for each in (self.positive, self.negative))
+        squares = (own, 0.0, 0.0) if self.rows_known else (own, own, own + other)
+        released = self.positive.noisy[-1], self.positive.noisy[-1] + self.negative.noisy[-1]
+        return Measure.of(positives / rows, ratio_interval(*released, squares))
+
+    def _band(self, terms: Callable[[Pair, Vector], Pair], again: Sequence[Pair]) -> Vector:
+        """Return intervals of a ratio at places, from that of repeated releases."""
         places = np.linspace(0.0, 1.0, _BAND_POINTS)
-        exact = _heights(self._counts, places)
-        repeated = [
-            _heights((self._fitted(positive), self._fitted(negative)), places)
-            for positive, negative in zip(*(each[:_REPEATS] for each in again), strict=True)
-        ]
-        above, below = (np.array(each) for each in zip(*repeated, strict=True))
+        exact = terms(self._counts, places)
+        above, below = (
+            np.array(each) for each in zip(*(terms(pair, places) for pair in again), strict=True)
+        )
         return np.stack([places, *simulated_interval(exact, exact, (above, below))])
 
     def _again(self) -> Pair:
@@ -193,8 +213,8 @@ def _rates(counts: Vector) -> Vector:
     return rates
 
 
-def _rising(fpr: Vector, tpr: Vector) -> tuple[Vector, Vector]:
-    return np.maximum.accumulate(fpr), np.maximum.accumulate(tpr)
+def _rising(one: Vector, other: Vector) -> tuple[Vector, Vector]:
+    return np.maximum.accumulate(one), np.maximum.accumulate(other)
 
 
 def _precision(positive: Vector, negative: Vector) -> Vector:
@@ -234,3 +254,13 @@ def _heights(pair: Pair, places: Vector) -> tuple[Vector, Vector]:
     positive, negative = pair
     heights = np.interp(places, *_rising(_rates(negative), _rates(positive)))
     return positive[-1] * heights, np.full(len(places), positive[-1])
+
+
+def _found(pair: Pair, recalls: Vector) -> tuple[Vector, Vector]:
+    """Return how many positive rows are found at recalls, and all rows found with them.
+
+    Between two thresholds the negative rows are spread evenly among the positive ones.
+    """
+    true, false = _rising(*(np.maximum(_above(each), 0.0) for each in pair))
+    wanted = recalls * true[-1]
+    return wanted, wanted + np.interp(wanted, true, false)

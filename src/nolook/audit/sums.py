@@ -38,7 +38,7 @@ from nolook.statistics.weighted_rows import (
     errors_sensitivity,
 )
 
-__all__ = ["cases"]
+__all__ = ["cases", "matrices", "vectors"]
 
 Integers: TypeAlias = NDArray[np.int64]
 Exact: TypeAlias = NDArray[np.object_] | Integers
@@ -56,14 +56,14 @@ def cases(mu: float) -> tuple[Case, ...]:
             name="histograms",
             neighbours="a row more: a bin of each of three columns",
             covers=("gaussian_release", "histograms_sensitivity"),
-            draw=_vectors(mu, histograms_sensitivity(3, "add-remove"), row, _histograms()),
+            draw=vectors(mu, histograms_sensitivity(3, "add-remove"), row, _histograms()),
         ),
         case(
             name="histograms-replace",
             neighbours="a row moved to other bins in all three columns",
             relation="replace",
             covers=("gaussian_release", "histograms_sensitivity"),
-            draw=_vectors(mu, histograms_sensitivity(3, "replace"), row, other),
+            draw=vectors(mu, histograms_sensitivity(3, "replace"), row, other),
         ),
         *_moment_cases(mu),
         *_designs(mu),
@@ -80,13 +80,13 @@ def _moment_cases(mu: float) -> tuple[Case, ...]:
         case(
             name="moments",
             neighbours="a row of the largest norm more",
-            draw=_matrices(mu, moment_sensitivity(_RADIUS, "add-remove"), one, none),
+            draw=matrices(mu, moment_sensitivity(_RADIUS, "add-remove"), one, none),
         ),
         case(
             name="moments-replace",
             neighbours="a row replaced by one at a right angle to it",
             relation="replace",
-            draw=_matrices(mu, moment_sensitivity(UNIT**2, "replace"), first, second),
+            draw=matrices(mu, moment_sensitivity(UNIT**2, "replace"), first, second),
         ),
     )
 
@@ -100,19 +100,19 @@ def _designs(mu: float) -> tuple[Case, ...]:
             name="design-gram",
             neighbours="a row of the largest norm more",
             covers=("symmetric_gaussian_release", "gram_sensitivity"),
-            draw=_matrices(mu, gram_sensitivity(radius), one.gram, none.gram),
+            draw=matrices(mu, gram_sensitivity(radius), one.gram, none.gram),
         ),
         case(
             name="design-products",
             neighbours="a row of the largest norm with the largest target more",
             covers=("gaussian_release", "product_sensitivity"),
-            draw=_vectors(mu, products, one.products, none.products),
+            draw=vectors(mu, products, one.products, none.products),
         ),
         case(
             name="smallest-eigenvalue",
             neighbours="a row of the largest norm in the only direction that had none",
             covers=("gaussian_release", "eigenvalue_sensitivity"),
-            draw=_vectors(mu, eigenvalue_sensitivity(radius, 2), *eigenvalues),
+            draw=vectors(mu, eigenvalue_sensitivity(radius, 2), *eigenvalues),
         ),
     )
 
@@ -125,13 +125,13 @@ def _kept_rows(mu: float) -> tuple[Case, ...]:
             name="residual-products",
             neighbours="a row of the largest norm with a residual beyond the clipping",
             covers=("gaussian_release", "product_sensitivity"),
-            draw=_vectors(mu, products, *map(_residuals, _MORE)),
+            draw=vectors(mu, products, *map(_residuals, _MORE)),
         ),
         case(
             name="clipped-gradients",
             neighbours="a row with a gradient beyond the clipping",
             covers=("gaussian_release", "gradient_sensitivity"),
-            draw=_vectors(mu, gradient_sensitivity(gradient_radius(1.0)), *map(_gradients, _MORE)),
+            draw=vectors(mu, gradient_sensitivity(gradient_radius(1.0)), *map(_gradients, _MORE)),
         ),
     )
 
@@ -144,24 +144,26 @@ def _weighted_rows(mu: float) -> tuple[Case, ...]:
             name="clipped-products",
             neighbours="a row as long in its constant as in its features, its residual clipped",
             covers=("gaussian_release", "clipped_products_sensitivity"),
-            draw=_vectors(mu, products, *map(_products, (1, 0))),
+            draw=vectors(mu, products, *map(_products, (1, 0))),
         ),
         case(
             name="product-sizes",
             neighbours="the first of many equal rows on the edge of a bin",
             covers=("gaussian_release", "histograms_sensitivity"),
-            draw=_vectors(mu, histograms_sensitivity(1, "add-remove"), *map(_sizes, (19, 18))),
+            draw=vectors(mu, histograms_sensitivity(1, "add-remove"), *map(_sizes, (19, 18))),
         ),
         case(
             name="model-errors",
             neighbours="a row far from the model and from its mean",
             covers=("gaussian_release", "errors_sensitivity"),
-            draw=_vectors(mu, errors_sensitivity(), *map(_errors, (1, 0))),
+            draw=vectors(mu, errors_sensitivity(), *map(_errors, (1, 0))),
         ),
     )
 
 
-def _vectors(mu: float, sensitivity: float, first: Exact, second: Exact) -> Draws:
+def vectors(mu: float, sensitivity: float, first: Exact, second: Exact) -> Draws:
+    """Return draws of a Gaussian release of either of two vectors."""
+
     def release(values: Integers, source: ByteSource) -> Exact:
         return gaussian_release(values, sensitivity, mu, source)
 
@@ -169,7 +171,8 @@ def _vectors(mu: float, sensitivity: float, first: Exact, second: Exact) -> Draw
     return projected(release, one, other)
 
 
-def _matrices(mu: float, sensitivity: int, *pair: NDArray[np.object_]) -> Draws:
+def matrices(mu: float, sensitivity: int, *pair: Exact) -> Draws:
+    """Return draws of a symmetric Gaussian release of either of two matrices."""
     # Entries off the diagonal count twice and have half the variance: weights of the best test.
     shift = (pair[0] - pair[1]).astype(np.float64)
 

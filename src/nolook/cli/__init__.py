@@ -22,6 +22,7 @@ from nolook._version import __version__
 from nolook.cli._audit import audit
 from nolook.cli._calibration import calibration
 from nolook.cli._ecdf import ecdf
+from nolook.cli._evaluate import evaluate
 from nolook.cli._fit import fit
 from nolook.cli._interruption import Interrupted
 from nolook.cli._ledger import ledger_app
@@ -45,7 +46,8 @@ app = typer.Typer(
     cls=WithPlugIns,
     context_settings={"help_option_names": ["--help", "-h"]},
 )
-for _command in (schema, fit, select, predict, ecdf, quantiles, roc, calibration, audit):
+_COMMANDS = (schema, fit, select, predict, evaluate, ecdf, quantiles, roc, calibration, audit)
+for _command in _COMMANDS:
     app.command()(_command)
 app.add_typer(ledger_app, name="ledger")
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypedDict
 
 import typer
 
@@ -52,6 +52,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Columns", "Release", "check_files", "console", "release_command", "show"]
 
+
+#: Tells the target by a command's own options and what is declared.
+FindTarget: TypeAlias = "Callable[[Mapping[str, Any], Schema], str]"
 
 _UNCHARGED = (
     "not charged to any ledger; releases of the same table add up, and nobody counts this one "
@@ -168,6 +171,18 @@ class Release:
             **self._units,
         )
 
+    def read_for(self, recipe: Mapping[str, Any], target: str, positive: str | None) -> Table:
+        """Open the table as a model's fit did, with a target of its own."""
+        from nolook.tables import read_table
+
+        declared = self.written.over(recipe.get("schema"))
+        options = {**recipe, "schema": declared, "positive": positive}
+        if self.missing.policy != "error":
+            options["missing"] = self.missing.policy
+        if self.multiline:
+            options["multiline"] = True
+        return read_table(self.table, target, **options)
+
     def fit(self, estimator: PrivateEstimator, columns: Columns) -> None:
         """Fit an estimator to the table."""
         target, excluded = columns.target, columns.excluded
@@ -193,6 +208,11 @@ class Release:
                     )
             self._tell(table, columns)
             estimator.fit(table, **ledger_and_progress)
+
+    def has_classes(self, columns: Columns) -> bool:
+        """Tell whether the target is declared to have two values; reads no row."""
+        schema = self._without(columns.excluded)
+        return bool(self._read(columns.target, schema=schema, **columns.options).binary[-1])
 
     def _without(self, excluded: tuple[str, ...]) -> Schema:
         """Return the schema with columns left out; the table must have all that are named."""
@@ -260,12 +280,13 @@ def release_command(
     missing: object = MissingOption,
     more: Iterable[Parameter] = (),
     names: Mapping[str, str] | None = None,
+    find_target: FindTarget = lambda given, schema: target_of(given["target"], schema),
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Make a command of a function that takes a `Release` and its own options.
 
     `what` names the main output; by default it is called after the table and the columns that the
     options `about` name. `more` are options that the function takes by `**`; `names`
-    are those of :func:`reads_table`.
+    are those of :func:`reads_table`; `find_target` tells the target by the options and the schema.
     """
     default = f"TABLE.{'+'.join(about).upper()}.{ending}"
     output = typer.Option(
@@ -284,7 +305,7 @@ def release_command(
             options = {name: given.pop(name) for name in shared}
             options["missing"] = check_missing(options["missing"])
             if "target" in given:
-                given["target"] = target_of(given["target"], options["written"].over())
+                given["target"] = find_target(given, options["written"].over())
             if options["output"] is None:
                 named = [name for option in about for name in _columns(option, given[option])]
                 options["output"] = default_name(options["table"], named, ending)

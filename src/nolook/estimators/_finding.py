@@ -38,6 +38,5 @@ class PrivateFinding(PrivateEstimator):
         """
         with self._all_or_nothing(), undisturbed():
             self.recipe_ = recipe
-            self._store(released)
-            self.privacy_ = privacy
+            self._keep(released, privacy)
         return self

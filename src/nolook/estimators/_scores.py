@@ -21,7 +21,7 @@ from nolook.tables.source import attempt
 if TYPE_CHECKING:
     from nolook.privacy.ledger import Ledger
 
-__all__ = ["ScoredEstimator", "scored_table", "square_axes"]
+__all__ = ["ScoredEstimator", "check_pos_label", "positives_of", "scored_table", "square_axes"]
 
 _EXPECTED = "expected one value a row (shape (rows,))"
 
@@ -83,18 +83,18 @@ class ScoredEstimator(PrivateFinding):
         self.recipe_ = rows.recipe()
         return rows
 
-    def _check_pos_label(self) -> None:
-        """Refuse a positive class that is neither a finite number nor a text."""
-        label: object = self.pos_label
-        largest = float(np.finfo(np.float64).max)
-        number: float = math.nan
-        if isinstance(label, int | float | np.integer | np.floating | np.bool_):
-            number = label if isinstance(label, int) else float(label)
-        if not isinstance(label, str) and not -largest <= number <= largest:
-            raise ParameterError(
-                f"pos_label is a value of type {type(label).__name__}; expected a finite number or "
-                "a text (the target's value for the positive class)"
-            )
+
+def check_pos_label(label: object) -> None:
+    """Refuse a positive class that is neither a finite number nor a text."""
+    largest = float(np.finfo(np.float64).max)
+    number: float = math.nan
+    if isinstance(label, int | float | np.integer | np.floating | np.bool_):
+        number = label if isinstance(label, int) else float(label)
+    if not isinstance(label, str) and not -largest <= number <= largest:
+        raise ParameterError(
+            f"pos_label is a value of type {type(label).__name__}; expected a finite number or "
+            "a text (the target's value for the positive class)"
+        )
 
 
 def square_axes(ax: Any, x: str, y: str) -> Any:  # noqa: ANN401 -- matplotlib's own types
@@ -138,7 +138,7 @@ def _with_target(table: Table, target: object, pos_label: float | str) -> Table:
 def _joined(scores: object, target: object, pos_label: float | str) -> Table:
     if target is None:
         raise ParameterError("target is None; expected one value for each score")
-    positives = _positives(target, pos_label)
+    positives = positives_of(target, pos_label)
     column: Any = scores
     if hasattr(column, "to_frame"):
         column = column.to_frame("scores")
@@ -178,7 +178,7 @@ def _python(scalar: Any) -> object:  # noqa: ANN401
     return None
 
 
-def _positives(target: object, pos_label: float | str) -> NDArray[np.bool_]:
+def positives_of(target: object, pos_label: float | str) -> NDArray[np.bool_]:
     """Mark the rows of the positive class; nothing else of the target is used."""
     array = attempt(f"target is not an array; {_EXPECTED}", _target_array, target)
     if array.ndim == 2 and array.shape[1] == 1:

@@ -7,6 +7,7 @@ import warnings
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.validation import validate_data
@@ -15,7 +16,14 @@ from nolook._language import given, named
 from nolook.errors import ParameterError
 from nolook.tables import Table, table_from_arrays, table_from_values
 
-__all__ = ["prediction_rows", "refuse_gaps", "training_table", "values_table"]
+__all__ = [
+    "named_rows",
+    "prediction_rows",
+    "refuse_gaps",
+    "training_table",
+    "values_table",
+    "warn_of_column",
+]
 
 
 def training_table(estimator: Any, X: object, y: object, *, target: bool = True) -> Table:  # noqa: ANN401
@@ -36,12 +44,17 @@ def training_table(estimator: Any, X: object, y: object, *, target: bool = True)
         # scikit-learn's own wording, which its conventions ask for.
         raise ParameterError("requires y to be passed, but the target y is None")
     if getattr(y, "ndim", 1) == 2:
-        message = "A column-vector y was passed when a 1d array was expected (use y.ravel())"
-        warnings.warn(message, DataConversionWarning, stacklevel=_users_level())
+        warn_of_column()
     table = table_from_arrays(X, y if target else None)
     validate_data(estimator, X, reset=True, skip_check_array=True)
     _remember(estimator, table)
     return table
+
+
+def warn_of_column() -> None:
+    """Warn that a target has two dimensions, in scikit-learn's words."""
+    message = "A column-vector y was passed when a 1d array was expected (use y.ravel())"
+    warnings.warn(message, DataConversionWarning, stacklevel=_users_level())
 
 
 def values_table(estimator: Any, X: object) -> Table:  # noqa: ANN401
@@ -89,3 +102,10 @@ def prediction_rows(estimator: Any, X: object) -> NDArray[np.float64]:  # noqa: 
     if not batches:
         return np.empty((0, table.n_columns))
     return np.concatenate(batches, axis=1).T
+
+
+def named_rows(model: Any, numbers: NDArray[np.float64]) -> Any:  # noqa: ANN401
+    """Give columns the names the model knows, if any: scikit-learn compares them."""
+    if not hasattr(model, "feature_names_in_"):
+        return numbers.T
+    return pa.table(dict(zip(model.feature_names_in_, map(pa.array, numbers), strict=True)))

@@ -16,7 +16,7 @@ from nolook.algorithms.roc import RocRelease, roc_plan
 from nolook.algorithms.roc_curve import ClassScores, RocCurve
 from nolook.algorithms.roc_threshold import Classified, classified
 from nolook.errors import ParameterError
-from nolook.estimators._scores import ScoredEstimator, square_axes
+from nolook.estimators._scores import ScoredEstimator, check_pos_label, square_axes
 from nolook.estimators.ecdf import check_grid, check_relation, check_smoothing
 from nolook.privacy.guarantee import Budget
 from nolook.privacy.release import Plan
@@ -78,8 +78,15 @@ class ROCCurve(ScoredEstimator):
         ``sklearn.metrics.average_precision_score``.
     average_precision_interval_ : ndarray of shape (2,)
         95 % interval of it.
+    base_rate_ : float
+        The share of positives among all rows: the precision of guessing.
+    base_rate_interval_ : ndarray of shape (2,)
+        95 % interval of it.
     band_ : ndarray of shape (3, 201)
         False positive rates, and for each the ends of a 95 % interval of the true positive rate.
+    precision_band_ : ndarray of shape (3, 201)
+        Recalls (true positive rates), and for each the ends of a 95 % interval of the precision;
+        between two thresholds rows are taken to be mixed evenly.
     grid_ : LinearGrid or LogGrid
         The thresholds used, given or found.
     n_positive_, n_negative_ : float
@@ -122,7 +129,7 @@ class ROCCurve(ScoredEstimator):
         relation = check_relation(self.relation)
         smoothing = check_smoothing(self.smoothing)
         check_grid(self.grid)
-        self._check_pos_label()
+        check_pos_label(self.pos_label)
         points = None if self.grid is None else len(self.grid.points())
         parts = roc_plan(budget.epsilon, relation, points)
         release = RocRelease(parts, self.grid, smoothing)
@@ -144,7 +151,9 @@ class ROCCurve(ScoredEstimator):
         self.auc_interval_ = found.area.ends
         self.average_precision_ = found.average_precision.value
         self.average_precision_interval_ = found.average_precision.ends
-        self.band_ = found.band
+        self.base_rate_ = found.base_rate.value
+        self.base_rate_interval_ = found.base_rate.ends
+        self.band_, self.precision_band_ = found.band, found.precision_band
 
     def partial_auc(self, max_fpr: float, *, return_interval: bool = False) -> Any:  # noqa: ANN401
         """Return the area up to a false positive rate, standardised as in scikit-learn.

@@ -37,10 +37,16 @@ def noise_only(errors: str, unit: Unit) -> str:
     )
 
 
-def what_was_found(table: Table, notes: tuple[str, ...], *pictures: Picture) -> Section:
+def what_was_found(
+    table: Table,
+    notes: tuple[str, ...],
+    *pictures: Picture,
+    name: str = "found",
+    heading: str = "What was found",
+) -> Section:
     """Return the section with the numbers of a release and perhaps pictures of them."""
     figures = tuple(Figure(draw(one), f"{one.title}: {one.legend}.", one.key) for one in pictures)
-    return Section("found", "What was found", (), figures, (table,), notes, printed=(table, *notes))
+    return Section(name, heading, (), figures, (table,), notes, printed=(table, *notes))
 
 
 def ecdf_findings(ecdf: ECDF, column: str) -> Findings:

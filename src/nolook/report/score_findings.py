@@ -23,7 +23,15 @@ if TYPE_CHECKING:
     from nolook.estimators.roc import ROCCurve
     from nolook.formats.findings_file import Scored
 
-__all__ = ["calibration_findings", "roc_findings"]
+__all__ = [
+    "calibration_card",
+    "calibration_findings",
+    "calibration_parts",
+    "curve_cards",
+    "curve_grid",
+    "curve_sections",
+    "roc_findings",
+]
 
 _RATES = (0.01, 0.05, 0.1, 0.2, 0.5)
 _CONFIDENCE = "95 %"
@@ -48,46 +56,56 @@ def _settings(scored: Scored, score: str) -> tuple[tuple[str, str], ...]:
 
 def roc_findings(curve: ROCCurve, scored: Scored, thresholds: Sequence[float] = ()) -> Findings:
     """Say what the ROC curve of a score is, and how rows are classified at some thresholds."""
-    unit = curve.privacy_.unit
-    figures = (
+    return Findings(
+        kind="ROC curve",
+        what="ROC curve of",
+        of=scored.score,
+        origin=Origin.of_one("ROC curve", curve.privacy_, curve.recipe_),
+        cards=curve_cards(curve),
+        sections=curve_sections(curve, scored, thresholds),
+        settings=(
+            *_settings(scored, "Score"),
+            ("Thresholds", curve_grid(curve)),
+            ("Smoothing", curve.smoothing or "none"),
+        ),
+        cautions=(curve.caution,),
+    )
+
+
+def curve_cards(curve: ROCCurve) -> tuple[tuple[str, str, str], ...]:
+    """List what a reader of a curve looks for first."""
+    return tuple((head, value, f"{_INTERVAL} {ends}") for head, value, ends in _figures(curve))
+
+
+def curve_sections(
+    curve: ROCCurve, scored: Scored, thresholds: Sequence[float]
+) -> tuple[Section, ...]:
+    """Show the ROC and the precision-recall curve, and how rows are classified."""
+    figures = ((*figure, "") for figure in _figures(curve))
+    rows = (*figures, *(_at(curve, rate) for rate in _RATES))
+    table = Table(
+        "The curve in a few numbers", ("Measure", "Value", _INTERVAL, "Score above"), rows
+    )
+    pictures = _roc_picture(curve, scored), _precision_picture(curve, scored)
+    notes = (noise_only(f"{_INTERVAL}s", curve.privacy_.unit),)
+    return (
+        what_was_found(table, notes, *pictures),
+        *_classifications(curve, thresholds),
+    )
+
+
+def _figures(curve: ROCCurve) -> tuple[tuple[str, str, str], ...]:
+    counted = f"{curve.privacy_.unit.counted}s"
+    return (
         ("Area under the curve (AUC)", f"{curve.auc_:.3f}", interval(curve.auc_interval_)),
         (
             "Average precision",
             f"{curve.average_precision_:.3f}",
             interval(curve.average_precision_interval_),
         ),
-        (f"Positive {unit.counted}s", *_rows_in_words(curve.positive_)),
-        (f"Negative {unit.counted}s", *_rows_in_words(curve.negative_)),
-    )
-    table = Table(
-        "The curve in a few numbers",
-        ("Measure", "Value", _INTERVAL, "Score above"),
-        (
-            *((*figure, "") for figure in figures),
-            *(_at(curve, rate) for rate in _RATES),
-        ),
-    )
-    return Findings(
-        kind="ROC curve",
-        what="ROC curve of",
-        of=scored.score,
-        origin=Origin.of_one("ROC curve", curve.privacy_, curve.recipe_),
-        cards=tuple((head, value, f"{_INTERVAL} {ends}") for head, value, ends in figures),
-        sections=(
-            what_was_found(
-                table,
-                (noise_only(f"{_INTERVAL}s", unit),),
-                _roc_picture(curve, scored),
-                _precision_picture(curve, scored),
-            ),
-            *_classifications(curve, thresholds),
-        ),
-        settings=(
-            *_settings(scored, "Score"),
-            ("Thresholds", _grid(curve)),
-            ("Smoothing", curve.smoothing or "none"),
-        ),
-        cautions=(curve.caution,),
+        ("Base rate", number(curve.base_rate_, 3), interval(curve.base_rate_interval_)),
+        (f"Positive {counted}", *_rows_in_words(curve.positive_)),
+        (f"Negative {counted}", *_rows_in_words(curve.negative_)),
     )
 
 
@@ -130,17 +148,43 @@ def _threshold(value: float) -> str:
 
 def calibration_findings(test: HosmerLemeshow, scored: Scored) -> Findings:
     """Say whether probabilities agree with what happened."""
+    table, words, picture = calibration_parts(test, scored)
+    return Findings(
+        kind="calibration",
+        what="calibration of",
+        of=scored.score,
+        origin=Origin.of_one("calibration", test.privacy_, test.recipe_),
+        cards=(
+            calibration_card(test),
+            ("Statistic", number(test.statistic_), "less what the noise adds to it"),
+            ("Groups", str(len(test.table_.counts)), "between private quantiles"),
+        ),
+        sections=(what_was_found(table, words, picture),),
+        settings=(*_settings(scored, "Probability"), ("Groups", str(test.groups))),
+        rows=rows_of(test),
+        cautions=(test.caution,),
+    )
+
+
+def calibration_card(test: HosmerLemeshow) -> tuple[str, str, str]:
+    """Show the p-value."""
+    return "p-value", _test_in_words(test)[0], "small if the probabilities are wrong"
+
+
+def calibration_parts(
+    test: HosmerLemeshow, scored: Scored
+) -> tuple[Table, tuple[str, ...], Picture]:
+    """Show observed and expected numbers of each group, and the test."""
     counted = f"{test.privacy_.unit.counted}s"
     table = test.table_
-    counts = test.calibration_curve().counts
     cells = zip(
         map(_with_error, table.positives, table.observed_error),
         map(_with_error, table.expected_positives, table.expected_positives_error),
-        map(_with_error, counts, table.count_error),
+        map(_with_error, table.counts, table.count_error),
         strict=True,
     )
     ends = zip(table.borders[:-1], table.borders[1:], strict=True)
-    p_value, meaning = _test_in_words(test)
+    _, meaning = _test_in_words(test)
     small = "The noise has mean 0, so the numbers of a small group may be negative."
     groups = Table(
         "Observed and expected numbers of each group, with standard errors of the noise",
@@ -149,21 +193,7 @@ def calibration_findings(test: HosmerLemeshow, scored: Scored) -> Findings:
             (f"{low:.4g} to {high:.4g}", *row) for (low, high), row in zip(ends, cells, strict=True)
         ),
     )
-    return Findings(
-        kind="calibration",
-        what="calibration of",
-        of=scored.score,
-        origin=Origin.of_one("calibration", test.privacy_, test.recipe_),
-        cards=(
-            ("p-value", p_value, "small if the probabilities are wrong"),
-            ("Statistic", number(test.statistic_), "less what the noise adds to it"),
-            ("Groups", str(len(counts)), "between private quantiles"),
-        ),
-        sections=(what_was_found(groups, (meaning, small), _calibration_picture(test, scored)),),
-        settings=(*_settings(scored, "Probability"), ("Groups", str(test.groups))),
-        rows=rows_of(test),
-        cautions=(test.caution,),
-    )
+    return groups, (meaning, small), _calibration_picture(test, scored)
 
 
 def _test_in_words(test: HosmerLemeshow) -> tuple[str, str]:
@@ -206,6 +236,7 @@ def _calibration_picture(test: HosmerLemeshow, scored: Scored) -> Picture:
         ),
         bars=tuple(Bar(*point) for point in points.tolist()),
         square=True,
+        key="calibration",
     )
 
 
@@ -228,7 +259,8 @@ def _at(curve: ROCCurve, rate: float) -> tuple[str, ...]:
     )
 
 
-def _grid(curve: ROCCurve) -> str:
+def curve_grid(curve: ROCCurve) -> str:
+    """Say which thresholds a curve has."""
     return grid_in_words(curve.grid_) + (", found privately" if curve.grid is None else "")
 
 
@@ -253,9 +285,9 @@ def _roc_picture(curve: ROCCurve, scored: Scored) -> Picture:
 
 def _precision_picture(curve: ROCCurve, scored: Scored) -> Picture:
     precision, recall, _ = curve.precision_recall()
+    places, low, high = curve.precision_band_
     shown = np.unique(np.linspace(0, len(recall) - 1, _MOST_DRAWN).round().astype(int))
-    # Guessing has the same precision everywhere.
-    share = np.full(2, curve.n_positive_ / (curve.n_positive_ + curve.n_negative_))
+    share = np.full(2, curve.base_rate_)  # guessing has the same precision everywhere
     return Picture(
         title=f"The precision-recall curve of {scored.score}",
         across="recall (true positive rate)",
@@ -266,8 +298,10 @@ def _precision_picture(curve: ROCCurve, scored: Scored) -> Picture:
             Line("zero", _DIAGONAL, share),
             Line("curve", recall[shown], precision[shown]),
         ),
-        legend="the private curve and the straight line of guessing; the further left, the fewer "
+        legend=f"the private curve, {_CONFIDENCE} of its noise, and the straight line of guessing; "
+        "the further left, the fewer "
         f"{curve.privacy_.unit.counted}s it rests on and the more the noise moves it",
+        band=(places, low, high),
         square=True,
         key="precision",
     )

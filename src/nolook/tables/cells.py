@@ -78,7 +78,8 @@ def conversion(column: Column, declared: ColumnSchema) -> tuple[Any, Conversion]
     if (unread and not text) or (logical and wanted in {"number", "integer", "boolean"}):
         return kind, lambda cells: cells  # booleans are numbers known to be 0 or 1
     if unread:
-        return pa.large_string(), trimmed
+        identify = partial(_to_identifiers, declared=declared)
+        return pa.large_string(), identify if declared.use == "unit" else trimmed
     whole = kind is not None and pt.is_integer(kind)
     number = text or whole or (kind is not None and (pt.is_floating(kind) or pt.is_decimal(kind)))
     time = text or (kind is not None and (pt.is_date(kind) or pt.is_timestamp(kind)))
@@ -186,6 +187,10 @@ def _alike(thousands: str | None) -> tuple[str, ...]:
 
 def _any_of(words: Sequence[str]) -> str:
     return "(?:" + "|".join(map(escaped, words)) + ")"
+
+
+def _to_identifiers(cells: Any, *, declared: ColumnSchema) -> Any:  # noqa: ANN401
+    return _without(trimmed(cells), ("", *declared.missing))
 
 
 def _to_booleans(cells: Any, *, declared: ColumnSchema) -> Any:  # noqa: ANN401

@@ -20,8 +20,8 @@ from nolook._validation import check_choice, check_names
 from nolook.errors import ParameterError, TableError
 from nolook.tables.levels import OTHERS, Levels
 from nolook.tables.schema import Schema
-from nolook.tables.source import Column, Source
-from nolook.tables.units import can_identify
+from nolook.tables.source import Column, Source, in_words
+from nolook.tables.units import can_identify, named_rows
 
 __all__ = [
     "GAP",
@@ -106,10 +106,10 @@ class Design:
         rows have all they need, their unit too, or None if every row has.
         """
         present = self._numbers(batch, out)
-        if self.unit.column is None or not (cells := batch.column(self.unit.column)).null_count:
+        if self.unit.column is None:
             return present
-        named_rows: NDArray[np.bool_] = cells.is_valid().to_numpy(zero_copy_only=False)
-        return named_rows if present is None else present & named_rows
+        known = named_rows(batch.column(self.unit.column))
+        return known if present is None else present if known is None else present & known
 
     def _numbers(self, batch: Any, out: NDArray[np.float64]) -> NDArray[np.bool_] | None:  # noqa: ANN401
         """Write the numbers, and return which rows lack none that they need."""
@@ -154,7 +154,7 @@ class Design:
 
     def lacks_no_unit(self, batch: Any) -> bool:  # noqa: ANN401
         """Whether every row of a record batch says which unit it is of."""
-        return self.unit.column is None or not batch.column(self.unit.column).null_count
+        return self.unit.column is None or named_rows(batch.column(self.unit.column)) is None
 
 
 def plan(
@@ -337,8 +337,8 @@ def _check_unit(
     if not can_identify(column.type):
         raise TableError(
             f"{named('unit')} names {column.name!r}, which in {schema.name} has type "
-            f"{column.declared}; expected text or integers, since numbers with a fraction may be "
-            "rounded alike (turn it into text first)"
+            f"{in_words(column.type)}; expected text or integers, since numbers with a fraction "
+            "may be rounded alike (turn it into text first)"
         )
 
 

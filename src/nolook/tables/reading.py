@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -140,7 +140,7 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
     protected = _unit(unit, rows_per_unit, declared)
     opened = _open(source, declared, levels, target, positive, protected, multiline=multiline)
     if features is None:
-        names = _usual_features(opened, declared, levels, target, source)
+        names = _usual_features(opened, declared, levels, {target, protected.column}, source)
     else:
         names = _with_parts(check_names(features, "features"), declared)
     known = {
@@ -236,7 +236,7 @@ def _usual_features(
     opened: Source,
     schema: Schema,
     levels: Mapping[str, Levels],
-    target: str | None,
+    without: Collection[str | None],
     source: object,
 ) -> list[str] | None:
     """Return the features if none are given, or None for all that types tell.
@@ -249,7 +249,7 @@ def _usual_features(
             raise unknown_column("schema", name, opened.name, there)
     if is_text_file(source):
         declared = _with_parts(schema.used_as("feature"), schema)
-        names = [name for name in dict.fromkeys([*declared, *levels]) if name != target]
+        names = [name for name in dict.fromkeys([*declared, *levels]) if name not in without]
         if not names:
             example = given("features", ["age", "height"])
             hint = delimiter_hint([column.name for column in opened.columns])
@@ -260,7 +260,7 @@ def _usual_features(
         return names
     left_out = schema.used_as("nothing") + schema.used_as("unit")
     known = {**_levels(schema), **levels}
-    return usual_columns(opened, {target, *left_out}, known) if left_out else None
+    return usual_columns(opened, {*without, *left_out}, known) if left_out else None
 
 
 def _open(
@@ -277,15 +277,18 @@ def _open(
     columns = dict(schema.columns)
     if is_text_file(source):
         text = CsvFile(source, schema.file, list(schema.columns), multiline=multiline)
-        texts = {*levels, unit.column}
         usual = {
-            column.name: ColumnSchema("text" if column.name in texts else "number")
+            column.name: ColumnSchema("text" if column.name in levels else "number")
             for column in text.columns
         }
         columns = usual | columns
         opened: Source = text
     else:
         opened = open_typed(source)
+    if unit.column is not None and unit.column in columns:
+        # Compared as written, whatever else was declared.
+        missing = columns[unit.column].missing
+        columns[unit.column] = ColumnSchema("identifier", given_use="unit", missing=missing)
     if positive is not None and target is not None:
         columns[target] = _marked(opened, target, columns.get(target), positive)
     return DeclaredSource(opened, columns, schema.file) if columns else opened

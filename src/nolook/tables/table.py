@@ -152,9 +152,12 @@ class Table:
         return self._units
 
     def _identifiers(self) -> Iterator[Any]:
-        """Yield the identifiers of the rows in use; of them alone, if no row may be left out."""
+        """Yield the identifiers of the rows in use; of them alone, if no row may be left out.
+
+        A file may declare what its cells do not keep to, so the policy alone tells.
+        """
         column = str(self.unit.column)
-        drops = self.may_drop_rows()
+        drops = self._design.missing != "error"
         names = self._design.source_names if drops else [column]
         for batch in self._source.batches(names):
             cells = batch.column(column)

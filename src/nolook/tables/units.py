@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from nolook.tables._hash import KEY_BYTES, keyed_hashes
 
-__all__ = ["Keys", "Units", "can_identify", "group_rows", "kept_cells"]
+__all__ = ["Keys", "Units", "can_identify", "group_rows", "kept_cells", "named_rows"]
 
 Integers = NDArray[np.int64]
 #: Gives so many random numbers of 64 bits.
@@ -85,11 +85,18 @@ def can_identify(kind: Any) -> bool:  # noqa: ANN401 -- pyarrow has no types
     return kind is not None and any(test(kind) for test in tests)
 
 
+def named_rows(cells: Any) -> NDArray[np.bool_] | None:  # noqa: ANN401
+    """Mark the rows that have an identifier; None if all do. A dictionary's value may be null."""
+    words = cells.dictionary if pt.is_dictionary(cells.type) else cells
+    if not (cells.null_count or words.null_count):
+        return None
+    known: NDArray[np.bool_] = cells.is_valid().to_numpy(zero_copy_only=False)
+    return None if known.all() else known
+
+
 def kept_cells(cells: Any, kept: NDArray[np.bool_]) -> Any:  # noqa: ANN401
-    """Return some of an array's identifiers."""
-    if pt.is_string_view(cells.type):  # which Arrow does not filter
-        cells = cells.cast(pa.large_binary())
-    return cells.filter(pa.array(kept))
+    """Return the identifiers of some of the rows."""
+    return _decoded(cells).filter(pa.array(kept))
 
 
 def group_rows(identifiers: Iterable[Any]) -> Units:
@@ -164,10 +171,16 @@ def _room(rows: int) -> NDArray[Any]:
         return np.memmap(file, dtype=kind, mode="w+", shape=(rows,))
 
 
+def _decoded(cells: Any) -> Any:  # noqa: ANN401
+    """Return cells without a dictionary, and no views: Arrow cannot choose among these."""
+    if pt.is_dictionary(cells.type):
+        return _decoded(cells.dictionary).take(cells.indices)
+    return cells.cast(pa.large_binary()) if pt.is_string_view(cells.type) else cells
+
+
 def _bytes_of(cells: Any) -> tuple[NDArray[np.uint8], Integers]:  # noqa: ANN401
     """Return an array's cells as bytes one after the other, and where each starts and ends."""
-    if pt.is_dictionary(cells.type):
-        cells = cells.dictionary_decode()
+    cells = _decoded(cells)
     if pt.is_integer(cells.type) or pt.is_boolean(cells.type) or pt.is_date(cells.type):
         return _whole_bytes(cells)
     if pt.is_decimal(cells.type):

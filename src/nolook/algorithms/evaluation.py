@@ -1,0 +1,129 @@
+"""One release that judges a model's scores: the ROC curve, and the calibration of probabilities.
+
+The scores of either class are counted as in ``roc.py``; the precision-recall curve follows from the
+same counts. Groups of probabilities lie between quantiles that follow from them too, so all of the
+second part goes to the sums of each group, as in ``hosmer_lemeshow.py``. The proof is
+``evaluation.md``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TypeAlias, cast
+
+import numpy as np
+
+from nolook.algorithms.calibration_table import CalibrationTable
+from nolook.algorithms.count_noise import ForestNoise
+from nolook.algorithms.distribution import PrivateDistribution
+from nolook.algorithms.grids import LinearGrid, LogGrid
+from nolook.algorithms.hosmer_lemeshow import quantile_borders, release_sums, sums_event
+from nolook.algorithms.node_counts import Weighing, event_for_rows
+from nolook.algorithms.roc import RocRelease, roc_plan
+from nolook.algorithms.roc_curve import ClassScores
+from nolook.algorithms.scaling import NoisyCount
+from nolook.privacy.budgets import split
+from nolook.privacy.guarantee import PureEvent
+from nolook.privacy.noise import ByteSource
+from nolook.privacy.release import Announce
+from nolook.tables.scored import ScoredTable
+
+__all__ = ["CALIBRATION_SHARE", "EvaluationRelease", "Judged", "evaluation_release"]
+
+#: Share of epsilon for the sums of groups: about where the noise of the areas and that of the
+#: groups add least to what sampling does (`benchmarks/evaluation.py`).
+CALIBRATION_SHARE = 0.35
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What is released of a model's scores: grid and classes, then all scores and the groups.
+
+    The groups are None for scores that are no probabilities.
+    """
+
+    curve: tuple[LinearGrid | LogGrid, ClassScores, ClassScores]
+    scores: PrivateDistribution
+    table: CalibrationTable | None
+
+    @property
+    def calibration(self) -> tuple[PrivateDistribution, CalibrationTable] | None:
+        """What a test of calibration is made of."""
+        return None if self.table is None else (self.scores, self.table)
+
+    @property
+    def rows(self) -> NoisyCount:
+        """The number of rows by the release that tells it best."""
+        counted = [self.scores.counted, *([] if self.table is None else [self.table.counted])]
+        return min(counted, key=lambda rows: rows.error)
+
+
+#: How many groups, and what their sums cost.
+Groups: TypeAlias = tuple[int, PureEvent]
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationRelease:
+    """The scores of both classes, counted, then the sums of groups if they are probabilities.
+
+    Guarantee: pure, the sum of its events' epsilons, when a row is added or removed. No table
+    raises.
+
+    Parameters
+    ----------
+    curve : RocRelease
+        Under "add-remove".
+    groups : tuple of int and PureEvent, or None
+        How many groups are wanted, and what their sums cost; None for scores of any other kind.
+    """
+
+    curve: RocRelease
+    groups: Groups | None
+
+    @property
+    def stages(self) -> int:
+        """How often the table is read."""
+        return self.curve.stages + (self.groups is not None)
+
+    def events(self) -> tuple[PureEvent, ...]:
+        """State everything that will be released, in this order."""
+        return (*self.curve.events(), *(() if self.groups is None else self.groups[1:]))
+
+    def for_rows(self, most: int) -> EvaluationRelease:
+        """Return the release that costs a unit of so many rows as much."""
+        groups = self.groups
+        if groups is not None:
+            groups = groups[0], event_for_rows(groups[1], most, "add-remove")
+        return EvaluationRelease(self.curve.for_rows(most), groups)
+
+    def run(self, table: ScoredTable, source: ByteSource, announce: Announce) -> Judged:
+        """Release the counts, then the sums of groups between quantiles that follow from them."""
+        curve = self.curve.run(table, source, announce)
+        scores = _together(*curve[1:])
+        if self.groups is None:
+            return Judged(curve, scores, None)
+        groups, event = self.groups
+        borders = quantile_borders(scores, groups)
+        announce("groups")
+        weighing = Weighing.of(table.table, "add-remove")
+        sums = release_sums(table.rows, borders, event.epsilon, source, weighing)
+        return Judged(curve, scores, sums)
+
+
+def evaluation_release(epsilon: float, groups: int | None) -> EvaluationRelease:
+    """Split an epsilon, with a part for so many groups of probabilities if there are any.
+
+    Raises ParameterError if epsilon is too small for any noise.
+    """
+    sums, counts = split(epsilon, 0.0 if groups is None else CALIBRATION_SHARE)
+    plan = roc_plan(counts, "add-remove", None, epsilon)
+    own = None if groups is None else (groups, sums_event(sums, epsilon))
+    return EvaluationRelease(RocRelease(plan, None, "isotonic"), own)
+
+
+def _together(positive: ClassScores, negative: ClassScores) -> PrivateDistribution:
+    """Return the distribution of the scores of both classes, which have independent noise."""
+    counts = positive.counts + negative.counts
+    one = cast("ForestNoise", positive.noise)
+    noise = replace(one, block_variance=2 * one.block_variance, rows_variance=2 * one.rows_variance)
+    return PrivateDistribution(positive.points, counts, float(np.asarray(counts[-1])), noise)

@@ -1,0 +1,118 @@
+"""``nolook evaluate``: how well a model does, privately."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from nolook.cli._options import ValueOption
+from nolook.cli._release import Release, release_command
+from nolook.cli._written import target_of
+from nolook.errors import ParameterError
+from nolook.formats.files import one_line
+
+if TYPE_CHECKING:
+    from nolook.tables.schema import Schema
+
+__all__ = ["evaluate"]
+
+_TargetOption = Annotated[
+    str,
+    typer.Option(
+        "--target",
+        "-t",
+        metavar="NAME",
+        show_default=False,
+        help="The column of what really happened: 1 or true where it did, or the value that "
+        "--positive names; by default the schema's target, or else the model's.",
+    ),
+]
+_MissingOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="drop-row|zero",
+        help="What to do with missing and infinite values; by default what the model's fit did.",
+    ),
+]
+
+
+def _model(path: Path) -> Any:  # noqa: ANN401 -- a regression or a classifier
+    from nolook.estimators.ecdf import ECDF
+    from nolook.formats.model_file import load
+
+    model = load(path)
+    if isinstance(model, ECDF):
+        raise ParameterError(
+            f"{one_line(path)} is a distribution; expected a model (a file made by nolook fit)"
+        )
+    return model
+
+
+def _target(given: Mapping[str, Any], schema: Schema) -> str:
+    """Return the target that is given or declared, or else the model's."""
+    if not given["target"] and not schema.used_as("target"):
+        model = _model(given["model"])
+        name = model.scaling_.names[-1]
+        if name not in model.recipe_["features"]:
+            return str(name)
+    return target_of(given["target"], schema)
+
+
+@release_command(
+    "evaluation.json",
+    "The evaluation's file",
+    missing=_MissingOption,
+    find_target=_target,
+)
+def evaluate(
+    release: Release,
+    *,
+    model: Annotated[
+        Path, typer.Option("--model", "-m", metavar="MODEL", help="A model file made by fit.")
+    ],
+    target: _TargetOption = "",
+    positive: ValueOption = None,
+    groups: Annotated[
+        int, typer.Option(metavar="N", help="How many groups of rows a calibration compares.")
+    ] = 10,
+    threshold: Annotated[
+        list[float] | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="Say how rows are classified if a score above it is called positive. Costs "
+            "nothing more. May be repeated.",
+        ),
+    ] = None,
+    other_rows: Annotated[
+        bool,
+        typer.Option("--other-rows", help="The model was fitted on other rows than these."),
+    ] = False,
+) -> None:
+    """Judge a model of a yes/no outcome: ROC and precision-recall curves, calibration.
+
+    All of it is one release. Without --other-rows the model must be private, and the report says
+    that the figures may flatter it.
+    """
+    from nolook.estimators import evaluation
+    from nolook.estimators.roc import check_threshold
+    from nolook.formats.findings_file import Scored, write_evaluation
+    from nolook.report.evaluation_findings import evaluation_findings
+
+    thresholds = [check_threshold(each) for each in threshold or ()]
+    fitted = _model(model)
+    with release.running() as ledger_and_progress:
+        found = evaluation.evaluate(
+            fitted,
+            release.read_for(fitted.recipe_, target, positive),
+            epsilon=release.epsilon,
+            groups=groups,
+            other_rows=other_rows,
+            random_state=release.random_state,
+            **ledger_and_progress,
+        )
+    scored = Scored(one_line(model.name), target, "1" if positive is None else positive)
+    write_evaluation(found, release.output, scored=scored, thresholds=thresholds)
+    release.show(evaluation_findings(found, scored, fitted, thresholds))

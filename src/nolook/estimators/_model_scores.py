@@ -1,0 +1,137 @@
+"""How a model scores the rows of a table: the score of a row is a function of that row alone."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from nolook.errors import ParameterError
+from nolook.estimators._tables import named_rows
+from nolook.estimators.base import PrivateEstimator
+
+__all__ = ["ModelScores"]
+
+_WAYS = ("predict_proba", "decision_function", "predict")
+
+Vector = NDArray[np.float64]
+
+
+class ModelScores:
+    """The scores of a fitted model: probabilities of the positive class if it gives any.
+
+    A model of nolook scores many rows at once, each by itself; any other one is given one row at a
+    time, since products of whole batches may change a row's last bit by the rows around it. A row
+    it cannot score has the lowest score.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        With `predict_proba`, `decision_function` or `predict`.
+    pos_label : number, str or None
+        The positive class; None for the last of the model's `classes_`, or 1 where it has none.
+
+    Attributes
+    ----------
+    pos_label : number or str
+    probabilities : bool
+        Whether scores are probabilities.
+
+    Raises
+    ------
+    ParameterError
+        If the model has none of these methods, or no such class.
+    sklearn.exceptions.NotFittedError
+        If a model of nolook is not fitted.
+    """
+
+    def __init__(self, model: Any, pos_label: Any = None) -> None:  # noqa: ANN401
+        way = next((name for name in _WAYS if hasattr(model, name)), None)
+        if way is None:
+            raise ParameterError(
+                f"model is of type {type(model).__name__}; expected a fitted model with predict "
+                "(nolook.load reads one from its file)"
+            )
+        self._own = isinstance(model, PrivateEstimator)
+        if self._own:
+            check_is_fitted(model)
+        self._model, self._score = model, getattr(model, way)
+        self.probabilities = way == "predict_proba"
+        classes = list(getattr(model, "classes_", ()))
+        self.pos_label = pos_label if pos_label is not None else classes[-1] if classes else 1
+        self._place = self._place_of_positive(classes)
+        # Of two classes, a higher decision means the last.
+        self._sign = -1.0 if len(classes) == 2 and self._place == 0 else 1.0
+
+    def _place_of_positive(self, classes: list[Any]) -> int:
+        """Return which column of probabilities is the positive class's."""
+        if len(classes) <= 2:
+            # In a table, the positive class is 1 whatever the model calls it.
+            return classes.index(self.pos_label) if self.pos_label in classes else -1
+        if self.probabilities and self.pos_label in classes:
+            return classes.index(self.pos_label)
+        raise ParameterError(
+            f"model tells {len(classes)} classes apart; expected two (or pos_label, one of them, "
+            "and a model with predict_proba)"
+        )
+
+    def check_features(self, names: tuple[str, ...], *, named: bool) -> None:
+        """Refuse a table of other features than the model's; its names count if it has any."""
+        known = getattr(self._model, "feature_names_in_", None)
+        if known is not None and named and list(known) != list(names):
+            raise ParameterError(
+                "X has other features than the model, or in another order; expected those of "
+                "model.feature_names_in_ (read_table(..., **model.recipe_) reads them)"
+            )
+        wanted = getattr(self._model, "n_features_in_", len(names))
+        if wanted != len(names):
+            raise ParameterError(
+                f"X has {len(names)} features; expected {wanted}, those of the model"
+            )
+
+    def check_works(self, features: int) -> None:
+        """Refuse a model from elsewhere that cannot even score a row of zeros, which is public."""
+        if self._own:
+            return
+        try:
+            failure = "NaN" if np.isnan(self._alone(np.zeros(features))) else None
+        except Exception as error:  # noqa: BLE001 -- whatever a model raises
+            failure = type(error).__name__
+        if failure:
+            raise ParameterError(
+                f"model cannot score a row of {features} zeros ({failure}); expected a fitted "
+                "model of the table's features that gives numbers"
+            )
+
+    def of(self, numbers: NDArray[np.float64]) -> Vector:
+        """Return the scores of rows, given columns first; each is finite."""
+        if self._own:
+            found = self._read(self._score(named_rows(self._model, numbers)))
+        else:
+            found = np.array([_or_nothing(self._alone, row) for row in numbers.T])
+        largest = sys.float_info.max
+        return np.nan_to_num(found, nan=-largest, posinf=largest, neginf=-largest)
+
+    def _alone(self, row: Vector) -> float:
+        """Return the score that a model gives one row, in a frame if it was fitted to one."""
+        rows: Any = row[np.newaxis].copy()
+        pandas = sys.modules.get("pandas")
+        if pandas is not None and hasattr(self._model, "feature_names_in_"):
+            rows = pandas.DataFrame(rows, columns=self._model.feature_names_in_)
+        return float(self._read(self._score(rows))[0])
+
+    def _read(self, scores: Any) -> Vector:  # noqa: ANN401
+        numbers = np.asarray(scores, dtype=np.float64)
+        return numbers[:, self._place] if self.probabilities else self._sign * numbers
+
+
+def _or_nothing(score: Callable[[Vector], float], row: Vector) -> float:
+    """Return a row's score, NaN if there is none: what went wrong may tell of the row."""
+    try:
+        return score(row)
+    except Exception:  # noqa: BLE001 -- whatever a model raises
+        return np.nan

@@ -1,0 +1,258 @@
+"""How well a model tells two classes apart, and whether its probabilities are right."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from nolook._language import given
+from nolook._validation import check_count, check_epsilon
+from nolook.algorithms.evaluation import Judged, evaluation_release
+from nolook.errors import ParameterError
+from nolook.estimators._model_scores import ModelScores
+from nolook.estimators._scores import check_pos_label, positives_of
+from nolook.estimators._tables import refuse_gaps
+from nolook.estimators.base import PrivateEstimator, Progress, make_release
+from nolook.estimators.calibration import MOST_GROUPS, HosmerLemeshow
+from nolook.estimators.roc import ROCCurve
+from nolook.privacy.guarantee import Budget
+from nolook.privacy.release import Plan
+from nolook.tables import Table, table_from_arrays
+from nolook.tables.design import Missing
+from nolook.tables.scored import ScoredTable
+from nolook.tables.table import View
+
+if TYPE_CHECKING:
+    from nolook.privacy.guarantee import PrivacyGuarantee
+    from nolook.privacy.ledger import Ledger
+
+__all__ = ["Evaluation", "evaluate"]
+
+_SCORE = "prediction"
+_FLATTERS = (
+    "Nobody said that the model was fitted on other rows ({}). If it was fitted on these, all "
+    "figures here flatter it: expect worse on new rows."
+)
+_DECLARED = (
+    "The model is not private. All of this guarantee rests on the statement that it was fitted on "
+    "other rows."
+)
+
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What was found of a model on some rows: one release, one guarantee.
+
+    Made by :func:`nolook.evaluate`.
+
+    Parameters
+    ----------
+    roc : ROCCurve
+        Fitted: the ROC and the precision-recall curve, AUC, average precision and base rate, each
+        with a 95 % interval of the noise, and how rows are classified at any threshold.
+    calibration : HosmerLemeshow or None
+        Fitted: groups of rows with their observed and expected numbers of positives, and the test
+        that the probabilities are right. None if the model gives no probabilities.
+    n_rows, n_rows_error : float
+        The private number of rows, at least 1, and the standard deviation of its noise.
+    privacy : PrivacyGuarantee
+        Of everything here together; `roc` and `calibration` have the same one and cost no more.
+    other_rows : bool
+        Whether the user said that the model was fitted on other rows.
+    cautions : tuple of str
+        What a reader must know first.
+    """
+
+    roc: ROCCurve
+    calibration: HosmerLemeshow | None
+    n_rows: float
+    n_rows_error: float
+    privacy: PrivacyGuarantee
+    other_rows: bool
+    cautions: tuple[str, ...]
+
+
+def evaluate(  # noqa: PLR0913 -- all but three by keyword
+    model: Any,  # noqa: ANN401 -- whatever predicts
+    X: Table | ArrayLike,
+    y: object = None,
+    *,
+    epsilon: float = 1.0,
+    pos_label: float | str | None = None,
+    groups: int = 10,
+    other_rows: bool = False,
+    ledger: Ledger | None = None,
+    progress: Progress | None = None,
+    random_state: int | None = None,
+) -> Evaluation:
+    """Judge a model of a yes/no outcome on rows nobody may look at, within one budget.
+
+    The scores are the model's probabilities of the positive class, or its predictions where it
+    gives none. Their ROC curve, precision-recall curve, AUC, average precision and base rate all
+    follow from one release of counts; where they are probabilities, a second part of epsilon
+    (35 %) is for whether they are right, in groups with Hosmer and Lemeshow's test. Proof:
+    ``algorithms/evaluation.md``.
+
+    Guarantee
+    ---------
+    The result is (`epsilon`, 0)-differentially private when one row is added or removed, for every
+    table without missing values (see the table's `missing`); no delta is needed. If a private model
+    was fitted on the same rows, its own guarantee adds to this one: charge both to one ledger. A
+    model that is not private must not have been fitted on these rows: it would move every score
+    when one row changes, which this guarantee does not cover.
+
+    Parameters
+    ----------
+    model : fitted model
+        One of nolook, or any with `predict_proba`, `decision_function` or `predict`; the latter is
+        given one row at a time. A model that is not private (fitted elsewhere, with a
+        `random_state`, or with a setting without proof) is refused unless `other_rows` is True.
+    X : Table with a target, array or frame of shape (n_samples, n_features)
+        With the model's features: ``nolook.read_table(path, target, **model.recipe_)``. Read up to
+        four times.
+    y : array or series of shape (n_samples,)
+        What happened: numbers, booleans or texts; None if X is a Table.
+    epsilon : float, default=1.0
+        Privacy loss, above 0.
+    pos_label : number, str or None, default=None
+        The target's value for the positive class; every other value is negative. None stands for
+        the last of the model's `classes_`, and for 1 where it has none or X is a Table.
+    groups : int, default=10
+        How many groups of rows the calibration compares, up to 100; fewer if quantiles agree.
+    other_rows : bool, default=False
+        Say True if the model was fitted on other rows than these. Unless you do, the result says
+        that its figures may flatter the model.
+    ledger, progress, random_state
+        As for :class:`nolook.ROCCurve` and its `fit`; the ledger is charged once.
+
+    Returns
+    -------
+    Evaluation
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is out of range, or the model is refused. Nothing is charged.
+    TableError
+        If X is not a table of numbers, or lacks values. Nothing is charged.
+    BudgetExceededError
+        If the ledger has too little left. The data are not read.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import nolook
+    >>> generator = np.random.default_rng(0)
+    >>> X = generator.normal(size=(20_000, 2))
+    >>> y = generator.random(20_000) < 1 / (1 + np.exp(-X[:, 0]))
+    >>> model = nolook.LinearRegression(epsilon=1.0).fit(X[:10_000], y[:10_000])
+    >>> found = evaluate(model, X[10_000:], y[10_000:], epsilon=1.0, other_rows=True)
+    >>> bool(abs(found.roc.auc_ - 0.74) < 0.03)
+    True
+    """
+    budget = Budget(check_epsilon(epsilon))
+    asked = check_count(groups, "groups", MOST_GROUPS)
+    if not isinstance(other_rows, bool):
+        raise ParameterError(
+            f"other_rows is a value of type {type(other_rows).__name__}; expected True or False"
+        )
+    if pos_label is not None:
+        check_pos_label(pos_label)
+    scores = ModelScores(model, pos_label)
+    cautions = _cautions(model, other_rows=other_rows)
+    release = evaluation_release(budget.epsilon, asked if scores.probabilities else None)
+    plan = Plan.of(release, budget, random_state)
+    label = scores.pos_label if pos_label is not None or not isinstance(X, Table) else 1
+    rows = _scored(model, scores, X, y, label)
+
+    def judged(released: Judged, guarantee: PrivacyGuarantee) -> Evaluation:
+        kept: dict[str, Any] = {"privacy": guarantee, "recipe": rows.recipe()}
+        curve = ROCCurve(budget.epsilon, None, label, random_state=random_state)
+        test = HosmerLemeshow(budget.epsilon, asked, label, random_state)
+        counted = released.rows
+        return Evaluation(
+            curve.keep_release(released.curve, **kept),
+            test.keep_release(released.calibration, **kept) if released.calibration else None,
+            counted.value,
+            counted.error,
+            guarantee,
+            other_rows,
+            cautions,
+        )
+
+    return make_release(
+        plan,
+        lambda: rows,
+        "evaluation of a model",
+        ledger=ledger,
+        progress=progress,
+        store=judged,
+    )
+
+
+def _cautions(model: Any, *, other_rows: bool) -> tuple[str, ...]:  # noqa: ANN401
+    """Say what a reader must know; refuse a model that nothing is promised for."""
+    guarantee = getattr(model, "privacy_", None) if isinstance(model, PrivateEstimator) else None
+    private = guarantee is not None and guarantee.private
+    declared = given("other_rows", True)
+    if other_rows:
+        return () if private else (_DECLARED,)
+    if not private:
+        what = "was not fitted by nolook" if guarantee is None else "is marked as not private"
+        raise ParameterError(
+            f"model {what}: if it was fitted on these rows, one row moves all its scores and "
+            f"nothing is promised; expected a private model (or, if it was fitted on other rows "
+            f"only, {declared})"
+        )
+    return (_FLATTERS.format(declared),)
+
+
+def _scored(
+    model: Any,  # noqa: ANN401
+    scores: ModelScores,
+    X: object,
+    y: object,
+    label: float | str,
+) -> ScoredTable:
+    """Return the rows' scores and targets; checks declared columns and the model only."""
+    knows_centres = getattr(model, "recipe_", {}).get("missing") == "centre"
+    if isinstance(X, Table):
+        table, positive = X, _positive_number(X, y, label)
+        if not knows_centres:
+            refuse_gaps(table, "this model")
+    else:
+        if y is None:
+            raise ParameterError("y is None; expected what happened, one value a row")
+        missing: Missing = "centre" if knows_centres else "error"
+        table, positive = table_from_arrays(X, positives_of(y, label), missing), 1.0
+    scores.check_features(table.feature_names, named=not isinstance(X, np.ndarray | list))
+    scores.check_works(len(table.feature_names))
+    binary = np.array([False, table.binary[-1]])
+    view = View(table, (_SCORE,), table.target_name, partial(_beside_target, scores), binary)
+    return ScoredTable(view, positive)
+
+
+def _positive_number(table: Table, y: object, label: float | str) -> float:
+    if y is not None:
+        raise ParameterError("y is given with a Table; expected None (its target is used)")
+    if table.target_name is None:
+        raise ParameterError(
+            "X is a Table without a target; expected one with it (read_table(..., target=NAME))"
+        )
+    if isinstance(label, str):
+        raise ParameterError(
+            f"pos_label is {label!r}, but a Table's target is a number; expected a number (or "
+            f"none, and read_table(..., positive={label!r}))"
+        )
+    return float(label)
+
+
+def _beside_target(scores: ModelScores, numbers: Vector) -> Vector:
+    """Return the scores of rows and their targets, given features and targets."""
+    return np.stack([scores.of(numbers[:-1]), numbers[-1]])

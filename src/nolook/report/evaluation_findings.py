@@ -1,0 +1,82 @@
+"""What a report says of a model that was judged on some rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from nolook.estimators.base import PrivateRegressor
+from nolook.estimators.catalogue import called
+from nolook.estimators.pipeline import regression_of
+from nolook.report.distribution_findings import what_was_found
+from nolook.report.findings import Findings, Origin, Section
+from nolook.report.model_findings import constant_in_words
+from nolook.report.score_findings import (
+    calibration_card,
+    calibration_parts,
+    curve_cards,
+    curve_grid,
+    curve_sections,
+)
+from nolook.report.wording import number
+
+if TYPE_CHECKING:
+    from nolook.estimators.base import PrivateEstimator
+    from nolook.estimators.evaluation import Evaluation
+    from nolook.formats.findings_file import Scored
+
+__all__ = ["evaluation_findings"]
+
+_CALIBRATED = "Whether the probabilities are right"
+_NO_PROBABILITIES = (
+    "This model predicts numbers that are no probabilities, so whether they are right as such was "
+    "not tested; all of the budget went to the curves."
+)
+
+
+def evaluation_findings(
+    found: Evaluation,
+    scored: Scored,
+    model: PrivateEstimator,
+    thresholds: Sequence[float] = (),
+) -> Findings:
+    """Say how well a model tells two classes apart, and whether its probabilities are right.
+
+    `scored` names the model's file as the score.
+    """
+    test = found.calibration
+    guarantee = model.privacy_
+    own = f"epsilon {number(guarantee.epsilon)}, delta {number(guarantee.delta)}"
+    part = regression_of(model) if isinstance(model, PrivateRegressor) else model
+    constant = constant_in_words(part) if isinstance(part, PrivateRegressor) else ()
+    cards = curve_cards(found.roc)[:3]
+    return Findings(
+        kind="evaluation",
+        what="evaluation of a model of",
+        of=scored.target,
+        origin=Origin.of_one("evaluation", found.privacy, found.roc.recipe_),
+        cards=cards if test is None else (*cards, calibration_card(test)),
+        sections=(*curve_sections(found.roc, scored, thresholds), _calibration(found, scored)),
+        settings=(
+            ("Model", scored.score),
+            ("Its method", called(model)),
+            ("Its own privacy loss", f"{own if guarantee.private else 'not private'}; not in here"),
+            ("Scores", "predictions" if test is None else "probabilities"),
+            ("Target", scored.target),
+            ("Positive class", scored.positive),
+            ("The model was fitted", "on other rows" if found.other_rows else "not said on what"),
+            ("Thresholds", curve_grid(found.roc)),
+            *(() if test is None else (("Groups", str(test.groups)),)),
+        ),
+        rows=(found.n_rows, found.n_rows_error),
+        cautions=(*constant, *found.cautions),
+    )
+
+
+def _calibration(found: Evaluation, scored: Scored) -> Section:
+    """Show the groups of probabilities and the test, or say why there are none."""
+    if found.calibration is None:
+        words = (_NO_PROBABILITIES,)
+        return Section("calibration", _CALIBRATED, words, printed=words)
+    table, notes, picture = calibration_parts(found.calibration, scored)
+    return what_was_found(table, notes, picture, name="calibration", heading=_CALIBRATED)

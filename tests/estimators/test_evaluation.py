@@ -1,0 +1,314 @@
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.metrics import average_precision_score, roc_auc_score
+
+import nolook
+from nolook.errors import BudgetExceededError, ParameterError, TableError
+from nolook.estimators._model_scores import ModelScores
+from tests.report.hand_made import probable
+
+ROWS = 3000
+
+
+def data(rows=ROWS, seed=0):
+    """Features, and what happened: the first feature is its probability."""
+    generator = np.random.default_rng(seed)
+    X = generator.random((rows, 2))
+    return X, (generator.random(rows) < X[:, 0]).astype(int)
+
+
+class Elsewhere:
+    """A model of no library, which scores by a function of one row."""
+
+    def __init__(self, score):
+        self.score = score
+
+    def predict(self, X):
+        return [self.score(row) for row in X]
+
+
+def test_without_noise_the_figures_are_scikit_learns():
+    X, y = data()
+    found = nolook.evaluate(probable(0.9, 0.05), X, y, epsilon=1e4)
+    scores = 0.9 * X[:, 0] + 0.05 * X[:, 1]
+    assert found.roc.auc_ == pytest.approx(roc_auc_score(y, scores), abs=2e-3)
+    wanted = average_precision_score(y, scores)
+    assert found.roc.average_precision_ == pytest.approx(wanted, abs=5e-3)
+    assert found.roc.base_rate_ == pytest.approx(y.mean(), abs=1e-3)
+    low, high = found.roc.base_rate_interval_
+    assert low <= y.mean() <= high < low + 1e-3
+    assert found.n_rows == pytest.approx(ROWS, abs=1)
+    table = found.calibration.table_
+    assert table.positives.sum() == pytest.approx(y.sum(), abs=1)
+    assert table.expected_positives.sum() == pytest.approx(scores.sum(), abs=1)
+    assert len(table.counts) == 10
+
+
+def test_probabilities_are_tested_and_other_scores_get_the_whole_budget():
+    X, y = data(20_000)
+    right = nolook.evaluate(probable(1.0, 0.0), X, y, random_state=0)
+    wrong = nolook.evaluate(probable(0.5, 0.0, intercept=0.25), X, y, random_state=0)
+    assert right.calibration.p_value_ > 0.01 > wrong.calibration.p_value_
+    assert right.roc.auc_ == pytest.approx(wrong.roc.auc_, abs=0.02)
+    line = nolook.LinearRegression(random_state=0).fit(X, y)
+    scores = nolook.evaluate(line, X, y, other_rows=True, random_state=0)
+    assert scores.calibration is None
+    assert scores.roc.auc_ == pytest.approx(roc_auc_score(y, X[:, 0]), abs=0.02)
+    for found, most in ((right, 0.65), (scores, 1.0)):
+        spent = [event.epsilon for event in found.privacy.mechanisms]
+        assert sum(spent[:3]) == pytest.approx(most, rel=1e-9)
+        assert found.roc.privacy_ == found.privacy
+    assert right.calibration.privacy_ == right.privacy
+
+
+def test_a_private_model_may_be_judged_on_any_rows_and_the_reader_is_warned():
+    X, y = data()
+    found = nolook.evaluate(probable(1.0, 0.0), X, y)
+    assert found.privacy.private
+    assert not found.other_rows
+    (caution,) = found.cautions
+    assert "flatter" in caution
+    assert nolook.evaluate(probable(1.0, 0.0), X, y, other_rows=True).cautions == ()
+
+
+@cache
+def not_private():
+    X, y = data()
+    return {
+        "was not fitted by nolook": LogisticRegression().fit(X, y),
+        "is marked as not private": nolook.LinearRegression(random_state=1).fit(X, y),
+        "marked as not private:": probable(1.0, 0.0, private=False),
+    }
+
+
+@pytest.mark.parametrize("why", not_private())
+def test_a_model_that_is_not_private_needs_the_word_that_it_knows_other_rows(why, tmp_path):
+    X, y = data(300)
+    model = not_private()[why]
+    with nolook.Ledger.create(tmp_path / "l", nolook.Budget(1.0), name="l") as ledger:
+        with pytest.raises(ParameterError, match=why) as caught:
+            nolook.evaluate(model, X, y, epsilon=0.5, ledger=ledger)
+        assert "other_rows=True" in str(caught.value)
+        assert ledger.history() == ()
+        found = nolook.evaluate(model, X, y, epsilon=0.5, other_rows=True, ledger=ledger)
+        assert ledger.remaining.epsilon == 0.5
+    assert found.privacy.private
+    (caution,) = found.cautions
+    assert "rests on the statement" in caution
+
+
+def forms(X, y):
+    """The same rows in every form they may have."""
+    names = ["x0", "x1"]
+    frame = pd.DataFrame(X, columns=names).assign(y=y, word=np.where(y == 1, "yes", "no"))
+    return {
+        "frame": (frame[names], frame["y"], 1),
+        "booleans": (X, y == 1, None),
+        "words": (X, frame["word"], "yes"),
+        "polars": (pl.DataFrame(X, schema=names), pl.Series(y), 1),
+        "table": (nolook.read_table(frame, "y", features=names), None, None),
+        "table of words": (
+            nolook.read_table(frame, "word", features=names, positive="yes"),
+            None,
+            None,
+        ),
+        "other negatives": (X, np.where(y == 1, 7, 3), 7),
+    }
+
+
+@pytest.mark.parametrize("form", forms(*data(4)))
+def test_rows_come_in_many_forms(form):
+    expected = nolook.evaluate(probable(1.0, 0.0), *data(), random_state=0)
+    X, y, label = forms(*data())[form]
+    found = nolook.evaluate(probable(1.0, 0.0), X, y, pos_label=label, random_state=0)
+    np.testing.assert_array_equal(found.roc.tpr_, expected.roc.tpr_)
+    np.testing.assert_array_equal(
+        found.calibration.table_.counts, expected.calibration.table_.counts
+    )
+
+
+@pytest.mark.parametrize("kind", [LogisticRegression, RidgeClassifier])
+def test_either_class_may_be_the_positive_one(kind):
+    X, y = data(1000)
+    words = np.where(y == 1, "yes", "no")
+    model = kind().fit(X, words)
+    no, yes, usual = (
+        nolook.evaluate(model, X, words, epsilon=1e3, pos_label=label, other_rows=True).roc
+        for label in ("no", "yes", None)
+    )
+    assert no.auc_ == pytest.approx(yes.auc_, abs=3e-3)
+    assert no.base_rate_ == pytest.approx(1 - yes.base_rate_, abs=1e-2)
+    # The last class by default.
+    assert usual.base_rate_ == pytest.approx(yes.base_rate_, abs=1e-2)
+    assert usual.auc_ > 0.7
+
+
+@cache
+def models():
+    """Models of so many features that a product of whole batches rounds them otherwise."""
+    X = np.random.default_rng(0).random((ROWS, 13))
+    y = X.sum(axis=1) > 6.5
+    few = nolook.make_private_pipeline(
+        nolook.KendallSelector(9), nolook.LinearRegression(), epsilon=5.0, delta=1e-6
+    )
+    return {
+        "linear": nolook.LinearRegression(random_state=0).fit(X, y),
+        "boosted": nolook.BoostedAdaSSPRegressor(random_state=0).fit(X, y),
+        "pipeline": few.fit(X, y),
+        "probabilities": probable(*np.random.default_rng(1).random(13) / 13),
+        "elsewhere": LogisticRegression().fit(X, y),
+    }
+
+
+@pytest.mark.parametrize("name", ["linear", "boosted", "pipeline", "probabilities", "elsewhere"])
+def test_a_score_has_the_same_bits_whatever_rows_stand_around_it(name):
+    scores = ModelScores(models()[name])
+    numbers = np.random.default_rng(2).random((13, 997))
+    whole = scores.of(numbers)
+    assert len(np.unique(whole)) > 500
+    order = np.random.default_rng(1).permutation(997)
+    np.testing.assert_array_equal(scores.of(np.ascontiguousarray(numbers[:, order])), whole[order])
+    for start, end in ((0, 1), (1, 4), (13, 512), (996, 997)):
+        np.testing.assert_array_equal(scores.of(numbers[:, start:end].copy()), whole[start:end])
+    padded = np.concatenate([np.full((13, 5), 1e9), numbers], axis=1)
+    np.testing.assert_array_equal(scores.of(padded)[5:], whole)
+
+
+def odd(row):
+    """A score for most rows; what else happens would tell of the others."""
+    if row[0] > 0.9:
+        raise ValueError(f"secret {row}")
+    if row[0] > 0.8:
+        return "a text"
+    return [row[0], np.nan, np.inf, -np.inf, 1e400][int(50 * row[0]) % 5]
+
+
+def test_rows_that_a_model_cannot_score_are_rows_like_others():
+    X, y = data(500)
+    found = nolook.evaluate(Elsewhere(odd), X, y, other_rows=True)
+    assert 0.0 <= found.roc.auc_ <= 1.0
+    assert np.isfinite(found.roc.band_).all()
+    assert found.n_rows == pytest.approx(500, abs=400)
+    scores = ModelScores(Elsewhere(odd)).of(np.array([[0.95, 0.85, 0.05, 0.03], [0.0] * 4]))
+    largest = np.finfo(float).max
+    assert scores.tolist() == [-largest, -largest, largest, -largest]
+
+
+def test_hardly_any_rows_get_an_ordinary_answer():
+    for rows in (0, 1, 2):
+        found = nolook.evaluate(probable(1.0, 0.0), *data(rows), epsilon=0.5)
+        for value, (low, high) in (
+            (found.roc.auc_, found.roc.auc_interval_),
+            (found.roc.base_rate_, found.roc.base_rate_interval_),
+        ):
+            assert 0.0 <= low <= value <= high <= 1.0
+        assert found.n_rows >= 1.0
+        assert 0.0 < found.calibration.p_value_ <= 1.0
+
+
+def test_missing_values_are_what_the_table_says(tmp_path):
+    X, y = data()
+    holed = X.copy()
+    holed[::7, 1] = np.nan
+    frame = pd.DataFrame(holed, columns=["x0", "x1"]).assign(y=y)
+    model = probable(1.0, 0.0)
+    with pytest.raises(TableError, match="missing or infinite"):
+        nolook.evaluate(model, holed, y)
+    dropped = nolook.read_table(frame, "y", missing="drop-row")
+    found = nolook.evaluate(model, dropped, epsilon=20.0)
+    assert found.n_rows == pytest.approx(np.isfinite(holed[:, 1]).sum(), abs=20)
+    centred = nolook.read_table(frame, "y", missing="centre")
+    with pytest.raises(ParameterError, match="finds no centres"):
+        nolook.evaluate(model, centred)
+    line = nolook.LinearRegression().fit(centred)
+    for rows in (centred, (frame[["x0", "x1"]], y)):
+        given = rows if isinstance(rows, tuple) else (rows,)
+        found = nolook.evaluate(line, *given, epsilon=20.0)
+        assert found.n_rows == pytest.approx(ROWS, abs=20)
+        assert found.roc.auc_ > 0.75
+
+
+@cache
+def bad():
+    X, y = data(40)
+    model, frame = probable(1.0, 0.0), pd.DataFrame(X, columns=["a", "b"])
+    named = nolook.AdaSSPRegressor(1e3).fit(frame, y)
+    other = pd.DataFrame(X, columns=["b", "a"])
+    three = LogisticRegression().fit(X, np.arange(40) % 3)
+    table = nolook.read_table(frame.assign(y=y), "y")
+    return {
+        "epsilon is 0": (model, (X, y), {"epsilon": 0}),
+        "epsilon is 1e-12": (model, (X, y), {"epsilon": 1e-12}),
+        "groups is 101": (model, (X, y), {"groups": 101}),
+        "random_state is -1": (model, (X, y), {"random_state": -1}),
+        "other_rows is a value": (model, (X, y), {"other_rows": 1}),
+        "pos_label is a value": (model, (X, y), {"pos_label": [1]}),
+        "pos_label is 'yes', but target": (model, (X, y), {"pos_label": "yes"}),
+        "pos_label is 'yes', but a Table": (model, (table,), {"pos_label": "yes"}),
+        "model is of type KendallSelector": (nolook.KendallSelector(), (X, y), {}),
+        "model is of type int": (3, (X, y), {}),
+        "tells 3 classes apart": (three, (X, y), {"other_rows": True, "pos_label": 7}),
+        "y is None": (model, (X,), {}),
+        "y is given with a Table": (model, (table, y), {}),
+        "without a target": (model, (nolook.read_table(frame),), {}),
+        "X has 1 features": (model, (X[:, :1], y), {}),
+        "X has other features": (named, (other, y), {}),
+        "cannot score a row of 2 zeros .KeyError": (
+            Elsewhere(lambda row: {}[row[0]]),
+            (X, y),
+            {"other_rows": True},
+        ),
+        "cannot score a row of 2 zeros .NaN": (
+            Elsewhere(lambda _: None),
+            (X, y),
+            {"other_rows": True},
+        ),
+    }
+
+
+@pytest.mark.parametrize("message", bad())
+def test_bad_input_is_one_line_and_costs_nothing(tmp_path, message):
+    model, rows, options = bad()[message]
+    with nolook.Ledger.create(tmp_path / "l", nolook.Budget(1.0), name="l") as ledger:
+        with pytest.raises(ParameterError, match=message) as caught:
+            nolook.evaluate(model, *rows, **options, ledger=ledger)
+        assert ledger.history() == ()
+    assert "\n" not in str(caught.value)
+
+
+def test_an_unfitted_model_is_none():
+    with pytest.raises(NotFittedError):
+        nolook.evaluate(nolook.LinearRegression(), *data(20))
+
+
+def test_all_of_it_is_charged_once_and_stages_are_told(tmp_path):
+    told = []
+    with nolook.Ledger.create(tmp_path / "l", nolook.Budget(1.0), name="l") as ledger:
+        nolook.evaluate(
+            probable(1.0, 0.0),
+            *data(100),
+            epsilon=0.75,
+            ledger=ledger,
+            progress=lambda *stage: told.append(stage),
+        )
+        (entry,) = ledger.history()
+        assert (entry.cost.epsilon, entry.description) == (0.75, "evaluation of a model")
+        with pytest.raises(BudgetExceededError):
+            nolook.evaluate(probable(1.0, 0.0), *data(100), epsilon=0.75, ledger=ledger)
+    names = ["missing values", "magnitudes", "range", "counts", "groups", "results"]
+    assert told == [(name, place, 6) for place, name in enumerate(names)]
+
+
+def test_a_seed_makes_it_repeatable_and_not_private():
+    one, two = (nolook.evaluate(probable(1.0, 0.0), *data(), random_state=3) for _ in range(2))
+    np.testing.assert_array_equal(one.roc.precision_band_, two.roc.precision_band_)
+    assert one.calibration.p_value_ == two.calibration.p_value_
+    assert not one.privacy.private

@@ -1,0 +1,477 @@
+"""Tables that differ by a unit, however many rows it has, differ by what one row may change.
+
+All in whole numbers. A statistic that takes weights has a row in `STATISTICS`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import nolook.statistics
+from nolook._unit import WHOLE
+from nolook.kernels.bounded_rows import bounded_targets
+from nolook.kernels.histogram import linear_counts, magnitude_counts, row_counts
+from nolook.kernels.moments import UNIT
+from nolook.kernels.weighted_rows import weighted_rows
+from nolook.statistics.block_moments import BlockMoments
+from nolook.statistics.cell_counts import CellCounts, cell_counts_sensitivity
+from nolook.statistics.centred_products import PRODUCTS_SENSITIVITY, CentredProducts
+from nolook.statistics.clipped_gradients import (
+    ClippedGradients,
+    UnitGradients,
+    gradient_radius,
+    gradient_sensitivity,
+)
+from nolook.statistics.design_moments import (
+    DesignMoments,
+    eigenvalue_sensitivity,
+    gram_sensitivity,
+    product_sensitivity,
+    smallest_eigenvalue,
+)
+from nolook.statistics.group_sums import (
+    GROUP_COUNTS_SENSITIVITY,
+    GroupSums,
+    excess_sensitivities,
+)
+from nolook.statistics.histograms import HistogramGroups, Histograms, histograms_sensitivity
+from nolook.statistics.moments import MomentMatrix, moment_sensitivity
+from nolook.statistics.residual_products import RESIDUAL_UNIT, ResidualProducts, grid_model
+from nolook.statistics.weighted_rows import (
+    ClippedProducts,
+    GridModel,
+    ModelErrors,
+    ProductSizes,
+    clipped_products_sensitivity,
+    errors_sensitivity,
+)
+
+# --- tables of two features and a target ---------------------------------------------------------
+
+#: Rows that reach the bounds: of the norm, of the target, of the clips, of the errors.
+EXTREME = np.array(
+    [
+        *([0.5, 0.0, 50.0], [0.5, 0.0, -50.0], [0.0, 0.0, 50.0], [0.0, 0.0, -50.0]),
+        *([20.0, 20.0, 50.0], [20.0, -20.0, -50.0], [-20.0, 20.0, 1e300], [5.0, 5.0, 0.0]),
+        *([1e308, -1e308, 1e308], [5e-324, 0.0, -5e-324], [np.inf, np.nan, 0.0]),
+    ]
+).T
+
+
+def typical(random, rows):
+    return random.normal(size=(3, rows))
+
+
+def equal(random, rows):
+    return np.repeat(EXTREME[:, [random.integers(EXTREME.shape[1])]], rows, axis=1)
+
+
+def different(random, rows):
+    return random.normal(0.0, 9.0, size=(3, rows))
+
+
+def corners(random, rows):
+    return EXTREME[:, random.integers(0, EXTREME.shape[1], rows)]
+
+
+def one_far_row(random, rows):
+    table = np.zeros((3, rows))
+    table[:, random.integers(rows)] = EXTREME[:, 0]
+    return table
+
+
+UNITS = [equal, different, corners, one_far_row]
+
+
+# --- the statistics ------------------------------------------------------------------------------
+
+_UNIT = 2**10
+_NORM = 7.0
+_RADIUS = int((_NORM * _UNIT) ** 2)
+_CLIP, _TARGET = 2**22, 2**14
+_GRADIENT, _MOMENTS = gradient_radius(2.0), int((7.0 * UNIT) ** 2)
+_BORDERS = np.array([0.0, 0.25, 0.5, 1.0])
+_MODEL = GridModel(*grid_model(np.array([0.3, -2.0, 1e-3]), _RADIUS), _UNIT)
+
+
+def as_rows(table):
+    """Return numbers as weighted rows, and targets."""
+    table = np.nan_to_num(table, posinf=1e308, neginf=-1e308)
+    ones = np.ones(2)
+    rows, squares, factors = weighted_rows(
+        np.ascontiguousarray(table[:2]), (0 * ones, ones, -20 * ones, 20 * ones), _RADIUS, _UNIT
+    )
+    return rows, squares, factors * bounded_targets(table[2], 0.0, 1.0, 50.0)
+
+
+def as_moments(table):
+    targets = bounded_targets(table[2], 0.0, 1.0, 50.0)
+    return as_rows(table)[0].astype(np.float64), np.trunc(np.nan_to_num(targets) * _TARGET / 50.0)
+
+
+def as_bounded(table):
+    rows, _, targets = as_rows(table)
+    return rows.astype(np.float64), targets
+
+
+def as_grid(table):
+    return (np.trunc(np.nan_to_num(table).clip(-20.0, 20.0) * UNIT),)
+
+
+def as_finite(table):
+    return (np.nan_to_num(table),)
+
+
+def as_scores(table):
+    return np.abs(table[0]) / 4.0, table[1] > 0.0
+
+
+def first_column(table):
+    return (table[0],)
+
+
+def whole_table(table):
+    return (table,)
+
+
+@dataclass(frozen=True)
+class Weighted:
+    """A statistic of rows with weights.
+
+    Parameters
+    ----------
+    make : callable
+        Takes what a unit weighs at most.
+    see : callable
+        Takes a table; returns the arguments of `update` but for the weights.
+    tell : callable
+        Returns the values, each of which has a sensitivity.
+    sensitivities : callable
+        Takes the same number; in units of a row for sums that are rounded to these, and in units of
+        a weight for counts.
+    rounds : bool
+        Whether sums are rounded to units of a row.
+    norm : 0, 1 or 2
+        0 if each entry has the sensitivity by itself.
+    adds : bool
+        Whether a value is the sum over rows of what each adds, times its weight.
+    """
+
+    make: Callable[[int], Any]
+    see: Callable[[np.ndarray], tuple[np.ndarray, ...]]
+    tell: Callable[[Any], list[Any]]
+    sensitivities: Callable[[int], list[Any]]
+    rounds: bool = False
+    norm: int = 2
+    adds: bool = True
+
+
+def in_widths(excess):
+    widths = excess_sensitivities(_BORDERS).tolist()
+    return [Fraction(int(one), width) for one, width in zip(excess, widths, strict=True)]
+
+
+def counts_of(columns):
+    return lambda whole: [whole * Fraction(histograms_sensitivity(columns, "add-remove"))]
+
+
+equal_bins = partial(linear_counts, low=np.full(3, -2.0), width=np.full(3, 0.5), bins=8)
+
+
+STATISTICS = {
+    "CellCounts": Weighted(
+        lambda _: CellCounts(np.linspace(-1.0, 1.0, 9)),
+        first_column,
+        lambda s: [s.value],
+        lambda whole: [whole * cell_counts_sensitivity("add-remove")],
+        norm=1,
+    ),
+    "CentredProducts": Weighted(
+        lambda whole: CentredProducts(np.full(3, -2.0), np.full(3, 3.0), whole),
+        as_finite,
+        lambda s: [s.value],
+        lambda _: [PRODUCTS_SENSITIVITY],
+        norm=0,
+        adds=False,
+    ),
+    "ClippedGradients": Weighted(
+        lambda whole: ClippedGradients(3, _UNIT, _GRADIENT, whole),
+        as_bounded,
+        lambda s: [s.value(np.ones(s.units, dtype=bool), *_MODEL[:2])],
+        lambda whole: [gradient_sensitivity(_GRADIENT, 3, whole)],
+        rounds=True,
+    ),
+    "ClippedProducts": Weighted(
+        lambda whole: ClippedProducts(_MODEL, _CLIP, whole),
+        as_rows,
+        lambda s: [s.value],
+        lambda whole: [clipped_products_sensitivity(_CLIP, 3, whole)],
+        rounds=True,
+    ),
+    "DesignMoments": Weighted(
+        lambda whole: DesignMoments(3, _RADIUS, _TARGET, whole),
+        as_moments,
+        lambda s: [s.gram, s.products],
+        lambda whole: [
+            gram_sensitivity(_RADIUS, 3, whole),
+            product_sensitivity(_RADIUS, _TARGET, 3, whole),
+        ],
+        rounds=True,
+    ),
+    "GroupSums": Weighted(
+        lambda whole: GroupSums(_BORDERS, whole),
+        as_scores,
+        lambda s: [s.value[:2], in_widths(s.value[2])],
+        lambda whole: [whole * GROUP_COUNTS_SENSITIVITY, 1],
+        norm=1,
+        adds=False,
+    ),
+    "HistogramGroups": Weighted(
+        lambda _: HistogramGroups(row_counts, magnitude_counts, equal_bins),
+        whole_table,
+        lambda s: s.value(3),
+        lambda whole: [counts_of(columns)(whole)[0] for columns in (1, 3, 3)],
+    ),
+    "Histograms": Weighted(
+        lambda _: Histograms(equal_bins), whole_table, lambda s: [s.value(3)], counts_of(3)
+    ),
+    "ModelErrors": Weighted(
+        lambda whole: ModelErrors(_MODEL, 0.25, whole),
+        as_rows,
+        lambda s: [s.value],
+        lambda whole: [errors_sensitivity(whole)],
+        rounds=True,
+    ),
+    "MomentMatrix": Weighted(
+        lambda whole: MomentMatrix(3, _MOMENTS, whole),
+        as_grid,
+        lambda s: [s.value],
+        lambda whole: [moment_sensitivity(_MOMENTS, "add-remove", 3, whole)],
+        rounds=True,
+    ),
+    "ProductSizes": Weighted(
+        lambda _: ProductSizes(_MODEL, np.array([0.5, 4.0, 1e6])),
+        as_rows,
+        lambda s: [s.value],
+        counts_of(1),
+    ),
+    "ResidualProducts": Weighted(
+        lambda whole: ResidualProducts(3, _RADIUS, _UNIT, RESIDUAL_UNIT, whole),
+        as_bounded,
+        lambda s: [s.value(*_MODEL[:2])],
+        lambda whole: [product_sensitivity(_RADIUS, RESIDUAL_UNIT, 3, whole)],
+        rounds=True,
+    ),
+}
+# Of blocks and of samples with units in full: tested below.
+OTHERS = {"BlockMoments", "UnitGradients"}
+SUMS = pytest.mark.parametrize(
+    "row",
+    [row for row in STATISTICS.values() if row.adds],
+    ids=[name for name, row in STATISTICS.items() if row.adds],
+)
+ALL = pytest.mark.parametrize("row", STATISTICS.values(), ids=STATISTICS)
+
+
+def plain(row, statistic):
+    return [np.asarray(value, dtype=object).ravel() for value in row.tell(statistic)]
+
+
+def seen(row, table, weights, whole=WHOLE):
+    return row.make(whole).update(*row.see(table), weights=weights)
+
+
+def shares(units):
+    """Return what the rows of each unit weigh."""
+    counts = np.bincount(units, minlength=1)
+    return (WHOLE // np.maximum(counts, 1))[units]
+
+
+def moved_by(row, table, units):
+    """Return how far unit 0 moves each value, as shares of the sensitivities, squared if L2."""
+    weights, others = shares(units), units > 0
+    both = (
+        plain(row, seen(row, table, weights)),
+        plain(row, seen(row, table[:, others], weights[others])),
+    )
+    found = []
+    for one, other, limit in zip(*both, row.sensitivities(WHOLE), strict=True):
+        moved = [abs(entry) for entry in (one - other).tolist()]
+        change = sum(entry**row.norm for entry in moved) if row.norm else max(moved)
+        found.append(Fraction(change) / Fraction(limit) ** (row.norm or 1))
+    return found
+
+
+def with_unit(random, rows, of_unit, others):
+    """Return a table and its units, of which the first has so many rows, in any order."""
+    rest = typical(random, others)
+    units = np.concatenate([np.zeros(of_unit.shape[1], int), random.integers(1, 9, others)])
+    order = random.permutation(units.size)
+    return np.concatenate([of_unit, rest], axis=1)[:, order], units[order]
+
+
+@ALL
+@pytest.mark.parametrize("kind", UNITS)
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 2**32), rows=st.integers(1, 40), others=st.integers(0, 30))
+def test_a_unit_moves_it_by_the_sensitivity_of_a_row(row, kind, seed, rows, others):
+    random = np.random.default_rng(seed)
+    table, units = with_unit(random, rows, kind(random, rows), others)
+    assert max(moved_by(row, table, units)) <= 1
+
+
+@ALL
+@pytest.mark.parametrize("kind", UNITS)
+@pytest.mark.parametrize("rows", [1_000, 1_023, 99_999, 100_000])
+def test_so_does_a_unit_of_many_rows(row, kind, rows):
+    random = np.random.default_rng(rows)
+    table, units = with_unit(random, rows, kind(random, rows), 50)
+    assert max(moved_by(row, table, units)) <= 1
+
+
+@SUMS
+@pytest.mark.parametrize("rows", [1, 3, 1_000, 100_000])
+def test_the_sensitivity_is_reached(row, rows):
+    largest = [0.0] * len(row.sensitivities(WHOLE))
+    for far in EXTREME.T:
+        unit = np.repeat(far[:, np.newaxis], rows, axis=1)
+        moved = moved_by(row, unit, np.zeros(rows, int))
+        largest = [max(pair) for pair in zip(largest, map(float, moved), strict=True)]
+    assert min(largest) > 0.95
+
+
+@SUMS
+@settings(max_examples=20, deadline=None)
+@given(data=st.data())
+def test_weights_multiply_what_a_row_adds(row, data):
+    random = np.random.default_rng(data.draw(st.integers(0, 2**32)))
+    table = np.concatenate([corners(random, 6), typical(random, 9)], axis=1)
+    weights = random.integers(0, WHOLE + 1, 15) >> random.integers(0, 31, 15)
+    weights[random.integers(15)] = WHOLE
+    total = sum(
+        int(weight) * np.concatenate(plain(row, seen(row, table[:, [i]], None, 1)))
+        for i, weight in enumerate(weights)
+    )
+    expected = total // WHOLE if row.rounds else total
+    found = np.concatenate(plain(row, seen(row, table, weights)))
+    assert found.tolist() == expected.tolist()
+
+
+@ALL
+@settings(max_examples=20, deadline=None)
+@given(data=st.data())
+def test_neither_cuts_nor_order_matter(row, data):
+    random = np.random.default_rng(data.draw(st.integers(0, 2**32)))
+    table, units = with_unit(random, 7, corners(random, 7), 40)
+    weights, places = shares(units), random.permutation(units.size)
+    cuts = sorted(data.draw(st.lists(st.integers(0, units.size), max_size=5)))
+    merged = row.make(WHOLE)
+    for part in np.split(places, cuts):
+        merged.merge(seen(row, table[:, part], weights[part]))
+    found = np.concatenate(plain(row, merged))
+    assert found.tolist() == np.concatenate(plain(row, seen(row, table, weights))).tolist()
+
+
+@SUMS
+def test_every_row_twice_is_every_row_once(row):
+    random = np.random.default_rng(0)
+    table = np.concatenate([corners(random, 20), typical(random, 300)], axis=1)
+    once = seen(row, table, np.full(320, WHOLE))
+    twice = seen(row, np.repeat(table, 2, axis=1), np.full(640, WHOLE // 2))
+    plainly = np.concatenate(plain(row, seen(row, table, None, 1)))
+    for value in (once, twice):
+        told = np.concatenate(plain(row, value))
+        assert (told if row.rounds else told // WHOLE).tolist() == plainly.tolist()
+
+
+def test_rounding_adds_to_the_sensitivity_and_is_counted():
+    # Rows so short that a rounding is a good part of what they add: (3, 4) and (4, 3).
+    random = np.random.default_rng(0)
+    largest = [0, 0]
+    for _ in range(200):
+        units = np.concatenate([np.zeros(10, int), random.integers(1, 4, 9)])
+        long = np.array([[3.0, 4.0], [4.0, 3.0]])[:, random.integers(0, 2, 10)]
+        rows = np.concatenate([long, random.integers(0, 2, (2, 9))], axis=1)
+        gram, products = [], []
+        for part in (units >= 0, units > 0):
+            sums = DesignMoments(2, 25, 1, WHOLE)
+            sums.update(rows[:, part], np.ones(part.sum()), shares(units)[part])
+            gram.append(sums.gram)
+            products.append(sums.products)
+        for place, (one, other) in enumerate((gram, products)):
+            change = sum(int(entry) ** 2 for entry in (one - other).ravel())
+            largest[place] = max(largest[place], change)
+    exact = gram_sensitivity(25), product_sensitivity(25, 1)
+    counted = gram_sensitivity(25, 2, WHOLE), product_sensitivity(25, 1, 2, WHOLE)
+    for found, low, high in zip(largest, exact, counted, strict=True):
+        assert low**2 < found <= high**2
+
+
+@pytest.mark.parametrize("kind", UNITS)
+@pytest.mark.parametrize("rows", [1, 3, 1_000])
+def test_a_unit_moves_the_smallest_eigenvalue_by_the_sensitivity_of_a_row(kind, rows):
+    random = np.random.default_rng(rows)
+    for others in (0, 1, 300):
+        table, units = with_unit(random, rows, kind(random, rows), others)
+        weights, rest = shares(units), units > 0
+        row = STATISTICS["DesignMoments"]
+        values = [
+            smallest_eigenvalue(seen(row, table[:, kept], weights[kept]).gram)
+            for kept in (units >= 0, rest)
+        ]
+        assert abs(values[0] - values[1]) <= eigenvalue_sensitivity(_RADIUS, 3, WHOLE)
+
+
+@pytest.mark.parametrize("kind", UNITS)
+def test_a_unit_in_one_block_changes_that_block_alone(kind):
+    random = np.random.default_rng(0)
+    table, units = with_unit(random, 300, kind(random, 300), 200)
+    weights, others = shares(units), units > 0
+    rows = np.trunc(np.nan_to_num(table).clip(-20.0, 20.0) * 2**16)
+    blocks = random.integers(0, 4, 9)[units]
+    values = []
+    for kept in (units >= 0, others):
+        sums = BlockMoments(4, 3, 2**21, WHOLE)
+        values.append(sums.update(rows[:, kept], blocks[kept], weights[kept]).value)
+    own = blocks[~others][0]
+    assert [(a == b).all() for a, b in zip(*values, strict=True)] == [i != own for i in range(4)]
+
+
+@pytest.mark.parametrize("kind", UNITS)
+@pytest.mark.parametrize("rows", [1, 7, 1_024])
+def test_a_sampled_unit_moves_gradients_by_the_sensitivity_of_a_row(kind, rows):
+    random = np.random.default_rng(rows)
+    table, units = with_unit(random, rows, kind(random, rows), 60)
+    values = []
+    for kept in (units >= 0, units > 0):
+        sums = UnitGradients(3, _UNIT, _GRADIENT)
+        sums.update(*as_bounded(table[:, kept]), units=units[kept])
+        values.append(sums.value(np.ones(9, dtype=bool), *_MODEL[:2]))
+    moved = sum(int(entry) ** 2 for entry in values[0] - values[1])
+    assert 0 < moved <= gradient_sensitivity(_GRADIENT) ** 2
+
+
+def test_every_statistic_of_weights_is_here():
+    found = set()
+    for module in pkgutil.iter_modules(nolook.statistics.__path__):
+        inside = vars(importlib.import_module(f"nolook.statistics.{module.name}"))
+        found |= {
+            name
+            for name, one in inside.items()
+            if isinstance(one, type)
+            and hasattr(one, "update")
+            and "weights" in inspect.signature(one.update).parameters
+        }
+    assert found == {*STATISTICS, *OTHERS}

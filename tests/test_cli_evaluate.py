@@ -1,0 +1,209 @@
+"""``nolook evaluate``: models judged on the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pytest
+
+import nolook
+import nolook.cli
+from tests.report.command import Result, write_table
+from tests.report.hand_made import Probable, fitted, guarantee, unlimited
+from tests.report.pages import Page
+
+ROWS = 3000
+MODEL = "people.died.model.json"
+
+
+def columns(rows=ROWS):
+    generator = np.random.default_rng(0)
+    risk = generator.random(rows)
+    died = generator.random(rows) < risk
+    return {
+        "risk": risk,
+        "age": generator.integers(20, 90, rows),
+        "died": died.astype(int),
+        "word": np.where(died, "yes", "no"),
+        "flag": died,
+    }
+
+
+def made(*, target="died", recipe=None, kind=None, **privacy):
+    """A model whose prediction is the risk."""
+    own = recipe or {"features": ["risk", "age"], "categories": {}, "missing": "error"}
+    model = unlimited(fitted(("risk", "age", target), made_by=kind, recipe=own))
+    model.coef_, model.intercept_ = np.array([1.0, 0.0]), 0.0
+    model.coef_interval_ = model.intercept_interval_ = None
+    model.privacy_ = guarantee(model.privacy_.mechanisms, **privacy)
+    return model
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_table(tmp_path / "people.parquet", columns())
+    nolook.save(made(), MODEL)
+    nolook.Ledger.create("a.ledger", nolook.Budget(50, 1e-4), name="a").close()
+    return tmp_path
+
+
+@pytest.fixture
+def cli(here, monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setattr(nolook.cli, "_silence_libraries", lambda: None)
+
+    def call(*words):
+        status = nolook.cli._run([str(word) for word in words])
+        return Result(status, *capsys.readouterr())
+
+    return call
+
+
+def evaluate(*more, table="people.parquet", model=MODEL):
+    return ["evaluate", table, "--model", model, "--epsilon", "2", *more]
+
+
+def read(path="people.died.evaluation.json"):
+    return json.loads(Path(path).read_text(encoding="utf-8"))
+
+
+def refused(done, said):
+    assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)
+    assert said in done.err
+
+
+def test_a_model_is_judged_printed_written_and_charged(here, cli):
+    done = cli(*evaluate("--ledger", "a.ledger", "--report", "r.html", "--threshold", "0.3"))
+    assert (done.status, done.err) == (0, "")
+    document = read()
+    assert (document["format"], document["schema_version"]) == ("nolook-evaluation", 1)
+    assert (document["model"], document["label"], document["positive"]) == (MODEL, "died", "1")
+    assert document["other_rows"] is False
+    assert document["calibration"] is None
+    curve = document["curve"]
+    assert abs(curve["auc"] - 5 / 6) < 0.03
+    low, high = curve["base_rate_interval"]
+    assert low <= curve["base_rate"] <= high
+    assert abs(curve["base_rate"] - 0.5) < 0.05
+    assert len(curve["precision_band"]["recall"]) == 201
+    assert curve["classified"][0]["above"] == 0.3
+    assert abs(document["n_rows"] - ROWS) < 300
+    page = Page((here / "r.html").read_text(encoding="utf-8"))
+    assert (page.unbalanced, page.outside) == ([], [])
+    printed = " ".join(done.out.split())
+    for text in ("flatter it", f"{curve['auc']:.3f}", "are no probabilities", "Base rate"):
+        assert text in page.text
+        assert text in printed
+    for text in (MODEL, "epsilon 1, delta 1e-06; not in here", "not said on what"):
+        assert text in page.text
+    with nolook.Ledger("a.ledger") as ledger:
+        (entry,) = ledger.history()
+    assert (entry.cost.epsilon, entry.cost.delta) == (2.0, 0.0)
+    assert entry.details.about == "prediction, died"
+    assert entry.details.output == "people.died.evaluation.json"
+
+
+def test_probabilities_are_tested_too(here, cli, monkeypatch):
+    monkeypatch.setattr("nolook.formats.model_file.load", lambda _: made(kind=Probable()))
+    done = cli(*evaluate("--report", "r.html", "--groups", "5"))
+    assert (done.status, done.err) == (0, "")
+    found = read()["calibration"]
+    assert len(found["table"]["positives"]) == 5
+    page = Page((here / "r.html").read_text(encoding="utf-8"))
+    assert [a["class"] for a in page.all("polyline")] == ["zero", "curve"] * 2 + ["zero"]
+    assert len(page.all("polygon")) == 2
+    names = [each["id"] for each in page.all("title") if "id" in each]
+    assert len(names) == len(set(names)) == 3
+    for text in ("Whether the probabilities are right", f"p-value {found['p_value']:.4g}"):
+        assert text in page.text
+    assert "sums of each group" in done.out
+
+
+@pytest.mark.parametrize(
+    ("target", "positive"),
+    [("died", ()), ("died", ("--positive", "1")), ("word", ("--positive", "yes")), ("flag", ())],
+)
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
+def test_the_target_may_be_anything_a_fit_takes(here, cli, target, positive, ending):
+    if ending == "csv":
+        if target == "flag":
+            positive = ("--positive", "true")
+        pa.csv.write_csv(pa.table(columns()), here / "people.csv")
+    words = evaluate("--target", target, *positive, table=f"people.{ending}")
+    done = cli(*words, "--quiet", "--output", "e.json")
+    assert done == (0, "", "")
+    assert abs(read("e.json")["curve"]["auc"] - 5 / 6) < 0.03
+
+
+def test_without_a_target_it_is_that_of_the_schema_or_the_model(here, cli):
+    (here / "s.toml").write_text('[columns]\nflag = {type = "boolean", use = "target"}\n')
+    assert cli(*evaluate("--quiet", "--schema", "s.toml")).status == 0
+    assert (here / "people.flag.evaluation.json").exists()
+    nolook.save(made(target="age_at_death"), "other.json")
+    refused(cli(*evaluate("--quiet", model="other.json")), "age_at_death")
+
+
+def test_a_model_that_is_not_private_is_refused_unless_it_knows_other_rows(here, cli):
+    nolook.save(made(private=False), "seeded.json")
+    words = evaluate("--ledger", "a.ledger", model="seeded.json")
+    done = cli(*words)
+    refused(done, "model is marked as not private")
+    assert "--other-rows" in done.err
+    with nolook.Ledger("a.ledger") as ledger:
+        assert ledger.history() == ()
+    done = cli(*words, "--other-rows")
+    assert done.status == 0, done.err
+    assert "rests on the statement" in done.out
+    assert "NOT PRIVATE" not in done.out
+    assert read()["other_rows"] is True
+    assert "flatter" not in cli(*evaluate("--other-rows", "--force")).out
+
+
+def test_missing_values_are_treated_as_in_the_fit(here, cli):
+    holed = columns()
+    holed["age"] = np.where(np.arange(ROWS) % 5 == 0, np.nan, holed["age"])
+    write_table(here / "people.parquet", holed)
+    refused(cli(*evaluate()), "--missing drop-row")
+    for missing, given, rows in (
+        ("error", ("--missing", "drop-row"), 0.8 * ROWS),
+        ("drop-row", (), 0.8 * ROWS),
+        ("drop-row", ("--missing", "zero"), ROWS),
+        ("zero", (), ROWS),
+    ):
+        recipe = {"features": ["risk", "age"], "categories": {}, "missing": missing}
+        nolook.save(made(recipe=recipe), MODEL)
+        done = cli(*evaluate("--quiet", "--force", "--epsilon", "20", *given))
+        assert done == (0, "", "")
+        assert abs(read()["n_rows"] - rows) < 60
+
+
+def test_a_seed_marks_it_everywhere(here, cli):
+    done = cli(*evaluate("--random-state", "1", "--report", "r.html"))
+    assert "NOT PRIVATE: The noise was drawn from a known seed" in done.out
+    assert "NOT PRIVATE" in (here / "r.html").read_text(encoding="utf-8")
+    assert read()["privacy"]["private"] is False
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--groups", "0"), "--groups is 0"),
+        (("--threshold", "nan"), "threshold is not a finite number"),
+        (("--target", "nothing"), "nothing"),
+        (("--missing", "centre"), "--missing is 'centre'"),
+        (("--model", "people.parquet"), "is not a model file"),
+        (("--model", "nowhere.json"), "nowhere.json"),
+        (("--model", "ages.json"), "is a distribution"),
+    ],
+)
+def test_mistakes_are_one_line_and_cost_nothing(here, cli, words, said):
+    nolook.save(nolook.ECDF(1.0).fit(np.arange(100.0)), "ages.json")
+    refused(cli(*evaluate("--ledger", "a.ledger", *words)), said)
+    with nolook.Ledger("a.ledger") as ledger:
+        assert ledger.history() == ()
+    assert not list(here.glob("*.evaluation.json"))
