@@ -17,14 +17,13 @@ from nolook.report.model_findings import model_findings
 from nolook.report.page import write_page
 
 TABLE = Path(__file__).parent / "data" / "bank_marketing.parquet"
-# The only line to change for another kind of model.
-METHOD = nolook.LinearRegression()
+METHOD = nolook.LogisticRegression()
 
 
 def main():
     """Select, fit, evaluate, print and save."""
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
-    table = nolook.read_table(TABLE, "target")
+    table = nolook.read_table(TABLE, "target", positive="1")
     model = nolook.make_private_pipeline(
         nolook.MomentSelector(8), METHOD, epsilon=1.0, delta=1e-6, split=0.3
     )

@@ -44,7 +44,7 @@ Matrix = NDArray[np.float64]
 class _RawTukey(TukeyPlan):
     """The mechanism on models of columns as they are: no scales are found or paid for."""
 
-    for_rows = None  # the paper speaks of rows
+    for_rows = None  # type: ignore[assignment]  # the paper speaks of rows
 
     @property
     def stages(self) -> int:

@@ -22,6 +22,7 @@ from nolook.estimators.evaluation import evaluate as evaluate
 from nolook.estimators.kendall import KendallSelector as KendallSelector
 from nolook.estimators.lasso import LassoSelector as LassoSelector
 from nolook.estimators.linear import LinearRegression as LinearRegression
+from nolook.estimators.logistic import LogisticRegression as LogisticRegression
 from nolook.estimators.moment import MomentSelector as MomentSelector
 from nolook.estimators.pipeline import PrivatePipeline as PrivatePipeline
 from nolook.estimators.pipeline import make_private_pipeline as make_private_pipeline

@@ -10,22 +10,18 @@ from nolook.algorithms import hosmer_lemeshow, node_counts, range_search
 from nolook.algorithms.evaluation import evaluation_release
 from nolook.errors import ParameterError
 from nolook.privacy.noise import SeededSource
+from nolook.tables import table_from_arrays
+from nolook.tables.scored import ScoredTable
 
 ROWS = list(itertools.product([-3.0, 0.0, 0.5, 1.0], [False, True]))
 
 
-class Scored:
-    """A few rows in one batch."""
-
-    def __init__(self, scores, positive):
-        self.scores, self.positive = scores, positive
-
-    def rows(self):
-        yield self.scores, self.positive
+def scored(scores, positive):
+    return ScoredTable(table_from_arrays(scores[:, np.newaxis], positive), 1.0)
 
 
 def table(rows):
-    return Scored(np.array([s for s, _ in rows], float), np.array([p for _, p in rows], bool))
+    return scored(np.array([s for s, _ in rows], float), np.array([p for _, p in rows], bool))
 
 
 def quiet(_):
@@ -82,7 +78,7 @@ def test_the_exact_loss_keeps_the_budget_on_all_small_neighbours(monkeypatch, gr
 def test_groups_lie_between_quantiles_that_the_counts_tell():
     generator = np.random.default_rng(0)
     scores = generator.beta(1.0, 9.0, 20_000)
-    rows = Scored(scores, generator.random(20_000) < scores)
+    rows = scored(scores, generator.random(20_000) < scores)
     judged = evaluation_release(1e4, 10).run(rows, SeededSource(0), quiet)
     counts = np.histogram(scores, judged.table.borders)[0]
     np.testing.assert_allclose(counts, 2000, atol=60)
@@ -93,7 +89,7 @@ def test_groups_lie_between_quantiles_that_the_counts_tell():
 
 
 def test_the_number_of_rows_has_the_stated_error():
-    rows = Scored(np.linspace(0, 1, 1000), np.arange(1000) % 3 == 0)
+    rows = scored(np.linspace(0, 1, 1000), np.arange(1000) % 3 == 0)
     found = [
         evaluation_release(0.5, groups).run(rows, SeededSource(seed), quiet).rows
         for seed in range(90)

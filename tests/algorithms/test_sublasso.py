@@ -32,7 +32,7 @@ def fix_blocks(monkeypatch, blocks):
         assert blocks.max(initial=0) < high
         return blocks
 
-    monkeypatch.setattr("nolook.algorithms.blocks.uniform_integers", draw)
+    monkeypatch.setattr("nolook.algorithms.unit_draws.uniform_integers", draw)
 
 
 def votes_of(monkeypatch, X, y, blocks, *, m=None, penalty=0.1, k=2):

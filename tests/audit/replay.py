@@ -16,8 +16,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nolook.algorithms import linear_regression
+from nolook.algorithms import linear_regression, logistic_regression
 from nolook.algorithms.linear_regression import LinearRelease, NoisyRegression
+from nolook.algorithms.logistic_regression import LogisticRelease, NoisyLogistic
+from nolook.algorithms.logistic_steps import LogisticSteps, Metric
 from nolook.algorithms.scaling import Scaling
 from nolook.privacy.mechanisms.gaussian import gaussian_release, symmetric_gaussian_release
 from nolook.privacy.noise import SeededSource
@@ -26,6 +28,8 @@ from nolook.tables import Table
 __all__ = ["Replay", "check_neighbours", "check_what_is_stated", "recorded", "replayed"]
 
 MECHANISMS = (gaussian_release, symmetric_gaussian_release)
+ATTRS = NoisyRegression | NoisyLogistic | LogisticSteps | Metric | Scaling
+Kind = type[LinearRelease] | type[LogisticRelease]
 
 
 @dataclass
@@ -37,7 +41,7 @@ class Replay:
     answers: list[np.ndarray] = field(default_factory=list)
     models: list[list[float]] = field(default_factory=list)  # that statistics were taken at
     rooms: list[int] = field(default_factory=list)  # bytes of rows it decided to keep
-    result: NoisyRegression | Scaling | None = None
+    result: NoisyRegression | NoisyLogistic | Scaling | None = None
 
 
 @contextmanager
@@ -53,15 +57,18 @@ def _watched(replay: Replay, answer: Callable[..., np.ndarray]) -> Iterator[None
 
         return call
 
-    grid_model, gram = linear_regression.grid_model, LinearRelease._gram
+    grid_model = linear_regression.grid_model
 
     def noted_model(theta: np.ndarray, squared_radius: int) -> Any:
         replay.models.append(theta.tolist())
         return grid_model(theta, squared_radius)
 
-    def noted_room(self: LinearRelease, blocks: Any, source: Any) -> Any:
-        replay.rooms.append(blocks.room)
-        return gram(self, blocks, source)
+    def noted_room(gram: Callable[..., Any]) -> Callable[..., Any]:
+        def call(blocks: Any, mu: float, source: Any) -> Any:
+            replay.rooms.append(blocks.room)
+            return gram(blocks, mu, source)
+
+        return call
 
     with pytest.MonkeyPatch.context() as patch:
         for mechanism in MECHANISMS:
@@ -69,12 +76,13 @@ def _watched(replay: Replay, answer: Callable[..., np.ndarray]) -> Iterator[None
                 algorithm = name.startswith("nolook.algorithms.")
                 if algorithm and vars(module).get(mechanism.__name__) is mechanism:
                     patch.setattr(module, mechanism.__name__, spy(mechanism))
-        patch.setattr(linear_regression, "grid_model", noted_model)
-        patch.setattr(LinearRelease, "_gram", noted_room)
+        for module in (linear_regression, logistic_regression):
+            patch.setattr(module, "grid_model", noted_model)
+            patch.setattr(module, "release_gram", noted_room(module.release_gram))
         yield
 
 
-def recorded(table: Table, mu: float, *, noise: bool = True) -> Replay:
+def recorded(table: Table, mu: float, *, noise: bool = True, kind: Kind = LinearRelease) -> Replay:
     """Run a release, with noise or with the exact values for answers."""
 
     def answer(mechanism: Any, values: np.ndarray, *arguments: Any) -> np.ndarray:
@@ -82,11 +90,11 @@ def recorded(table: Table, mu: float, *, noise: bool = True) -> Replay:
 
     replay = Replay()
     with _watched(replay, answer):
-        replay.result = LinearRelease(mu).run(table, SeededSource(1), lambda _: None)
+        replay.result = kind(mu).run(table, SeededSource(1), lambda _: None)
     return replay
 
 
-def replayed(table: Table, mu: float, first: Replay) -> Replay:
+def replayed(table: Table, mu: float, first: Replay, kind: Kind = LinearRelease) -> Replay:
     """Run it on another table, with the answers that the first one had."""
     answers = iter(first.answers)
 
@@ -98,7 +106,7 @@ def replayed(table: Table, mu: float, first: Replay) -> Replay:
 
     replay = Replay()
     with _watched(replay, answer):
-        replay.result = LinearRelease(mu).run(table, SeededSource(2), lambda _: None)
+        replay.result = kind(mu).run(table, SeededSource(2), lambda _: None)
     assert replay.asked == first.asked, "something else is asked for"
     assert replay.models == first.models, "a model does not follow from the answers"
     assert replay.rooms == first.rooms, "the rows' number decides whether they are kept"
@@ -106,13 +114,15 @@ def replayed(table: Table, mu: float, first: Replay) -> Replay:
     return replay
 
 
-def check_neighbours(first: Table, second: Table, mu: float, rows: int = 1) -> list[float]:
+def check_neighbours(
+    first: Table, second: Table, mu: float, rows: int = 1, kind: Kind = LinearRelease
+) -> list[float]:
     """Assert that nothing tells two neighbours apart but exact values within the sensitivity.
 
     Or within so many times the sensitivity of a row. Returns the changes as shares of that.
     """
-    one = recorded(first, mu)
-    other = replayed(second, mu, one)
+    one = recorded(first, mu, kind=kind)
+    other = replayed(second, mu, one, kind)
     shares = []
     for asked, *values in zip(one.asked, one.exact, other.exact, strict=True):
         before, after = (value.ravel().tolist() for value in values)
@@ -123,10 +133,10 @@ def check_neighbours(first: Table, second: Table, mu: float, rows: int = 1) -> l
     return shares
 
 
-def check_what_is_stated(table: Table, mu: float) -> None:
+def check_what_is_stated(table: Table, mu: float, kind: Kind = LinearRelease) -> None:
     """Assert that the squares of all draws add up to those of the events."""
-    drawn = sum(asked[3] ** 2 for asked in recorded(table, mu).asked)
-    stated = sum(event.mu**2 for event in LinearRelease(mu).events())
+    drawn = sum(asked[3] ** 2 for asked in recorded(table, mu, kind=kind).asked)
+    stated = sum(event.mu**2 for event in kind(mu).events())
     assert drawn <= stated * (1 + 1e-12), "more is drawn than is stated"
 
 
@@ -134,7 +144,7 @@ def plain(result: Any) -> Any:
     """Return all that an object holds as bytes and text, to the last bit."""
     if isinstance(result, np.ndarray):
         return result.shape, result.tobytes()
-    if isinstance(result, NoisyRegression | Scaling):
+    if isinstance(result, ATTRS):
         names = [attribute.name for attribute in type(result).__attrs_attrs__]
         return [plain(getattr(result, name)) for name in names]
     return repr(result)

@@ -14,7 +14,7 @@ import pytest
 
 import nolook
 from nolook.estimators.base import PrivateEstimator
-from nolook.estimators.catalogue import DISTRIBUTIONS, METHODS, SELECTORS
+from nolook.estimators.catalogue import DISTRIBUTIONS, METHODS, MODELS, SELECTORS
 from nolook.privacy import noise
 from tests.privacy.mechanisms import MECHANISMS, all_mechanisms
 from tests.report.hand_made import probable
@@ -41,6 +41,11 @@ def data():
     generator = np.random.default_rng(0)
     X = generator.normal(size=(6000, 4)) * [1.0, 20.0, 1e-3, 1.0] + 5
     return X, X[:, 1] / 20 + 0.1 * generator.normal(size=6000)
+
+
+def classes():
+    X, y = data()
+    return X, y > np.median(y)
 
 
 def scored():
@@ -120,6 +125,13 @@ def descent(draws):
     return [*before, math.hypot(sizes, again), math.hypot(one, two, *draws[-7:-1]), draws[-1]]
 
 
+def steps(draws):
+    """The curvature comes between the halves of twelve gradients; the scores come last."""
+    *before, scores = draws
+    before, first, curvature, second = before[:-13], before[-13:-7], before[-7], before[-6:]
+    return [*before, math.hypot(*first, *second), curvature, scores]
+
+
 def samples(draws):
     """Every gradient is a release of a sample; what comes before finds scales."""
     return [*draws[:-ROUNDS], draws[-ROUNDS:]]
@@ -159,6 +171,7 @@ RELEASES = {
     **{name: (entry.load(), each, data) for name, entry in METHODS.items()},
     **{name: (partial(entry.load(), 2), each, data) for name, entry in SELECTORS.items()},
     "linear": (nolook.LinearRegression, descent, data),
+    "logistic": (nolook.LogisticRegression, steps, classes),
     "linear-k": (partial(nolook.LinearRegression, k=2), descent, data),
     "scaler": (nolook.QuantileScaler, each, data),
     "adassp-bounds": (partial(nolook.AdaSSPRegressor, bound_X=30.0, bound_y=9.0), each, data),
@@ -200,6 +213,31 @@ def test_what_is_drawn_is_what_is_stated(name, drawn):
         np.testing.assert_allclose(one, other, rtol=1e-9)
         # Rounding may only make a draw cheaper than stated, up to that of the sums made here.
         assert np.all(np.asarray(one) <= np.asarray(other) * (1 + 1e-14))
+
+
+#: Whose last release a unit changes as one row does, however many of its rows count in full.
+UNDIVIDED = ("tukey", "tukey-scaling", "lasso", "lasso-delta", "dpsgd")
+
+
+@pytest.mark.parametrize("rows", ["weights", 2])
+@pytest.mark.parametrize("name", [name for name, row in RELEASES.items() if row[2] is data])
+def test_what_is_drawn_for_units_is_what_is_stated(name, rows, drawn):
+    make, composed, arguments = RELEASES[name]
+    X, y = arguments()
+    table = pd.DataFrame(X).rename(columns=str).assign(y=y, unit=np.arange(len(y)) % 1500)
+    target = None if name == "scaler" else "y"
+    features = ["0", "1", "2", "3"]
+    fitted = make().fit(
+        nolook.read_table(table, target, features=features, unit="unit", rows_per_unit=rows)
+    )
+    ours, theirs = composed(drawn), stated(fitted.privacy_)
+    assert len(ours) == len(theirs)
+    divisors = np.full(len(ours), 1.0 if rows == "weights" else rows)
+    if name in UNDIVIDED:
+        divisors[-1] = 1.0
+    for one, other, divisor in zip(ours, theirs, divisors, strict=True):
+        np.testing.assert_allclose(one, np.asarray(other) / divisor, rtol=1e-9)
+        assert np.all(np.asarray(one) * divisor <= np.asarray(other) * (1 + 1e-14))
 
 
 def plain(value):
@@ -283,5 +321,5 @@ def test_nothing_that_releases_is_left_out():
         kind for kind in named if isinstance(kind, type) and issubclass(kind, PrivateEstimator)
     }
     assert {type(make()) for make, _, _ in RELEASES.values()} == kinds
-    listed = {entry.load() for entry in (METHODS | SELECTORS | DISTRIBUTIONS).values()}
+    listed = {entry.load() for entry in (MODELS | SELECTORS | DISTRIBUTIONS).values()}
     assert kinds - listed == {nolook.QuantileScaler, nolook.PrivatePipeline}

@@ -14,7 +14,12 @@ def sums_of(rows, blocks, m, step=None):
     sums = np.zeros((m, len(rows) + 1, len(rows) + 1), dtype=np.int64)
     step = step or max(1, rows.shape[1])
     for start in range(0, rows.shape[1], step):
-        add_block_moments(sums, rows[:, start : start + step], blocks[start : start + step])
+        add_block_moments(
+            sums,
+            rows[:, start : start + step],
+            blocks[start : start + step],
+            np.ones_like(blocks[start : start + step]),
+        )
     return sums
 
 

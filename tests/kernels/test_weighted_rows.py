@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from nolook.kernels.moments import UNIT, integer_rows, squared_norms
-from nolook.kernels.weighted_rows import standard_squares, weighted_rows
+from nolook.kernels.weighted_rows import shortened_rows, standard_squares, weighted_rows
 
 ANY = st.floats(allow_nan=True, allow_infinity=True) | st.floats(-3, 3)
 COLUMNS = hnp.arrays(np.float64, st.tuples(st.integers(0, 5), st.integers(1, 12)), elements=ANY)
@@ -86,3 +86,30 @@ def test_short_rows_stay_as_they_are():
     np.testing.assert_array_equal(rows[1:], (columns - 1.0) * 2 * 2**10)
     np.testing.assert_array_equal(rows[0], 2**10)
     np.testing.assert_array_equal(factors, 1.0)
+
+
+def shortened(columns, norm, unit):
+    """Return u and |u_x|^2."""
+    return shortened_rows(columns, standard(len(columns)), math.floor((norm * unit) ** 2), unit)
+
+
+@given(COLUMNS, st.floats(0.0, 30.0), UNITS)
+def test_shortened_rows_are_within_the_norm_and_keep_their_constant(columns, norm, unit):
+    rows, squares = shortened(columns, norm, unit)
+    exact = (rows[1:].astype(np.int64) ** 2).sum(axis=0)
+    assert exact.max() <= (norm * unit) ** 2
+    np.testing.assert_array_equal(squares, exact)
+    assert (rows[0] == unit).all()
+    x = integer_rows(columns, *standard(len(columns))) / UNIT
+    lengths = np.maximum(np.sqrt((x**2).sum(axis=0)), 1e-9)
+    np.testing.assert_allclose(rows[1:], np.minimum(1.0, norm / lengths) * unit * x, atol=2.0)
+
+
+@given(COLUMNS, NORMS, UNITS, st.data())
+def test_a_shortened_row_depends_on_itself_alone_to_the_last_bit(columns, norm, unit, data):
+    order = np.array(data.draw(st.permutations(range(columns.shape[1]))))
+    kept = order[: data.draw(st.integers(1, len(order)))]
+    whole = shortened(columns, norm, unit)
+    part = shortened(np.ascontiguousarray(columns[:, kept]), norm, unit)
+    for before, after in zip(whole, part, strict=True):
+        np.testing.assert_array_equal(before[..., kept], after)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -18,10 +20,7 @@ TABLES = hnp.arrays(
 
 def counters(columns):
     low, width = np.full(columns, -2.0), np.full(columns, 0.5)
-    return [
-        magnitude_counts,
-        lambda batch, weights: linear_counts(batch, low, width, 8, weights),
-    ]
+    return [magnitude_counts, partial(linear_counts, low=low, width=width, bins=8)]
 
 
 def counts(count, table):

@@ -43,7 +43,6 @@ BLOCKS = _random.integers(0, 4, ROWS)
 LABELS = 10.0 ** _random.integers(-9, 9, ROWS) * _random.normal(size=ROWS)
 SCORES = _random.random(ROWS)
 POSITIVE = _random.random(ROWS) < 0.3
-SHARES = _random.integers(1, 2**30, ROWS)
 UNITS = _random.integers(0, 9, ROWS)
 WEIGHTS = WHOLE_UNIT // np.bincount(UNITS)[UNITS]
 
@@ -83,10 +82,9 @@ def orders(ranked):
     return plain(ranked.rows, *(ranked.differences(j, range(COLUMNS)) for j in range(COLUMNS)))
 
 
-def in_equal_bins(batch, weights):
-    return linear_counts(batch, np.full(COLUMNS, -2.0), np.full(COLUMNS, 0.5), 8, weights)
-
-
+in_equal_bins = partial(
+    linear_counts, low=np.full(COLUMNS, -2.0), width=np.full(COLUMNS, 0.5), bins=8
+)
 STATISTICS = {
     "BlockMoments": Row(
         # Carries every few rows.
@@ -96,7 +94,7 @@ STATISTICS = {
     ),
     "CellCounts": Row(
         partial(CellCounts, np.linspace(-1.0, 1.0, 9)),
-        (NUMBERS[0], SHARES),
+        (NUMBERS[0], WEIGHTS),
         lambda s: plain(s.value),
     ),
     "CentredProducts": Row(
@@ -135,7 +133,7 @@ STATISTICS = {
     ),
     "GroupSums": Row(
         partial(GroupSums, np.array([0.0, 0.25, 0.5, 1.0]), 2**30),
-        (SCORES, POSITIVE, SHARES),
+        (SCORES, POSITIVE, WEIGHTS),
         lambda s: plain(*s.value),
     ),
     "HistogramGroups": Row(
@@ -145,7 +143,7 @@ STATISTICS = {
     ),
     "Histograms": Row(
         partial(Histograms, in_equal_bins),
-        (NUMBERS, SHARES),
+        (NUMBERS, WEIGHTS),
         lambda s: plain(s.value(COLUMNS)),
     ),
     "KendallRows": Row(partial(KendallRows, COLUMNS), (NUMBERS,), lambda s: orders(s.value)),

@@ -23,8 +23,26 @@ import nolook.statistics
 from nolook._unit import WHOLE
 from nolook.kernels.bounded_rows import bounded_targets
 from nolook.kernels.histogram import linear_counts, magnitude_counts, row_counts
+from nolook.kernels.moments import UNIT
 from nolook.kernels.weighted_rows import weighted_rows
+from nolook.statistics.block_moments import BlockMoments
 from nolook.statistics.cell_counts import CellCounts, cell_counts_sensitivity
+from nolook.statistics.centred_products import PRODUCTS_SENSITIVITY, CentredProducts
+from nolook.statistics.class_gradients import (
+    ClassBalance,
+    ClassCurvature,
+    ClassGradient,
+    ScoreCounts,
+    balance_sensitivity,
+    class_curvature_sensitivity,
+    class_gradient_sensitivity,
+)
+from nolook.statistics.clipped_gradients import (
+    ClippedGradients,
+    UnitGradients,
+    gradient_radius,
+    gradient_sensitivity,
+)
 from nolook.statistics.design_moments import (
     DesignMoments,
     eigenvalue_sensitivity,
@@ -32,8 +50,14 @@ from nolook.statistics.design_moments import (
     product_sensitivity,
     smallest_eigenvalue,
 )
+from nolook.statistics.group_sums import (
+    GROUP_COUNTS_SENSITIVITY,
+    GroupSums,
+    excess_sensitivities,
+)
 from nolook.statistics.histograms import HistogramGroups, Histograms, histograms_sensitivity
-from nolook.statistics.residual_products import grid_model
+from nolook.statistics.moments import MomentMatrix, moment_sensitivity
+from nolook.statistics.residual_products import RESIDUAL_UNIT, ResidualProducts, grid_model
 from nolook.statistics.weighted_rows import (
     ClippedProducts,
     GridModel,
@@ -86,6 +110,8 @@ _UNIT = 2**10
 _NORM = 7.0
 _RADIUS = int((_NORM * _UNIT) ** 2)
 _CLIP, _TARGET = 2**22, 2**14
+_GRADIENT, _MOMENTS = gradient_radius(2.0), int((7.0 * UNIT) ** 2)
+_BORDERS = np.array([0.0, 0.25, 0.5, 1.0])
 _MODEL = GridModel(*grid_model(np.array([0.3, -2.0, 1e-3]), _RADIUS), _UNIT)
 
 
@@ -99,9 +125,31 @@ def as_rows(table):
     return rows, squares, factors * bounded_targets(table[2], 0.0, 1.0, 50.0)
 
 
+def as_classes(table):
+    rows, squares, _ = as_rows(table)
+    return rows, squares, (table[2] > 0.0).astype(np.float64)
+
+
 def as_moments(table):
     targets = bounded_targets(table[2], 0.0, 1.0, 50.0)
     return as_rows(table)[0].astype(np.float64), np.trunc(np.nan_to_num(targets) * _TARGET / 50.0)
+
+
+def as_bounded(table):
+    rows, _, targets = as_rows(table)
+    return rows.astype(np.float64), targets
+
+
+def as_grid(table):
+    return (np.trunc(np.nan_to_num(table).clip(-20.0, 20.0) * UNIT),)
+
+
+def as_finite(table):
+    return (np.nan_to_num(table),)
+
+
+def as_scores(table):
+    return np.abs(table[0]) / 4.0, table[1] > 0.0
 
 
 def first_column(table):
@@ -110,6 +158,11 @@ def first_column(table):
 
 def whole_table(table):
     return (table,)
+
+
+# Models by which a row is of either class, and surely of the other.
+_FLAT = GridModel(*grid_model(np.zeros(3), _RADIUS), _UNIT)
+_STEEP = GridModel(*grid_model(np.array([-40.0, 0.0, -40.0]), _RADIUS), _UNIT)
 
 
 @dataclass(frozen=True)
@@ -129,7 +182,10 @@ class Weighted:
         a weight for counts.
     rounds : bool
         Whether sums are rounded to units of a row.
-    norm : 1 or 2
+    norm : 0, 1 or 2
+        0 if each entry has the sensitivity by itself.
+    adds : bool
+        Whether a value is the sum over rows of what each adds, times its weight.
     """
 
     make: Callable[[int], Any]
@@ -138,6 +194,12 @@ class Weighted:
     sensitivities: Callable[[int], list[Any]]
     rounds: bool = False
     norm: int = 2
+    adds: bool = True
+
+
+def in_widths(excess):
+    widths = excess_sensitivities(_BORDERS).tolist()
+    return [Fraction(int(one), width) for one, width in zip(excess, widths, strict=True)]
 
 
 def counts_of(columns):
@@ -154,6 +216,41 @@ STATISTICS = {
         lambda s: [s.value],
         lambda whole: [whole * cell_counts_sensitivity("add-remove")],
         norm=1,
+    ),
+    "CentredProducts": Weighted(
+        lambda whole: CentredProducts(np.full(3, -2.0), np.full(3, 3.0), whole),
+        as_finite,
+        lambda s: [s.value],
+        lambda _: [PRODUCTS_SENSITIVITY],
+        norm=0,
+        adds=False,
+    ),
+    "ClassBalance": Weighted(
+        lambda _: ClassBalance(),
+        as_classes,
+        lambda s: [s.value],
+        lambda whole: [whole * balance_sensitivity()],
+    ),
+    "ClassCurvature": Weighted(
+        lambda whole: ClassCurvature(_FLAT, whole),
+        as_classes,
+        lambda s: [s.value],
+        lambda whole: [class_curvature_sensitivity(_RADIUS, 3, whole)],
+        rounds=True,
+    ),
+    "ClassGradient": Weighted(
+        lambda whole: ClassGradient(_STEEP, whole),
+        as_classes,
+        lambda s: [s.value],
+        lambda whole: [class_gradient_sensitivity(_RADIUS, 3, whole)],
+        rounds=True,
+    ),
+    "ClippedGradients": Weighted(
+        lambda whole: ClippedGradients(3, _UNIT, _GRADIENT, whole),
+        as_bounded,
+        lambda s: [s.value(np.ones(s.units, dtype=bool), *_MODEL[:2])],
+        lambda whole: [gradient_sensitivity(_GRADIENT, 3, whole)],
+        rounds=True,
     ),
     "ClippedProducts": Weighted(
         lambda whole: ClippedProducts(_MODEL, _CLIP, whole),
@@ -172,6 +269,14 @@ STATISTICS = {
         ],
         rounds=True,
     ),
+    "GroupSums": Weighted(
+        lambda whole: GroupSums(_BORDERS, whole),
+        as_scores,
+        lambda s: [s.value[:2], in_widths(s.value[2])],
+        lambda whole: [whole * GROUP_COUNTS_SENSITIVITY, 1],
+        norm=1,
+        adds=False,
+    ),
     "HistogramGroups": Weighted(
         lambda _: HistogramGroups(row_counts, magnitude_counts, equal_bins),
         whole_table,
@@ -188,13 +293,40 @@ STATISTICS = {
         lambda whole: [errors_sensitivity(whole)],
         rounds=True,
     ),
+    "MomentMatrix": Weighted(
+        lambda whole: MomentMatrix(3, _MOMENTS, whole),
+        as_grid,
+        lambda s: [s.value],
+        lambda whole: [moment_sensitivity(_MOMENTS, "add-remove", 3, whole)],
+        rounds=True,
+    ),
     "ProductSizes": Weighted(
         lambda _: ProductSizes(_MODEL, np.array([0.5, 4.0, 1e6])),
         as_rows,
         lambda s: [s.value],
         counts_of(1),
     ),
+    "ScoreCounts": Weighted(
+        lambda _: ScoreCounts(_MODEL, np.array([-1.0, 0.0, 1e3])),
+        as_classes,
+        lambda s: [s.value],
+        counts_of(1),
+    ),
+    "ResidualProducts": Weighted(
+        lambda whole: ResidualProducts(3, _RADIUS, _UNIT, RESIDUAL_UNIT, whole),
+        as_bounded,
+        lambda s: [s.value(*_MODEL[:2])],
+        lambda whole: [product_sensitivity(_RADIUS, RESIDUAL_UNIT, 3, whole)],
+        rounds=True,
+    ),
 }
+# Of blocks and of samples with units in full: tested below.
+OTHERS = {"BlockMoments", "UnitGradients"}
+SUMS = pytest.mark.parametrize(
+    "row",
+    [row for row in STATISTICS.values() if row.adds],
+    ids=[name for name, row in STATISTICS.items() if row.adds],
+)
 ALL = pytest.mark.parametrize("row", STATISTICS.values(), ids=STATISTICS)
 
 
@@ -221,8 +353,9 @@ def moved_by(row, table, units):
     )
     found = []
     for one, other, limit in zip(*both, row.sensitivities(WHOLE), strict=True):
-        change = sum(abs(int(entry)) ** row.norm for entry in one - other)
-        found.append(Fraction(change) / Fraction(limit) ** row.norm)
+        moved = [abs(entry) for entry in (one - other).tolist()]
+        change = sum(entry**row.norm for entry in moved) if row.norm else max(moved)
+        found.append(Fraction(change) / Fraction(limit) ** (row.norm or 1))
     return found
 
 
@@ -253,7 +386,7 @@ def test_so_does_a_unit_of_many_rows(row, kind, rows):
     assert max(moved_by(row, table, units)) <= 1
 
 
-@ALL
+@SUMS
 @pytest.mark.parametrize("rows", [1, 3, 1_000, 100_000])
 def test_the_sensitivity_is_reached(row, rows):
     largest = [0.0] * len(row.sensitivities(WHOLE))
@@ -264,7 +397,7 @@ def test_the_sensitivity_is_reached(row, rows):
     assert min(largest) > 0.95
 
 
-@ALL
+@SUMS
 @settings(max_examples=20, deadline=None)
 @given(data=st.data())
 def test_weights_multiply_what_a_row_adds(row, data):
@@ -296,7 +429,7 @@ def test_neither_cuts_nor_order_matter(row, data):
     assert found.tolist() == np.concatenate(plain(row, seen(row, table, weights))).tolist()
 
 
-@ALL
+@SUMS
 def test_every_row_twice_is_every_row_once(row):
     random = np.random.default_rng(0)
     table = np.concatenate([corners(random, 20), typical(random, 300)], axis=1)
@@ -346,6 +479,35 @@ def test_a_unit_moves_the_smallest_eigenvalue_by_the_sensitivity_of_a_row(kind, 
         assert abs(values[0] - values[1]) <= eigenvalue_sensitivity(_RADIUS, 3, WHOLE)
 
 
+@pytest.mark.parametrize("kind", UNITS)
+def test_a_unit_in_one_block_changes_that_block_alone(kind):
+    random = np.random.default_rng(0)
+    table, units = with_unit(random, 300, kind(random, 300), 200)
+    weights, others = shares(units), units > 0
+    rows = np.trunc(np.nan_to_num(table).clip(-20.0, 20.0) * 2**16)
+    blocks = random.integers(0, 4, 9)[units]
+    values = []
+    for kept in (units >= 0, others):
+        sums = BlockMoments(4, 3, 2**21, WHOLE)
+        values.append(sums.update(rows[:, kept], blocks[kept], weights[kept]).value)
+    own = blocks[~others][0]
+    assert [(a == b).all() for a, b in zip(*values, strict=True)] == [i != own for i in range(4)]
+
+
+@pytest.mark.parametrize("kind", UNITS)
+@pytest.mark.parametrize("rows", [1, 7, 1_024])
+def test_a_sampled_unit_moves_gradients_by_the_sensitivity_of_a_row(kind, rows):
+    random = np.random.default_rng(rows)
+    table, units = with_unit(random, rows, kind(random, rows), 60)
+    values = []
+    for kept in (units >= 0, units > 0):
+        sums = UnitGradients(3, _UNIT, _GRADIENT)
+        sums.update(*as_bounded(table[:, kept]), units=units[kept])
+        values.append(sums.value(np.ones(9, dtype=bool), *_MODEL[:2]))
+    moved = sum(int(entry) ** 2 for entry in values[0] - values[1])
+    assert 0 < moved <= gradient_sensitivity(_GRADIENT) ** 2
+
+
 def test_every_statistic_of_weights_is_here():
     found = set()
     for module in pkgutil.iter_modules(nolook.statistics.__path__):
@@ -357,4 +519,4 @@ def test_every_statistic_of_weights_is_here():
             and hasattr(one, "update")
             and "weights" in inspect.signature(one.update).parameters
         }
-    assert found == set(STATISTICS)
+    assert found == {*STATISTICS, *OTHERS}

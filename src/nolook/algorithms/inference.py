@@ -29,7 +29,7 @@ from nolook.algorithms.noisy_gradients import CombinedGradients, combine_gradien
 from nolook.algorithms.scaling import Scaling, clipped_share
 from nolook.algorithms.weighted_design import TARGET_LIMIT
 
-__all__ = ["HIDDEN_EFFECT", "MOST_CLIPPED", "LinearModel", "linear_model"]
+__all__ = ["HIDDEN_EFFECT", "MOST_CLIPPED", "LinearModel", "hidden_directions", "linear_model"]
 
 #: Standard deviation of the model along a hidden direction, in scales of the target a scale. The
 #: intervals assume it: on six real tables 95 % of such effects were below 1.33.
@@ -112,7 +112,7 @@ def _margins(release: NoisyRegression, combined: CombinedGradients) -> Vector:
     scaling, kept, sigma = release.scaling, release.kept, release.gram_sigma
     contrasts = np.eye(len(release.gram))
     contrasts[0, 1:] = -(scaling.center[:-1] / scaling.scale[:-1])[kept]
-    hidden = _hidden(combined.eigenvalues, sigma)
+    hidden = hidden_directions(combined.eigenvalues, sigma)
     loadings = (contrasts @ combined.vectors) ** 2
     lengths = loadings.sum(axis=1)
     variance = loadings @ _variances(release, combined, hidden)
@@ -142,7 +142,7 @@ def _variances(
     return np.where(hidden, effects, gradients / seen**2 + sampling / seen)
 
 
-def _hidden(eigenvalues: Vector, sigma: float) -> NDArray[np.bool_]:
+def hidden_directions(eigenvalues: Vector, sigma: float) -> NDArray[np.bool_]:
     """Directions that noise alone could have made.
 
     The largest eigenvalue of a symmetric matrix of noise of size m is about ``sigma sqrt(2 m)``, m

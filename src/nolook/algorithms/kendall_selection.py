@@ -27,12 +27,13 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from nolook.algorithms.selection_plan import Selected, Selection
+from nolook.algorithms.unit_draws import one_row_each
 from nolook.privacy.budgets import with_room
 from nolook.privacy.guarantee import PureEvent
 from nolook.privacy.mechanisms.exponential import exponential_choice, permute_and_flip
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import Announce
-from nolook.privacy.sampling import SAMPLING_UNIT, kept_rows, one_row_each, sampled_epsilon
+from nolook.privacy.sampling import SAMPLING_UNIT, kept_rows, sampled_epsilon
 from nolook.statistics import fold
 from nolook.statistics.kendall import KendallRows, kendall_scores, kendall_sensitivity
 from nolook.tables import Table

@@ -38,13 +38,15 @@ from nolook.algorithms.weighted_design import (
     WeightedDesign,
     choose_unit,
     copy_room,
+    limit_for,
+    release_gram,
 )
 from nolook.kernels.moments import UNIT
+from nolook.privacy.budgets import row_share
 from nolook.privacy.guarantee import GaussianEvent
-from nolook.privacy.mechanisms.gaussian import gaussian_release, symmetric_gaussian_release
+from nolook.privacy.mechanisms.gaussian import gaussian_release
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import Announce
-from nolook.statistics.design_moments import DesignMoments, gram_sensitivity
 from nolook.statistics.histograms import histograms_sensitivity
 from nolook.statistics.residual_products import grid_model
 from nolook.statistics.weighted_rows import (
@@ -75,14 +77,10 @@ SHARES = {
 GRADIENTS = 8
 CLIPPED_AT = (0, 2)
 
-# Features are clipped to L scales.
-_LEAST_LIMIT, _MOST_LIMIT = 5.0, 20.0
 # Candidates for K, in units of B: half octaves up to 4.
 _CLIPS = np.array([2.0 ** (half / 2) for half in range(-9, 5)])
 # Rows that may be clipped, in deviations of a count's noise: fewer cannot be told from none.
 _SPARED = 3.0
-# Rows of the Gram matrix at a time.
-_PART_ROWS = 4096
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -160,7 +158,7 @@ class LinearRelease:
 
     def for_rows(self, most: int) -> LinearRelease:
         """Return the release that costs a unit of so many rows as much; `mu` adds up over rows."""
-        return replace(self, mu=self.mu / most)
+        return replace(self, mu=row_share(self.mu, most))
 
     def run(
         self, table: Table, source: ByteSource, announce: Announce
@@ -172,7 +170,7 @@ class LinearRelease:
         """
         scaling = self._scales().run(table, source, announce)
         table = table.filled(scaling.center)
-        scaling = evolve(scaling, limit=self._limit(scaling.rows.value))
+        scaling = evolve(scaling, limit=limit_for(scaling.rows.value, self.mu))
         kept = scaling.visible[:-1] & scaling.visible[-1]
         table = table.select(kept)
         announce("norms")
@@ -199,11 +197,6 @@ class LinearRelease:
             fit_sigma=errors_sensitivity() / ERROR_UNIT**2 / self._mu("fit"),
         )
 
-    def _limit(self, rows: float) -> float:
-        """L: the more rows and budget, the farther features reach; in whole sixteenths."""
-        limit = _LEAST_LIMIT * math.sqrt(rows * self.mu / 5000.0)
-        return math.floor(16.0 * min(max(limit, _LEAST_LIMIT), _MOST_LIMIT)) / 16.0
-
     def _bound_norms(self, table: Table, scaling: Scaling, source: ByteSource) -> WeightedDesign:
         """Choose B: the noise grows with its square, and rows beyond it lose weight."""
         size = table.n_columns
@@ -217,16 +210,7 @@ class LinearRelease:
 
     def _gram(self, blocks: Blocks, source: ByteSource) -> tuple[Matrix, float]:
         """Release the sum of u u', and return its noise's deviation on the diagonal."""
-        design, whole, mu = blocks.design, blocks.whole, self._mu("gram")
-        moments = DesignMoments(design.size, design.squared_radius, 0, whole)
-        for block in blocks.first():
-            for start in range(0, block.targets.size, _PART_ROWS):
-                part = slice(start, start + _PART_ROWS)
-                weights = None if block.weights is None else block.weights[part]
-                moments.update(block.rows[:, part].astype(np.float64), weights=weights)
-        sensitivity = gram_sensitivity(design.squared_radius, design.size, whole)
-        noisy = symmetric_gaussian_release(moments.gram, sensitivity, mu, source)
-        return noisy.astype(np.float64) / design.unit**2, sensitivity / mu / design.unit**2
+        return release_gram(blocks, self._mu("gram"), source)
 
     def _descend(
         self,

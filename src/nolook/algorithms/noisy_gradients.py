@@ -69,13 +69,19 @@ def estimate(
 
 
 def combine_gradients(
-    gram: Matrix, gram_sigma: float, thetas: Matrix, gradients: Matrix, gradient_sigmas: Vector
+    gram: Matrix,
+    gram_sigma: float,
+    thetas: Matrix,
+    gradients: Matrix,
+    gradient_sigmas: Vector,
+    misfit: float = 0.0,
 ) -> CombinedGradients:
     """Weigh the gradients by their noise, and choose the prior.
 
     A gradient tells ``A theta`` after ``A theta_t`` is added to it, with the noisy A: besides its
     own noise it carries the matrix's, times the way from ``theta_t`` to the solution. That way is
-    not known beforehand, hence a few steps of a fixed point.
+    not known beforehand, hence a few steps of a fixed point. Where A is not the curvature of what
+    is minimised, `misfit` is the share of the way's mean squared gradient that counts as noise too.
     """
     edge = gram_sigma * np.sqrt(len(gram))
     eigenvalues, vectors = np.linalg.eigh(gram)
@@ -86,8 +92,9 @@ def combine_gradients(
     combined = weigh(gradient_sigmas**2)
     for _ in range(_FIXED_POINT_STEPS):
         solution = combined.shrinkage * combined.moments / values
-        ways = ((solution - points) ** 2).sum(axis=1)
-        combined = weigh(gradient_sigmas**2 + 0.5 * gram_sigma**2 * ways)
+        ways = (solution - points) ** 2
+        wrong = 0.5 * gram_sigma**2 * ways.sum(axis=1) + misfit * (ways @ values**2) / len(values)
+        combined = weigh(gradient_sigmas**2 + wrong)
     return combined
 
 

@@ -17,12 +17,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from nolook.algorithms.scaling import Scaling
 from nolook.algorithms.selection_plan import Selected, Selection, peel
+from nolook.algorithms.unit_draws import one_row_each
 from nolook.errors import ParameterError
 from nolook.privacy.guarantee import PureEvent
 from nolook.privacy.mechanisms.top_k import canonical_lipschitz, peeling
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import Announce
-from nolook.privacy.sampling import one_row_each
 from nolook.statistics import fold
 from nolook.statistics.centred_products import PRODUCTS_SENSITIVITY, CentredProducts
 from nolook.statistics.kendall import KendallRows, kendall_scores, kendall_sensitivity

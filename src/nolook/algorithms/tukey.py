@@ -1,10 +1,11 @@
 """The Tukey mechanism for linear regression, correct for rows (Amin et al. 2023, Algorithm 2).
 
-Every row draws a block; each block's least-squares model is a point; a deep point among them is
-released, if a private test finds that safe. Before that, the columns are standardised and
-clipped with private scales and, by default, decorrelated with a private second-moment matrix:
-depth looks along the axes only, so the axes decide the accuracy. Features in which nothing stood
-out from the noise of the scales are left out. The proof is `tukey.md`.
+Every row draws a block, or every unit for all its rows; each block's least-squares model is a
+point; a deep point among them is released, if a private test finds that safe. Before that, the
+columns are standardised and clipped with private scales and, by default, decorrelated with a
+private second-moment matrix: depth looks along the axes only, so the axes decide the accuracy.
+Features in which nothing stood out from the noise of the scales are left out. The proof is
+`tukey.md`.
 
 =================  =========================================================================
 name here          the paper's letter, or what it means
@@ -19,7 +20,7 @@ name here          the paper's letter, or what it means
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -31,13 +32,14 @@ from nolook.algorithms.moment_regression import MomentRelease, NoisyMoments
 from nolook.algorithms.rows_bound import rows_bound, rows_margin
 from nolook.algorithms.scaling import ScaleSearch, Scaling
 from nolook.algorithms.tukey_models import models_needed
+from nolook.algorithms.unit_draws import rows_in_blocks
 from nolook.kernels.block_models import block_models
 from nolook.kernels.moments import UNIT, integer_rows
 from nolook.privacy.accounting import gaussian_mu
-from nolook.privacy.budgets import SMALLEST_MU, too_small, with_room
+from nolook.privacy.budgets import SMALLEST_MU, row_share, too_small, with_room
 from nolook.privacy.guarantee import ApproximateEvent, Budget, Event, PureEvent
 from nolook.privacy.mechanisms.tukey_depth import TukeyRule, tukey_release
-from nolook.privacy.noise import ByteSource, uniform_integers
+from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import Announce
 from nolook.statistics.block_moments import BlockMoments
 from nolook.tables import Table
@@ -119,6 +121,14 @@ class TukeyPlan:
         rows = (PureEvent("number of rows", self.epsilon_rows),) if self.epsilon_rows else ()
         mechanism = ApproximateEvent("Tukey mechanism", self.epsilon, self.delta)
         return (*self.basis_release().events(), *rows, mechanism)
+
+    def for_rows(self, most: int) -> TukeyPlan:
+        """Return the release that costs a unit of so many rows as much.
+
+        They are in one block, so only the costs of basis and rows are divided.
+        """
+        rows = row_share(self.epsilon_rows, most, 0.0) if self.epsilon_rows else 0.0
+        return replace(self, epsilon_rows=rows, mu=row_share(self.mu, most))
 
     def basis_release(self) -> MomentRelease | ScaleSearch:
         """Return the release the basis is made from."""
@@ -256,15 +266,16 @@ def fit_models(
     """Fit a least-squares model to each of m random blocks of rows: coordinates of the basis.
 
     Targets are in scales. Adding or removing a row replaces one model and leaves the others as they
-    are; an empty block's is zero. Each row draws its block from `source`.
+    are; an empty block's is zero. Each row, or each unit for all its rows, draws its block from
+    `source`.
     """
     announce("models")
     visible = basis.scaling.visible[:-1]
     table, scaling = table.select(visible), basis.scaling.select(visible)
-    sums = BlockMoments(m, table.n_columns, math.floor(scaling.limit * UNIT))
-    for batch in table.batches():
+    sums = BlockMoments(m, table.n_columns, math.floor(scaling.limit * UNIT), table.unit.whole)
+    for batch, weights, blocks in rows_in_blocks(table, m, source):
         rows = integer_rows(batch, scaling.center, scaling.scale, *scaling.limits)
-        sums.update(rows, uniform_integers(m, rows.shape[1], source))
+        sums.update(rows, blocks, weights)
     # Rows are in units of 1/UNIT, except for their constant 1.
     units = np.full(len(basis.matrix), 1.0 / UNIT)
     units[0] = 1.0

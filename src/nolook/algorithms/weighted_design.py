@@ -6,16 +6,30 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+import numpy as np
 from attrs import frozen
+from numpy.typing import NDArray
 
 from nolook._unit import Unit
 from nolook.algorithms.scaling import Scaling
 from nolook.kernels.bounded_rows import bounded_targets
 from nolook.kernels.weighted_rows import weighted_rows
+from nolook.privacy.mechanisms.gaussian import symmetric_gaussian_release
+from nolook.privacy.noise import ByteSource
+from nolook.statistics.design_moments import DesignMoments, gram_sensitivity
 from nolook.statistics.weighted_rows import RowBlock
 from nolook.tables import Table
 
-__all__ = ["COPY_BYTES", "TARGET_LIMIT", "Blocks", "WeightedDesign", "choose_unit", "copy_room"]
+__all__ = [
+    "COPY_BYTES",
+    "TARGET_LIMIT",
+    "Blocks",
+    "WeightedDesign",
+    "choose_unit",
+    "copy_room",
+    "limit_for",
+    "release_gram",
+]
 
 #: The weighted rows are kept in memory if they surely take no more.
 COPY_BYTES = 256 * 2**20
@@ -23,10 +37,20 @@ COPY_BYTES = 256 * 2**20
 #: Targets are clipped to this many scales on either side of the centre.
 TARGET_LIMIT = 50.0
 
+# Features are clipped to L scales.
+_LEAST_LIMIT, _MOST_LIMIT = 5.0, 20.0
+# Rows of the Gram matrix at a time.
+_PART_ROWS = 4096
 _MOST_UNIT = 2**14
 _LARGEST_ENTRY = 2**15 - 1
 # Deviations of the released number of rows within which the true one surely is.
 _SURELY = 6.0
+
+
+def limit_for(rows: float, mu: float) -> float:
+    """L: the more rows and budget, the farther features reach; in whole sixteenths."""
+    limit = _LEAST_LIMIT * math.sqrt(rows * mu / 5000.0)
+    return math.floor(16.0 * min(max(limit, _LEAST_LIMIT), _MOST_LIMIT)) / 16.0
 
 
 def choose_unit(norm: float) -> int:
@@ -109,3 +133,23 @@ class Blocks:
     def again(self) -> Iterable[RowBlock]:
         """Return the same blocks."""
         return self.design.blocks(self.table) if self.kept is None else self.kept
+
+
+def release_gram(
+    blocks: Blocks, mu: float, source: ByteSource
+) -> tuple[NDArray[np.float64], float]:
+    """Release the sum of u u' over the rows, in one pass that may keep them.
+
+    Guarantee: ``mu``-GDP when a row is added or removed. Returns it in standardised units, and its
+    noise's deviation on the diagonal, which is smaller by sqrt(2) elsewhere.
+    """
+    design, whole = blocks.design, blocks.whole
+    moments = DesignMoments(design.size, design.squared_radius, 0, whole)
+    for block in blocks.first():
+        for start in range(0, block.targets.size, _PART_ROWS):
+            part = slice(start, start + _PART_ROWS)
+            weights = None if block.weights is None else block.weights[part]
+            moments.update(block.rows[:, part].astype(np.float64), weights=weights)
+    sensitivity = gram_sensitivity(design.squared_radius, design.size, whole)
+    noisy = symmetric_gaussian_release(moments.gram, sensitivity, mu, source)
+    return noisy.astype(np.float64) / design.unit**2, sensitivity / mu / design.unit**2

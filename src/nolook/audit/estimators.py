@@ -7,10 +7,12 @@ result says little. So these audits have less power than those of the parts, and
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
+import pyarrow as pa
 
 from nolook.algorithms.grids import LinearGrid
 from nolook.audit.case import Case, Vector, gaussian_case, one_by_one, pure_case
@@ -20,6 +22,7 @@ from nolook.estimators.catalogue import METHODS
 from nolook.estimators.ecdf import ECDF
 from nolook.estimators.kendall import KendallSelector
 from nolook.estimators.lasso import LassoSelector
+from nolook.estimators.logistic import LogisticRegression
 from nolook.estimators.moment import MomentSelector
 from nolook.estimators.pipeline import PrivatePipeline, make_private_pipeline
 from nolook.estimators.quantiles import Quantiles, quantiles
@@ -29,6 +32,8 @@ from nolook.estimators.sis import SISSelector
 from nolook.privacy.accounting import gaussian_mu
 from nolook.privacy.guarantee import Budget
 from nolook.privacy.noise import ByteSource
+from nolook.tables import Table, read_table
+from nolook.tables.scored import read_scores
 
 __all__ = ["cases"]
 
@@ -40,8 +45,24 @@ _EPSILON = 8.0
 _DELTA = 1e-2
 _PURE_EPSILON = 2.0
 
+#: Rows of the unit that is added, removed or replaced.
+_UNIT_ROWS = 1_000
+
 Tables: TypeAlias = tuple[tuple[Any, ...], tuple[Any, ...]]
 Score: TypeAlias = Callable[[Any], Any]
+
+
+@dataclass(frozen=True)
+class _Audited:
+    """An estimator, the tables it sees, and the number of a result that tells them apart."""
+
+    name: str
+    make: partial[Any]
+    tables: Tables
+    score: Score
+    neighbours: str
+    mu: float | None = None  # claimed instead of the budget
+    scored: bool = False  # the tables are scores and classes
 
 
 # What few fits can show, and in little time.
@@ -57,7 +78,7 @@ _GAUSSIAN = ("linear", "adassp", "boosted-adassp")
 def cases() -> tuple[Case, ...]:
     """Return the cases; their budgets are fixed."""
     mu = gaussian_mu(Budget(_EPSILON, _DELTA))
-    scaler = _case(
+    scaler = _Audited(
         name="QuantileScaler",
         make=_whole(QuantileScaler),
         neighbours="one more of two equal rows",
@@ -66,7 +87,7 @@ def cases() -> tuple[Case, ...]:
         mu=mu,
     )
     methods = (
-        _case(
+        _Audited(
             name=entry.kind,
             make=_whole(entry.load(), **_PARAMETERS.get(name, {})),
             neighbours="a row far from all others, with a target as far on the other side",
@@ -76,11 +97,20 @@ def cases() -> tuple[Case, ...]:
         )
         for name, entry in METHODS.items()
     )
-    return (scaler, *methods, *_selectors(mu), *_distributions())
+    logistic = _Audited(
+        name="LogisticRegression",
+        make=_whole(LogisticRegression),
+        neighbours="a row far from all others, of the class of the other side",
+        tables=_far_class(),
+        score=lambda fitted: fitted.coef_[0],
+        mu=mu,
+    )
+    rows = (scaler, *methods, logistic, *_selectors(mu), *_distributions())
+    return tuple(_case(each) for each in (*rows, *map(_of_units, rows)))
 
 
-def _selectors(mu: float) -> tuple[Case, ...]:
-    chosen = partial(_case, score=lambda fitted: fitted.support_[0])
+def _selectors(mu: float) -> tuple[_Audited, ...]:
+    chosen = partial(_Audited, score=lambda fitted: fitted.support_[0])
     order = partial(
         chosen,
         neighbours="a row against the order in the best of two columns, with it in the other",
@@ -100,10 +130,12 @@ def _selectors(mu: float) -> tuple[Case, ...]:
     )
 
 
-def _distributions() -> tuple[Case, ...]:
+def _distributions() -> tuple[_Audited, ...]:
     grid = LinearGrid(0.0, 1.0, 1.0)
-    ecdf = partial(_case, score=lambda fitted: fitted.cdf(0.0) * fitted.n_rows_)
-    roc = partial(_case, score=lambda fitted: fitted.positive_.cdf(0.0) * fitted.n_positive_)
+    ecdf = partial(_Audited, score=lambda fitted: fitted.cdf(0.0) * fitted.n_rows_)
+    roc = partial(
+        _Audited, scored=True, score=lambda fitted: fitted.positive_.cdf(0.0) * fitted.n_positive_
+    )
     return (
         ecdf(
             name="ECDF",
@@ -117,7 +149,7 @@ def _distributions() -> tuple[Case, ...]:
             neighbours="a value moved from the first of two cells to the second",
             tables=((np.array([0.0, 0.0, 0.0]),), (np.array([0.0, 0.0, 1.0]),)),
         ),
-        _case(
+        _Audited(
             name="quantiles",
             make=_pure(_Quantiles),
             neighbours="a value below all others",
@@ -136,12 +168,13 @@ def _distributions() -> tuple[Case, ...]:
             neighbours="the target of a row with the lowest score",
             tables=_other_target(),
         ),
-        _case(
+        _Audited(
             name="HosmerLemeshow",
             make=_pure(HosmerLemeshow, groups=2),
             neighbours="a positive row more with the lowest probability",
             tables=_scored(),
             score=lambda fitted: fitted.table_.positives[0],
+            scored=True,
         ),
     )
 
@@ -154,36 +187,63 @@ def _pure(make: Callable[..., Any], **parameters: object) -> partial[Any]:
     return partial(make, epsilon=_PURE_EPSILON, **parameters)
 
 
-def _case(
-    *,
-    name: str,
-    make: partial[Any],
-    tables: Tables,
-    score: Score,
-    neighbours: str,
-    mu: float | None = None,
-) -> Case:
-    """Return the case of one estimator; it claims its budget, or the `mu` of it."""
-    given = make.keywords
+def _case(audited: _Audited) -> Case:
+    """Return the case of one estimator; it claims its budget, or the mu of it."""
+    given, tables = audited.make.keywords, audited.tables
     promised = (
-        gaussian_case(mu)
-        if mu is not None
+        gaussian_case(audited.mu)
+        if audited.mu is not None
         else partial(pure_case(given["epsilon"]), delta=given.get("delta", 0.0))
     )
 
     def one(table: int, source: ByteSource) -> float:
         seed = int(source.words(1)[0])
-        return float(score(make(random_state=seed).fit(*tables[table])))
+        return float(audited.score(audited.make(random_state=seed).fit(*tables[table])))
 
     return promised(
-        name=name,
-        neighbours=neighbours,
+        name=audited.name,
+        neighbours=audited.neighbours,
         relation=given.get("relation", "add-remove"),
-        covers=(name.removesuffix("-replace"),),
+        covers=(audited.name.removesuffix("-units").removesuffix("-replace"),),
         draw=one_by_one(one),
         runs=_RUNS,
         power=0.0,
     )
+
+
+def _of_units(audited: _Audited) -> _Audited:
+    """Return the same where every row is a unit, the one that differs with many equal rows."""
+    first, second = audited.tables
+    if len(first[0]) < len(second[0]):
+        place = len(second[0]) - 1
+    else:
+        unlike = [np.asarray(one) != other for one, other in zip(first, second, strict=True)]
+        place = int(np.flatnonzero(np.any([np.ravel(each) for each in unlike], axis=0))[0])
+    return replace(
+        audited,
+        name=f"{audited.name}-units",
+        neighbours=f"{audited.neighbours}: a unit of {_UNIT_ROWS:,} rows",
+        tables=(
+            (_opened(first, place, audited.scored),),
+            (_opened(second, place, audited.scored),),
+        ),
+    )
+
+
+def _opened(columns: tuple[Any, ...], place: int, scored: bool) -> Table:
+    """Open columns with one row many times; its unit is one, all others have a row."""
+    times = np.ones(len(columns[0]), dtype=np.int64)
+    times[place : place + 1] = _UNIT_ROWS
+    X, *target = (np.repeat(each, times, axis=0) for each in columns)
+    cells = {f"x{i}": column for i, column in enumerate(X.reshape(len(X), -1).T)}
+    rows = pa.table({"id": np.repeat(np.arange(times.size), times), **cells, **_named(target)})
+    if scored:
+        return read_scores(rows, "x0", "y", "1", unit="id")
+    return read_table(rows, "y" if target else None, features=list(cells), unit="id")
+
+
+def _named(target: list[Vector]) -> dict[str, Vector]:
+    return {"y": target[0]} if target else {}
 
 
 def _pipeline(epsilon: float, delta: float, random_state: int) -> PrivatePipeline:
@@ -217,6 +277,11 @@ def _far_row() -> Tables:
     rows = np.linspace(-1.0, 1.0, 300)
     far = np.append(rows, 1e6)
     return (rows[:, np.newaxis], rows), (far[:, np.newaxis], np.append(rows, -1e6))
+
+
+def _far_class() -> Tables:
+    (X, y), (more, other) = _far_row()
+    return (X, y > 0.0), (more, other > 0.0)
 
 
 def _against_the_order() -> Tables:

@@ -8,6 +8,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from nolook._unit import WHOLE
 from nolook.audit.case import Case, Draws, gaussian_case, one_by_one, projected
 from nolook.kernels.histogram import magnitude_counts
 from nolook.kernels.moments import UNIT
@@ -38,13 +39,16 @@ from nolook.statistics.weighted_rows import (
     errors_sensitivity,
 )
 
-__all__ = ["cases"]
+__all__ = ["cases", "matrices", "vectors"]
 
 Integers: TypeAlias = NDArray[np.int64]
 Exact: TypeAlias = NDArray[np.object_] | Integers
 Matrix: TypeAlias = NDArray[np.float64]
 
 _ROW_UNIT = 2**10  # of rows of a design
+# Rows of a unit, and what each weighs.
+_UNIT_ROWS = 1_000
+_SHARE = WHOLE // _UNIT_ROWS
 
 
 def cases(mu: float) -> tuple[Case, ...]:
@@ -56,19 +60,20 @@ def cases(mu: float) -> tuple[Case, ...]:
             name="histograms",
             neighbours="a row more: a bin of each of three columns",
             covers=("gaussian_release", "histograms_sensitivity"),
-            draw=_vectors(mu, histograms_sensitivity(3, "add-remove"), row, _histograms()),
+            draw=vectors(mu, histograms_sensitivity(3, "add-remove"), row, _histograms()),
         ),
         case(
             name="histograms-replace",
             neighbours="a row moved to other bins in all three columns",
             relation="replace",
             covers=("gaussian_release", "histograms_sensitivity"),
-            draw=_vectors(mu, histograms_sensitivity(3, "replace"), row, other),
+            draw=vectors(mu, histograms_sensitivity(3, "replace"), row, other),
         ),
         *_moment_cases(mu),
         *_designs(mu),
         *_kept_rows(mu),
         *_weighted_rows(mu),
+        *_units(mu),
     )
 
 
@@ -80,13 +85,13 @@ def _moment_cases(mu: float) -> tuple[Case, ...]:
         case(
             name="moments",
             neighbours="a row of the largest norm more",
-            draw=_matrices(mu, moment_sensitivity(_RADIUS, "add-remove"), one, none),
+            draw=matrices(mu, moment_sensitivity(_RADIUS, "add-remove"), one, none),
         ),
         case(
             name="moments-replace",
             neighbours="a row replaced by one at a right angle to it",
             relation="replace",
-            draw=_matrices(mu, moment_sensitivity(UNIT**2, "replace"), first, second),
+            draw=matrices(mu, moment_sensitivity(UNIT**2, "replace"), first, second),
         ),
     )
 
@@ -100,19 +105,19 @@ def _designs(mu: float) -> tuple[Case, ...]:
             name="design-gram",
             neighbours="a row of the largest norm more",
             covers=("symmetric_gaussian_release", "gram_sensitivity"),
-            draw=_matrices(mu, gram_sensitivity(radius), one.gram, none.gram),
+            draw=matrices(mu, gram_sensitivity(radius), one.gram, none.gram),
         ),
         case(
             name="design-products",
             neighbours="a row of the largest norm with the largest target more",
             covers=("gaussian_release", "product_sensitivity"),
-            draw=_vectors(mu, products, one.products, none.products),
+            draw=vectors(mu, products, one.products, none.products),
         ),
         case(
             name="smallest-eigenvalue",
             neighbours="a row of the largest norm in the only direction that had none",
             covers=("gaussian_release", "eigenvalue_sensitivity"),
-            draw=_vectors(mu, eigenvalue_sensitivity(radius, 2), *eigenvalues),
+            draw=vectors(mu, eigenvalue_sensitivity(radius, 2), *eigenvalues),
         ),
     )
 
@@ -125,13 +130,13 @@ def _kept_rows(mu: float) -> tuple[Case, ...]:
             name="residual-products",
             neighbours="a row of the largest norm with a residual beyond the clipping",
             covers=("gaussian_release", "product_sensitivity"),
-            draw=_vectors(mu, products, *map(_residuals, _MORE)),
+            draw=vectors(mu, products, *map(_residuals, _MORE)),
         ),
         case(
             name="clipped-gradients",
             neighbours="a row with a gradient beyond the clipping",
             covers=("gaussian_release", "gradient_sensitivity"),
-            draw=_vectors(mu, gradient_sensitivity(gradient_radius(1.0)), *map(_gradients, _MORE)),
+            draw=vectors(mu, gradient_sensitivity(gradient_radius(1.0)), *map(_gradients, _MORE)),
         ),
     )
 
@@ -144,24 +149,56 @@ def _weighted_rows(mu: float) -> tuple[Case, ...]:
             name="clipped-products",
             neighbours="a row as long in its constant as in its features, its residual clipped",
             covers=("gaussian_release", "clipped_products_sensitivity"),
-            draw=_vectors(mu, products, *map(_products, (1, 0))),
+            draw=vectors(mu, products, *map(_products, (1, 0))),
         ),
         case(
             name="product-sizes",
             neighbours="the first of many equal rows on the edge of a bin",
             covers=("gaussian_release", "histograms_sensitivity"),
-            draw=_vectors(mu, histograms_sensitivity(1, "add-remove"), *map(_sizes, (19, 18))),
+            draw=vectors(mu, histograms_sensitivity(1, "add-remove"), *map(_sizes, (19, 18))),
         ),
         case(
             name="model-errors",
             neighbours="a row far from the model and from its mean",
             covers=("gaussian_release", "errors_sensitivity"),
-            draw=_vectors(mu, errors_sensitivity(), *map(_errors, (1, 0))),
+            draw=vectors(mu, errors_sensitivity(), *map(_errors, (1, 0))),
         ),
     )
 
 
-def _vectors(mu: float, sensitivity: float, first: Exact, second: Exact) -> Draws:
+def _units(mu: float) -> tuple[Case, ...]:
+    case, rows = gaussian_case(mu), f"a unit of {_UNIT_ROWS:,} rows more"
+    products = clipped_products_sensitivity(_CLIP, 6, WHOLE)
+    histograms = _histograms(*[[3.0, -1e9, 0.0]] * _UNIT_ROWS, weight=_SHARE)
+    return (
+        case(
+            name="histograms-units",
+            neighbours=f"{rows}: all in one bin of each of three columns",
+            covers=("gaussian_release", "histograms_sensitivity"),
+            draw=vectors(
+                mu, WHOLE * histograms_sensitivity(3, "add-remove"), histograms, _histograms()
+            ),
+        ),
+        case(
+            name="clipped-products-units",
+            neighbours=f"{rows}, as long in their constant as in their features, residuals clipped",
+            covers=("gaussian_release", "clipped_products_sensitivity"),
+            draw=vectors(mu, products, *(_products(n, WHOLE) for n in (_UNIT_ROWS, 0))),
+        ),
+        case(
+            name="model-errors-units",
+            neighbours=f"{rows}, far from the model and from its mean",
+            covers=("gaussian_release", "errors_sensitivity"),
+            draw=vectors(
+                mu, errors_sensitivity(WHOLE), *(_errors(n, WHOLE) for n in (_UNIT_ROWS, 0))
+            ),
+        ),
+    )
+
+
+def vectors(mu: float, sensitivity: float, first: Exact, second: Exact) -> Draws:
+    """Return draws of a Gaussian release of either of two vectors."""
+
     def release(values: Integers, source: ByteSource) -> Exact:
         return gaussian_release(values, sensitivity, mu, source)
 
@@ -169,7 +206,8 @@ def _vectors(mu: float, sensitivity: float, first: Exact, second: Exact) -> Draw
     return projected(release, one, other)
 
 
-def _matrices(mu: float, sensitivity: int, *pair: NDArray[np.object_]) -> Draws:
+def matrices(mu: float, sensitivity: int, *pair: Exact) -> Draws:
+    """Return draws of a symmetric Gaussian release of either of two matrices."""
     # Entries off the diagonal count twice and have half the variance: weights of the best test.
     shift = (pair[0] - pair[1]).astype(np.float64)
 
@@ -180,10 +218,10 @@ def _matrices(mu: float, sensitivity: int, *pair: NDArray[np.object_]) -> Draws:
     return one_by_one(one)
 
 
-def _histograms(*rows: list[float]) -> Integers:
+def _histograms(*rows: list[float], weight: int = 1) -> Integers:
     histograms = Histograms(magnitude_counts)
     for row in rows:
-        histograms.update(np.array(row)[:, np.newaxis])
+        histograms.update(np.array(row)[:, np.newaxis], np.array([weight]))
     return histograms.value(3)
 
 
@@ -229,19 +267,22 @@ def _gradients(rows: Matrix) -> NDArray[np.object_]:
 _CLIP = 2**20
 
 
-def _block(rows: int, target: float) -> RowBlock:
-    """Return equal weighted rows, as long in their constant as in their five features."""
+def _block(rows: int, target: float, whole: int = 1) -> RowBlock:
+    """Return equal rows of a unit, as long in their constant as in their five features."""
+    weights = None if whole == 1 else np.full(rows, _SHARE)
     row = np.array([_ROW_UNIT, *np.full(4, _ROW_UNIT // 2), 0], dtype=np.int16)
     squares = np.full(rows, _ROW_UNIT**2, dtype=np.int32)
-    return RowBlock(np.repeat(row[:, np.newaxis], rows, axis=1), squares, np.full(rows, target))
+    whole_rows = np.repeat(row[:, np.newaxis], rows, axis=1)
+    return RowBlock(whole_rows, squares, np.full(rows, target), weights)
 
 
 def _model(theta: Matrix) -> GridModel:
     return GridModel(*grid_model(theta, 2 * _ROW_UNIT**2), _ROW_UNIT)
 
 
-def _products(rows: int) -> NDArray[np.object_]:
-    return ClippedProducts(_model(np.zeros(6)), _CLIP).update(*_block(rows, 1e9)).value
+def _products(rows: int, whole: int = 1) -> NDArray[np.object_]:
+    products = ClippedProducts(_model(np.zeros(6)), _CLIP, whole)
+    return products.update(*_block(rows, 1e9, whole)).value
 
 
 def _sizes(rows: int) -> Integers:
@@ -252,5 +293,6 @@ def _sizes(rows: int) -> Integers:
     return ProductSizes(model, edge).update(*block).value
 
 
-def _errors(rows: int) -> NDArray[np.object_]:
-    return ModelErrors(_model(np.zeros(6)), 0.0).update(*_block(rows, 1e9)).value
+def _errors(rows: int, whole: int = 1) -> NDArray[np.object_]:
+    errors = ModelErrors(_model(np.zeros(6)), 0.0, whole)
+    return errors.update(*_block(rows, 1e9, whole)).value

@@ -20,8 +20,10 @@ from nolook.cli._options import (
 from nolook.cli._release import Columns, Release, release_command
 from nolook.errors import ParameterError, TargetNotVisible
 from nolook.estimators.catalogue import (
+    DEFAULT_CLASSIFIER,
+    DEFAULT_METHOD,
     DEFAULT_SELECTOR,
-    METHODS,
+    MODELS,
     SELECTORS,
     Option,
     check_method,
@@ -43,7 +45,7 @@ def _own(option: Option) -> Parameter:
     return Parameter(option.word, Parameter.KEYWORD_ONLY, default=None, annotation=kind)
 
 
-_OWN = {option.word: option for entry in METHODS.values() for option in entry.options}
+_OWN = {option.word: option for entry in MODELS.values() for option in entry.options}
 
 
 @release_command(
@@ -62,7 +64,7 @@ def fit(
     exclude: ExcludeOption = None,
     positive: ValueOption = None,
     method: Annotated[
-        str, typer.Option(metavar="|".join(("auto", *METHODS)), help="How to fit.")
+        str, typer.Option(metavar="|".join(("auto", *MODELS)), help="How to fit.")
     ] = "auto",
     select: Annotated[
         str | None,
@@ -81,21 +83,27 @@ def fit(
     ] = None,
     **own: str | float | None,
 ) -> None:
-    """Fit a private linear model of a table and write it to a file.
+    """Fit a private linear or logistic model of a table and write it to a file.
+
+    A target that is declared to have two values, or of which --positive names one, gets a logistic
+    regression unless --method says otherwise; any other one a linear one.
 
     The exit status is 5 if the target did not stand out from the noise: the model is a constant.
     """
     budget = {"epsilon": release.epsilon, "delta": check_delta(delta, "--delta")}
-    chosen = check_method(method, "--method")
-    parameters = _method_parameters(chosen, own)
+    check_method(method, "--method")
     first = _selection(select, selector, split, release.random_state)
     columns = Columns(target, features, categories, exclude, positive)
+    chosen = method
+    if method == "auto":
+        chosen = DEFAULT_CLASSIFIER if release.has_classes(columns) else DEFAULT_METHOD
+    parameters = _method_parameters(chosen, own)
 
     from nolook.estimators.pipeline import make_private_pipeline
     from nolook.formats.model_file import save
     from nolook.report.model_findings import model_findings, why_not_visible
 
-    make: Any = METHODS[chosen].load()
+    make: Any = MODELS[chosen].load()
     model = make(**budget, random_state=release.random_state, **parameters)
     if first is not None:
         name, arguments, share = first

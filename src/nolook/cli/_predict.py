@@ -48,6 +48,7 @@ def predict(
 ) -> None:
     """Predict the target of each row of a table; writes the column `prediction`.
 
+    Of a model of two classes it is the probability that the target is the positive one.
     Predictions and copied columns are as confidential as the table: they are no private release.
     """
     kept = () if keep is None else column_names(keep, "--keep")

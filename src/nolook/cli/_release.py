@@ -176,7 +176,7 @@ class Release:
         from nolook.tables import read_table
 
         declared = self.written.over(recipe.get("schema"))
-        options = {**recipe, "schema": declared, "positive": positive}
+        options = {**recipe, **self._units, "schema": declared, "positive": positive}
         if self.missing.policy != "error":
             options["missing"] = self.missing.policy
         if self.multiline:
@@ -208,6 +208,11 @@ class Release:
                     )
             self._tell(table, columns)
             estimator.fit(table, **ledger_and_progress)
+
+    def has_classes(self, columns: Columns) -> bool:
+        """Tell whether the target is declared to have two values; reads no row."""
+        schema = self._without(columns.excluded)
+        return bool(self._read(columns.target, schema=schema, **columns.options).binary[-1])
 
     def _without(self, excluded: tuple[str, ...]) -> Schema:
         """Return the schema with columns left out; the table must have all that are named."""

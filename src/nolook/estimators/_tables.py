@@ -16,7 +16,14 @@ from nolook._language import given, named
 from nolook.errors import ParameterError
 from nolook.tables import Table, table_from_arrays, table_from_values
 
-__all__ = ["named_rows", "prediction_rows", "refuse_gaps", "training_table", "values_table"]
+__all__ = [
+    "named_rows",
+    "prediction_rows",
+    "refuse_gaps",
+    "training_table",
+    "values_table",
+    "warn_of_column",
+]
 
 
 def training_table(estimator: Any, X: object, y: object, *, target: bool = True) -> Table:  # noqa: ANN401
@@ -37,12 +44,17 @@ def training_table(estimator: Any, X: object, y: object, *, target: bool = True)
         # scikit-learn's own wording, which its conventions ask for.
         raise ParameterError("requires y to be passed, but the target y is None")
     if getattr(y, "ndim", 1) == 2:
-        message = "A column-vector y was passed when a 1d array was expected (use y.ravel())"
-        warnings.warn(message, DataConversionWarning, stacklevel=_users_level())
+        warn_of_column()
     table = table_from_arrays(X, y if target else None)
     validate_data(estimator, X, reset=True, skip_check_array=True)
     _remember(estimator, table)
     return table
+
+
+def warn_of_column() -> None:
+    """Warn that a target has two dimensions, in scikit-learn's words."""
+    message = "A column-vector y was passed when a 1d array was expected (use y.ravel())"
+    warnings.warn(message, DataConversionWarning, stacklevel=_users_level())
 
 
 def values_table(estimator: Any, X: object) -> Table:  # noqa: ANN401

@@ -138,11 +138,12 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     privacy_ : PrivacyGuarantee
+        Its `unit` says what is protected: a row or, where the table names one, a unit of several.
     recipe_ : dict
         How the columns were read: arguments for :func:`nolook.read_table` on another table.
     n_rows_, n_rows_error_ : float or None
-        The private number of rows used, at least 1, and the standard deviation of its noise; None
-        if the budget paid for no count of them all.
+        The private number of rows used (of units, where their rows have weights), at least 1, and
+        the standard deviation of its noise; None if the budget paid for no count of them all.
     """
 
     n_rows_: float | None = None
@@ -150,6 +151,9 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
 
     #: What a ledger calls the release.
     _purpose: ClassVar[str]
+    #: What is withheld where several rows of a unit count in full: they are not independent, and
+    #: nothing tells how much less they say.
+    _of_a_sample: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls, **kwargs: Any) -> None:  # noqa: ANN401 -- scikit-learn's own
         super().__init_subclass__(**kwargs)
@@ -234,6 +238,9 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
     def _keep(self, released: Any, guarantee: PrivacyGuarantee) -> None:  # noqa: ANN401
         self._store(released)
         self.privacy_ = guarantee
+        if guarantee.unit.most_rows > 1:
+            for name in self._of_a_sample:
+                setattr(self, name, None)
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
@@ -311,6 +318,8 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         Only if the table's columns have names.
     """
 
+    _of_a_sample = ("coef_interval_", "intercept_interval_")
+
     coef_interval_: NDArray[np.float64] | None = None
     intercept_interval_: NDArray[np.float64] | None = None
     r2_: float | None = None
@@ -330,12 +339,6 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
             for name in ESTIMATES:
                 setattr(self, name, None)
         return self
-
-    def _keep(self, released: Any, guarantee: PrivacyGuarantee) -> None:  # noqa: ANN401
-        super()._keep(released, guarantee)
-        if guarantee.unit.most_rows > 1:
-            # Rows of a unit are not independent, and nothing tells how much less they say.
-            self.coef_interval_ = self.intercept_interval_ = None
 
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:
         """Predict the target; inputs are clipped as in training, predictions to `target_range_`.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,6 @@ from nolook.algorithms.roc_noise import NORMAL_95
 from nolook.estimators._scores import ScoredEstimator, check_pos_label, square_axes
 from nolook.privacy.guarantee import Budget
 from nolook.privacy.release import Plan
-
-if TYPE_CHECKING:
-    from nolook.privacy.guarantee import PrivacyGuarantee
 
 __all__ = ["MOST_GROUPS", "CalibrationCurve", "HosmerLemeshow", "shares_in_view"]
 
@@ -165,6 +162,7 @@ class HosmerLemeshow(ScoredEstimator):
         self.random_state = random_state
 
     _purpose = "calibration"
+    _of_a_sample = ("p_value_",)
 
     def plan(self) -> Plan[tuple[PrivateDistribution, CalibrationTable]]:
         """Check the parameters; return what a fit will release and cost."""
@@ -182,11 +180,6 @@ class HosmerLemeshow(ScoredEstimator):
         self.statistic_ = self.table_.statistic
         self.p_value_: float | None = self.table_.p_value
         self.degrees_of_freedom_ = len(self.table_.counts)
-
-    def _keep(self, released: Any, guarantee: PrivacyGuarantee) -> None:  # noqa: ANN401
-        super()._keep(released, guarantee)
-        if guarantee.unit.most_rows > 1:
-            self.p_value_ = None
 
     def calibration_curve(self) -> CalibrationCurve:
         """Return each group's share of positives and mean probability.

@@ -6,6 +6,7 @@ words and options without loading anything numeric.
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -18,10 +19,13 @@ if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
 
 __all__ = [
+    "CLASSIFIERS",
+    "DEFAULT_CLASSIFIER",
     "DEFAULT_METHOD",
     "DEFAULT_SELECTOR",
     "DISTRIBUTIONS",
     "METHODS",
+    "MODELS",
     "SELECTORS",
     "Entry",
     "Option",
@@ -158,6 +162,24 @@ METHODS = {
 #: What ``auto`` means.
 DEFAULT_METHOD = "linear"
 
+#: Models of a target of two classes, by the name a user gives.
+CLASSIFIERS = {
+    "logistic": Entry(
+        "nolook.estimators.logistic",
+        "LogisticRegression",
+        "Logistic regression: columns are centred, scaled and clipped, and long rows are "
+        "shortened. The sums of products of all pairs of columns, and later the curvature of the "
+        "likelihood, each released once with Gaussian noise, steer a few noisy steps towards the "
+        "coefficients, and all of it together gives the model, pulled towards the base rate where "
+        "noise hides the answer.",
+    ),
+}
+#: What ``auto`` means for a target that is declared to have two values.
+DEFAULT_CLASSIFIER = "logistic"
+
+#: Everything ``nolook fit`` can make.
+MODELS = ChainMap(CLASSIFIERS, METHODS)
+
 #: Feature selectors, by the name a user gives.
 SELECTORS = {
     "kendall": Entry(
@@ -166,6 +188,7 @@ SELECTORS = {
         "Kendall selection: columns are drawn one after another. A column's score is its rank "
         "correlation with the target, less its mean rank correlation with the columns drawn "
         "before it; a higher score makes a column likelier to be drawn.",
+        of_units="Where each unit counts once, one of its rows, drawn at random, is ranked.",
     ),
     "lasso": Entry(
         "nolook.estimators.lasso",
@@ -187,6 +210,8 @@ SELECTORS = {
         "SISSelector",
         "Sure independence screening: each column is scored by itself, by how closely it goes "
         "along with the target, and columns are drawn so that high scores are likelier.",
+        of_units="Where each unit counts once and scores are of ranks, one of its rows, drawn at "
+        "random, is ranked.",
     ),
 }
 #: Used if the user names none.
@@ -214,8 +239,9 @@ DISTRIBUTIONS = {
     ),
 }
 
-# Shared parameters: the guarantee holds the first two, a seed is never kept.
-_COMMON = frozenset({"epsilon", "delta", "random_state"})
+# Shared parameters: the guarantee holds the first two, a seed is never kept, and a file names the
+# classes beside its parameters.
+_COMMON = frozenset({"epsilon", "delta", "random_state", "classes"})
 # Files of version 0.1 know no k of a regression: one that keeps all features says nothing.
 _SILENT = frozenset({"k"})
 # Settings that only files of version 0.1 have.
@@ -231,23 +257,22 @@ _UNPROVED = frozenset({("guarantee", "paper"), ("bounds", "oracle"), ("ranges", 
 
 
 def check_method(value: str, name: str = "method") -> str:
-    """Return a method's name, a key of :data:`METHODS`, with ``auto`` replaced by the default.
+    """Return a method's name, a key of :data:`MODELS`, or ``auto``.
 
     Errors call the value `name`.
 
     Examples
     --------
-    >>> check_method("auto")
-    'linear'
+    >>> check_method("logistic")
+    'logistic'
     """
-    chosen = check_choice(name, value, ("auto", *METHODS))
-    return DEFAULT_METHOD if chosen == "auto" else chosen
+    return check_choice(name, value, ("auto", *MODELS))
 
 
 def name_of(estimator: object) -> str | None:
     """Return the name by which a user can ask for an estimator, or None."""
     # Compares names along the base classes, nearest first, so that nothing has to be loaded.
-    entries = METHODS | SELECTORS | DISTRIBUTIONS
+    entries = MODELS | SELECTORS | DISTRIBUTIONS
     known = {(entry.module, entry.kind): name for name, entry in entries.items()}
     classes = ((kind.__module__, kind.__qualname__) for kind in type(estimator).__mro__)
     return next((known[kind] for kind in classes if kind in known), None)
@@ -260,7 +285,7 @@ def called(estimator: object) -> str:
 
 def entry_of(estimator: object) -> Entry | None:
     """Return an estimator's entry, or None."""
-    return (METHODS | SELECTORS | DISTRIBUTIONS).get(name_of(estimator) or "")
+    return (MODELS | SELECTORS | DISTRIBUTIONS).get(name_of(estimator) or "")
 
 
 def method_parameters(method: str, options: Mapping[str, object]) -> dict[str, Any]:
@@ -274,7 +299,7 @@ def method_parameters(method: str, options: Mapping[str, object]) -> dict[str, A
     >>> method_parameters("tukey", {"--on-failure": "constant", "--bound-x": None})
     {'on_failure': 'constant'}
     """
-    known = {option.flag: (home, option) for home in METHODS for option in METHODS[home].options}
+    known = {option.flag: (home, option) for home in MODELS for option in MODELS[home].options}
     given = {flag: value for flag, value in options.items() if value is not None}
     checked = {flag: known[flag][1].check(value, flag) for flag, value in given.items()}
     for flag, value in given.items():

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import clone
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassifierMixin, RegressorMixin, clone, is_classifier
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
 from nolook._language import named
+from nolook._numerics import undisturbed
 from nolook._validation import check_fraction
 from nolook.errors import ParameterError, PrivateFitFailed
+from nolook.estimators._classes import class_probabilities, class_table
 from nolook.estimators._selector import PrivateSelector, check_selected
-from nolook.estimators._tables import training_table
+from nolook.estimators._tables import prediction_rows, training_table
 from nolook.estimators.base import PrivateEstimator, PrivateRegressor, check_budget, whole_mu
 from nolook.estimators.linear import LinearRegression
 from nolook.privacy.accounting import gaussian_epsilon, in_sequence
@@ -24,14 +28,23 @@ from nolook.privacy.release import Announce, Plan
 from nolook.tables import Table
 
 if TYPE_CHECKING:
+    from nolook.estimators.base import Progress
     from nolook.privacy.guarantee import Event
+    from nolook.privacy.ledger import Ledger
     from nolook.privacy.noise import ByteSource
 
 __all__ = ["PrivatePipeline", "make_private_pipeline", "regression_of", "selection_of"]
 
-# What the regression says of the whole pipeline too.
+# What the regression says of the whole pipeline too, if its method finds it.
 _SHARED = (
     "failed_",
+    "classes_",
+    "base_rate_",
+    "base_rate_interval_",
+    "pseudo_r2_",
+    "pseudo_r2_interval_",
+    "auc_",
+    "auc_interval_",
     "intercept_",
     "intercept_interval_",
     "target_range_",
@@ -123,6 +136,11 @@ def _check_second_choice(selector: PrivateSelector, regressor: PrivateRegressor)
         )
 
 
+def _has_classes(pipeline: PrivatePipeline) -> bool:
+    """Tell whether a pipeline ends in a classifier."""
+    return bool(is_classifier(pipeline.regressor))
+
+
 class PrivatePipeline(PrivateRegressor):
     """A private selector, then a private regressor on what it chose, charged at once.
 
@@ -198,6 +216,10 @@ class PrivatePipeline(PrivateRegressor):
         split = check_fraction(self.split, "split")
         selector, regressor = clone(self.selector), clone(self.regressor)
         _check_second_choice(selector, regressor)
+
+        if _has_classes(self):
+            # The table that both parts read has them as 0 and 1.
+            regressor.set_params(classes=None)
         first = split * budget.epsilon
         selector.set_params(epsilon=with_room(first))
         own = split * budget.delta
@@ -219,7 +241,10 @@ class PrivatePipeline(PrivateRegressor):
         return Plan(_InSequence(selector, regressor), guarantee, None)
 
     def _rows(self, X: object, y: object) -> Table:
-        table = training_table(self, X, y)
+        if _has_classes(self):
+            table, self.classes_ = class_table(self, X, y, self.regressor.classes)
+        else:
+            table = training_table(self, X, y)
         check_selected(self.selector.k, self.n_features_in_)
         return table
 
@@ -233,15 +258,52 @@ class PrivatePipeline(PrivateRegressor):
 
     def keep_parts(self, selector: PrivateSelector, regressor: PrivateRegressor) -> None:
         """Keep the fitted parts and what they say of the whole pipeline."""
+        if hasattr(self, "classes_"):
+            regressor.classes_ = self.classes_
         self.selector_, self.regressor_ = selector, regressor
         self.support_ = selector.support_
         self.coef_ = np.zeros(len(self.support_))
         self.coef_[self.support_] = regressor.coef_
         for name in _SHARED:
-            setattr(self, name, getattr(regressor, name))
+            if hasattr(regressor, name):
+                setattr(self, name, getattr(regressor, name))
 
     def _predict(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         return self.regressor_._predict(rows[:, self.support_])
+
+    def _fit(self, X: object, y: object, ledger: Ledger | None, progress: Progress | None) -> Self:
+        super()._fit(X, y, ledger, progress)
+        # Of a target that is not visible, the constant that its own part found.
+        self.intercept_ = self.regressor_.intercept_
+        return self
+
+    @available_if(_has_classes)  # type: ignore[untyped-decorator]
+    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the log-odds of the positive class; see the classifier's own method."""
+        check_is_fitted(self)
+        rows = prediction_rows(self, X)
+        with undisturbed():
+            log_odds: NDArray[np.float64] = self.regressor_._log_odds(rows[:, self.support_])
+        return log_odds
+
+    @available_if(_has_classes)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the probabilities of both classes, shape (n_samples, 2)."""
+        return class_probabilities(self.decision_function(X))
+
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return the accuracy of a classifier, or R2. A score of private rows is not private."""
+        kind = ClassifierMixin if _has_classes(self) else RegressorMixin
+        return float(kind.score(self, X, y, sample_weight))
+
+    def __sklearn_tags__(self) -> Any:  # noqa: ANN401 -- scikit-learn's own untyped class
+        """Say whether the model after the selection has classes."""
+        tags = super().__sklearn_tags__()
+        if _has_classes(self):
+            own = self.regressor.__sklearn_tags__()
+            tags.estimator_type, tags.classifier_tags = own.estimator_type, own.classifier_tags
+            tags.regressor_tags = None
+        return tags
 
 
 def selection_of(release: PrivateEstimator) -> PrivateSelector | None:

@@ -29,7 +29,16 @@ from nolook.formats.strict import Broken, Content
 if TYPE_CHECKING:
     from nolook.estimators.base import PrivateRegressor
 
-__all__ = ["Model", "model_content"]
+__all__ = [
+    "Interval",
+    "Model",
+    "Scales",
+    "finite",
+    "model_content",
+    "numbers",
+    "scaling_content",
+    "withheld",
+]
 
 _Positive = Annotated[float, Meta(gt=0)]
 _Share = Annotated[float, Meta(ge=0, le=1)]
@@ -158,7 +167,7 @@ class Model(Fitted, frozen=True, kw_only=True):
         model: PrivateRegressor = self.unfitted(self.method, METHODS)
         for place, keys in ((self, _NUMBERS), (self.metrics, _METRICS)):
             for key in keys:
-                setattr(model, f"{key}_", _numbers(getattr(place, key)))
+                setattr(model, f"{key}_", numbers(getattr(place, key)))
         model.target_range_ = self._target_range()
         if self.row_norm is not None:
             model.row_norm_ = self.row_norm
@@ -182,7 +191,8 @@ class Model(Fitted, frozen=True, kw_only=True):
         return model
 
 
-def _numbers(value: object) -> NDArray[np.float64] | float | None:
+def numbers(value: object) -> NDArray[np.float64] | float | None:
+    """Return what an estimator holds for a number, a list of them, or intervals of a file."""
     plain = msgspec.to_builtins(value)
     if not isinstance(plain, list):
         return plain  # type: ignore[no-any-return]
@@ -206,17 +216,10 @@ def model_content(model: PrivateRegressor) -> dict[str, Any]:
         # Columns of arrays have no names, so scikit-learn asks for none when predicting.
         "recipe": recipe_content(model.recipe_) if hasattr(model, "feature_names_in_") else None,
         "features": scaling.names[:-1],
-        **{key: _withheld(getattr(model, f"{key}_")) for key in _NUMBERS},
-        "label_range": [_finite(end) for end in model.target_range_],
-        "row_norm": _finite(model.row_norm_),
-        "scaling": {
-            "names": scaling.names,
-            "center": scaling.center,
-            "scale": scaling.scale,
-            "visible": scaling.visible,
-            "limit": _finite(scaling.limit),
-            **({"binary": scaling.binary} if scaling.binary.any() else {}),
-        },
+        **{key: withheld(getattr(model, f"{key}_")) for key in _NUMBERS},
+        "label_range": [finite(end) for end in model.target_range_],
+        "row_norm": finite(model.row_norm_),
+        "scaling": scaling_content(scaling),
         "metrics": {key: getattr(model, f"{key}_") for key in _METRICS},
         **rows_content(model),
         **guarantee_content(model.privacy_),
@@ -228,13 +231,25 @@ def model_content(model: PrivateRegressor) -> dict[str, Any]:
     }
 
 
-def _withheld(value: Any) -> Any:  # noqa: ANN401 -- a number, an array or None
+def scaling_content(scaling: Scaling) -> dict[str, Any]:
+    """Return what a file says of how columns were standardised."""
+    return {
+        "names": scaling.names,
+        "center": scaling.center,
+        "scale": scaling.scale,
+        "visible": scaling.visible,
+        "limit": finite(scaling.limit),
+        **({"binary": scaling.binary} if scaling.binary.any() else {}),
+    }
+
+
+def withheld(value: Any) -> Any:  # noqa: ANN401 -- a number, an array or None
     """Return intervals as a list, null where there is none."""
     if value is None or np.ndim(value) < 2:
         return value
     return [None if np.isnan(ends).any() else ends for ends in value]
 
 
-def _finite(value: float) -> float | None:
+def finite(value: float) -> float | None:
     """Return a number, None for an infinite one: JSON has none."""
     return float(value) if math.isfinite(value) else None

@@ -17,6 +17,7 @@ from nolook.errors import ModelFileError, ParameterError
 from nolook.estimators.catalogue import SELECTORS, name_of
 from nolook.estimators.ecdf import ECDF
 from nolook.estimators.pipeline import PrivatePipeline
+from nolook.formats._classifier_content import Classifier, classifier_content, is_classifier
 from nolook.formats._model_content import Model, model_content
 from nolook.formats.distribution_file import (
     Distribution,
@@ -80,10 +81,20 @@ class Pipeline(Release, frozen=True):
         return pipeline
 
 
+class ClassifierPipeline(Pipeline, frozen=True):
+    """A selection, and a classifier on the chosen columns."""
+
+    regression: Classifier  # type: ignore[assignment]
+
+
 # By format and schema version.
-_KINDS: dict[tuple[str, int], type[Model | Pipeline | Distribution | TreeDistribution]] = {
+_KINDS: dict[
+    tuple[str, int], type[Model | Classifier | Pipeline | Distribution | TreeDistribution]
+] = {
     ("nolook-model", 2): Model,
     ("nolook-model", 3): Pipeline,
+    ("nolook-model", 4): Classifier,
+    ("nolook-model", 5): ClassifierPipeline,
     ("nolook-distribution", 1): TreeDistribution,
     ("nolook-distribution", 2): Distribution,
 }
@@ -111,10 +122,13 @@ def save(model: PrivateRegressor | ECDF, path: str | os.PathLike[str]) -> None:
     """
     place = check_path(path, _EXAMPLE)
     if isinstance(model, PrivatePipeline):
-        write_release(place, "nolook-model", 3, _pipeline_content(model))
+        version = 5 if is_classifier(model.regressor) else 3
+        write_release(place, "nolook-model", version, _pipeline_content(model))
     elif isinstance(model, ECDF):
         version = distribution_version(model)
         write_release(place, "nolook-distribution", version, distribution_content(model))
+    elif is_classifier(model):
+        write_release(place, "nolook-model", 4, classifier_content(model))
     else:
         write_release(place, "nolook-model", 2, model_content(model))
 
@@ -133,8 +147,12 @@ def _pipeline_content(pipeline: PrivatePipeline) -> dict[str, Any]:
         **guarantee_content(pipeline.privacy_),
         "selection": selection_content(pipeline.selector_),
         # Its columns are read by the selection's recipe.
-        "regression": model_content(pipeline.regressor_) | {"recipe": None},
+        "regression": _part_content(pipeline.regressor_) | {"recipe": None},
     }
+
+
+def _part_content(model: PrivateRegressor) -> dict[str, Any]:
+    return classifier_content(model) if is_classifier(model) else model_content(model)
 
 
 def load(path: str | os.PathLike[str]) -> PrivateRegressor | ECDF:

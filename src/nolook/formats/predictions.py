@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pyarrow.types as pt
+from numpy.typing import NDArray
 
 from nolook.errors import ParameterError
 from nolook.estimators._tables import named_rows
@@ -54,7 +55,8 @@ def write_predictions(
     """Predict the rows of a table, in bounded memory; the file appears whole or not at all.
 
     Row i of the file belongs to row i of the table: its cells of the columns `kept`, then its
-    prediction, null if the row lacks a value the model needs. The name says whether it is Parquet
+    prediction (of two classes, the probability of the positive one), null if the row lacks a value
+    the model needs. The name says whether it is Parquet
     or CSV.
     """
     beside = KeptColumns(table, kept) if kept else None
@@ -66,10 +68,17 @@ def write_predictions(
     # Opened here, since pyarrow takes names in UTF-8 only.
     with replacing(path) as part, part.open("wb") as file, writer(file, schema) as write:
         for numbers, complete in table.batches_in_place():
-            predicted = np.asarray(model.predict(named_rows(model, numbers)), dtype=np.float64)
+            predicted = _predictions(model, named_rows(model, numbers))
             cells = [] if beside is None else beside.take(len(predicted)).columns
             columns = [*cells, pa.array(predicted, mask=~complete)]
             write(pa.Table.from_arrays(columns, schema=schema))
+
+
+def _predictions(model: PrivateRegressor, rows: Any) -> NDArray[np.float64]:  # noqa: ANN401
+    """Return the predicted target, or the probability of a classifier's positive class."""
+    classifies = getattr(model, "predict_proba", None)
+    found = model.predict(rows) if classifies is None else classifies(rows)[:, 1]
+    return np.asarray(found, dtype=np.float64)
 
 
 def _check_types(fields: list[Any], writer: Writer, ending: str) -> None:

@@ -25,7 +25,9 @@ _WORTH_THREADS = 10_000_000
 
 
 @njit(nogil=True, cache=True)
-def _add(sums: Integers, rows: NDArray[np.int32], blocks: Integers, own_half: int) -> None:
+def _add(
+    sums: Integers, rows: NDArray[np.int32], blocks: Integers, times: Integers, own_half: int
+) -> None:
     """Add the rows of even or of odd blocks."""
     size = rows.shape[1]
     for i in range(rows.shape[0]):
@@ -33,27 +35,27 @@ def _add(sums: Integers, rows: NDArray[np.int32], blocks: Integers, own_half: in
             continue
         own = sums[blocks[i]]
         for j in range(size):
-            value = rows[i, j]
+            value = times[i] * rows[i, j]
             for k in range(j + 1):
                 own[j, k] += value * rows[i, k]
 
 
-def add_block_moments(sums: Integers, rows: Array, blocks: Integers) -> None:
+def add_block_moments(sums: Integers, rows: Array, blocks: Integers, times: Integers) -> None:
     """Add ``z z'`` of each row ``z = (1, u)``, whole numbers below 2^31, to its block's sums.
 
-    Rows have shape (columns, n), sums (m, columns + 1, columns + 1) with room for the rows'
-    products; only their lower triangles are used.
+    It is added as often as `times`, shape (n,), says. Rows have shape (columns, n), sums (m,
+    columns + 1, columns + 1) with room for the rows' products; only their lower triangles are used.
     """
     whole = np.empty((rows.shape[1], rows.shape[0] + 1), dtype=np.int32)
     whole[:, 0] = 1
     whole[:, 1:] = rows.T
     if blocks.size * len(rows) ** 2 < _WORTH_THREADS:
-        _add(sums, whole, blocks, 0)
-        _add(sums, whole, blocks, 1)
+        _add(sums, whole, blocks, times, 0)
+        _add(sums, whole, blocks, times, 1)
         return
     # A block belongs to one thread, so no two add to one sum at once.
     with ThreadPoolExecutor(2) as threads:
-        list(threads.map(lambda half: _add(sums, whole, blocks, half), (0, 1)))
+        list(threads.map(lambda half: _add(sums, whole, blocks, times, half), (0, 1)))
 
 
 @njit(nogil=True, cache=True)

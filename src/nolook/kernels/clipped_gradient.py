@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from nolook.kernels.weights import split_products
+from nolook.kernels.weights import WEIGHTED_ROWS, split_products
 
 __all__ = ["add_clipped_gradient", "add_products", "cached_rows", "project", "weighted_gradient"]
 
@@ -18,8 +18,6 @@ Vector = NDArray[np.float64]
 
 # Bytes of rows that are still in the cache when they are read for the second time.
 _CACHED_BYTES = 1 << 16
-# With weights a row's product is at most 2^15 times 2^26, so the sums of so many are exact.
-_WEIGHTED_ROWS = 1 << 11
 
 
 @njit(nogil=True, cache=True)
@@ -140,7 +138,7 @@ def weighted_gradient(
     """
     low: NDArray[np.int64] = np.zeros(len(rows), dtype=np.int64)
     high: NDArray[np.int64] = np.zeros(len(rows), dtype=np.int64)
-    block = min(cached_rows(rows), _WEIGHTED_ROWS)
+    block = min(cached_rows(rows), WEIGHTED_ROWS)
     _weighted(rows, targets, theta, shrink, grid, bound, weights, block, low, high)
     total: NDArray[np.object_] = high.astype(object) * 2**24 + low.astype(object)
     return total

@@ -12,15 +12,13 @@ from numba import njit
 from numpy.typing import NDArray
 
 from nolook.kernels.clipped_gradient import add_products, cached_rows, project
-from nolook.kernels.weights import split_products
+from nolook.kernels.weights import WEIGHTED_ROWS, split_products
 
 __all__ = ["clipped_products", "residuals"]
 
 Vector = NDArray[np.float64]
 Rows = NDArray[np.int16]
 
-# With weights a row's product is at most 2^42 times 2^24, so the sums of so many are exact.
-_WEIGHTED_ROWS = 2**11
 # Room for the rounding of a norm and of a quotient.
 _ROOM = 1.0 - 2.0**-40
 
@@ -108,7 +106,7 @@ def clipped_products(
     """
     out: NDArray[np.int64] = np.zeros(len(rows), dtype=np.int64)
     high: NDArray[np.int64] = np.zeros(len(rows), dtype=np.int64)
-    block = cached_rows(rows) if weights is None else min(cached_rows(rows), _WEIGHTED_ROWS)
+    block = cached_rows(rows) if weights is None else min(cached_rows(rows), WEIGHTED_ROWS)
     _products(rows, squares, targets, theta, shrink, grid, most, weights, block, out, high)
     total: NDArray[np.object_] = high.astype(object) * 2**24 + out.astype(object)
     return total

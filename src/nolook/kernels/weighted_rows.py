@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from nolook.kernels.moments import UNIT
 
-__all__ = ["Standard", "standard_squares", "weighted_rows"]
+__all__ = ["Standard", "shortened_rows", "standard_squares", "weighted_rows"]
 
 Array = NDArray[np.float64]
 #: Centre, scale, low and high of every column: the arguments of `integer_rows` in ``moments.py``.
@@ -104,6 +104,36 @@ def _weighted(columns, center, scale, low, high, squared_radius, unit, rows, squ
         rows[:, start:stop] = whole
 
 
+@njit(nogil=True, cache=True)
+def _shortened(columns, center, scale, low, high, squared_radius, unit, rows, squares):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202, PLR0913, PLR0917
+    size = columns.shape[0]
+    block = max(16, _CACHED // (size + 1))
+    buffer, totals, factors = np.empty((size, block)), np.empty(block), np.empty(block)
+    bound = math.sqrt(squared_radius) / unit * UNIT
+    for start in range(0, squares.size, block):
+        stop = min(start + block, squares.size)
+        whole, total, factor = (
+            buffer[:, : stop - start],
+            totals[: stop - start],
+            factors[: stop - start],
+        )
+        total[:] = 0.0
+        for j in range(size):
+            part = whole[j]
+            _standardise(columns[j, start:stop], center[j], scale[j], low[j], high[j], part)
+            for i in range(part.size):
+                total[i] += part[i] * part[i]
+        # A row of zeros is no reason to divide by one.
+        _factors(np.maximum(total, 1.0), bound, factor)
+        _multiply(whole, factor * unit / UNIT, total)
+        for i in range(total.size):
+            if total[i] > squared_radius:
+                _shrink(whole[:, i], squared_radius)
+                total[i] = np.sum(whole[:, i] * whole[:, i])
+            squares[start + i] = total[i]
+        rows[1:, start:stop] = whole
+
+
 def standard_squares(columns: Array, standard: Standard) -> Array:
     """Return ``|x|^2`` of every row x of `integer_rows` in ``moments.py``, shape (rows,)."""
     center, scale, low, high = standard
@@ -139,3 +169,31 @@ def weighted_rows(
         factors,
     )
     return rows, squares, factors
+
+
+def shortened_rows(
+    columns: Array, standard: Standard, squared_radius: int, unit: int
+) -> tuple[NDArray[np.int16], NDArray[np.int32]]:
+    """Standardise, shorten each row to a norm, and put a 1 before it that stays as it is.
+
+    As :func:`weighted_rows`, but ``f = min(1, R / |x|)`` is made of the columns alone and R is
+    ``sqrt(squared_radius) / unit``, with ``unit max(1, R) < 2^15``. Returns whole multiples of
+    1/`unit`, shape (columns + 1, rows), the squares of all but the first adding up to at most
+    `squared_radius` a row, in integers; and these squares, shape (rows,).
+    """
+    center, scale, low, high = standard
+    rows = np.empty((len(columns) + 1, columns.shape[1]), dtype=np.int16)
+    rows[0] = unit
+    squares = np.empty(rows.shape[1], dtype=np.int32)
+    _shortened(
+        columns,
+        center,
+        scale,
+        UNIT * low,
+        UNIT * high,
+        float(squared_radius),
+        float(unit),
+        rows,
+        squares,
+    )
+    return rows, squares

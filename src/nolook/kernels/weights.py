@@ -8,10 +8,13 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["LARGEST_WEIGHT", "part_bits", "split_products", "weight_parts"]
+__all__ = ["LARGEST_WEIGHT", "WEIGHTED_ROWS", "part_bits", "split_products", "weight_parts"]
 
 #: Weights are whole numbers from 0 to here.
 LARGEST_WEIGHT = 2**30
+#: A product with a row is at most 2^42 times 2^24 once :func:`split_products` has split it, so the
+#: sums of so many are exact.
+WEIGHTED_ROWS = 2**11
 # More bits leave room for fewer rows in a sum.
 _MOST_BITS = 10
 

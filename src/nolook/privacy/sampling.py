@@ -1,4 +1,4 @@
-"""Random samples of rows, and what they add to privacy; the proof is ``sampling.md``."""
+"""What a random sample of the rows adds to privacy; the proof is ``sampling.md``."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nolook.privacy.noise import ByteSource, uniform_integers
-from nolook.tables import Table
 
-__all__ = ["SAMPLING_UNIT", "kept_rows", "one_row_each", "sampled_epsilon"]
+__all__ = ["SAMPLING_UNIT", "kept_rows", "sampled_epsilon"]
 
 #: Probabilities are whole multiples of 1/SAMPLING_UNIT.
 SAMPLING_UNIT = 2**32
@@ -26,14 +25,6 @@ def kept_rows(count: int, chances: int, source: ByteSource) -> NDArray[np.bool_]
     """
     drawn: NDArray[np.bool_] = uniform_integers(SAMPLING_UNIT, count, source) < chances
     return drawn
-
-
-def one_row_each(table: Table, source: ByteSource) -> Table:
-    """Return a table whose rows have no weights: of each unit with weights one row, drawn anew.
-
-    So adding or removing a unit adds or removes a row. Which rows are drawn must not reach a user.
-    """
-    return table if table.unit.whole == 1 else table.limited(1, source.words)
 
 
 def sampled_epsilon(epsilon: float, chances: int) -> float:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nolook.estimators.catalogue import called
+from nolook.report import linear_words, logistic_words
 from nolook.report.contrasts import HOW_TO_READ, contrasts
 from nolook.report.findings import Figure, Name, Section, Table, plain
 from nolook.report.linear_words import (
@@ -19,10 +20,9 @@ from nolook.report.linear_words import (
     is_linear,
     legend,
     marked,
-    purpose,
-    purpose_in_short,
     withheld_in_words,
 )
+from nolook.report.logistic_words import classifies, odds_ratio
 from nolook.report.picture import MOST_SHOWN, Coefficient, coefficient_picture
 from nolook.report.wording import CONFIDENCE, NOT_ESTIMATED, NOT_KNOWN, Ends, interval, number
 
@@ -81,13 +81,14 @@ def coefficient_section(model: PrivateRegressor) -> Section:
     omitted = "" if len(found) <= MOST_SHOWN else f" The {MOST_SHOWN} largest are drawn."
     figures: tuple[Figure, ...] = ()
     if found:
+        of = "the log-odds of " if classifies(model) else ""
         words = (
-            "Across is the change in ",
+            f"Across is the change in {of}",
             Name(target),
             f"{_WHEN}, so that columns in different units can be compared. ",
             f"{_about_intervals(model, found)}{omitted}",
         )
-        drawing = coefficient_picture(found, f"The change in {target}{_WHEN}")
+        drawing = coefficient_picture(found, f"The change in {of}{target}{_WHEN}")
         figures = (Figure(drawing, words),)
     compared = contrasts(model)
     table = shown = _coefficient_table(model, found, compared)
@@ -126,7 +127,8 @@ def _notes(
     missing = model.intercept_interval_ is None or any(one.ends is None for one in found)
     why = (withheld_in_words(model),) if missing and not chosen else ()
     rest = (*why, *clipped, *chosen)
-    return (*(purpose(model) * known), *rest), (*((purpose_in_short(),) * known), *rest)
+    words = logistic_words if classifies(model) else linear_words
+    return (*(words.purpose(model) * known), *rest), (*((words.purpose_in_short(),) * known), *rest)
 
 
 def _coefficient_table(
@@ -139,15 +141,18 @@ def _coefficient_table(
         return name, number(value), *((interval(ends, missing),) if known else ())
 
     heads = ("Column", "Coefficient", *((_INTERVAL,) if known else ()))
-    caption = "Coefficients: the change in the target for one unit of the column"
+    log_odds = classifies(model)
+    of, last = ("the log-odds of ", "Odds ratio") if log_odds else ("", "Times scale")
+    caption = f"Coefficients: the change in {of}the target for one unit of the column"
     intercept = cells("intercept", model.intercept_, model.intercept_interval_)
     if not found:
         return Table(caption, heads, (intercept,))
     rows = []
     for one in found:
         name = f"{compared.get(one.name, one.name)}{' *' * (one.name in starred)}"
-        rows.append((*cells(name, one.value, one.ends), number(one.effect)))
-    return Table(caption, (*heads, "Times scale"), tuple(rows), (*intercept, ""))
+        beside = odds_ratio(one.value, one.ends) if log_odds else number(one.effect)
+        rows.append((*cells(name, one.value, one.ends), beside))
+    return Table(caption, (*heads, last), tuple(rows), (*intercept, ""))
 
 
 def _dropped_in_words(model: PrivateRegressor) -> tuple[Text, ...]:

@@ -47,9 +47,8 @@ def evaluation_findings(
     test = found.calibration
     guarantee = model.privacy_
     own = f"epsilon {number(guarantee.epsilon)}, delta {number(guarantee.delta)}"
-    constant = (
-        constant_in_words(regression_of(model)) if isinstance(model, PrivateRegressor) else ()
-    )
+    part = regression_of(model) if isinstance(model, PrivateRegressor) else model
+    constant = constant_in_words(part) if isinstance(part, PrivateRegressor) else ()
     cards = curve_cards(found.roc)[:3]
     return Findings(
         kind="evaluation",

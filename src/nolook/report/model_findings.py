@@ -29,6 +29,13 @@ from nolook.report.linear_words import (
     target_limits,
     weights_in_words,
 )
+from nolook.report.logistic_words import (
+    class_cards,
+    class_fit,
+    classifies,
+    only_base_rate,
+    shortened_in_words,
+)
 from nolook.report.selection_findings import (
     explanation_of,
     parameters_of,
@@ -86,7 +93,7 @@ def model_findings(model: PrivateRegressor) -> Findings:
         before.append(Section("method", "The method", words))
     return Findings(
         kind="model",
-        what="linear model of",
+        what="logistic model of" if classifies(part) else "linear model of",
         of=target,
         origin=_origin(model, selector, part),
         cards=_cards(part),
@@ -124,6 +131,8 @@ def _origin(
 
 def constant_in_words(model: PrivateRegressor) -> tuple[str, ...]:
     """Say that a model is only a constant, if it is, and why."""
+    if not model.visible_ and classifies(model):
+        return (only_base_rate(model),)
     if not model.visible_:
         why = why_not_visible(model)
         words = (
@@ -147,6 +156,10 @@ def why_not_visible(model: PrivateRegressor) -> str:
     """Say why the target did not stand out from the noise, as far as the private count tells."""
     too_few = f"there are too few {_counted(model)} for this budget to see how it varies"
     hardly = f"hardly any {model.privacy_.unit.counted} was usable"
+    if classifies(model):
+        too_few = (
+            f"there are too few {_counted(model)} for this budget, or the columns tell little of it"
+        )
     rows, error = rows_of(model) or (math.inf, 0.0)
     if rows >= max(_FEW_ROWS, _SURELY * error):
         return too_few
@@ -163,6 +176,8 @@ def _counted(model: PrivateRegressor) -> str:
 def _cards(model: PrivateRegressor) -> tuple[tuple[str, str, str], ...]:
     if not model.visible_:
         return ()
+    if classifies(model):
+        return class_cards(model)
     missing = HIDDEN if is_linear(model) else NOT_ESTIMATED
     return (
         _card("Variance explained", "R²", model.r2_, model.r2_interval_, missing),
@@ -180,7 +195,9 @@ def _card(
 
 
 def _regression(model: PrivateRegressor) -> tuple[Section, ...]:
-    return (coefficient_section(model), _fit(model)) if model.visible_ else ()
+    if not model.visible_:
+        return ()
+    return coefficient_section(model), class_fit(model) if classifies(model) else _fit(model)
 
 
 def _fit(model: PrivateRegressor) -> Section:
@@ -229,11 +246,13 @@ def _range_in_words(model: PrivateRegressor) -> str:
 def _scales(model: PrivateRegressor) -> tuple[Section, ...]:
     """Tell where the columns used were found to lie; files of version 0.1 used guesses too."""
     scaling = model.scaling_
-    used = [*features_used(model).tolist(), model.visible_]
+    used = [*features_used(model).tolist(), model.visible_ and not classifies(model)]
     if not any(used):
         return ()
     notes, hidden = [*weights_in_words(model)], []
-    if math.isfinite(model.row_norm_):
+    if classifies(model):
+        notes += shortened_in_words(model)
+    elif math.isfinite(model.row_norm_):
         notes.append(
             "A row is shrunk where the norm of 1 and its scaled columns is above "
             f"{number(model.row_norm_)}, in training and in predictions."
@@ -276,7 +295,7 @@ def _scale_table(model: PrivateRegressor, used: list[bool], source: str) -> Tabl
         if math.isfinite(scaling.limit)
         else "The columns are not clipped one by one"
     )
-    last = " The target is last." * model.visible_
+    last = " The target is last." * used[-1]
     return Table(f"{source}. {clipped}.{last}", ("Column", "Centre", "Scale", *heads), rows)
 
 

@@ -1,4 +1,4 @@
-"""The exact moment matrices of random blocks of rows; one row changes that of one block."""
+"""The exact moment matrices of random blocks; one row, or one unit in a block, changes one."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from nolook.statistics import Statistic
 __all__ = ["BlockMoments"]
 
 _LOW = 2**32
+# Bits that weights lose: products stay small, and any weights do, since a unit is in one block.
+_COARSER = 15
 
 
 class BlockMoments(Statistic):
@@ -21,23 +23,32 @@ class BlockMoments(Statistic):
     No number of ``u`` exceeds `largest`, from 1 to 2^31 - 1, in size. A sum is 2^32 times `high`
     plus `low`. Rows are added to `low`, an int64; before it could overflow, all but its last 32
     bits are carried to `high`. So sums are exact for any number of rows whose products add up to
-    less than 2^95: 3.9e18 rows of numbers up to 10^5.
+    less than 2^95: 3.9e18 rows of numbers up to 10^5. Weights, whole multiples of 1/whole, are
+    rounded to multiples of 2^15/whole, at least one of them; `largest` is up to 2^22 with them.
     """
 
-    def __init__(self, blocks: int, columns: int, largest: int) -> None:
+    def __init__(self, blocks: int, columns: int, largest: int, whole: int = 1) -> None:
         shape = (blocks, columns + 1, columns + 1)
         self._low, self._high = np.zeros((2, *shape), dtype=np.int64)
         # So many rows and what a carry leaves, below 2^32, stay below 2^63 together.
-        self._most_rows = (2**63 - _LOW) // largest**2
+        self._most_rows = (2**63 - _LOW) // (largest**2 * max(1, whole >> _COARSER))
         self._rows = 0  # since the last carry, in all blocks together
 
-    def update(self, rows: NDArray[np.float64], blocks: NDArray[np.int64]) -> Self:
+    def update(
+        self,
+        rows: NDArray[np.float64],
+        blocks: NDArray[np.int64],
+        weights: NDArray[np.int64] | None = None,
+    ) -> Self:
         """Add whole rows of shape (columns, n), each to its block."""
+        one = np.ones_like(blocks)
+        times = one if weights is None else np.maximum(weights >> _COARSER, one)
         for start in range(0, blocks.size, self._most_rows):
-            part = blocks[start : start + self._most_rows]
+            place = slice(start, start + self._most_rows)
+            part = blocks[place]
             if self._rows + part.size > self._most_rows:
                 self._carry()
-            add_block_moments(self._low, rows[:, start : start + part.size], part)
+            add_block_moments(self._low, rows[:, place], part, times[place])
             self._rows += part.size
         return self
 

@@ -18,7 +18,7 @@ from nolook.tables.declared import DeclaredSource, original
 from nolook.tables.design import Design
 from nolook.tables.levels import recipe_levels
 from nolook.tables.source import MemorySource, Source
-from nolook.tables.units import Keys, Units, group_rows, some_of
+from nolook.tables.units import Keys, Units, group_rows, kept_cells
 
 __all__ = ["Table", "View", "Weights"]
 
@@ -163,7 +163,7 @@ class Table:
             cells = batch.column(column)
             if drops:
                 present = self._design.fill(batch, np.empty((self._width, batch.num_rows)))
-                cells = cells if present is None else some_of(cells, present)
+                cells = cells if present is None else kept_cells(cells, present)
             yield cells
 
     @property

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from nolook.tables._hash import KEY_BYTES, keyed_hashes
 
-__all__ = ["Keys", "Units", "can_identify", "group_rows", "named_rows", "some_of"]
+__all__ = ["Keys", "Units", "can_identify", "group_rows", "kept_cells", "named_rows"]
 
 Integers = NDArray[np.int64]
 #: Gives so many random numbers of 64 bits.
@@ -63,7 +63,7 @@ class Units:
         """
         taken = np.zeros(len(self._of_rows), dtype=np.bool_)
         order = np.lexsort((keys(len(self._of_rows)), self._of_rows))
-        first = np.concatenate([[0], np.cumsum(self.counts)[:-1]]).astype(np.int64)
+        first = np.cumsum(self.counts) - self.counts
         rank = np.arange(order.size) - np.repeat(first, self.counts)
         taken[order[rank < most]] = True
         return taken
@@ -94,7 +94,7 @@ def named_rows(cells: Any) -> NDArray[np.bool_] | None:  # noqa: ANN401
     return None if known.all() else known
 
 
-def some_of(cells: Any, kept: NDArray[np.bool_]) -> Any:  # noqa: ANN401
+def kept_cells(cells: Any, kept: NDArray[np.bool_]) -> Any:  # noqa: ANN401
     """Return the identifiers of some of the rows."""
     return _decoded(cells).filter(pa.array(kept))
 

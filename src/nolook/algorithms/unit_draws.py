@@ -1,4 +1,4 @@
-"""A table's rows in random blocks; ``sublasso.md`` and ``tukey.md`` say what that protects."""
+"""What a unit draws for its rows: the block of them all, or one of them; see ``sublasso.md``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nolook.privacy.noise import ByteSource, uniform_integers
 from nolook.tables import Table
 from nolook.tables.table import Weights
 
-__all__ = ["rows_in_blocks"]
+__all__ = ["one_row_each", "rows_in_blocks"]
 
 
 def rows_in_blocks(
@@ -30,3 +30,11 @@ def rows_in_blocks(
             yield batch, weights, uniform_integers(m, batch.shape[1], source)
         else:
             yield batch, weights, drawn[units]
+
+
+def one_row_each(table: Table, source: ByteSource) -> Table:
+    """Return a table whose rows have no weights: of each unit with weights one row, drawn anew.
+
+    So adding or removing a unit adds or removes a row. Which rows are drawn must not reach a user.
+    """
+    return table if table.unit.whole == 1 else table.limited(1, source.words)

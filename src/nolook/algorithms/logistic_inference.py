@@ -1,0 +1,207 @@
+"""The logistic model of a release in the original units, its intervals and its fit.
+
+All of it is post-processing. Intervals lie around the model, which is pulled towards the base rate
+where noise hides; what they cover, and how that was tried, is in ``logistic_regression.md``.
+
+The curvature's eigenvectors are directions in which the model is known more or less well. Where it
+is told apart from noise the variance has four parts: the gradients' noise; the curvature's noise
+times what hidden directions may hold; sampling; and how far the last step still went.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+from scipy.special import log_expit, ndtri
+
+from nolook.algorithms.inference import MOST_CLIPPED, hidden_directions
+from nolook.algorithms.logistic_regression import NoisyLogistic
+from nolook.algorithms.logistic_steps import score_law
+from nolook.algorithms.moment_fit import LEVEL
+from nolook.algorithms.noisy_gradients import CombinedGradients
+from nolook.algorithms.scaling import Scaling, clipped_share
+
+__all__ = ["HIDDEN_EFFECT", "Estimate", "LogisticModel", "logistic_model"]
+
+#: Standard deviation of the model along a hidden direction, in log-odds a scale: so many times that
+#: of the rows' log-odds, and at least 1. The intervals assume it.
+HIDDEN_EFFECT = 2.0
+
+_QUANTILE = float(ndtri((1 + LEVEL) / 2))
+# A slope's interval wider than this to either side, in log-odds a scale, says nothing.
+_WIDEST = 2.0
+# Share of a slope's squared loading on hidden directions.
+_MOST_HIDDEN = 0.2
+# Deviations of its noise by which two of the last three gradients exceed it if the steps have not
+# arrived.
+_NOT_ARRIVED, _LAST = 3.0, 3
+_WIDEST_R2, _WIDEST_AUC = 0.5, 0.2
+
+Vector: TypeAlias = NDArray[np.float64]
+Matrix: TypeAlias = NDArray[np.float64]
+
+
+@frozen(eq=False)
+class Estimate:
+    """A number and its interval at LEVEL."""
+
+    value: float
+    interval: Vector  # (2,)
+
+
+@frozen(eq=False)
+class LogisticModel:
+    """A released logistic model in the table's units, with intervals at LEVEL; p features.
+
+    NaN and None stand for what the noise hides.
+    """
+
+    coef: Vector  # log-odds a unit; 0 for columns left out
+    intercept: float
+    coef_interval: Matrix  # (p, 2)
+    intercept_interval: Vector
+    base_rate: Estimate  # share of rows of class 1
+    pseudo_r2: Estimate | None  # McFadden's, of the training rows
+    auc: Estimate | None  # of the training rows
+    clipped_share: Vector  # (p,): at most this share of the rows was clipped
+
+
+def logistic_model(release: NoisyLogistic) -> LogisticModel:
+    """Return the model, its intervals and its fit from what was released."""
+    scaling = release.scaling
+    columns = np.append(True, release.kept)
+    theta, margin = np.zeros(columns.size), np.full(columns.size, np.nan)
+    theta[columns] = release.theta
+    clipped, errors = _clipped_shares(scaling)
+    pseudo_r2 = auc = None
+    if release.visible:
+        margin[columns] = _margins(release)
+        margin[1:][clipped - errors > MOST_CLIPPED] = np.nan
+        pseudo_r2, auc = _pseudo_r2(release), _auc(release)
+    coef, intercept = scaling.original_units(theta)
+    sides, largest = np.array([-1.0, 1.0]), np.finfo(np.float64).max
+    with np.errstate(over="ignore"):
+        widths = margin[1:] / scaling.scale[:-1]
+        slopes = (coef[:, None] + widths[:, None] * sides).clip(-largest, largest)
+        constant = (intercept + margin[0] * sides).clip(-largest, largest)
+    rate = _base_rate(release)
+    return LogisticModel(coef, intercept, slopes, constant, rate, pseudo_r2, auc, clipped)
+
+
+def _margins(release: NoisyLogistic) -> Vector:
+    """Half widths of the intervals of (log-odds at the columns' origin, slopes), standardised."""
+    scaling, kept, metric = release.scaling, release.kept, release.metric
+    contrasts = np.eye(len(metric.matrix))
+    contrasts[0, 1:] = -(scaling.center[:-1] / scaling.scale[:-1])[kept]
+    combined = release.steps.combined(metric, release.thetas, release.gradients)
+    hidden = hidden_directions(combined.eigenvalues, metric.sigma)
+    loadings = (contrasts @ combined.vectors) ** 2
+    lengths = loadings.sum(axis=1)
+    if not _arrived(release):
+        return np.full(len(lengths), np.nan)
+    margin = _QUANTILE * np.sqrt(loadings @ _variances(release, combined, hidden))
+    margin[loadings[:, hidden].sum(axis=1) > _MOST_HIDDEN * lengths] = np.nan
+    margin[margin > _WIDEST * np.sqrt(lengths)] = np.nan
+    return margin
+
+
+def _arrived(release: NoisyLogistic) -> bool:
+    """Tell whether the last gradients are no more than noise.
+
+    Classes that are very far apart want slopes that so few steps do not reach.
+    """
+    last = release.gradients[-_LAST:] / release.steps.gradient_sigma
+    size = last.shape[1]
+    excess = ((last**2).sum(axis=1) - size) / np.sqrt(2.0 * size)
+    return bool(np.median(excess) <= _NOT_ARRIVED)
+
+
+def _variances(
+    release: NoisyLogistic, combined: CombinedGradients, hidden: NDArray[np.bool_]
+) -> Vector:
+    """Variance of the model's error along each eigenvector of the curvature."""
+    sigma, (_, deviation) = release.metric.sigma, score_law(release.theta, release.gram)
+    effects = max(1.0, HIDDEN_EFFECT * deviation) ** 2
+    seen = np.where(hidden, sigma, combined.eigenvalues)
+    count = np.count_nonzero(hidden)
+    # Noise of the hidden directions pushes an eigenvalue up, by about sigma^2 hidden / 2 lambda.
+    seen = 0.5 * (seen + np.sqrt(np.maximum(seen**2 - 2.0 * sigma**2 * count, 0.0)))
+    gradients = combined.variance + 0.5 * sigma**2 * count * effects
+    last = ((release.theta - release.thetas[-1]) @ combined.vectors) ** 2
+    return np.where(hidden, effects, gradients / seen**2 + 1.0 / seen + last)
+
+
+def _clipped_shares(scaling: Scaling) -> tuple[Vector, Vector]:
+    """At most which share of each feature's rows was clipped, one error up; and the error."""
+    shares, errors = np.zeros((2, len(scaling.names) - 1))
+    for column, histogram in enumerate(scaling.histograms[:-1]):
+        if histogram is not None:
+            ends = float(scaling.low[column]), float(scaling.high[column])
+            shares[column], errors[column] = clipped_share(histogram, *ends, scaling.rows.value)
+    return shares, errors
+
+
+def _base_rate(release: NoisyLogistic) -> Estimate:
+    """Share of class 1 from the classes' balance; its interval covers noise and sampling."""
+    rows = release.scaling.rows
+    share = 0.5 + 0.5 * release.balance / rows.value
+    rate = min(max(share, 0.0), 1.0)
+    variance = (0.5 * release.balance_sigma / rows.value) ** 2
+    variance += ((share - 0.5) * rows.error / rows.value) ** 2 + rate * (1.0 - rate) / rows.value
+    interval = share + _QUANTILE * np.sqrt(variance) * np.array([-1.0, 1.0])
+    return Estimate(rate, interval.clip(0.0, 1.0))
+
+
+def _middles(release: NoisyLogistic) -> Vector:
+    """Return a bin's log-odds: their mean in a normal law with the edges as its quantiles."""
+    mean, deviation = score_law(release.theta, release.gram)
+    ends = np.concatenate(
+        [[-np.inf], ndtri(np.arange(1, bins := release.score_counts.shape[1]) / bins), [np.inf]]
+    )
+    density = np.exp(-0.5 * ends**2) / np.sqrt(2.0 * np.pi)
+    middles: Vector = mean + deviation * bins * (density[:-1] - density[1:])
+    return middles
+
+
+def _pseudo_r2(release: NoisyLogistic) -> Estimate | None:
+    """McFadden's: 1 less the model's log loss over that of a constant, by the counts of scores."""
+    counts = release.score_counts
+    classes = counts.sum(axis=1)
+    if (classes <= 0.0).any():
+        return None
+    scores = _middles(release)
+    losses = np.stack([-log_expit(-scores), -log_expit(scores)])
+    constant = -np.log(classes / classes.sum())[:, None]
+    total = float((constant * counts).sum())
+    ratio = float((losses * counts).sum()) / total
+    error = release.score_sigma * float(np.sqrt(((losses - ratio * constant) ** 2).sum())) / total
+    return _estimate(1.0 - ratio, error, -np.inf, 1.0, _WIDEST_R2)
+
+
+def _auc(release: NoisyLogistic) -> Estimate | None:
+    """Area under the ROC curve of the bins: rows of one bin count as ties."""
+    counts = release.score_counts
+    negatives, positives = counts.sum(axis=1)
+    if min(negatives, positives) <= 0.0:
+        return None
+    below = (np.cumsum(counts[0]) - 0.5 * counts[0]) / negatives
+    above = 1.0 - (np.cumsum(counts[1]) - 0.5 * counts[1]) / positives
+    area = float(counts[1] @ below) / positives
+    squares = ((above - area) ** 2).sum() / negatives**2 + (
+        (below - area) ** 2
+    ).sum() / positives**2
+    return _estimate(area, release.score_sigma * float(np.sqrt(squares)), 0.0, 1.0, _WIDEST_AUC)
+
+
+def _estimate(
+    value: float, error: float, low: float, high: float, widest: float
+) -> Estimate | None:
+    """Return a number with its interval, None if that is too wide to say much."""
+    margin = _QUANTILE * error
+    if not 2.0 * margin <= widest:
+        return None
+    interval = np.array([value - margin, value + margin]).clip(low, high)
+    return Estimate(float(min(max(value, low), high)), interval)

@@ -1,0 +1,313 @@
+"""Logistic regression from private scales, one small noisy moment matrix and a few noisy gradients.
+
+Rows (1, x) are shortened to a norm by x alone, in training and in prediction. The moment matrix is
+the metric of the steps; every gradient of the log-likelihood is a noisy observation of the solution
+(:mod:`nolook.algorithms.logistic_steps`). Nothing has to be chosen: no step size, no norm, no
+epochs. The proof is ``logistic_regression.md``.
+
+==============  =========================================================================
+name here       meaning
+==============  =========================================================================
+``mu``          mu-GDP parameter of the whole, split by :data:`SHARES`
+``n~``          ``scaling.rows.value``, the released number of rows
+``limit``       L, features are clipped to so many scales
+``norm``        R, bound on the norm of x
+``unit``        U, grid units in a scale
+``size``        d, the number of features in the design plus one
+==============  =========================================================================
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+from attrs import evolve, frozen
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from nolook.algorithms.logistic_steps import LogisticSteps, Metric, score_law
+from nolook.algorithms.norm_bound import likely_counts, norm_counts, smallest_bound
+from nolook.algorithms.scaling import ScaleSearch, Scaling
+from nolook.algorithms.weighted_design import (
+    Blocks,
+    WeightedDesign,
+    choose_unit,
+    copy_room,
+    limit_for,
+    release_gram,
+)
+from nolook.kernels.moments import UNIT
+from nolook.kernels.weighted_rows import shortened_rows
+from nolook.privacy.budgets import row_share
+from nolook.privacy.guarantee import GaussianEvent
+from nolook.privacy.mechanisms.gaussian import gaussian_release, symmetric_gaussian_release
+from nolook.privacy.noise import ByteSource
+from nolook.privacy.release import Announce
+from nolook.statistics.class_gradients import (
+    CURVATURE_UNIT,
+    PROBABILITY_UNIT,
+    ClassBalance,
+    ClassCurvature,
+    ClassGradient,
+    ScoreCounts,
+    balance_sensitivity,
+    class_curvature_sensitivity,
+    class_gradient_sensitivity,
+)
+from nolook.statistics.histograms import histograms_sensitivity
+from nolook.statistics.residual_products import grid_model
+from nolook.statistics.weighted_rows import GridModel, RowBlock, sum_over
+from nolook.tables import Table
+
+__all__ = ["ClassDesign", "LogisticRelease", "NoisyLogistic"]
+
+#: Shares of mu^2. The scales' part counts the rows, too.
+SHARES = {
+    "scales": 0.25,
+    "norms": 0.02,
+    "gram": 0.10,
+    "classes": 0.02,
+    "gradients": 0.54,
+    "curvature": 0.05,
+    "fit": 0.02,
+}
+GRADIENTS = 12
+#: Before which of them the curvature is released: the steps have most of the way behind them.
+CURVED_AT = 6
+
+# Bins of the log-odds, of each class.
+_SCORE_BINS = 16
+# A base rate is at least this, and at least what the noise of the classes' balance can tell from 0.
+_LEAST_RATE, _MOST_DOUBT = 1e-4, 0.25
+# Log-likelihood by which slopes must beat noise and chance, or else the model is the base rate.
+_EVIDENCE = 3.0
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+
+
+@frozen(eq=False)
+class ClassDesign(WeightedDesign):
+    """How a table becomes rows (1, x) of bounded norm: all of it released before."""
+
+    def blocks(self, table: Table) -> Iterator[RowBlock]:
+        """Make the rows of a table of these features and a target of 0 and 1, block by block."""
+        scaling = self.scaling
+        low, high = scaling.limits
+        standard = scaling.center[:-1], scaling.scale[:-1], low[:-1], high[:-1]
+        squared = self.squared_radius - self.unit**2
+        for batch, weights in table.weighted_batches():
+            rows, squares = shortened_rows(batch[:-1], standard, squared, self.unit)
+            yield RowBlock(rows, squares, (batch[-1] > 0.5).astype(np.float64), weights)
+
+
+@frozen(eq=False, kw_only=True)
+class NoisyLogistic:
+    """What is released of a table, in standardised units: all later results follow from it."""
+
+    scaling: Scaling  # of all columns; the target's entry stands for log-odds
+    kept: NDArray[np.bool_]  # features in the design; the others have coefficient 0
+    norm: float  # R; a row x is multiplied by min(1, R / |x|)
+    balance: float  # noisy number of rows of class 1, less that of class 0
+    balance_sigma: float
+    gram: Matrix  # noisy sum of (1, x)(1, x)', shape (d, d)
+    gram_sigma: float  # deviation of the noise on its diagonal
+    steps: LogisticSteps
+    metric: Metric  # the curvature at the later models, as far as it is known
+    thetas: Matrix  # models at which gradients were taken, shape (GRADIENTS, d)
+    gradients: Matrix  # noisy sums of (1, x)(y - p)
+    theta: Vector  # the estimate, the constant first, shape (d,); the base rate's if not visible
+    visible: bool  # whether the gradients told more than noise
+    score_edges: Vector  # log-odds between which rows were counted; empty if not visible
+    score_counts: Matrix  # noisy counts by class, class 0 first, one more than edges
+    score_sigma: float
+
+
+@dataclass(frozen=True, slots=True)
+class LogisticRelease:
+    """Scales, norms, moments, the classes' balance, gradients and scores of a table.
+
+    Guarantee: ``mu``-GDP in all when a row is added or removed. No table raises; an empty one is
+    answered with noise. Keeps the rows in memory as
+    :class:`nolook.algorithms.linear_regression.LinearRelease` does.
+
+    Parameters
+    ----------
+    mu : float
+        GDP parameter of the whole.
+    """
+
+    mu: float
+
+    @property
+    def stages(self) -> int:
+        """How many stages `run` announces, if the model is more than a base rate."""
+        return self._scales().stages + 3 + GRADIENTS + 2
+
+    def events(self) -> tuple[GaussianEvent, ...]:
+        """State everything that will be released; n draws of mu each are one of sqrt(n) mu."""
+        names = {
+            "norms": "histogram of the rows' norms",
+            "gram": "second moments of the features",
+            "classes": "balance of the classes",
+            "gradients": f"gradients of {GRADIENTS} rounds",
+            "curvature": "curvature of the log-likelihood",
+            "fit": "histogram of the scores by class",
+        }
+        own = (GaussianEvent(name, self._mu(part)) for part, name in names.items())
+        return (*self._scales().events(), *own)
+
+    def _scales(self) -> ScaleSearch:
+        # The target needs no search.
+        return ScaleSearch(self._mu("scales"), target=False)
+
+    def _mu(self, part: str, draws: int = 1) -> float:
+        return self.mu * math.sqrt(SHARES[part] / draws)
+
+    def for_rows(self, most: int) -> LogisticRelease:
+        """Return the release that costs a unit of so many rows as much."""
+        return replace(self, mu=row_share(self.mu, most))
+
+    def run(self, table: Table, source: ByteSource, announce: Announce) -> NoisyLogistic:
+        """Release what a model of a table whose target holds 0 and 1 follows from."""
+        scaling = self._scales().run(table, source, announce)
+        table = table.filled(scaling.center)
+        scaling = evolve(scaling, limit=limit_for(scaling.rows.value, self.mu))
+        kept = scaling.visible[:-1]
+        table = table.select(kept)
+        announce("norms")
+        design = self._bound_norms(table, scaling.select(kept), source)
+        announce("moments")
+        blocks = Blocks(table, design, copy_room(scaling, design.size, table.unit))
+        gram = release_gram(blocks, self._mu("gram"), source)
+        announce("classes")
+        balance, balance_sigma = self._balance(blocks, source)
+        base = np.zeros(design.size)
+        base[0] = _base_log_odds(balance, balance_sigma, scaling.rows.value)
+        mu = self._mu("gradients", GRADIENTS)
+        sigma = _gradient_sensitivity(blocks) / mu
+        steps = LogisticSteps(base, sigma / (design.unit * PROBABILITY_UNIT))
+        thetas, gradients, metric = self._descend(blocks, steps, gram, source, announce)
+        theta = steps.next(metric, thetas, gradients)
+        visible = steps.evidence(metric, thetas, gradients) >= _EVIDENCE
+        edges, counts = np.zeros(0), np.zeros((2, 1))
+        if visible:
+            announce("fit")
+            edges = _score_edges(theta, gram[0])
+            counts = self._scores(blocks, theta, edges, source)
+        return NoisyLogistic(
+            scaling=_of_log_odds(scaling),
+            kept=kept,
+            norm=math.sqrt(design.norm**2 - 1.0),
+            balance=balance,
+            balance_sigma=balance_sigma,
+            gram=gram[0],
+            gram_sigma=gram[1],
+            steps=steps,
+            metric=metric,
+            thetas=thetas,
+            gradients=gradients,
+            theta=theta if visible else base,
+            visible=visible,
+            score_edges=edges,
+            score_counts=counts,
+            score_sigma=histograms_sensitivity(1, "add-remove") / self._mu("fit"),
+        )
+
+    def _bound_norms(self, table: Table, scaling: Scaling, source: ByteSource) -> ClassDesign:
+        """Choose R: the noise grows with it, and rows beyond it are shortened."""
+        size = table.n_columns
+        counts, squares = norm_counts(table, scaling, size - 1, self._mu("norms"), source)
+        few = 2.0 * size * math.sqrt(2 * size) / self._mu("gram")
+        rows = scaling.rows.value
+        counts = likely_counts(counts, squares, 1 / self._mu("norms"), rows, UNIT**2 * (size - 0.5))
+        squared = int(smallest_bound(counts, squares, min(few, 0.75 * rows)))
+        unit = choose_unit(math.sqrt(1.0 + squared / UNIT**2))
+        return ClassDesign(scaling, unit**2 + squared // (UNIT // unit) ** 2, unit)
+
+    def _balance(self, blocks: Blocks, source: ByteSource) -> tuple[float, float]:
+        """Release by how many rows class 1 is ahead, and return its noise's deviation."""
+        exact, whole = sum_over(ClassBalance, blocks.again()).value, blocks.whole
+        sensitivity, mu = balance_sensitivity(), self._mu("classes")
+        noisy = gaussian_release(exact, whole * sensitivity, mu, source)
+        return float(noisy[0]) / whole, sensitivity / mu
+
+    def _descend(
+        self,
+        blocks: Blocks,
+        steps: LogisticSteps,
+        gram: tuple[Matrix, float],
+        source: ByteSource,
+        announce: Announce,
+    ) -> tuple[Matrix, Matrix, Metric]:
+        """Follow noisy gradients from the base rate; return where they were taken, and them."""
+        design, mu = blocks.design, self._mu("gradients", GRADIENTS)
+        sensitivity = _gradient_sensitivity(blocks)
+        theta, thetas, gradients = steps.base, [], []
+        curvature: tuple[Matrix, float] | None = None
+        for number in range(GRADIENTS):
+            model = GridModel(*grid_model(theta, design.squared_radius), design.unit)
+            thetas.append(model.spacing * model.whole)
+            if number == CURVED_AT:
+                announce("curvature")
+                curvature = self._curvature(blocks, model, source)
+            announce(f"gradient {number + 1}")
+            exact = sum_over(partial(ClassGradient, model, blocks.whole), blocks.again()).value
+            noisy = gaussian_release(exact, sensitivity, mu, source)
+            gradients.append(noisy.astype(np.float64) / (design.unit * PROBABILITY_UNIT))
+            metric = Metric.of_moments(*gram, thetas[min(number, CURVED_AT)])
+            if curvature is not None:
+                metric = metric.mixed(*curvature)
+            theta = steps.next(metric, np.array(thetas), np.array(gradients))
+        return np.array(thetas), np.array(gradients), metric
+
+    def _curvature(
+        self, blocks: Blocks, model: GridModel, source: ByteSource
+    ) -> tuple[Matrix, float]:
+        """Release the sum of p (1 - p) u u', and return its noise's deviation on the diagonal."""
+        design, mu = blocks.design, self._mu("curvature")
+        whole = blocks.whole
+        exact = sum_over(partial(ClassCurvature, model, whole), blocks.again()).value
+        sensitivity = class_curvature_sensitivity(design.squared_radius, design.size, whole)
+        noisy = symmetric_gaussian_release(exact, sensitivity, mu, source)
+        grid = design.unit**2 * CURVATURE_UNIT
+        return noisy.astype(np.float64) / grid, sensitivity / mu / grid
+
+    def _scores(self, blocks: Blocks, theta: Vector, edges: Vector, source: ByteSource) -> Matrix:
+        """Release how many rows of either class have log-odds between the edges."""
+        design = blocks.design
+        model = GridModel(*grid_model(theta, design.squared_radius), design.unit)
+        exact = sum_over(partial(ScoreCounts, model, edges), blocks.again()).value
+        sensitivity = blocks.whole * histograms_sensitivity(1, "add-remove")
+        noisy = gaussian_release(exact, sensitivity, self._mu("fit"), source)
+        return noisy.astype(np.float64).reshape(2, -1) / blocks.whole
+
+
+def _gradient_sensitivity(blocks: Blocks) -> int:
+    design = blocks.design
+    return class_gradient_sensitivity(design.squared_radius, design.size, blocks.whole)
+
+
+def _base_log_odds(balance: float, sigma: float, rows: float) -> float:
+    """Return the log-odds of class 1 without features."""
+    least = min(max(0.5 * sigma / rows, _LEAST_RATE), _MOST_DOUBT)
+    rate = min(max(0.5 + 0.5 * balance / rows, least), 1.0 - least)
+    return math.log(rate / (1.0 - rate))
+
+
+def _score_edges(theta: Vector, gram: Matrix) -> Vector:
+    """Cut the log-odds into bins of as many rows each, as far as they are normal."""
+    mean, deviation = score_law(theta, gram)
+    edges: Vector = mean + deviation * ndtri(np.arange(1, _SCORE_BINS) / _SCORE_BINS)
+    return edges
+
+
+def _of_log_odds(scaling: Scaling) -> Scaling:
+    """Let the target's centre and scale be 0 and 1: a model's value is log-odds."""
+    center, scale = scaling.center.copy(), scaling.scale.copy()
+    center[-1], scale[-1] = 0.0, 1.0
+    return evolve(scaling, center=center, scale=scale)

@@ -1,0 +1,84 @@
+"""Audits of the sums over rows of two classes that a logistic regression is made of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolook.audit.case import Case, gaussian_case
+from nolook.audit.sums import matrices, vectors
+from nolook.statistics.class_gradients import (
+    ClassBalance,
+    ClassCurvature,
+    ClassGradient,
+    ScoreCounts,
+    balance_sensitivity,
+    class_curvature_sensitivity,
+    class_gradient_sensitivity,
+)
+from nolook.statistics.histograms import histograms_sensitivity
+from nolook.statistics.residual_products import grid_model
+from nolook.statistics.weighted_rows import GridModel, RowBlock
+
+__all__ = ["cases"]
+
+_UNIT = 2**10
+# A constant, and five features that are twice as long together.
+_ROW = np.array([_UNIT, *np.full(4, _UNIT), 0], dtype=np.int16)
+_RADIUS = 5 * _UNIT**2
+
+
+def cases(mu: float) -> tuple[Case, ...]:
+    """Return the cases at a mu, the parameter of Gaussian differential privacy."""
+    case = gaussian_case(mu)
+    gradient = class_gradient_sensitivity(_RADIUS)
+    curvature = class_curvature_sensitivity(_RADIUS)
+    # At log-odds of -500 class 1 is all but impossible; at 0 both are as likely.
+    unlikely, even = _model(np.array([0.0, *np.full(4, -125.0), 0.0])), _model(np.zeros(6))
+    scored = _model(1.0 / np.arange(3.0, 9.0))
+    edge = np.array([float(scored.residuals(_ROW[:, None], np.zeros(1))[0]) * -1.0])
+    return (
+        case(
+            name="class-balance",
+            neighbours="a row of class 1 more",
+            covers=("gaussian_release", "balance_sensitivity"),
+            draw=vectors(mu, balance_sensitivity(), *(_of(ClassBalance(), n) for n in (1, 0))),
+        ),
+        case(
+            name="class-gradient",
+            neighbours="a row of the largest norm and of a class that the model rules out",
+            covers=("gaussian_release", "class_gradient_sensitivity"),
+            draw=vectors(mu, gradient, *(_of(ClassGradient(unlikely), n) for n in (1, 0))),
+        ),
+        case(
+            name="class-curvature",
+            neighbours="a row of the largest norm with even odds",
+            covers=("symmetric_gaussian_release", "class_curvature_sensitivity"),
+            draw=matrices(mu, curvature, *(_of(ClassCurvature(even), n) for n in (1, 0))),
+        ),
+        case(
+            name="class-scores",
+            neighbours="the first of many equal rows on the edge of a bin",
+            covers=("gaussian_release", "histograms_sensitivity"),
+            draw=vectors(
+                mu,
+                histograms_sensitivity(1, "add-remove"),
+                *(_of(ScoreCounts(scored, edge), n) for n in (19, 18)),
+            ),
+        ),
+    )
+
+
+def _model(theta: NDArray[np.float64]) -> GridModel:
+    return GridModel(*grid_model(theta, _RADIUS), _UNIT)
+
+
+def _of(
+    statistic: ClassBalance | ClassGradient | ClassCurvature | ScoreCounts, rows: int
+) -> NDArray[Any]:
+    """Return a statistic of equal rows of class 1."""
+    squares = np.full(rows, 4 * _UNIT**2, dtype=np.int32)
+    block = RowBlock(np.repeat(_ROW[:, np.newaxis], rows, axis=1), squares, np.ones(rows))
+    return np.asarray(statistic.update(*block).value)

@@ -1,0 +1,247 @@
+"""Private logistic regression with nothing to set but the budget."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from nolook._numerics import undisturbed
+from nolook.algorithms.logistic_inference import LogisticModel, logistic_model
+from nolook.algorithms.logistic_regression import LogisticRelease, NoisyLogistic
+from nolook.algorithms.scaling import Scaling
+from nolook.estimators._classes import class_probabilities, class_table, declared_classes
+from nolook.estimators._tables import prediction_rows
+from nolook.estimators.base import PrivateEstimator, check_budget, whole_mu
+from nolook.kernels.moments import squared_norms
+from nolook.kernels.row_products import row_products
+from nolook.privacy.guarantee import DEFAULT_DELTA
+from nolook.privacy.release import Plan
+from nolook.tables import Table
+
+__all__ = ["LogisticRegression"]
+
+Numbers = NDArray[np.float64]
+
+
+class LogisticRegression(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
+    """Logistic regression under differential privacy, without bounds, norms or tuning.
+
+    The rows are counted; each feature's centre and scale are found privately; rows are
+    standardised, clipped and shortened to a private norm. The matrix of their products and, half
+    way, the likelihood's curvature are released once, roughly, and steer twelve noisy gradients.
+    All of these together give the model, pulled towards the base rate where noise hides the answer.
+    Proof: ``algorithms/logistic_regression.md``.
+
+    Guarantee
+    ---------
+    Everything `fit` stores is (`epsilon`, `delta`)-differentially private when one row is added
+    or removed; the number of rows and that of either class are private too. This holds for every
+    table of up to 2^34 rows without missing values; an empty one, or one of a single class, gets an
+    ordinary answer. Whether a table has a missing value is not protected: such a value, or a target
+    that is neither class, is an error, raised before anything is charged.
+
+    Parameters
+    ----------
+    classes : sequence of two numbers, booleans or texts, default=None
+        The negative class, then the positive one. They are never looked up in the target, since
+        that would leak. None: False and True for booleans, else 0 and 1. A `Table` names its
+        positive class itself: ``read_table(..., positive="yes")``; its classes are 0 and 1.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        The negative class, then the positive one.
+    coef_ : ndarray of shape (n_features_in_,)
+        Change in the log-odds of the positive class, for one unit of each column.
+    intercept_ : float
+    coef_interval_, intercept_interval_ : ndarray of shape (n_features_in_, 2), and (2,) or None
+        95 % intervals; NaN where none is known. They are for the logistic regression of the
+        population, each column clipped and each row shortened as `scaling_` and `row_norm_` say.
+        They cover sampling and noise, and assume effects of the usual size (a standard deviation of
+        1 in log-odds a scale) in directions that noise hides. The coefficients are pulled
+        towards 0. A column has none where more than a tenth of its rows was clipped, where noise
+        does not tell it apart from others, where the steps had not arrived, or where the interval
+        would say nothing.
+    odds_ratio_, odds_ratio_interval_ : ndarray of shape (n_features_in_,), and with ends (.., 2)
+        What one unit of a column multiplies the odds by: exponentials of `coef_` and its intervals.
+    base_rate_, base_rate_interval_ : float, and ndarray of shape (2,)
+        Share of rows of the positive class; the interval covers sampling and noise.
+    pseudo_r2_, auc_ : float or None
+        McFadden's pseudo-R2 and the area under the ROC curve on the training rows, read off a noisy
+        histogram of the model's own scores in 16 bins. None if noise hides it.
+    pseudo_r2_interval_, auc_interval_ : ndarray of shape (2,) or None
+        They cover the noise alone.
+    clipped_share_ : ndarray of shape (n_features_in_ + 1,)
+        At most this share of the rows was clipped in each column: a noisy share, one standard
+        deviation up. The target, last, is never clipped.
+    scaling_ : Scaling
+        Centre, scale, low and high of each column, found privately; the target, last, stands for
+        log-odds.
+    row_norm_ : float
+        Bound on the norm of x in standardised units, to which rows are shortened in training and in
+        prediction.
+    visible_ : bool
+        Whether the model stood out from the noise. If not, it is the private base rate, and nothing
+        else is estimated; the budget is spent in full.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Only if the table's columns have names.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.arange(40_000.0).reshape(-1, 2) % 977
+    >>> model = LogisticRegression(epsilon=1.0, delta=1e-6).fit(x, x[:, 0] > x[:, 1])
+    >>> model.predict([[900.0, 10.0], [10.0, 900.0]])
+    array([ True, False])
+    """
+
+    coef_interval_: Numbers | None
+    _purpose = "logistic regression"
+    _of_a_sample = ("coef_interval_", "intercept_interval_", "base_rate_interval_")
+    failed_ = False
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        delta: float = DEFAULT_DELTA,
+        classes: Sequence[object] | None = None,
+        random_state: int | None = None,
+    ) -> None:
+        super().__init__(epsilon, delta, random_state)
+        self.classes = classes
+
+    @property
+    def _finds_centres(self) -> bool:
+        return True
+
+    def plan(self) -> Plan[NoisyLogistic]:
+        """Check the parameters; return what a fit will release and cost."""
+        budget = check_budget(self.epsilon, self.delta)
+        declared_classes(self.classes)
+        return Plan.of(LogisticRelease(whole_mu(budget)), budget, self.random_state)
+
+    def _rows(self, X: object, y: object) -> Table:
+        table, self.classes_ = class_table(self, X, y, self.classes)
+        return table
+
+    def _store(self, released: NoisyLogistic) -> None:
+        self.visible_, self.row_norm_ = released.visible, released.norm
+        self._keep_model(logistic_model(released), released.scaling)
+
+    def _keep_model(self, model: LogisticModel, scaling: Scaling) -> None:
+        """Keep a model, its intervals and its fit."""
+        self.scaling_ = scaling
+        self.keep_rows(scaling.rows)
+        self.coef_, self.intercept_ = model.coef, model.intercept
+        self.coef_interval_ = model.coef_interval if self.visible_ else None
+        unknown = bool(np.isnan(model.intercept_interval).any())
+        self.intercept_interval_ = None if unknown else model.intercept_interval
+        for name in ("base_rate", "pseudo_r2", "auc"):
+            found = getattr(model, name)
+            setattr(self, f"{name}_", None if found is None else found.value)
+            setattr(self, f"{name}_interval_", None if found is None else found.interval)
+        self.clipped_share_ = np.append(model.clipped_share, 0.0)
+
+    @property
+    def odds_ratio_(self) -> Numbers:
+        """What one unit of a column multiplies the odds by."""
+        return _exponential(self.coef_)
+
+    @property
+    def odds_ratio_interval_(self) -> Numbers | None:
+        """95 % intervals of the odds ratios, NaN where none is known."""
+        return None if self.coef_interval_ is None else _exponential(self.coef_interval_)
+
+    def decision_function(self, X: ArrayLike) -> Numbers:
+        """Return the log-odds of the positive class; inputs are clipped as in training.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+
+        Raises
+        ------
+        TableError
+            If X is not a table of numbers, or has a missing or infinite value (unless the model was
+            fitted with ``missing="centre"``).
+        ValueError
+            If its columns are not those of the fit.
+        """
+        check_is_fitted(self)
+        rows = prediction_rows(self, X)
+        with undisturbed():
+            return self._log_odds(rows)
+
+    def predict_proba(self, X: ArrayLike) -> Numbers:
+        """Return the probabilities of both classes, shape (n_samples, 2); see `decision_function`.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2)
+            In the order of `classes_`.
+        """
+        return class_probabilities(self.decision_function(X))
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the likelier class of each row; see `decision_function`.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Entries of `classes_`.
+        """
+        check_is_fitted(self)
+        rows = prediction_rows(self, X)
+        with undisturbed():
+            return self._predict(rows)
+
+    def _predict(self, rows: Numbers) -> NDArray[Any]:
+        """Return the likelier class of rows of the fit's columns, shape (rows, features)."""
+        likelier: NDArray[Any] = self.classes_[(self._log_odds(rows) > 0.0).astype(np.intp)]
+        return likelier
+
+    def _log_odds(self, rows: Numbers) -> Numbers:
+        """Return log-odds for rows of the fit's columns, shape (rows, features)."""
+        scaling = self.scaling_
+        center, scale = scaling.center[:-1], scaling.scale[:-1]
+        rows = np.where(np.isnan(rows), center, rows)
+        standard = (rows.clip(scaling.low[:-1], scaling.high[:-1]) - center) / scale
+        at_center = self.intercept_ + float(row_products(center[:, None], self.coef_)[0])
+        slopes = row_products(standard.T, np.nan_to_num(self.coef_ * scale))
+        if self.row_norm_ < math.inf:
+            # Features that the model leaves out are in no row's norm.
+            used = scaling.visible[:-1] | (self.coef_ != 0.0)
+            norms = np.sqrt(squared_norms(standard[:, used].T))
+            slopes *= np.minimum(1.0, self.row_norm_ / np.maximum(norms, 1e-300))
+        log_odds: Numbers = at_center + slopes
+        return log_odds
+
+    def __sklearn_tags__(self) -> Any:  # noqa: ANN401 -- scikit-learn's own untyped class
+        """Say that there are two classes."""
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+
+def _exponential(log_odds: Numbers) -> Numbers:
+    with np.errstate(over="ignore"):
+        return np.minimum(np.exp(log_odds), np.finfo(np.float64).max)

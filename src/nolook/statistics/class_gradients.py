@@ -1,0 +1,202 @@
+"""Exact sums over rows of two classes: their balance, gradients of the log-likelihood, scores.
+
+Rows are those of :class:`nolook.statistics.weighted_rows.RowBlock`, made by
+:func:`nolook.kernels.weighted_rows.shortened_rows`; their targets are 0 and 1. A model is on the
+grid that :func:`nolook.statistics.residual_products.grid_model` makes, so ``theta'u`` is exact and
+a row's probability depends on that row alone, to the last bit.
+"""
+
+from __future__ import annotations
+
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolook.kernels.class_gradient import class_products, probabilities, scores
+from nolook.kernels.histogram import threshold_counts
+from nolook.kernels.weights import weight_parts
+from nolook.statistics import Statistic, in_full
+from nolook.statistics.design_moments import gram_sensitivity, product_sensitivity
+from nolook.statistics.weighted_rows import GridModel
+
+__all__ = [
+    "CURVATURE_UNIT",
+    "PROBABILITY_UNIT",
+    "ClassBalance",
+    "ClassCurvature",
+    "ClassGradient",
+    "ScoreCounts",
+    "balance_sensitivity",
+    "class_curvature_sensitivity",
+    "class_gradient_sensitivity",
+]
+
+Array = NDArray[np.float64]
+
+#: A class less its probability is a whole multiple of 1/PROBABILITY_UNIT.
+PROBABILITY_UNIT = 2**14
+#: A row's p (1 - p), at most a quarter, is a whole multiple of 1/CURVATURE_UNIT.
+CURVATURE_UNIT = 2**12
+
+# Rows of a curvature at a time: their products add up to at most 2^12 2^10 2^30 < 2^53. With
+# weights in parts of 5 bits each row's are larger by so many.
+_PART_ROWS = 4096
+_WEIGHT_BITS, _WEIGHTED_ROWS = 5, 256
+
+
+def balance_sensitivity() -> int:
+    """Sensitivity of :class:`ClassBalance` under add-remove: a row adds 1 or -1."""
+    return 1
+
+
+class ClassBalance(Statistic):
+    """The number of rows of class 1, less that of class 0, or what they weigh."""
+
+    def __init__(self) -> None:
+        self.value = np.zeros(1, dtype=object)
+
+    def update(
+        self,
+        rows: NDArray[np.int16],  # noqa: ARG002 -- a part of a block
+        squares: NDArray[np.int32],  # noqa: ARG002
+        targets: Array,
+        weights: NDArray[np.int64] | None = None,
+    ) -> Self:
+        """Count a block's rows."""
+        ahead = 2 * (targets > 0).astype(np.int64) - 1
+        self.value = self.value + int(ahead.sum() if weights is None else ahead @ weights)
+        return self
+
+    def merge(self, other: Self) -> Self:
+        """Add the rows another one has seen."""
+        self.value = self.value + other.value
+        return self
+
+
+def class_gradient_sensitivity(squared_radius: int, size: int = 0, whole: int = 1) -> int:
+    """L2 sensitivity of :class:`ClassGradient` under add-remove, rounded up.
+
+    A row adds ``u q`` with ``|u|^2 <= squared_radius`` and ``|q| <= PROBABILITY_UNIT``: a class
+    can be all but 1 away from its probability. With weights, which need the `size` of a row,
+    rounding adds its root.
+    """
+    return product_sensitivity(squared_radius, PROBABILITY_UNIT, size, whole)
+
+
+class ClassGradient(Statistic):
+    """The sum of ``u q``, q the class less its probability: the log-likelihood's gradient.
+
+    In whole multiples of ``1 / (unit PROBABILITY_UNIT)``.
+    """
+
+    def __init__(self, model: GridModel, whole: int = 1) -> None:
+        self._model, self._whole = model, whole
+        self._total = np.zeros(model.whole.size, dtype=object)
+
+    def update(
+        self,
+        rows: NDArray[np.int16],
+        squares: NDArray[np.int32],  # noqa: ARG002 -- a part of a block
+        targets: Array,
+        weights: NDArray[np.int64] | None = None,
+    ) -> Self:
+        """Add a block's rows, whose sums stay within MOST_ROWS 2^15 PROBABILITY_UNIT < 2^53."""
+        model, shrink = self._model, self._model.spacing / self._model.unit
+        self._total = self._total + class_products(
+            rows, targets, model.whole, shrink, PROBABILITY_UNIT, weights
+        )
+        return self
+
+    def merge(self, other: Self) -> Self:
+        """Add the rows another one has seen."""
+        self._total = self._total + other._total
+        return self
+
+    @property
+    def value(self) -> NDArray[np.object_]:
+        """The sums, or weighted sums over `whole`, rounded down: Python ints of shape (size,)."""
+        return in_full(self._total, self._whole)
+
+
+def class_curvature_sensitivity(squared_radius: int, size: int = 0, whole: int = 1) -> int:
+    """Sensitivity of :class:`ClassCurvature` in the Frobenius norm under add-remove.
+
+    A row adds ``c u u'`` with ``|u|^2 <= squared_radius`` and c at most a quarter. With weights,
+    which need the `size` of a row, rounding adds it.
+    """
+    return gram_sensitivity(squared_radius * (CURVATURE_UNIT // 4), size, whole)
+
+
+class ClassCurvature(Statistic):
+    """The sum of ``c u u'``, c a row's p (1 - p): what the log-likelihood curves downwards.
+
+    In whole multiples of ``1 / (unit^2 CURVATURE_UNIT)``, shape (size, size).
+    """
+
+    def __init__(self, model: GridModel, whole: int = 1) -> None:
+        self._model, self._whole = model, whole
+        self._total = np.zeros((model.whole.size, model.whole.size), dtype=object)
+
+    def update(
+        self,
+        rows: NDArray[np.int16],
+        squares: NDArray[np.int32],  # noqa: ARG002 -- a part of a block
+        targets: Array,  # noqa: ARG002
+        weights: NDArray[np.int64] | None = None,
+    ) -> Self:
+        """Add a block's rows."""
+        p = probabilities(scores(rows, self._model.whole, self._model.spacing / self._model.unit))
+        curved = np.trunc(p * (1.0 - p) * CURVATURE_UNIT)
+        size = _PART_ROWS if weights is None else _WEIGHTED_ROWS
+        for factor, weight in weight_parts(weights, _WEIGHT_BITS):
+            each = curved * weight
+            for start in range(0, each.size, size):
+                place = slice(start, start + size)
+                part = rows[:, place].astype(np.float64)
+                products = ((part * each[place]) @ part.T).astype(np.int64).astype(object)
+                self._total = self._total + factor * products
+        return self
+
+    def merge(self, other: Self) -> Self:
+        """Add the rows another one has seen."""
+        self._total = self._total + other._total
+        return self
+
+    @property
+    def value(self) -> NDArray[np.object_]:
+        """The sums, or weighted sums over `whole`, rounded down: Python ints."""
+        return in_full(self._total, self._whole)
+
+
+class ScoreCounts(Statistic):
+    """Counts of rows by class and by their log-odds between increasing edges, or what they weigh.
+
+    Class 0 first, shape (2 (edges + 1),). A row is in one bin: the sensitivity is that of a
+    histogram of one column.
+    """
+
+    def __init__(self, model: GridModel, edges: Array) -> None:
+        self._model, self._edges = model, edges
+        self.value = np.zeros(2 * (edges.size + 1), dtype=np.int64)
+
+    def update(
+        self,
+        rows: NDArray[np.int16],
+        squares: NDArray[np.int32],  # noqa: ARG002 -- a part of a block
+        targets: Array,
+        weights: NDArray[np.int64] | None = None,
+    ) -> Self:
+        """Count a block's rows."""
+        found = scores(rows, self._model.whole, self._model.spacing / self._model.unit)
+        for place in (0, 1):
+            part = slice(place * (self._edges.size + 1), (place + 1) * (self._edges.size + 1))
+            own = targets == place
+            weighed = None if weights is None else weights[own]
+            self.value[part] += threshold_counts(found[own], self._edges, weighed)
+        return self
+
+    def merge(self, other: Self) -> Self:
+        """Add the rows another one has seen."""
+        self.value += other.value
+        return self

@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.special import expit
+from sklearn.linear_model import LogisticRegression as Likelihood
+from sklearn.metrics import log_loss
+
+from nolook.algorithms import weighted_design
+from nolook.algorithms.logistic_regression import GRADIENTS, LogisticRelease
+from nolook.privacy.noise import SeededSource
+from nolook.tables import table_from_arrays
+
+SLOPES = np.array([1.0, -0.05, 0.0, 0.2])
+
+
+def data(rows, seed=0, steepness=1.0, constant=-1.0):
+    generator = np.random.default_rng(seed)
+    X = generator.normal(size=(rows, 4)) @ np.diag([1.0, 10.0, 0.1, 3.0]) + 5.0
+    return X, generator.random(rows) < expit(constant + steepness * (X - 5.0) @ SLOPES)
+
+
+def run(X, y, mu, seed=0, announce=lambda _: None):
+    return LogisticRelease(mu).run(table_from_arrays(X, y), SeededSource(seed), announce)
+
+
+def standardised(found, X):
+    scaling = found.scaling
+    low, high = scaling.limits
+    z = ((X - scaling.center[:-1]) / scaling.scale[:-1]).clip(low[:-1], high[:-1])
+    z *= np.minimum(1.0, found.norm / np.maximum(np.linalg.norm(z, axis=1), 1e-9))[:, None]
+    return np.column_stack([np.ones(len(z)), z])
+
+
+def likeliest(found, X, y):
+    rows = standardised(found, X)
+    model = Likelihood(C=np.inf, tol=1e-10, max_iter=1000).fit(rows[:, 1:], y)
+    return np.append(model.intercept_, model.coef_)
+
+
+@pytest.mark.parametrize("mu", [1e-5, 0.3, 40.0])
+def test_events_compose_to_mu(mu):
+    events = LogisticRelease(mu).events()
+    assert math.sqrt(sum(event.mu**2 for event in events)) == pytest.approx(mu, rel=1e-12)
+
+
+@pytest.mark.parametrize("constant", [-5.5, -1.0, 0.0])
+@pytest.mark.parametrize("steepness", [0.0, 1.0, 3.0])
+def test_with_a_large_budget_it_is_the_likeliest_model(steepness, constant):
+    # Rare classes too: steps by the curvature that normal log-odds have would diverge.
+    X, y = data(20_000, steepness=steepness, constant=constant)
+    found = run(X, y, 1e5)
+    assert found.visible or steepness == 0.0
+    rows, rate = standardised(found, X), y.mean()
+    best = log_loss(y, expit(rows @ likeliest(found, X, y)))
+    # Where one row in three hundred is positive, twelve steps get close and no closer.
+    most = 0.01 * log_loss(y, np.full(len(y), rate))
+    assert best - 1e-9 <= log_loss(y, expit(rows @ found.theta)) <= best + most
+    if constant > -2.0 and found.visible:
+        np.testing.assert_allclose(found.theta, likeliest(found, X, y), atol=0.03)
+
+
+def test_classes_far_apart_want_slopes_that_steps_do_not_reach():
+    X, _ = data(5_000)
+    found = run(X, X[:, 0] > 5.0, 1e5)
+    assert np.isfinite(found.theta).all()
+    log_odds = standardised(found, X) @ found.theta
+    assert ((log_odds > 0) == (X[:, 0] > 5.0)).mean() > 0.98
+
+
+def test_rare_classes_far_apart_do_not_make_the_steps_diverge():
+    X, _ = data(20_000)
+    y = X[:, 0] > 7.5
+    found = run(X, y, 1e5)
+    p = expit(standardised(found, X) @ found.theta).clip(1e-12, 1 - 1e-12)
+    assert log_loss(y, p) < 0.5 * log_loss(y, np.full(len(y), y.mean()))
+
+
+@pytest.mark.parametrize("target", [0.0, 1.0])
+@pytest.mark.parametrize("mu", [1e-5, 0.3, 1e5])
+@pytest.mark.parametrize("rows", [0, 1, 300])
+def test_one_class_alone_or_no_row_is_answered(target, mu, rows):
+    found = run(data(rows)[0], np.full(rows, bool(target)), mu)
+    assert np.isfinite(found.theta).all()
+
+
+def test_a_target_that_is_noise_alone_gives_the_base_rate():
+    generator = np.random.default_rng(3)
+    X, y = generator.normal(size=(3_000, 5)), generator.random(3_000) < 0.2
+    shown = [run(X, y, 0.3, seed) for seed in range(20)]
+    hidden = [found for found in shown if not found.visible]
+    assert len(hidden) >= 18
+    for found in hidden:
+        assert not found.theta[1:].any()
+        assert not found.score_edges.size
+    rates = expit([found.theta[0] for found in hidden])
+    assert abs(np.median(rates) - 0.2) < 0.05
+
+
+def test_every_stage_is_announced():
+    seen = []
+    run(*data(2_000), 1.0, announce=seen.append)
+    assert len(seen) == LogisticRelease(1.0).stages
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_rows_kept_and_rows_read_again_give_the_same_answer(kept, monkeypatch):
+    X, y = data(30_000)
+    before, seen = run(X, y, 0.5), []
+    monkeypatch.setattr(weighted_design, "COPY_BYTES", 10**9 if kept else 0)
+    after = run(X, y, 0.5, announce=seen.append)
+    for name in ("gram", "thetas", "gradients", "theta", "score_counts"):
+        np.testing.assert_array_equal(getattr(before, name), getattr(after, name))
+    assert len(seen) == LogisticRelease(0.5).stages
+
+
+def test_every_gradient_has_the_noise_that_is_claimed():
+    X, y = data(3_000)
+    found = [run(X, y, 0.8, seed) for seed in range(60)]
+    errors = []
+    for one in found:
+        rows = standardised(one, X)
+        exact = np.array([rows.T @ (y - expit(rows @ theta)) for theta in one.thetas])
+        errors.append((one.gradients - exact) / one.steps.gradient_sigma)
+    errors = np.array(errors)
+    assert errors.shape[1] == GRADIENTS
+    assert (np.abs(errors.std(axis=(0, 2)) - 1) < 0.25).all()
+    assert abs(errors.std() - 1) < 0.1
+    assert abs(errors.mean()) < 0.15
+
+
+def test_moments_curvature_balance_and_scores_have_the_noise_that_is_claimed():
+    X, y = data(3_000)
+    errors = {"gram": [], "balance": [], "scores": []}
+    for seed in range(80):
+        one = run(X, y, 0.8, seed)
+        rows = standardised(one, X)
+        errors["gram"].append((one.gram - rows.T @ rows).diagonal() / one.gram_sigma)
+        errors["balance"].append((one.balance - (2 * y - 1).sum()) / one.balance_sigma)
+        log_odds = rows @ one.theta
+        place = np.searchsorted(one.score_edges, log_odds)
+        exact = [np.bincount(place[y == each], minlength=16) for each in (0, 1)]
+        errors["scores"].append((one.score_counts - exact) / one.score_sigma)
+    for name, each in errors.items():
+        assert abs(np.std(each) - 1) < 0.25, name
