@@ -22,7 +22,7 @@ LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --genera
 DEMO_TABLE := examples/data/diamonds.parquet
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-federated test test-slow test-all test-flower audit check lint format types layers proofs docs changelog lock clean
+.PHONY: help setup demo demo-federated test test-slow test-all test-flower test-install audit check lint format types layers proofs docs changelog lock clean
 
 help: ## Show the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST)
@@ -76,6 +76,11 @@ $(FLOWER)/.dependencies-installed: $(ADAPTER)/requirements.txt
 $(FLOWER)/.nolook-installed: $(FLOWER)/.dependencies-installed pyproject.toml $(ADAPTER)/pyproject.toml
 	@$(FLOWER)/bin/$(PIP_IN) install --no-deps --no-build-isolation -e . -e $(ADAPTER)
 	@touch $@
+
+# Default: all Pythons from 3.11 on that are found.
+PYTHONS ?=
+test-install: $(READY) ## Install nolook into empty environments and run README's examples there
+	@$(BIN)/python scripts/check_install.py $(PYTHONS)
 
 audit: $(READY) ## Attack guarantees, ledgers and readers at length (hours)
 	@$(BIN)/nolook audit all --output docs/audit.md
