@@ -50,6 +50,7 @@ BITS = "words"
 ELSEWHERE = {
     "algorithms/_simulation.py": "simulates after a release, from a fixed seed",
     "estimators/ecdf.py": "draws from a distribution that was released, when asked to (`rvs`)",
+    "tables/units.py": "draws a key by which identifiers are compared, and which is then forgotten",
     "formats/files.py": "makes up the name of a file that is not yet complete",
 }
 FOREIGN = re.compile(

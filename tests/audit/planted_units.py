@@ -5,9 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from nolook._unit import WHOLE
-from nolook.algorithms import linear_regression, scaling
+from nolook.algorithms import (
+    blocks,
+    linear_regression,
+    node_counts,
+    scaling,
+    sublasso,
+    tukey,
+)
 from nolook.kernels.histogram import magnitude_counts
 from nolook.privacy.mechanisms.gaussian import gaussian_release
+from nolook.privacy.noise import uniform_integers
 from nolook.statistics.histograms import Histograms, histograms_sensitivity
 from nolook.statistics.weighted_rows import ClippedProducts
 from nolook.tables import Table, table, units
@@ -62,6 +70,24 @@ def all_of_a_unit_in_full(patch):
             yield numbers, np.full_like(weights, WHOLE)
 
     patch.setattr(Table, "weighted_batches", batches)
+
+
+def blocks_of_rows(patch):
+    exact = blocks.rows_in_blocks
+
+    def by_row(whole, m, source):
+        for batch, weights, _ in exact(whole, m, source):
+            yield batch, weights, uniform_integers(m, batch.shape[1], source)
+
+    for module in (tukey, sublasso):
+        patch.setattr(module, "rows_in_blocks", by_row)
+
+
+def total_of_weights(patch):
+    def known_rows(self, cells):
+        return float(sum(each.sum() for each in cells)) / self.whole
+
+    patch.setattr(node_counts.Weighing, "known_rows", known_rows)
 
 
 _BEYOND = "beyond the sensitivity"

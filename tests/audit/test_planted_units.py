@@ -6,7 +6,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from nolook.algorithms import sublasso, tukey
+from nolook.algorithms.grids import LinearGrid
 from nolook.algorithms.linear_regression import LinearRelease
+from nolook.errors import ParameterError
+from nolook.estimators.ecdf import ECDF
+from nolook.privacy.budgets import SMALLEST_MU
+from nolook.privacy.noise import SeededSource
 from nolook.tables import read_table
 from tests.audit import planted_units
 from tests.audit.planted import check_that_the_audit_catches
@@ -95,6 +101,51 @@ def test_so_many_rows_of_a_unit_are_within_so_many_times_the_sensitivity(unit, m
         for each in (table, with_unit(*table, *UNITS[unit]))
     ]
     assert max(check_neighbours(*pair, MU / most, rows=most)) <= 1.0
+
+
+def most_blocks_of_a_unit(module):
+    table = opened(*with_unit(*base(300), *UNITS["a thousand equal rows"]))
+    units = np.concatenate([units for _, _, units in table.batches_of_units()])
+    drawn = module.rows_in_blocks(table, 50, SeededSource(1))
+    places = np.concatenate([places for _, _, places in drawn])
+    assert np.unique(places).size > 40
+    return max(np.unique(places[units == unit]).size for unit in np.unique(units))
+
+
+@pytest.mark.parametrize("module", [tukey, sublasso])
+def test_a_unit_is_in_one_block(module, monkeypatch):
+    assert most_blocks_of_a_unit(module) == 1
+    planted_units.blocks_of_rows(monkeypatch)
+    assert most_blocks_of_a_unit(module) > 30
+
+
+def known_number(rows):
+    """Return the number that is public under replacement, of two units, one of so many rows."""
+    cells = pa.table({"id": np.append(0, np.ones(rows, dtype=int)), "x": np.zeros(1 + rows)})
+    table = read_table(cells, features=["x"], unit="id")
+    grid = LinearGrid(-1.0, 1.0, 1.0)
+    return ECDF(epsilon=1.0, grid=grid, relation="replace", random_state=1).fit(table).n_rows_
+
+
+def test_the_number_of_units_does_not_tell_of_their_rows(monkeypatch):
+    assert known_number(3) == known_number(1_000_000) == 2.0
+    planted_units.total_of_weights(monkeypatch)
+    # A million rows of 2^30 // 10^6 each are short of one by .0007.
+    assert known_number(3) != known_number(1_000_000)
+
+
+@pytest.mark.parametrize("unit", [{}, {"rows_per_unit": 1}, {"rows_per_unit": 1_024}])
+def test_the_smallest_budget_gives_noise_or_is_refused(unit):
+    table = opened(*base(200), **unit)
+    release = LinearRelease(SMALLEST_MU)
+    if table.unit.most_rows > 1:
+        with pytest.raises(ParameterError, match="too small"):
+            release.for_rows(table.unit.most_rows)
+        release = LinearRelease(1_024 * SMALLEST_MU * 1.001)
+    release = release.for_rows(table.unit.most_rows)
+    if table.unit.whole == 1:
+        table = table.limited(table.unit.most_rows, SeededSource(2).words)
+    release.run(table, SeededSource(1), lambda _: None)
 
 
 def test_so_many_rows_cost_what_one_does():

@@ -28,6 +28,15 @@ from nolook.kernels.weighted_rows import weighted_rows
 from nolook.statistics.block_moments import BlockMoments
 from nolook.statistics.cell_counts import CellCounts, cell_counts_sensitivity
 from nolook.statistics.centred_products import PRODUCTS_SENSITIVITY, CentredProducts
+from nolook.statistics.class_gradients import (
+    ClassBalance,
+    ClassCurvature,
+    ClassGradient,
+    ScoreCounts,
+    balance_sensitivity,
+    class_curvature_sensitivity,
+    class_gradient_sensitivity,
+)
 from nolook.statistics.clipped_gradients import (
     ClippedGradients,
     UnitGradients,
@@ -116,6 +125,11 @@ def as_rows(table):
     return rows, squares, factors * bounded_targets(table[2], 0.0, 1.0, 50.0)
 
 
+def as_classes(table):
+    rows, squares, _ = as_rows(table)
+    return rows, squares, (table[2] > 0.0).astype(np.float64)
+
+
 def as_moments(table):
     targets = bounded_targets(table[2], 0.0, 1.0, 50.0)
     return as_rows(table)[0].astype(np.float64), np.trunc(np.nan_to_num(targets) * _TARGET / 50.0)
@@ -144,6 +158,11 @@ def first_column(table):
 
 def whole_table(table):
     return (table,)
+
+
+# Models by which a row is of either class, and surely of the other.
+_FLAT = GridModel(*grid_model(np.zeros(3), _RADIUS), _UNIT)
+_STEEP = GridModel(*grid_model(np.array([-40.0, 0.0, -40.0]), _RADIUS), _UNIT)
 
 
 @dataclass(frozen=True)
@@ -206,6 +225,26 @@ STATISTICS = {
         norm=0,
         adds=False,
     ),
+    "ClassBalance": Weighted(
+        lambda _: ClassBalance(),
+        as_classes,
+        lambda s: [s.value],
+        lambda whole: [whole * balance_sensitivity()],
+    ),
+    "ClassCurvature": Weighted(
+        lambda whole: ClassCurvature(_FLAT, whole),
+        as_classes,
+        lambda s: [s.value],
+        lambda whole: [class_curvature_sensitivity(_RADIUS, 3, whole)],
+        rounds=True,
+    ),
+    "ClassGradient": Weighted(
+        lambda whole: ClassGradient(_STEEP, whole),
+        as_classes,
+        lambda s: [s.value],
+        lambda whole: [class_gradient_sensitivity(_RADIUS, 3, whole)],
+        rounds=True,
+    ),
     "ClippedGradients": Weighted(
         lambda whole: ClippedGradients(3, _UNIT, _GRADIENT, whole),
         as_bounded,
@@ -264,6 +303,12 @@ STATISTICS = {
     "ProductSizes": Weighted(
         lambda _: ProductSizes(_MODEL, np.array([0.5, 4.0, 1e6])),
         as_rows,
+        lambda s: [s.value],
+        counts_of(1),
+    ),
+    "ScoreCounts": Weighted(
+        lambda _: ScoreCounts(_MODEL, np.array([-1.0, 0.0, 1e3])),
+        as_classes,
         lambda s: [s.value],
         counts_of(1),
     ),

@@ -8,6 +8,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from nolook._unit import WHOLE
 from nolook.audit.case import Case, Draws, gaussian_case, one_by_one, projected
 from nolook.kernels.histogram import magnitude_counts
 from nolook.kernels.moments import UNIT
@@ -45,6 +46,9 @@ Exact: TypeAlias = NDArray[np.object_] | Integers
 Matrix: TypeAlias = NDArray[np.float64]
 
 _ROW_UNIT = 2**10  # of rows of a design
+# Rows of a unit, and what each weighs.
+_UNIT_ROWS = 1_000
+_SHARE = WHOLE // _UNIT_ROWS
 
 
 def cases(mu: float) -> tuple[Case, ...]:
@@ -69,6 +73,7 @@ def cases(mu: float) -> tuple[Case, ...]:
         *_designs(mu),
         *_kept_rows(mu),
         *_weighted_rows(mu),
+        *_units(mu),
     )
 
 
@@ -161,6 +166,36 @@ def _weighted_rows(mu: float) -> tuple[Case, ...]:
     )
 
 
+def _units(mu: float) -> tuple[Case, ...]:
+    case, rows = gaussian_case(mu), f"a unit of {_UNIT_ROWS:,} rows more"
+    products = clipped_products_sensitivity(_CLIP, 6, WHOLE)
+    histograms = _histograms(*[[3.0, -1e9, 0.0]] * _UNIT_ROWS, weight=_SHARE)
+    return (
+        case(
+            name="histograms-units",
+            neighbours=f"{rows}: all in one bin of each of three columns",
+            covers=("gaussian_release", "histograms_sensitivity"),
+            draw=vectors(
+                mu, WHOLE * histograms_sensitivity(3, "add-remove"), histograms, _histograms()
+            ),
+        ),
+        case(
+            name="clipped-products-units",
+            neighbours=f"{rows}, as long in their constant as in their features, residuals clipped",
+            covers=("gaussian_release", "clipped_products_sensitivity"),
+            draw=vectors(mu, products, *(_products(n, WHOLE) for n in (_UNIT_ROWS, 0))),
+        ),
+        case(
+            name="model-errors-units",
+            neighbours=f"{rows}, far from the model and from its mean",
+            covers=("gaussian_release", "errors_sensitivity"),
+            draw=vectors(
+                mu, errors_sensitivity(WHOLE), *(_errors(n, WHOLE) for n in (_UNIT_ROWS, 0))
+            ),
+        ),
+    )
+
+
 def vectors(mu: float, sensitivity: float, first: Exact, second: Exact) -> Draws:
     """Return draws of a Gaussian release of either of two vectors."""
 
@@ -183,10 +218,10 @@ def matrices(mu: float, sensitivity: int, *pair: Exact) -> Draws:
     return one_by_one(one)
 
 
-def _histograms(*rows: list[float]) -> Integers:
+def _histograms(*rows: list[float], weight: int = 1) -> Integers:
     histograms = Histograms(magnitude_counts)
     for row in rows:
-        histograms.update(np.array(row)[:, np.newaxis])
+        histograms.update(np.array(row)[:, np.newaxis], np.array([weight]))
     return histograms.value(3)
 
 
@@ -232,19 +267,22 @@ def _gradients(rows: Matrix) -> NDArray[np.object_]:
 _CLIP = 2**20
 
 
-def _block(rows: int, target: float) -> RowBlock:
-    """Return equal weighted rows, as long in their constant as in their five features."""
+def _block(rows: int, target: float, whole: int = 1) -> RowBlock:
+    """Return equal rows of a unit, as long in their constant as in their five features."""
+    weights = None if whole == 1 else np.full(rows, _SHARE)
     row = np.array([_ROW_UNIT, *np.full(4, _ROW_UNIT // 2), 0], dtype=np.int16)
     squares = np.full(rows, _ROW_UNIT**2, dtype=np.int32)
-    return RowBlock(np.repeat(row[:, np.newaxis], rows, axis=1), squares, np.full(rows, target))
+    whole_rows = np.repeat(row[:, np.newaxis], rows, axis=1)
+    return RowBlock(whole_rows, squares, np.full(rows, target), weights)
 
 
 def _model(theta: Matrix) -> GridModel:
     return GridModel(*grid_model(theta, 2 * _ROW_UNIT**2), _ROW_UNIT)
 
 
-def _products(rows: int) -> NDArray[np.object_]:
-    return ClippedProducts(_model(np.zeros(6)), _CLIP).update(*_block(rows, 1e9)).value
+def _products(rows: int, whole: int = 1) -> NDArray[np.object_]:
+    products = ClippedProducts(_model(np.zeros(6)), _CLIP, whole)
+    return products.update(*_block(rows, 1e9, whole)).value
 
 
 def _sizes(rows: int) -> Integers:
@@ -255,5 +293,6 @@ def _sizes(rows: int) -> Integers:
     return ProductSizes(model, edge).update(*block).value
 
 
-def _errors(rows: int) -> NDArray[np.object_]:
-    return ModelErrors(_model(np.zeros(6)), 0.0).update(*_block(rows, 1e9)).value
+def _errors(rows: int, whole: int = 1) -> NDArray[np.object_]:
+    errors = ModelErrors(_model(np.zeros(6)), 0.0, whole)
+    return errors.update(*_block(rows, 1e9, whole)).value
