@@ -99,6 +99,18 @@ def test_a_fit_of_units_runs(folder):
     assert run(folder, "predict", "out.json", "new.parquet", "--output", "p.csv").status == 0
 
 
+def test_a_model_of_chosen_columns_comes_back_with_its_unit(folder):
+    done, unit, _ = asked(folder, "fit", "--unit", "who", "--select", "1", "--selector", "moments")
+    if done.status == 2:
+        assert "no proof for units" in done.err
+        return
+    assert done.status in {0, 5}
+    model = nolook.load(folder / "out.json")
+    parts = (model, model.selector_, model.regressor_)
+    assert {one.privacy_.unit for one in parts} == {Unit("who")}
+    assert unit == Unit("who").in_words()
+
+
 def test_a_release_for_rows_is_refused_by_a_ledger_for_units(folder):
     assert asked(folder, "fit", "--unit", "who")[0].status in {0, 5}
     done, _, spent = asked(folder, "ecdf", "--force")

@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from collections import Counter
 
 import pytest
 
@@ -52,6 +53,30 @@ def test_the_selection_example_runs(project_root, tmp_path):
     of_regression = nolook.LinearRegression().plan().guarantee.mechanisms
     assert done.stdout.count("released: ") == 1 + len(of_regression)
     assert "left for later releases: epsilon 1" in done.stdout
+
+
+@pytest.mark.slow
+def test_the_patients_example_runs(project_root, tmp_path):
+    script = project_root / "examples" / "patients.py"
+    done = subprocess.run(
+        [sys.executable, str(script), str(tmp_path)], check=True, capture_output=True, text=True
+    )
+    assert "each release protects a unit named by 'patient_id', with all its rows" in done.stdout
+    assert "left for later releases: epsilon 1," in done.stdout
+    ((counted, slope),) = re.findall(
+        r"about ([\d,]+) patients.*nights +(\S+)", done.stdout, re.DOTALL
+    )
+    # 6,000 patients with some 24,000 visits; a night costs 450, and illness goes with both.
+    assert abs(int(counted.replace(",", "")) - 6000) < 400
+    assert 350 < float(slope) < 650
+    with (tmp_path / "visits.csv").open(encoding="utf-8") as visits:
+        whose = Counter(line.split(";")[0] for line in visits)
+    assert len(whose) == 6000 + 1
+    assert max(whose.values()) == 60
+    model = nolook.load(tmp_path / "visits.model.json")
+    assert (model.privacy_.private, model.privacy_.unit.column) == (True, "patient_id")
+    for page in ("visits.html", "nights.html"):
+        assert "units" in (tmp_path / page).read_text(encoding="utf-8")
 
 
 @pytest.mark.slow

@@ -21,8 +21,8 @@ def released(release, table, source):
     """Release the counts of a column's values in cells; return those of all blocks."""
     found = []
 
-    def keep(*given):
-        found.extend(node_counts.release_forests(*given))
+    def keep(*given, **named):
+        found.extend(node_counts.release_forests(*given, **named))
         return found
 
     with pytest.MonkeyPatch.context() as patch:

@@ -64,7 +64,7 @@ def small_noise(module, sampler):
 # --- histograms and a count with Gaussian noise --------------------------------------------------
 
 
-def signs_of_columns(batch):
+def signs_of_columns(batch, _):
     """Count the numbers below 0, and the others, in each column."""
     below = (batch < 0.0).sum(axis=1)
     return np.stack([below, batch.shape[1] - below], axis=1)

@@ -11,7 +11,7 @@ from nolook._unit import MOST_ROWS_PER_UNIT, Unit
 from nolook.errors import ParameterError
 from nolook.estimators.catalogue import METHODS
 from papers.amin2023 import OracleAdaSSPRegressor, PublishedTukeyRegressor, RawTukeyRegressor
-from papers.dick2023 import UnscaledBoostedAdaSSPRegressor
+from papers.dick2023 import RawLassoSelector, UnscaledBoostedAdaSSPRegressor
 from papers.swope2024 import PublishedSISSelector
 from tests.contracts.estimators import ESTIMATORS, results
 from tests.contracts.selectors import SELECTORS
@@ -142,6 +142,13 @@ def refusal(estimator, rows, ledger):
     return ""
 
 
+@pytest.mark.parametrize(("rows", "counted"), [("weights", "units"), (2, "rows")])
+def test_too_few_rows_are_too_few_units_where_these_are_counted(rows, counted):
+    few = table(pd.concat([frame(500)] * 20), None, rows_per_unit=rows)
+    with pytest.raises(nolook.TooFewRows, match=f"[0-9]+ {counted} for 4 features"):
+        nolook.TukeyRegressor().fit(few)
+
+
 PUBLISHED = [
     OracleAdaSSPRegressor(),
     PublishedSISSelector(2),
@@ -159,6 +166,12 @@ PUBLISHED = [
 def test_what_has_no_proof_for_units_refuses_them(release, rows):
     with pytest.raises(ParameterError, match="no proof for units"):
         release.fit(table(frame(50), None, rows_per_unit=rows))
+
+
+def test_a_selector_of_the_papers_whose_release_is_ours_protects_units():
+    fitted = RawLassoSelector(2, epsilon=20.0, alpha=0.1).fit(table(frame(), None))
+    assert fitted.privacy_.unit == Unit("who", "weights")
+    assert fitted.support_.tolist() == [True, True, False, False]
 
 
 @pytest.mark.parametrize("rows", ["weights", 2])

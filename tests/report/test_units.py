@@ -33,6 +33,7 @@ TRUE = (
     "on these rows: such a model depends on every row",
     "the rows are dealt into many groups",
     "All rows of a unit",
+    "one of its rows, drawn at random, is ranked",
     "the rows' norms",
     "drop-row (rows with any are left out)",
     "A row has less weight in training",

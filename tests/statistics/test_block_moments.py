@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
+from nolook._unit import WHOLE
 from nolook.statistics.block_moments import BlockMoments
 
 BLOCKS = 3
@@ -76,3 +77,10 @@ def test_merging_goes_beyond_64_bits():
     doubled = [[number * 2.0**12 for number in matrix] for matrix in nearest(rows, blocks)]
     assert lower(moments) == doubled
     assert doubled[0][-1] > 2.0**64
+
+
+def test_sums_of_weighted_rows_are_carried_before_64_bits():
+    rows = np.full((1, 100_000), float(2**22))
+    found = BlockMoments(1, 1, 2**22, WHOLE)
+    found.update(rows, np.zeros(100_000, dtype=np.int64), np.full(100_000, WHOLE))
+    assert found.value[0, 1, 1] == 100_000 * 2**15 * 2**44

@@ -5,9 +5,11 @@ import math
 from fractions import Fraction
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nolook._unit import WHOLE
 from nolook.statistics import fold
 from nolook.statistics.centred_products import (
     PRODUCTS_SENSITIVITY,
@@ -93,3 +95,22 @@ def test_a_range_without_width_and_a_constant_column_score_nothing():
     rows[:, 1] = 0.3
     assert scores(rows)[1] == 0
     assert scores([]) == [0]
+
+
+@pytest.mark.parametrize("length", [1, 3, 1000])
+def test_a_unit_reaches_the_sensitivity_of_a_row(length):
+    # Many units at one end of both ranges, and one at the other.
+    many = np.full((2, 2000), -1.0), np.full(2000, WHOLE)
+    more = np.full((2, length), 1.0), np.full(length, WHOLE // length)
+    ends = np.full(2, 1.0)
+    found = CentredProducts(-ends, ends, WHOLE).update(*many)
+    (low,) = found.value
+    (high,) = found.update(*more).value
+    assert 0.999 * PRODUCTS_SENSITIVITY < high - low <= PRODUCTS_SENSITIVITY
+
+
+def test_rows_of_equal_weight_score_as_rows_do():
+    rows = np.random.default_rng(0).normal(size=(3, 50))
+    ends = np.full(3, -1.0), np.full(3, 1.0)
+    weighted = CentredProducts(*ends, WHOLE).update(rows, np.full(50, WHOLE))
+    assert np.array_equal(weighted.value, CentredProducts(*ends).update(rows).value)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,6 +10,7 @@ from hypothesis import strategies as st
 from nolook.statistics.clipped_gradients import (
     GRADIENT_UNIT,
     ClippedGradients,
+    UnitGradients,
     gradient_radius,
     gradient_sensitivity,
 )
@@ -82,3 +85,17 @@ def test_gradients_are_those_of_the_squared_error_clipped():
     gradients *= np.minimum(1.0, 1.5 / np.linalg.norm(gradients, axis=0))
     found = total(rows, targets, theta).astype(float) / GRADIENT_UNIT
     np.testing.assert_allclose(found, gradients.sum(axis=1), atol=500 * SIZE / GRADIENT_UNIT)
+
+
+def test_a_units_gradient_is_the_sum_of_its_rows_cut_to_a_row():
+    kept = UnitGradients(2, UNIT, RADIUS)
+    rows = np.array([[UNIT, UNIT, UNIT], [0.0, 0.0, UNIT]])
+    units = np.array([1, 0, 1])
+    targets = np.array([0.25, 0.5, -0.125])
+    kept.update(rows, targets, None, units)
+    flat = grid_model(np.zeros(2), 2 * UNIT**2)
+    found = kept.value(np.array([False, True]), *flat).tolist()
+    assert found == [GRADIENT_UNIT // 8, -GRADIENT_UNIT // 8]
+    more = UnitGradients(2, UNIT, RADIUS)
+    more.update(np.repeat(rows[:, :1], 50, axis=1), np.full(50, 0.25), None, np.zeros(50, int))
+    assert more.value(np.array([True]), *flat).tolist() == [math.isqrt(RADIUS), 0]

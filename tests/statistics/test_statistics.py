@@ -82,10 +82,9 @@ def orders(ranked):
     return plain(ranked.rows, *(ranked.differences(j, range(COLUMNS)) for j in range(COLUMNS)))
 
 
-def in_equal_bins(batch, weights):
-    return linear_counts(batch, np.full(COLUMNS, -2.0), np.full(COLUMNS, 0.5), 8, weights)
-
-
+in_equal_bins = partial(
+    linear_counts, low=np.full(COLUMNS, -2.0), width=np.full(COLUMNS, 0.5), bins=8
+)
 STATISTICS = {
     "BlockMoments": Row(
         # Carries every few rows.

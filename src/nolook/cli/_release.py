@@ -176,7 +176,7 @@ class Release:
         from nolook.tables import read_table
 
         declared = self.written.over(recipe.get("schema"))
-        options = {**recipe, "schema": declared, "positive": positive}
+        options = {**recipe, **self._units, "schema": declared, "positive": positive}
         if self.missing.policy != "error":
             options["missing"] = self.missing.policy
         if self.multiline:

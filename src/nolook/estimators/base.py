@@ -138,11 +138,12 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     privacy_ : PrivacyGuarantee
+        Its `unit` says what is protected: a row or, where the table names one, a unit of several.
     recipe_ : dict
         How the columns were read: arguments for :func:`nolook.read_table` on another table.
     n_rows_, n_rows_error_ : float or None
-        The private number of rows used, at least 1, and the standard deviation of its noise; None
-        if the budget paid for no count of them all.
+        The private number of rows used (of units, where their rows have weights), at least 1, and
+        the standard deviation of its noise; None if the budget paid for no count of them all.
     """
 
     n_rows_: float | None = None

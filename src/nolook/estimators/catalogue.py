@@ -188,6 +188,7 @@ SELECTORS = {
         "Kendall selection: columns are drawn one after another. A column's score is its rank "
         "correlation with the target, less its mean rank correlation with the columns drawn "
         "before it; a higher score makes a column likelier to be drawn.",
+        of_units="Where each unit counts once, one of its rows, drawn at random, is ranked.",
     ),
     "lasso": Entry(
         "nolook.estimators.lasso",
@@ -209,6 +210,8 @@ SELECTORS = {
         "SISSelector",
         "Sure independence screening: each column is scored by itself, by how closely it goes "
         "along with the target, and columns are drawn so that high scores are likelier.",
+        of_units="Where each unit counts once and scores are of ranks, one of its rows, drawn at "
+        "random, is ranked.",
     ),
 }
 #: Used if the user names none.

@@ -11,6 +11,7 @@ from nolook.errors import PrivateFitFailed, TooFewRows
 from nolook.estimators.base import PrivateRegressor, check_budget, check_count_or_auto
 from nolook.privacy.guarantee import DEFAULT_DELTA
 from nolook.privacy.release import Plan
+from nolook.tables import Table
 
 if TYPE_CHECKING:
     from nolook.algorithms.tukey import BasisName
@@ -96,7 +97,7 @@ class TukeyRegressor(PrivateRegressor):
         return Plan.of(release, budget, self.random_state)
 
     def rows_needed(self, n_features: int) -> int:
-        """Return how many rows a table needs, from the parameters alone.
+        """Return how many rows a table needs, or units with weights, from the parameters alone.
 
         With this many rows ``n_models="auto"`` finds them enough with probability 0.9999. Whether
         the test then passes depends on the data; it is likely unless they are very uneven.
@@ -120,6 +121,11 @@ class TukeyRegressor(PrivateRegressor):
             return rows_needed(n_features + 1, release)
         return release.models * (n_features + 1)
 
+    def _rows(self, X: object, y: object) -> Table:
+        table: Table = super()._rows(X, y)
+        self._counted = "rows" if table.unit.whole == 1 else "units"
+        return table
+
     def _store(self, released: TukeyResult) -> None:
         basis, point = released.basis, released.point
         if self.on_failure == "raise" and point is None:
@@ -138,9 +144,9 @@ class TukeyRegressor(PrivateRegressor):
             features = self.n_features_in_
             needed = self.rows_needed(features)
             raise TooFewRows(
-                "the private lower bound on the number of rows is too low: the Tukey mechanism "
-                f"needs about {needed} rows for {features} features at epsilon = {self.epsilon:g} "
-                f"({_ADVICE})"
+                f"the private lower bound on the number of {self._counted} is too low: the Tukey "
+                f"mechanism needs about {needed} {self._counted} for {features} features at "
+                f"epsilon = {self.epsilon:g} ({_ADVICE})"
             )
         raise PrivateFitFailed(
             f"the private test of the Tukey mechanism failed with {models} models ({_ADVICE})"

@@ -14,7 +14,7 @@ from typing import Self, get_args
 
 from nolook._unit import Unit
 from nolook._validation import check_choice, check_names, check_path
-from nolook.errors import BudgetExceededError, LedgerError, ParameterError
+from nolook.errors import LedgerError, ParameterError
 from nolook.privacy._ledger_file import (
     Contents,
     LedgerFile,
@@ -22,7 +22,6 @@ from nolook.privacy._ledger_file import (
     check_budget,
     check_line,
     create_file,
-    decimal,
     now,
     one_line_errors,
     read_budget,
@@ -32,6 +31,7 @@ from nolook.privacy.ledger_entries import (
     Amount,
     LedgerEntry,
     ReleaseDetails,
+    check_affordable,
     check_unit,
     converted,
     detail_texts,
@@ -222,12 +222,11 @@ class Ledger:
         BudgetExceededError
             If too little is left.
         LedgerError
-            If no conversion from the release's relation to the ledger's is proved, or the
-            ledger's releases protect another unit.
+            If its relation cannot be converted to the ledger's, or its unit is another.
         """
         cost = converted(cost, relation, self.relation, self.path)
         with self._file.reading() as contents:
-            self._check_affordable(contents, cost)
+            check_affordable(contents, cost, self.budget, self.path)
             if unit is not None:
                 check_unit(contents, ReleaseDetails(unit=unit), self.path)
 
@@ -248,8 +247,7 @@ class Ledger:
         relation : {"add-remove", "replace"}, optional
             For which that cost was proved; by default the ledger's.
         unit : str, optional
-            The column whose values name what it protects, each with all its rows; by default it
-            protects a row.
+            The column that names what it protects, with all its rows; by default a row.
         """
         check_line(description, "description")
         relation = self.relation if relation is None else relation
@@ -280,8 +278,7 @@ class Ledger:
         description : str
             Kept in the file.
         details : ReleaseDetails, optional
-            Kept too, with the ledger's `output` if they name none. Its `unit` is what the release
-            protects; without one that is a row.
+            Kept too, with the ledger's `output` if they name none; no `unit` means a row.
 
         Raises
         ------
@@ -332,7 +329,7 @@ class Ledger:
         *,
         state: str = "reserved",
     ) -> int:
-        self._check_affordable(contents, cost)
+        check_affordable(contents, cost, self.budget, self.path)
         check_unit(contents, details, self.path)
         entry = len(contents.releases) + 1
         row = (entry, now(), description, cost.epsilon.hex(), cost.delta.hex(), relation)
@@ -358,25 +355,9 @@ class Ledger:
             states = [row[6] for row in contents.releases]
         return len(states) >= entry and states[entry - 1] != "refunded"
 
-    def _check_affordable(self, contents: Contents, cost: Budget) -> None:
-        epsilon, delta = spent(contents)
-        epsilon += decimal(cost.epsilon)
-        delta += decimal(cost.delta)
-        if epsilon > decimal(self.budget.epsilon) or delta > decimal(self.budget.delta):
-            rest = left(contents, self.budget)
-            raise BudgetExceededError(
-                f"the release costs epsilon {amount_text(cost.epsilon, up=True)} and delta "
-                f"{amount_text(cost.delta, up=True)}; the ledger {str(self.path)!r} has epsilon "
-                f"{amount_text(rest.epsilon, up=False)} and delta "
-                f"{amount_text(rest.delta, up=False)} left"
-            )
-
 
 def require(ledger: Ledger | None, guarantee: PrivacyGuarantee, unit: Unit | None = None) -> None:
-    """Refuse at once what :func:`charge` would refuse; do nothing without a ledger.
-
-    `unit` is what is protected, once the table has said so.
-    """
+    """Refuse what :func:`charge` would; `unit` is what is protected, once the table has said so."""
     if ledger is None:
         return
     if not guarantee.private:
@@ -397,9 +378,8 @@ def charge(
 ) -> Iterator[None]:
     """Charge a release before the block runs; do nothing without a ledger.
 
-    If the block fails the charge stays, since the failure may depend on the data. A release that is
-    not private is refused, as is one that costs more than is left or protects another unit than
-    those before it.
+    If the block fails the charge stays, since the failure may depend on the data. What is refused:
+    a release that is not private, costs more than is left, or protects another unit.
     """
     require(ledger, guarantee, guarantee.unit)
     if ledger is None:

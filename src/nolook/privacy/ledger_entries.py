@@ -10,9 +10,10 @@ from typing import Any, get_args
 
 from nolook._unit import ROW
 from nolook._validation import check_choice
-from nolook.errors import LedgerError
+from nolook.errors import BudgetExceededError, LedgerError
 from nolook.privacy._ledger_file import (
     Contents,
+    amount_text,
     as_line,
     check_budget,
     decimal,
@@ -25,6 +26,7 @@ __all__ = [
     "Amount",
     "LedgerEntry",
     "ReleaseDetails",
+    "check_affordable",
     "check_unit",
     "converted",
     "detail_texts",
@@ -94,6 +96,21 @@ def unit_of(contents: Contents) -> str | None:
     """
     units = (row[-1] or ROW.in_words() for row in contents.releases if row[6] != "refunded")
     return next(units, None)
+
+
+def check_affordable(contents: Contents, cost: Budget, budget: Budget, path: Path) -> None:
+    """Refuse a release that costs more than the charges leave of a budget."""
+    epsilon, delta = spent(contents)
+    epsilon += decimal(cost.epsilon)
+    delta += decimal(cost.delta)
+    if epsilon > decimal(budget.epsilon) or delta > decimal(budget.delta):
+        rest = left(contents, budget)
+        raise BudgetExceededError(
+            f"the release costs epsilon {amount_text(cost.epsilon, up=True)} and delta "
+            f"{amount_text(cost.delta, up=True)}; the ledger {str(path)!r} has epsilon "
+            f"{amount_text(rest.epsilon, up=False)} and delta "
+            f"{amount_text(rest.delta, up=False)} left"
+        )
 
 
 def check_unit(contents: Contents, details: ReleaseDetails | None, path: Path) -> None:

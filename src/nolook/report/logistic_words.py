@@ -100,12 +100,12 @@ def class_fit(model: Any) -> Section:  # noqa: ANN401
         for name, value, ends in measures
     )
     table = Table(
-        "Measured on the training rows, by noisy counts of them",
+        "Measured on the training data, by noisy counts",
         ("Measure", "Estimate", f"{CONFIDENCE} interval"),
         rows,
     )
     about = (
-        "AUC and pseudo-R² are of the rows that the model was fitted to, which flatters it a "
+        "AUC and pseudo-R² are of the data that the model was fitted to, which flatters it a "
         "little, with log-odds in 16 bins; their intervals cover the noise alone. The base rate's "
         "covers sampling too."
     )
