@@ -315,7 +315,7 @@ def accuracy_lines(found):
         yield ""
 
 
-def report(splits=10, peer_splits=3, runs=10, peer=None, kept=None, processes=1):
+def report(splits, peer_splits, runs, peer, kept, processes):
     """Yield the lines of the report."""
     with ExitStack() as stack:
         try:
@@ -347,4 +347,4 @@ def report(splits=10, peer_splits=3, runs=10, peer=None, kept=None, processes=1)
 
 
 if __name__ == "__main__":
-    main(report, __doc__)
+    main(report, __doc__, splits=10, peer_splits=3, runs=10, peer=None, kept=None, processes=1)
