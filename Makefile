@@ -22,7 +22,7 @@ LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --genera
 DEMO_TABLE := examples/data/diamonds.parquet
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-federated test test-slow test-all test-flower audit check lint format types layers proofs changelog lock clean
+.PHONY: help setup demo demo-federated test test-slow test-all test-flower audit check lint format types layers proofs docs changelog lock clean
 
 help: ## Show the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST)
@@ -100,6 +100,11 @@ layers: $(READY) ## Check that imports go one way
 proofs: $(READY) ## Check that every proof is of the source beside it
 	@$(BIN)/python scripts/check_proofs.py
 
+docs: $(READY) ## Make the pages of the site, in docs/_build/html; every example runs
+	@$(BIN)/python -m sphinx --fresh-env --fail-on-warning --keep-going --quiet -b html \
+		-d docs/_build/doctrees docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
 changelog: $(READY) ## Show what the fragments add to the changelog
 	@$(BIN)/towncrier build --draft
 
@@ -110,6 +115,6 @@ lock: $(READY) ## Renew the pinned requirements, those of Flower's adapter too
 		--output-file $(ADAPTER)/requirements.txt
 
 clean: ## Remove what was made, the environment too
-	@rm -rf $(VENV) $(FLOWER) build dist demo docs/_build docs/gallery
+	@rm -rf $(VENV) $(FLOWER) build dist demo docs/_build docs/api docs/gallery docs/gathered
 	@rm -rf .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	@find src papers contrib tests scripts benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

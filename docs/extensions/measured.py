@@ -1,0 +1,98 @@
+"""The role `measured`: a figure as a benchmark printed it, so that nobody copies numbers.
+
+    {measured}`gap-0.1`
+
+stands for what `FIGURES` finds in a file of `benchmarks/results`: the smallest or the largest of
+what the pattern's group matches, in the digits it was printed with.
+"""
+
+from __future__ import annotations
+
+import re
+
+from docutils import nodes
+from gathered import ROOT
+
+RESULTS = ROOT / "benchmarks" / "results"
+NUMBER = r"(-?[\d.]+)"
+SHARE = r"^- shares, .*"
+COUNTS = rf"^\| counts, .*\| {NUMBER} \|$"
+MILLION = rf"^\| 1,000,000 \| \w+ \| {{}} \| \S+ \| \S+ \| {NUMBER} \|"
+AUC = rf"^\| {{}} \| [\d,]+ \| \S+ \| {NUMBER} \|"
+
+
+def gap(before):
+    """Return the pattern of a gap of `linear`, so many budgets after the first."""
+    return r"^\| gap of linear \| " + r"\S+ \| " * before + NUMBER
+
+
+# Name: the file, a pattern, and which of what it finds.
+FIGURES = {
+    "gap-0.03": ("accuracy", gap(0), min),
+    "gap-0.1": ("accuracy", gap(1), min),
+    "gap-0.3": ("accuracy", gap(2), min),
+    "gap-1": ("accuracy", gap(3), min),
+    "bad-short": ("accuracy", rf"^\| bad runs of linear \| {NUMBER}%", min),
+    "bad-middle": ("accuracy", rf"^\| bad runs of linear \| [^|]*\| {NUMBER}%", min),
+    "best-boosted": ("regressors", r"number of tables: .*boosted-adassp (\d+)", max),
+    "best-dpsgd": ("regressors", r"number of tables: .*dpsgd (\d+)", max),
+    "best-linear": ("regressors", r"number of tables: linear (\d+)", max),
+    "best-tukey": ("regressors", r"number of tables: .*tukey (\d+)", max),
+    "covered": ("intervals", rf"all intervals given: {NUMBER}", max),
+    "covered-least": ("intervals", rf"least coverage of such a column: {NUMBER}", max),
+    "interval-given": ("intervals", rf"- share given at epsilon = 1: {NUMBER}", max),
+    "r2-error": ("intervals", rf"error of R2 over 14 tables, .*: {NUMBER}", max),
+    "moments-better": (
+        "selected_regression",
+        r"- moments before linear: better .* on (\d+) of",
+        max,
+    ),
+    "moments-worst": ("selected_regression", r"before linear: .* worst difference -(\S+),", max),
+    "shares-plain": ("distribution", rf"neither smoothed, .*: {NUMBER} to", min),
+    "shares-best": ("distribution", rf"paper smoothed, .*: {NUMBER} to", min),
+    "shares-worst": ("distribution", rf"paper smoothed, .*to {NUMBER}$", min),
+    "opendp-best": ("distribution", rf"{SHARE}both isotonic: {NUMBER}$", min),
+    "opendp-worst": ("distribution", rf"{SHARE}both isotonic: {NUMBER}$", max),
+    "opendp-counts-best": ("distribution", COUNTS, min),
+    "opendp-counts-worst": ("distribution", COUNTS, max),
+    "rank-error": ("distribution", rf"no range: .*epsilon: {NUMBER} ", max),
+    "auc-framingham": ("roc", AUC.format("framingham"), max),
+    "auc-bank": ("roc", AUC.format("bank_marketing"), max),
+    "auc-diabetes": ("roc", AUC.format("diabetes_readmission"), max),
+    "curves-covered-least": ("roc", rf"mean coverage {NUMBER}", min),
+    "curves-covered-most": ("roc", rf"mean coverage {NUMBER}", max),
+    "curves-worst": ("roc", rf"mean coverage .* least {NUMBER}", min),
+    "counts-federated": ("federated", rf"counts of both classes.*\| {NUMBER} ±", max),
+    "auc-federated-best": ("federated", rf"\| AUC, .*\| {NUMBER} ±", min),
+    "auc-federated-worst": ("federated", rf"\| AUC, .*\| {NUMBER} ±", max),
+    "million-best": ("fit", MILLION.format("quiet"), min),
+    "million-worst": ("fit", MILLION.format("quiet"), max),
+    "million-busy-worst": ("fit", MILLION.format("busy"), max),
+    "ten-million": ("fit", rf"^\| 10,000,000 \|.*\| {NUMBER} \| \d+ \|$", max),
+    "peak": ("fit", r"^\| 1,?0?,?000,000 .* (\d+) \|$", max),
+}
+
+
+def figure(name):
+    """Return a figure as it was printed."""
+    result, pattern, which = FIGURES[name]
+    text = (RESULTS / f"{result}.md").read_text(encoding="utf-8")
+    found = re.findall(pattern, text, re.MULTILINE)
+    if not found:
+        raise LookupError(f"{result}.md has no line like {pattern}")
+    return which(found, key=float)
+
+
+def measured(role, rawtext, text, lineno, inliner, options=None, content=()):  # noqa: ARG001
+    """Put the figure in the place of its name."""
+    try:
+        return [nodes.Text(figure(text))], []
+    except LookupError as error:
+        message = inliner.reporter.error(f"no figure is called {text}: {error}", line=lineno)
+        return [inliner.problematic(rawtext, rawtext, message)], [message]
+
+
+def setup(app):
+    """Add the role."""
+    app.add_role("measured", measured)
+    return {"parallel_read_safe": True}

@@ -1,0 +1,82 @@
+"""
+A distribution and a ROC curve
+==============================
+
+A column's distribution is released once. Shares, quantiles and means are then read off it as often
+as anybody likes, at no further cost. The same holds for the ROC curve of a score.
+"""
+
+# %%
+# A distribution
+# --------------
+#
+# No range is known here, and none is needed. The logarithm of the price of 53,940 diamonds:
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pyarrow.parquet as pq
+from helpers.shell import DATA, FOLDER
+
+import nolook
+
+table = pq.read_table(DATA / "diamonds.parquet")
+
+ledger = nolook.Ledger.create(FOLDER / "diamonds.ledger", nolook.Budget(2.0), name="diamonds")
+weights = nolook.ECDF(epsilon=0.5).fit(table["carat"], ledger=ledger)
+print(f"about {weights.n_rows_:.0f} rows, give or take {weights.n_rows_error_:.0f}")
+
+# %%
+# Every question is free now. An error beside an answer is the standard error of the noise.
+
+for share in (0.1, 0.5, 0.9):
+    print(f"{share:.0%} of the diamonds weigh up to {weights.quantile(share):.2f} carats")
+share, error = weights.cdf(1.0, return_std=True)
+print(f"up to one carat: {share:.4f}, give or take {error:.4f}")
+
+# %%
+# The shape shows what people ask for: diamonds of just half a carat, one carat, one and a half.
+
+carats = np.linspace(0.2, 2.5, 400)
+figure, axes = plt.subplots(figsize=(7, 3), layout="constrained")
+axes.plot(carats, weights.cdf(carats), color="#0b5fa5")
+axes.set(xlabel="carats", ylabel="share of diamonds at most as heavy", ylim=(0, 1))
+plt.show()
+
+# %%
+# A known range makes the noise smaller. It must be known without the table, here from what a scale
+# in a shop can weigh.
+
+finer = nolook.ECDF(epsilon=0.5, grid=nolook.LinearGrid(0, 10, 0.01))
+finer.fit(table["carat"], ledger=ledger)
+share, error = finer.cdf(1.0, return_std=True)
+print(f"up to one carat: {share:.4f}, give or take {error:.4f}")
+
+# %%
+# A ROC curve
+# -----------
+#
+# How well does the weight alone tell expensive diamonds from others? A score may be anything, but
+# not the result of a model that was fitted to the same rows without privacy.
+
+expensive = table["log_price"].to_numpy() > 8.0
+curve = nolook.ROCCurve(epsilon=0.5).fit(table["carat"], expensive, ledger=ledger)
+low, high = curve.auc_interval_
+print(f"area under the curve {curve.auc_:.4f}, with the noise from {low:.4f} to {high:.4f}")
+curve.plot()
+plt.show()
+
+# %%
+# Any threshold can be tried, again at no further cost.
+
+threshold = curve.threshold_at(fpr=0.05)
+print(f"at most 5 % false positives: above {threshold:.2f} carats")
+print(f"caution: {curve.caution}")
+
+# %%
+# What is left
+# ------------
+
+print(f"epsilon left: {ledger.remaining.epsilon:g}")
+ledger.close()
