@@ -66,7 +66,7 @@ sex = { type = "category", levels = ["F", "M"] }
 ward = { type = "category", levels = ["Medicine", "Surgery", "Cardiology", "Geriatrics"] }
 systolic = "number"
 days = "integer"
-cost = { type = "number", thousands = "." }
+cost = { type = "number", thousands = ".", use = "nothing" }
 readmitted = { type = "boolean", true = ["yes"], false = ["no"], use = "target" }
 """
 (FOLDER / "stays.toml").write_text(SCHEMA)
@@ -84,34 +84,37 @@ shell("nolook ledger create stays.ledger --epsilon 2 --delta 1e-5 --name 'stays 
 # A model
 # -------
 #
-# Half of it goes to the model. Nothing but the budget is given: no bounds, no penalties. Some blood
+# Half of it goes to the model. Nothing but the budget is given: no bounds, no penalties. A target
+# that is declared to have two values gets a logistic regression. Some blood
 # pressures are missing: the column's centre stands for them. The schema's unit makes the guarantee
 # one for patients, with all their stays.
 
 shell(
-    "nolook fit fitted.csv --schema stays.toml --missing centre --epsilon 1 --ledger stays.ledger"
-    " --output stays.model.json --report model.html"
+    "nolook fit fitted.csv --schema stays.toml --missing centre --epsilon 1"
+    " --ledger stays.ledger --output stays.model.json --report model.html"
 )
 
 # %%
 # What it says
 # ------------
 #
-# From here on nobody needs the table. A coefficient is the change of the share of patients who come
-# back; one whose interval holds 0 has no sign that the release could tell. Where no interval is
-# known, none is drawn. See :doc:`/intervals`.
+# From here on nobody needs the table. A column multiplies the odds of coming back; below, by how
+# much from one end of its usual range to the other (two of its scales). An interval that holds 1
+# says that the sign is not known. Where no interval is known, none is drawn. See
+# :doc:`/intervals`.
 
 model = nolook.load(FOLDER / "stays.model.json")
 names = list(model.feature_names_in_)
-figure, axes = plt.subplots(figsize=(7, 3.2), layout="constrained")
 places = np.arange(len(names))[::-1]
-scales = np.array([model.scaling_.scale[i] for i in range(len(names))])
-axes.plot(model.coef_ * scales, places, "o", color="#0b5fa5")
-for place, ends, scale in zip(places, model.coef_interval_, scales, strict=True):
-    axes.plot(ends * scale, [place, place], color="#0b5fa5")
-axes.axvline(0, color="black", linewidth=0.8)
+range_of = 2 * np.asarray(model.scaling_.scale)[: len(names)]
+figure, axes = plt.subplots(figsize=(7, 3.2), layout="constrained")
+axes.plot(np.exp(model.coef_ * range_of), places, "o", color="#0b5fa5")
+for place, ends, width in zip(places, model.coef_interval_, range_of, strict=True):
+    axes.plot(np.exp(ends * width), [place, place], color="#0b5fa5")
+axes.axvline(1, color="black", linewidth=0.8)
+axes.set_xscale("log")
 axes.set_yticks(places, names)
-axes.set_xlabel("change of the share readmitted, for one scale of the column")
+axes.set_xlabel("factor of the odds, for the column's usual range")
 plt.show()
 
 # %%
@@ -133,6 +136,14 @@ low, high = found.roc.auc_interval_
 print(f"area under the curve {found.roc.auc_:.3f}, with the noise from {low:.3f} to {high:.3f}")
 print(f"share readmitted {found.roc.base_rate_:.3f}")
 found.roc.plot()
+plt.show()
+
+# %%
+# The model gives probabilities. Are they right? Groups of patients by what was predicted, with what
+# happened; a small p-value would say that they are off.
+
+print(f"p-value {found.calibration.p_value_:.3f}")
+found.calibration.calibration_curve().plot()
 plt.show()
 
 # %%
