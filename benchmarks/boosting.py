@@ -88,7 +88,7 @@ def programs():
     bounded = BoundedDesign(scaling, int(NORM * UNIT) ** 2, UNIT)
     largest = RESIDUAL * RESIDUAL_UNIT
     kept = ResidualProducts(FEATURES + 1, bounded.squared_radius, UNIT, largest)
-    for rows, labels in bounded.batches(arrays):
+    for rows, labels, _ in bounded.batches(arrays):
         kept.update(rows, labels)
     source = byte_source(None)
     return {
@@ -112,7 +112,7 @@ def agreement():
     scaling = Scaling.public(arrays.column_names, 1.0, LIMIT)
     bounded = BoundedDesign(scaling, int(NORM * UNIT) ** 2, UNIT)
     kept = ResidualProducts(FEATURES + 1, bounded.squared_radius, UNIT, RESIDUAL * RESIDUAL_UNIT)
-    for rows, labels in bounded.batches(arrays):
+    for rows, labels, _ in bounded.batches(arrays):
         kept.update(rows, labels)
     ours = kept.value(*grid_model(theta, bounded.squared_radius)).astype(float)
     ours /= UNIT * RESIDUAL_UNIT

@@ -1,7 +1,10 @@
-"""Coverage of the logistic regression's intervals: a part of ``benchmarks.logistic``.
+"""Coverage of the logistic regression's intervals.
 
 The truth is the likeliest model of the population for the columns, scales and norm of each release.
 Rows are drawn anew from a law, or with replacement from a table that stands for a population.
+
+    python -m benchmarks.logistic_coverage [--output benchmarks/results/logistic_coverage.md]
+        [--runs 10]
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ from scipy.special import expit
 
 import nolook
 from benchmarks import harness
+from benchmarks.harness import main
 
 DELTA = 1e-6
 TABLES = (
@@ -83,7 +87,7 @@ def simulated(runs):
     """Yield the rows of simulated tables."""
     total = np.zeros(3)
     for law, slope, constant, rows, epsilon in LAWS:
-        population = drawn(law, slope, constant, 1_000_000, 10**6)
+        population = drawn(law, slope, constant, 500_000, 10**6)
         found = covered(
             epsilon,
             lambda run, law=(law, slope, constant, rows): drawn(*law, run),
@@ -118,17 +122,22 @@ def _shares(held, given, slopes):
     return f"{share} | {given / slopes:.2f}"
 
 
-def coverage_lines(runs):
+def report(runs):
     """Yield what intervals cover, and of how many coefficients there is one."""
-    yield "## Coverage of the 95 % intervals of slopes"
+    yield "# Coverage of the 95 % intervals of a private logistic regression's slopes"
     yield ""
     yield (
         f"Shares of the intervals given that hold the truth, {4 * runs} runs of simulated tables "
-        f"and {runs} samples of real ones (of wide ones a quarter)."
+        f"and {runs} samples of real ones (of wide ones a quarter, but at least 2)."
     )
+    yield "Printed by `python -m benchmarks.logistic_coverage`."
     yield ""
     for head, lines in (("simulated table", simulated(4 * runs)), ("population", real(runs))):
         yield f"| {head} | rows | epsilon | cover | given |"
         yield "|---|---:|---:|---:|---:|"
         yield from lines
         yield ""
+
+
+if __name__ == "__main__":
+    main(report, __doc__, runs=10)

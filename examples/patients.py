@@ -71,7 +71,7 @@ use = "nothing"
 [columns.cost]
 type = "number"
 thousands = ","
-use = "target"
+use = "nothing"
 """
 
 
@@ -124,18 +124,21 @@ def main():
     declared.write_text(SCHEMA, encoding="utf-8")
     schema = nolook.Schema.read(declared)
     # A missing value becomes its column's private centre.
-    table = nolook.read_table(visits, schema=schema, missing="centre")
+    table = nolook.read_table(visits, "cost", schema=schema, missing="centre")
+    outcome = nolook.read_table(visits, "readmitted", schema=schema, missing="centre")
     # One column alone, and whose it is.
     nights = nolook.read_table(
         visits, features=["nights"], schema=schema.only(["nights", "patient_id"])
     )
     selector = nolook.MomentSelector(k=3, epsilon=0.5, delta=1e-7)
     model = nolook.LinearRegression(epsilon=1.0, delta=1e-7)
+    again = nolook.LogisticRegression(epsilon=0.5, delta=1e-7)
     stays = nolook.ECDF(epsilon=0.5)
     budget = nolook.Budget(epsilon=3.0, delta=1e-6)
     with nolook.Ledger.create(folder / "visits.ledger", budget, name="visits") as ledger:
         selector.fit(table, ledger=ledger)
         model.fit(table, ledger=ledger)
+        again.fit(outcome, ledger=ledger)
         stays.fit(nights, ledger=ledger)
         print(f"each release protects a {ledger.unit}")
         left = ledger.remaining
@@ -144,6 +147,7 @@ def main():
     for name, slope in zip(table.feature_names, model.coef_, strict=True):
         print(f"{name:16s}{slope:10.1f}")
     print("R2", "hidden by the noise" if model.r2_ is None else f"{model.r2_:.3f}")
+    print(f"readmitted: {100 * again.base_rate_:.1f} %")
     at_most, error = stays.cdf(1.0, return_std=True)
     print(f"one night at most: {100 * at_most:.1f} % (noise: {100 * error:.1f} %)")
     print(model.privacy_.in_words())

@@ -62,7 +62,8 @@ def test_the_patients_example_runs(project_root, tmp_path):
         [sys.executable, str(script), str(tmp_path)], check=True, capture_output=True, text=True
     )
     assert "each release protects a unit named by 'patient_id', with all its rows" in done.stdout
-    assert "left for later releases: epsilon 1," in done.stdout
+    assert "left for later releases: epsilon 0.5," in done.stdout
+    assert "readmitted: " in done.stdout
     ((counted, slope),) = re.findall(
         r"about ([\d,]+) patients.*nights +(\S+)", done.stdout, re.DOTALL
     )

@@ -6,7 +6,6 @@ import numpy as np
 
 from nolook._unit import WHOLE
 from nolook.algorithms import (
-    blocks,
     linear_regression,
     node_counts,
     scaling,
@@ -73,7 +72,7 @@ def all_of_a_unit_in_full(patch):
 
 
 def blocks_of_rows(patch):
-    exact = blocks.rows_in_blocks
+    exact = tukey.rows_in_blocks
 
     def by_row(whole, m, source):
         for batch, weights, _ in exact(whole, m, source):

@@ -126,10 +126,11 @@ def descent(draws):
 
 
 def steps(draws):
-    """The curvature comes between the halves of twelve gradients; the scores come last."""
-    *before, scores = draws
-    before, first, curvature, second = before[:-13], before[-13:-7], before[-7], before[-6:]
-    return [*before, math.hypot(*first, *second), curvature, scores]
+    """A curvature comes after every five of twenty gradients but the last; then the scores."""
+    before, rounds, scores = draws[:-24], draws[-24:-1], draws[-1]
+    curvatures = rounds[5::6]
+    del rounds[5::6]
+    return [*before, math.hypot(*rounds), math.hypot(*curvatures), scores]
 
 
 def samples(draws):

@@ -37,6 +37,8 @@ def frame(units=UNITS, seed=0):
 
 def table(data, make, unit="who", rows_per_unit="weights", **kwargs):
     target = None if make is MAKERS["QuantileScaler"] else "y"
+    if make is MAKERS["LogisticRegression"]:
+        data = data.assign(y=data.y > 7.5)  # about half of them
     return nolook.read_table(
         data, target, features=FEATURES, unit=unit, rows_per_unit=rows_per_unit, **kwargs
     )
@@ -113,7 +115,8 @@ def test_a_unit_with_most_of_the_rows_sways_the_answer_no_more_than_another(make
     if hasattr(fitted, "support_"):
         assert fitted.support_.tolist() == [True, True, False, False]
     elif hasattr(fitted, "coef_"):
-        np.testing.assert_allclose(fitted.coef_, [1.0, 0.5, 0.0, 0.0], atol=0.15)
+        slopes = np.ravel(fitted.coef_) / np.max(fitted.coef_)
+        np.testing.assert_allclose(slopes, [1.0, 0.5, 0.0, 0.0], atol=0.15)
     else:
         np.testing.assert_allclose(fitted.scale_, [1.0, 4.0, 0.5, 1.0], rtol=0.2)
 

@@ -5,6 +5,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
@@ -312,3 +313,17 @@ def test_a_seed_makes_it_repeatable_and_not_private():
     np.testing.assert_array_equal(one.roc.precision_band_, two.roc.precision_band_)
     assert one.calibration.p_value_ == two.calibration.p_value_
     assert not one.privacy.private
+
+
+def test_figures_that_protect_less_than_the_model_say_so():
+    X, y = data()
+    cells = {"a": X[:, 0], "b": X[:, 1], "y": y == 1, "who": np.arange(len(y)) // 2}
+    rows, frame = {key: cells[key] for key in "aby"}, pa.table(cells)
+    of_units = nolook.read_table(frame, "y", features=["a", "b"], unit="who")
+    model = nolook.LogisticRegression(epsilon=5.0).fit(of_units)
+    plain = nolook.evaluate(model, nolook.read_table(pa.table(rows), "y"), other_rows=True)
+    assert "each who with all its rows" in plain.cautions[-1]
+    assert plain.privacy.unit.column is None
+    same = nolook.evaluate(model, of_units, other_rows=True)
+    assert same.cautions == ()
+    assert same.privacy.unit.column == "who"

@@ -18,6 +18,8 @@ from rich.console import Console
 
 import nolook
 from nolook._unit import Unit
+from nolook.algorithms.logistic_regression import LogisticRelease
+from nolook.algorithms.scaling import NoisyCount, Scaling
 from nolook.estimators.quantiles import quantiles
 from nolook.federated.batch_file import read_batch
 from nolook.federated.threshold_counts import Counts, counts_findings
@@ -55,6 +57,7 @@ FOLDER = Path(__file__).resolve().parent / "golden"
 NASTY = ("<b>'x'</b>", 'a&amp;b "twice"', "\u202eleft\n\x00\x1b[31m", "年収 Größe", "x" * 60)
 SCORED = Scored("probability", "deposit", "yes")
 GRID = nolook.LinearGrid(0, 100, 1)
+SEEN = np.ones(4, dtype=bool)
 
 
 def stored(name):
@@ -175,6 +178,36 @@ def of_distribution(name, column="age"):
     return lambda: ecdf_findings(stored(f"{name}.distribution.json"), column)
 
 
+def classified(*withheld_places, visible=True):
+    """A logistic model with numbers of its own, the same each time."""
+    model = nolook.LogisticRegression()
+    model.keep_rows(NoisyCount(101_712.0, 58.2))
+    features = ["age", "height", "<b>income</b>"]
+    scale = np.array([10.0, 0.2, 5e4, 1.0])
+    model.scaling_ = Scaling((*features, "sick"), np.array([50.0, 1.7, 4e4, 0.0]), scale, SEEN)
+    effect, margin = np.array([0.7, -0.01, -0.35]), np.array([0.06, 0.05, 0.07])
+    model.coef_ = effect / scale[:-1]
+    model.coef_interval_ = np.stack([effect - margin, effect + margin], axis=1) / scale[:-1, None]
+    model.coef_interval_[list(withheld_places)] = np.nan
+    model.intercept_, model.intercept_interval_ = -4.25, np.array([-4.5, -4.0])
+    model.base_rate_, model.base_rate_interval_ = 0.1125, np.array([0.11, 0.115])
+    model.pseudo_r2_, model.pseudo_r2_interval_ = 0.15, np.array([0.125, 0.175])
+    model.auc_, model.auc_interval_ = 0.78125, np.array([0.77, 0.7925])
+    if withheld_places:
+        model.auc_ = model.auc_interval_ = None
+    model.row_norm_, model.visible_ = 3.75, visible
+    model.clipped_share_ = np.array([0.0, 0.032, 0.01, 0.0])
+    events = LogisticRelease(0.2).events()
+    model.privacy_ = PrivacyGuarantee(1.0, 1e-6, "add-remove", events, private=True)
+    model.classes_, model.n_features_in_ = np.array([0, 1]), 3
+    model.feature_names_in_ = np.array(features, dtype=object)
+    model.recipe_ = {"features": features, "categories": {}, "missing": "error"}
+    if not visible:
+        model.coef_, model.coef_interval_ = np.zeros(3), None
+        without(model, "auc_", "auc_interval_", "pseudo_r2_", "pseudo_r2_interval_")
+    return lambda: model_findings(model)
+
+
 class HandMadeLedger:
     """What pages ask of a ledger; as a file its entries would have the time of today."""
 
@@ -273,6 +306,9 @@ PAGES = {
     "unlimited": lambda: model_findings(
         without(unlimited(fitted()), "r2_interval_", "coef_interval_")
     ),
+    "logistic": classified(),
+    "logistic-withheld": classified(1),
+    "logistic-base-rate": classified(visible=False),
     "selection": of_selection("kendall"),
     "selection-seeded": of_selection("kendall-seeded"),
     "selection-unordered": of_selection("lasso-blocks"),

@@ -33,6 +33,11 @@ TRUE = (
     "on these rows: such a model depends on every row",
     "the rows are dealt into many groups",
     "All rows of a unit",
+    "long rows shortened",
+    "long rows are shortened",
+    "rows' log-odds",
+    "A row is shortened where the norm",
+    "the same probability for every row",
     "one of its rows, drawn at random, is ranked",
     "the rows' norms",
     "drop-row (rows with any are left out)",
@@ -51,7 +56,9 @@ def kinds():
     curve.fit(scores, happened)
     test.fit(scores, happened)
     selector, target = selection(FOLDER / "kendall.selection.json")
+    logistic = nolook.LogisticRegression(8.0, random_state=1).fit(scores[:, None], happened)
     models = {
+        "logistic": logistic,
         "clipped": made.clipped(),
         "hidden": made.hidden_fit(),
         "guesses": made.guesses(),
@@ -76,7 +83,7 @@ def releases():
 
 
 NAMES = ("clipped", "hidden", "guesses", "not visible", "nearly empty", "failed", "tukey", "roc")
-NAMES = (*NAMES, "calibration", "selection", "ecdf")
+NAMES = (*NAMES, "logistic", "calibration", "selection", "ecdf")
 
 
 def page_of(findings):

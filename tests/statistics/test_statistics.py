@@ -22,6 +22,12 @@ from nolook.statistics import Statistic, fold
 from nolook.statistics.block_moments import BlockMoments
 from nolook.statistics.cell_counts import CellCounts
 from nolook.statistics.centred_products import CentredProducts
+from nolook.statistics.class_gradients import (
+    ClassBalance,
+    ClassCurvature,
+    ClassGradient,
+    ScoreCounts,
+)
 from nolook.statistics.clipped_gradients import ClippedGradients, UnitGradients
 from nolook.statistics.design_moments import DesignMoments
 from nolook.statistics.group_sums import GroupSums
@@ -52,6 +58,7 @@ MODEL = grid_model(np.array([0.3, -2.0, 1e-3]), SQUARED)
 FEW_BYTES = np.vstack([np.abs(WHOLE[:1]), WHOLE[1:]]).astype(np.int16)
 WEIGHTED = FEW_BYTES, (WHOLE[1:] ** 2).sum(axis=0).astype(np.int32), LABELS
 GRID_MODEL = GridModel(*MODEL, 2**10)
+CLASSES = (*WEIGHTED[:2], POSITIVE.astype(float), WEIGHTS)
 
 
 class InUnits(UnitGradients):
@@ -117,6 +124,15 @@ STATISTICS = {
         (WHOLE, LABELS, WEIGHTS, UNITS),
         lambda s: plain(s.value(all_chosen(s), *MODEL)),
     ),
+    **{
+        kind.__name__: Row(partial(kind, *arguments), CLASSES, lambda s: plain(s.value))
+        for kind, *arguments in (
+            (ClassBalance,),
+            (ClassCurvature, GRID_MODEL, WHOLE_UNIT),
+            (ClassGradient, GRID_MODEL, WHOLE_UNIT),
+            (ScoreCounts, GRID_MODEL, np.array([-1.0, 0.0, 2.0])),
+        )
+    },
     "ClippedProducts": Row(
         partial(ClippedProducts, GRID_MODEL, 2**24), WEIGHTED, lambda s: plain(s.value)
     ),

@@ -285,6 +285,12 @@ def test_scores_have_the_unit_of_the_schema():
     assert weights_of(table) == [WHOLE // 3, WHOLE, WHOLE // 3, WHOLE, WHOLE // 3]
 
 
+def test_a_unit_that_is_no_feature_stays_the_unit():
+    schema = Schema({"id": {"type": "identifier", "use": "unit"}}).without(["id", "x"])
+    assert schema.used_as("unit") == ("id",)
+    assert schema.used_as("nothing") == ("x",)
+
+
 @pytest.mark.parametrize("other", ["x", "y"])
 def test_a_unit_has_no_other_use(other):
     with pytest.raises(ParameterError, match="identifiers alone"):

@@ -71,13 +71,13 @@ SHARES = {
     "norms": 0.02,
     "gram": 0.10,
     "classes": 0.02,
-    "gradients": 0.54,
-    "curvature": 0.05,
+    "gradients": 0.53,
+    "curvature": 0.06,
     "fit": 0.02,
 }
-GRADIENTS = 12
-#: Before which of them the curvature is released: the steps have most of the way behind them.
-CURVED_AT = 6
+GRADIENTS = 20
+#: Before which of them the curvature is released anew.
+CURVED_AT = (5, 10, 15)
 
 # Bins of the log-odds, of each class.
 _SCORE_BINS = 16
@@ -146,7 +146,7 @@ class LogisticRelease:
     @property
     def stages(self) -> int:
         """How many stages `run` announces, if the model is more than a base rate."""
-        return self._scales().stages + 3 + GRADIENTS + 2
+        return self._scales().stages + 3 + GRADIENTS + len(CURVED_AT) + 1
 
     def events(self) -> tuple[GaussianEvent, ...]:
         """State everything that will be released; n draws of mu each are one of sqrt(n) mu."""
@@ -155,7 +155,7 @@ class LogisticRelease:
             "gram": "second moments of the features",
             "classes": "balance of the classes",
             "gradients": f"gradients of {GRADIENTS} rounds",
-            "curvature": "curvature of the log-likelihood",
+            "curvature": "curvatures of the log-likelihood",
             "fit": "histogram of the scores by class",
         }
         own = (GaussianEvent(name, self._mu(part)) for part, name in names.items())
@@ -249,17 +249,19 @@ class LogisticRelease:
         sensitivity = _gradient_sensitivity(blocks)
         theta, thetas, gradients = steps.base, [], []
         curvature: tuple[Matrix, float] | None = None
+        curved_at: Vector | None = None
         for number in range(GRADIENTS):
             model = GridModel(*grid_model(theta, design.squared_radius), design.unit)
             thetas.append(model.spacing * model.whole)
-            if number == CURVED_AT:
+            if number in CURVED_AT:
+                curved_at = thetas[-1]
                 announce("curvature")
                 curvature = self._curvature(blocks, model, source)
             announce(f"gradient {number + 1}")
             exact = sum_over(partial(ClassGradient, model, blocks.whole), blocks.again()).value
             noisy = gaussian_release(exact, sensitivity, mu, source)
             gradients.append(noisy.astype(np.float64) / (design.unit * PROBABILITY_UNIT))
-            metric = Metric.of_moments(*gram, thetas[min(number, CURVED_AT)])
+            metric = Metric.of_moments(*gram, thetas[-1] if curved_at is None else curved_at)
             if curvature is not None:
                 metric = metric.mixed(*curvature)
             theta = steps.next(metric, np.array(thetas), np.array(gradients))
@@ -269,7 +271,7 @@ class LogisticRelease:
         self, blocks: Blocks, model: GridModel, source: ByteSource
     ) -> tuple[Matrix, float]:
         """Release the sum of p (1 - p) u u', and return its noise's deviation on the diagonal."""
-        design, mu = blocks.design, self._mu("curvature")
+        design, mu = blocks.design, self._mu("curvature", len(CURVED_AT))
         whole = blocks.whole
         exact = sum_over(partial(ClassCurvature, model, whole), blocks.again()).value
         sensitivity = class_curvature_sensitivity(design.squared_radius, design.size, whole)

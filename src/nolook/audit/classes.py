@@ -28,6 +28,8 @@ _UNIT = 2**10
 # A constant, and five features that are twice as long together.
 _ROW = np.array([_UNIT, *np.full(4, _UNIT), 0], dtype=np.int16)
 _RADIUS = 5 * _UNIT**2
+# As long, with one feature.
+_SHORT = np.array([_UNIT, 2 * _UNIT], dtype=np.int16)
 
 
 def cases(mu: float) -> tuple[Case, ...]:
@@ -36,7 +38,7 @@ def cases(mu: float) -> tuple[Case, ...]:
     gradient = class_gradient_sensitivity(_RADIUS)
     curvature = class_curvature_sensitivity(_RADIUS)
     # At log-odds of -500 class 1 is all but impossible; at 0 both are as likely.
-    unlikely, even = _model(np.array([0.0, *np.full(4, -125.0), 0.0])), _model(np.zeros(6))
+    unlikely, even = _model(np.array([0.0, *np.full(4, -125.0), 0.0])), _model(np.zeros(2))
     scored = _model(1.0 / np.arange(3.0, 9.0))
     edge = np.array([float(scored.residuals(_ROW[:, None], np.zeros(1))[0]) * -1.0])
     return (
@@ -56,7 +58,7 @@ def cases(mu: float) -> tuple[Case, ...]:
             name="class-curvature",
             neighbours="a row of the largest norm with even odds",
             covers=("symmetric_gaussian_release", "class_curvature_sensitivity"),
-            draw=matrices(mu, curvature, *(_of(ClassCurvature(even), n) for n in (1, 0))),
+            draw=matrices(mu, curvature, *(_of(ClassCurvature(even), n, _SHORT) for n in (1, 0))),
         ),
         case(
             name="class-scores",
@@ -76,9 +78,11 @@ def _model(theta: NDArray[np.float64]) -> GridModel:
 
 
 def _of(
-    statistic: ClassBalance | ClassGradient | ClassCurvature | ScoreCounts, rows: int
+    statistic: ClassBalance | ClassGradient | ClassCurvature | ScoreCounts,
+    rows: int,
+    row: NDArray[np.int16] = _ROW,
 ) -> NDArray[Any]:
     """Return a statistic of equal rows of class 1."""
     squares = np.full(rows, 4 * _UNIT**2, dtype=np.int32)
-    block = RowBlock(np.repeat(_ROW[:, np.newaxis], rows, axis=1), squares, np.ones(rows))
+    block = RowBlock(np.repeat(row[:, np.newaxis], rows, axis=1), squares, np.ones(rows))
     return np.asarray(statistic.update(*block).value)

@@ -105,7 +105,7 @@ def cases() -> tuple[Case, ...]:
         score=lambda fitted: fitted.coef_[0],
         mu=mu,
     )
-    rows = (scaler, *methods, logistic, *_selectors(mu), *_distributions())
+    rows = (scaler, *methods, logistic, *_selectors(mu), *_distributions(), *_scores())
     return tuple(_case(each) for each in (*rows, *map(_of_units, rows)))
 
 
@@ -133,9 +133,6 @@ def _selectors(mu: float) -> tuple[_Audited, ...]:
 def _distributions() -> tuple[_Audited, ...]:
     grid = LinearGrid(0.0, 1.0, 1.0)
     ecdf = partial(_Audited, score=lambda fitted: fitted.cdf(0.0) * fitted.n_rows_)
-    roc = partial(
-        _Audited, scored=True, score=lambda fitted: fitted.positive_.cdf(0.0) * fitted.n_positive_
-    )
     return (
         ecdf(
             name="ECDF",
@@ -156,6 +153,15 @@ def _distributions() -> tuple[_Audited, ...]:
             tables=((np.ones((8, 1)),), (np.append(np.ones(8), 0.0)[:, np.newaxis],)),
             score=lambda found: np.ravel(found.values)[0],
         ),
+    )
+
+
+def _scores() -> tuple[_Audited, ...]:
+    grid = LinearGrid(0.0, 1.0, 1.0)
+    roc = partial(
+        _Audited, scored=True, score=lambda fitted: fitted.positive_.cdf(0.0) * fitted.n_positive_
+    )
+    return (
         roc(
             name="ROCCurve",
             make=_pure(ROCCurve, grid=grid),

@@ -43,7 +43,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from nolook._unit import RowsPerUnit
-    from nolook.estimators.base import PrivateEstimator, Progress
+    from nolook.estimators.base import PrivateEstimator
+    from nolook.estimators.making import Progress
     from nolook.formats.findings_file import Scored
     from nolook.privacy.ledger import Ledger
     from nolook.report.findings import Findings

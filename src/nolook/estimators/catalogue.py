@@ -169,7 +169,7 @@ CLASSIFIERS = {
         "LogisticRegression",
         "Logistic regression: columns are centred, scaled and clipped, and long rows are "
         "shortened. The sums of products of all pairs of columns, and later the curvature of the "
-        "likelihood, each released once with Gaussian noise, steer a few noisy steps towards the "
+        "likelihood, released with Gaussian noise, steer a few noisy steps towards the "
         "coefficients, and all of it together gives the model, pulled towards the base rate where "
         "noise hides the answer.",
     ),

@@ -16,8 +16,9 @@ from nolook.errors import ParameterError
 from nolook.estimators._model_scores import ModelScores
 from nolook.estimators._scores import check_pos_label, positives_of
 from nolook.estimators._tables import refuse_gaps
-from nolook.estimators.base import PrivateEstimator, Progress, make_release
+from nolook.estimators.base import PrivateEstimator
 from nolook.estimators.calibration import MOST_GROUPS, HosmerLemeshow
+from nolook.estimators.making import Progress, make_release
 from nolook.estimators.roc import ROCCurve
 from nolook.privacy.guarantee import Budget
 from nolook.privacy.release import Plan
@@ -40,6 +41,11 @@ _FLATTERS = (
 _DECLARED = (
     "The model is not private. All of this guarantee rests on the statement that it was fitted on "
     "other rows."
+)
+
+_OTHER_UNIT = (
+    "The model protects each {} with all its rows; the figures here protect a {}. Together they "
+    "promise no more than the weaker of the two."
 )
 
 Vector = NDArray[np.float64]
@@ -183,7 +189,7 @@ def evaluate(  # noqa: PLR0913 -- all but three by keyword
             counted.error,
             guarantee,
             other_rows,
-            cautions,
+            (*cautions, *_other_unit(model, guarantee)),
         )
 
     return make_release(
@@ -211,6 +217,14 @@ def _cautions(model: Any, *, other_rows: bool) -> tuple[str, ...]:  # noqa: ANN4
             f"only, {declared})"
         )
     return (_FLATTERS.format(declared),)
+
+
+def _other_unit(model: Any, guarantee: PrivacyGuarantee) -> tuple[str, ...]:  # noqa: ANN401
+    """Say that a model protects units of several rows where an evaluation does not protect them."""
+    own = getattr(model, "privacy_", None) if isinstance(model, PrivateEstimator) else None
+    if own is None or own.unit.column in {None, guarantee.unit.column}:
+        return ()
+    return (_OTHER_UNIT.format(own.unit.column, guarantee.unit.column or "row"),)
 
 
 def _scored(

@@ -33,9 +33,10 @@ class LogisticRegression(ClassifierMixin, PrivateEstimator):  # type: ignore[mis
     """Logistic regression under differential privacy, without bounds, norms or tuning.
 
     The rows are counted; each feature's centre and scale are found privately; rows are
-    standardised, clipped and shortened to a private norm. The matrix of their products and, half
-    way, the likelihood's curvature are released once, roughly, and steer twelve noisy gradients.
-    All of these together give the model, pulled towards the base rate where noise hides the answer.
+    standardised, clipped and shortened to a private norm. The matrix of their products, and on the
+    way three times the likelihood's curvature, are released roughly and steer twenty noisy
+    gradients. All of these together give the model, pulled towards the base rate where noise hides
+    the answer.
     Proof: ``algorithms/logistic_regression.md``.
 
     Guarantee

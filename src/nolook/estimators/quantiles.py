@@ -15,8 +15,9 @@ from nolook.algorithms.ecdf import ecdf_release
 from nolook.algorithms.grids import Grid, LinearGrid, LogGrid
 from nolook.errors import ParameterError
 from nolook.estimators._tables import refuse_gaps
-from nolook.estimators.base import Progress, check_budget, make_release
+from nolook.estimators.base import check_budget
 from nolook.estimators.ecdf import check_grid
+from nolook.estimators.making import Progress, make_release
 from nolook.privacy.release import Plan
 from nolook.tables import Table, table_from_arrays
 

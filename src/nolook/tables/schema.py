@@ -168,9 +168,10 @@ class Schema:
         return {name for name, column in self.columns.items() if column.indicator}
 
     def without(self, names: Iterable[str]) -> Schema:
-        """Return the schema with some columns, declared or not, of no use."""
+        """Return the schema with some columns, declared or not, of no use; its unit stays one."""
         plain = self.to_dict()
         columns = plain.get("columns", {})
+        names = [name for name in names if name not in self.used_as("unit")]
         left_out = {name: {"type": "text"} | columns.get(name, {}) for name in names}
         for settings in left_out.values():
             settings["use"] = "nothing"

@@ -1,0 +1,262 @@
+"""The logistic regression follows from its noisy answers, and planted faults are noticed."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+from nolook.algorithms import logistic_regression, logistic_steps, weighted_design
+from nolook.algorithms.logistic_regression import ClassDesign, LogisticRelease
+from nolook.algorithms.moment_regression import SMALLEST_MU
+from nolook.kernels import class_gradient
+from nolook.kernels.weighted_rows import weighted_rows
+from nolook.privacy.mechanisms import gaussian
+from nolook.privacy.noise import SeededSource
+from nolook.statistics import class_gradients
+from nolook.tables import table_from_arrays
+from tests.audit.planted import halved
+from tests.audit.planted_regression import ExactFault, count_rows_truly
+from tests.audit.replay import check_neighbours, check_what_is_stated, plain, recorded, replayed
+from tests.contracts.columns import COLUMNS, column
+
+MU = 3.0
+SLOPES = np.array([1.0, -1.0, 0.5])
+ROWS = 2_300
+
+
+def data(rows, seed=0):
+    generator = np.random.default_rng(seed)
+    X = generator.normal(size=(rows, 3))
+    return X, generator.random(rows) < 1.0 / (1.0 + np.exp(-3.0 * X @ SLOPES))
+
+
+def with_row(X, y, place, row, positive):
+    place = min(place, len(X))
+    return table_from_arrays(np.insert(X, place, row, axis=0), np.insert(y, place, positive))
+
+
+# Rows that reach the bounds: of the norm, of a class that the model all but rules out.
+ADDED = [
+    (0, [9.0, -9.0, 9.0], False),
+    (1_000, [-9.0, 9.0, -9.0], True),
+    (ROWS, [0.7, 0.1, -0.2], True),
+    (17, [1e308, -1e308, 5e-324], False),
+    *((5, row, True) for row in np.random.default_rng(1).normal(0.0, 9.0, size=(4, 3))),
+]
+
+
+def check_all(X, y, mu=MU, added=ADDED):
+    table = table_from_arrays(X, y)
+    return np.array(
+        [check_neighbours(table, with_row(X, y, *row), mu, LogisticRelease) for row in added]
+    )
+
+
+def test_neighbours_are_within_every_sensitivity_and_reach_it():
+    shares = check_all(*data(ROWS)).max(axis=0)
+    # At the base rate no class is ruled out, and later odds are even for no long row.
+    first, rounds = len(shares) - 24, len(shares) - 24 + np.array([5, 11, 17])
+    even = [first, *rounds]
+    assert (np.delete(shares, even)[-23:] > 0.9).all()
+    assert (shares[even] > 0.2).all()
+    assert shares.max() <= 1.0
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+@pytest.mark.parametrize("mu", [SMALLEST_MU, 0.1, 1e5])
+def test_neighbours_of_odd_tables_are_within_every_sensitivity(name, mu):
+    X, y = data(1_000)
+    X[:, 1] = column(name, len(X))
+    check_all(X, y, mu, ADDED[1::3])
+
+
+@pytest.mark.parametrize("mu", [SMALLEST_MU, 1.0, 1e5])
+@pytest.mark.parametrize(("rows", "columns"), [(0, 1), (0, 3), (1, 3), (2, 1), (20, 12)])
+def test_neighbours_of_small_tables_are_within_every_sensitivity(rows, columns, mu):
+    X = np.random.default_rng(0).normal(size=(rows, columns))
+    table = table_from_arrays(X, X[:, 0] > 0)
+    for row in (np.full(columns, 1e308), np.zeros(columns)):
+        added = with_row(X, X[:, 0] > 0, rows, row, True)
+        check_neighbours(table, added, mu, LogisticRelease)
+
+
+def library_probabilities(products, shrink):
+    """Give the last places of a vector other probabilities, as a library might by a bit."""
+    found = 1.0 / (1.0 + np.exp(-products * shrink))
+    last = np.arange(len(products)) >= len(products) // 4 * 4
+    products[:] = np.where(last, found + 0.5, found)
+
+
+def products_by(probabilities):
+    """Return the sum of products with another logistic function."""
+
+    def add(rows, targets, theta, shrink, grid, out):
+        p = (theta @ rows.astype(np.float64)).copy()
+        probabilities(p, shrink)
+        out += rows @ np.trunc((targets - p) * grid)
+
+    return add
+
+
+def rows_rounded(columns, standard, squared_radius, unit):
+    """Round entries to the nearest, so that the norm is kept to in real numbers only."""
+    center, scale, low, high = (each[:, np.newaxis] for each in standard)
+    x = ((columns - center) / scale).clip(low, high)
+    length = np.maximum(np.sqrt((x**2).sum(axis=0)), 1e-300)
+    whole = np.rint(x * np.minimum(unit, np.sqrt(squared_radius) / length))
+    rows = np.vstack([np.full(columns.shape[1], unit), whole]).astype(np.int16)
+    return rows, (rows[1:].astype(np.int32) ** 2).sum(axis=0, dtype=np.int32)
+
+
+def constant_longer(columns, standard, squared_radius, unit):
+    """Put rows that are as long as allowed without their constant beside one twice as large."""
+    rows, squares, _ = weighted_rows(columns, standard, squared_radius + unit**2, unit)
+    rows[0] = np.int16(min(2 * unit, 2**15 - 1))
+    return rows, squares
+
+
+def batch_of_classes(self, table):
+    """Count a row's class by the row before it."""
+    for block in BLOCKS(self, table):
+        yield block._replace(targets=np.maximum(block.targets, np.roll(block.targets, 1)))
+
+
+BLOCKS = ClassDesign.blocks
+
+
+def from_exact_moments(patch):
+    combine, release = logistic_steps.combine_gradients, weighted_design.release_gram
+    exact = []
+
+    def gram(blocks, mu, source):
+        parts = [block.rows.astype(np.float64) for block in blocks.design.blocks(blocks.table)]
+        exact[:] = [sum(part @ part.T for part in parts) / blocks.design.unit**2]
+        return release(blocks, mu, source)
+
+    patch.setattr(logistic_regression, "release_gram", gram)
+    patch.setattr(
+        logistic_steps,
+        "combine_gradients",
+        lambda matrix, *rest: combine(0.5 * matrix + 0.1 * exact[0], *rest),
+    )
+
+
+_BEYOND = "beyond the sensitivity"
+FAULTS = (
+    ExactFault(
+        "gradient with the label's sensitivity 1/2",
+        halved(logistic_regression, "class_gradient_sensitivity"),
+        _BEYOND,
+    ),
+    ExactFault(
+        "curvature with half of its sensitivity",
+        halved(logistic_regression, "class_curvature_sensitivity"),
+        _BEYOND,
+    ),
+    ExactFault(
+        "balance of the classes with half of its sensitivity",
+        lambda patch: patch.setattr(logistic_regression, "balance_sensitivity", lambda: 0.5),
+        _BEYOND,
+    ),
+    ExactFault(
+        "probabilities that depend on the place in a vector",
+        lambda patch: patch.setattr(
+            class_gradients, "add_class_products", products_by(library_probabilities)
+        ),
+        _BEYOND,
+    ),
+    ExactFault(
+        "norms of rows not enforced in integers",
+        lambda patch: patch.setattr(logistic_regression, "shortened_rows", rows_rounded),
+        _BEYOND,
+    ),
+    ExactFault(
+        "a constant that the norm does not count",
+        lambda patch: patch.setattr(logistic_regression, "shortened_rows", constant_longer),
+        _BEYOND,
+    ),
+    ExactFault(
+        "a class that depends on the row before",
+        lambda patch: patch.setattr(ClassDesign, "blocks", batch_of_classes),
+        _BEYOND,
+    ),
+    ExactFault("limit of the features by the true number", count_rows_truly, "a model does"),
+    ExactFault("steps by exact moments", from_exact_moments, "a model does"),
+)
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+def test_neighbours_tell_of(fault, monkeypatch):
+    fault.plant(monkeypatch)
+    with pytest.raises(AssertionError, match=fault.shown):
+        check_all(*data(ROWS))
+
+
+def test_probabilities_off_the_grid_are_noticed(monkeypatch):
+    """A model that is not on a grid gives a row other bits than the rows around it change."""
+    theta = np.array([0.1, 0.7, -0.3, 1.1, 0.37])
+    rows = np.random.default_rng(0).integers(-9_000, 9_000, size=(5, 400)).astype(np.int16)
+    whole = np.rint(theta * 2.0**30)
+    for model, same in ((whole, True), (theta, False)):
+        forward = class_gradient.scores(rows, model, 1.0)
+        backward = class_gradient.scores(rows[::-1].copy(), model[::-1].copy(), 1.0)
+        assert (forward == backward).all() == same
+
+
+def test_what_is_drawn_is_stated():
+    check_what_is_stated(table_from_arrays(*data(2_000)), MU, LogisticRelease)
+
+
+@pytest.mark.parametrize(
+    "name", ["norms", "moments", "balance", "gradients", "curvature", "scores"]
+)
+def test_draws_tell_of_what_is_not_stated(name, monkeypatch):
+    events = LogisticRelease.events
+
+    def fewer(self):
+        return tuple(event for event in events(self) if name not in event.name)
+
+    monkeypatch.setattr(LogisticRelease, "events", fewer)
+    with pytest.raises(AssertionError, match="more is drawn"):
+        check_what_is_stated(table_from_arrays(*data(2_000)), MU, LogisticRelease)
+
+
+def errors_of_gradients():
+    """Return the noise of each gradient of a release."""
+    seen = recorded(table_from_arrays(*data(2_000)), MU, kind=LogisticRelease)
+    pairs = zip(seen.exact, seen.answers, strict=True)
+    return [(a - e).astype(float) for e, a in pairs if e.shape == (4,)]
+
+
+def correlation(errors):
+    one, other = np.ravel(errors[:-1]), np.ravel(errors[1:])
+    return abs(np.corrcoef(one, other)[0, 1])
+
+
+def test_noise_of_a_step_that_is_used_again_is_noticed(monkeypatch):
+    assert correlation(errors_of_gradients()) < 0.5
+    draw = gaussian.rounded_gaussian
+
+    def again(scale, shape, _):
+        return draw(scale, shape, SeededSource(1))
+
+    monkeypatch.setattr(gaussian, "rounded_gaussian", again)
+    assert correlation(errors_of_gradients()) > 0.99
+
+
+@pytest.mark.parametrize("rows", [0, 1, 10 * ROWS])
+def test_a_table_of_any_length_is_kept_or_not_by_the_released_number(rows, monkeypatch):
+    monkeypatch.setattr(weighted_design, "COPY_BYTES", 20 * ROWS * 2)
+    first = recorded(table_from_arrays(*data(ROWS)), MU, kind=LogisticRelease)
+    assert first.rooms[0] > 0
+    replayed(table_from_arrays(*data(rows, seed=1)), MU, first, LogisticRelease)
+
+
+def test_the_model_follows_from_a_copy_of_the_release_alone():
+    found = recorded(table_from_arrays(*data(ROWS)), MU, kind=LogisticRelease).result
+    again = pickle.loads(pickle.dumps(found))
+    assert plain(again) == plain(found)
+    theta = again.steps.next(again.metric, again.thetas, again.gradients)
+    assert theta.tolist() == found.theta.tolist()

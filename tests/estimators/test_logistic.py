@@ -1,0 +1,205 @@
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import expit
+from sklearn.base import is_classifier
+from sklearn.metrics import roc_auc_score
+
+import nolook
+
+SLOPES = np.array([1.0, -0.5, 0.0])
+
+
+def data(rows=8_000, seed=0):
+    generator = np.random.default_rng(seed)
+    X = generator.normal(size=(rows, 3))
+    return X, generator.random(rows) < expit(X @ SLOPES - 1.0)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    X, y = data()
+    return nolook.LogisticRegression(3.0, 1e-6, random_state=0).fit(X, y)
+
+
+def test_probabilities_classes_and_scores_agree(fitted):
+    X, _ = data(500, seed=1)
+    p, scores = fitted.predict_proba(X), fitted.decision_function(X)
+    np.testing.assert_allclose(p.sum(axis=1), 1.0)
+    np.testing.assert_allclose(p[:, 1], expit(scores))
+    np.testing.assert_array_equal(fitted.predict(X), scores > 0)
+    # No row here is shortened, so the model is its coefficients.
+    inside = np.linalg.norm(X / fitted.scaling_.scale[:-1], axis=1) < 0.9 * fitted.row_norm_
+    linear = fitted.intercept_ + X @ fitted.coef_
+    np.testing.assert_allclose(scores[inside], linear[inside], rtol=1e-9, atol=1e-9)
+
+
+def test_far_rows_are_shortened_as_in_training(fitted):
+    far = np.array([[1e6, 1e6, 0.0], [1e300, -1e300, 1e300]])
+    scaling = fitted.scaling_
+    z = ((far - scaling.center[:-1]) / scaling.scale[:-1]).clip(-scaling.limit, scaling.limit)
+    z *= np.minimum(1.0, fitted.row_norm_ / np.linalg.norm(z, axis=1))[:, None]
+    at_center = fitted.intercept_ + fitted.coef_ @ scaling.center[:-1]
+    expected = at_center + z @ (fitted.coef_ * scaling.scale[:-1])
+    np.testing.assert_allclose(fitted.decision_function(far), expected, rtol=1e-9)
+
+
+def test_what_is_told_of_the_fit_is_near_the_truth(fitted):
+    X, y = data()
+    for name, true in (
+        ("auc", roc_auc_score(y, fitted.decision_function(X))),
+        ("base_rate", y.mean()),
+    ):
+        low, high = getattr(fitted, f"{name}_interval_")
+        assert low - 0.01 <= true <= high + 0.01
+        assert low <= getattr(fitted, f"{name}_") <= high
+    assert 0.1 < fitted.pseudo_r2_ < 0.25
+    np.testing.assert_allclose(fitted.odds_ratio_, np.exp(fitted.coef_))
+    np.testing.assert_allclose(fitted.odds_ratio_interval_, np.exp(fitted.coef_interval_))
+
+
+def test_intervals_cover_the_truth():
+    held, given = 0, 0
+    for seed in range(25):
+        X, y = data(seed=seed)
+        ends = nolook.LogisticRegression(2.0, 1e-6, random_state=seed).fit(X, y).coef_interval_
+        known = ~np.isnan(ends[:, 0])
+        held += ((ends[:, 0] <= SLOPES) & (ends[:, 1] >= SLOPES))[known].sum()
+        given += known.sum()
+    assert given >= 70
+    assert held / given > 0.85
+
+
+@pytest.mark.parametrize(
+    ("classes", "made"),
+    [
+        (("no", "yes"), lambda y: np.where(y, "yes", "no")),
+        ((2, 1), lambda y: np.where(y, 1, 2)),
+        ((-1.0, 1.0), lambda y: np.where(y, 1.0, -1.0).tolist()),
+        (("no", "yes"), lambda y: pd.Series(np.where(y, "yes", "no"), dtype=object)),
+        ((False, True), list),
+    ],
+)
+def test_classes_are_what_they_are_declared(classes, made, fitted):
+    X, y = data()
+    target = made(y)
+    model = nolook.LogisticRegression(3.0, 1e-6, classes, random_state=0).fit(X, target)
+    np.testing.assert_array_equal(model.coef_, fitted.coef_)
+    assert model.classes_.tolist() == list(classes)
+    assert model.score(X, np.asarray(target)) == fitted.score(X, y) > 0.7
+
+
+def test_classes_are_never_looked_up():
+    X, y = data(50)
+    for target in (np.where(y, "yes", "no"), np.where(y, 1, 2), np.where(y, 1.0, np.nan)):
+        with pytest.raises(nolook.TableError, match="neither 0 nor 1"):
+            nolook.LogisticRegression().fit(X, target)
+
+
+@pytest.mark.parametrize("classes", ["ab", ("a",), ("a", "a"), ("a", 1), (0, 1, 2), 3, (None, 1)])
+def test_classes_that_are_no_pair_are_refused(classes):
+    with pytest.raises(nolook.ParameterError, match="classes"):
+        nolook.LogisticRegression(classes=classes).fit(*data(20))
+
+
+def table(target, **options):
+    X, y = data()
+    frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(
+        buys=np.where(y, "yes", "no"), flag=y, number=y.astype(int)
+    )
+    return nolook.read_table(frame, target, features=["a", "b", "c"], **options)
+
+
+def test_a_table_names_its_positive_class(fitted):
+    model = nolook.LogisticRegression(3.0, 1e-6, random_state=0)
+    for each in (table("buys", positive="yes"), table("flag"), table("number", positive="1")):
+        np.testing.assert_array_equal(model.fit(each).coef_, fitted.coef_)
+        assert model.classes_.tolist() == [0, 1]
+
+
+def test_a_table_of_numbers_has_no_classes():
+    with pytest.raises(nolook.ParameterError, match="positive"):
+        nolook.LogisticRegression().fit(table("number"))
+    with pytest.raises(nolook.ParameterError, match="classes is given with a Table"):
+        nolook.LogisticRegression(classes=("no", "yes")).fit(table("buys", positive="yes"))
+
+
+def test_missing_features_are_centred_and_missing_targets_left_out():
+    X, y = data()
+    frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(y=pd.array(y, dtype="boolean"))
+    frame.loc[::10, "a"] = np.nan
+    frame.loc[5::50, "y"] = pd.NA
+    held = nolook.read_table(frame, "y", missing="centre")
+    model = nolook.LogisticRegression(3.0, 1e-6, random_state=0).fit(held)
+    assert abs(model.n_rows_ - 0.98 * len(y)) < 10 * model.n_rows_error_
+    assert np.abs(model.coef_ - SLOPES).max() < 0.4
+    assert np.isfinite(model.predict_proba(frame[["a", "b", "c"]])).all()
+
+
+def test_where_noise_drowns_the_slopes_the_model_is_the_base_rate():
+    X, y = data(300)
+    model = nolook.LogisticRegression(0.05, 1e-6, random_state=0).fit(X, y)
+    assert not model.visible_
+    assert not model.coef_.any()
+    assert model.coef_interval_ is model.auc_ is model.pseudo_r2_ is model.odds_ratio_interval_
+    assert len(np.unique(model.predict_proba(X)[:, 1])) == 1
+
+
+def pipeline(classes=None, epsilon=8.0):
+    return nolook.make_private_pipeline(
+        nolook.KendallSelector(2, random_state=0),
+        nolook.LogisticRegression(classes=classes, random_state=0),
+        epsilon=epsilon,
+        delta=1e-6,
+    )
+
+
+def test_a_pipeline_chooses_columns_and_classifies():
+    X, y = data()
+    model = pipeline(("no", "yes")).fit(X, np.where(y, "yes", "no"))
+    assert is_classifier(model)
+    assert model.support_.tolist() == [True, True, False]
+    assert model.classes_.tolist() == ["no", "yes"]
+    assert set(model.predict(X)) == {"no", "yes"}
+    np.testing.assert_array_equal(model.predict(X) == "yes", model.predict_proba(X)[:, 1] > 0.5)
+    assert model.score(X, np.where(y, "yes", "no")) > 0.7
+    assert not hasattr(nolook.make_private_pipeline(
+        nolook.KendallSelector(2), nolook.LinearRegression(), epsilon=1.0, delta=1e-6
+    ), "predict_proba")  # fmt: skip
+
+
+def test_a_pipeline_that_sees_nothing_keeps_the_base_rate():
+    X, y = data(300)
+    model = pipeline(epsilon=0.05).fit(X, y)
+    assert not model.visible_
+    assert model.intercept_ == model.regressor_.intercept_
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda X, y: nolook.LogisticRegression(3.0).fit(X, y),
+        lambda X, y: nolook.LogisticRegression(0.01).fit(X[:200], y[:200]),
+        lambda X, y: nolook.LogisticRegression(classes=(2, 1)).fit(X, np.where(y, 1, 2)),
+        lambda *_: nolook.LogisticRegression(3.0).fit(table("buys", positive="yes")),
+        lambda X, y: pipeline(("no", "yes")).fit(X, np.where(y, "yes", "no")),
+        lambda *_: pipeline().fit(table("flag")),
+    ],
+)  # fmt: skip
+def test_a_file_gives_the_same_model_back(make, tmp_path):
+    X, y = data()
+    model = make(X, y)
+    nolook.save(model, tmp_path / "m.json")
+    again = nolook.load(tmp_path / "m.json")
+    named = hasattr(model, "feature_names_in_")
+    rows = pd.DataFrame(X, columns=["a", "b", "c"]) if named else X
+    np.testing.assert_array_equal(again.predict_proba(rows), model.predict_proba(rows))
+    np.testing.assert_array_equal(again.predict(rows), model.predict(rows))
+    assert again.classes_.tolist() == model.classes_.tolist()
+    assert again.privacy_.epsilon == model.privacy_.epsilon
+    for name in ("auc_", "auc_interval_", "base_rate_", "pseudo_r2_", "n_rows_", "visible_"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(model, name))
+    nolook.save(again, tmp_path / "again.json")
+    assert (tmp_path / "again.json").read_bytes() == (tmp_path / "m.json").read_bytes()

@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import expit
+
+from tests.report.command import run
+
+ROWS = 4_000
+
+
+@pytest.fixture(scope="module")
+def people(tmp_path_factory):
+    """A table whose target is there as text, as a boolean and as a number."""
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(ROWS, 2))
+    y = generator.random(ROWS) < expit(2.0 * X[:, 0] - 1.0)
+    path = tmp_path_factory.mktemp("people") / "people.parquet"
+    frame = pd.DataFrame(X, columns=["dose", "age"])
+    frame.assign(sick=np.where(y, "yes", "no"), flag=y, number=y.astype(int)).to_parquet(path)
+    return path
+
+
+def fit(path, folder, *words):
+    return run(
+        "fit", path, "--features", "dose,age", "--epsilon", "3", "-o", "m.json", "--force", *words,
+        cwd=folder,
+    )  # fmt: skip
+
+
+def method_in(folder):
+    return json.loads((folder / "m.json").read_text())["method"]
+
+
+@pytest.mark.parametrize(
+    ("words", "method"),
+    [
+        (("--target", "sick", "--positive", "yes"), "logistic"),
+        (("--target", "flag"), "logistic"),
+        (("--target", "number", "--positive", "1"), "logistic"),
+        (("--target", "number"), "linear"),
+        (("--target", "flag", "--method", "linear"), "linear"),
+        (("--target", "number", "--positive", "1", "--method", "logistic"), "logistic"),
+    ],
+)
+def test_a_target_of_two_declared_values_gets_a_logistic_model(words, method, people, tmp_path):
+    done = fit(people, tmp_path, *words)
+    assert done.status == 0, done.err
+    assert method_in(tmp_path) == method
+    assert f"Private {method} model of" in done.out
+    assert ("Odds ratio" in done.out) == (method == "logistic")
+
+
+def test_a_schema_declares_two_values(people, tmp_path):
+    frame = pd.read_parquet(people)
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    (tmp_path / "schema.toml").write_text(
+        '[columns.sick]\ntype = "boolean"\ntrue = ["yes"]\nfalse = ["no"]\nuse = "target"\n'
+    )
+    done = fit(tmp_path / "people.csv", tmp_path, "--schema", "schema.toml")
+    assert done.status == 0, done.err
+    assert method_in(tmp_path) == "logistic"
+
+
+def test_numbers_that_nobody_declares_are_no_classes(people, tmp_path):
+    done = fit(people, tmp_path, "--target", "number", "--method", "logistic")
+    assert done.status == 2
+    assert "--positive 1" in done.err
+    assert not (tmp_path / "m.json").exists()
+
+
+def test_predictions_are_probabilities(people, tmp_path):
+    for words in ((), ("--select", "1")):
+        assert fit(people, tmp_path, "--target", "flag", *words).status == 0
+        done = run("predict", "m.json", people, "-o", "p.parquet", "--force", cwd=tmp_path)
+        assert done.status == 0, done.err
+        p = pd.read_parquet(tmp_path / "p.parquet")["prediction"]
+        true = pd.read_parquet(people)["flag"]
+        assert p.between(0, 1).all()
+        assert p[true].mean() > p[~true].mean() + 0.2
+        assert abs(p.mean() - true.mean()) < 0.05
+
+
+def test_a_base_rate_ends_with_status_5(people, tmp_path):
+    few = pd.read_parquet(people).iloc[:300]
+    few.to_parquet(tmp_path / "few.parquet")
+    done = fit(tmp_path / "few.parquet", tmp_path, "--target", "flag", "--epsilon", "0.01")
+    assert done.status == 5
+    assert "did not stand out" in done.err
+    assert "base rate alone" in done.out
+    assert method_in(tmp_path) == "logistic"
