@@ -120,6 +120,6 @@ lock: $(READY) ## Renew the pinned requirements, those of Flower's adapter too
 		--output-file $(ADAPTER)/requirements.txt
 
 clean: ## Remove what was made, the environment too
-	@rm -rf $(VENV) $(FLOWER) build dist demo docs/_build docs/api docs/gallery docs/gathered
+	@rm -rf $(VENV) $(FLOWER) .venv-comparison-* build dist demo docs/_build docs/api docs/gallery docs/gathered
 	@rm -rf .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	@find src papers contrib tests scripts benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

@@ -18,6 +18,8 @@ Two people take part. The **holder** may see the table. The **reader** may be an
 
 from __future__ import annotations
 
+import textwrap
+
 import matplotlib.pyplot as plt
 import numpy as np
 from helpers.hospital import write_stays
@@ -121,7 +123,7 @@ axes.set_xlabel("factor of the odds, for the column's usual range")
 plt.show()
 
 # %%
-print(model.privacy_.in_words())
+print(textwrap.fill(model.privacy_.in_words(), 88))
 
 # %%
 # How good it is
