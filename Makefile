@@ -22,7 +22,7 @@ LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --genera
 DEMO_TABLE := examples/data/diamonds.parquet
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-federated test test-slow test-all test-flower audit check lint format types layers proofs docs changelog lock clean
+.PHONY: help setup demo demo-federated test test-slow test-all test-flower test-install audit check lint format types layers proofs docs changelog lock clean
 
 help: ## Show the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST)
@@ -77,6 +77,11 @@ $(FLOWER)/.nolook-installed: $(FLOWER)/.dependencies-installed pyproject.toml $(
 	@$(FLOWER)/bin/$(PIP_IN) install --no-deps --no-build-isolation -e . -e $(ADAPTER)
 	@touch $@
 
+# Default: all Pythons from 3.11 on that are found.
+PYTHONS ?=
+test-install: $(READY) ## Install nolook into empty environments and run README's examples there
+	@$(BIN)/python scripts/check_install.py $(PYTHONS)
+
 audit: $(READY) ## Attack guarantees, ledgers and readers at length (hours)
 	@$(BIN)/nolook audit all --output docs/audit.md
 	@NOLOOK_LONG=1 $(BIN)/python -m pytest -n auto tests/privacy/test_ledger_faults.py tests/hostile
@@ -115,6 +120,6 @@ lock: $(READY) ## Renew the pinned requirements, those of Flower's adapter too
 		--output-file $(ADAPTER)/requirements.txt
 
 clean: ## Remove what was made, the environment too
-	@rm -rf $(VENV) $(FLOWER) build dist demo docs/_build docs/api docs/gallery docs/gathered
+	@rm -rf $(VENV) $(FLOWER) .venv-comparison-* build dist demo docs/_build docs/api docs/gallery docs/gathered
 	@rm -rf .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	@find src papers contrib tests scripts benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

@@ -51,6 +51,7 @@ sphinx_gallery_conf = {
     "filename_pattern": r"/\d_\w+\.py",
     "within_subsection_order": "FileNameSortKey",
     "abort_on_example_error": True,
+    "capture_repr": (),
     "download_all_examples": False,
     "show_signature": False,
     "remove_config_comments": True,

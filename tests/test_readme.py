@@ -81,6 +81,13 @@ def test_the_comparison_is_what_was_printed(readme, project_root):
     assert table in readme
 
 
+def test_the_size_is_what_was_measured(readme, project_root):
+    printed = (project_root / "benchmarks" / "results" / "install.md").read_text("utf-8")
+    sizes = [int(size) for size in re.findall(r"^\| 3\.\d+ \| (\d+) \|", printed, re.MULTILINE)]
+    assert len(sizes) == 3
+    assert f"{max(sizes)} MB" in readme
+
+
 def test_a_draft_is_refused_until_it_is_corrected(project_root, tmp_path):
     """The fit that follows needs no more; the commands are those of the page on tables."""
     page = (project_root / "docs" / "tables.md").read_text(encoding="utf-8")

@@ -9,7 +9,7 @@ LEVEL = ('role="heading"', 'role="heading" aria-level="2"')
 CHANGES = {
     "body": [
         ("<pre>", '<pre tabindex="0">'),
-        ("<table ", '<table tabindex="0" '),
+        ('<div class="table-wrapper', '<div tabindex="0" class="table-wrapper'),
         LEVEL,
         (
             r'(<a class="reference internal" [^>]*)(><span class="doc">)([^<"]*)',

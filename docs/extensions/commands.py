@@ -34,7 +34,7 @@ class Commands(Directive):
             title = " ".join(("nolook", *words))
             section = nodes.section(ids=[nodes.make_id(title)], names=[title.lower()])
             section += nodes.title(title, title)
-            text = CliRunner().invoke(app, [*words, "--help"]).output
+            text = CliRunner().invoke(app, [*words, "--help"], prog_name="nolook").output
             lines = (line.rstrip() for line in text.strip("\n").splitlines())
             text = "\n".join(lines)
             section += nodes.literal_block(text, text, language="none")

@@ -18,6 +18,8 @@ Two people take part. The **holder** may see the table. The **reader** may be an
 
 from __future__ import annotations
 
+import textwrap
+
 import matplotlib.pyplot as plt
 import numpy as np
 from helpers.hospital import write_stays
@@ -113,12 +115,15 @@ for place, ends, width in zip(places, model.coef_interval_, range_of, strict=Tru
     axes.plot(np.exp(ends * width), [place, place], color="#0b5fa5")
 axes.axvline(1, color="black", linewidth=0.8)
 axes.set_xscale("log")
+ticks = [0.5, 1, 2, 4, 8]
+axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+axes.minorticks_off()
 axes.set_yticks(places, names)
 axes.set_xlabel("factor of the odds, for the column's usual range")
 plt.show()
 
 # %%
-print(model.privacy_.in_words())
+print(textwrap.fill(model.privacy_.in_words(), 88))
 
 # %%
 # How good it is

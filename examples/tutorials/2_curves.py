@@ -14,6 +14,8 @@ as anybody likes, at no further cost. The same holds for the ROC curve of a scor
 
 from __future__ import annotations
 
+import textwrap
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pyarrow.parquet as pq
@@ -72,7 +74,7 @@ plt.show()
 
 threshold = curve.threshold_at(fpr=0.05)
 print(f"at most 5 % false positives: above {threshold:.2f} carats")
-print(f"caution: {curve.caution}")
+print(textwrap.fill(f"caution: {curve.caution}", 88))
 
 # %%
 # What is left
