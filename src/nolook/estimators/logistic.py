@@ -97,9 +97,9 @@ class LogisticRegression(ClassifierMixin, PrivateEstimator):  # type: ignore[mis
     Examples
     --------
     >>> import numpy as np
-    >>> x = np.arange(40_000.0).reshape(-1, 2) % 977
+    >>> x = np.arange(20_000.0)[:, np.newaxis] * [7.0, 11.0] % [97.0, 89.0]
     >>> model = LogisticRegression(epsilon=1.0, delta=1e-6).fit(x, x[:, 0] > x[:, 1])
-    >>> model.predict([[900.0, 10.0], [10.0, 900.0]])
+    >>> model.predict([[90.0, 10.0], [10.0, 80.0]])
     array([ True, False])
     """
 
