@@ -51,7 +51,7 @@ def test_intervals_cover_the_truth(kind):
     of_r2 = runs[~np.isnan(runs[:, 3]), 3]  # where noise does not hide it
     assert of_r2.size == 0 or of_r2.mean() >= 0.75  # of 12, 95 % would miss this once in 450
     # A useless interval covers as well. These are wide, since they hold for every column of heavy
-    # tails too; README says how wide.
+    # tails too; the page on intervals says how wide.
     assert np.nanmean(runs[:, 1]) < 20 * runs[:, 2].mean()
 
 
