@@ -80,6 +80,14 @@ def test_links_lead_somewhere(text):
             assert anchor in anchors(target), anchor
 
 
+@pytest.mark.parametrize("text", TEXTS, ids=name_of)
+def test_what_make_is_asked_for_is_there(text):
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    targets = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
+    asked = re.findall(r"(?:`|^ {4})make ([a-z-]+)", text.read_text(encoding="utf-8"), re.MULTILINE)
+    assert set(asked) <= targets
+
+
 def extension(name, monkeypatch):
     """Import an extension of the site."""
     monkeypatch.syspath_prepend(DOCS / "extensions")
