@@ -97,7 +97,7 @@ class LogisticRegression(ClassifierMixin, PrivateEstimator):  # type: ignore[mis
     Examples
     --------
     >>> import numpy as np
-    >>> x = np.arange(40_000.0).reshape(-1, 2) % 977
+    >>> x = np.arange(40_000.0).reshape(-1, 2) ** 2 % 977
     >>> model = LogisticRegression(epsilon=1.0, delta=1e-6).fit(x, x[:, 0] > x[:, 1])
     >>> model.predict([[900.0, 10.0], [10.0, 900.0]])
     array([ True, False])
