@@ -14,6 +14,8 @@ DOCS = Path(__file__).resolve().parents[1]
 ROOT = DOCS.parent
 PLACE = DOCS / "gathered"
 LINK = re.compile(r"(?<=\]\()(?!\w+:|#)([^)#\s]+)(?=[)#])")
+# A proof names another by its file.
+NAMED = re.compile(r"(?<!\[)`([\w./]+\.md)`")
 KINDS = {"privacy": "Privacy", "added": "Added", "changed": "Changed", "fixed": "Fixed"}
 
 
@@ -44,7 +46,11 @@ def linked(text, home, place, where):
         target = DOCS / "index.md" if target == ROOT / "README.md" else target
         return os.path.relpath(where.get(target, target), place.parent)
 
-    return LINK.sub(onward, text)
+    def named(match):
+        known = Path(os.path.normpath(home / match[1])) in where
+        return f"[{match[0]}]({match[1]})" if known else match[0]
+
+    return LINK.sub(onward, NAMED.sub(named, text))
 
 
 def write(place, text):

@@ -116,9 +116,12 @@ def test_an_unknown_figure_is_refused(monkeypatch):
 def test_links_of_a_gathered_page_lead_on(monkeypatch):
     gathered = extension("gathered", monkeypatch)
     where = {ROOT / "papers" / "README.md": DOCS / "gathered" / "papers.md"}
-    text = "[a](../papers) [b](../LICENSE) [c](https://a.example) [d](#part)"
+    text = "[a](../papers) [b](../LICENSE) [c](https://a.example) [d](#part) `../papers/README.md`"
     moved = gathered.linked(text, DOCS, DOCS / "gathered" / "proofs" / "x.md", where)
-    assert moved == "[a](../papers.md) [b](../../../LICENSE) [c](https://a.example) [d](#part)"
+    assert moved == (
+        "[a](../papers.md) [b](../../../LICENSE) [c](https://a.example) [d](#part)"
+        " [`../papers/README.md`](../papers.md)"
+    )
 
 
 def test_every_public_name_has_its_room(monkeypatch):
