@@ -213,6 +213,8 @@ def test_commands(folder, listening, name, ending):
 ARRAYS = {
     **{entry.kind: (entry.load(), False) for entry in METHODS.values()},
     **{entry.kind: (partial(entry.load(), k=1), False) for entry in SELECTORS.values()},
+    "LogisticRegression": (nolook.LogisticRegression, False),
+    "classes": (partial(nolook.LogisticRegression, classes=("no", "yes")), False),
     "constant": (lambda: nolook.TukeyRegressor(on_failure="constant"), False),
     "QuantileScaler": (nolook.QuantileScaler, True),
     "ECDF": (nolook.ECDF, True),

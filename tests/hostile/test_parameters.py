@@ -27,6 +27,7 @@ CHEAP = {nolook.BoostedAdaSSPRegressor: {"n_rounds": 3}}
 ESTIMATORS = {
     **{kind: (CHEAP.get(kind, {}), (X, y)) for kind in (one.load() for one in METHODS.values())},
     **{entry.load(): ({"k": 1}, (X, y)) for entry in SELECTORS.values()},
+    nolook.LogisticRegression: ({}, (X, y > 0)),
     nolook.QuantileScaler: ({}, (X,)),
     nolook.ECDF: ({"grid": nolook.LinearGrid(0, 1, 0.1)}, (y,)),
     nolook.ROCCurve: ({"grid": nolook.LinearGrid(0, 1, 0.1)}, (PROBABILITIES, y > 0)),
