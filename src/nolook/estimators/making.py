@@ -66,7 +66,9 @@ def make_release(
         source = byte_source(plan.random_state)
         with charge(ledger, guarantee, purpose, details):
             if rows.unit.column is not None and rows.unit.whole == 1:
-                rows = rows.limited(rows.unit.most_rows, source.words)
+                # From a source of its own, so that noise does not depend on how many there are.
+                keys = byte_source(plan.random_state).words
+                rows = rows.limited(rows.unit.most_rows, keys)
             released = release.run(rows, source, announce)
         announce("results")
         return store(released, guarantee)
