@@ -9,9 +9,9 @@ import pytest
 
 from nolook.algorithms import logistic_regression, logistic_steps, weighted_design
 from nolook.algorithms.logistic_regression import ClassDesign, LogisticRelease
-from nolook.algorithms.moment_regression import SMALLEST_MU
 from nolook.kernels import class_gradient
 from nolook.kernels.weighted_rows import weighted_rows
+from nolook.privacy.budgets import SMALLEST_MU
 from nolook.privacy.mechanisms import gaussian
 from nolook.privacy.noise import SeededSource
 from nolook.statistics import class_gradients
@@ -50,7 +50,7 @@ ADDED = [
 def check_all(X, y, mu=MU, added=ADDED):
     table = table_from_arrays(X, y)
     return np.array(
-        [check_neighbours(table, with_row(X, y, *row), mu, LogisticRelease) for row in added]
+        [check_neighbours(table, with_row(X, y, *row), mu, kind=LogisticRelease) for row in added]
     )
 
 
@@ -79,7 +79,7 @@ def test_neighbours_of_small_tables_are_within_every_sensitivity(rows, columns, 
     table = table_from_arrays(X, X[:, 0] > 0)
     for row in (np.full(columns, 1e308), np.zeros(columns)):
         added = with_row(X, X[:, 0] > 0, rows, row, True)
-        check_neighbours(table, added, mu, LogisticRelease)
+        check_neighbours(table, added, mu, kind=LogisticRelease)
 
 
 def library_probabilities(products, shrink):
@@ -92,10 +92,11 @@ def library_probabilities(products, shrink):
 def products_by(probabilities):
     """Return the sum of products with another logistic function."""
 
-    def add(rows, targets, theta, shrink, grid, out):
+    def add(rows, targets, theta, shrink, grid, weights):
+        assert weights is None
         p = (theta @ rows.astype(np.float64)).copy()
         probabilities(p, shrink)
-        out += rows @ np.trunc((targets - p) * grid)
+        return (rows @ np.trunc((targets - p) * grid)).astype(np.int64).astype(object)
 
     return add
 
@@ -163,7 +164,7 @@ FAULTS = (
     ExactFault(
         "probabilities that depend on the place in a vector",
         lambda patch: patch.setattr(
-            class_gradients, "add_class_products", products_by(library_probabilities)
+            class_gradients, "class_products", products_by(library_probabilities)
         ),
         _BEYOND,
     ),

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit
 
-from nolook.kernels.class_gradient import add_class_products, probabilities, scores
+from nolook.kernels.class_gradient import class_products, probabilities, scores
 
 GRID = 2**14
 SHRINK = 2.0**-44
@@ -22,10 +22,8 @@ def block(columns, rows, seed, spare=3):
     return whole, targets, np.rint(generator.normal(size=columns) * 2.0**30)
 
 
-def products(whole, targets, theta):
-    out = np.zeros(len(whole))
-    add_class_products(np.ascontiguousarray(whole), targets, theta, SHRINK, GRID, out)
-    return out
+def products(whole, targets, theta, weights=None):
+    return class_products(np.ascontiguousarray(whole), targets, theta, SHRINK, GRID, weights)
 
 
 @given(st.lists(st.floats(-1e300, 1e300) | st.floats(-50, 50), min_size=1, max_size=30))
@@ -46,16 +44,23 @@ def test_a_probability_depends_on_its_own_place_by_no_bit():
         np.testing.assert_array_equal(probabilities(values[start:]), alone[start:])
 
 
-@given(columns=st.integers(1, 9), rows=st.integers(0, 30), seed=st.integers(0, 2**31))
-def test_sums_are_those_of_python_integers(columns, rows, seed):
+@given(
+    columns=st.integers(1, 9),
+    rows=st.integers(0, 30),
+    seed=st.integers(0, 2**31),
+    weighted=st.booleans(),
+)
+def test_sums_are_those_of_python_integers(columns, rows, seed, weighted):
     whole, targets, theta = block(columns, rows, seed)
+    weights = np.random.default_rng(seed).integers(2**30 + 1, size=rows) if weighted else None
+    factors = [1] * rows if weights is None else weights.tolist()
     total = [0] * columns
-    for row, target in zip(whole.T.tolist(), targets.tolist(), strict=False):
+    for row, target, weight in zip(whole.T.tolist(), targets.tolist(), factors, strict=False):
         product = sum(int(t) * z for t, z in zip(theta.tolist(), row, strict=True))
         p = float(probabilities(np.array([product * SHRINK]))[0])
-        whole_residual = math.trunc((target - p) * GRID)
+        whole_residual = weight * math.trunc((target - p) * GRID)
         total = [t + z * whole_residual for t, z in zip(total, row, strict=True)]
-    assert products(whole, targets, theta).tolist() == total
+    assert products(whole, targets, theta, weights).tolist() == total
 
 
 @pytest.mark.parametrize("rows", [255, 256, 257, 1000, 40_000])
