@@ -124,4 +124,9 @@ COMMITTED = [
     ("tukey", r"^\| whole fit \| .* s \| .* s \| (\d+) \|", "least", 15),
     ("tukey", r"exact sampling alone: (\S+) ms", "most", 50),
     ("tukey", r"n = 1000000, .* s, (\S+) times one scikit-learn fit", "most", 3),
+    ("units", r"protecting units takes (\S+) times as long", "most", 2.5),
+    ("units", r"peak memory of the process: (\d+) MB", "most", 1024),
+    ("units", r"epsilon 1.0: weights are (\S+) below", "most", 0.02),
+    ("units", r"of 1,000,000 rows, off by (\S+) scales", "most", 1e-3),
+    ("units", r"least coverage of a setting: (\S+)", "least", 0.93),
 ]
