@@ -22,6 +22,8 @@ from nolook.algorithms.hosmer_lemeshow import sums_event
 from nolook.algorithms.roc import RocRelease, roc_plan
 from nolook.algorithms.roc_curve import RocCurve, area
 from nolook.privacy.noise import SeededSource
+from nolook.tables import table_from_arrays
+from nolook.tables.scored import ScoredTable
 
 EPSILONS = (0.1, 0.3, 1.0)
 SHARES = (0.1, 0.2, CALIBRATION_SHARE, 0.5, 0.7)
@@ -37,9 +39,10 @@ class Rows:
     scores: np.ndarray
     positive: np.ndarray
 
-    def rows(self):
-        """Yield all rows in one batch."""
-        yield self.scores, self.positive
+    @property
+    def table(self):
+        """The table that a release reads."""
+        return ScoredTable(table_from_arrays(self.scores[:, np.newaxis], self.positive), 1.0)
 
 
 def rare():
@@ -82,7 +85,7 @@ def errors(rows, epsilon, share, runs):
     exact, variances = areas(rows.positive, rows.scores), sampling(rows)
     found = []
     for seed in range(runs):
-        judged = release(epsilon, share).run(rows, SeededSource(seed), lambda _: None)
+        judged = release(epsilon, share).run(rows.table, SeededSource(seed), lambda _: None)
         curve = RocCurve(*judged.curve[1:])
         off = np.array([area(*curve.rates), curve.average_precision]) - exact
         found.append((*(off**2 / variances), of_groups(judged.table, rows)))
@@ -95,7 +98,9 @@ def rejections(rows, epsilon, runs):
     for seed in range(runs):
         drawn = np.random.default_rng(seed).random(len(rows.scores)) < rows.scores
         right = Rows(rows.scores, drawn)
-        judged = release(epsilon, CALIBRATION_SHARE).run(right, SeededSource(seed), lambda _: None)
+        judged = release(epsilon, CALIBRATION_SHARE).run(
+            right.table, SeededSource(seed), lambda _: None
+        )
         hits += judged.table.p_value < 0.05
     return hits / runs
 
@@ -131,7 +136,9 @@ def report(runs):
     """Yield all lines."""
     about = __doc__.split("\n\n")[1].strip()
     yield from ("# One budget for curves and groups", "", *about.splitlines(), "")
-    tables = {name: scored(name) for name in TABLES} | {"rare": rare()}
+    known = {name: scored(name) for name in TABLES}
+    tables = {name: Rows(one.scores, one.positive) for name, one in known.items()}
+    tables["rare"] = rare()
     yield from shares_report(tables, runs)
     yield from ("", "## How often the p-value is below 0.05 where probabilities are right", "")
     yield f"| table | {' | '.join(f'epsilon {epsilon:g}' for epsilon in EPSILONS)} |"

@@ -14,8 +14,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from nolook.kernels.clipped_gradient import add_products, cached_rows, project
-from nolook.kernels.weights import WEIGHTED_ROWS, split_products
+from nolook.kernels.clipped_gradient import add_weighted_products, cached_rows, project
+from nolook.kernels.weights import WEIGHTED_ROWS, joined
 
 __all__ = ["class_products", "probabilities", "scores"]
 
@@ -47,24 +47,16 @@ def _probabilities(products, shrink):  # type: ignore[no-untyped-def] # noqa: AN
 
 
 @njit(nogil=True, cache=True)
-def _products(rows, targets, theta, shrink, grid, weights, block, out, high):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202, PLR0913, PLR0917
-    buffers = np.empty((2, block))
-    sums = np.empty((2, rows.shape[0]))
+def _products(rows, targets, theta, shrink, grid, weights, block, low, high):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202, PLR0913, PLR0917
+    buffer = np.empty(block)
     for start in range(0, targets.size, block):
         stop = min(start + block, targets.size)
-        part, upper = buffers[:, : stop - start]
+        part = buffer[: stop - start]
         project(rows, theta, start, part)
         _probabilities(part, shrink)
         for i in range(part.size):
             part[i] = np.trunc((targets[start + i] - part[i]) * grid)
-        sums[...] = 0.0
-        if weights is not None:
-            split_products(part, weights[start:stop], upper)
-            add_products(rows, upper, start, sums[1])
-        add_products(rows, part, start, sums[0])
-        for j in range(rows.shape[0]):
-            out[j] += np.int64(sums[0, j])
-            high[j] += np.int64(sums[1, j])
+        add_weighted_products(rows, part, weights, start, low, high)
 
 
 @njit(nogil=True, cache=True)
@@ -108,9 +100,8 @@ def class_products(
     most `grid` in size; `targets` are 0 and 1; w, the row's weight, is at most 2^30, or 1 without
     weights. The other arguments are those of :func:`scores`. There are at most 2^17 rows.
     """
-    out: NDArray[np.int64] = np.zeros(len(rows), dtype=np.int64)
+    low: NDArray[np.int64] = np.zeros(len(rows), dtype=np.int64)
     high: NDArray[np.int64] = np.zeros(len(rows), dtype=np.int64)
     block = cached_rows(rows) if weights is None else min(cached_rows(rows), WEIGHTED_ROWS)
-    _products(rows, targets, theta, shrink, grid, weights, block, out, high)
-    total: NDArray[np.object_] = high.astype(object) * 2**24 + out.astype(object)
-    return total
+    _products(rows, targets, theta, shrink, grid, weights, block, low, high)
+    return joined(low, high)

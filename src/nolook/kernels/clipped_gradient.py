@@ -10,9 +10,16 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from nolook.kernels.weights import WEIGHTED_ROWS, split_products
+from nolook.kernels.weights import WEIGHTED_ROWS, joined, split_products
 
-__all__ = ["add_clipped_gradient", "add_products", "cached_rows", "project", "weighted_gradient"]
+__all__ = [
+    "add_clipped_gradient",
+    "add_products",
+    "add_weighted_products",
+    "cached_rows",
+    "project",
+    "weighted_gradient",
+]
 
 Vector = NDArray[np.float64]
 
@@ -75,6 +82,25 @@ def add_products(rows, residuals, start, out):  # type: ignore[no-untyped-def] #
 
 
 @njit(nogil=True, cache=True)
+def add_weighted_products(rows, whole, weights, start, low, high):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
+    """Add the block's products with whole numbers and weights, if any, to ``low + 2^24 high``.
+
+    Replaces the whole numbers. Sums of a block must stay within 2^53; see `split_products`.
+    """
+    sums = np.zeros(rows.shape[0])
+    if weights is not None:
+        upper = np.empty(whole.size)
+        split_products(whole, weights[start : start + whole.size], upper)
+        add_products(rows, upper, start, sums)
+        for j in range(sums.size):
+            high[j] += np.int64(sums[j])
+            sums[j] = 0.0
+    add_products(rows, whole, start, sums)
+    for j in range(sums.size):
+        low[j] += np.int64(sums[j])
+
+
+@njit(nogil=True, cache=True)
 def _gradient(rows, targets, theta, shrink, grid, bound, block, out):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     buffer = np.empty(block)
     for start in range(0, targets.size, block):
@@ -106,20 +132,13 @@ def add_clipped_gradient(
 
 @njit(nogil=True, cache=True)
 def _weighted(rows, targets, theta, shrink, grid, bound, weights, block, low, high):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202, PLR0913, PLR0917
-    buffers = np.empty((2, block))
-    sums = np.empty((2, rows.shape[0]))
+    buffer = np.empty(block)
     for start in range(0, targets.size, block):
         stop = min(start + block, targets.size)
-        residuals, upper = buffers[0, : stop - start], buffers[1, : stop - start]
+        residuals = buffer[: stop - start]
         project(rows, theta, start, residuals)
         _clip_residuals(targets[start:stop], residuals, shrink, grid, bound)
-        split_products(residuals, weights[start:stop], upper)
-        sums[...] = 0.0
-        add_products(rows, residuals, start, sums[0])
-        add_products(rows, upper, start, sums[1])
-        for j in range(rows.shape[0]):
-            low[j] += np.int64(sums[0, j])
-            high[j] += np.int64(sums[1, j])
+        add_weighted_products(rows, residuals, weights, start, low, high)
 
 
 def weighted_gradient(
@@ -140,8 +159,7 @@ def weighted_gradient(
     high: NDArray[np.int64] = np.zeros(len(rows), dtype=np.int64)
     block = min(cached_rows(rows), WEIGHTED_ROWS)
     _weighted(rows, targets, theta, shrink, grid, bound, weights, block, low, high)
-    total: NDArray[np.object_] = high.astype(object) * 2**24 + low.astype(object)
-    return total
+    return joined(low, high)
 
 
 def cached_rows(rows: NDArray[np.int16]) -> int:

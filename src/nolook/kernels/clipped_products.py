@@ -11,8 +11,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from nolook.kernels.clipped_gradient import add_products, cached_rows, project
-from nolook.kernels.weights import WEIGHTED_ROWS, split_products
+from nolook.kernels.clipped_gradient import add_weighted_products, cached_rows, project
+from nolook.kernels.weights import WEIGHTED_ROWS, joined
 
 __all__ = ["clipped_products", "residuals"]
 
@@ -44,12 +44,11 @@ def _clip(targets, first, squares, products, shrink, grid, most, whole, constant
 
 
 @njit(nogil=True, cache=True)
-def _products(rows, squares, targets, theta, shrink, grid, most, weights, block, out, high):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202, PLR0913, PLR0917
-    buffers = np.empty((4, block))
-    sums = np.empty((2, rows.shape[0]))
+def _products(rows, squares, targets, theta, shrink, grid, most, weights, block, low, high):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202, PLR0913, PLR0917
+    buffers = np.empty((3, block))
     for start in range(0, targets.size, block):
         stop = min(start + block, targets.size)
-        products, whole, constant, upper = buffers[:, : stop - start]
+        products, whole, constant = buffers[:, : stop - start]
         project(rows, theta, start, products)
         _clip(
             targets[start:stop],
@@ -62,17 +61,8 @@ def _products(rows, squares, targets, theta, shrink, grid, most, weights, block,
             whole,
             constant,
         )
-        sums[...] = 0.0
-        if weights is not None:
-            split_products(constant, weights[start:stop], upper)
-            add_products(rows[:1], upper, start, sums[1, :1])
-            split_products(whole, weights[start:stop], upper)
-            add_products(rows[1:], upper, start, sums[1, 1:])
-        add_products(rows[:1], constant, start, sums[0, :1])
-        add_products(rows[1:], whole, start, sums[0, 1:])
-        for j in range(rows.shape[0]):
-            out[j] += np.int64(sums[0, j])
-            high[j] += np.int64(sums[1, j])
+        add_weighted_products(rows[:1], constant, weights, start, low[:1], high[:1])
+        add_weighted_products(rows[1:], whole, weights, start, low[1:], high[1:])
 
 
 def residuals(rows: Rows, targets: Vector, theta: Vector, shrink: float) -> Vector:
@@ -104,9 +94,8 @@ def clipped_products(
     number up to 2^36; w, the row's weight, is at most 2^30, or 1 without weights. There are
     at most 2^17 rows.
     """
-    out: NDArray[np.int64] = np.zeros(len(rows), dtype=np.int64)
+    low: NDArray[np.int64] = np.zeros(len(rows), dtype=np.int64)
     high: NDArray[np.int64] = np.zeros(len(rows), dtype=np.int64)
     block = cached_rows(rows) if weights is None else min(cached_rows(rows), WEIGHTED_ROWS)
-    _products(rows, squares, targets, theta, shrink, grid, most, weights, block, out, high)
-    total: NDArray[np.object_] = high.astype(object) * 2**24 + out.astype(object)
-    return total
+    _products(rows, squares, targets, theta, shrink, grid, most, weights, block, low, high)
+    return joined(low, high)

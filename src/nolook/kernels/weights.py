@@ -8,7 +8,14 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["LARGEST_WEIGHT", "WEIGHTED_ROWS", "part_bits", "split_products", "weight_parts"]
+__all__ = [
+    "LARGEST_WEIGHT",
+    "WEIGHTED_ROWS",
+    "joined",
+    "part_bits",
+    "split_products",
+    "weight_parts",
+]
 
 #: Weights are whole numbers from 0 to here.
 LARGEST_WEIGHT = 2**30
@@ -51,3 +58,9 @@ def split_products(whole, weights, high):  # type: ignore[no-untyped-def] # noqa
         upper += lower >> 15
         high[i] = np.float64(upper >> 9)
         whole[i] = np.float64(((upper & 511) << 15) | (lower & 32767))
+
+
+def joined(low: NDArray[np.int64], high: NDArray[np.int64]) -> NDArray[np.object_]:
+    """Return ``2^24 high + low``, Python ints."""
+    total: NDArray[np.object_] = high.astype(object) * 2**24 + low.astype(object)
+    return total

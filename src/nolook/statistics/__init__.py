@@ -9,7 +9,7 @@ from typing import Any, Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Statistic", "fold", "in_full", "rounding_sensitivity"]
+__all__ = ["Statistic", "WeightedTotal", "fold", "in_full", "rounding_sensitivity"]
 
 
 class Statistic(Protocol):
@@ -28,6 +28,24 @@ class Statistic(Protocol):
 
     def merge(self, other: Self) -> Self:
         """Add the rows that another one, made with the same arguments, has seen."""
+
+
+class WeightedTotal:
+    """What sums of weighted integers share: a total in units of 1/whole, read in units of a row."""
+
+    def __init__(self, shape: int | tuple[int, ...], whole: int) -> None:
+        self._total: NDArray[np.object_] = np.zeros(shape, dtype=object)
+        self._whole = whole
+
+    def merge(self, other: Self) -> Self:
+        """Add the rows another one has seen."""
+        self._total = self._total + other._total
+        return self
+
+    @property
+    def value(self) -> NDArray[np.object_]:
+        """The sums, or weighted sums over `whole`, rounded down: Python ints."""
+        return in_full(self._total, self._whole)
 
 
 def in_full(total: NDArray[np.object_], whole: int) -> NDArray[np.object_]:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from nolook.kernels.class_gradient import class_products, probabilities, scores
 from nolook.kernels.histogram import threshold_counts
 from nolook.kernels.weights import weight_parts
-from nolook.statistics import Statistic, in_full
+from nolook.statistics import Statistic, WeightedTotal
 from nolook.statistics.design_moments import gram_sensitivity, product_sensitivity
 from nolook.statistics.weighted_rows import GridModel
 
@@ -84,15 +84,15 @@ def class_gradient_sensitivity(squared_radius: int, size: int = 0, whole: int = 
     return product_sensitivity(squared_radius, PROBABILITY_UNIT, size, whole)
 
 
-class ClassGradient(Statistic):
+class ClassGradient(WeightedTotal, Statistic):
     """The sum of ``u q``, q the class less its probability: the log-likelihood's gradient.
 
     In whole multiples of ``1 / (unit PROBABILITY_UNIT)``.
     """
 
     def __init__(self, model: GridModel, whole: int = 1) -> None:
-        self._model, self._whole = model, whole
-        self._total = np.zeros(model.whole.size, dtype=object)
+        super().__init__(model.whole.size, whole)
+        self._model = model
 
     def update(
         self,
@@ -108,16 +108,6 @@ class ClassGradient(Statistic):
         )
         return self
 
-    def merge(self, other: Self) -> Self:
-        """Add the rows another one has seen."""
-        self._total = self._total + other._total
-        return self
-
-    @property
-    def value(self) -> NDArray[np.object_]:
-        """The sums, or weighted sums over `whole`, rounded down: Python ints of shape (size,)."""
-        return in_full(self._total, self._whole)
-
 
 def class_curvature_sensitivity(squared_radius: int, size: int = 0, whole: int = 1) -> int:
     """Sensitivity of :class:`ClassCurvature` in the Frobenius norm under add-remove.
@@ -128,15 +118,15 @@ def class_curvature_sensitivity(squared_radius: int, size: int = 0, whole: int =
     return gram_sensitivity(squared_radius * (CURVATURE_UNIT // 4), size, whole)
 
 
-class ClassCurvature(Statistic):
+class ClassCurvature(WeightedTotal, Statistic):
     """The sum of ``c u u'``, c a row's p (1 - p): what the log-likelihood curves downwards.
 
     In whole multiples of ``1 / (unit^2 CURVATURE_UNIT)``, shape (size, size).
     """
 
     def __init__(self, model: GridModel, whole: int = 1) -> None:
-        self._model, self._whole = model, whole
-        self._total = np.zeros((model.whole.size, model.whole.size), dtype=object)
+        super().__init__((model.whole.size, model.whole.size), whole)
+        self._model = model
 
     def update(
         self,
@@ -157,16 +147,6 @@ class ClassCurvature(Statistic):
                 products = ((part * each[place]) @ part.T).astype(np.int64).astype(object)
                 self._total = self._total + factor * products
         return self
-
-    def merge(self, other: Self) -> Self:
-        """Add the rows another one has seen."""
-        self._total = self._total + other._total
-        return self
-
-    @property
-    def value(self) -> NDArray[np.object_]:
-        """The sums, or weighted sums over `whole`, rounded down: Python ints."""
-        return in_full(self._total, self._whole)
 
 
 class ScoreCounts(Statistic):

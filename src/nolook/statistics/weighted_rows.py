@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from nolook.kernels.clipped_products import clipped_products, residuals
 from nolook.kernels.histogram import threshold_counts
 from nolook.kernels.weights import weight_parts
-from nolook.statistics import Statistic, fold, in_full, rounding_sensitivity
+from nolook.statistics import Statistic, WeightedTotal, fold, rounding_sensitivity
 
 __all__ = [
     "ERROR_UNIT",
@@ -129,7 +129,7 @@ def clipped_products_sensitivity(most: int, size: int = 0, whole: int = 1) -> in
     return half + rounding_sensitivity(size, whole)
 
 
-class ClippedProducts(Statistic):
+class ClippedProducts(WeightedTotal, Statistic):
     """The sum of ``(u_0 q_0, u_x q_x)``, q_0 and q_x a row's residual clipped for either part.
 
     ``|u_x q_x| <= most`` and ``|u_0 q_0| <= most / 2``, whole multiples of
@@ -137,8 +137,8 @@ class ClippedProducts(Statistic):
     """
 
     def __init__(self, model: GridModel, most: int, whole: int = 1) -> None:
-        self._model, self._most, self._whole = model, most, whole
-        self._total = np.zeros(model.whole.size, dtype=object)
+        super().__init__(model.whole.size, whole)
+        self._model, self._most = model, most
 
     def update(
         self,
@@ -154,23 +154,13 @@ class ClippedProducts(Statistic):
         )
         return self
 
-    def merge(self, other: Self) -> Self:
-        """Add the rows another one has seen."""
-        self._total = self._total + other._total
-        return self
-
-    @property
-    def value(self) -> NDArray[np.object_]:
-        """The sums, or weighted sums over `whole`, rounded down: Python ints of shape (size,)."""
-        return in_full(self._total, self._whole)
-
 
 def errors_sensitivity(whole: int = 1) -> int:
     """L2 sensitivity of :class:`ModelErrors` under add-remove, rounded up: both sums grow."""
     return math.isqrt(2 * (LARGEST_ERROR * ERROR_UNIT) ** 4) + 1 + rounding_sensitivity(2, whole)
 
 
-class ModelErrors(Statistic):
+class ModelErrors(WeightedTotal, Statistic):
     """Sums of ``min(|y - c|, 4)^2`` and ``min(|y - theta'x|, 4)^2``, in squares of 1/ERROR_UNIT.
 
     They are of the rows before they were shrunk, as far as the grid tells: a row whose factor is
@@ -178,8 +168,8 @@ class ModelErrors(Statistic):
     """
 
     def __init__(self, model: GridModel, constant: float, whole: int = 1) -> None:
-        self._model, self._constant, self._whole = model, constant, whole
-        self._total = np.zeros(2, dtype=object)
+        super().__init__(2, whole)
+        self._model, self._constant = model, constant
 
     def update(
         self,
@@ -202,16 +192,6 @@ class ModelErrors(Statistic):
             sums = (squared if isinstance(part, float) else squared * part.astype(np.int64)).sum(1)
             self._total = self._total + factor * sums.astype(object)
         return self
-
-    def merge(self, other: Self) -> Self:
-        """Add the rows another one has seen."""
-        self._total = self._total + other._total
-        return self
-
-    @property
-    def value(self) -> NDArray[np.object_]:
-        """The sums, or weighted sums over `whole`, rounded down: two Python ints."""
-        return in_full(self._total, self._whole)
 
 
 _S = TypeVar("_S", bound=Statistic)
