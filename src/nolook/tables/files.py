@@ -6,6 +6,8 @@ import os
 import stat
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
+from copy import copy
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,9 @@ __all__ = ["ArrowFile", "File", "ParquetFile"]
 _ROWS = 32_768
 _BUFFER = 1 << 16
 
+# A file of very many pieces is read in runs of them.
+_MOST_PARTS = 256
+
 _ARROW_FILE_MAGIC = b"ARROW1"
 
 
@@ -32,6 +37,8 @@ class File(ABC):
     """
 
     kind: str  # what messages call the format
+    _pieces = 1  # that can be read apart, as opening it tells
+    _run_of: range | None = None  # the pieces to be read, if not all
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
@@ -50,6 +57,19 @@ class File(ABC):
         self._check_unchanged()
         yield from guarded(self._stream(list(names)), self._unreadable)
         self._check_unchanged()
+
+    def parts(self) -> Sequence[File]:
+        """Return runs of row groups of a Parquet file, or of record batches of an Arrow one."""
+        if self._pieces < 2:
+            return (self,)
+        count = min(self._pieces, _MOST_PARTS)
+        ends = [self._pieces * i // count for i in range(count + 1)]
+        return [self._run(range(*between)) for between in pairwise(ends)]
+
+    def _run(self, pieces: range) -> File:
+        part = copy(self)
+        part._run_of, part._pieces = pieces, 1
+        return part
 
     @abstractmethod
     def _declared(self) -> tuple[Column, ...]:
@@ -77,11 +97,19 @@ class ParquetFile(File):
 
     def _declared(self) -> tuple[Column, ...]:
         with self._open() as file:
-            return tuple(Column.from_field(field) for field in _parquet(file).schema_arrow)
+            opened = _parquet(file)
+            self._pieces = opened.num_row_groups
+            return tuple(Column.from_field(field) for field in opened.schema_arrow)
 
     def _stream(self, names: list[str]) -> Iterator[Any]:
         with self._open() as file:
-            yield from _parquet(file).iter_batches(batch_size=_ROWS, columns=names)
+            # Parts are read by several threads already.
+            yield from _parquet(file).iter_batches(
+                batch_size=_ROWS,
+                columns=names,
+                row_groups=self._run_of,
+                use_threads=self._run_of is None,
+            )
 
 
 class ArrowFile(File):
@@ -91,7 +119,9 @@ class ArrowFile(File):
 
     def _declared(self) -> tuple[Column, ...]:
         with self._open() as file:
-            return tuple(Column.from_field(field) for field in _arrow(file, None).schema)
+            opened = _arrow(file, None)
+            self._pieces = getattr(opened, "num_record_batches", 1)  # a stream has no index
+            return tuple(Column.from_field(field) for field in opened.schema)
 
     def _stream(self, names: list[str]) -> Iterator[Any]:
         declared = [column.name for column in self.columns]
@@ -100,7 +130,8 @@ class ArrowFile(File):
             reader = _arrow(file, pa.ipc.IpcReadOptions(included_fields=fields))
             batches: Iterable[Any] = reader
             if isinstance(reader, pa.ipc.RecordBatchFileReader):
-                batches = map(reader.get_batch, range(reader.num_record_batches))
+                pieces = self._run_of or range(reader.num_record_batches)
+                batches = map(reader.get_batch, pieces)
             for batch in batches:
                 # The format has no checksums: an offset or index may lead out of its buffer.
                 columns = [sound(column) for column in batch.columns]
