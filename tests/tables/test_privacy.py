@@ -232,7 +232,8 @@ def test_nothing_public_counts_the_rows():
         "target_name",
         "unit",
         "units",
-        "weighted_batches",
+        "threads",
+        "fold",
     }
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 from attrs import evolve
 
 from nolook._language import named
-from nolook._numerics import undisturbed
+from nolook._numerics import undisturbed, worker_threads
 from nolook.errors import ParameterError
 from nolook.privacy.ledger import Ledger, ReleaseDetails, charge, require
 from nolook.privacy.noise import byte_source
@@ -47,6 +47,7 @@ def make_release(
     only; `store` is post-processing. Relation "replace" is refused where rows may be left out.
     """
     require(ledger, plan.guarantee)
+    worker_threads()  # raises if the environment's setting is none
     announce = _counted_stages(progress, plan.release.stages + 2)
     with undisturbed():
         rows = open_rows()

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow.types as pt
 
 from nolook._language import given, named
+from nolook._numerics import Threads, check_threads
 from nolook._unit import ROW, RowsPerUnit, Unit, check_rows_per_unit
 from nolook._validation import check_names
 from nolook.errors import ParameterError, TableError
@@ -55,6 +56,7 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
     positive: str | None = None,
     unit: str | None = None,
     rows_per_unit: RowsPerUnit = "weights",
+    threads: Threads = "auto",
 ) -> Table:
     """Open a table for private use; columns are taken by their declared types.
 
@@ -105,6 +107,9 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
         How the rows of a unit count. "weights": each by one over their number, however many there
         are, so that results describe units. A number C, from 1 to 1,024: C of them, drawn at random
         for each release, count fully, so that results describe rows, at C times the noise.
+    threads : "auto" or int, default="auto"
+        How many threads read and count; no result depends on it. "auto": all that the process may
+        use, or what the environment variable ``NOLOOK_THREADS`` says.
 
     Raises
     ------
@@ -147,7 +152,8 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
         name: each for name, each in _levels(declared).items() if names is None or name in names
     }
     design = plan(opened, target, names, known | levels, missing, declared.indicated, protected)
-    return Table(opened, replace(design, multiline=multiline, schema=declared))
+    design = replace(design, multiline=multiline, schema=declared, threads=check_threads(threads))
+    return Table(opened, design)
 
 
 def table_from_arrays(X: object, y: object = None, missing: Missing = "error") -> Table:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeAlias
@@ -19,6 +19,7 @@ from nolook._validation import check_names
 from nolook.errors import ParameterError, TableError
 from nolook.tables.declarations import ColumnSchema
 from nolook.tables.design import has_levels, unknown_column
+from nolook.tables.folding import Mapped, Rows, S
 from nolook.tables.reading import read_table
 from nolook.tables.schema import Schema
 from nolook.tables.source import in_words
@@ -26,11 +27,9 @@ from nolook.tables.table import Table, View, Weights
 from nolook.tables.text import is_text_file
 from nolook.tables.units import Keys
 
-__all__ = ["ScoredRows", "ScoredTable", "read_scores", "subject_of"]
+__all__ = ["OnlyScores", "ScoredTable", "read_scores", "subject_of"]
 
 Marked: TypeAlias = tuple[NDArray[np.float64], NDArray[np.bool_], Weights]
-#: Gives scores, whether each is a positive's, and what each weighs, in batches, as often as called.
-ScoredRows: TypeAlias = Callable[[], Iterable[Marked]]
 
 _BOOLEANS = {"1": "true", "True": "true", "0": "false", "False": "false"}
 
@@ -42,10 +41,14 @@ class ScoredTable:
     table: Table
     positive: float
 
-    def rows(self) -> Iterator[Marked]:
-        """Yield scores, whether each is a positive's, and what each weighs."""
-        for (scores, targets), weights in self.table.weighted_batches():
-            yield scores, targets == self.positive, weights
+    def fold(self, statistic: S) -> S:
+        """Feed a statistic scores, whether each is a positive's, and what each weighs."""
+        self.table.fold(Mapped(statistic, self._marked))
+        return statistic
+
+    def _marked(self, numbers: NDArray[np.float64], weights: Weights) -> Iterator[Marked]:
+        scores, targets = numbers
+        yield scores, targets == self.positive, weights
 
     @property
     def unit(self) -> Unit:
@@ -67,6 +70,24 @@ class ScoredTable:
     def check_complete(self) -> None:
         """Refuse missing values where they are an error."""
         self.table.check_complete()
+
+
+@dataclass(frozen=True, slots=True)
+class OnlyScores:
+    """The scores of such rows, and what each weighs."""
+
+    scored: Rows
+
+    def fold(self, statistic: S) -> S:
+        """Feed a statistic scores and what each weighs."""
+        self.scored.fold(Mapped(statistic, _without_classes))
+        return statistic
+
+
+def _without_classes(
+    scores: NDArray[np.float64], _: NDArray[np.bool_], weights: Weights
+) -> Iterator[tuple[NDArray[np.float64], Weights]]:
+    yield scores, weights
 
 
 def subject_of(rows: Table | ScoredTable) -> tuple[str | None, str, str | None]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property, partial
 from operator import itemgetter
 from typing import Any, TypeAlias, cast
 
@@ -12,10 +13,12 @@ from attrs import evolve
 from numpy.typing import NDArray
 
 from nolook._language import given
+from nolook._numerics import worker_threads
 from nolook._unit import Unit
 from nolook.errors import TableError
 from nolook.tables.declared import DeclaredSource, original
 from nolook.tables.design import Design
+from nolook.tables.folding import S, fold
 from nolook.tables.levels import recipe_levels
 from nolook.tables.source import MemorySource, Source
 from nolook.tables.units import Keys, Units, group_rows, kept_cells
@@ -60,6 +63,7 @@ class Table:
         self.binary = design.binary
         self.unit: Unit = design.unit
         self._units: Units | None = None
+        self._starts: tuple[int, ...] = (0,)
 
     def __repr__(self) -> str:
         types = {column.name: column.declared for column in self._source.columns}
@@ -110,33 +114,45 @@ class Table:
         for numbers, _ in self._read(drop=True):
             yield numbers
 
-    def weighted_batches(self) -> Iterator[tuple[NDArray[np.float64], Weights]]:
-        """Yield the rows, as :meth:`batches`, and what each weighs.
+    def fold(self, statistic: S) -> S:
+        """Update a statistic that has seen nothing with all rows, in one pass, and return it.
 
-        Those of a unit weigh ``unit.whole`` together at most, shared equally and rounded down.
-
-        Yields
-        ------
-        numbers : ndarray of shape (n_columns, rows)
-        weights : ndarray of int64 of shape (rows,), or None where every row counts in full
+        It takes batches of rows, as of :meth:`batches`, cut elsewhere perhaps, and what each row
+        weighs: whole numbers, those of a unit ``unit.whole`` together at most, shared equally and
+        rounded down; or None where every row counts in full. Parts of the table are read by several
+        threads at a time; what it holds is the same, to the last bit, for any number of them.
         """
-        for numbers, weights, _ in self.batches_of_units():
+        count = len(self._parts)
+        places = [None] if count == 1 else range(count)
+        return fold(statistic, [partial(self._weighted, place) for place in places], self.threads)
+
+    @property
+    def threads(self) -> int:
+        """How many threads read and count."""
+        return worker_threads(self._design.threads)
+
+    def _weighted(self, part: int | None) -> Iterator[tuple[NDArray[np.float64], Weights]]:
+        for numbers, weights, _ in self._of_units(part):
             yield numbers, weights
 
     def batches_of_units(self) -> Iterator[tuple[NDArray[np.float64], Weights, Weights]]:
-        """Yield what :meth:`weighted_batches` does and, last, the number of each row's unit.
+        """Yield rows and weights, as :meth:`fold` feeds them, and the number of each row's unit.
 
         That is None where a row is a unit of its own.
         """
+        return self._of_units(None)
+
+    def _of_units(self, part: int | None) -> Iterator[tuple[NDArray[np.float64], Weights, Weights]]:
+        """Yield batches with weights and units, of all rows or of a part."""
         if self.unit.column is None:
-            for numbers, _ in self._read(drop=True):
+            for numbers, _ in self._read(drop=True, part=part):
                 yield numbers, None, None
             return
         units = self.units()
         shares = self.unit.whole // np.maximum(units.counts, 1)
-        start = 0
-        for numbers, _ in self._read(drop=True):
-            of_rows = units.between(start, start + numbers.shape[1])
+        start, last = self._between(part)
+        for numbers, _ in self._read(drop=True, part=part):
+            of_rows = units.between(start, min(start + numbers.shape[1], last))
             start += numbers.shape[1]
             # Rows that were not there when rows were counted are left out.
             known = np.ascontiguousarray(numbers[:, : of_rows.size])
@@ -159,12 +175,29 @@ class Table:
         column = str(self.unit.column)
         drops = self._design.missing != "error"
         names = self._design.source_names if drops else [column]
-        for batch in self._source.batches(names):
-            cells = batch.column(column)
-            if drops:
-                present = self._design.fill(batch, np.empty((self._width, batch.num_rows)))
-                cells = cells if present is None else kept_cells(cells, present)
-            yield cells
+        rows, starts = 0, []
+        for part in self._parts:
+            starts.append(rows)
+            for batch in part.batches(names):
+                cells = batch.column(column)
+                if drops:
+                    present = self._design.fill(batch, np.empty((self._width, batch.num_rows)))
+                    cells = cells if present is None else kept_cells(cells, present)
+                rows += len(cells)
+                yield cells
+        self._starts = (*starts, rows)
+
+    @cached_property
+    def _parts(self) -> Sequence[Source]:
+        """The source's parts; their rows in use, one part after the other, are this table's."""
+        return self._source.parts()
+
+    def _between(self, part: int | None) -> tuple[int, int]:
+        """Return the first of a part's rows in use, or of all, and the first after them.
+
+        Known when units were counted.
+        """
+        return self._starts[part or 0], self._starts[-1 if part is None else part + 1]
 
     @property
     def _width(self) -> int:
@@ -292,22 +325,27 @@ class Table:
             needed.add(self.unit.column)
         return any(c.may_be_missing for c in self._source.columns if c.name in needed)
 
-    def _read(self, *, drop: bool) -> Iterator[tuple[NDArray[np.float64], NDArray[np.bool_]]]:
-        """Fill blocks of fixed size from the source's batches, whatever their sizes."""
+    def _read(
+        self, *, drop: bool, part: int | None = None
+    ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.bool_]]]:
+        """Fill blocks of fixed size from the batches of the source, or of a part."""
+        source = self._source if part is None else self._parts[part]
         room = max(1, min(_MAX_ROWS, _MAX_NUMBERS // self.n_columns))
         numbers, complete = _block(self.n_columns, room)
         filled = 0
-        for batch in self._source.batches(self._design.source_names):
+        for batch in source.batches(self._design.source_names):
             start = 0
             while start < batch.num_rows:
-                part = batch.slice(start, room - filled)
-                start += part.num_rows
-                end = filled + part.num_rows
-                present = self._design.fill(part, numbers[:, filled:end])
+                piece = batch.slice(start, room - filled)
+                start += piece.num_rows
+                end = filled + piece.num_rows
+                present = self._design.fill(piece, numbers[:, filled:end])
                 complete[filled:end] = True if present is None else present
                 if present is not None and drop:
                     end = filled + int(present.sum())
-                    numbers[:, filled:end] = numbers[:, filled : filled + part.num_rows][:, present]
+                    numbers[:, filled:end] = numbers[:, filled : filled + piece.num_rows][
+                        :, present
+                    ]
                 filled = end
                 if filled == room:
                     yield numbers, complete
@@ -337,6 +375,10 @@ class View(Table):
         """Return the units of the other table's rows."""
         return self._whole.units()
 
+    @property
+    def _parts(self) -> Sequence[Source]:
+        return self._whole._parts
+
     def keeping_infinite(self) -> Table:
         """Return the same view of such a table."""
         return View(
@@ -347,8 +389,13 @@ class View(Table):
             self.binary,
         )
 
-    def _read(self, *, drop: bool) -> Iterator[tuple[NDArray[np.float64], NDArray[np.bool_]]]:
-        for numbers, complete in self._whole._read(drop=drop):
+    def _between(self, part: int | None) -> tuple[int, int]:
+        return self._whole._between(part)
+
+    def _read(
+        self, *, drop: bool, part: int | None = None
+    ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.bool_]]]:
+        for numbers, complete in self._whole._read(drop=drop, part=part):
             yield self._turn(numbers), complete
 
 
@@ -359,6 +406,11 @@ class _Limited(View):
         names, target = whole.feature_names, whole.target_name
         super().__init__(whole, names, target, lambda numbers: numbers, whole.binary)
         self._kept, self._units = kept, whole.units().only(kept)
+        ends = [whole._between(part) for part in range(len(self._parts))]
+        self._starts = (
+            0,
+            *np.cumsum([np.count_nonzero(kept[slice(*end)]) for end in ends]).tolist(),
+        )
         self.unit = evolve(whole.unit, rows=most)
 
     def units(self) -> Units:
@@ -369,13 +421,16 @@ class _Limited(View):
         """Refuse: other rows would be in use."""
         raise RuntimeError("rows are chosen before it is known which are in use")
 
-    def _read(self, *, drop: bool) -> Iterator[tuple[NDArray[np.float64], NDArray[np.bool_]]]:
-        start = 0
-        for numbers, complete in super()._read(drop=drop):
-            stop = start + numbers.shape[1]
-            kept = self._kept[start:stop]
-            start = stop
-            places = np.flatnonzero(kept)
+    def _between(self, part: int | None) -> tuple[int, int]:
+        return Table._between(self, part)
+
+    def _read(
+        self, *, drop: bool, part: int | None = None
+    ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.bool_]]]:
+        start, last = self._whole._between(part)
+        for numbers, complete in super()._read(drop=drop, part=part):
+            places = np.flatnonzero(self._kept[start : min(start + numbers.shape[1], last)])
+            start += numbers.shape[1]
             yield np.ascontiguousarray(numbers[:, places]), complete[places]
 
 
