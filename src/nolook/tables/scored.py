@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeAlias
@@ -67,9 +67,13 @@ class ScoredTable:
         """Tell from declared types whether rows may be left out."""
         return self.table.may_drop_rows()
 
-    def check_complete(self) -> None:
-        """Refuse missing values where they are an error."""
-        self.table.check_complete()
+    def paid_by(self, pay: Callable[[], object]) -> ScoredTable:
+        """Return the same table; it calls `pay` as that of :meth:`Table.paid_by`."""
+        return replace(self, table=self.table.paid_by(pay))
+
+    def settle(self) -> None:
+        """Look for missing values if no pass has."""
+        self.table.settle()
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import cached_property, partial
 from operator import itemgetter
-from typing import Any, TypeAlias, cast
+from typing import Any, Self, TypeAlias, cast
 
 import numpy as np
 from attrs import evolve
@@ -36,6 +37,23 @@ _MAX_ROWS = 65_536
 _MAX_NUMBERS = 1 << 20
 
 
+class _FirstPass:
+    """What the first pass over a table, or over one of its views, settles."""
+
+    def __init__(self, refuse: Callable[[], None]) -> None:
+        self._refuse = refuse
+        self.gaps = False  # whether a missing value was seen
+        self.pay: Callable[[], object] | None = None
+
+    def end(self) -> None:
+        """Refuse gaps where they are an error, or else pay, once."""
+        if self.pay is not None:
+            if self.gaps:
+                self._refuse()
+            self.pay()
+            self.pay = None
+
+
 class Table:
     """Rows of finite numbers, read in as many passes as wanted, in bounded memory.
 
@@ -62,6 +80,7 @@ class Table:
         self.target_name = design.target
         self.binary = design.binary
         self.unit: Unit = design.unit
+        self._first_pass = _FirstPass(self._refuse_gaps)
         self._units: Units | None = None
         self._starts: tuple[int, ...] = (0,)
 
@@ -111,6 +130,7 @@ class Table:
         """
         if self.unit.whole > 1:
             raise RuntimeError("rows with weights are read as if they had none")
+        self.settle()
         for numbers, _ in self._read(drop=True):
             yield numbers
 
@@ -124,7 +144,9 @@ class Table:
         """
         count = len(self._parts)
         places = [None] if count == 1 else range(count)
-        return fold(statistic, [partial(self._weighted, place) for place in places], self.threads)
+        fold(statistic, [partial(self._weighted, place) for place in places], self.threads)
+        self._first_pass.end()
+        return statistic
 
     @property
     def threads(self) -> int:
@@ -140,6 +162,7 @@ class Table:
 
         That is None where a row is a unit of its own.
         """
+        self.settle()
         return self._of_units(None)
 
     def _of_units(self, part: int | None) -> Iterator[tuple[NDArray[np.float64], Weights, Weights]]:
@@ -223,6 +246,31 @@ class Table:
         """
         yield from self._read(drop=False)
 
+    def paid_by(self, pay: Callable[[], object]) -> Table:
+        """Return the same table; it calls `pay` before it hands on anything it reads.
+
+        That is at the end of its first pass, if no row is refused there (:meth:`check_complete`).
+        """
+        if self.unit.column is not None:
+            self.check_complete()  # the pass that groups units looks at nothing else
+            pay()
+            return self
+        table = self._again()
+        table._first_pass.pay = pay
+        return table
+
+    def _again(self) -> Self:
+        """Return a copy whose first pass is still to come."""
+        table = copy(self)
+        table._first_pass = _FirstPass(table._refuse_gaps)
+        return table
+
+    def settle(self) -> None:
+        """Look for missing values in a pass of its own, and pay, if no pass has."""
+        if self._first_pass.pay is not None:
+            self.check_complete()
+            self._first_pass.end()
+
     def check_complete(self) -> None:
         """Refuse a table that cannot be read, or has missing values if its policy is "error".
 
@@ -245,7 +293,12 @@ class Table:
                 "expected one in every row (or leave such rows out: "
                 f"{given('missing', 'drop-row')})"
             )
-        if self._design.missing == "error" and not complete:
+        if not complete:
+            self._refuse_gaps()
+
+    def _refuse_gaps(self) -> None:
+        """Refuse the missing values that were seen, if the policy says so."""
+        if self._design.missing == "error":
             declared = isinstance(self._source, DeclaredSource)
             unlike = ", or a cell not written as declared (a plain number where nothing is)"
             raise TableError(
@@ -341,6 +394,7 @@ class Table:
                 end = filled + piece.num_rows
                 present = self._design.fill(piece, numbers[:, filled:end])
                 complete[filled:end] = True if present is None else present
+                self._first_pass.gaps |= present is not None
                 if present is not None and drop:
                     end = filled + int(present.sum())
                     numbers[:, filled:end] = numbers[:, filled : filled + piece.num_rows][
@@ -367,6 +421,7 @@ class View(Table):
         binary: NDArray[np.bool_],
     ) -> None:
         super().__init__(whole._source, whole._design)
+        self._first_pass = whole._first_pass
         self._whole, self._turn = whole, turn
         self.unit = whole.unit
         self.feature_names, self.target_name, self.binary = features, target, binary
@@ -388,6 +443,12 @@ class View(Table):
             self._turn,
             self.binary,
         )
+
+    def _again(self) -> Self:
+        view = copy(self)
+        view._whole = self._whole._again()
+        view._first_pass = view._whole._first_pass
+        return view
 
     def _between(self, part: int | None) -> tuple[int, int]:
         return self._whole._between(part)
