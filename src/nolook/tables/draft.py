@@ -21,6 +21,7 @@ from nolook.tables.advice import is_identifier
 from nolook.tables.cells import conversion, trimmed
 from nolook.tables.declarations import ColumnSchema
 from nolook.tables.guess import MOST_ROWS, first_rows
+from nolook.tables.places import LocalFile
 from nolook.tables.reading import open_typed
 from nolook.tables.source import Column, attempt
 from nolook.tables.text import is_text_file
@@ -111,7 +112,7 @@ def draft_schema(path: str | os.PathLike[str]) -> Draft:
     if not place.is_file():
         raise TableError(f"{name} does not exist or is no regular file; expected a CSV file")
     refused = f"{name} is not a readable CSV file (damaged, or not text?)"
-    sample = attempt(refused, first_rows, place)
+    sample = attempt(refused, first_rows, LocalFile(place))
     _check_names(sample.names, name)
     columns = {
         column: trimmed(cells) for column, cells in zip(sample.names, sample.columns, strict=True)

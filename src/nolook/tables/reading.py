@@ -23,7 +23,7 @@ from nolook.tables.design import (
     unknown_column,
     usual_columns,
 )
-from nolook.tables.files import ArrowFile, ParquetFile
+from nolook.tables.files import TYPED_FILES
 from nolook.tables.levels import Categories, Levels, check_categories
 from nolook.tables.memory import as_array, from_array, from_frame, from_target, join, plain
 from nolook.tables.schema import Schema
@@ -32,15 +32,6 @@ from nolook.tables.table import Table
 from nolook.tables.text import TEXT_FILES, CsvFile, is_text_file
 
 __all__ = ["column_names", "open_typed", "read_table", "table_from_arrays", "table_from_values"]
-
-_FORMATS: dict[str, type[ParquetFile | ArrowFile]] = {
-    ".parquet": ParquetFile,
-    ".pq": ParquetFile,
-    ".arrow": ArrowFile,
-    ".arrows": ArrowFile,
-    ".feather": ArrowFile,
-    ".ipc": ArrowFile,
-}
 
 
 def read_table(  # noqa: PLR0913 -- what people declare of a table
@@ -328,13 +319,13 @@ def open_typed(source: object) -> Source:
     """Open what declares types of its own."""
     if isinstance(source, str | os.PathLike):
         extension = Path(source).suffix.lower()
-        if extension not in _FORMATS:
-            expected = ", ".join([*_FORMATS, *TEXT_FILES])
+        if extension not in TYPED_FILES:
+            expected = ", ".join([*TYPED_FILES, *TEXT_FILES])
             raise TableError(
                 f"{str(source)!r} has no known extension; expected one of {expected} (save the "
                 "table as one of these; a text file is .csv whatever separates its cells)"
             )
-        return _FORMATS[extension](source)
+        return TYPED_FILES[extension](source)
     found: Source | None = from_frame(source)
     if found is None and isinstance(source, np.ndarray):
         found = from_array(source, "source")

@@ -87,11 +87,11 @@ class Table:
         The file's name is without folders, None if there is no file; the column is the target, or
         all features where there is none; the digest is None if no schema was given.
         """
-        place = getattr(original(self._source), "path", None)
+        label: str | None = getattr(original(self._source), "label", None)
         about = self.target_name or ", ".join(self.feature_names)
         schema = self._design.schema
         digest = schema.digest if schema is not None and schema.to_dict() else None
-        return (None if place is None else place.name), about, digest
+        return label, about, digest
 
     def batches(self) -> Iterator[NDArray[np.float64]]:
         """Yield the rows, columns first.
