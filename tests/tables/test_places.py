@@ -8,8 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import feather
 
 import nolook
 from nolook.errors import TableError
@@ -60,6 +62,48 @@ def csv(table: pa.Table, folder: Path) -> Path:
     return folder / "t.csv"
 
 
+def thirds(table: pa.Table) -> list[pa.Table]:
+    third = len(table) // 3
+    return [table.slice(i * third, third) for i in range(3)]
+
+
+def parquet_folder(table: pa.Table, folder: Path) -> Path:
+    (folder / "t" / "2024").mkdir(parents=True)
+    for place, part in zip(["2024/a", "b", "c"], thirds(table), strict=True):
+        pq.write_table(part, folder / "t" / f"{place}.parquet", row_group_size=50)
+    (folder / "t" / "_SUCCESS").touch()
+    return folder / "t"
+
+
+def csv_folder(table: pa.Table, folder: Path) -> Path:
+    (folder / "t").mkdir()
+    for place, part in zip("abc", thirds(table), strict=True):
+        part.to_pandas().to_csv(folder / "t" / f"{place}.csv.gz", index=False)
+    return folder / "t"
+
+
+def arrow_folder(table: pa.Table, folder: Path) -> Path:
+    (folder / "t.parquet").mkdir()
+    for place, part in zip("abc", thirds(table), strict=True):
+        feather.write_feather(part, folder / "t.parquet" / f"{place}.feather")
+    return folder / "t.parquet"
+
+
+def hive(table: pa.Table, folder: Path) -> Path:
+    ds.write_dataset(
+        table, folder / "t", format="parquet", partitioning=["city"], partitioning_flavor="hive"
+    )
+    return folder / "t"
+
+
+def hive_csv(table: pa.Table, folder: Path) -> Path:
+    frame = table.to_pandas()
+    for city, part in frame.groupby("city"):
+        (folder / "t" / f"city={city}").mkdir(parents=True)
+        part.drop(columns="city").to_csv(folder / "t" / f"city={city}" / "1.csv", index=False)
+    return folder / "t"
+
+
 def remove(folder: Path) -> None:
     """Remove one file, the last."""
     max(path for path in folder.rglob("*") if path.is_file()).unlink()
@@ -70,6 +114,13 @@ PLACES: dict[str, Place] = {
     "pandas": Place(lambda table, _: table.to_pandas()),
     "parquet": Place(parquet, remove),
     "csv": Place(csv, remove),
+    "folder of Parquet": Place(parquet_folder, remove),
+    "folder of CSV": Place(csv_folder, remove),
+    "folder of Arrow": Place(arrow_folder, remove),
+    "hive folder": Place(hive, remove),
+    "hive folder of CSV": Place(hive_csv, remove),
+    "glob": Place(lambda *kept: parquet_folder(*kept) / "**" / "*.parquet", remove),
+    "list": Place(lambda *kept: sorted(parquet_folder(*kept).rglob("*.parquet")), remove),
 }
 CHANGING = [name for name, place in PLACES.items() if place.change is not None]
 

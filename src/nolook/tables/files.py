@@ -16,15 +16,15 @@ from nolook.errors import TableError
 from nolook.tables.places import LocalFile, Place
 from nolook.tables.source import Column, attempt, guarded, sound
 
-__all__ = ["TYPED_FILES", "ArrowFile", "File", "ParquetFile"]
+__all__ = ["MOST_PARTS", "TYPED_FILES", "ArrowFile", "File", "ParquetFile"]
 
 # Rows decoded at a time, and bytes read ahead for each column. With buffered reads a row group is
 # never in memory as a whole, so a long one needs no more than a short one.
 _ROWS = 32_768
 _BUFFER = 1 << 16
 
-# A file of very many pieces is read in runs of them.
-_MOST_PARTS = 256
+#: A file of very many pieces is read in so many runs of them.
+MOST_PARTS = 256
 
 _ARROW_FILE_MAGIC = b"ARROW1"
 
@@ -56,11 +56,11 @@ class File(ABC):
         yield from guarded(self._stream(list(names)), self._unreadable)
         self._check_unchanged()
 
-    def parts(self) -> Sequence[File]:
+    def parts(self, most: int = MOST_PARTS) -> Sequence[File]:
         """Return runs of row groups of a Parquet file, or of record batches of an Arrow one."""
-        if self._pieces < 2:
+        count = min(self._pieces, most)
+        if count < 2:
             return (self,)
-        count = min(self._pieces, _MOST_PARTS)
         ends = [self._pieces * i // count for i in range(count + 1)]
         return [self._run(range(*between)) for between in pairwise(ends)]
 

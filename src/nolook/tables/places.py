@@ -16,7 +16,7 @@ from pyarrow import fs
 from nolook.errors import TableError
 from nolook.tables.source import attempt
 
-__all__ = ["LocalFile", "Place", "StoredFile", "is_address", "parse_address"]
+__all__ = ["LocalFile", "Place", "StoredFile", "in_storage", "parse_address"]
 
 # Of gzip, which asks for little at a time.
 _BUFFER = 1 << 20
@@ -100,7 +100,7 @@ class StoredFile:
         return self._system.open_input_stream(self._path, compression=None, buffer_size=_BUFFER)
 
 
-def is_address(source: object) -> bool:
+def in_storage(source: object) -> bool:
     """Tell whether a table's place is an address in object storage."""
     return isinstance(source, str) and _SCHEMES.match(source) is not None
 
