@@ -25,7 +25,7 @@ from nolook.tables.source import attempt
 __all__ = ["Listing", "listed", "made_of"]
 
 # Entries of folders that are looked at: a table of more files is better put together first.
-_MOST_ENTRIES = 100_000
+_MOST_ENTRIES = 20_000
 
 _WILD = re.compile(r"[*?\[]")
 # What writers of folders call the value of a row that has none.
