@@ -13,6 +13,7 @@ import pytest
 
 import nolook
 from nolook.errors import TableError
+from tests.tables.database_places import DATABASES
 
 ROWS = 900
 SCHEMA = nolook.Schema.from_dict(
@@ -70,6 +71,7 @@ PLACES: dict[str, Place] = {
     "pandas": Place(lambda table, _: table.to_pandas()),
     "parquet": Place(parquet, remove),
     "csv": Place(csv, remove),
+    **{name: Place(*kept) for name, kept in DATABASES.items()},
 }
 CHANGING = [name for name, place in PLACES.items() if place.change is not None]
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from nolook.errors import TableError
-from nolook.tables._sql import Name, Query, Written, condition_in, parse_query, quoted
+from nolook.tables._sql import Name, Query, Written, condition_in, quoted
 from nolook.tables.databases import Database
 from nolook.tables.design import unknown_column
 from nolook.tables.source import Column, attempt, guarded, in_words
@@ -55,7 +55,7 @@ class DatabaseTable(ABC):
 
     Attributes
     ----------
-    title : str
+    label : str
         The table's name, for ledgers.
     ordered : bool
         Whether rows come in the same order in every pass, which is not so for a view.
@@ -63,22 +63,16 @@ class DatabaseTable(ABC):
         Whether a condition leaves out rows.
     """
 
-    dialect: str  # of the parser
     _suffix = ""  # after the table's name
     _runs: tuple[str, ...] = ()
     _run = ""
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        text = database.query
-        asked = (
-            Query(None, Name(database.table or "", quoted=True), None, None)
-            if text is None
-            else parse_query(text, self.dialect)
-        )
+        asked = database.asked()
         found = self._find(asked)
-        self.title = found.table if found.schema in _USUAL else f"{found.schema}.{found.table}"
-        self.name = f"the table {self.title!r}"
+        self.label = found.table if found.schema in _USUAL else f"{found.schema}.{found.table}"
+        self.name = f"the table {self.label!r}"
         self._unreadable = (
             f"{self.name} cannot be read: its database refuses, or the connection was lost; "
             "start again"

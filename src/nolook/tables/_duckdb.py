@@ -49,7 +49,6 @@ _MOMENTS = frozenset(("DATE", "TIMESTAMP"))
 class DuckDBTable(FileTable):
     """A table or view in a file of DuckDB, read over a connection of its own in every pass."""
 
-    dialect = "duckdb"
     _beside = (".wal",)
 
     def _connect(self) -> Any:  # noqa: ANN401

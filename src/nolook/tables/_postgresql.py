@@ -86,7 +86,6 @@ class _Held:
 class PostgreSQLTable(DatabaseTable):
     """A table or view of a server, all passes over which see one snapshot of it."""
 
-    dialect = "postgres"
     _settings: tuple[str, ...] = _SETTINGS
     _snapshot = ""
 

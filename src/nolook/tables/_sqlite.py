@@ -43,7 +43,6 @@ _READ = (
 class SQLiteTable(FileTable):
     """A table or view in a file of SQLite, read over a connection of its own in every pass."""
 
-    dialect = "sqlite"
     _beside = ("-wal", "-journal")
 
     def _connect(self) -> Any:  # noqa: ANN401

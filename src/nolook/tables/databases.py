@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import TypeGuard
 
 from nolook._language import given, named
 from nolook.errors import ParameterError
+from nolook.tables._sql import Name, Query, parse_query
 from nolook.tables.source import Source
 
-__all__ = ["DATABASES", "Database", "is_address", "open_database"]
+__all__ = ["DATABASES", "Database", "is_address"]
 
-# The module and class that read each kind of database, by how its address begins.
+# The dialect of SQL, module and class of each kind of database, by how its address begins.
+_POSTGRESQL = ("postgres", "nolook.tables._postgresql", "PostgreSQLTable")
 _KINDS = {
-    "duckdb": ("nolook.tables._duckdb", "DuckDBTable"),
-    "sqlite": ("nolook.tables._sqlite", "SQLiteTable"),
-    "postgresql": ("nolook.tables._postgresql", "PostgreSQLTable"),
-    "postgres": ("nolook.tables._postgresql", "PostgreSQLTable"),
+    "duckdb": ("duckdb", "nolook.tables._duckdb", "DuckDBTable"),
+    "sqlite": ("sqlite", "nolook.tables._sqlite", "SQLiteTable"),
+    "postgresql": _POSTGRESQL,
+    "postgres": _POSTGRESQL,
 }
+# Object storage is no database.
+_ADDRESS = re.compile(rf"(?!s3:|gs:)\w[\w+.-]*://|({'|'.join(_KINDS)}):", re.IGNORECASE)
 #: How the address of each kind of database is written.
 DATABASES = ("duckdb:FILE", "sqlite:FILE", "postgresql://HOST/NAME")
 
@@ -79,40 +85,60 @@ class Database:
                 f"{given('table', 'patients', _in_python(kind))})"
             )
         self.kind, self.table, self.query = kind, table, query
+        self._kind = _KINDS[kind]
         self._uri, self._place = f"{kind}:{place}", place
 
     def __repr__(self) -> str:
         what = f"table={self.table!r}" if self.query is None else f"query={self.query!r}"
         return f"{type(self).__name__}({self.kind}, {what})"
 
+    def __str__(self) -> str:
+        return self.title
+
+    @property
+    def title(self) -> str:
+        """The table's name, as it was given."""
+        asked = self.asked()
+        return (
+            asked.table.text if asked.schema is None else f"{asked.schema.text}.{asked.table.text}"
+        )
+
     @property
     def path(self) -> Path | None:
         """The file of the database; None if a server holds it."""
-        return None if self.kind.startswith("postgres") else Path(self._place)
+        return None if self._kind == _POSTGRESQL else Path(self._place)
+
+    def asked(self) -> Query:
+        """Return what is asked for; raises ParameterError for a query that does more."""
+        if self.query is None:
+            return Query(None, Name(str(self.table), quoted=True), None, None)
+        with self._needing_packages():
+            return parse_query(self.query, self._kind[0])
+
+    def open(self) -> Source:
+        """Open the table."""
+        _, module, name = self._kind
+        with self._needing_packages():
+            opened: Callable[[Database], Source] = getattr(import_module(module), name)
+        return opened(self)
+
+    @contextmanager
+    def _needing_packages(self) -> Iterator[None]:
+        try:
+            yield
+        except ImportError:
+            raise ParameterError(
+                f"databases of kind {self.kind} need packages that are not installed; expected "
+                "them (pip install 'nolook[databases]')"
+            ) from None
 
 
 def is_address(source: object) -> TypeGuard[str]:
-    """Tell whether a text is a database's address, or that of anything else but a file's path.
+    """Tell whether a text is a database's address, or another that is neither file nor bucket.
 
     Such a text may hold a password, so no message may show it.
     """
-    if not isinstance(source, str):
-        return False
-    return "://" in source or source.partition(":")[0] in _KINDS
-
-
-def open_database(source: Database | str) -> Source:
-    """Open a table of a database, or an address that names one."""
-    database = source if isinstance(source, Database) else Database(source)
-    module, name = _KINDS[database.kind]
-    try:
-        opened: Callable[[Database], Source] = getattr(import_module(module), name)
-    except ImportError:
-        raise ParameterError(
-            f"databases of kind {database.kind} need packages that are not installed; expected "
-            "them (pip install 'nolook[databases]')"
-        ) from None
-    return opened(database)
+    return isinstance(source, str) and _ADDRESS.match(source) is not None
 
 
 def _in_python(kind: str) -> str:

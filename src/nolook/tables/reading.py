@@ -14,7 +14,7 @@ from nolook._language import given, named
 from nolook._unit import ROW, RowsPerUnit, Unit, check_rows_per_unit
 from nolook._validation import check_names
 from nolook.errors import ParameterError, TableError
-from nolook.tables.databases import Database, is_address, open_database
+from nolook.tables.databases import Database, is_address
 from nolook.tables.declarations import ColumnSchema
 from nolook.tables.declared import DeclaredSource, original, part_levels
 from nolook.tables.design import (
@@ -327,8 +327,10 @@ def _marked(
 
 def open_typed(source: object) -> Source:
     """Open what declares types of its own."""
-    if isinstance(source, Database) or is_address(source):
-        return open_database(source)
+    if is_address(source):
+        source = Database(source)
+    if isinstance(source, Database):
+        return source.open()
     if isinstance(source, str | os.PathLike):
         extension = Path(source).suffix.lower()
         if extension not in _FORMATS:

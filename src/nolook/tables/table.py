@@ -95,7 +95,7 @@ class Table:
         is None if no schema was given.
         """
         source = original(self._source)
-        place = getattr(source, "title", None)
+        place = getattr(source, "label", None)
         if place is None:
             place = getattr(getattr(source, "path", None), "name", None)
         about = self.target_name or ", ".join(self.feature_names)
