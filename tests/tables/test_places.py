@@ -15,6 +15,7 @@ from pyarrow import feather
 
 import nolook
 from nolook.errors import TableError
+from tests.tables.database_places import DATABASES
 
 ROWS = 900
 SCHEMA = nolook.Schema.from_dict(
@@ -121,6 +122,7 @@ PLACES: dict[str, Place] = {
     "hive folder of CSV": Place(hive_csv, remove),
     "glob": Place(lambda *kept: parquet_folder(*kept) / "**" / "*.parquet", remove),
     "list": Place(lambda *kept: sorted(parquet_folder(*kept).rglob("*.parquet")), remove),
+    **{name: Place(*kept) for name, kept in DATABASES.items()},
 }
 CHANGING = [name for name, place in PLACES.items() if place.change is not None]
 

@@ -18,6 +18,7 @@ from nolook.formats.files import one_line
 
 if TYPE_CHECKING:
     from nolook.algorithms.grids import LinearGrid, LogGrid
+    from nolook.tables.databases import Database
 
 __all__ = [
     "DEFAULT_LEDGER",
@@ -28,6 +29,7 @@ __all__ = [
     "ExcludeOption",
     "FeaturesOption",
     "ForceOption",
+    "FromTableOption",
     "GridOption",
     "LedgerOption",
     "LogGridOption",
@@ -36,6 +38,7 @@ __all__ = [
     "MissingOption",
     "MultilineOption",
     "PositiveOption",
+    "QueryOption",
     "QuietOption",
     "RandomStateOption",
     "RelationOption",
@@ -46,6 +49,7 @@ __all__ = [
     "TargetOption",
     "UnitOption",
     "ValueOption",
+    "called",
     "check_missing",
     "check_relation",
     "check_rows_per_unit",
@@ -55,6 +59,7 @@ __all__ = [
     "grid",
     "named_grids",
     "numbers",
+    "place_of",
     "shares",
     "words",
 ]
@@ -67,8 +72,28 @@ _INDICATOR = "indicator="
 _RELATIONS = ("add-remove", "replace")
 _SMOOTHINGS = ("isotonic", "none")
 
+# Texts: a path would lose one of an address's slashes.
 TableArgument = Annotated[
-    Path, typer.Argument(metavar="TABLE", help="A Parquet, CSV or Arrow IPC file.")
+    str,
+    typer.Argument(
+        metavar="TABLE",
+        help="A Parquet, CSV or Arrow IPC file, or a database: duckdb:FILE, sqlite:FILE or "
+        "postgresql://HOST/NAME.",
+    ),
+]
+FromTableOption = Annotated[
+    str | None,
+    typer.Option(
+        "--table", metavar="NAME", help="Of a database: the table or view, perhaps SCHEMA.NAME."
+    ),
+]
+QueryOption = Annotated[
+    str | None,
+    typer.Option(
+        "--query",
+        metavar="SQL",
+        help="Of a database: SELECT columns FROM table WHERE conditions, in place of --table.",
+    ),
 ]
 # An empty text where none is given: a release is told the schema's target then.
 TargetOption = Annotated[
@@ -214,6 +239,26 @@ RandomStateOption = Annotated[
     int | None, typer.Option(metavar="N", help="Repeatable noise, for experiments. NOT private.")
 ]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing.")]
+
+
+def place_of(table: str, name: str | None = None, query: str | None = None) -> Path | Database:
+    """Return where a table is: a file, or a table of a database by its name or a query."""
+    from nolook.tables.databases import Database, is_address
+
+    if is_address(table):
+        return Database(table, table=name, query=query)
+    for option, value in (("--table", name), ("--query", query)):
+        if value is not None:
+            raise ParameterError(
+                f"{option} is given, but the table is a file; expected a database (for example "
+                "duckdb:visits.duckdb)"
+            )
+    return Path(table)
+
+
+def called(place: Path | Database) -> Path:
+    """Return what to call a table in names of files and on pages."""
+    return place if isinstance(place, Path) else Path(place.title.replace(".", "_"))
 
 
 def column_options(features: str | None, categories: Sequence[str] | None) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import typer
 
 from nolook.cli._options import ForceOption, QuietOption, TableArgument
 from nolook.cli._release import console
+from nolook.errors import ParameterError
 from nolook.formats.files import check_outputs, one_line, write_text
 
 __all__ = ["schema"]
@@ -35,8 +36,15 @@ def schema(
     quiet: QuietOption = False,
 ) -> None:
     """Draft a schema from a table's first rows, for the holder to correct; not private."""
-    place = output or Path(f"{table.name.split('.')[0] or 'table'}.toml")
-    check_outputs([("--output", place)], [table], replace=force)
+    from nolook.tables.databases import is_address
+
+    if is_address(table):
+        raise ParameterError(
+            "a database declares the types of its columns, so no schema is drafted; expected a file"
+            " (write a schema by hand, for categories and other uses)"
+        )
+    place = output or Path(f"{Path(table).name.split('.')[0] or 'table'}.toml")
+    check_outputs([("--output", place)], [Path(table)], replace=force)
     from nolook.report._console import say
     from nolook.tables.draft import draft_schema
 

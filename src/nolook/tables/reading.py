@@ -16,6 +16,7 @@ from nolook._language import given, named
 from nolook._unit import ROW, RowsPerUnit, Unit, check_rows_per_unit
 from nolook._validation import check_names
 from nolook.errors import ParameterError, TableError
+from nolook.tables.databases import Database, is_address
 from nolook.tables.declarations import ColumnSchema
 from nolook.tables.declared import DeclaredSource, original, part_levels
 from nolook.tables.design import (
@@ -337,6 +338,10 @@ def open_typed(source: object) -> Source:
     """Open what declares types of its own."""
     if isinstance(source, Listing):
         return Folder(source, open_place)
+    if is_address(source):
+        source = Database(source)
+    if isinstance(source, Database):
+        return source.open()
     if isinstance(source, str | os.PathLike):
         extension = Path(source).suffix.lower()
         if extension not in TYPED_FILES:

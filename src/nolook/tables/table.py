@@ -11,7 +11,7 @@ import numpy as np
 from attrs import evolve
 from numpy.typing import NDArray
 
-from nolook._language import given
+from nolook._language import given, named
 from nolook._unit import Unit
 from nolook.errors import TableError
 from nolook.tables.declared import DeclaredSource, original
@@ -60,6 +60,12 @@ class Table:
         self.binary = design.binary
         self.unit: Unit = design.unit
         self._units: Units | None = None
+        if self.unit.column is not None and not getattr(original(source), "ordered", True):
+            # Rows are told apart by their places.
+            raise TableError(
+                f"{source.name} is a view, or divided, so its rows may come in another order in "
+                f"every pass; expected a table where {named('unit')} is given (make one of it)"
+            )
 
     def __repr__(self) -> str:
         types = {column.name: column.declared for column in self._source.columns}
@@ -84,8 +90,9 @@ class Table:
     def subject(self) -> tuple[str | None, str, str | None]:
         """Return what a release is about: a file, columns, and a digest of what was declared.
 
-        The file's name is without folders, None if there is no file; the column is the target, or
-        all features where there is none; the digest is None if no schema was given.
+        A file's name is without folders, that of a database's table without its address; None if
+        there is neither. The column is the target, or all features where there is none; the digest
+        is None if no schema was given.
         """
         label: str | None = getattr(original(self._source), "label", None)
         about = self.target_name or ", ".join(self.feature_names)
@@ -280,10 +287,12 @@ class Table:
         return Table(self._source, replace(self._design, keeps_infinite=True))
 
     def may_drop_rows(self) -> bool:
-        """Tell from policy and declared types whether rows may be left out.
+        """Tell from policy, declared types and a query's condition whether rows may be left out.
 
         The number of those in use is private then.
         """
+        if getattr(original(self._source), "filtered", False):
+            return True
         if self._design.missing == "error":
             return False
         needed = {self._design.target}

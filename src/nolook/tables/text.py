@@ -21,6 +21,7 @@ from nolook._language import given
 from nolook.errors import TableError
 from nolook.tables._rows import Bytes, Rows, Signs
 from nolook.tables._zstd import check_whole
+from nolook.tables.databases import is_address
 from nolook.tables.declarations import FileFormat
 from nolook.tables.files import File
 from nolook.tables.places import Place
@@ -34,7 +35,7 @@ TEXT_FILES = (".csv", ".csv.gz", ".csv.zst")
 
 def is_text_file(source: object) -> TypeGuard[str | os.PathLike[str]]:
     """Tell whether what holds a table is a path whose name is that of a file of text."""
-    if not isinstance(source, str | os.PathLike):
+    if not isinstance(source, str | os.PathLike) or is_address(source):
         return False
     return Path(source).name.lower().endswith(TEXT_FILES)
 
