@@ -56,6 +56,7 @@ __all__ = [
     "check_smoothing",
     "column_names",
     "column_options",
+    "file_of",
     "grid",
     "named_grids",
     "numbers",
@@ -77,7 +78,8 @@ TableArgument = Annotated[
     str,
     typer.Argument(
         metavar="TABLE",
-        help="A Parquet, CSV or Arrow IPC file, or a database: duckdb:FILE, sqlite:FILE or "
+        help="A Parquet, CSV or Arrow IPC file; a folder, a pattern in quotes ('visits/*.csv') or "
+        "s3://BUCKET/FOLDER of such files; or a database: duckdb:FILE, sqlite:FILE or "
         "postgresql://HOST/NAME.",
     ),
 ]
@@ -241,9 +243,15 @@ RandomStateOption = Annotated[
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing.")]
 
 
-def place_of(table: str, name: str | None = None, query: str | None = None) -> Path | Database:
-    """Return where a table is: a file, or a table of a database by its name or a query."""
+def place_of(
+    table: str, name: str | None = None, query: str | None = None
+) -> Path | str | Database:
+    """Return where a table is: files, an address of storage, or a table of a database.
+
+    The latter by its name or a query.
+    """
     from nolook.tables.databases import Database, is_address
+    from nolook.tables.places import in_storage
 
     if is_address(table):
         return Database(table, table=name, query=query)
@@ -253,12 +261,25 @@ def place_of(table: str, name: str | None = None, query: str | None = None) -> P
                 f"{option} is given, but the table is a file; expected a database (for example "
                 "duckdb:visits.duckdb)"
             )
-    return Path(table)
+    return table if in_storage(table) else Path(table)
 
 
-def called(place: Path | Database) -> Path:
+def file_of(place: Path | str | Database) -> Path | None:
+    """Return the file or folder of this machine that a table is in, if it is in one."""
+    from nolook.tables.listing import fixed_part
+
+    if isinstance(place, str):
+        return None
+    return fixed_part(place) if isinstance(place, Path) else place.path
+
+
+def called(place: Path | str | Database) -> Path:
     """Return what to call a table in names of files and on pages."""
-    return place if isinstance(place, Path) else Path(place.title.replace(".", "_"))
+    from nolook.tables.listing import label_of
+
+    if isinstance(place, str | Path):
+        return Path(label_of(place))
+    return Path(place.title.replace(".", "_"))
 
 
 def column_options(features: str | None, categories: Sequence[str] | None) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from nolook.cli._options import (
     QueryOption,
     TableArgument,
     column_names,
+    file_of,
     place_of,
 )
 from nolook.cli._release import console
@@ -65,7 +66,7 @@ def predict(  # noqa: PLR0917 -- Typer gives every option by name
     lost = f"predictions cost nothing, and {one_line(output)} was not written; start again"
     with explained(lambda: lost):
         place = place_of(table, from_table, query)
-        file = place if isinstance(place, Path) else place.path
+        file = file_of(place)
         inputs = (model,) if file is None else (model, file)
         check_outputs([("--output", output)], inputs=inputs, replace=force)
         _predict(model, place, output, kept, written, multiline=multiline)
@@ -73,7 +74,7 @@ def predict(  # noqa: PLR0917 -- Typer gives every option by name
 
 def _predict(
     model: Path,
-    table: Path | Database,
+    table: Path | str | Database,
     output: Path,
     kept: tuple[str, ...],
     written: Written,

@@ -37,6 +37,7 @@ from nolook.cli._options import (
     check_rows_per_unit,
     column_names,
     column_options,
+    file_of,
     place_of,
 )
 from nolook.cli._written import Written, reads_table, target_of
@@ -135,12 +136,12 @@ class Release:
         # No output may replace any of a ledger's files.
         ends = ("", "-journal", "-wal", "-shm") if self.ledger else ()
         ledger_files = [Path(f"{self.ledger}{end}") for end in ends]
-        file = self.place if isinstance(self.place, Path) else self.place.path
+        file = file_of(self.place)
         inputs = (*([] if file is None else [file]), *ledger_files)
         check_files(self.output, self.report, inputs, force=self.force)
 
     @cached_property
-    def place(self) -> Path | Database:
+    def place(self) -> Path | str | Database:
         """Where the table is."""
         return place_of(self.table, self.from_table, self.query)
 
@@ -236,8 +237,9 @@ class Release:
         indicated = self.missing.indicated
         if excluded or indicated:
             known = header(self.place, self.schema, multiline=self.multiline)
-            check_columns(known, excluded, self.place, "exclude")
-            check_columns(known, indicated, self.place, "missing")
+            name = called(self.place)
+            check_columns(known, excluded, name, "exclude")
+            check_columns(known, indicated, name, "missing")
         return self.schema.without(excluded)
 
     def _read(self, target: str | None, **options: Any) -> Table:  # noqa: ANN401

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from nolook.cli._options import ForceOption, QuietOption, TableArgument
+from nolook.cli._options import ForceOption, QuietOption, TableArgument, called, file_of, place_of
 from nolook.cli._release import console
 from nolook.errors import ParameterError
 from nolook.formats.files import check_outputs, one_line, write_text
@@ -43,8 +43,10 @@ def schema(
             "a database declares the types of its columns, so no schema is drafted; expected a file"
             " (write a schema by hand, for categories and other uses)"
         )
-    place = output or Path(f"{Path(table).name.split('.')[0] or 'table'}.toml")
-    check_outputs([("--output", place)], [Path(table)], replace=force)
+    source = place_of(table)
+    place = output or Path(f"{called(source).name.split('.')[0] or 'table'}.toml")
+    file = file_of(source)
+    check_outputs([("--output", place)], [] if file is None else [file], replace=force)
     from nolook.report._console import say
     from nolook.tables.draft import draft_schema
 

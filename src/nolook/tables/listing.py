@@ -22,7 +22,7 @@ from nolook.tables.memory import plain
 from nolook.tables.places import LocalFile, Place, StoredFile, in_storage, parse_address
 from nolook.tables.source import attempt
 
-__all__ = ["Listing", "listed", "made_of"]
+__all__ = ["Listing", "fixed_part", "label_of", "listed", "made_of"]
 
 # Entries of folders that are looked at: a table of more files is better put together first.
 _MOST_ENTRIES = 20_000
@@ -127,27 +127,40 @@ def listed(source: object) -> object:
         return source
     path, name = Path(source), repr(str(source))
     if path.is_dir():
-        return _walked(_Disk(), path.as_posix(), (), name, _own_name(path))
+        return _walked(_Disk(), path.as_posix(), (), name, label_of(path))
     return _matched(path, name) if _WILD.search(str(path)) and not path.exists() else source
 
 
-def _own_name(path: Path) -> str:
+def fixed_part(path: Path) -> Path:
+    """Return a file or a folder itself, of a pattern the folder that is searched."""
+    if path.exists():
+        return path
+    first = next((i for i, part in enumerate(path.parts) if _WILD.search(part)), None)
+    return Path(*path.parts[:first])
+
+
+def label_of(source: str | os.PathLike[str]) -> str:
+    """Return what to call a file, a folder, a pattern or an address: a name without folders."""
+    if in_storage(source):
+        parts = str(source).partition("?")[0].rstrip("/").split("/")
+        first = next((i for i, part in enumerate(parts) if _WILD.search(part)), len(parts))
+        return parts[first - 1].rpartition("@")[2]
+    path = fixed_part(Path(source))
     return path.name or path.resolve().name
 
 
 def _matched(path: Path, name: str) -> Listing:
     """List what a pattern matches."""
-    parts = path.parts
-    first = next(i for i, part in enumerate(parts) if _WILD.search(part))
-    folder = Path(*parts[:first]).as_posix()
-    return _walked(_Disk(), folder, parts[first:], name, path.name)
+    folder = fixed_part(path)
+    parts = path.parts[len(folder.parts) :]
+    return _walked(_Disk(), folder.as_posix(), parts, name, label_of(path))
 
 
 def _stored(address: str) -> Listing:
     """List what an address in object storage names: a file, a folder or a pattern."""
     system, path, name = parse_address(address)
     parts = tuple(path.split("/"))
-    label = parts[-1]
+    label = label_of(address)
     first = next((i for i, part in enumerate(parts) if _WILD.search(part)), len(parts))
     folder = "/".join(parts[:first])
     refused = f"{name} does not exist or cannot be opened; expected a file, a folder or a pattern"

@@ -7,7 +7,7 @@ import re
 import stat
 from collections.abc import Hashable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeGuard
 from urllib.parse import urlsplit
 
 import pyarrow as pa
@@ -100,7 +100,7 @@ class StoredFile:
         return self._system.open_input_stream(self._path, compression=None, buffer_size=_BUFFER)
 
 
-def in_storage(source: object) -> bool:
+def in_storage(source: object) -> TypeGuard[str]:
     """Tell whether a table's place is an address in object storage."""
     return isinstance(source, str) and _SCHEMES.match(source) is not None
 
