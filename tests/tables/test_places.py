@@ -6,7 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import duckdb
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
@@ -121,6 +123,10 @@ PLACES: dict[str, Place] = {
     "hive folder": Place(hive, remove),
     "hive folder of CSV": Place(hive_csv, remove),
     "glob": Place(lambda *kept: parquet_folder(*kept) / "**" / "*.parquet", remove),
+    "dataset": Place(lambda *kept: ds.dataset(hive(*kept), partitioning="hive"), remove),
+    "lazy frame": Place(lambda *kept: pl.scan_parquet(parquet(*kept))),
+    "relation": Place(lambda *kept: duckdb.connect().read_parquet(str(parquet(*kept)))),
+    "stream": Place(lambda table, _: table.to_reader(max_chunksize=70)),
     "list": Place(lambda *kept: sorted(parquet_folder(*kept).rglob("*.parquet")), remove),
     **{name: Place(*kept) for name, kept in DATABASES.items()},
 }

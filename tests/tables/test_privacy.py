@@ -81,7 +81,7 @@ ATTEMPTS = {
         read_table(pd.DataFrame({"a": Ticket(3)}), features=["a"]).batches()
     ),
     "producer": lambda _: read_table(Refusing()),
-    "reader": lambda _: read_table(failing_reader()),
+    "reader": lambda _: read_table(failing_reader()).check_complete(),
     "array of objects": lambda _: read_table(np.array([[SECRET, 1]], dtype=object)),
     "list": lambda _: table_from_arrays([[1.0], [SECRET]], [1.0, 2.0]),
     "ragged list": lambda _: table_from_arrays([[1.0], [2.0, SECRET]], [1.0, 2.0]),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -50,13 +50,14 @@ __all__ = [
     "UnitOption",
     "ValueOption",
     "called",
+    "check_apart",
     "check_missing",
     "check_relation",
     "check_rows_per_unit",
     "check_smoothing",
     "column_names",
     "column_options",
-    "file_of",
+    "files_of",
     "grid",
     "named_grids",
     "numbers",
@@ -264,13 +265,22 @@ def place_of(
     return table if in_storage(table) else Path(table)
 
 
-def file_of(place: Path | str | Database) -> Path | None:
-    """Return the file or folder of this machine that a table is in, if it is in one."""
-    from nolook.tables.listing import fixed_part
+def files_of(place: Path | str | Database) -> list[Path]:
+    """Return the file of this machine that a table is in, if it is in one."""
+    file = place if isinstance(place, Path) else getattr(place, "path", None)
+    return [] if file is None else [file]
 
-    if isinstance(place, str):
-        return None
-    return fixed_part(place) if isinstance(place, Path) else place.path
+
+def check_apart(place: Path | str | Database, outputs: Iterable[tuple[str, Path | None]]) -> None:
+    """Refuse an output that would be part of the table when it is read the next time."""
+    from nolook.tables.listing import would_read
+
+    for option, path in outputs:
+        if isinstance(place, Path) and path is not None and would_read(place, path):
+            raise ParameterError(
+                f"{option} is {one_line(path)}, which lies among the files of the table "
+                f"{one_line(place)!r}; expected another folder"
+            )
 
 
 def called(place: Path | str | Database) -> Path:

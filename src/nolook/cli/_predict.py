@@ -13,8 +13,9 @@ from nolook.cli._options import (
     FromTableOption,
     QueryOption,
     TableArgument,
+    check_apart,
     column_names,
-    file_of,
+    files_of,
     place_of,
 )
 from nolook.cli._release import console
@@ -66,9 +67,8 @@ def predict(  # noqa: PLR0917 -- Typer gives every option by name
     lost = f"predictions cost nothing, and {one_line(output)} was not written; start again"
     with explained(lambda: lost):
         place = place_of(table, from_table, query)
-        file = file_of(place)
-        inputs = (model,) if file is None else (model, file)
-        check_outputs([("--output", output)], inputs=inputs, replace=force)
+        check_apart(place, [("--output", output)])
+        check_outputs([("--output", output)], inputs=(model, *files_of(place)), replace=force)
         _predict(model, place, output, kept, written, multiline=multiline)
 
 

@@ -33,11 +33,12 @@ from nolook.cli._options import (
     TableArgument,
     UnitOption,
     called,
+    check_apart,
     check_missing,
     check_rows_per_unit,
     column_names,
     column_options,
-    file_of,
+    files_of,
     place_of,
 )
 from nolook.cli._written import Written, reads_table, target_of
@@ -136,8 +137,8 @@ class Release:
         # No output may replace any of a ledger's files.
         ends = ("", "-journal", "-wal", "-shm") if self.ledger else ()
         ledger_files = [Path(f"{self.ledger}{end}") for end in ends]
-        file = file_of(self.place)
-        inputs = (*([] if file is None else [file]), *ledger_files)
+        check_apart(self.place, [("--output", self.output), ("--report", self.report)])
+        inputs = (*files_of(self.place), *ledger_files)
         check_files(self.output, self.report, inputs, force=self.force)
 
     @cached_property

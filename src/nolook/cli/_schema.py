@@ -7,7 +7,15 @@ from typing import Annotated
 
 import typer
 
-from nolook.cli._options import ForceOption, QuietOption, TableArgument, called, file_of, place_of
+from nolook.cli._options import (
+    ForceOption,
+    QuietOption,
+    TableArgument,
+    called,
+    check_apart,
+    files_of,
+    place_of,
+)
 from nolook.cli._release import console
 from nolook.errors import ParameterError
 from nolook.formats.files import check_outputs, one_line, write_text
@@ -45,8 +53,8 @@ def schema(
         )
     source = place_of(table)
     place = output or Path(f"{called(source).name.split('.')[0] or 'table'}.toml")
-    file = file_of(source)
-    check_outputs([("--output", place)], [] if file is None else [file], replace=force)
+    check_apart(source, [("--output", place)])
+    check_outputs([("--output", place)], files_of(source), replace=force)
     from nolook.report._console import say
     from nolook.tables.draft import draft_schema
 

@@ -61,16 +61,9 @@ def check_outputs(
 
     Unless they may `replace` older ones, they must be new.
     """
-    read = list(inputs)
-    taken = {_identity(path) for path in read}
-    folders = {_identity(path) for path in read if path.is_dir()}
+    taken = {_identity(path) for path in inputs}
     for option, path in outputs:
         shown = f"{option} is {one_line(path)}"
-        if not folders.isdisjoint(map(str, Path(_identity(path)).parents)):
-            raise ParameterError(
-                f"{shown}, which lies in the folder that is read and would be part of the table; "
-                "give another name"
-            )
         if _identity(path) in taken:
             raise ParameterError(f"{shown}, which is used for something else; give another name")
         taken.add(_identity(path))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import islice
@@ -22,10 +22,20 @@ from nolook.tables.memory import plain
 from nolook.tables.places import LocalFile, Place, StoredFile, in_storage, parse_address
 from nolook.tables.source import attempt
 
-__all__ = ["Listing", "fixed_part", "label_of", "listed", "made_of"]
+__all__ = [
+    "MOST_ENTRIES",
+    "Listing",
+    "fixed_part",
+    "label_of",
+    "listed",
+    "made_of",
+    "shown",
+    "told_by",
+    "would_read",
+]
 
-# Entries of folders that are looked at: a table of more files is better put together first.
-_MOST_ENTRIES = 20_000
+#: Entries of folders that are looked at: a table of more files is better put together first.
+MOST_ENTRIES = 20_000
 
 _WILD = re.compile(r"[*?\[]")
 # What writers of folders call the value of a row that has none.
@@ -45,7 +55,7 @@ class Listing:
     """
 
     name: str  # what messages call it
-    label: str  # its own name, without folders
+    label: str | None  # its own name, without folders
     places: tuple[Place, ...]
     keys: tuple[str, ...] = ()
     values: tuple[tuple[str | None, ...], ...] = ()
@@ -139,6 +149,19 @@ def fixed_part(path: Path) -> Path:
     return Path(*path.parts[:first])
 
 
+def would_read(source: Path, file: Path) -> bool:
+    """Tell whether a file would be part of what a folder or a pattern names."""
+    folder = fixed_part(source)
+    above, below = (Path(os.path.realpath(path)).parts for path in (folder, file))
+    if not folder.is_dir() or below[: len(above)] != above:
+        return False
+    parts = source.parts[len(folder.parts) :]
+    states = _reached({0}, parts)
+    for name in below[len(above) :]:
+        states = _after(name, states, parts)
+    return len(parts) in states
+
+
 def label_of(source: str | os.PathLike[str]) -> str:
     """Return what to call a file, a folder, a pattern or an address: a name without folders."""
     if in_storage(source):
@@ -196,9 +219,11 @@ def _same(text: str) -> str:
     return text.partition("?")[0] if in_storage(text) else os.path.realpath(text)
 
 
-def made_of(name: str, label: str, files: Iterable[tuple[Sequence[str], Place]]) -> Listing:
-    """Return files as a listing; the folders above each, in order, may tell columns."""
-    found = [(_told(folders), place) for folders, place in files]
+def made_of(
+    name: str, label: str | None, files: Iterable[tuple[Mapping[str, str | None], Place]]
+) -> Listing:
+    """Return files as a listing, with what is told of each by the names of folders."""
+    found = list(files)
     if not found:
         raise TableError(f"{name} has no file of a table; expected at least one")
     keys = tuple(found[0][0])
@@ -212,7 +237,7 @@ def made_of(name: str, label: str, files: Iterable[tuple[Sequence[str], Place]])
     return Listing(name, label, tuple(place for _, place in found), keys, values)
 
 
-def _told(folders: Iterable[str]) -> dict[str, str | None]:
+def told_by(folders: Iterable[str]) -> dict[str, str | None]:
     """Return the columns that the names of folders tell, and their values."""
     pairs = (folder.split("=", 1) for folder in folders if "=" in folder)
     return {
@@ -226,10 +251,14 @@ def _walked(tree: _Tree, folder: str, parts: tuple[str, ...], name: str, label: 
     walk = _Walk(tree, name)
     walk.check_above(folder)
     found = sorted(walk.files(folder, parts))
-    places = (
-        (path[:-1], tree.place("/".join((folder, *path)), _shown(folder, path))) for path in found
+    return made_of(
+        name,
+        label,
+        (
+            (told_by(path[:-1]), tree.place("/".join((folder, *path)), shown(folder, path)))
+            for path in found
+        ),
     )
-    return made_of(name, label, places)
 
 
 class _Walk:
@@ -275,15 +304,15 @@ class _Walk:
                 if entry.kind == "folder":
                     left.append((path, after))
                 elif len(parts) in after:
-                    self._check_file(entry, _shown(folder, path))
+                    self._check_file(entry, shown(folder, path))
                     yield path
 
     def _entries(self, folder: str) -> list[_Entry]:
-        most = _MOST_ENTRIES - self._seen
+        most = MOST_ENTRIES - self._seen
         found = attempt(self._refused, lambda: list(islice(self._tree.entries(folder), most + 1)))
         if len(found) > most:
             raise TableError(
-                f"{self._name} has more than {_MOST_ENTRIES:,} files and folders; expected fewer "
+                f"{self._name} has more than {MOST_ENTRIES:,} files and folders; expected fewer "
                 "(put small files together first)"
             )
         self._seen += len(found)
@@ -342,8 +371,8 @@ def _after(name: str, states: frozenset[int], parts: tuple[str, ...]) -> frozens
     return _reached(after, parts)
 
 
-def _shown(folder: str, path: tuple[str, ...]) -> str:
+def shown(folder: str, path: tuple[str, ...]) -> str:
     """Return what messages call a file: without the values that names of folders tell."""
     *above, own = path
-    shown = [part.split("=", 1)[0] + "=..." if "=" in part else part for part in above]
-    return repr("/".join((folder, *shown, own)))
+    parts = [part.split("=", 1)[0] + "=..." if "=" in part else part for part in above]
+    return repr("/".join((folder, *parts, own) if folder else (*parts, own)))

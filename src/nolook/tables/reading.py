@@ -33,6 +33,7 @@ from nolook.tables.listing import Listing
 from nolook.tables.memory import as_array, from_array, from_frame, from_target, join, plain
 from nolook.tables.schema import Schema
 from nolook.tables.source import MemorySource, Source
+from nolook.tables.spooled import from_stream
 from nolook.tables.table import Table
 from nolook.tables.text import TEXT_FILES, CsvFile
 
@@ -351,7 +352,7 @@ def open_typed(source: object) -> Source:
                 "table as one of these; a text file is .csv whatever separates its cells)"
             )
         return TYPED_FILES[extension](source)
-    found: Source | None = from_frame(source)
+    found: Source | None = from_stream(source) or from_frame(source)
     if found is None and isinstance(source, np.ndarray):
         found = from_array(source, "source")
     if found is None:
