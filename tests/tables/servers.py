@@ -27,7 +27,6 @@ _USERS = ("postgres", "nobody")
 _SETTINGS = {
     "fsync": "off",
     "full_page_writes": "off",
-    "synchronous_commit": "off",
     "shared_buffers": "16MB",
     "max_connections": "40",
 }

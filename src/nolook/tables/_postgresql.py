@@ -37,6 +37,7 @@ _IN_PLACE = (
     "SET enable_indexonlyscan = off",
     "SET enable_bitmapscan = off",
 )
+_SIZE, _BYTES = "adbc.postgresql.batch_size_hint_bytes", 1 << 22
 _SECONDS = 20  # to wait for a connection
 _BLOCKS_OF_A_RUN = 1 << 13  # of 8 kB
 
@@ -139,6 +140,7 @@ class PostgreSQLTable(DatabaseTable):
 
     def _stream(self, sql: str, kinds: Any) -> Iterator[Any]:  # noqa: ANN401, ARG002
         with self._session() as connection, closing(connection.cursor()) as cursor:
+            cursor.adbc_statement.set_options(**{_SIZE: str(_BYTES)})
             cursor.execute(sql)
             with cursor.fetch_record_batch() as reader:
                 yield from reader

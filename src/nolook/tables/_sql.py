@@ -99,7 +99,7 @@ def parse_query(text: str, dialect: str) -> Query:
 
 
 def _begins(tokens: list[Any]) -> bool:
-    return bool(tokens) and tokens[0].text.upper() == "SELECT"
+    return bool(tokens) and tokens[0].text.upper() in {"SELECT", "WITH"}
 
 
 def _chosen(select: Any) -> Query:  # noqa: ANN401 -- the parser's

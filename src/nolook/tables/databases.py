@@ -25,7 +25,7 @@ _KINDS = {
     "postgres": _POSTGRESQL,
 }
 # Object storage is no database.
-_ADDRESS = re.compile(rf"(?!s3:|gs:)\w[\w+.-]*://|({'|'.join(_KINDS)}):", re.IGNORECASE)
+_ADDRESS = re.compile(rf"(?!s3:|gs:)[^/]*://|({'|'.join(_KINDS)}):", re.IGNORECASE)
 #: How the address of each kind of database is written.
 DATABASES = ("duckdb:FILE", "sqlite:FILE", "postgresql://HOST/NAME")
 
