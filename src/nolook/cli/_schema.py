@@ -7,8 +7,17 @@ from typing import Annotated
 
 import typer
 
-from nolook.cli._options import ForceOption, QuietOption, TableArgument
+from nolook.cli._options import (
+    ForceOption,
+    QuietOption,
+    TableArgument,
+    called,
+    check_apart,
+    files_of,
+    place_of,
+)
 from nolook.cli._release import console
+from nolook.errors import ParameterError
 from nolook.formats.files import check_outputs, one_line, write_text
 
 __all__ = ["schema"]
@@ -35,8 +44,17 @@ def schema(
     quiet: QuietOption = False,
 ) -> None:
     """Draft a schema from a table's first rows, for the holder to correct; not private."""
-    place = output or Path(f"{table.name.split('.')[0] or 'table'}.toml")
-    check_outputs([("--output", place)], [table], replace=force)
+    from nolook.tables.databases import is_address
+
+    if is_address(table):
+        raise ParameterError(
+            "a database declares the types of its columns, so no schema is drafted; expected a file"
+            " (write a schema by hand, for categories and other uses)"
+        )
+    source = place_of(table)
+    place = output or Path(f"{called(source).name.split('.')[0] or 'table'}.toml")
+    check_apart(source, [("--output", place)])
+    check_outputs([("--output", place)], files_of(source), replace=force)
     from nolook.report._console import say
     from nolook.tables.draft import draft_schema
 

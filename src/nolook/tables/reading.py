@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pyarrow.types as pt
@@ -15,6 +17,7 @@ from nolook._numerics import Threads, check_threads
 from nolook._unit import ROW, RowsPerUnit, Unit, check_rows_per_unit
 from nolook._validation import check_names
 from nolook.errors import ParameterError, TableError
+from nolook.tables.databases import Database, is_address
 from nolook.tables.declarations import ColumnSchema
 from nolook.tables.declared import DeclaredSource, original, part_levels
 from nolook.tables.design import (
@@ -24,24 +27,18 @@ from nolook.tables.design import (
     unknown_column,
     usual_columns,
 )
-from nolook.tables.files import ArrowFile, ParquetFile
+from nolook.tables.files import TYPED_FILES
+from nolook.tables.folders import Folder, is_text, located, open_place
 from nolook.tables.levels import Categories, Levels, check_categories
+from nolook.tables.listing import Listing
 from nolook.tables.memory import as_array, from_array, from_frame, from_target, join, plain
 from nolook.tables.schema import Schema
 from nolook.tables.source import MemorySource, Source
+from nolook.tables.spooled import from_stream
 from nolook.tables.table import Table
-from nolook.tables.text import TEXT_FILES, CsvFile, is_text_file
+from nolook.tables.text import TEXT_FILES, CsvFile
 
 __all__ = ["column_names", "open_typed", "read_table", "table_from_arrays", "table_from_values"]
-
-_FORMATS: dict[str, type[ParquetFile | ArrowFile]] = {
-    ".parquet": ParquetFile,
-    ".pq": ParquetFile,
-    ".arrow": ArrowFile,
-    ".arrows": ArrowFile,
-    ".feather": ArrowFile,
-    ".ipc": ArrowFile,
-}
 
 
 def read_table(  # noqa: PLR0913 -- what people declare of a table
@@ -143,6 +140,7 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
     declared = _schema(schema)
     target = _target(target, declared)
     protected = _unit(unit, rows_per_unit, declared)
+    source = located(source)
     opened = _open(source, declared, levels, target, positive, protected, multiline=multiline)
     if features is None:
         names = _usual_features(opened, declared, levels, {target, protected.column}, source)
@@ -253,7 +251,7 @@ def _usual_features(
     for name in schema.columns:
         if name not in there:
             raise unknown_column("schema", name, opened.name, there)
-    if is_text_file(source):
+    if is_text(source):
         declared = _with_parts(schema.used_as("feature"), schema)
         names = [name for name in dict.fromkeys([*declared, *levels]) if name not in without]
         if not names:
@@ -281,14 +279,9 @@ def _open(
 ) -> Source:
     """Open whatever holds a table, its columns as declared."""
     columns = dict(schema.columns)
-    if is_text_file(source):
-        text = CsvFile(source, schema.file, list(schema.columns), multiline=multiline)
-        usual = {
-            column.name: ColumnSchema("text" if column.name in levels else "number")
-            for column in text.columns
-        }
+    if is_text(source):
+        opened, usual = _open_text(source, schema, levels, multiline=multiline)
         columns = usual | columns
-        opened: Source = text
     else:
         opened = open_typed(source)
     if unit.column is not None and unit.column in columns:
@@ -300,9 +293,27 @@ def _open(
     return DeclaredSource(opened, columns, schema.file) if columns else opened
 
 
+def _open_text(
+    source: object, schema: Schema, levels: Mapping[str, object], *, multiline: bool
+) -> tuple[Source, dict[str, ColumnSchema]]:
+    """Open one or several files of text; return what their columns are if nothing is declared."""
+    told = source.keys if isinstance(source, Listing) else ()
+    names = [name for name in schema.columns if name not in told]
+    open_file = partial(CsvFile, form=schema.file, names=names, multiline=multiline)
+    if isinstance(source, Listing):
+        opened: Source = Folder(source, open_file)
+    else:
+        opened = open_file(cast("str", source))
+    return opened, {
+        column.name: ColumnSchema("text" if column.name in levels else "number")
+        for column in opened.columns
+        if column.name not in told
+    }
+
+
 def column_names(source: object, schema: Schema, *, multiline: bool = False) -> tuple[str, ...]:
     """Return the columns of whatever holds a table, before anything is declared of them."""
-    opened = _open(source, schema, {}, None, None, multiline=multiline)
+    opened = _open(located(source), schema, {}, None, None, multiline=multiline)
     return tuple(column.name for column in original(opened).columns)
 
 
@@ -332,16 +343,22 @@ def _marked(
 
 def open_typed(source: object) -> Source:
     """Open what declares types of its own."""
+    if isinstance(source, Listing):
+        return Folder(source, open_place)
+    if is_address(source):
+        source = Database(source)
+    if isinstance(source, Database):
+        return source.open()
     if isinstance(source, str | os.PathLike):
         extension = Path(source).suffix.lower()
-        if extension not in _FORMATS:
-            expected = ", ".join([*_FORMATS, *TEXT_FILES])
+        if extension not in TYPED_FILES:
+            expected = ", ".join([*TYPED_FILES, *TEXT_FILES])
             raise TableError(
                 f"{str(source)!r} has no known extension; expected one of {expected} (save the "
                 "table as one of these; a text file is .csv whatever separates its cells)"
             )
-        return _FORMATS[extension](source)
-    found: Source | None = from_frame(source)
+        return TYPED_FILES[extension](source)
+    found: Source | None = from_stream(source) or from_frame(source)
     if found is None and isinstance(source, np.ndarray):
         found = from_array(source, "source")
     if found is None:

@@ -19,12 +19,12 @@ from nolook._validation import check_names
 from nolook.errors import ParameterError, TableError
 from nolook.tables.declarations import ColumnSchema
 from nolook.tables.design import has_levels, unknown_column
+from nolook.tables.folders import is_text, located
 from nolook.tables.folding import Mapped, Rows, S
 from nolook.tables.reading import read_table
 from nolook.tables.schema import Schema
 from nolook.tables.source import in_words
 from nolook.tables.table import Table, View, Weights
-from nolook.tables.text import is_text_file
 from nolook.tables.units import Keys
 
 __all__ = ["OnlyScores", "ScoredTable", "read_scores", "subject_of"]
@@ -122,6 +122,7 @@ def read_scores(  # noqa: PLR0913 -- as read_table
     where targets are read as numbers with a fraction, as in a CSV file.
     """
     check_names([score, target], "columns")
+    source = located(source)
     if schema is not None:
         schema = schema.only([score, target, *schema.used_as("unit")])
     opened = read_table(source, features=[score], multiline=multiline, schema=schema)._source
@@ -131,7 +132,7 @@ def read_scores(  # noqa: PLR0913 -- as read_table
     declared = None if schema is None else schema.columns.get(target)
     wanted = _number(positive)
     # A text file declares no types.
-    if declared is None and is_text_file(source):
+    if declared is None and is_text(source):
         level, numeric = positive, wanted is not None
     else:
         kind = kinds[target]

@@ -13,7 +13,7 @@ import numpy as np
 from attrs import evolve
 from numpy.typing import NDArray
 
-from nolook._language import given
+from nolook._language import given, named
 from nolook._numerics import worker_threads
 from nolook._unit import Unit
 from nolook.errors import TableError
@@ -83,6 +83,12 @@ class Table:
         self._first_pass = _FirstPass(self._refuse_gaps)
         self._units: Units | None = None
         self._starts: tuple[int, ...] = (0,)
+        if self.unit.column is not None and not getattr(original(source), "ordered", True):
+            # Rows are told apart by their places.
+            raise TableError(
+                f"{source.name} is a view, or divided, so its rows may come in another order in "
+                f"every pass; expected a table where {named('unit')} is given (make one of it)"
+            )
 
     def __repr__(self) -> str:
         types = {column.name: column.declared for column in self._source.columns}
@@ -107,14 +113,15 @@ class Table:
     def subject(self) -> tuple[str | None, str, str | None]:
         """Return what a release is about: a file, columns, and a digest of what was declared.
 
-        The file's name is without folders, None if there is no file; the column is the target, or
-        all features where there is none; the digest is None if no schema was given.
+        A file's name is without folders, that of a database's table without its address; None if
+        there is neither. The column is the target, or all features where there is none; the digest
+        is None if no schema was given.
         """
-        place = getattr(original(self._source), "path", None)
+        label: str | None = getattr(original(self._source), "label", None)
         about = self.target_name or ", ".join(self.feature_names)
         schema = self._design.schema
         digest = schema.digest if schema is not None and schema.to_dict() else None
-        return (None if place is None else place.name), about, digest
+        return label, about, digest
 
     def batches(self) -> Iterator[NDArray[np.float64]]:
         """Yield the rows, columns first.
@@ -366,10 +373,12 @@ class Table:
         return Table(self._source, replace(self._design, keeps_infinite=True))
 
     def may_drop_rows(self) -> bool:
-        """Tell from policy and declared types whether rows may be left out.
+        """Tell from policy, declared types and a query's condition whether rows may be left out.
 
         The number of those in use is private then.
         """
+        if getattr(original(self._source), "filtered", False):
+            return True
         if self._design.missing == "error":
             return False
         needed = {self._design.target}
