@@ -63,6 +63,10 @@ _UNCHARGED = (
 )
 
 
+#: From here on a budget says little to the worst-off person (docs/choosing.md).
+_WEAK = 10.0
+
+
 class _Units(TypedDict):
     """What a table is told of units."""
 
@@ -235,11 +239,11 @@ class Release:
         return read_table(self.table, target, **options)
 
     def _tell(self, table: Table, columns: Columns) -> None:
-        """Say which columns are left out, and which look like identifiers, before spending."""
+        """Say which columns are left out, and which may say whose a row is, before spending."""
         from nolook.report._console import say
-        from nolook.tables.advice import identifiers_in_words, left_out_in_words
+        from nolook.tables.advice import identifiers_in_words, left_out_in_words, no_unit_in_words
 
-        told = identifiers_in_words(table)
+        told = (*identifiers_in_words(table), *no_unit_in_words(table))
         if columns.by_default:
             told = (*left_out_in_words(table), *told)
         for words in () if self.quiet else told:
@@ -248,6 +252,10 @@ class Release:
     @contextmanager
     def running(self) -> Iterator[LedgerAndProgress]:
         """Open the ledger and show progress for as long as the release takes."""
+        if self.epsilon >= _WEAK and self.random_state is None and not self.quiet:
+            from nolook.report._console import say
+
+            say(console(), _weak_in_words(self.epsilon))
         with self._charging() as ledger, _progress(quiet=self.quiet) as progress:
             yield {"ledger": ledger, "progress": progress}
 
@@ -322,6 +330,15 @@ def release_command(
         return reads_table(names)(run)
 
     return decorate
+
+
+def _weak_in_words(epsilon: float) -> str:
+    """Say what a large epsilon does not promise."""
+    return (
+        f"--epsilon is {epsilon:g}, which protects hardly anybody: whoever thinks it as likely as "
+        "not that somebody is in the table may be all but certain after this release. Up to 1 "
+        "protects well, up to 3 somewhat."
+    )
 
 
 def _columns(option: str, given: str) -> tuple[str, ...]:

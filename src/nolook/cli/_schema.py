@@ -13,6 +13,12 @@ from nolook.formats.files import check_outputs, one_line, write_text
 
 __all__ = ["schema"]
 
+_HOW_TO_DECLARE = (
+    "Declare the levels that are known without the table. A text that is not declared counts as "
+    'the first level, a misspelt one too: correct the table, or give them a level "...". '
+    'A column of one text alone explains nothing: use = "nothing".'
+)
+
 
 def schema(
     table: TableArgument,
@@ -28,7 +34,8 @@ def schema(
     levels: Annotated[
         bool,
         typer.Option(
-            "--levels", help="Show the texts of columns that have few, in the terminal alone."
+            "--levels",
+            help="Only show the texts of columns that have few, in the terminal; writes no file.",
         ),
     ] = False,
     force: ForceOption = False,
@@ -36,21 +43,24 @@ def schema(
 ) -> None:
     """Draft a schema from a table's first rows, for the holder to correct; not private."""
     place = output or Path(f"{table.name.split('.')[0] or 'table'}.toml")
-    check_outputs([("--output", place)], [table], replace=force)
+    if not levels:
+        check_outputs([("--output", place)], [table], replace=force)
     from nolook.report._console import say
     from nolook.tables.draft import draft_schema
 
     draft = draft_schema(table)
-    write_text(place, draft.text)
     if levels:
         say(console(), "Found in the first rows, and for the holder's eyes only:")
         for name, words in draft.levels.items():
             listed = ", ".join(map(one_line, words)) or "(too many)"
             say(console(), f"  {one_line(name)}: {listed}")
+        say(console(), _HOW_TO_DECLARE)
+        return
+    write_text(place, draft.text)
     if not quiet:
         say(
             console(),
             f"{one_line(place)} is a draft, made by looking at rows of the table: not private, and "
             "for its holder alone. Read and correct every line, then delete the line draft = true; "
-            "until then every command refuses it.",
+            "until then every command refuses it. --levels shows the texts that were found.",
         )

@@ -173,6 +173,9 @@ class Ledger:
             create_file(place, budget, name, relation)
         return cls(place)
 
+    def __repr__(self) -> str:
+        return f"Ledger({str(self.path)!r}, name={self.name!r}, budget={self.budget})"
+
     def __enter__(self) -> Self:
         return self
 
