@@ -67,6 +67,17 @@ def test_levels_are_shown_in_the_terminal_alone(folder):
         assert (folder / "people.toml").read_text("utf-8") == "corrected"
 
 
+@pytest.mark.parametrize("more", [[], ["--levels"]])
+def test_a_column_of_one_text_is_named_to_the_holder_alone(folder, more):
+    alone = "One text alone in the first rows of: city."
+    for second in "01":
+        table = TABLE.replace(f"{CANARY}0", "ward0").replace(f"{CANARY}1", f"ward{second}")
+        (folder / "people.csv").write_text(table, "utf-8")
+        done = run(folder, "schema", "people.csv", "--force", "--output", "people.toml", *more)
+        assert (alone in " ".join(done.out.split())) == (second == "0")
+        assert more or "alone" not in (folder / "people.toml").read_text("utf-8").split("[file]")[1]
+
+
 @pytest.mark.parametrize(
     "words",
     [

@@ -15,8 +15,7 @@ __all__ = ["schema"]
 
 _HOW_TO_DECLARE = (
     "Declare the levels that are known without the table. A text that is not declared counts as "
-    'the first level, a misspelt one too: correct the table, or give them a level "...". '
-    'A column of one text alone explains nothing: use = "nothing".'
+    'the first level, a misspelt one too: correct the table, or give them a level "...".'
 )
 
 
@@ -55,9 +54,16 @@ def schema(
             listed = ", ".join(map(one_line, words)) or "(too many)"
             say(console(), f"  {one_line(name)}: {listed}")
         say(console(), _HOW_TO_DECLARE)
-        return
-    write_text(place, draft.text)
-    if not quiet:
+    else:
+        write_text(place, draft.text)
+    alone = [one_line(name) for name, words in draft.levels.items() if len(words) == 1]
+    if alone and not quiet:
+        say(
+            console(),
+            f"One text alone in the first rows of: {', '.join(alone)}. A column that is the same "
+            'everywhere explains nothing and blurs the others: use = "nothing".',
+        )
+    if not (levels or quiet):
         say(
             console(),
             f"{one_line(place)} is a draft, made by looking at rows of the table: not private, and "
