@@ -35,7 +35,8 @@ def shell(command, *, status=0):
         check=False,
     )
     printed = "\n".join(map(_broken, done.stdout.splitlines()))
-    print(f"$ {command}\n{printed}".rstrip())
+    shown = " \\\n    ".join(textwrap.wrap(command, WIDTH - 4, break_on_hyphens=False))
+    print(f"$ {shown}\n{printed}".rstrip())
     if done.returncode != status:
         raise SystemExit(f"ended with status {done.returncode}; expected {status}")
 
