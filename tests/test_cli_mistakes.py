@@ -38,7 +38,7 @@ MISTAKES = {
         fit("people.csv -t cost"), "a CSV file declares no types", "'nolook schema FILE' drafts"
     ),
     "a cell that the schema does not allow": Mistake(
-        fit("people.csv -s words.toml"), "a cell not written as declared;", "correct in the schema"
+        fit("people.csv -s words.toml"), "a cell not written as declared", "choose another policy"
     ),
     "tabs, no features": Mistake(
         fit("tab.csv -t cost"), "one name with a tab in it", "--delimiter tab"

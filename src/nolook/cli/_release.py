@@ -252,10 +252,6 @@ class Release:
     @contextmanager
     def running(self) -> Iterator[LedgerAndProgress]:
         """Open the ledger and show progress for as long as the release takes."""
-        if self.epsilon >= _WEAK and self.random_state is None and not self.quiet:
-            from nolook.report._console import say
-
-            say(console(), _weak_in_words(self.epsilon))
         with self._charging() as ledger, _progress(quiet=self.quiet) as progress:
             yield {"ledger": ledger, "progress": progress}
 
@@ -275,9 +271,13 @@ class Release:
     def show(self, findings: Findings) -> None:
         """Write the report, if one is wanted, and print what was found."""
         show(findings, table=self.table, output=self.output, report=self.report, quiet=self.quiet)
-        if self.ledger is None and findings.origin.guarantee.private and not self.quiet:
-            from nolook.report._console import say
+        if self.quiet or not findings.origin.guarantee.private:
+            return
+        from nolook.report._console import say
 
+        if self.epsilon >= _WEAK:
+            say(console(), _weak_in_words(self.epsilon))
+        if self.ledger is None:
             say(console(), _UNCHARGED)
 
 

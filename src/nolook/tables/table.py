@@ -214,29 +214,14 @@ class Table:
                 f"{given('missing', 'drop-row')})"
             )
         if self._design.missing == "error" and not complete:
+            declared = isinstance(self._source, DeclaredSource)
+            unlike = ", or a cell not written as declared (a plain number where nothing is)"
             raise TableError(
                 f"{self._source.name} has a missing or infinite value in a column in use"
-                f"{self._unlike()}; expected none (leave such rows out: "
-                f"{given('missing', 'drop-row', _DROPPING)}, or choose another policy; or "
-                f"{self._rewritten()})"
+                f"{unlike if declared else ''}; expected none (leave such rows out: "
+                f"{given('missing', 'drop-row', _DROPPING)}, or choose another policy; or declare "
+                f"how cells are written: {given('schema', 'FILE.toml')})"
             )
-
-    def _unlike(self) -> str:
-        """Say what else counts as missing where cells are read by what is declared."""
-        if not isinstance(self._source, DeclaredSource):
-            return ""
-        plain = "" if self._by_schema() else " (a plain number where nothing is)"
-        return f", or a cell not written as declared{plain}"
-
-    def _rewritten(self) -> str:
-        """Say what to do where cells are written otherwise than declared."""
-        if self._by_schema():
-            return "correct in the schema how cells are written"
-        return f"say how cells are written: {given('schema', 'FILE.toml')}"
-
-    def _by_schema(self) -> bool:
-        schema = self._design.schema
-        return schema is not None and bool(schema.columns)
 
     def recipe(self) -> dict[str, Any]:
         """Return the arguments of :func:`nolook.read_table`, the target left out, fit for JSON."""
