@@ -153,10 +153,8 @@ class Ledger:
         ----------
         path : path-like
             Its folder must exist.
-        budget : Budget
-            The total for all releases together.
-        name : str
-            Of the data set.
+        budget, name
+            The total for all releases together, and what the data set is called.
         relation : {"add-remove", "replace"}
             Which tables are neighbours.
 
