@@ -149,7 +149,8 @@ MissingOption = Annotated[
     list[str] | None,
     typer.Option(
         metavar="|".join((*_MISSING, "centre", f"{_INDICATOR}A,B")),
-        help="What to do with missing and infinite values; by default they are an error. "
+        help="What to do with missing and infinite values: leave the row out, or put 0 or the "
+        "column's private centre in place of a feature; by default they are an error. "
         f"{_INDICATOR}A,B adds columns that tell where these are missing. May be repeated.",
     ),
 ]

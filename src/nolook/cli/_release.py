@@ -70,6 +70,10 @@ _UNCHARGED = (
 )
 
 
+#: From here on a budget says little to the worst-off person (docs/choosing.md).
+_WEAK = 10.0
+
+
 class _Units(TypedDict):
     """What a table is told of units."""
 
@@ -251,11 +255,11 @@ class Release:
         return read_table(self.place, target, **options)
 
     def _tell(self, table: Table, columns: Columns) -> None:
-        """Say which columns are left out, and which look like identifiers, before spending."""
+        """Say which columns are left out, and which may say whose a row is, before spending."""
         from nolook.report._console import say
-        from nolook.tables.advice import identifiers_in_words, left_out_in_words
+        from nolook.tables.advice import identifiers_in_words, left_out_in_words, no_unit_in_words
 
-        told = identifiers_in_words(table)
+        told = (*identifiers_in_words(table), *no_unit_in_words(table))
         if columns.by_default:
             told = (*left_out_in_words(table), *told)
         for words in () if self.quiet else told:
@@ -284,9 +288,13 @@ class Release:
         """Write the report, if one is wanted, and print what was found."""
         name = called(self.place)
         show(findings, table=name, output=self.output, report=self.report, quiet=self.quiet)
-        if self.ledger is None and findings.origin.guarantee.private and not self.quiet:
-            from nolook.report._console import say
+        if self.quiet or not findings.origin.guarantee.private:
+            return
+        from nolook.report._console import say
 
+        if self.epsilon >= _WEAK:
+            say(console(), _weak_in_words(self.epsilon))
+        if self.ledger is None:
             say(console(), _UNCHARGED)
 
 
@@ -340,6 +348,15 @@ def release_command(
         return reads_table(names)(run)
 
     return decorate
+
+
+def _weak_in_words(epsilon: float) -> str:
+    """Say what a large epsilon does not promise."""
+    return (
+        f"--epsilon is {epsilon:g}, which protects hardly anybody: whoever thinks it as likely as "
+        "not that somebody is in the table may be all but certain after this release. Up to 1 "
+        "protects well, up to 3 somewhat."
+    )
 
 
 def _columns(option: str, given: str) -> tuple[str, ...]:

@@ -22,6 +22,11 @@ from nolook.formats.files import check_outputs, one_line, write_text
 
 __all__ = ["schema"]
 
+_HOW_TO_DECLARE = (
+    "Declare the levels that are known without the table. A text that is not declared counts as "
+    'the first level, a misspelt one too: correct the table, or give them a level "...".'
+)
+
 
 def schema(
     table: TableArgument,
@@ -37,7 +42,8 @@ def schema(
     levels: Annotated[
         bool,
         typer.Option(
-            "--levels", help="Show the texts of columns that have few, in the terminal alone."
+            "--levels",
+            help="Only show the texts of columns that have few, in the terminal; writes no file.",
         ),
     ] = False,
     force: ForceOption = False,
@@ -54,21 +60,31 @@ def schema(
     source = place_of(table)
     place = output or Path(f"{called(source).name.split('.')[0] or 'table'}.toml")
     check_apart(source, [("--output", place)])
-    check_outputs([("--output", place)], files_of(source), replace=force)
+    if not levels:
+        check_outputs([("--output", place)], files_of(source), replace=force)
     from nolook.report._console import say
     from nolook.tables.draft import draft_schema
 
     draft = draft_schema(table)
-    write_text(place, draft.text)
     if levels:
         say(console(), "Found in the first rows, and for the holder's eyes only:")
         for name, words in draft.levels.items():
             listed = ", ".join(map(one_line, words)) or "(too many)"
             say(console(), f"  {one_line(name)}: {listed}")
-    if not quiet:
+        say(console(), _HOW_TO_DECLARE)
+    else:
+        write_text(place, draft.text)
+    alone = [one_line(name) for name, words in draft.levels.items() if len(words) == 1]
+    if alone and not quiet:
+        say(
+            console(),
+            f"One text alone in the first rows of: {', '.join(alone)}. A column that is the same "
+            'everywhere explains nothing and blurs the others: use = "nothing".',
+        )
+    if not (levels or quiet):
         say(
             console(),
             f"{one_line(place)} is a draft, made by looking at rows of the table: not private, and "
             "for its holder alone. Read and correct every line, then delete the line draft = true; "
-            "until then every command refuses it.",
+            "until then every command refuses it. --levels shows the texts that were found.",
         )

@@ -57,9 +57,10 @@ draft = true
 
 # A draft for the holder of the table alone, guessed by looking at its first rows. Nobody else
 # should see it, and nolook refuses it, until the holder has read and corrected every line: type
-# and signs of each column, the levels of categories, and what rows further down may hold. Then
-# delete the line draft = true. Give the column to explain use = "target", and columns that are no
-# features use = "nothing". Words for a missing value, but for an empty cell: missing = ["NA"].
+# and signs of each column, the levels of categories (nolook schema TABLE --levels shows what was
+# found), and what rows further down may hold. Then delete the line draft = true. Give the column
+# to explain use = "target", and columns that are no features use = "nothing". Words for a missing
+# value, but for an empty cell: missing = ["NA"].
 """
 _NOTES = {
     "number": "a cell that is not written so is missing",

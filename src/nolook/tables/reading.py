@@ -49,7 +49,7 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
     categories: Categories | None = None,
     missing: str = "error",
     multiline: bool = False,
-    schema: Schema | Mapping[str, object] | None = None,
+    schema: Schema | Mapping[str, object] | str | os.PathLike[str] | None = None,
     positive: str | None = None,
     unit: str | None = None,
     rows_per_unit: RowsPerUnit = "weights",
@@ -89,10 +89,11 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
     multiline : bool, default=False
         Whether a line break in quotes is part of its cell, in a CSV file. By default every line is
         a row, so that a quote that is never closed spoils no other row; with True it does.
-    schema : Schema or mapping, optional
+    schema : Schema, mapping or path, optional
         What the table's holder declares of its columns and of how its file is written: the default
         target, columns that are no features, levels of categories. A file without types, CSV, has
-        the features it declares; where there are types, other columns are taken by these.
+        the features it declares; where there are types, other columns are taken by these. A path
+        is read as :meth:`Schema.read` does.
     positive : str, optional
         The target's value that counts as 1; all others count as 0.
     unit : str, optional
@@ -180,9 +181,11 @@ def table_from_values(values: object) -> Table:
     return Table(source, plan(source, None, ["values"], {}, "error"))
 
 
-def _schema(schema: Schema | Mapping[str, object] | None) -> Schema:
+def _schema(schema: Schema | Mapping[str, object] | str | os.PathLike[str] | None) -> Schema:
     if schema is None or isinstance(schema, Schema):
         return schema or Schema()
+    if isinstance(schema, str | os.PathLike):
+        return Schema.read(schema)
     return Schema.from_dict(schema)
 
 
@@ -192,7 +195,7 @@ def _target(target: str | None, schema: Schema) -> str | None:
     if target is not None and declared is not None and target != declared:
         raise ParameterError(
             f"{named('target')} is {target!r}, but the schema's is {declared!r}; expected one of "
-            "them (give the other another use in the schema)"
+            'them (leave this one out, or change which column has the use "target" there)'
         )
     return declared if target is None else target
 
@@ -206,7 +209,7 @@ def _unit(unit: object, rows_per_unit: object, schema: Schema) -> Unit:
     elif declared not in {None, unit}:
         raise ParameterError(
             f"{named('unit')} is {unit!r}, but the schema's is {declared!r}; expected one of them "
-            "(give the other another use in the schema)"
+            '(leave this one out, or change which column has the use "unit" there)'
         )
     if unit is not None:
         return Unit(check_names((unit,), "unit")[0], rows)
@@ -259,7 +262,8 @@ def _usual_features(
             hint = delimiter_hint([column.name for column in opened.columns])
             raise ParameterError(
                 f"{named('features')} is not given; expected the columns to use, since a CSV file "
-                f"declares no types ({hint or f'for example {example}, or a schema'})"
+                f"declares no types ({hint or f'for example {example}'}; or a schema, which "
+                "'nolook schema FILE' drafts)"
             )
         return names
     left_out = schema.used_as("nothing") + schema.used_as("unit")

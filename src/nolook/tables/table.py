@@ -35,6 +35,7 @@ Weights: TypeAlias = NDArray[np.int64] | None
 _MAX_ROWS = 65_536
 # Numbers in a batch: 8 MB, so that a table of many columns needs no more memory than one of few.
 _MAX_NUMBERS = 1 << 20
+_DROPPING = "nolook.read_table(..., missing='drop-row')"
 
 
 class _FirstPass:
@@ -310,9 +311,9 @@ class Table:
             unlike = ", or a cell not written as declared (a plain number where nothing is)"
             raise TableError(
                 f"{self._source.name} has a missing or infinite value in a column in use"
-                f"{unlike if declared else ''}; expected none (say how cells are written: "
-                f"{given('schema', 'FILE.toml', 'schema=nolook.Schema(...)')}; or leave such rows "
-                f"out: {given('missing', 'drop-row')})"
+                f"{unlike if declared else ''}; expected none (leave such rows out: "
+                f"{given('missing', 'drop-row', _DROPPING)}, or choose another policy; or declare "
+                f"how cells are written: {given('schema', 'FILE.toml')})"
             )
 
     def recipe(self) -> dict[str, Any]:
