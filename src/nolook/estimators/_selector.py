@@ -39,6 +39,8 @@ class PrivateSelector(SelectorMixin, PrivateEstimator):  # type: ignore[misc]
         Which features were chosen.
     k_ : int
         How many were chosen.
+    target_name_ : str
+        What the target is called.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only if the table's columns have names.
@@ -56,6 +58,7 @@ class PrivateSelector(SelectorMixin, PrivateEstimator):  # type: ignore[misc]
 
     def _rows(self, X: object, y: object) -> Table:
         table = training_table(self, X, y)
+        self.target_name_ = table.target_name
         check_selected(self.k, self.n_features_in_)
         return table
 

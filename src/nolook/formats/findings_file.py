@@ -5,12 +5,13 @@ Each says what was released, what it cost and how the table was read.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import asdict as asdict_of
 
+from nolook.estimators._scores import Scored
 from nolook.formats.distribution_file import grid_content
 from nolook.formats.files import write_release
 from nolook.formats.parts import guarantee_content, recipe_content, rows_content
@@ -38,19 +39,6 @@ _TABLE = (
     "expected_positives_error",
     "expected_negatives_error",
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Scored:
-    """Which columns were compared, and which value of the target is positive, as it was given."""
-
-    score: str
-    target: str
-    positive: str
-
-    def content(self) -> dict[str, str]:
-        """Return what a file says."""
-        return {"score": self.score, "label": self.target, "positive": self.positive}
 
 
 def write_quantiles(

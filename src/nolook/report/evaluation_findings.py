@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from nolook.estimators.base import PrivateRegressor
-from nolook.estimators.catalogue import called
+from nolook.estimators.evaluation import JudgedModel
 from nolook.estimators.pipeline import regression_of
 from nolook.report.distribution_findings import what_was_found
 from nolook.report.findings import Findings, Origin, Section
@@ -21,9 +21,9 @@ from nolook.report.score_findings import (
 from nolook.report.wording import number
 
 if TYPE_CHECKING:
-    from nolook.estimators.base import PrivateEstimator
     from nolook.estimators.evaluation import Evaluation
     from nolook.formats.findings_file import Scored
+    from nolook.privacy.guarantee import PrivacyGuarantee
 
 __all__ = ["evaluation_findings"]
 
@@ -37,7 +37,7 @@ _NO_PROBABILITIES = (
 def evaluation_findings(
     found: Evaluation,
     scored: Scored,
-    model: PrivateEstimator,
+    model: object,
     thresholds: Sequence[float] = (),
 ) -> Findings:
     """Say how well a model tells two classes apart, and whether its probabilities are right.
@@ -45,8 +45,7 @@ def evaluation_findings(
     `scored` names the model's file as the score.
     """
     test = found.calibration
-    guarantee = model.privacy_
-    own = f"epsilon {number(guarantee.epsilon)}, delta {number(guarantee.delta)}"
+    judged = JudgedModel.of(model)
     part = regression_of(model) if isinstance(model, PrivateRegressor) else model
     constant = constant_in_words(part) if isinstance(part, PrivateRegressor) else ()
     cards = curve_cards(found.roc)[:3]
@@ -59,8 +58,8 @@ def evaluation_findings(
         sections=(*curve_sections(found.roc, scored, thresholds), _calibration(found, scored)),
         settings=(
             ("Model", scored.score),
-            ("Its method", called(model)),
-            ("Its own privacy loss", f"{own if guarantee.private else 'not private'}; not in here"),
+            ("Its method", judged.method),
+            ("Its own privacy loss", f"{_own_loss(judged.privacy)}; not in here"),
             ("Scores", "predictions" if test is None else "probabilities"),
             ("Target", scored.target),
             ("Positive class", scored.positive),
@@ -69,8 +68,15 @@ def evaluation_findings(
             *(() if test is None else (("Groups", str(test.groups)),)),
         ),
         rows=(found.n_rows, found.n_rows_error),
-        cautions=(*constant, *found.cautions),
+        # A file has them already.
+        cautions=tuple(dict.fromkeys((*constant, *found.cautions))),
     )
+
+
+def _own_loss(guarantee: PrivacyGuarantee | None) -> str:
+    if guarantee is None or not guarantee.private:
+        return "not private"
+    return f"epsilon {number(guarantee.epsilon)}, delta {number(guarantee.delta)}"
 
 
 def _calibration(found: Evaluation, scored: Scored) -> Section:

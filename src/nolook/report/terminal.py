@@ -17,7 +17,11 @@ __all__ = ["print_findings"]
 
 
 def print_findings(
-    console: Console, found: Findings, *, output: Path, report_file: Path | None
+    console: Console,
+    found: Findings,
+    *,
+    output: Path | None = None,
+    report_file: Path | None = None,
 ) -> None:
     """Print what was found, what it cost, the guarantee and where the files are."""
     say(console, plain(found.headline), style="bold")

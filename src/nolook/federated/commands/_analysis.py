@@ -68,11 +68,10 @@ def quantiles(batch: Batch, shares: tuple[float, ...], ask: Ask, file: Path) -> 
     values, errors = answers.quantiles(
         batch, rows, wanted, lambda places: _counts(batch, places, ask)[1]
     )
-    found = Quantiles(
-        (batch.name,), wanted, values[np.newaxis], errors[np.newaxis], guarantee(batch)
-    )
     recipe = batch.recipe()
     grids = {} if batch.grid is None else {batch.name: batch.grid}
+    read = values[np.newaxis], errors[np.newaxis]
+    found = Quantiles((batch.name,), wanted, *read, guarantee(batch), recipe, grids)
     write_quantiles(found, file, grids=grids, recipe=recipe)
     return quantiles_findings(found, recipe, grids)
 
