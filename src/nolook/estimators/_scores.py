@@ -52,6 +52,7 @@ class ScoredEstimator(PrivateFinding):
     """
 
     pos_label: float | str
+    scored_: Scored
 
     caution = (
         "The scored model must not itself have been fitted without privacy on these rows: such a "

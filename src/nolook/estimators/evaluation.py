@@ -202,15 +202,19 @@ def evaluate(  # noqa: PLR0913 -- all but three by keyword
     label = scores.pos_label if pos_label is not None or not isinstance(X, Table) else 1
     rows = _scored(model, scores, X, y, label)
 
-    def judged(released: Judged, guarantee: PrivacyGuarantee) -> Evaluation:
+    def keep(released: Judged, guarantee: PrivacyGuarantee) -> Evaluation:
         kept: dict[str, Any] = {"privacy": guarantee, "recipe": rows.recipe()}
         curve = ROCCurve(budget.epsilon, None, label, random_state=random_state)
         test = HosmerLemeshow(budget.epsilon, asked, label, random_state)
         counted = released.rows
         scored = Scored(called(model), rows.table.column_names[-1], str(label))
+        judged = test.keep_release(released.calibration, **kept) if released.calibration else None
+        for part in (curve.keep_release(released.curve, **kept), judged):
+            if part is not None:
+                part.scored_ = scored
         return Evaluation(
-            curve.keep_release(released.curve, **kept),
-            test.keep_release(released.calibration, **kept) if released.calibration else None,
+            curve,
+            judged,
             counted.value,
             counted.error,
             guarantee,
@@ -226,7 +230,7 @@ def evaluate(  # noqa: PLR0913 -- all but three by keyword
         "evaluation of a model",
         ledger=ledger,
         progress=progress,
-        store=judged,
+        store=keep,
     )
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nolook.estimators.base import PrivateRegressor
 from nolook.estimators.evaluation import JudgedModel
+from nolook.estimators.logistic import LogisticRegression
 from nolook.estimators.pipeline import regression_of
 from nolook.report.distribution_findings import what_was_found
 from nolook.report.findings import Findings, Origin, Section
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from nolook.formats.findings_file import Scored
     from nolook.privacy.guarantee import PrivacyGuarantee
 
-__all__ = ["evaluation_findings"]
+__all__ = ["evaluation_findings", "only_constant"]
 
 _CALIBRATED = "Whether the probabilities are right"
 _NO_PROBABILITIES = (
@@ -46,8 +47,7 @@ def evaluation_findings(
     """
     test = found.calibration
     judged = JudgedModel.of(model)
-    part = regression_of(model) if isinstance(model, PrivateRegressor) else model
-    constant = constant_in_words(part) if isinstance(part, PrivateRegressor) else ()
+    constant = only_constant(model)
     cards = curve_cards(found.roc)[:3]
     return Findings(
         kind="evaluation",
@@ -71,6 +71,15 @@ def evaluation_findings(
         # A file has them already.
         cautions=tuple(dict.fromkeys((*constant, *found.cautions))),
     )
+
+
+def only_constant(model: object) -> tuple[str, ...]:
+    """Say that a model of nolook is only a constant, if it is."""
+    if isinstance(model, PrivateRegressor):
+        return constant_in_words(regression_of(model))
+    # It has all that is asked for here.
+    regression: Any = model
+    return constant_in_words(regression) if isinstance(model, LogisticRegression) else ()
 
 
 def _own_loss(guarantee: PrivacyGuarantee | None) -> str:

@@ -17,8 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from nolook._validation import check_path
 from nolook.errors import ParameterError
-from nolook.estimators._scores import Scored
-from nolook.estimators._selector import PrivateSelector
+from nolook.estimators._selector import PrivateSelector, offered_columns
 from nolook.estimators.base import PrivateRegressor
 from nolook.estimators.calibration import CalibrationCurve, HosmerLemeshow
 from nolook.estimators.ecdf import ECDF
@@ -108,14 +107,14 @@ def _named(release: Any) -> Any:  # noqa: ANN401
     if hasattr(release, "feature_names_in_"):
         return release
     named = copy(release)
-    named.feature_names_in_ = np.array(release.recipe_["features"], dtype=object)
+    named.feature_names_in_ = np.array(offered_columns(release), dtype=object)
     return named
 
 
-def _scored(release: ROCCurve | HosmerLemeshow) -> Scored:
-    """Return what was compared; of a release kept from elsewhere only the score has a name."""
-    unnamed = Scored(release.recipe_["features"][0], "target", str(release.pos_label))
-    return getattr(release, "scored_", unnamed)
+def _asked(curve: ROCCurve) -> tuple[float, ...]:
+    """Return the thresholds at which a file says how rows are classified."""
+    asked: tuple[float, ...] = getattr(curve, "asked_", ())
+    return asked
 
 
 _KINDS: tuple[tuple[type | tuple[type, ...], _Kind], ...] = (
@@ -135,12 +134,16 @@ _KINDS: tuple[tuple[type | tuple[type, ...], _Kind], ...] = (
     ),
     (
         ROCCurve,
-        _Kind(lambda one: roc_findings(one, _scored(one)), frames.curve_frame, plots.plot_curve),
+        _Kind(
+            lambda one: roc_findings(one, one.scored_, _asked(one)),
+            frames.curve_frame,
+            plots.plot_curve,
+        ),
     ),
     (
         HosmerLemeshow,
         _Kind(
-            lambda one: calibration_findings(one, _scored(one)),
+            lambda one: calibration_findings(one, one.scored_),
             frames.calibration_frame,
             plots.plot_calibration,
         ),
@@ -156,7 +159,7 @@ _KINDS: tuple[tuple[type | tuple[type, ...], _Kind], ...] = (
     (
         Evaluation,
         _Kind(
-            lambda one: evaluation_findings(one, one.scored, one.model),
+            lambda one: evaluation_findings(one, one.scored, one.model, _asked(one.roc)),
             frames.evaluation_frame,
             plots.plot_evaluation,
         ),
