@@ -42,4 +42,5 @@ from nolook.report.comparison import Comparison as Comparison
 from nolook.report.comparison import compare as compare
 from nolook.tables import Table as Table
 from nolook.tables import read_table as read_table
+from nolook.tables.databases import Database as Database
 from nolook.tables.schema import Schema as Schema

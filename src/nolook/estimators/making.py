@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from attrs import evolve
 
 from nolook._language import named
-from nolook._numerics import undisturbed
+from nolook._numerics import undisturbed, worker_threads
 from nolook.errors import ParameterError
 from nolook.privacy.ledger import Ledger, ReleaseDetails, charge, require
 from nolook.privacy.noise import byte_source
@@ -42,11 +44,13 @@ def make_release(
 ) -> _Stored:
     """Check, charge, read, run and store, in this order; nothing else in the package charges a fit.
 
-    Too small a budget is refused before the data are read. Missing values, an error outside the
-    guarantee, are found before anything is charged. `open_rows` checks against the declared columns
-    only; `store` is post-processing. Relation "replace" is refused where rows may be left out.
+    Too small a budget is refused before the data are read. The first pass finds missing values, an
+    error outside the guarantee; then comes the charge, and only then the release gets what was
+    read. `open_rows` checks against the declared columns only; `store` is post-processing. Relation
+    "replace" is refused where rows may be left out.
     """
     require(ledger, plan.guarantee)
+    worker_threads()  # raises if the environment's setting is none
     announce = _counted_stages(progress, plan.release.stages + 2)
     with undisturbed():
         rows = open_rows()
@@ -60,16 +64,18 @@ def make_release(
         release = for_unit(plan.release, rows.unit)
         require(ledger, guarantee, rows.unit)
         announce("missing values")
-        rows.check_complete()
         name, about, schema = subject_of(rows)
         details = ReleaseDetails(table=name, schema=schema, about=about)
         source = byte_source(plan.random_state)
-        with charge(ledger, guarantee, purpose, details):
+        with ExitStack() as charged:
+            payment = charge(ledger, guarantee, purpose, details)
+            rows = rows.paid_by(partial(charged.enter_context, payment))
             if rows.unit.column is not None and rows.unit.whole == 1:
                 # From a source of its own, so that noise does not depend on how many there are.
                 keys = byte_source(plan.random_state).words
                 rows = rows.limited(rows.unit.most_rows, keys)
             released = release.run(rows, source, announce)
+            rows.settle()
         announce("results")
         return store(released, guarantee)
 
