@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from nolook.errors import ParameterError, TableError
 from nolook.tables import (
     _rows,
+    blocks,
     files,
     read_table,
     source,
-    table,
     table_from_arrays,
     table_from_values,
 )
@@ -84,7 +84,7 @@ def test_every_store_gives_the_same_numbers(store, tmp_path, numbers_of, rows, m
 def test_where_batches_end_does_not_matter(store, tmp_path, numbers_of, rows, size):
     stored = store(arrow_table(rows), tmp_path)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(table, "_MAX_ROWS", size)
+        patch.setattr(blocks, "_MAX_ROWS", size)
         patch.setattr(files, "_ROWS", 3)
         patch.setattr(source, "_MOST_ROWS", 4)
         patch.setattr(_rows, "_BLOCK", 11)

@@ -13,15 +13,17 @@ import numpy as np
 from attrs import evolve
 from numpy.typing import NDArray
 
-from nolook._language import given, named
+from nolook._language import named
 from nolook._numerics import worker_threads
 from nolook._unit import Unit
 from nolook.errors import TableError
-from nolook.tables.declared import DeclaredSource, original
+from nolook.tables.blocks import blocks
+from nolook.tables.completeness import FirstPass, check_complete
+from nolook.tables.declared import original
 from nolook.tables.design import Design
 from nolook.tables.folding import S, fold
 from nolook.tables.levels import recipe_levels
-from nolook.tables.source import MemorySource, Source
+from nolook.tables.source import Source
 from nolook.tables.units import Keys, Units, group_rows, kept_cells
 
 __all__ = ["Table", "View", "Weights"]
@@ -31,28 +33,6 @@ Turn: TypeAlias = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 #: What each row weighs, or the number of its unit; None where every row counts in full.
 Weights: TypeAlias = NDArray[np.int64] | None
-
-_MAX_ROWS = 65_536
-# Numbers in a batch: 8 MB, so that a table of many columns needs no more memory than one of few.
-_MAX_NUMBERS = 1 << 20
-_DROPPING = "nolook.read_table(..., missing='drop-row')"
-
-
-class _FirstPass:
-    """What the first pass over a table, or over one of its views, settles."""
-
-    def __init__(self, refuse: Callable[[], None]) -> None:
-        self._refuse = refuse
-        self.gaps = False  # whether a missing value was seen
-        self.pay: Callable[[], object] | None = None
-
-    def end(self) -> None:
-        """Refuse gaps where they are an error, or else pay, once."""
-        if self.pay is not None:
-            if self.gaps:
-                self._refuse()
-            self.pay()
-            self.pay = None
 
 
 class Table:
@@ -81,7 +61,7 @@ class Table:
         self.target_name = design.target
         self.binary = design.binary
         self.unit: Unit = design.unit
-        self._first_pass = _FirstPass(self._refuse_gaps)
+        self._first_pass = FirstPass(source, design)
         self._units: Units | None = None
         self._starts: tuple[int, ...] = (0,)
         if self.unit.column is not None and not getattr(original(source), "ordered", True):
@@ -270,7 +250,7 @@ class Table:
     def _again(self) -> Self:
         """Return a copy whose first pass is still to come."""
         table = copy(self)
-        table._first_pass = _FirstPass(table._refuse_gaps)
+        table._first_pass = FirstPass(self._source, self._design)
         return table
 
     def settle(self) -> None:
@@ -287,34 +267,7 @@ class Table:
         protects, and all it reveals: the message says neither where nor how many values are missing
         or infinite. The other policies reveal nothing but that the file is damaged.
         """
-        names = self._design.source_names
-        quick = self.unit.column is None and isinstance(self._source, MemorySource)
-        if quick and cast("MemorySource", self._source).surely_finite(names):
-            return
-        complete = known = True
-        for batch in self._source.batches(names):
-            complete &= self._design.lacks_nothing(batch)  # to the end: time must not tell where
-            known &= self._design.lacks_no_unit(batch)
-        if self._design.missing != "drop-row" and not known:
-            raise TableError(
-                f"{self._source.name} has a row without a value of {self.unit.column!r}, its unit; "
-                "expected one in every row (or leave such rows out: "
-                f"{given('missing', 'drop-row')})"
-            )
-        if not complete:
-            self._refuse_gaps()
-
-    def _refuse_gaps(self) -> None:
-        """Refuse the missing values that were seen, if the policy says so."""
-        if self._design.missing == "error":
-            declared = isinstance(self._source, DeclaredSource)
-            unlike = ", or a cell not written as declared (a plain number where nothing is)"
-            raise TableError(
-                f"{self._source.name} has a missing or infinite value in a column in use"
-                f"{unlike if declared else ''}; expected none (leave such rows out: "
-                f"{given('missing', 'drop-row', _DROPPING)}, or choose another policy; or declare "
-                f"how cells are written: {given('schema', 'FILE.toml')})"
-            )
+        check_complete(self._source, self._design)
 
     def recipe(self) -> dict[str, Any]:
         """Return the arguments of :func:`nolook.read_table`, the target left out, fit for JSON."""
@@ -393,30 +346,7 @@ class Table:
     ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.bool_]]]:
         """Fill blocks of fixed size from the batches of the source, or of a part."""
         source = self._source if part is None else self._parts[part]
-        room = max(1, min(_MAX_ROWS, _MAX_NUMBERS // self.n_columns))
-        numbers, complete = _block(self.n_columns, room)
-        filled = 0
-        for batch in source.batches(self._design.source_names):
-            start = 0
-            while start < batch.num_rows:
-                piece = batch.slice(start, room - filled)
-                start += piece.num_rows
-                end = filled + piece.num_rows
-                present = self._design.fill(piece, numbers[:, filled:end])
-                complete[filled:end] = True if present is None else present
-                self._first_pass.gaps |= present is not None
-                if present is not None and drop:
-                    end = filled + int(present.sum())
-                    numbers[:, filled:end] = numbers[:, filled : filled + piece.num_rows][
-                        :, present
-                    ]
-                filled = end
-                if filled == room:
-                    yield numbers, complete
-                    numbers, complete = _block(self.n_columns, room)
-                    filled = 0
-        if filled:
-            yield np.ascontiguousarray(numbers[:, :filled]), complete[:filled]
+        yield from blocks(source, self._design, self.n_columns, self._first_pass, drop=drop)
 
 
 class View(Table):
@@ -503,7 +433,3 @@ class _Limited(View):
             places = np.flatnonzero(self._kept[start : min(start + numbers.shape[1], last)])
             start += numbers.shape[1]
             yield np.ascontiguousarray(numbers[:, places]), complete[places]
-
-
-def _block(columns: int, rows: int) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    return np.empty((columns, rows)), np.empty(rows, dtype=bool)

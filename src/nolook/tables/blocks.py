@@ -1,0 +1,54 @@
+"""Record batches as blocks of float64 columns of fixed size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolook.tables.completeness import FirstPass
+from nolook.tables.design import Design
+from nolook.tables.source import Source
+
+__all__ = ["blocks"]
+
+_MAX_ROWS = 65_536
+# Numbers in a block: 8 MB, so that a table of many columns needs no more memory than one of few.
+_MAX_NUMBERS = 1 << 20
+
+
+def blocks(
+    source: Source, design: Design, columns: int, first_pass: FirstPass, *, drop: bool
+) -> Iterator[tuple[NDArray[np.float64], NDArray[np.bool_]]]:
+    """Fill blocks from a source's batches, whatever their sizes.
+
+    Yields numbers of shape (columns, rows), and which rows have all they need; with `drop` the
+    others are left out. `first_pass` is told of these.
+    """
+    room = max(1, min(_MAX_ROWS, _MAX_NUMBERS // columns))
+    numbers, complete = _block(columns, room)
+    filled = 0
+    for batch in source.batches(design.source_names):
+        start = 0
+        while start < batch.num_rows:
+            piece = batch.slice(start, room - filled)
+            start += piece.num_rows
+            end = filled + piece.num_rows
+            present = design.fill(piece, numbers[:, filled:end])
+            complete[filled:end] = True if present is None else present
+            first_pass.gaps |= present is not None
+            if present is not None and drop:
+                end = filled + int(present.sum())
+                numbers[:, filled:end] = numbers[:, filled : filled + piece.num_rows][:, present]
+            filled = end
+            if filled == room:
+                yield numbers, complete
+                numbers, complete = _block(columns, room)
+                filled = 0
+    if filled:
+        yield np.ascontiguousarray(numbers[:, :filled]), complete[:filled]
+
+
+def _block(columns: int, rows: int) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    return np.empty((columns, rows)), np.empty(rows, dtype=bool)
