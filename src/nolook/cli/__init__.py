@@ -26,6 +26,7 @@ from nolook.cli._evaluate import evaluate
 from nolook.cli._fit import fit
 from nolook.cli._interruption import Interrupted
 from nolook.cli._ledger import ledger_app
+from nolook.cli._plan import plan
 from nolook.cli._plug_ins import WithPlugIns, help_without_command
 from nolook.cli._predict import predict
 from nolook.cli._quantiles import quantiles
@@ -46,7 +47,7 @@ app = typer.Typer(
     cls=WithPlugIns,
     context_settings={"help_option_names": ["--help", "-h"]},
 )
-_COMMANDS = (schema, fit, select, predict, evaluate, ecdf, quantiles, roc, calibration, audit)
+_COMMANDS = (schema, plan, fit, select, predict, evaluate, ecdf, quantiles, roc, calibration, audit)
 for _command in _COMMANDS:
     app.command()(_command)
 app.add_typer(ledger_app, name="ledger")

@@ -19,9 +19,9 @@ from sklearn.preprocessing import StandardScaler
 from nolook.estimators.calibration import HosmerLemeshow
 from nolook.estimators.ecdf import ECDF
 from nolook.estimators.roc import ROCCurve
+from nolook.planning.curves import WIDEST
 
 __all__ = [
-    "WIDEST",
     "Outcome",
     "area_error",
     "group_error",
@@ -33,8 +33,6 @@ __all__ = [
 
 Vector = NDArray[np.float64]
 
-#: Half the width from which an interval says nothing; a column without an interval has this one.
-WIDEST = 2.0
 _QUARTER = 0.25
 _PLACES = np.arange(0.01, 1.0, 0.01)
 _QUARTILES = np.array([0.25, 0.5, 0.75])

@@ -13,7 +13,7 @@ from nolook.report._console import empty_table, say
 from nolook.report.findings import Findings, Table, plain
 from nolook.report.shared import rows_used, sections
 
-__all__ = ["print_findings"]
+__all__ = ["print_findings", "print_table"]
 
 
 def print_findings(
@@ -28,7 +28,7 @@ def print_findings(
     for section in sections(found):
         for part in section.printed:
             if isinstance(part, Table):
-                _print_table(console, part)
+                print_table(console, part)
             else:
                 say(console, one_line(part))
     origin = found.origin
@@ -43,7 +43,8 @@ def print_findings(
             say(console, f"{kind}: {one_line(path)}", whole=True)
 
 
-def _print_table(console: Console, table: Table) -> None:
+def print_table(console: Console, table: Table) -> None:
+    """Print a table under its caption."""
     # Not the table's own title, which would be folded at the width of a narrow table.
     say(console, one_line(table.caption), style="bold")
     shown = empty_table("", table.heads)
