@@ -2,8 +2,9 @@
 
 What a table does to a private regression, besides its size, is: how closely columns go together,
 how far their values lie from most others, how many are rarely-set flags, how much of the target is
-explained at all, and whether what explains it is what the columns share or how they differ. Each
-kind sets these; columns are standardised, which no method notices.
+explained at all, whether what explains it is what the columns share or how they differ, and whether
+single cells are wrong, which least squares without privacy suffers from more. Each kind sets these;
+columns are standardised, which no method notices.
 """
 
 from __future__ import annotations
@@ -43,6 +44,8 @@ class Kind:
         set in a tenth of the rows.
     positive : float
         The share of positive rows, where the target has two classes.
+    wrong : float
+        The share of cells that are ten times what they should be.
     """
 
     correlation: float
@@ -50,11 +53,13 @@ class Kind:
     signal: Literal["common", "spread"]
     tail: float
     positive: float
+    wrong: float = 0.0
 
 
 #: From easy to hard; "ordinary" is what is expected of a table nothing is known about.
 KINDS = {
     "plain": Kind(0.0, 0.5, "spread", 0.0, 0.5),
+    "dirty": Kind(0.0, 0.5, "common", 0.0, 0.5, 0.01),
     "alike": Kind(0.6, 0.5, "common", 0.0, 0.5),
     "ordinary": Kind(0.6, 0.5, "spread", 0.5, 0.25),
     "tangled": Kind(0.9, 0.8, "spread", 1.0, 0.1),
@@ -76,6 +81,8 @@ def simulate(kind: Kind, rows: int, columns: int, generator: Generator) -> tuple
     if kind.tail:
         error = np.exp(kind.tail * error)
     explained, rest = _standard(X @ slopes), _standard(error)
+    if kind.wrong:
+        X = np.where(generator.random(X.shape) < kind.wrong, 10.0 * X, X)
     return X, np.sqrt(kind.r2) * explained + np.sqrt(1.0 - kind.r2) * rest
 
 

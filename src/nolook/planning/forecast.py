@@ -57,9 +57,10 @@ class Expected:
     ----------
     epsilon : float
     interval, median : Range or None
-        Half the width of a 95 % interval that a quarter (half) of the columns do not exceed: the
-        effect of one standard deviation of the column, in standard deviations of the target or, for
-        ``logistic``, in log-odds. 2 says that there is no interval that says anything.
+        Half the width of a column's 95 % interval, of the narrowest one and that which half of the
+        columns do not exceed: for the effect of one standard deviation of the column, in standard
+        deviations of the target or, for ``logistic``, in log-odds. 2 stands for no interval, or
+        one that says nothing.
     loss : Range or None
         What R2 or, for ``logistic``, the area under the ROC curve lacks against the same model
         without privacy.

@@ -27,13 +27,14 @@ __all__ = [
     "group_error",
     "of_classifier",
     "of_regression",
+    "plain_area",
+    "plain_r2",
     "quantile_error",
     "share_error",
 ]
 
 Vector = NDArray[np.float64]
 
-_QUARTER = 0.25
 _PLACES = np.arange(0.01, 1.0, 0.01)
 _QUARTILES = np.array([0.25, 0.5, 0.75])
 
@@ -42,9 +43,10 @@ _QUARTILES = np.array([0.25, 0.5, 0.75])
 class Outcome:
     """What one fit told.
 
-    `interval` is half the width that a quarter of the columns' intervals do not exceed, `median`
-    that of half of them: the effect of a standard deviation of the column, in standard deviations
-    of the target (or in log-odds). `loss` is what R2 (or the area under the ROC curve) lacks.
+    `interval` is half the width of the narrowest interval of a column, `median` the half width that
+    half of the columns do not exceed: the effect of a standard deviation of the column, in standard
+    deviations of the target (or in log-odds). `loss` is what R2 (or the area under the ROC curve)
+    lacks, and at least 0.
     """
 
     interval: float
@@ -52,19 +54,31 @@ class Outcome:
     loss: float
 
 
-def of_regression(model: Any, X: Vector, y: Vector) -> Outcome:  # noqa: ANN401
-    """Compare a fitted regression with least squares on the same rows."""
+def plain_r2(X: Vector, y: Vector) -> float:
+    """Return R2 of least squares without privacy."""
     design = np.column_stack([X, np.ones(len(y))])
-    plain = design @ np.linalg.lstsq(design, y, rcond=None)[0]
-    loss = (np.mean((y - model.predict(X)) ** 2) - np.mean((y - plain) ** 2)) / y.var()
-    return _outcome(model, X.std(axis=0) / y.std(), loss)
+    return _r2(y, design @ np.linalg.lstsq(design, y, rcond=None)[0])
 
 
-def of_classifier(model: Any, X: Vector, y: Vector) -> Outcome:  # noqa: ANN401
-    """Compare a fitted classifier with plain logistic regression on the same rows."""
+def plain_area(X: Vector, y: Vector) -> float:
+    """Return the area under the ROC curve of logistic regression without privacy."""
     plain = make_pipeline(StandardScaler(), PlainLogistic(C=1e6, max_iter=300)).fit(X, y)
-    best, found = (roc_auc_score(y, each.decision_function(X)) for each in (plain, model))
-    return _outcome(model, X.std(axis=0), best - found)
+    return float(roc_auc_score(y, plain.decision_function(X)))
+
+
+def of_regression(model: Any, X: Vector, y: Vector, plain: float) -> Outcome:  # noqa: ANN401
+    """Say what a fitted regression told; `plain` is :func:`plain_r2` of the same rows."""
+    return _outcome(model, X.std(axis=0) / y.std(), plain - _r2(y, model.predict(X)))
+
+
+def of_classifier(model: Any, X: Vector, y: Vector, plain: float) -> Outcome:  # noqa: ANN401
+    """Say what a fitted classifier told; `plain` is :func:`plain_area` of the same rows."""
+    found = float(roc_auc_score(y, model.decision_function(X)))
+    return _outcome(model, X.std(axis=0), plain - found)
+
+
+def _r2(y: Vector, predicted: Vector) -> float:
+    return float(1.0 - np.mean((y - predicted) ** 2) / y.var())
 
 
 def _outcome(model: Any, units: Vector, loss: float) -> Outcome:  # noqa: ANN401
@@ -74,8 +88,8 @@ def _outcome(model: Any, units: Vector, loss: float) -> Outcome:  # noqa: ANN401
         found = (high - low) / 2 * units
         # A constant column has neither an effect nor an interval.
         halves = np.where(np.isnan(found) | (units == 0.0), WIDEST, np.minimum(found, WIDEST))
-    quarter, median = np.quantile(halves, (_QUARTER, 0.5), method="higher")
-    return Outcome(float(quarter), float(median), min(max(float(loss), 0.0), 1.0))
+    median = np.quantile(halves, 0.5, method="higher")
+    return Outcome(float(halves.min()), float(median), min(max(loss, 0.0), 1.0))
 
 
 def share_error(values: Vector, epsilon: float, seed: int) -> float:

@@ -15,8 +15,8 @@ from nolook.report.wording import count, number
 __all__ = ["plan_headline", "plan_section"]
 
 _HEADS = {
-    "interval": "Interval ±, a quarter of columns",
-    "median": "Interval ±, half the columns",
+    "interval": "Narrowest interval ±",
+    "median": "Half the intervals ±",
     "loss": "Loss of R2",
     "error": "Error of a share",
     "quantile": "Error of a quartile",
@@ -28,9 +28,9 @@ _OWN_HEADS = {
 }
 _MEANING = {
     "interval": (
-        "Interval ±: half the width of a 95 % interval that a quarter (or half) of the columns do "
-        'not exceed, for the effect of one standard deviation of a column, in {unit}. "None" is '
-        "an interval that is withheld or says nothing."
+        "Intervals ±: half the width of a column's 95 % interval, the narrowest one and what half "
+        "of the columns do not exceed, for the effect of one standard deviation of the column, in "
+        '{unit}. "None" is an interval that is withheld or says nothing.'
     ),
     "loss": "Loss: what {fit} lacks against the same model without privacy, on the same rows.",
     "error": "Errors are the usual size (root mean square) of what the noise adds.",
