@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -33,6 +34,10 @@ from nolook.cli._written import Written, reads_table
 from nolook.errors import ParameterError
 from nolook.formats.files import check_outputs
 from nolook.privacy.guarantee import DEFAULT_DELTA
+
+if TYPE_CHECKING:
+    from nolook.tables import Table
+    from nolook.tables.schema import Schema
 
 __all__ = ["plan"]
 
@@ -103,52 +108,70 @@ def plan(
     outputs = [] if report is None else [("--report", report)]
     check_outputs(outputs, [path for path in (table, ledger) if path is not None], replace=force)
     _check_given(table, rows, count_epsilon, shaped=columns is not None or method in _ONE_COLUMN)
-    declared = written.over()
-    from nolook.tables import read_table
-
-    opened = partial(
-        read_table,
-        table,
-        schema=declared,
-        missing=check_missing(missing).policy,
-        multiline=multiline,
-        unit=unit,
-        rows_per_unit=per_unit,
-    )
-    if columns is None and table is not None and method not in _ONE_COLUMN:
-        columns = len(opened(target or None, **column_options(features, None)).feature_names)
+    given = {
+        "missing": check_missing(missing).policy,
+        "multiline": multiline,
+        "unit": unit,
+        "rows_per_unit": per_unit,
+    }
+    opened = None if table is None else _Opened(table, written.over(), target, features, given)
+    if columns is None:
+        columns = 1 if opened is None or method in _ONE_COLUMN else opened.features
 
     from nolook.planning.forecast import plan as forecast
     from nolook.report.plan_page import print_plan, write_plan_page
 
     planned = partial(
         forecast,
-        columns=columns or 1,
+        columns=columns,
         method=method,
         epsilon=epsilon or None,
         delta=delta,
         rows_per_unit=per_unit,
         want=want,
     )
-    if count_epsilon is not None:
+    if count_epsilon is not None and opened is not None:
         planned(1)  # what is refused is refused before anything is spent
-        name = number_in(opened(target or None, **column_options(features, None)))
-        counted = count_rows(
-            opened(None, features=[name], schema=declared.only([name, *declared.used_as("unit")])),
-            check_epsilon(count_epsilon, "--count-epsilon"),
-            ledger,
-            check_random_state(random_state, "--random-state"),
-            dry_run=dry_run,
-            quiet=quiet,
-        )
-        if counted is None:
+        cost = check_epsilon(count_epsilon, "--count-epsilon")
+        seed = check_random_state(random_state, "--random-state")
+        rows = count_rows(opened.numbers(), cost, ledger, seed, dry_run=dry_run, quiet=quiet)
+        if rows is None:
             return
-        rows = counted
     found = planned(rows or 0)
     if report is not None:
         write_plan_page(found, report)
     if not quiet:
         print_plan(console(), found)
+
+
+@dataclass(frozen=True)
+class _Opened:
+    """A table of which the header and the schema are read."""
+
+    path: Path
+    schema: Schema
+    target: str
+    names: str | None
+    given: dict[str, Any]
+
+    def _read(self, target: str | None, schema: Schema, **options: Any) -> Table:  # noqa: ANN401
+        from nolook.tables import read_table
+
+        return read_table(self.path, target, schema=schema, **options, **self.given)
+
+    def _whole(self) -> Table:
+        return self._read(self.target or None, self.schema, **column_options(self.names, None))
+
+    @property
+    def features(self) -> int:
+        """How many features the table has."""
+        return len(self._whole().feature_names)
+
+    def numbers(self) -> Table:
+        """Return the table of one column of numbers, in which rows can be counted."""
+        name = number_in(self._whole())
+        schema = self.schema.only([name, *self.schema.used_as("unit")])
+        return self._read(None, schema, features=[name])
 
 
 def _check_given(
