@@ -30,7 +30,8 @@ _MEANING = {
     "interval": (
         "Intervals ±: half the width of a column's 95 % interval, the narrowest one and what half "
         "of the columns do not exceed, for the effect of one standard deviation of the column, in "
-        '{unit}. "None" is an interval that is withheld or says nothing.'
+        '{unit}. "None" is an interval that is withheld or says nothing. Go by the range: on real '
+        "tables the single number was often off by more than a factor 2."
     ),
     "loss": "Loss: what {fit} lacks against the same model without privacy, on the same rows.",
     "error": "Errors are the usual size (root mean square) of what the noise adds.",
