@@ -7,6 +7,7 @@ import pytest
 
 import nolook
 from nolook.errors import ParameterError
+from nolook.estimators.catalogue import DISTRIBUTIONS, MODELS
 from nolook.planning.forecast import PLANNED
 
 KNOWN = (
@@ -19,6 +20,10 @@ KNOWN = (
     "roc",
     "calibration",
 )
+
+
+def test_every_model_and_distribution_is_planned_or_said_not_to_be_known():
+    assert set(PLANNED) == {*MODELS, *DISTRIBUTIONS, "quantiles"}
 
 
 def first(found):
