@@ -66,6 +66,6 @@ def count_rows(
         )
     if not quiet:
         value, error = rows_in_words(counter.n_rows_, counter.n_rows_error_)
-        say(console(), one_line(f"Counted privately: {value} {error}."))
+        say(console(), one_line(f"Counted privately: {value} (standard error {error})."))
         say(console(), counter.privacy_.in_words())
     return max(1, round(counter.n_rows_))
