@@ -138,7 +138,7 @@ def report(runs, processes, kept):
     yield "what was expected of an ordinary table (the easiest to the hardest): what happened."
     yield ""
     yield f"The first {MOST_COLUMNS} columns of each. The kinds of simulated tables were chosen by"
-    yield "looking at others, of which two hold the same diamonds and the same people of Framingham."
+    yield "looking at others, two of which hold the same diamonds and the same Framingham people."
     for heading, *rest in PARTS:
         yield ""
         yield f"## {heading}"
