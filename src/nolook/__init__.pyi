@@ -35,6 +35,8 @@ from nolook.estimators.sis import SISSelector as SISSelector
 from nolook.estimators.tukey import TukeyRegressor as TukeyRegressor
 from nolook.formats.model_file import load as load
 from nolook.formats.model_file import save as save
+from nolook.planning.forecast import Forecast as Forecast
+from nolook.planning.forecast import plan as plan
 from nolook.privacy.guarantee import Budget as Budget
 from nolook.privacy.guarantee import PrivacyGuarantee as PrivacyGuarantee
 from nolook.privacy.ledger import Ledger as Ledger

@@ -26,6 +26,7 @@ from nolook.cli._evaluate import evaluate
 from nolook.cli._fit import fit
 from nolook.cli._interruption import Interrupted
 from nolook.cli._ledger import ledger_app
+from nolook.cli._plan import plan
 from nolook.cli._plug_ins import WithPlugIns, help_without_command
 from nolook.cli._predict import predict
 from nolook.cli._quantiles import quantiles
@@ -48,7 +49,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["--help", "-h"]},
 )
 _COMMANDS = (
-    *(schema, fit, select, predict, evaluate, ecdf, quantiles, roc, calibration),
+    *(schema, plan, fit, select, predict, evaluate, ecdf, quantiles, roc, calibration),
     *(show, report, compare, audit),
 )
 for _command in _COMMANDS:

@@ -25,6 +25,7 @@ __all__ = [
     "CategoriesOption",
     "ClassesOption",
     "DeltaOption",
+    "DryRunOption",
     "EpsilonOption",
     "ExcludeOption",
     "FeaturesOption",
@@ -241,6 +242,12 @@ LedgerOption = Annotated[
 ]
 RandomStateOption = Annotated[
     int | None, typer.Option(metavar="N", help="Repeatable noise, for experiments. NOT private.")
+]
+DryRunOption = Annotated[
+    bool,
+    typer.Option(
+        "--dry-run", help="Show what would be released and charged; read no row, charge nothing."
+    ),
 ]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing.")]
 

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypedDict
@@ -18,6 +18,7 @@ from nolook._validation import check_epsilon, check_random_state
 from nolook.cli._interruption import Outcome, explained
 from nolook.cli._options import (
     DEFAULT_LEDGER,
+    DryRunOption,
     EpsilonOption,
     ForceOption,
     FromTableOption,
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
 
     from nolook._unit import RowsPerUnit
     from nolook.estimators.base import PrivateEstimator
-    from nolook.estimators.making import Progress
+    from nolook.estimators.making import Progress, Rehearsed
     from nolook.formats.findings_file import Scored
     from nolook.privacy.ledger import Ledger
     from nolook.report.findings import Findings
@@ -132,6 +133,7 @@ class Release:
     force: ForceOption = False
     ledger: LedgerOption = None
     random_state: RandomStateOption = None
+    dry_run: DryRunOption = False
     quiet: QuietOption = False
 
     def __post_init__(self) -> None:
@@ -284,6 +286,23 @@ class Release:
         ):
             yield ledger
 
+    def rehearse(self, command: Callable[[], None]) -> None:
+        """Show what a command would release and charge; it ends before it reads a row."""
+        from nolook.estimators.making import Rehearsed, rehearsing
+
+        with rehearsing():
+            try:
+                command()
+            except Rehearsed as found:
+                self._show_rehearsed(found)
+
+    def _show_rehearsed(self, found: Rehearsed) -> None:
+        from nolook.report.dry_run import print_rehearsed
+
+        if not self.quiet:
+            with self._charging() as ledger:
+                print_rehearsed(console(), found.purpose, found.guarantee, ledger)
+
     def show(self, findings: Findings) -> None:
         """Write the report, if one is wanted, and print what was found."""
         name = called(self.place)
@@ -339,7 +358,10 @@ def release_command(
             release = Release(**options)
             outcome = release.outcome
             with explained(lambda: str(outcome)):
-                command(release, **given)
+                if release.dry_run:
+                    release.rehearse(partial(command, release, **given))
+                else:
+                    command(release, **given)
 
         run.__name__, run.__doc__ = command.__name__, command.__doc__
         options = [*own, *more, *shared.values()]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
@@ -21,7 +23,7 @@ from nolook.tables.scored import ScoredTable, subject_of
 if TYPE_CHECKING:
     from nolook.privacy.guarantee import PrivacyGuarantee
 
-__all__ = ["Progress", "make_release"]
+__all__ = ["Progress", "Rehearsed", "make_release", "rehearsing"]
 
 #: Called with a stage's name, how many stages are done and how many there are.
 Progress: TypeAlias = Callable[[str, int, int], None]
@@ -31,6 +33,26 @@ _Stored = TypeVar("_Stored")
 
 #: What a release reads: a table, or one whose columns are a score and a class.
 Rows: TypeAlias = Table | ScoredTable
+
+_REHEARSING: ContextVar[bool] = ContextVar("rehearsing", default=False)
+
+
+@dataclass
+class Rehearsed(Exception):  # noqa: N818 -- somebody's wish, no error
+    """What a release would be charged for: raised in its place by a rehearsal."""
+
+    purpose: str
+    guarantee: PrivacyGuarantee
+
+
+@contextmanager
+def rehearsing() -> Iterator[None]:
+    """Let every release of the block end, as `Rehearsed`, before it reads a row or is charged."""
+    before = _REHEARSING.set(True)
+    try:
+        yield
+    finally:
+        _REHEARSING.reset(before)
 
 
 def make_release(
@@ -46,8 +68,9 @@ def make_release(
 
     Too small a budget is refused before the data are read. The first pass finds missing values, an
     error outside the guarantee; then comes the charge, and only then the release gets what was
-    read. `open_rows` checks against the declared columns only; `store` is post-processing. Relation
-    "replace" is refused where rows may be left out.
+    read. `open_rows` checks against the declared columns only; `store` is post-processing. A
+    rehearsal ends after all that is checked without a row. Relation "replace" is refused where rows
+    may be left out.
     """
     require(ledger, plan.guarantee)
     worker_threads()  # raises if the environment's setting is none
@@ -63,6 +86,8 @@ def make_release(
         guarantee = evolve(plan.guarantee, unit=rows.unit)
         release = for_unit(plan.release, rows.unit)
         require(ledger, guarantee, rows.unit)
+        if _REHEARSING.get():
+            raise Rehearsed(purpose, guarantee)
         announce("missing values")
         name, about, schema = subject_of(rows)
         details = ReleaseDetails(table=name, schema=schema, about=about)

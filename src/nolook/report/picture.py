@@ -244,7 +244,8 @@ class Picture:
     """Shares from `floor` to `ceiling` upwards, over an axis from `low` to `high`.
 
     `across` and `up` name the axes, `legend` says what the lines mean, and `band` holds places
-    across with the lower and the upper end there. `key` tells the pictures of a page apart.
+    across with the lower and the upper end there. With `decades` places across are decimal
+    logarithms. `key` tells the pictures of a page apart.
     """
 
     title: str
@@ -259,6 +260,7 @@ class Picture:
     floor: float = 0.0
     ceiling: float = 1.0
     square: bool = False
+    decades: bool = False
     key: str = "picture"
 
 
@@ -322,7 +324,8 @@ def _axes(picture: Picture) -> list[Markup]:
             _tick(f"{_START - 1}%", y + 4, f"{share:.6g}", "end"),
         ]
     for tick in _ticks(picture.low, picture.high):
-        parts += _upright(_percent(tick, picture), _TOP, bottom, number(tick, 6))
+        words = number(10.0**tick, 2) if picture.decades else number(tick, 6)
+        parts += _upright(_percent(tick, picture), _TOP, bottom, words)
     across = shortened(one_line(picture.across), _LONGEST_NAME)
     below = _tick(f"{_START + _WIDTH / 2}%", bottom + 37, across)
     return [*parts, _tick("0", _TOP - 16, picture.up, "start"), below]

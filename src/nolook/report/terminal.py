@@ -15,7 +15,7 @@ from nolook.report.findings import Findings, Table, plain
 from nolook.report.findings import Text as Words
 from nolook.report.shared import rows_used, sections
 
-__all__ = ["Told", "print_findings", "print_told", "told"]
+__all__ = ["Told", "print_findings", "print_table", "print_told", "told"]
 
 #: A text or a table, and the style of the text.
 Told: TypeAlias = tuple[Words | Table, str]
@@ -57,12 +57,13 @@ def print_told(console: Console, parts: Iterable[Told]) -> None:
     """Print texts and tables."""
     for part, style in parts:
         if isinstance(part, Table):
-            _print_table(console, part)
+            print_table(console, part)
         else:
             say(console, plain(part), style=style)
 
 
-def _print_table(console: Console, table: Table) -> None:
+def print_table(console: Console, table: Table) -> None:
+    """Print a table under its caption."""
     # Not the table's own title, which would be folded at the width of a narrow table.
     say(console, one_line(table.caption), style="bold")
     shown = empty_table("", table.heads)

@@ -1,0 +1,181 @@
+"""What releases told on simulated tables: the curves that plans are read from.
+
+The real mechanisms run on the kinds of tables of `nolook.planning.family`, for every combination of
+a number of rows, a number of columns and a mu (Gaussian differential privacy; at delta = 1e-6 here,
+which decides nothing else), and distributions for every product of epsilon and rows. More budget
+never tells less: what chance made worse is levelled.
+
+    python scripts/planning_curves.py [--output src/nolook/planning/curves.json]
+        [--kept FILE] [--only METHOD,METHOD]
+
+--kept is a file where results stay until all are there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import warnings
+from pathlib import Path
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from nolook.estimators.catalogue import CLASSIFIERS, MODELS
+from nolook.planning import outcomes
+from nolook.planning.family import KINDS, classes, simulate
+from nolook.privacy.accounting import gaussian_epsilon
+
+METHODS = ("linear", "logistic", "adassp", "boosted-adassp")
+ROWS = (300, 1_000, 3_000, 10_000, 30_000, 100_000)
+# More rows tell a loss no more than less noise does; intervals of the default gain by them.
+MOST_ROWS_OF = {"linear": 100_000}
+MOST_ROWS_OF_OTHERS = 30_000
+COLUMNS = (1, 3, 10, 30, 80)
+MUS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
+DELTA = 1e-6
+ORDINARY = list(KINDS).index("ordinary")
+# Tables of each kind, by the rows up to which there are so many.
+TABLES = ((3_000, 3), (30_000, 2), (100_000, 1))
+
+DISTRIBUTIONS = ("ecdf", "roc", "calibration")
+PRODUCTS = (10, 30, 100, 300, 1_000, 3_000, 10_000, 30_000, 100_000, 300_000)
+MOST_ROWS = 100_000
+RUNS = 7
+DIGITS = 3
+OUTPUT = Path(__file__).resolve().parents[1] / "src/nolook/planning/curves.json"
+
+
+def tables_of(rows):
+    """Return how many tables of each kind are simulated."""
+    return next(count for most, count in TABLES if rows <= most)
+
+
+def of_model(method, rows, columns):
+    """Return [lowest, expected, highest] of the interval, of the median and of the loss, by mu.
+
+    Expected is the median of ordinary tables; the ends are the least and the most of all tables for
+    the loss, and of all kinds' medians for intervals.
+    """
+    found = np.empty((len(KINDS), tables_of(rows), len(MUS), 3))
+    for number, kind in enumerate(KINDS.values()):
+        for table in range(tables_of(rows)):
+            X, y = simulate(kind, rows, columns, np.random.default_rng([number, rows, table]))
+            if method in CLASSIFIERS:
+                y = classes(kind, y)
+            plain = (outcomes.plain_area if method in CLASSIFIERS else outcomes.plain_r2)(X, y)
+            for place, mu in enumerate(MUS):
+                model = made(method, mu, table).fit(X, y)
+                told = outcome(method)(model, X, y, plain)
+                found[number, table, place] = told.interval, told.median, told.loss
+    medians = np.median(found, axis=1)
+    lowest, highest = medians.min(axis=0), medians.max(axis=0)
+    lowest[:, 2], highest[:, 2] = (end(found[..., 2], axis=(0, 1)) for end in (np.min, np.max))
+    return np.stack([lowest, medians[ORDINARY], highest], axis=-1).tolist()
+
+
+def rows_of(method):
+    """Return the numbers of rows that a method is tried with."""
+    most = MOST_ROWS_OF.get(method, MOST_ROWS_OF_OTHERS)
+    return [rows for rows in ROWS if rows <= most]
+
+
+def made(method, mu, seed):
+    """Return a method's estimator."""
+    return MODELS[method].load()(gaussian_epsilon(mu, DELTA), DELTA, random_state=seed)
+
+
+def outcome(method):
+    """Return how a method's fits are measured."""
+    return outcomes.of_classifier if method in CLASSIFIERS else outcomes.of_regression
+
+
+def of_distribution(method, product):
+    """Return [lowest, expected, highest] errors of each measure; the root mean square of runs."""
+    rows = int(min(product, MOST_ROWS))
+    epsilon = product / rows
+    found = []
+    for number, kind in enumerate(KINDS.values()):
+        generator = np.random.default_rng([number, rows])
+        X, y = simulate(kind, rows, 2, generator)
+        target = classes(kind, y)
+        own = []
+        for run in range(RUNS):
+            # Errors of the second column are those of skewed values in two of the kinds.
+            if method == "ecdf":
+                own.append(
+                    [
+                        outcomes.share_error(X[:, 1], epsilon, run),
+                        outcomes.quantile_error(X[:, 1], epsilon, run),
+                    ]
+                )
+            elif method == "roc":
+                scores = y + generator.normal(size=rows)
+                own.append([outcomes.area_error(scores, target, epsilon, run)])
+            else:
+                chances = np.clip(kind.positive + 0.3 * kind.positive * X[:, 0], 0.0, 1.0)
+                happened = (generator.random(rows) < chances).astype(float)
+                own.append([outcomes.group_error(chances, happened, epsilon, run)])
+        found.append(np.sqrt(np.mean(np.square(own), axis=0)))
+    found = np.array(found)
+    return np.array([found.min(axis=0), found[ORDINARY], found.max(axis=0)]).T.tolist()
+
+
+def rounded(values):
+    """Return falling curves (the last axis but one is the budget) with few digits."""
+    falling = np.minimum.accumulate(np.asarray(values, dtype=float), axis=-2)
+    return [_short(each) for each in falling.tolist()]
+
+
+def _short(value):
+    if isinstance(value, list):
+        return [_short(each) for each in value]
+    return float(f"{value:.{DIGITS}g}") if math.isfinite(value) else value
+
+
+def curve(method, known):
+    """Return a method's part of the file; `known` computes a point or remembers it."""
+    if method in DISTRIBUTIONS:
+        points = np.array([known(method, product) for product in PRODUCTS])
+        names = {"ecdf": ("error", "quantile")}.get(method, ("error",))
+        curves = {name: rounded(points[:, place]) for place, name in enumerate(names)}
+        return {"epsilon times rows": PRODUCTS, **curves}
+    points = np.array(
+        [[known(method, n, d) for d in COLUMNS] for n in rows_of(method)], dtype=float
+    )
+    names = ("interval", "median", "loss")
+    if method not in {"linear", "logistic"}:
+        names = ("", "", "loss")
+    curves = {name: rounded(points[..., i, :]) for i, name in enumerate(names) if name}
+    return {"rows": rows_of(method), "columns": COLUMNS, "mu": MUS, **curves}
+
+
+def main():
+    """Compute what is not kept yet, and write the file."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--output", type=Path, default=OUTPUT)
+    parser.add_argument("--kept", type=Path)
+    parser.add_argument("--only", default=",".join((*METHODS, *DISTRIBUTIONS)))
+    given = parser.parse_args()
+    kept = {}
+    if given.kept and given.kept.exists():
+        kept = {tuple(k): v for k, v in map(json.loads, given.kept.read_text().splitlines())}
+
+    def known(*point):
+        if point not in kept:
+            work = of_distribution if point[0] in DISTRIBUTIONS else of_model
+            kept[point] = work(*point)
+            if given.kept:
+                with given.kept.open("a") as file:
+                    file.write(json.dumps([point, kept[point]]) + "\n")
+        return kept[point]
+
+    with warnings.catch_warnings(), threadpool_limits(1):
+        warnings.simplefilter("ignore")
+        document = {method: curve(method, known) for method in given.only.split(",")}
+    given.output.write_text(json.dumps(document, separators=(",", ":")) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,190 @@
+"""``nolook plan``: what a release can be expected to tell, before anything is spent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from nolook._validation import check_epsilon, check_random_state
+from nolook.cli._count import count_rows, number_in
+from nolook.cli._options import (
+    DeltaOption,
+    DryRunOption,
+    FeaturesOption,
+    ForceOption,
+    LedgerOption,
+    MissingNumbersOption,
+    MultilineOption,
+    QuietOption,
+    RandomStateOption,
+    ReportOption,
+    RowsPerUnitOption,
+    TargetOption,
+    UnitOption,
+    check_missing,
+    check_rows_per_unit,
+    column_options,
+)
+from nolook.cli._release import console
+from nolook.cli._written import Written, reads_table
+from nolook.errors import ParameterError
+from nolook.formats.files import check_outputs
+from nolook.privacy.guarantee import DEFAULT_DELTA
+
+if TYPE_CHECKING:
+    from nolook.tables import Table
+    from nolook.tables.schema import Schema
+
+__all__ = ["plan"]
+
+# Which read one column and no more.
+_ONE_COLUMN = frozenset({"ecdf", "roc", "calibration"})
+
+
+@reads_table({"features": "--features"})
+def plan(
+    table: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[TABLE]",
+            help="A table whose header tells the columns; its rows are read by --count-epsilon "
+            "alone.",
+        ),
+    ] = None,
+    *,
+    rows: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="How many rows there are; of units, if each counts once."),
+    ] = None,
+    columns: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="How many features, or columns that share the budget."),
+    ] = None,
+    method: Annotated[
+        str,
+        typer.Option(metavar="NAME", help="A method of fit, ecdf, quantiles, roc, calibration."),
+    ] = "linear",
+    epsilon: Annotated[
+        list[float] | None,
+        typer.Option("--epsilon", "-e", help="Budgets to compare. May be repeated."),
+    ] = None,
+    delta: DeltaOption = DEFAULT_DELTA,
+    want: Annotated[
+        str | None,
+        typer.Option(
+            metavar="'MEASURE MOST'",
+            help="Find the smallest epsilon for: interval, median, loss, error or quantile, and "
+            "the most it may be, such as 'interval 0.1'.",
+        ),
+    ] = None,
+    count_epsilon: Annotated[
+        float | None,
+        typer.Option(metavar="EPSILON", help="Count the table's rows privately, for this much."),
+    ] = None,
+    target: TargetOption = "",
+    features: FeaturesOption = None,
+    written: Written,
+    missing: MissingNumbersOption = None,
+    multiline: MultilineOption = False,
+    unit: UnitOption = None,
+    rows_per_unit: RowsPerUnitOption = "weights",
+    report: ReportOption = None,
+    force: ForceOption = False,
+    ledger: LedgerOption = None,
+    random_state: RandomStateOption = None,
+    dry_run: DryRunOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Say what a release can be expected to tell, before anything is spent.
+
+    The mechanisms were run on simulated tables; no real one is read. The number of rows is stated
+    (--rows), or counted privately (--count-epsilon), which is a release of its own.
+    """
+    per_unit = check_rows_per_unit(rows_per_unit)
+    outputs = [] if report is None else [("--report", report)]
+    check_outputs(outputs, [path for path in (table, ledger) if path is not None], replace=force)
+    _check_given(table, rows, count_epsilon, shaped=columns is not None or method in _ONE_COLUMN)
+    given = {
+        "missing": check_missing(missing).policy,
+        "multiline": multiline,
+        "unit": unit,
+        "rows_per_unit": per_unit,
+    }
+    opened = None if table is None else _Opened(table, written.over(), target, features, given)
+    if columns is None:
+        columns = 1 if opened is None or method in _ONE_COLUMN else opened.features
+
+    from nolook.planning.forecast import plan as forecast
+    from nolook.report.plan_page import print_plan, write_plan_page
+
+    planned = partial(
+        forecast,
+        columns=columns,
+        method=method,
+        epsilon=epsilon or None,
+        delta=delta,
+        rows_per_unit=per_unit,
+        want=want,
+    )
+    if count_epsilon is not None and opened is not None:
+        planned(1)  # what is refused is refused before anything is spent
+        cost = check_epsilon(count_epsilon, "--count-epsilon")
+        seed = check_random_state(random_state, "--random-state")
+        rows = count_rows(opened.numbers(), cost, ledger, seed, dry_run=dry_run, quiet=quiet)
+        if rows is None:
+            return
+    found = planned(rows or 0)
+    if report is not None:
+        write_plan_page(found, report)
+    if not quiet:
+        print_plan(console(), found)
+
+
+@dataclass(frozen=True)
+class _Opened:
+    """A table of which the header and the schema are read."""
+
+    path: Path
+    schema: Schema
+    target: str
+    names: str | None
+    given: dict[str, Any]
+
+    def _read(self, target: str | None, schema: Schema, **options: Any) -> Table:  # noqa: ANN401
+        from nolook.tables import read_table
+
+        return read_table(self.path, target, schema=schema, **options, **self.given)
+
+    def _whole(self) -> Table:
+        return self._read(self.target or None, self.schema, **column_options(self.names, None))
+
+    @property
+    def features(self) -> int:
+        """How many features the table has."""
+        return len(self._whole().feature_names)
+
+    def numbers(self) -> Table:
+        """Return the table of one column of numbers, in which rows can be counted."""
+        name = number_in(self._whole())
+        schema = self.schema.only([name, *self.schema.used_as("unit")])
+        return self._read(None, schema, features=[name])
+
+
+def _check_given(
+    table: Path | None, rows: int | None, count_epsilon: float | None, *, shaped: bool
+) -> None:
+    """Check that it is told, once, how many rows and columns there are."""
+    if (rows is None) == (count_epsilon is None):
+        raise ParameterError(
+            "expected how many rows there are, stated or counted: one of --rows and "
+            "--count-epsilon (for example --rows 10000)"
+        )
+    if table is None and (not shaped or count_epsilon is not None):
+        raise ParameterError(
+            "expected a table, of which --count-epsilon counts the rows and the header tells the "
+            "columns, or --rows and --columns (for example --rows 10000 --columns 8)"
+        )

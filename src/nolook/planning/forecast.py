@@ -1,0 +1,262 @@
+"""What a release can be expected to tell, and the smallest budget that tells enough."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from nolook._unit import RowsPerUnit, check_rows_per_unit
+from nolook._validation import check_choice, check_count, check_delta, check_epsilon, one_line
+from nolook.errors import ParameterError
+from nolook.estimators.tukey import TukeyRegressor
+from nolook.planning.curves import Range, curve_of
+from nolook.privacy.accounting import gaussian_mu
+from nolook.privacy.guarantee import DEFAULT_DELTA, Budget
+
+__all__ = ["EPSILONS", "MEASURES", "PLANNED", "Expected", "Forecast", "Wanted", "plan"]
+
+#: Planned where no epsilon is given.
+EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
+
+#: What can be expected of a method, in the order in which it is shown.
+MEASURES = ("interval", "median", "loss", "error", "quantile")
+
+_REGRESSION = ("interval", "median", "loss")
+#: The measures of each method, whether they are known or not.
+PLANNED = {
+    "linear": _REGRESSION,
+    "logistic": _REGRESSION,
+    "adassp": ("loss",),
+    "boosted-adassp": ("loss",),
+    "tukey": ("loss",),
+    "dpsgd": ("loss",),
+    "ecdf": ("error", "quantile"),
+    "quantiles": ("error", "quantile"),
+    "roc": ("error",),
+    "calibration": ("error",),
+}
+# Quantiles are read off distributions, which share the budget.
+_CURVES = {"quantiles": "ecdf"}
+_PURE = frozenset({"ecdf", "quantiles", "roc", "calibration"})
+_SHARED = frozenset({"ecdf", "quantiles"})
+
+_MOST_ROWS, _MOST_COLUMNS = 2**34, 2**20
+# Where the smallest epsilon is looked for, so many steps a decade.
+_FROM, _DECADES, _STEPS = 0.01, 4, 40
+
+Epsilons: TypeAlias = float | Sequence[float] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What one budget can be expected to tell; None where nothing is known.
+
+    Parameters
+    ----------
+    epsilon : float
+    interval, median : Range or None
+        Half the width of a column's 95 % interval, of the narrowest one and that which half of the
+        columns do not exceed: for the effect of one standard deviation of the column, in standard
+        deviations of the target or, for ``logistic``, in log-odds. 2 stands for no interval, or
+        one that says nothing.
+    loss : Range or None
+        What R2 or, for ``logistic``, the area under the ROC curve lacks against the same model
+        without privacy.
+    error : Range or None
+        Of a share of the rows (``ecdf``, ``quantiles``), the area under the curve (``roc``), or the
+        share of positive rows in a group (``calibration``): root mean square.
+    quantile : Range or None
+        The error of quartiles, in standard deviations of the column.
+    rows_needed : int or None
+        How many rows ``tukey`` needs.
+    """
+
+    epsilon: float
+    interval: Range | None = None
+    median: Range | None = None
+    loss: Range | None = None
+    error: Range | None = None
+    quantile: Range | None = None
+    rows_needed: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What an ordinary table should tell, and the smallest epsilon for it; None if unknown."""
+
+    measure: str
+    most: float
+    epsilon: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """A plan: what each budget can be expected to tell. It holds no figure of any table.
+
+    Parameters
+    ----------
+    method : str
+    rows, columns : int
+    delta : float
+        0 for distributions, which need none.
+    rows_per_unit : "weights" or int
+    lines : tuple of Expected
+        One for each epsilon, rising.
+    wanted : Wanted or None
+    """
+
+    method: str
+    rows: int
+    columns: int
+    delta: float
+    rows_per_unit: RowsPerUnit
+    lines: tuple[Expected, ...]
+    wanted: Wanted | None = None
+
+
+def plan(
+    rows: int,
+    columns: int = 1,
+    *,
+    method: str = "linear",
+    epsilon: Epsilons = None,
+    delta: float = DEFAULT_DELTA,
+    rows_per_unit: RowsPerUnit = "weights",
+    want: str | None = None,
+) -> Forecast:
+    """Say what a release can be expected to tell, before anything is spent.
+
+    The real mechanisms were run on simulated tables from easy to hard; what they told there is
+    interpolated. No table is read: what a real one tells depends on how its columns go together,
+    which nobody may look at. Take the range for what is likely, not for a promise.
+
+    Parameters
+    ----------
+    rows : int
+        How many rows there are; of units, where the rows of each have weights and it counts once;
+        of rows that are kept, where at most so many of each unit count.
+    columns : int, default=1
+        How many features or, for quantiles, how many columns share the budget.
+    method : str, default="linear"
+        ``linear``, ``logistic``, ``adassp``, ``boosted-adassp``, ``tukey``, ``dpsgd``, ``ecdf``,
+        ``quantiles``, ``roc`` or ``calibration``.
+    epsilon : float or sequence of float, optional
+        Budgets to compare; by default from 0.1 to 10.
+    delta : float, default=1e-6
+        Not used for distributions.
+    rows_per_unit : "weights" or int, default="weights"
+        An int C plans for units of which C rows count in full: the noise is C times as large.
+    want : str, optional
+        What an ordinary table should tell: ``"interval 0.1"``, ``"loss 0.05"``, ``"error 0.01"`` or
+        another measure of the method, and the most it may be. The smallest epsilon for it is
+        rounded up to two digits.
+
+    Returns
+    -------
+    Forecast
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is out of range.
+
+    Examples
+    --------
+    >>> import nolook
+    >>> found = nolook.plan(20_000, 8, epsilon=[0.5, 2.0], want="interval 0.1")
+    >>> found.lines[0].interval.expected > found.lines[1].interval.expected
+    True
+    >>> found.wanted.epsilon < 10
+    True
+    """
+    check_choice("method", method, PLANNED)
+    check_count(rows, "rows", _MOST_ROWS)
+    check_count(columns, "columns", _MOST_COLUMNS)
+    counted = check_rows_per_unit(rows_per_unit)
+    kept = 0.0 if method in _PURE else check_delta(delta)
+    wanted = None if want is None else _wanted(want, method)
+    # Checked in full before anything is computed.
+    budgets = sorted({check_epsilon(each) for each in _listed(epsilon)})
+    shape = _Shape(method, rows, columns, kept, 1 if counted == "weights" else int(counted))
+    found = None
+    if wanted is not None:
+        found = Wanted(*wanted, _smallest(shape, *wanted))
+    lines = tuple(shape.expected(each) for each in budgets)
+    return Forecast(method, rows, columns, kept, counted, lines, found)
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """What a plan depends on besides epsilon."""
+
+    method: str
+    rows: int
+    columns: int
+    delta: float
+    most_rows: int  # of a unit that count in full
+
+    def expected(self, epsilon: float) -> Expected:
+        known = {name: self.measure(name, epsilon) for name in PLANNED[self.method]}
+        needed = None
+        if self.method == "tukey":
+            needed = TukeyRegressor(epsilon, self.delta).rows_needed(self.columns)
+        return Expected(epsilon, **known, rows_needed=needed)
+
+    def measure(self, name: str, epsilon: float) -> Range | None:
+        """Return a measure at an epsilon, or None."""
+        curve = curve_of(_CURVES.get(self.method, self.method), name)
+        # Rows of a unit that count in full are not independent: no interval is given.
+        if curve is None or (self.most_rows > 1 and name in {"interval", "median"}):
+            return None
+        if self.method in _PURE:
+            shared = self.most_rows * (self.columns if self.method in _SHARED else 1)
+            return curve.at(**{"epsilon times rows": epsilon * self.rows / shared})
+        mu = gaussian_mu(Budget(epsilon, self.delta)) / self.most_rows
+        return curve.at(rows=self.rows, columns=self.columns, mu=mu)
+
+
+def _smallest(shape: _Shape, name: str, most: float) -> float | None:
+    """Return the smallest epsilon from which on the measure is at most so much, rounded up."""
+    enough = None
+    for step in range(_DECADES * _STEPS, -1, -1):
+        epsilon = _FROM * 10.0 ** (step / _STEPS)
+        found = shape.measure(name, epsilon)
+        if found is None or found.expected > most:
+            break
+        enough = epsilon
+    if enough is None:
+        return None
+    digits = 10.0 ** (math.floor(math.log10(enough)) - 1)
+    return float(f"{math.ceil(enough / digits - 1e-9) * digits:.2g}")
+
+
+def _listed(epsilon: Epsilons) -> Sequence[float]:
+    if epsilon is None:
+        return EPSILONS
+    # A text is one value, which the check of numbers refuses.
+    several = isinstance(epsilon, Sequence) and not isinstance(epsilon, str | bytes)
+    return epsilon if several and epsilon else (epsilon,)  # type: ignore[return-value]
+
+
+def _wanted(want: object, method: str) -> tuple[str, float]:
+    """Split what is wanted into a measure and a number."""
+    words = want.split() if isinstance(want, str) else []
+    names = [name for name in PLANNED[method] if curve_of(_CURVES.get(method, method), name)]
+    if not names:
+        raise ParameterError(
+            f"want is given, but nothing is known of {method}; expected another method (or none)"
+        )
+    most = 0.0
+    if len(words) == 2 and words[0] in names:
+        try:
+            most = float(words[1])
+        except ValueError:
+            most = 0.0
+    if not 0.0 < most < math.inf:
+        raise ParameterError(
+            f"want is {one_line(want)!r}; expected one of {', '.join(names)} and the most it may "
+            f"be (for example '{names[0]} 0.1')"
+        )
+    return words[0], most

@@ -1,0 +1,135 @@
+"""What a release turned out to tell, measured against the rows themselves: never for real data.
+
+Plans and their benchmark measure with the same functions.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.linear_model import LogisticRegression as PlainLogistic
+from sklearn.metrics import roc_auc_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from nolook.estimators.calibration import HosmerLemeshow
+from nolook.estimators.ecdf import ECDF
+from nolook.estimators.roc import ROCCurve
+from nolook.planning.curves import WIDEST
+
+__all__ = [
+    "Outcome",
+    "area_error",
+    "group_error",
+    "of_classifier",
+    "of_regression",
+    "plain_area",
+    "plain_r2",
+    "quantile_error",
+    "share_error",
+]
+
+Vector = NDArray[np.float64]
+
+_PLACES = np.arange(0.01, 1.0, 0.01)
+_QUARTILES = np.array([0.25, 0.5, 0.75])
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one fit told.
+
+    `interval` is half the width of the narrowest interval of a column, `median` the half width that
+    half of the columns do not exceed: the effect of a standard deviation of the column, in standard
+    deviations of the target (or in log-odds). `loss` is what R2 (or the area under the ROC curve)
+    lacks, and at least 0.
+    """
+
+    interval: float
+    median: float
+    loss: float
+
+
+def plain_r2(X: Vector, y: Vector) -> float:
+    """Return R2 of least squares without privacy."""
+    design = np.column_stack([X, np.ones(len(y))])
+    return _r2(y, design @ np.linalg.lstsq(design, y, rcond=None)[0])
+
+
+def plain_area(X: Vector, y: Vector) -> float:
+    """Return the area under the ROC curve of logistic regression without privacy."""
+    plain = make_pipeline(StandardScaler(), PlainLogistic(C=1e6, max_iter=300)).fit(X, y)
+    return float(roc_auc_score(y, plain.decision_function(X)))
+
+
+def of_regression(model: Any, X: Vector, y: Vector, plain: float) -> Outcome:  # noqa: ANN401
+    """Say what a fitted regression told; `plain` is :func:`plain_r2` of the same rows."""
+    return _outcome(model, X.std(axis=0) / y.std(), plain - _r2(y, model.predict(X)))
+
+
+def of_classifier(model: Any, X: Vector, y: Vector, plain: float) -> Outcome:  # noqa: ANN401
+    """Say what a fitted classifier told; `plain` is :func:`plain_area` of the same rows."""
+    found = float(roc_auc_score(y, model.decision_function(X)))
+    return _outcome(model, X.std(axis=0), plain - found)
+
+
+def _r2(y: Vector, predicted: Vector) -> float:
+    return float(1.0 - np.mean((y - predicted) ** 2) / y.var())
+
+
+def _outcome(model: Any, units: Vector, loss: float) -> Outcome:  # noqa: ANN401
+    halves = np.full(len(units), WIDEST)
+    if model.coef_interval_ is not None:
+        low, high = model.coef_interval_.T
+        found = (high - low) / 2 * units
+        # A constant column has neither an effect nor an interval.
+        halves = np.where(np.isnan(found) | (units == 0.0), WIDEST, np.minimum(found, WIDEST))
+    median = np.quantile(halves, 0.5, method="higher")
+    return Outcome(float(halves.min()), float(median), min(max(loss, 0.0), 1.0))
+
+
+def share_error(values: Vector, epsilon: float, seed: int) -> float:
+    """Return the error of a column's shares up to its percentiles, root mean square."""
+    found = ECDF(epsilon, random_state=seed).fit(values).distribution_
+    # The threshold that each percentile counts as.
+    places = np.searchsorted(found.points, np.quantile(values, _PLACES)).clip(
+        max=len(found.points) - 2
+    )
+    thresholds = found.points[places]
+    true = np.searchsorted(np.sort(values), thresholds, side="right") / len(values)
+    return _size(found.cdf(thresholds) - true)
+
+
+def quantile_error(values: Vector, epsilon: float, seed: int) -> float:
+    """Return the error of a column's quartiles in its standard deviations, at most `WIDEST`."""
+    found = ECDF(epsilon, random_state=seed).fit(values).distribution_
+    wrong = found.ppf(_QUARTILES) - np.quantile(values, _QUARTILES)
+    return min(_size(wrong / values.std()), WIDEST)
+
+
+def area_error(scores: Vector, target: Vector, epsilon: float, seed: int) -> float:
+    """Return the error of the area under the ROC curve."""
+    curve = ROCCurve(epsilon, random_state=seed).fit(scores, target)
+    return abs(float(curve.auc_ - roc_auc_score(target, scores)))
+
+
+def group_error(chances: Vector, target: Vector, epsilon: float, seed: int) -> float:
+    """Return the error of the share of positive rows in a calibration's groups, root mean square.
+
+    Every row counts once: groups are of different sizes.
+    """
+    table = HosmerLemeshow(epsilon, random_state=seed).fit(chances, target).table_
+    group = np.searchsorted(table.borders[1:-1], chances, side="left")
+    rows = np.bincount(group, minlength=len(table.counts))
+    positive = np.bincount(group, target, minlength=len(table.counts))
+    said = np.divide(table.positives, table.counts, out=np.zeros(len(rows)), where=table.counts > 0)
+    wrong = said.clip(0.0, 1.0) - positive / np.maximum(rows, 1)
+    return float(math.sqrt(np.average(np.square(wrong), weights=rows)))
+
+
+def _size(errors: Vector) -> float:
+    return float(math.sqrt(np.mean(np.square(errors))))

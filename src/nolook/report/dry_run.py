@@ -1,0 +1,59 @@
+"""What the command line prints of a release that was only rehearsed."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from nolook.formats.files import one_line
+from nolook.privacy.ledger import amount_text
+from nolook.privacy.ledger_entries import converted
+from nolook.report._console import empty_table, say
+from nolook.report.shared import costs
+from nolook.report.wording import count, number
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from nolook.privacy.guarantee import PrivacyGuarantee
+    from nolook.privacy.ledger import Ledger
+
+__all__ = ["print_rehearsed"]
+
+
+def print_rehearsed(
+    console: Console, purpose: str, guarantee: PrivacyGuarantee, ledger: Ledger | None
+) -> None:
+    """Print what would be released, what it would cost, and what a ledger would have left."""
+    listed = costs(guarantee)
+    say(console, f"Dry run: {one_line(purpose)}. No row was read, nothing was charged.", "bold")
+    say(
+        console,
+        f"It would make {count(len(listed), 'noisy release')} within epsilon = "
+        f"{number(guarantee.epsilon)}, delta = {number(guarantee.delta)}, protecting a "
+        f"{one_line(guarantee.unit.in_words())}:",
+    )
+    shares = max(map(len, listed), default=3) > 3
+    shown = empty_table("", ("Released", "Mechanism", "Cost", "Share")[: 3 + shares])
+    for row in listed:
+        shown.add_row(*(one_line(c) if isinstance(c, str) else f"{100 * c:.0f} %" for c in row))
+    console.print(shown)
+    if not guarantee.private:
+        say(console, "It would NOT be private: the seed of its noise is known.", "bold red")
+    say(console, _balance(guarantee, ledger))
+
+
+def _balance(guarantee: PrivacyGuarantee, ledger: Ledger | None) -> str:
+    """Say what would be charged, and what would be left then."""
+    if ledger is None:
+        return "No ledger is given: it would be charged to none (--ledger FILE)."
+    cost = converted(guarantee.budget, guarantee.relation, ledger.relation, ledger.path)
+    left = ledger.remaining
+    pairs = ((left.epsilon, cost.epsilon), (left.delta, cost.delta))
+    after = (max(0.0, float(Fraction(repr(has)) - Fraction(repr(takes)))) for has, takes in pairs)
+    charged = (amount_text(part, up=True) for part in (cost.epsilon, cost.delta))
+    return (
+        f"The ledger {one_line(ledger.name)} would be charged epsilon {next(charged)}, delta "
+        f"{next(charged)}; epsilon {amount_text(next(after), up=False)}, delta "
+        f"{amount_text(next(after), up=False)} would be left."
+    )

@@ -1,0 +1,175 @@
+"""What a plan says: words, a table and a curve. Everything in it is public."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from nolook.planning.curves import WIDEST, Range
+from nolook.planning.forecast import MEASURES, PLANNED, Expected, Forecast, plan
+from nolook.report.findings import Figure, Section, Table
+from nolook.report.picture import Line, Picture, draw
+from nolook.report.wording import count, number
+
+__all__ = ["plan_headline", "plan_section"]
+
+_HEADS = {
+    "interval": "Narrowest interval ±",
+    "median": "Half the intervals ±",
+    "loss": "Loss of R2",
+    "error": "Error of a share",
+    "quantile": "Error of a quartile",
+}
+_OWN_HEADS = {
+    ("logistic", "loss"): "Loss of AUC",
+    ("roc", "error"): "Error of the AUC",
+    ("calibration", "error"): "Error of a group's share",
+}
+_MEANING = {
+    "interval": (
+        "Intervals ±: half the width of a column's 95 % interval, the narrowest one and what half "
+        "of the columns do not exceed, for the effect of one standard deviation of the column, in "
+        '{unit}. "None" is an interval that is withheld or says nothing. Go by the range: on real '
+        "tables the single number was often off by more than a factor 2."
+    ),
+    "loss": "Loss: what {fit} lacks against the same model without privacy, on the same rows.",
+    "error": "Errors are the usual size (root mean square) of what the noise adds.",
+    "quantile": "A quartile's error is in standard deviations of the column.",
+}
+_RANGE = (
+    "Each number is for an ordinary table, and in brackets from the easiest to the hardest of the "
+    "simulated ones. The real mechanisms ran on these; no real table was read. How columns go "
+    "together and how far values lie out decides where in the range a table falls, and cannot be "
+    "known before."
+)
+_UNITS = {"logistic": "log-odds"}
+_FITS = {"logistic": "the area under the ROC curve"}
+_NOT_KNOWN = "not known"
+_POINTS = 33  # of a curve
+_VIEW = 0.1, 10.0  # epsilons
+
+
+def plan_headline(found: Forecast) -> str:
+    """Say what is planned."""
+    counted = f"{number(found.rows, 12)} row" + "s" * (found.rows != 1)
+    per_unit = "" if found.rows_per_unit == "weights" else f", {found.rows_per_unit} a unit"
+    return f"Plan of {found.method}: {counted}{per_unit}, {count(found.columns, 'column')}"
+
+
+def plan_section(found: Forecast) -> Section:
+    """Return the plan; the terminal shows all but the curve."""
+    table = _table(found)
+    words = _wanted(found)
+    shown = [name for name in _shown(found) if any(getattr(one, name) for one in found.lines)]
+    meaning = tuple(
+        _MEANING[name].format(
+            unit=_UNITS.get(found.method, "standard deviations of the target"),
+            fit=_FITS.get(found.method, "R2"),
+        )
+        for name in shown
+        if name in _MEANING
+    )
+    notes = (*meaning, _RANGE) if shown else (_unknown(found),)
+    figures = (_figure(found, shown[0]),) if shown else ()
+    return Section(
+        "plan",
+        "What can be expected",
+        words,
+        figures,
+        (table,),
+        notes,
+        printed=(*words, table, *notes),
+    )
+
+
+def _shown(found: Forecast) -> tuple[str, ...]:
+    return tuple(name for name in MEASURES if name in PLANNED[found.method])
+
+
+def _head(found: Forecast, name: str) -> str:
+    return _OWN_HEADS.get((found.method, name), _HEADS[name])
+
+
+def _table(found: Forecast) -> Table:
+    names = _shown(found)
+    tukey = ("Rows needed",) * (found.method == "tukey")
+    heads = ("Epsilon", *(_head(found, name) for name in names), *tukey)
+    rows = tuple(
+        (number(one.epsilon), *(_cell(getattr(one, name)) for name in names), *_enough(one, found))
+        for one in found.lines
+    )
+    delta = f", delta = {number(found.delta)}" if found.delta else ""
+    return Table(f"Expected of an ordinary table (easiest to hardest){delta}", heads, rows)
+
+
+def _enough(one: Expected, found: Forecast) -> tuple[str, ...]:
+    if one.rows_needed is None:
+        return ()
+    said = "enough" if found.rows >= one.rows_needed else "too few rows"
+    return (f"{number(one.rows_needed, 12)}: {said}",)
+
+
+def _cell(known: Range | None) -> str:
+    if known is None:
+        return _NOT_KNOWN
+    low, expected, high = map(_amount, (known.low, known.expected, known.high))
+    return expected if low == expected == high else f"{expected} ({low} to {high})"
+
+
+def _amount(value: float) -> str:
+    if value >= 0.99 * WIDEST:
+        return "none"
+    return "<0.001" if value < 0.001 else number(round(value, 3), 2)
+
+
+def _wanted(found: Forecast) -> tuple[str, ...]:
+    wanted = found.wanted
+    if wanted is None:
+        return ()
+    asked = f"{_head(found, wanted.measure)} of at most {number(wanted.most)}"
+    if wanted.epsilon is None:
+        return (f"{asked}: no epsilon up to 100 is known to do on an ordinary table.",)
+    return (f"{asked}: about epsilon {number(wanted.epsilon)} on an ordinary table.",)
+
+
+def _unknown(found: Forecast) -> str:
+    own = PLANNED[found.method]
+    why = (
+        "this method was not simulated"
+        if found.method in {"tukey", "dpsgd"}
+        else ("tables of this size and budget were not simulated")
+    )
+    return f"What {found.method} tells is not known beforehand ({', '.join(own)}): {why}."
+
+
+def _figure(found: Forecast, name: str) -> Figure:
+    """Draw how the first measure falls with epsilon."""
+    epsilons = np.geomspace(*_VIEW, _POINTS)
+    given = None if found.rows_per_unit == "weights" else int(found.rows_per_unit)
+    lines = plan(
+        found.rows,
+        found.columns,
+        method=found.method,
+        epsilon=epsilons.tolist(),
+        delta=found.delta or 1e-6,
+        rows_per_unit="weights" if given is None else given,
+    ).lines
+    known = [(one.epsilon, each) for one in lines if (each := getattr(one, name)) is not None]
+    places = np.log10([epsilon for epsilon, _ in known])
+    low, middle, high = (
+        np.array([getattr(each, end) for _, each in known]) for end in ("low", "expected", "high")
+    )
+    picture = Picture(
+        _head(found, name),
+        "Epsilon",
+        _head(found, name),
+        math.log10(_VIEW[0]),
+        math.log10(_VIEW[1]),
+        (Line("curve", places, middle),),
+        "The line is an ordinary table, the band from the easiest to the hardest.",
+        band=(places, low, high),
+        ceiling=max(float(high.max()), 1e-6),
+        decades=True,
+    )
+    return Figure(draw(picture), "An ordinary table, and from the easiest to the hardest.")

@@ -1,0 +1,91 @@
+"""``--dry-run``: what every command that makes a release would do, without reading a row."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyarrow import csv
+
+import nolook
+from nolook.tables.files import File
+from tests.hostile.commands import COMMANDS, release
+from tests.hostile.harness import run
+
+COLUMNS = ("a", "b")
+ROWS = 400
+
+
+@pytest.fixture
+def folder(tmp_path):
+    place = np.arange(ROWS)
+    table = pa.table({"a": place % 7 / 7.0, "b": place % 5 / 5.0, "y": place % 2})
+    pq.write_table(table, tmp_path / "table.parquet")
+    csv.write_csv(table, tmp_path / "table.csv")
+    budget = nolook.Budget(1.5, 1e-5)
+    nolook.Ledger.create(tmp_path / "its.ledger", budget, name="its").close()
+    return tmp_path
+
+
+@pytest.fixture
+def unreadable(monkeypatch):
+    def refuse(*_):
+        raise AssertionError("a row was read")
+
+    monkeypatch.setattr(File, "batches", refuse)
+
+
+def asked(folder, name, *more, table="table.parquet"):
+    return run(folder, *release(name, table, COLUMNS), "--output", "out.json", *more)
+
+
+def files(folder):
+    return {file.name: file.read_bytes() for file in folder.iterdir()}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("table", ["table.parquet", "table.csv"])
+@pytest.mark.usefixtures("unreadable")
+def test_a_dry_run_reads_no_row_and_leaves_every_file_as_it_is(folder, name, table):
+    before = files(folder)
+    done = asked(folder, name, "--ledger", "its.ledger", "--dry-run", table=table)
+    assert done.status == 0, done.err
+    assert files(folder) == before
+    assert "epsilon 0.5" in done.out.replace("\n", " ")
+    assert "would be left" in done.out.replace("\n", " ")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.usefixtures("unreadable")
+def test_the_same_command_without_it_reads_rows(folder, name):
+    with pytest.raises(AssertionError, match="internal error"):
+        asked(folder, name)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_what_is_announced_is_what_is_then_charged(folder, name):
+    said = " ".join(asked(folder, name, "--ledger", "its.ledger", "--dry-run").out.split())
+    assert asked(folder, name, "--ledger", "its.ledger").status == 0
+    with nolook.Ledger(folder / "its.ledger") as ledger:
+        (entry,) = ledger.history()
+        left = ledger.remaining
+    assert f"Dry run: {entry.description}." in said
+    charged = f"epsilon {entry.cost.epsilon:g}, delta {entry.cost.delta:g};"
+    assert f"would be charged {charged}" in said
+    assert f"epsilon {left.epsilon:g}, delta {left.delta:g} would be left" in said
+
+
+@pytest.mark.usefixtures("unreadable")
+def test_steps_are_listed_and_quiet_prints_nothing(folder):
+    done = asked(folder, "fit", "--dry-run")
+    assert "Gaussian" in done.out
+    assert "No ledger is given" in done.out
+    assert asked(folder, "fit", "--dry-run", "--quiet").out == ""
+
+
+@pytest.mark.usefixtures("unreadable")
+def test_what_the_ledger_would_refuse_is_refused(folder):
+    nolook.Ledger.create(folder / "small.ledger", nolook.Budget(0.5, 1e-7), name="small").close()
+    done = asked(folder, "fit", "--ledger", "small.ledger", "--dry-run")
+    assert done.status == nolook.BudgetExceededError.exit_status

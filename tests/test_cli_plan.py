@@ -1,0 +1,122 @@
+"""``nolook plan``: from stated numbers, or from rows that are counted and paid for."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import nolook
+from nolook.tables.files import File
+from tests.hostile.harness import run
+
+ROWS = 3_000
+
+
+@pytest.fixture
+def folder(tmp_path):
+    place = np.arange(ROWS)
+    columns = {"a": place % 7, "b": place % 11, "y": place % 13, "who": place // 3}
+    fields = [pa.field(name, pa.int64(), nullable=False) for name in columns]
+    pq.write_table(pa.table(columns, schema=pa.schema(fields)), tmp_path / "table.parquet")
+    nolook.Ledger.create(
+        tmp_path / "its.ledger", nolook.Budget(2.0, 1e-5), name="its", relation="add-remove"
+    ).close()
+    return tmp_path
+
+
+def spent(folder):
+    with nolook.Ledger(folder / "its.ledger") as ledger:
+        return ledger.spent.epsilon
+
+
+@pytest.fixture
+def unreadable(monkeypatch):
+    def refuse(*_):
+        raise AssertionError("a row was read")
+
+    monkeypatch.setattr(File, "batches", refuse)
+
+
+@pytest.mark.usefixtures("unreadable")
+def test_stated_numbers_open_no_rows_and_charge_nothing(folder):
+    done = run(
+        folder, "plan", "table.parquet", "-t", "y", "--features", "a,b", "--rows", 9000,
+        "--ledger", "its.ledger", "--want", "interval 0.2", "--report", "plan.html",
+    )  # fmt: skip
+    assert done.status == 0, done.err
+    assert "9,000 rows, 2 columns" in done.out
+    assert re.search(r"about epsilon \d", done.out)
+    assert spent(folder) == 0.0
+    page = (folder / "plan.html").read_text(encoding="utf-8")
+    assert "polyline" in page
+    assert "Loss of R2" in page
+    assert "easiest to the hardest" in page
+
+
+def test_rows_are_counted_for_their_price(folder):
+    words = ("plan", "table.parquet", "-t", "y", "--features", "a,b", "--count-epsilon", 1)
+    done = run(folder, *words, "--ledger", "its.ledger")
+    assert done.status == 0, done.err
+    assert spent(folder) == 1.0
+    counted = int(re.search(r"linear: ([\d,]+) rows", done.out)[1].replace(",", ""))
+    assert abs(counted - ROWS) < 60
+    done = run(folder, *words, "--unit", "who", "--ledger", "its.ledger")
+    assert done.status == 2  # this ledger protects rows
+    assert spent(folder) == 1.0
+
+
+def test_units_are_counted_once(folder):
+    words = ("plan", "table.parquet", "--features", "a", "--count-epsilon", 2, "--unit", "who")
+    done = run(folder, *words)
+    assert done.status == 0, done.err
+    counted = int(re.search(r"linear: ([\d,]+) row", done.out)[1].replace(",", ""))
+    assert abs(counted - ROWS / 3) < 40
+
+
+@pytest.mark.usefixtures("unreadable")
+def test_a_dry_run_of_a_count_reads_and_charges_nothing(folder):
+    done = run(
+        folder, "plan", "table.parquet", "--features", "a", "--count-epsilon", 0.5,
+        "--ledger", "its.ledger", "--dry-run",
+    )  # fmt: skip
+    assert done.status == 0, done.err
+    assert "would be charged epsilon 0.5" in " ".join(done.out.split())
+    assert spent(folder) == 0.0
+
+
+@pytest.mark.usefixtures("unreadable")
+@pytest.mark.parametrize(
+    "more",
+    [
+        (),
+        ("--rows", 100, "--count-epsilon", 1),
+        ("--rows", 0),
+        ("--rows", 100, "--method", "kendall"),
+        ("--rows", 100, "--want", "interval"),
+        ("--count-epsilon", 1, "--want", "width 3"),
+        ("--count-epsilon", -1),
+        ("--rows", 100, "--report", "table.parquet"),
+    ],
+)
+def test_what_cannot_be_planned_costs_nothing(folder, more):
+    words = ("plan", "table.parquet", "--features", "a,b", "--ledger", "its.ledger")
+    assert run(folder, *words, *more).status == 2
+    assert spent(folder) == 0.0
+
+
+def test_without_a_table_rows_and_columns_are_needed(folder):
+    assert run(folder, "plan", "--rows", 1000).status == 2
+    assert run(folder, "plan", "--columns", 3, "--count-epsilon", 1).status == 2
+    assert run(folder, "plan", "--rows", 1000, "--columns", 3, "--quiet").out == ""
+
+
+def test_whether_tukey_has_enough_rows(folder):
+    done = run(folder, "plan", "--rows", 6500, "--columns", 5, "--method", "tukey", "-e", 0.5,
+               "-e", 1)  # fmt: skip
+    assert "too few rows" in done.out
+    assert "enough" in done.out
+    assert "not known" in done.out
