@@ -179,7 +179,12 @@ def test_a_ledger_is_shown_on_a_page(here, cli):
     words = ("ledger", "report", LEDGER, "--output", "l.html")
     assert cli(*words) == (0, "report: l.html\n", "")
     page = (here / "l.html").read_text()
-    for text in ("income of people.parquet", "people.income.model.json", "AdaSSP", "epsilon 49"):
+    for text in (
+        "income of people.parquet",
+        "people.income.model.json",
+        "AdaSSP",
+        "epsilon&nbsp;49",
+    ):
         assert text in page
     assert "which exists" in cli(*words).err
     assert cli(*words, "--force").status == 0

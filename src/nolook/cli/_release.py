@@ -266,7 +266,14 @@ class Release:
 
     def show(self, findings: Findings) -> None:
         """Write the report, if one is wanted, and print what was found."""
-        show(findings, table=self.table, output=self.output, report=self.report, quiet=self.quiet)
+        show(
+            findings,
+            table=self.table,
+            output=self.output,
+            report=self.report,
+            quiet=self.quiet,
+            ledger=self.ledger,
+        )
         if self.ledger is None and findings.origin.guarantee.private and not self.quiet:
             from nolook.report._console import say
 
@@ -336,17 +343,26 @@ def check_files(output: Path, report: Path | None, inputs: Iterable[Path], *, fo
 
 
 def show(
-    findings: Findings, *, table: Path, output: Path, report: Path | None, quiet: bool
+    findings: Findings,
+    *,
+    table: Path,
+    output: Path,
+    report: Path | None,
+    quiet: bool,
+    ledger: Path | None = None,
 ) -> None:
     """Write the report of a release, if one is wanted, and print what was found."""
+    from nolook.report.standing import Standing
+
+    standing = Standing.now(ledger)
     if report is not None:
         from nolook.report.page import write_page
 
-        write_page(findings, report, table=table.name)
+        write_page(findings, report, table=table.name, standing=standing)
     if not quiet:
         from nolook.report.terminal import print_findings
 
-        print_findings(console(), findings, output=output, report_file=report)
+        print_findings(console(), findings, output=output, report_file=report, standing=standing)
 
 
 def console() -> Console:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+import warnings
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from attrs import evolve
 
 from nolook._language import named
 from nolook._numerics import undisturbed
-from nolook.errors import ParameterError
+from nolook._strength import too_weak
+from nolook.errors import ParameterError, WeakPrivacyWarning
 from nolook.privacy.ledger import Ledger, ReleaseDetails, charge, require
 from nolook.privacy.noise import byte_source
 from nolook.privacy.release import Announce, Plan, for_unit
@@ -19,7 +22,7 @@ from nolook.tables.scored import ScoredTable, subject_of
 if TYPE_CHECKING:
     from nolook.privacy.guarantee import PrivacyGuarantee
 
-__all__ = ["Progress", "make_release"]
+__all__ = ["Progress", "make_release", "warn"]
 
 #: Called with a stage's name, how many stages are done and how many there are.
 Progress: TypeAlias = Callable[[str, int, int], None]
@@ -59,6 +62,8 @@ def make_release(
         guarantee = evolve(plan.guarantee, unit=rows.unit)
         release = for_unit(plan.release, rows.unit)
         require(ledger, guarantee, rows.unit)
+        if guarantee.private:
+            warn(too_weak(guarantee.epsilon, guarantee.delta))
         announce("missing values")
         rows.check_complete()
         name, about, schema = subject_of(rows)
@@ -85,3 +90,12 @@ def _counted_stages(progress: Progress | None, total: int) -> Announce:
         done += 1
 
     return announce
+
+
+def warn(messages: Iterable[str]) -> None:
+    """Warn of a weak guarantee, where the caller's own code asked for it."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back and (frame.f_globals.get("__package__") or "").startswith("nolook"):
+        level, frame = level + 1, frame.f_back
+    for words in messages:
+        warnings.warn(words, WeakPrivacyWarning, stacklevel=level)

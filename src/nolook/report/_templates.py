@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+from markupsafe import Markup, escape
 
 from nolook.formats.files import one_line
 from nolook.report.findings import Name
 
 __all__ = ["template"]
+
+# Spaces within a number and its unit, or its name: no line ends there.
+_WITHIN = re.compile(
+    r"(?<=\d) (?=(?:%|points?\b))|(?<= [=<]) (?=[\d-])| (?=[=<] [\d-])"
+    r"|(?:(?<=\bepsilon)|(?<=\bdelta)|(?<=\bmu)) (?=[\d-])"
+)
+
+
+def _unbroken(text: str) -> Markup:
+    """Escape a text on one line, with the spaces where no line may end."""
+    return Markup("&nbsp;").join(escape(part) for part in _WITHIN.split(one_line(text)))
 
 
 @cache
@@ -24,5 +37,6 @@ def template(name: str) -> Template:
         undefined=StrictUndefined,
     )
     environment.filters["one_line"] = one_line
+    environment.filters["unbroken"] = _unbroken
     environment.tests["name"] = lambda piece: isinstance(piece, Name)
     return environment.get_template(name)

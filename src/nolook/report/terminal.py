@@ -9,20 +9,28 @@ from rich.console import Console
 from rich.text import Text
 
 from nolook.formats.files import one_line
-from nolook.report._console import empty_table, say
-from nolook.report.findings import Findings, Table, plain
-from nolook.report.shared import rows_used, sections
+from nolook.report._console import STYLES, empty_table, say
+from nolook.report.findings import Findings, Origin, Table, plain
+from nolook.report.shared import cautions, rows_used, sections, verdict
+from nolook.report.standing import UNKNOWN, Standing
 
 __all__ = ["print_findings"]
 
 
 def print_findings(
-    console: Console, found: Findings, *, output: Path, report_file: Path | None
+    console: Console,
+    found: Findings,
+    *,
+    output: Path,
+    report_file: Path | None,
+    standing: Standing = UNKNOWN,
 ) -> None:
     """Print what was found, what it cost, the guarantee and where the files are."""
     say(console, plain(found.headline), style="bold")
-    for caution in found.cautions:
+    for caution in cautions(found):
         say(console, caution, style="bold yellow")
+    for text in found.conclusion:
+        say(console, plain(text))
     if rows := rows_used(found):
         say(console, rows)
     for section in sections(found):
@@ -31,16 +39,21 @@ def print_findings(
                 _print_table(console, part)
             else:
                 say(console, one_line(part))
-    origin = found.origin
-    # Last, where nobody overlooks it.
-    if origin.guarantee.private:
-        say(console, origin.guarantee.in_words())
-    else:
-        why = f"NOT PRIVATE: {origin.why_not_private()[1]} For experiments with public data only."
-        say(console, why, style="bold red")
+    _print_promise(console, found.origin, standing)
     for kind, path in ((found.kind, output), ("report", report_file)):
         if path is not None:
             say(console, f"{kind}: {one_line(path)}", whole=True)
+
+
+def _print_promise(console: Console, origin: Origin, standing: Standing) -> None:
+    """Print the guarantee and what is left; last, where nobody overlooks it."""
+    if origin.guarantee.private:
+        say(console, origin.guarantee.in_words(), style=STYLES[verdict(origin)])
+        if standing.ledger is not None:
+            say(console, plain(standing.in_words()[-1]))
+    else:
+        why = f"NOT PRIVATE: {origin.why_not_private()[1]} For experiments with public data only."
+        say(console, why, style=STYLES[None])
 
 
 def _print_table(console: Console, table: Table) -> None:
