@@ -36,8 +36,12 @@ def model_conclusion(model: PrivateRegressor) -> tuple[Text, ...]:
     part = regression_of(model)
     target = Name(part.scaling_.names[-1])
     if not part.visible_ or part.failed_:
-        why = "did not stand out from the noise" if not part.visible_ else "could not be fitted"
-        return (("Nothing can be said of what goes together with ", target, f": it {why}."),)
+        why = "its values did not stand out from the noise"
+        if part.failed_ and part.visible_:
+            why = "the private test of the fit failed"
+        elif classifies(part):
+            why = "what the columns tell of it did not stand out from the noise"
+        return (("Nothing can be said of what goes together with ", target, f": {why}."),)
     return (*_chosen(model, part), *_columns(part), *_fit(part))
 
 
@@ -45,7 +49,7 @@ def model_certainty(model: PrivateRegressor) -> tuple[Text, ...]:
     """Say what the numbers in brackets are."""
     part = regression_of(model)
     if not part.visible_ or part.failed_:
-        return ("It is sure only that nothing is known.",)
+        return ("That nothing can be said is all that is sure.",)
     if not knows_intervals(part):
         words = (
             "No interval is given, so how far chance and privacy noise have moved the coefficients "

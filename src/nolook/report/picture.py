@@ -30,8 +30,8 @@ __all__ = [
     "shortened",
 ]
 
-#: How many coefficients a picture shows, the largest effects first: as many as a page has room for.
-MOST_SHOWN = 30
+#: How many coefficients a picture shows, the largest effects first: half a sheet holds them.
+MOST_SHOWN = 20
 
 _ROW = 26  # pixels of a coefficient
 _MARGIN = 8  # pixels above the coefficients
