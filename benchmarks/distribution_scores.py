@@ -40,9 +40,9 @@ class Scored:
     auc: float
     heights: np.ndarray
 
-    def rows(self):
-        """Yield all rows in one batch."""
-        yield self.scores, self.positive, None
+    def fold(self, statistic):
+        """Feed a statistic all rows in one batch."""
+        return statistic.update(self.scores, self.positive, None)
 
 
 def scored(name):
@@ -61,9 +61,9 @@ def rates(table, method, epsilon, seed):
     if method == PUBLISHED:
         return roc_rates(table.scores, table.positive, GRID.points(), epsilon, source)
     plan = roc_plan(epsilon, "replace", None if method == "no grid" else len(GRID.points()))
-    grid = GRID if plan.search is None else search_grid(table.rows, plan, source, lambda _: None)
+    grid = GRID if plan.search is None else search_grid(table, plan, source, lambda _: None)
     smoothing = None if method == "grid, unsmoothed" else "isotonic"
-    return RocCurve(*release_roc(table.rows, grid.points(), plan, smoothing, source)).rates
+    return RocCurve(*release_roc(table, grid.points(), plan, smoothing, source)).rates
 
 
 def roc_errors(table, method, epsilon, runs):

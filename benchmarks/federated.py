@@ -69,7 +69,7 @@ def federated(batch, sums, n, seed):
 def central(table, batch, seed):
     """Return the same of a central release."""
     plan = roc_plan(batch.epsilon, "replace", search=False)
-    found = release_roc(table.rows, batch.points(), plan, None, SeededSource(seed))
+    found = release_roc(table, batch.points(), plan, None, SeededSource(seed))
     return [one.counts for one in found], [one.rows for one in found]
 
 

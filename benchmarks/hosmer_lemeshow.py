@@ -17,6 +17,7 @@ from benchmarks.distribution_scores import scored
 from benchmarks.harness import main
 from nolook.algorithms.hosmer_lemeshow import hosmer_lemeshow_plan, release_groups
 from nolook.privacy.noise import SeededSource
+from nolook.tables.folding import Batches
 from papers.barczewski2024 import chi_squared, hosmer_lemeshow
 
 TABLES = {"bank_marketing": 6, "diabetes_readmission": 10}  # and the paper's figure
@@ -56,7 +57,7 @@ def private_statistic(table, method, epsilon, seed):
             table.scores, table.positive, GROUPS, epsilon, source, literal=literal
         )
     plan = hosmer_lemeshow_plan(epsilon, GROUPS, "replace")
-    found = release_groups(table.rows, plan, source, lambda _: None)[1]
+    found = release_groups(table, plan, source, lambda _: None)[1]
     if method == "ours":
         return found.statistic
     return chi_squared(
@@ -83,11 +84,11 @@ def rejections(table, epsilon, runs, *, calibrated):
     """Return how often p-values are below 0.05; with labels drawn from the scores if calibrated."""
     hits = 0
     for seed in range(runs):
-        rows = table.rows
+        rows = table
         if calibrated:
             generator = np.random.default_rng(seed)
             labels = generator.random(len(table.scores)) < table.scores
-            rows = lambda labels=labels: [(table.scores, labels, None)]  # noqa: E731
+            rows = Batches([(table.scores, labels, None)])
         plan = hosmer_lemeshow_plan(epsilon, GROUPS, "replace")
         found = release_groups(rows, plan, SeededSource(seed), lambda _: None)[1]
         hits += found.p_value < 0.05

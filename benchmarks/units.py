@@ -30,6 +30,7 @@ import nolook
 from benchmarks.fit import CHUNK, FEATURES
 from benchmarks.harness import in_own_process, in_parallel, main, median_ratio, medians
 from nolook.statistics.design_moments import DesignMoments
+from nolook.tables.folding import Mapped
 
 ROWS_PER_UNIT = 10
 EPSILONS = (0.3, 1.0)
@@ -164,9 +165,11 @@ def large_units():
     table = nolook.read_table(pa.concat_tables(tables), "y", features=["x"], unit="id")
     whole = table.unit.whole
     moments = DesignMoments(1, unit**2, 50 * unit, whole)
-    for numbers, weights in table.weighted_batches():
-        rows_of = np.full((1, numbers.shape[1]), float(unit))
-        moments.update(rows_of, np.trunc(numbers[-1] * unit), weights)
+
+    def grid_rows(numbers, weights):
+        yield np.full((1, numbers.shape[1]), float(unit)), np.trunc(numbers[-1] * unit), weights
+
+    table.fold(Mapped(moments, grid_rows))
     mean = float(moments.products[0]) / float(moments.gram[0, 0])
     return abs(mean - np.mean(means))
 

@@ -270,7 +270,8 @@ def test_predict_accepts_the_training_table_and_replaces_older_predictions(peopl
 
 def test_a_ledger_counts_releases_and_refuses_what_exceeds_it(people, here, cli):
     create = ("ledger", "create", "people.ledger", "--epsilon", "2.5", "--delta", "1e-5")
-    assert cli(*create, "--name", "census").status == 0
+    created = cli(*create, "--name", "census")
+    assert (created.status, created.out) == (0, "ledger: people.ledger\n")
     shown = cli("ledger", "show", "people.ledger")
     assert "census" in shown.out
     assert "add-remove" in shown.out

@@ -34,6 +34,12 @@ MISTAKES = {
     "semicolons": Mistake(
         fit("semicolon.csv -t cost -f age"), "one name with a ; in it", "--delimiter ';'"
     ),
+    "nothing declared": Mistake(
+        fit("people.csv -t cost"), "a CSV file declares no types", "'nolook schema FILE' drafts"
+    ),
+    "a cell that the schema does not allow": Mistake(
+        fit("people.csv -s words.toml"), "a cell not written as declared", "choose another policy"
+    ),
     "tabs, no features": Mistake(
         fit("tab.csv -t cost"), "one name with a tab in it", "--delimiter tab"
     ),
@@ -124,7 +130,7 @@ MISTAKES = {
         fit("people.csv -s column.toml"), "names 'agee'", "do you mean 'age'?"
     ),
     "a schema of another target": Mistake(
-        fit("people.csv -s target.toml -t age"), "the schema's is 'cost'", "expected one of them"
+        fit("people.csv -s target.toml -t age"), "the schema's is 'cost'", "leave this one out"
     ),
     "a schema of other types": Mistake(
         fit("people.parquet -t cost -s other.toml"), "has number there", "another type in"
@@ -190,6 +196,7 @@ SCHEMAS = {
     "target": f'[columns]\nage = "number"\n{TARGET}',
     "parts": ('[columns]\nborn = {type = "date", parts = ["month"]}\nweight = "identifier"\n'),
     "other": '[columns]\nheight = "date"',
+    "words": f'[columns]\nweight = "number"\n{TARGET}',
 }
 
 

@@ -131,6 +131,18 @@ def test_a_release_without_a_ledger_says_so_once(cli, monkeypatch):
     assert cli(*FIT, "--force", "--quiet").out == ""
 
 
+def test_an_epsilon_that_protects_hardly_anybody_is_said_of_a_result(cli):
+    weak = "the guarantee limits next to nothing"
+    fit = [*FIT, "--force", "--epsilon"]
+    done = cli(*fit, "10")
+    assert "Epsilon is 10: above 8 the guarantee limits next to nothing" in " ".join(
+        done.out.split()
+    )
+    assert weak not in " ".join(cli(*fit, "10", "--random-state", "1").out.split())
+    assert weak not in " ".join(cli(*fit, "8").out.split())
+    assert cli(*fit, "10", "--quiet").out == ""
+
+
 def test_a_ledger_of_the_environment_is_charged_unless_another_is_given(here, cli, monkeypatch):
     monkeypatch.setenv("NOLOOK_LEDGER", LEDGER)
     nolook.Ledger.create("b.ledger", nolook.Budget(2, 1e-4), name="other").close()

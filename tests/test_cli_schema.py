@@ -55,10 +55,27 @@ def test_refusals_write_nothing(folder, words):
 
 def test_levels_are_shown_in_the_terminal_alone(folder):
     (folder / "people.csv").write_text(TABLE.replace(CANARY, "ward"), "utf-8")
-    done = run(folder, "schema", "people.csv", "--levels")
-    assert "for the holder's eyes only" in done.out
-    assert "city: ward0, ward1" in done.out
+    assert "--levels shows" in run(folder, "schema", "people.csv").out
     assert "ward0" not in (folder / "people.toml").read_text("utf-8")
+    # A draft that was corrected in the meantime is neither in the way nor lost.
+    (folder / "people.toml").write_text("corrected", "utf-8")
+    for more in ([], ["--force"]):
+        done = run(folder, "schema", "people.csv", "--levels", *more)
+        assert done.status == 0
+        assert "for the holder's eyes only" in done.out
+        assert "city: ward0, ward1" in done.out
+        assert (folder / "people.toml").read_text("utf-8") == "corrected"
+
+
+@pytest.mark.parametrize("more", [[], ["--levels"]])
+def test_a_column_of_one_text_is_named_to_the_holder_alone(folder, more):
+    alone = "One text alone in the first rows of: city."
+    for second in "01":
+        table = TABLE.replace(f"{CANARY}0", "ward0").replace(f"{CANARY}1", f"ward{second}")
+        (folder / "people.csv").write_text(table, "utf-8")
+        done = run(folder, "schema", "people.csv", "--force", "--output", "people.toml", *more)
+        assert (alone in " ".join(done.out.split())) == (second == "0")
+        assert more or "alone" not in (folder / "people.toml").read_text("utf-8").split("[file]")[1]
 
 
 @pytest.mark.parametrize(

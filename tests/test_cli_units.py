@@ -147,6 +147,23 @@ def test_units_that_cannot_be(folder, words, said):
     assert (unit, spent) == (None, 0.0)
 
 
+@pytest.mark.parametrize("schema", ['who = "identifier"', 'who = "text"', None])
+def test_that_no_unit_is_named_is_said_where_a_column_may_say_whose_row_it_is(folder, schema):
+    table = pq.read_table(folder / "visits.parquet").rename_columns(["patient_id", "a", "b", "y"])
+    pq.write_table(table, folder / "own.parquet")
+    fit = ("fit", "own.parquet", "--target", "y", "--epsilon", "1", "--output", "m.json", "--force")
+    if schema is not None:
+        (folder / "own.toml").write_text(
+            f"[columns]\n{schema.replace('who', 'patient_id')}\n", encoding="utf-8"
+        )
+        fit = (*fit, "--schema", "own.toml")
+    said = "Every row is protected by itself. If one of patient_id says whose row it is"
+    # Whoever declares a text has said that it names nobody.
+    assert (said in " ".join(run(folder, *fit).out.split())) == (schema != 'who = "text"')
+    assert said not in " ".join(run(folder, *fit, "--unit", "patient_id").out.split())
+    assert run(folder, *fit, "--quiet").out == ""
+
+
 def test_a_column_called_like_an_identifier_may_be_the_unit(folder):
     numbers = pq.read_table(folder / "visits.parquet").drop_columns(["who"])
     numbers = numbers.append_column("patient_id", pa.array(np.arange(ROWS) // 4))

@@ -160,7 +160,10 @@ def test_type_checkers_are_told_where_the_names_really_come_from():
 
 
 # Each project, and the extras and the group of dependencies that its requirements.txt pins.
-LOCKED = [(".", {"federated", "pandas", "polars"}, "dev"), ("contrib/flower", set(), "test")]
+LOCKED = [
+    (".", {"databases", "federated", "pandas", "polars"}, "dev"),
+    ("contrib/flower", set(), "test"),
+]
 
 
 @pytest.mark.parametrize("folder", [folder for folder, _, _ in LOCKED])

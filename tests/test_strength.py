@@ -39,8 +39,8 @@ def test_no_outcome_lets_anybody_guess_better(epsilon, delta, p, q):
 def test_the_chance_of_guessing_is_reached(epsilon, delta):
     p = chance_of_guessing(epsilon, delta)
     assert 0.5 < p <= 1.0
-    # Equality in what binds p, and so in what binds q = 1 - p, unless p is all there is.
-    assert p == 1.0 or p == pytest.approx(math.exp(epsilon) * (1.0 - p) + delta, rel=1e-6, abs=1e-9)
+    # Equality in what binds p, and so in what binds q = 1 - p.
+    assert math.exp(-epsilon) * (p - delta) == pytest.approx(1.0 - p, abs=1e-12)
 
 
 @given(st.floats(1e-9, 6.5), deltas)
@@ -131,6 +131,21 @@ def test_a_weak_budget_warns_where_the_fit_was_asked_for_and_can_be_silenced():
         fit(epsilon=9.0, random_state=1)  # not private: there is nothing to weaken
         warnings.simplefilter("ignore", nolook.WeakPrivacyWarning)
         fit(epsilon=9.0)
+
+
+def test_a_pipeline_warns_once_and_when_all_is_done():
+    numbers = np.random.default_rng(0).normal(size=(3000, 4))
+    pipeline = nolook.make_private_pipeline(
+        nolook.KendallSelector(k=2), nolook.LinearRegression(), epsilon=6.0, delta=0.009
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", nolook.WeakPrivacyWarning)
+        with pytest.raises(nolook.WeakPrivacyWarning, match="number of rows"):
+            pipeline.fit(numbers[:, :3], numbers[:, 3])
+    assert pipeline.regressor_.coef_.shape == (2,)
+    with pytest.warns(nolook.WeakPrivacyWarning) as caught:
+        pipeline.fit(numbers[:, :3], numbers[:, 3])
+    assert len(caught) == 1
 
 
 def test_a_warning_made_an_error_costs_nothing_before_and_loses_nothing_after(tmp_path):

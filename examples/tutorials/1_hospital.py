@@ -14,7 +14,8 @@ Two people take part. The **holder** may see the table. The **reader** may be an
 # ---------
 #
 # Here the table is made up, but as untidy as real ones: semicolons, decimal commas, points between
-# thousands, dates with the day first, "n/a", and several stays of many patients.
+# thousands, dates with the day first, "n/a", and several stays of many patients. ``shell`` runs a
+# command and shows what it prints.
 
 from __future__ import annotations
 
@@ -43,7 +44,8 @@ shell("awk -F';' 'NR == 1 || $2 % 10 >= 7' stays.csv > kept.csv")
 # --------
 #
 # A CSV file declares nothing, so the holder says once what each column is. ``nolook schema`` drafts
-# that from the first rows. The draft is not private, and is refused until the holder has read it:
+# that from the first rows; with ``--levels`` it shows the holder the words of columns that have
+# few. The draft is not private, and is refused until the holder has read it:
 
 shell("nolook schema stays.csv")
 shell("nolook fit stays.csv --schema stays.toml --target readmitted --epsilon 1", status=2)
@@ -51,7 +53,8 @@ shell("nolook fit stays.csv --schema stays.toml --target readmitted --epsilon 1"
 # %%
 # This is what the holder makes of the draft, from what is known about the hospital: how numbers and
 # dates are written, which wards there are, whose row it is (``use = "unit"``), what is explained
-# and by what.
+# and by what. Columns that explain nothing, such as one that is the same everywhere, would blur the
+# others: ``use = "nothing"``.
 
 SCHEMA = """
 [file]
@@ -153,7 +156,11 @@ plt.show()
 
 # %%
 # The same from the command line, with a page to publish:
-# ``nolook evaluate kept.csv --schema stays.toml --model stays.model.json --other-rows -e 0.5``.
+# ``nolook evaluate kept.csv --schema stays.toml --model stays.model.json --other-rows -e 0.5
+# --ledger stays.ledger --report evaluation.html``.
+#
+# To publish: ``model.html`` and ``evaluation.html``, and of how good the model is the area under
+# the curve with its interval, found on patients who were kept back.
 #
 # What is spent
 # -------------

@@ -40,4 +40,5 @@ from nolook.privacy.guarantee import PrivacyGuarantee as PrivacyGuarantee
 from nolook.privacy.ledger import Ledger as Ledger
 from nolook.tables import Table as Table
 from nolook.tables import read_table as read_table
+from nolook.tables.databases import Database as Database
 from nolook.tables.schema import Schema as Schema

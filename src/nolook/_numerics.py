@@ -3,7 +3,7 @@
 What goes wrong in it may depend on the data, so it must not become an exception. NumPy's error
 state belongs to the running context, so no other thread's is changed. Warning filters belong to the
 whole process and stay as they are: nothing between charge and release warns by itself. A new thread
-has NumPy's own settings, so worker threads run compiled code only.
+has NumPy's own settings, so worker threads run in a copy of the caller's context.
 """
 
 from __future__ import annotations
@@ -13,12 +13,55 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
+from joblib import cpu_count
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["undisturbed"]
+from nolook.errors import ParameterError
+
+__all__ = ["Threads", "check_threads", "undisturbed", "worker_threads"]
+
+#: How many threads read a table: "auto" for all that the process may use.
+Threads: TypeAlias = int | Literal["auto"]
+
+_VARIABLE = "NOLOOK_THREADS"
+_MOST_THREADS = 1024
+
+
+def check_threads(threads: object) -> Threads:
+    """Return a number of threads; raise ParameterError if it is none."""
+    if threads == "auto":
+        return "auto"
+    if isinstance(threads, bool) or not isinstance(threads, int):
+        found = f"a value of type {type(threads).__name__}"
+    elif 1 <= threads <= _MOST_THREADS:
+        return threads
+    else:
+        found = str(threads)
+    raise ParameterError(
+        f"threads is {found}; expected 'auto' (all that the process may use) or a number from 1 to "
+        f"{_MOST_THREADS} (1 reads and counts one batch after the other)"
+    )
+
+
+def worker_threads(threads: Threads = "auto") -> int:
+    """Return how many threads to use; ``NOLOOK_THREADS`` says what "auto" is.
+
+    Otherwise that is what the operating system, a container's limit too, lets the process use.
+    """
+    if threads != "auto":
+        return threads
+    text = os.environ.get(_VARIABLE, "").strip()
+    if text in {"", "auto"}:
+        return max(1, min(int(cpu_count()), _MOST_THREADS))
+    if text.isascii() and text.isdigit() and len(text) < 5 and 1 <= int(text) <= _MOST_THREADS:
+        return int(text)
+    raise ParameterError(
+        f"the environment variable {_VARIABLE} is {text[:20]!r}; expected 'auto' or a number from "
+        f"1 to {_MOST_THREADS} (unset it for all that the process may use)"
+    )
 
 
 class _OneBlasThread:

@@ -10,6 +10,7 @@ from nolook.algorithms.bounded_design import PublicDesign
 from nolook.privacy.noise import SeededSource
 from nolook.tables import table_from_arrays
 from tests.algorithms.boosting import data, gram_of, no_stage, plain
+from tests.collected import Collected
 
 
 def run(X, y, mu, rounds, seed=0, release=BoostedAdaSSP):
@@ -29,7 +30,9 @@ def test_it_is_the_mean_of_the_last_quarter():
     X, y = data(20_000)
     several, one = (run(X, y, 1e6, rounds) for rounds in (8, 1))
     design = several.design
-    rows, targets, _ = zip(*design.batches(table_from_arrays(X, y)), strict=True)
+    seen = Collected()
+    design.fold(table_from_arrays(X, y), seen)
+    rows, targets, _ = zip(*seen.batches, strict=True)
     Z = np.concatenate(rows, axis=1).T / design.unit
     expected = np.mean(plain(Z, np.concatenate(targets), 8, 2)[-2:], axis=0)
     np.testing.assert_allclose(several.theta, expected, rtol=2e-3, atol=2e-3)

@@ -16,6 +16,7 @@ from nolook.kernels.moments import UNIT
 from nolook.privacy.guarantee import GaussianEvent
 from nolook.privacy.noise import SeededSource
 from nolook.tables import table_from_arrays
+from tests.collected import Collected
 
 NAMES = ("a", "b", "y")
 
@@ -94,7 +95,9 @@ def test_a_private_design_bounds_its_rows(rows):
     made = DesignSearch(0.3, 0.1, unit).run(table, SeededSource(0), no_stage)
     assert made.squared_radius >= unit**2
     assert made.norm == math.sqrt(made.squared_radius) / unit
-    for whole, targets, _ in made.batches(table):
+    seen = Collected()
+    made.fold(table, seen)
+    for whole, targets, _ in seen.batches:
         assert (whole**2).sum(axis=0).max() <= made.squared_radius
         assert np.abs(whole).max() <= 5 * unit
         assert np.abs(targets).max() <= 5.0

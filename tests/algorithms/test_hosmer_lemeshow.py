@@ -15,6 +15,7 @@ from nolook.algorithms.hosmer_lemeshow import (
 )
 from nolook.errors import ParameterError
 from nolook.privacy.noise import SeededSource
+from nolook.tables.folding import Batches
 
 ROWS = list(itertools.product([0.0, 0.2, 0.25, 0.9, 1.0], [False, True]))
 
@@ -22,13 +23,13 @@ ROWS = list(itertools.product([0.0, 0.2, 0.25, 0.9, 1.0], [False, True]))
 def rows_of(rows):
     probabilities = np.array([p for p, _ in rows])
     positive = np.array([one for _, one in rows], dtype=bool)
-    return lambda: [(probabilities, positive, None)]
+    return Batches([(probabilities, positive, None)])
 
 
 def release(probabilities, positive, epsilon, seed, groups=10):
     plan = hosmer_lemeshow_plan(epsilon, groups)
     rows = [(probabilities, positive, None)]
-    return release_groups(lambda: rows, plan, SeededSource(seed), lambda _: None)[1]
+    return release_groups(Batches(rows), plan, SeededSource(seed), lambda _: None)[1]
 
 
 @pytest.mark.parametrize("epsilon", [1e-4, 0.1, 0.3, 7.0])

@@ -25,6 +25,7 @@ from nolook.privacy.guarantee import Budget, PureEvent
 from nolook.privacy.mechanisms import gaussian, laplace
 from nolook.privacy.noise import SystemEntropy
 from nolook.tables import table_from_arrays
+from nolook.tables.folding import Batches
 
 RELATIONS = ("add-remove", "replace")
 relations = pytest.mark.parametrize("relation", RELATIONS)
@@ -104,7 +105,7 @@ def scored(table):
 def of_scores(cells, places):
     def release(plan, table):
         points = grid(cells).points()
-        release_roc(lambda: [scored(table)], points, plan, None, SystemEntropy())
+        release_roc(Batches([scored(table)]), points, plan, None, SystemEntropy())
 
     def plan(relation):
         planned = roc_plan(1.5, relation, cells)
@@ -115,7 +116,7 @@ def of_scores(cells, places):
 
 def of_borders():
     def release(plan, table):
-        release_groups(lambda: [scored(table)], plan, SystemEntropy(), lambda _: None)
+        release_groups(Batches([scored(table)]), plan, SystemEntropy(), lambda _: None)
 
     def plan(relation):
         planned = hosmer_lemeshow_plan(1.5, 4, relation)

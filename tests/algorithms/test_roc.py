@@ -23,6 +23,7 @@ from nolook.algorithms.roc_noise import ratio_interval
 from nolook.algorithms.roc_threshold import classified
 from nolook.errors import ParameterError
 from nolook.privacy.noise import SeededSource
+from nolook.tables.folding import Batches
 
 # Enough cells for blocks of two lengths.
 POINTS = np.arange(1.0, 65.0)
@@ -32,7 +33,7 @@ ROWS = list(itertools.product([0.5, 1.5, 9.5], [False, True]))
 def rows_of(rows):
     scores = np.array([score for score, _ in rows])
     positives = np.array([positive for _, positive in rows], dtype=bool)
-    return lambda: [(scores, positives, None)]
+    return Batches([(scores, positives, None)])
 
 
 @pytest.mark.parametrize("points", [None, 1, 64, 4096])
@@ -102,7 +103,7 @@ def exactly(scores, positives, points, relation="add-remove"):
     """Return a curve with hardly any noise."""
     plan = roc_plan(1e5, relation, len(points))
     classes = release_roc(
-        lambda: [(scores, positives, None)], points, plan, "isotonic", SeededSource(0)
+        Batches([(scores, positives, None)]), points, plan, "isotonic", SeededSource(0)
     )
     return RocCurve(*classes, rows_known=relation == "replace")
 
@@ -184,7 +185,7 @@ def test_numbers_at_a_threshold_are_covered(relation):
     for seed in range(runs):
         plan = roc_plan(0.3, relation, len(points))
         classes = release_roc(
-            lambda: [(scores, positives, None)], points, plan, "isotonic", SeededSource(seed)
+            Batches([(scores, positives, None)]), points, plan, "isotonic", SeededSource(seed)
         )
         found = classified(RocCurve(*classes, rows_known=relation == "replace"), 0.5)
         for name in names:

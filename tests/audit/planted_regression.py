@@ -17,6 +17,7 @@ from nolook.privacy.mechanisms import gaussian
 from nolook.statistics import residual_products, weighted_rows
 from nolook.statistics.weighted_rows import RowBlock
 from tests.audit.planted import Fault, Release, halved
+from tests.collected import blocks_of
 
 UNIT = 2**10
 NORM = 7.0
@@ -217,7 +218,7 @@ def estimate_from_exact_moments(patch):
     exact = []
 
     def gram(self, blocks, source):
-        parts = [block.rows.astype(np.float64) for block in blocks.design.blocks(blocks.table)]
+        parts = [block.rows.astype(np.float64) for block in blocks_of(blocks)]
         exact[:] = [sum(part @ part.T for part in parts) / blocks.design.unit**2]
         return release(self, blocks, source)
 

@@ -24,11 +24,11 @@ from tests.audit.planted_regression import ExactFault
 
 
 def weights_rounded_up(patch):
-    def batches(self):
-        for numbers, _, of_rows in self.batches_of_units():
+    def batches(self, part):
+        for numbers, _, of_rows in self._of_units(part):
             yield numbers, -(-self.unit.whole // self.units().counts[of_rows])
 
-    patch.setattr(Table, "weighted_batches", batches)
+    patch.setattr(Table, "_weighted", batches)
 
 
 def fewer_rows_counted(patch):
@@ -62,13 +62,13 @@ class ScaledRows(ClippedProducts):
 
 
 def all_of_a_unit_in_full(patch):
-    exact = Table.weighted_batches
+    exact = Table._weighted
 
-    def batches(self):
-        for numbers, weights in exact(self):
+    def batches(self, part):
+        for numbers, weights in exact(self, part):
             yield numbers, np.full_like(weights, WHOLE)
 
-    patch.setattr(Table, "weighted_batches", batches)
+    patch.setattr(Table, "_weighted", batches)
 
 
 def blocks_of_rows(patch):

@@ -19,6 +19,7 @@ from nolook.tables import table_from_arrays
 from tests.audit.planted import halved
 from tests.audit.planted_regression import ExactFault, count_rows_truly
 from tests.audit.replay import check_neighbours, check_what_is_stated, plain, recorded, replayed
+from tests.collected import blocks_of
 from tests.contracts.columns import COLUMNS, column
 
 MU = 3.0
@@ -118,13 +119,13 @@ def constant_longer(columns, standard, squared_radius, unit):
     return rows, squares
 
 
-def batch_of_classes(self, table):
+def batch_of_classes(self, batch, weights):
     """Count a row's class by the row before it."""
-    for block in BLOCKS(self, table):
+    for block in CLASS_ROWS(self, batch, weights):
         yield block._replace(targets=np.maximum(block.targets, np.roll(block.targets, 1)))
 
 
-BLOCKS = ClassDesign.blocks
+CLASS_ROWS = ClassDesign.rows
 
 
 def from_exact_moments(patch):
@@ -132,7 +133,7 @@ def from_exact_moments(patch):
     exact = []
 
     def gram(blocks, mu, source):
-        parts = [block.rows.astype(np.float64) for block in blocks.design.blocks(blocks.table)]
+        parts = [block.rows.astype(np.float64) for block in blocks_of(blocks)]
         exact[:] = [sum(part @ part.T for part in parts) / blocks.design.unit**2]
         return release(blocks, mu, source)
 
@@ -180,7 +181,7 @@ FAULTS = (
     ),
     ExactFault(
         "a class that depends on the row before",
-        lambda patch: patch.setattr(ClassDesign, "blocks", batch_of_classes),
+        lambda patch: patch.setattr(ClassDesign, "rows", batch_of_classes),
         _BEYOND,
     ),
     ExactFault("limit of the features by the true number", count_rows_truly, "a model does"),

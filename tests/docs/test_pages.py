@@ -45,14 +45,17 @@ def shell(script):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", RUNNING, ids=name_of)
-def test_every_example_runs(page, tmp_path, monkeypatch):
+def test_every_example_runs_and_prints_what_the_page_says(page, tmp_path, monkeypatch, capsys):
     write_tables(tmp_path)
     monkeypatch.chdir(tmp_path)
     variables = {}
     for language, code in BLOCK.findall(page.read_text(encoding="utf-8")):
         if language == "bash":
             shell(code)
+        elif language == "text":  # what the block before it printed
+            assert capsys.readouterr().out == code
         elif language == "python":
+            capsys.readouterr()
             exec(compile(code, f"{page.name}", "exec", dont_inherit=True), variables)
 
 

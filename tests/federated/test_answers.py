@@ -21,6 +21,7 @@ from nolook.privacy.noise import SeededSource
 from nolook.report.distribution_findings import ecdf_findings
 from nolook.report.page import render_page
 from nolook.report.score_findings import calibration_findings, roc_findings
+from nolook.tables.folding import Batches
 from tests.federated.roles import (
     BATCHES,
     CALIBRATION,
@@ -75,7 +76,7 @@ def halved(counts):
 def central_groups(batch, values, targets, seed, groups=10):
     plan = hosmer_lemeshow_plan(batch.epsilon, groups, "replace")
     return release_groups(
-        lambda: [(values, targets, None)], plan, SeededSource(seed), lambda _: None
+        Batches([(values, targets, None)]), plan, SeededSource(seed), lambda _: None
     )
 
 

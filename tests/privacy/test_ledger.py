@@ -540,6 +540,20 @@ def test_a_ledger_whose_sum_cannot_be_trusted_is_refused(path, harm):
     assert "\n" not in str(caught.value)
 
 
+def test_a_ledger_is_shown_by_its_file_and_terms_open_or_closed(path):
+    with make(path) as ledger:
+        shown = repr(ledger)
+        assert str(path) in shown
+        assert repr(ledger.budget) in shown
+    assert repr(ledger) == shown
+
+
+@pytest.mark.parametrize("cost", [Budget(2.0), Budget(0.1, 0.5)])
+def test_a_refusal_says_what_is_left_and_what_to_ask_for(path, cost):
+    with make(path) as ledger, pytest.raises(BudgetExceededError, match="no more than that of eac"):
+        ledger.reserve(cost, **ADD_REMOVE)
+
+
 def test_what_is_left_is_shown_rounded_down(path):
     with make(path) as ledger:
         ledger.reserve(Budget(0.9 + 1e-11), **ADD_REMOVE)

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from nolook.statistics import fold
 from nolook.statistics.cell_counts import CellCounts, cell_counts_sensitivity
+from tests.collected import fed
 
 SPECIAL = [-np.inf, np.inf, np.nan, 0.0, -0.0, 5e-324, -5e-324, 1.7e308, -1.7e308]
 NUMBERS = st.floats() | st.integers(-4, 4).map(lambda i: i / 4) | st.sampled_from(SPECIAL)
@@ -15,7 +15,7 @@ VALUES = hnp.arrays(np.float64, st.integers(0, 40), elements=NUMBERS)
 
 
 def cell_counts(batches, edges):
-    return fold(CellCounts(edges), batches).value
+    return fed(CellCounts(edges), batches).value
 
 
 def doubles_in_order(n):

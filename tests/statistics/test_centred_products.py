@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nolook._unit import WHOLE
-from nolook.statistics import fold
 from nolook.statistics.centred_products import (
     PRODUCTS_SENSITIVITY,
     PRODUCTS_UNIT,
     CentredProducts,
 )
+from tests.collected import fed
 
 
 def scores(rows, low=0.0, high=1.0):
@@ -73,7 +73,7 @@ def test_batches_and_the_order_of_rows_do_not_matter(rows, random, size):
     random.shuffle(rows)
     block = np.array(rows).T
     parts = [block[:, i : i + size] for i in range(0, len(rows), size)]
-    assert fold(CentredProducts(np.zeros(3), np.ones(3)), parts).value.tolist() == expected
+    assert fed(CentredProducts(np.zeros(3), np.ones(3)), parts).value.tolist() == expected
 
 
 def test_numbers_are_clipped_to_their_range_whatever_its_size():

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nolook.statistics import fold
 from nolook.statistics.group_sums import (
     GROUP_COUNTS_SENSITIVITY,
     GROUP_UNIT,
     GroupSums,
     excess_sensitivities,
 )
+from tests.collected import fed
 
 BORDERS = np.array([0.0, 0.25, 0.25 + 2.0**-10, 0.75, 1.0])
 
@@ -63,7 +63,7 @@ def test_batches_do_not_matter(first, second):
         for part in (first, second)
     ]
     np.testing.assert_array_equal(
-        np.stack(fold(GroupSums(BORDERS), parts).value), sums(first + second)
+        np.stack(fed(GroupSums(BORDERS), parts).value), sums(first + second)
     )
 
 
@@ -121,6 +121,6 @@ def test_groups_are_half_open(ulps):
 def test_sums_beyond_float64_stay_exact():
     rows = 2**23 + 1
     block = (np.full(rows, 1.0 - 2.0**-30), np.zeros(rows, dtype=bool))
-    _, negatives, excess = fold(GroupSums(np.array([0.0, 1.0])), [block, block]).value
+    _, negatives, excess = fed(GroupSums(np.array([0.0, 1.0])), [block, block]).value
     assert negatives.tolist() == [2 * rows]
     assert excess.tolist() == [2 * rows * (GROUP_UNIT - 1)]

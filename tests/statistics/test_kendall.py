@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nolook.statistics import fold
 from nolook.statistics.kendall import (
     KENDALL_UNIT,
     KendallRows,
     kendall_scores,
     kendall_sensitivity,
 )
+from tests.collected import fed
 
 
 def scores(rows, chosen=()):
@@ -95,7 +95,7 @@ def test_scores_are_those_of_the_definition(rows, chosen):
 @pytest.mark.parametrize("rows", [0, 1])
 def test_fewer_than_two_rows_score_nothing(rows):
     batches = [np.ones((4, rows))] if rows else []
-    assert scores_of(fold(KendallRows(4), batches).value, 3, (1,)).tolist() == [0, 0, 0]
+    assert scores_of(fed(KendallRows(4), batches).value, 3, (1,)).tolist() == [0, 0, 0]
 
 
 def test_scores_are_exact_beyond_64_bits():

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 import nolook.statistics
 from nolook._unit import WHOLE as WHOLE_UNIT
 from nolook.kernels.histogram import linear_counts, magnitude_counts
-from nolook.statistics import Statistic, fold
+from nolook.statistics import Statistic
 from nolook.statistics.block_moments import BlockMoments
-from nolook.statistics.cell_counts import CellCounts
+from nolook.statistics.cell_counts import CellCounts, ClassCells, ColumnCells
 from nolook.statistics.centred_products import CentredProducts
 from nolook.statistics.class_gradients import (
     ClassBalance,
@@ -36,6 +36,7 @@ from nolook.statistics.kendall import KendallRows
 from nolook.statistics.moments import MomentMatrix
 from nolook.statistics.residual_products import ResidualProducts, grid_model
 from nolook.statistics.weighted_rows import ClippedProducts, GridModel, ModelErrors, ProductSizes
+from tests.collected import fed
 
 COLUMNS = 3
 ROWS = 40
@@ -103,6 +104,16 @@ STATISTICS = {
         partial(CellCounts, np.linspace(-1.0, 1.0, 9)),
         (NUMBERS[0], WEIGHTS),
         lambda s: plain(s.value),
+    ),
+    "ClassCells": Row(
+        partial(ClassCells, np.linspace(0.0, 1.0, 9)),
+        (SCORES, POSITIVE, WEIGHTS),
+        lambda s: plain(*s.value),
+    ),
+    "ColumnCells": Row(
+        partial(ColumnCells, [np.linspace(-i, i, 2 + i) for i in range(1, COLUMNS + 1)]),
+        (NUMBERS, WEIGHTS),
+        lambda s: plain(*s.value),
     ),
     "CentredProducts": Row(
         partial(CentredProducts, np.full(COLUMNS, -1.0), np.full(COLUMNS, 1.5)),
@@ -253,4 +264,4 @@ def test_a_fresh_one_adds_nothing_and_takes_batches_as_they_come(row):
     batches = [tuple(column[..., i : i + 7] for column in row.table) for i in range(0, ROWS, 7)]
     # One that shrinks rows in place is given copies.
     copies = [tuple(column.copy() for column in batch) for batch in batches]
-    assert row.tell(fold(row.make(), copies).merge(row.make())) == whole
+    assert row.tell(fed(row.make(), copies).merge(row.make())) == whole

@@ -26,7 +26,12 @@ from nolook.kernels.histogram import linear_counts, magnitude_counts, row_counts
 from nolook.kernels.moments import UNIT
 from nolook.kernels.weighted_rows import weighted_rows
 from nolook.statistics.block_moments import BlockMoments
-from nolook.statistics.cell_counts import CellCounts, cell_counts_sensitivity
+from nolook.statistics.cell_counts import (
+    CellCounts,
+    ClassCells,
+    ColumnCells,
+    cell_counts_sensitivity,
+)
 from nolook.statistics.centred_products import PRODUCTS_SENSITIVITY, CentredProducts
 from nolook.statistics.class_gradients import (
     ClassBalance,
@@ -217,6 +222,20 @@ STATISTICS = {
         lambda whole: [whole * cell_counts_sensitivity("add-remove")],
         norm=1,
     ),
+    "ClassCells": Weighted(
+        lambda _: ClassCells(np.linspace(0.0, 1.0, 9)),
+        as_scores,
+        lambda s: [np.concatenate(s.value)],
+        lambda whole: [whole * cell_counts_sensitivity("add-remove")],
+        norm=1,
+    ),
+    "ColumnCells": Weighted(
+        lambda _: ColumnCells([np.linspace(-1.0, 1.0, 3 + i) for i in range(3)]),
+        whole_table,
+        lambda s: s.value,
+        lambda whole: 3 * [whole * cell_counts_sensitivity("add-remove")],
+        norm=1,
+    ),
     "CentredProducts": Weighted(
         lambda whole: CentredProducts(np.full(3, -2.0), np.full(3, 3.0), whole),
         as_finite,
@@ -321,7 +340,7 @@ STATISTICS = {
     ),
 }
 # Of blocks and of samples with units in full: tested below.
-OTHERS = {"BlockMoments", "UnitGradients"}
+OTHERS = {"BlockMoments", "KendallRows", "UnitGradients"}
 SUMS = pytest.mark.parametrize(
     "row",
     [row for row in STATISTICS.values() if row.adds],

@@ -22,8 +22,8 @@ from nolook.statistics.weighted_rows import (
     RowBlock,
     clipped_products_sensitivity,
     errors_sensitivity,
-    sum_over,
 )
+from nolook.tables.folding import Batches
 
 GRID = 2**12
 TABLES = hnp.arrays(
@@ -159,6 +159,5 @@ def test_threads_add_up_the_same():
     _, model = made(table, 2.0, theta)
     blocks = [made(part, 2.0, theta)[0] for part in np.split(table, 9, axis=1)]
     for make in (lambda: ClippedProducts(model, 2**20), lambda: ModelErrors(model, 0.0)):
-        np.testing.assert_array_equal(
-            sum_over(make, blocks).value, sum_over(make, iter(blocks)).value
-        )
+        alone, shared = (Batches(blocks, threads).fold(make()).value for threads in (1, 3))
+        np.testing.assert_array_equal(alone, shared)

@@ -81,7 +81,7 @@ ATTEMPTS = {
         read_table(pd.DataFrame({"a": Ticket(3)}), features=["a"]).batches()
     ),
     "producer": lambda _: read_table(Refusing()),
-    "reader": lambda _: read_table(failing_reader()),
+    "reader": lambda _: read_table(failing_reader()).check_complete(),
     "array of objects": lambda _: read_table(np.array([[SECRET, 1]], dtype=object)),
     "list": lambda _: table_from_arrays([[1.0], [SECRET]], [1.0, 2.0]),
     "ragged list": lambda _: table_from_arrays([[1.0], [2.0, SECRET]], [1.0, 2.0]),
@@ -190,10 +190,10 @@ def test_a_damaged_page_is_one_plain_line(share, tmp_path):
         ("none.parquet", "does not exist or cannot be opened; expected a Parquet file"),
         ("none.csv", "does not exist or cannot be opened; expected a CSV file"),
         ("nul\0.csv", "does not exist or cannot be opened"),
-        ("folder.parquet", "is a directory; expected one Parquet file"),
+        ("folder.parquet", "has no file of a table"),
         ("folder", "has no known extension; expected one of .parquet"),
         ("t.xlsx", "has no known extension"),
-        ("", "has no known extension"),
+        ("none*.csv", "has no file of a table"),
     ],
 )
 @pytest.mark.parametrize("kind", [str, "path"])
@@ -232,7 +232,8 @@ def test_nothing_public_counts_the_rows():
         "target_name",
         "unit",
         "units",
-        "weighted_batches",
+        "threads",
+        "fold",
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -183,6 +184,29 @@ def test_a_declared_column_that_a_text_file_does_not_have(tmp_path, declared, wo
         read_table(path, "a", schema=nolook.Schema({declared: "number"}))
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", [str, Path])
+def test_a_schema_may_be_given_by_its_path(tmp_path, kind):
+    (tmp_path / "t.csv").write_text("age;cost\n1,5;2\n")
+    (tmp_path / "t.toml").write_text(
+        '[file]\ndelimiter = ";"\ndecimal = ","\n[columns]\nage = "number"\n'
+        'cost = {type = "number", use = "target"}\n'
+    )
+    place = tmp_path / "t.toml"
+    opened = read_table(tmp_path / "t.csv", schema=kind(place))
+    same = read_table(tmp_path / "t.csv", schema=nolook.Schema.read(place))
+    assert opened.recipe() == same.recipe()
+    assert next(opened.batches()).ravel().tolist() == [1.5, 2.0]
+    with pytest.raises(ParameterError, match=r"none\.toml"):
+        read_table(tmp_path / "t.csv", schema=kind(tmp_path / "none.toml"))
+
+
+def test_missing_values_of_an_array_are_left_out_by_a_parameter_that_there_is():
+    with pytest.raises(
+        nolook.TableError, match=r"nolook\.read_table\(\.\.\., missing='drop-row'\)"
+    ):
+        nolook.LinearRegression().fit(np.array([[1.0], [np.nan]]), np.ones(2))
 
 
 def test_a_column_that_the_table_lacks_is_refused_with_the_closest_name(tmp_path):

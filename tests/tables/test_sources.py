@@ -257,9 +257,9 @@ def test_what_is_not_a_source(thing):
         read_table(thing)
 
 
-def test_a_lazy_frame_is_to_be_collected_first():
+def test_a_lazy_frame_of_features_is_to_be_collected_first():
     with pytest.raises(TableError, match=r"call collect\(\) first"):
-        read_table(pl.LazyFrame({"a": [1]}))
+        table_from_arrays(pl.LazyFrame({"a": [1]}))
 
 
 def test_a_masked_array_is_refused():

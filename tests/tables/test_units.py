@@ -20,6 +20,7 @@ from nolook.tables import read_table, units
 from nolook.tables._hash import keyed_hashes
 from nolook.tables.scored import read_scores
 from nolook.tables.units import Units, can_identify, group_rows
+from tests.collected import Collected
 
 KEY = bytes(range(16))
 # SipHash-2-4-128 of 0, 1, 2, .. under that key, as OpenSSL gives it and its authors published it.
@@ -156,7 +157,7 @@ STORED = pa.table(CELLS)
 
 
 def weights_of(table):
-    parts = [weights for _, weights in table.weighted_batches()]
+    parts = [weights for _, weights in table.fold(Collected()).batches]
     return np.concatenate(parts).tolist() if parts else []
 
 
@@ -324,7 +325,7 @@ def test_rows_that_were_not_there_when_rows_were_counted_are_left_out():
     table = read_table(STORED, "y", features=["x"], unit="id")
     whole = table.units()
     table._units = Units(whole.between(0, 3).astype(np.uint32), np.array([2, 1]))
-    batches = list(table.weighted_batches())
+    batches = table.fold(Collected()).batches
     assert sum(numbers.shape[1] for numbers, _ in batches) == 3
     assert weights_of(table) == [WHOLE // 2, WHOLE, WHOLE // 2]
 

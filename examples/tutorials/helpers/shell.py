@@ -6,9 +6,11 @@ import os
 import subprocess
 import sys
 import tempfile
+import textwrap
 from pathlib import Path
 
 DATA = Path(__file__).resolve().parents[2] / "data"
+WIDTH = 84
 # What a tutorial writes goes here and not into the repository.
 FOLDER = Path(tempfile.mkdtemp(prefix="nolook-"))
 
@@ -23,7 +25,7 @@ def shell(command, *, status=0):
         env={
             **os.environ,
             "PATH": os.pathsep.join((beside, os.environ.get("PATH", ""))),
-            "COLUMNS": "88",
+            "COLUMNS": str(WIDTH),
             "NO_COLOR": "1",
             "TERM": "dumb",
         },
@@ -32,7 +34,13 @@ def shell(command, *, status=0):
         text=True,
         check=False,
     )
-    printed = "\n".join(line.rstrip() for line in done.stdout.splitlines())
-    print(f"$ {command}\n{printed}".rstrip())
+    printed = "\n".join(map(_broken, done.stdout.splitlines()))
+    shown = " \\\n    ".join(textwrap.wrap(command, WIDTH - 4, break_on_hyphens=False))
+    print(f"$ {shown}\n{printed}".rstrip())
     if done.returncode != status:
         raise SystemExit(f"ended with status {done.returncode}; expected {status}")
+
+
+def _broken(line):
+    """Break a long message as a terminal would."""
+    return line.rstrip() if len(line) <= WIDTH else textwrap.fill(line, WIDTH)

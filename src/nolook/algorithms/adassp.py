@@ -17,9 +17,12 @@ name here       meaning
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nolook.algorithms.bounded_design import (
     SHARES,
@@ -38,6 +41,8 @@ from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import Announce, Release
 from nolook.statistics.design_moments import DesignMoments, product_sensitivity
 from nolook.tables import Table
+from nolook.tables.folding import Mapped
+from nolook.tables.table import Weights
 
 __all__ = ["AdaSSP"]
 
@@ -102,11 +107,16 @@ class AdaSSP:
         largest = bound * UNIT
         size, whole = design.size, table.unit.whole
         moments = DesignMoments(size, design.squared_radius, largest, whole)
-        for rows, targets, weights in design.batches(table):
-            moments.update(rows, np.trunc(targets.clip(-bound, bound) * UNIT), weights)
+        design.fold(table, Mapped(moments, partial(_whole_targets, bound)))
         factor = math.sqrt(size * math.log(2 * size**2 / _FAILURE))
         noisy = release_gram(moments.gram, design, (eigenvalue, gram), factor, source, whole)
         sensitivity = product_sensitivity(design.squared_radius, largest, size, whole)
         right = gaussian_release(moments.products, sensitivity, products.mu, source)
         theta = noisy.solve(right.astype(np.float64) / (design.unit * UNIT))
         return BoundedModel(theta, design)
+
+
+def _whole_targets(
+    bound: int, rows: NDArray[np.float64], targets: NDArray[np.float64], weights: Weights
+) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64], Weights]]:
+    yield rows, np.trunc(targets.clip(-bound, bound) * UNIT), weights

@@ -19,6 +19,7 @@ name here       meaning
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
@@ -42,6 +43,8 @@ from nolook.privacy.release import Announce, Release
 from nolook.statistics.design_moments import DesignMoments, product_sensitivity
 from nolook.statistics.residual_products import RESIDUAL_UNIT, ResidualProducts, grid_model
 from nolook.tables import Table
+from nolook.tables.folding import Mapped, Together
+from nolook.tables.table import Weights
 
 __all__ = ["BoostedAdaSSP"]
 
@@ -141,7 +144,11 @@ def _read(
     whole = table.unit.whole
     moments = DesignMoments(design.size, design.squared_radius, largest, whole)
     kept = ResidualProducts(design.size, design.squared_radius, design.unit, largest, whole)
-    for rows, targets, weights in design.batches(table):
-        moments.update(rows, weights=weights)
-        kept.update(rows, targets, weights)
+    design.fold(table, Together(Mapped(moments, _without_targets), kept))
     return moments, kept
+
+
+def _without_targets(
+    rows: NDArray[np.float64], _: NDArray[np.float64], weights: Weights
+) -> Iterator[tuple[NDArray[np.float64], None, Weights]]:
+    yield rows, None, weights

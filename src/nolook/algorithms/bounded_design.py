@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from attrs import evolve
@@ -29,6 +30,7 @@ from nolook.statistics.design_moments import (
     smallest_eigenvalue,
 )
 from nolook.tables import Table
+from nolook.tables.folding import Foldable, Mapped
 from nolook.tables.table import Weights
 
 __all__ = [
@@ -74,21 +76,28 @@ class BoundedDesign:
         """B_x, the bound on a row's norm in standardised units."""
         return math.sqrt(self.squared_radius) / self.unit
 
-    def batches(self, table: Table) -> Iterator[tuple[Matrix, Vector, Weights]]:
-        """Yield rows, whole numbers of shape (size, rows), standardised targets, and weights."""
+    def fold(self, table: Table, statistic: Foldable) -> None:
+        """Feed a statistic rows, whole numbers of shape (size, rows), their targets, and weights.
+
+        Targets are standardised.
+        """
         kept = self.scaling.visible[:-1]
-        scaling = self.scaling.select(kept)
+        turn = partial(self._rows, self.scaling.select(kept))
+        table.filled(self.scaling.center).select(kept).fold(Mapped(statistic, turn))
+
+    def _rows(
+        self, scaling: Scaling, batch: Matrix, weights: Weights
+    ) -> Iterator[tuple[Matrix, Vector, Weights]]:
         center, scale, limit = scaling.center, scaling.scale, scaling.limit
         low, high = (end[:-1] for end in scaling.limits)
-        for batch, weights in table.filled(self.scaling.center).select(kept).weighted_batches():
-            for start in range(0, batch.shape[1], _PART_ROWS):
-                place = slice(start, start + _PART_ROWS)
-                part, own = batch[:, place], None if weights is None else weights[place]
-                rows = bounded_rows(
-                    part[:-1], center[:-1], scale[:-1], low, high, self.squared_radius, self.unit
-                )
-                targets = bounded_targets(part[-1], float(center[-1]), float(scale[-1]), limit)
-                yield rows, targets, own
+        for start in range(0, batch.shape[1], _PART_ROWS):
+            place = slice(start, start + _PART_ROWS)
+            part, own = batch[:, place], None if weights is None else weights[place]
+            rows = bounded_rows(
+                part[:-1], center[:-1], scale[:-1], low, high, self.squared_radius, self.unit
+            )
+            targets = bounded_targets(part[-1], float(center[-1]), float(scale[-1]), limit)
+            yield rows, targets, own
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ from nolook.privacy.budgets import too_small, with_room
 from nolook.privacy.guarantee import Budget, GaussianEvent, PureEvent, Relation
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import Announce
-from nolook.statistics.cell_counts import CellCounts, node_counts_sensitivity
+from nolook.statistics.cell_counts import ColumnCells, node_counts_sensitivity
 from nolook.tables import Table
 
 __all__ = ["SMALLEST_SHARE", "EcdfRelease", "count_event", "ecdf_release", "release_counts"]
@@ -98,11 +98,7 @@ class EcdfRelease:
         return release_counts(self._cells(table), self, source, weighing)
 
     def _cells(self, table: Table) -> list[Counts]:
-        counts = [CellCounts(grid.points()) for grid in self.grids]
-        for batch, weights in table.weighted_batches():
-            for column, counted in zip(batch, counts, strict=True):
-                counted.update(column, weights)
-        return [counted.value for counted in counts]
+        return table.fold(ColumnCells([grid.points() for grid in self.grids])).value
 
 
 def ecdf_release(

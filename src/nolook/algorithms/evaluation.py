@@ -106,7 +106,7 @@ class EvaluationRelease:
         borders = quantile_borders(scores, groups)
         announce("groups")
         weighing = Weighing.of(table.table, "add-remove")
-        sums = release_sums(table.rows, borders, event.epsilon, source, weighing)
+        sums = release_sums(table, borders, event.epsilon, source, weighing)
         return Judged(curve, scores, sums)
 
 

@@ -33,7 +33,6 @@ from nolook.privacy.guarantee import Budget, Event, PureEvent, Relation
 from nolook.privacy.mechanisms.laplace import laplace_release, laplace_variance
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import Announce
-from nolook.statistics import fold
 from nolook.statistics.cell_counts import CellCounts, cell_counts_sensitivity
 from nolook.statistics.group_sums import (
     GROUP_COUNTS_SENSITIVITY,
@@ -41,7 +40,8 @@ from nolook.statistics.group_sums import (
     GroupSums,
     excess_sensitivities,
 )
-from nolook.tables.scored import ScoredRows, ScoredTable
+from nolook.tables.folding import Rows
+from nolook.tables.scored import OnlyScores, ScoredTable
 
 __all__ = [
     "BORDERS_SHARE",
@@ -103,7 +103,7 @@ class HosmerLemeshowPlan:
     ) -> tuple[PrivateDistribution, CalibrationTable]:
         """Release the distribution of the probabilities, and the sums of each group."""
         weighing = Weighing.of(table.table, self.borders.relation)
-        return release_groups(table.rows, self, source, announce, weighing)
+        return release_groups(table, self, source, announce, weighing)
 
     @property
     def group_epsilon(self) -> float:
@@ -146,7 +146,7 @@ def split_of_groups(epsilon: float, borders: Vector) -> tuple[Vector, Vector]:
 
 
 def release_groups(
-    rows: ScoredRows,
+    rows: Rows,
     plan: HosmerLemeshowPlan,
     source: ByteSource,
     announce: Announce,
@@ -158,8 +158,7 @@ def release_groups(
     unit weighing ``weighing.whole`` together at most.
     """
     announce("borders")
-    scored = ((scores, weights) for scores, _, weights in rows())
-    cells = fold(CellCounts(_GRID.points()), scored).value
+    cells = OnlyScores(rows).fold(CellCounts(_GRID.points())).value
     (distribution,) = release_counts([cells], plan.borders, source, weighing)
     borders = quantile_borders(distribution, plan.groups)
     announce("groups")
@@ -174,7 +173,7 @@ def quantile_borders(distribution: PrivateDistribution, groups: int) -> Vector:
 
 
 def release_sums(
-    rows: ScoredRows, borders: Vector, epsilon: float, source: ByteSource, weighing: Weighing
+    rows: Rows, borders: Vector, epsilon: float, source: ByteSource, weighing: Weighing
 ) -> CalibrationTable:
     """Release the sums of each group between borders that are public, or released before.
 
@@ -182,7 +181,7 @@ def release_sums(
     Borders are those of :func:`quantile_borders`.
     """
     whole = weighing.whole
-    positives, negatives, excess = fold(GroupSums(borders, whole), rows()).value
+    positives, negatives, excess = rows.fold(GroupSums(borders, whole)).value
     widths = excess_sensitivities(borders)
     shares = split_of_groups(epsilon, borders)
     noisy = np.empty((3, len(widths)))

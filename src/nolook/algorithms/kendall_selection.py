@@ -19,7 +19,7 @@ name here     meaning
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import numpy as np
@@ -34,9 +34,9 @@ from nolook.privacy.mechanisms.exponential import exponential_choice, permute_an
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import Announce
 from nolook.privacy.sampling import SAMPLING_UNIT, kept_rows, sampled_epsilon
-from nolook.statistics import fold
 from nolook.statistics.kendall import KendallRows, kendall_scores, kendall_sensitivity
 from nolook.tables import Table
+from nolook.tables.folding import Batches, Rows
 
 __all__ = [
     "KendallSelection",
@@ -87,7 +87,8 @@ def kendall_selection(
 ) -> list[int]:
     """Choose k features, in the order of choice; pure epsilon when a row is added or removed."""
     share = with_room(sampled_epsilon(epsilon, chances) / k)
-    rows = _sample(table, chances, source)
+    # Rows draw, one after the other, whether they are in the sample.
+    rows = Batches([(batch,) for batch in _sample(table, chances, source)])
     return _chosen(
         rows, table.n_columns, k, partial(permute_and_flip, epsilon=share, source=source)
     )
@@ -96,18 +97,18 @@ def kendall_selection(
 def bounded_range_kendall(table: Table, k: int, epsilon: float, source: ByteSource) -> list[int]:
     """Choose k features, in the order of choice, each by the exponential mechanism with epsilon."""
     choose = partial(exponential_choice, epsilon=epsilon, source=source)
-    return _chosen(table.batches(), table.n_columns, k, choose)
+    return _chosen(table, table.n_columns, k, choose)
 
 
 def _chosen(
-    batches: Iterable[NDArray[np.float64]],
+    rows: Rows,
     columns: int,
     k: int,
     choose: Callable[[NDArray[np.int64], float], int],
 ) -> list[int]:
     """Choose k features by scores and their sensitivity; the last column is the target."""
     last = columns - 1
-    ranked = fold(KendallRows(columns), batches).value
+    ranked = rows.fold(KendallRows(columns)).value
     left = list(range(last))
     target = ranked.differences(last, left)
     others = [0] * last

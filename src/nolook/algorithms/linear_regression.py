@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 from attrs import asdict, evolve, frozen
@@ -58,7 +57,6 @@ from nolook.statistics.weighted_rows import (
     ProductSizes,
     clipped_products_sensitivity,
     errors_sensitivity,
-    sum_over,
 )
 from nolook.tables import Table
 
@@ -242,8 +240,7 @@ class LinearRelease:
                 most = 2 * math.floor(bound * grid / 2)
             announce(f"gradient {number + 1}")
             thetas.append(model.spacing * model.whole)
-            sums = partial(ClippedProducts, model, most, blocks.whole)
-            exact = sum_over(sums, blocks.again()).value
+            exact = blocks.fold(ClippedProducts(model, most, blocks.whole)).value
             sensitivity = clipped_products_sensitivity(most, size, blocks.whole)
             noisy = gaussian_release(exact, sensitivity, mu, source)
             gradients.append(noisy.astype(np.float64) / grid)
@@ -290,8 +287,7 @@ class LinearRelease:
         design = blocks.design
         model = GridModel(*grid_model(theta, design.squared_radius), design.unit)
         mean = float(gram[0] @ theta) / max(float(gram[0, 0]), 1.0)
-        errors = partial(ModelErrors, model, mean, blocks.whole)
-        exact = sum_over(errors, blocks.again()).value
+        exact = blocks.fold(ModelErrors(model, mean, blocks.whole)).value
         sensitivity = errors_sensitivity(blocks.whole)
         noisy = gaussian_release(exact, sensitivity, self._mu("fit"), source)
         return noisy.astype(np.float64) / ERROR_UNIT**2
@@ -315,6 +311,6 @@ def _release_sizes(
     blocks: Blocks, model: GridModel, edges: Vector, mu: float, source: ByteSource
 ) -> Vector:
     """Release how many rows have ``max(|u_x|, 2 u_0) |rho|`` between the edges."""
-    exact = sum_over(partial(ProductSizes, model, edges), blocks.again()).value
+    exact = blocks.fold(ProductSizes(model, edges)).value
     sensitivity = blocks.whole * histograms_sensitivity(1, "add-remove")
     return gaussian_release(exact, sensitivity, mu, source).astype(np.float64) / blocks.whole

@@ -22,7 +22,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 from attrs import evolve, frozen
@@ -60,8 +59,9 @@ from nolook.statistics.class_gradients import (
 )
 from nolook.statistics.histograms import histograms_sensitivity
 from nolook.statistics.residual_products import grid_model
-from nolook.statistics.weighted_rows import GridModel, RowBlock, sum_over
+from nolook.statistics.weighted_rows import GridModel, RowBlock
 from nolook.tables import Table
+from nolook.tables.table import Weights
 
 __all__ = ["ClassDesign", "LogisticRelease", "NoisyLogistic"]
 
@@ -94,15 +94,14 @@ Matrix = NDArray[np.float64]
 class ClassDesign(WeightedDesign):
     """How a table becomes rows (1, x) of bounded norm: all of it released before."""
 
-    def blocks(self, table: Table) -> Iterator[RowBlock]:
-        """Make the rows of a table of these features and a target of 0 and 1, block by block."""
+    def rows(self, batch: Matrix, weights: Weights) -> Iterator[RowBlock]:
+        """Make the rows of a batch of these features and a target of 0 and 1."""
         scaling = self.scaling
         low, high = scaling.limits
         standard = scaling.center[:-1], scaling.scale[:-1], low[:-1], high[:-1]
         squared = self.squared_radius - self.unit**2
-        for batch, weights in table.weighted_batches():
-            rows, squares = shortened_rows(batch[:-1], standard, squared, self.unit)
-            yield RowBlock(rows, squares, (batch[-1] > 0.5).astype(np.float64), weights)
+        rows, squares = shortened_rows(batch[:-1], standard, squared, self.unit)
+        yield RowBlock(rows, squares, (batch[-1] > 0.5).astype(np.float64), weights)
 
 
 @frozen(eq=False, kw_only=True)
@@ -231,7 +230,7 @@ class LogisticRelease:
 
     def _balance(self, blocks: Blocks, source: ByteSource) -> tuple[float, float]:
         """Release by how many rows class 1 is ahead, and return its noise's deviation."""
-        exact, whole = sum_over(ClassBalance, blocks.again()).value, blocks.whole
+        exact, whole = blocks.fold(ClassBalance()).value, blocks.whole
         sensitivity, mu = balance_sensitivity(), self._mu("classes")
         noisy = gaussian_release(exact, whole * sensitivity, mu, source)
         return float(noisy[0]) / whole, sensitivity / mu
@@ -258,7 +257,7 @@ class LogisticRelease:
                 announce("curvature")
                 curvature = self._curvature(blocks, model, source)
             announce(f"gradient {number + 1}")
-            exact = sum_over(partial(ClassGradient, model, blocks.whole), blocks.again()).value
+            exact = blocks.fold(ClassGradient(model, blocks.whole)).value
             noisy = gaussian_release(exact, sensitivity, mu, source)
             gradients.append(noisy.astype(np.float64) / (design.unit * PROBABILITY_UNIT))
             metric = Metric.of_moments(*gram, thetas[-1] if curved_at is None else curved_at)
@@ -273,7 +272,7 @@ class LogisticRelease:
         """Release the sum of p (1 - p) u u', and return its noise's deviation on the diagonal."""
         design, mu = blocks.design, self._mu("curvature", len(CURVED_AT))
         whole = blocks.whole
-        exact = sum_over(partial(ClassCurvature, model, whole), blocks.again()).value
+        exact = blocks.fold(ClassCurvature(model, whole)).value
         sensitivity = class_curvature_sensitivity(design.squared_radius, design.size, whole)
         noisy = symmetric_gaussian_release(exact, sensitivity, mu, source)
         grid = design.unit**2 * CURVATURE_UNIT
@@ -283,7 +282,7 @@ class LogisticRelease:
         """Release how many rows of either class have log-odds between the edges."""
         design = blocks.design
         model = GridModel(*grid_model(theta, design.squared_radius), design.unit)
-        exact = sum_over(partial(ScoreCounts, model, edges), blocks.again()).value
+        exact = blocks.fold(ScoreCounts(model, edges)).value
         sensitivity = blocks.whole * histograms_sensitivity(1, "add-remove")
         noisy = gaussian_release(exact, sensitivity, self._mu("fit"), source)
         return noisy.astype(np.float64).reshape(2, -1) / blocks.whole

@@ -19,7 +19,9 @@ name here        meaning
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +36,8 @@ from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import Announce
 from nolook.statistics.moments import MomentMatrix, moment_sensitivity
 from nolook.tables import Table
+from nolook.tables.folding import Mapped
+from nolook.tables.table import Weights
 
 __all__ = ["MomentRelease", "NoisyMoments"]
 
@@ -107,9 +111,7 @@ class MomentRelease:
         announce("moments")
         whole = table.unit.whole
         moments = MomentMatrix(table.n_columns, squared_radius, whole)
-        for batch, weights in table.weighted_batches():
-            rows = integer_rows(batch, scaling.center, scaling.scale, *scaling.limits)
-            moments.update(rows, weights)
+        table.fold(Mapped(moments, partial(_whole_rows, scaling)))
         largest = moment_sensitivity(squared_radius, "add-remove", table.n_columns, whole)
         noisy = symmetric_gaussian_release(moments.value, largest, products.mu, source)
         return NoisyMoments(
@@ -118,3 +120,9 @@ class MomentRelease:
             sigma=largest / UNIT**2 / products.mu,
             radius=math.sqrt(squared_radius) / UNIT,
         )
+
+
+def _whole_rows(
+    scaling: Scaling, batch: NDArray[np.float64], weights: Weights
+) -> Iterator[tuple[NDArray[np.float64], Weights]]:
+    yield integer_rows(batch, scaling.center, scaling.scale, *scaling.limits), weights

@@ -21,9 +21,9 @@ from nolook.kernels.histogram import linear_counts, magnitude_counts
 from nolook.privacy.guarantee import PureEvent, Relation
 from nolook.privacy.mechanisms.laplace import laplace_release, laplace_variance
 from nolook.privacy.noise import ByteSource
-from nolook.statistics import fold
 from nolook.statistics.cell_counts import cell_counts_sensitivity
 from nolook.statistics.histograms import Count, Histograms
+from nolook.tables.folding import Mapped, Rows
 from nolook.tables.table import Weights
 
 __all__ = ["FoundRange", "find_range", "range_events"]
@@ -56,7 +56,7 @@ def range_events(epsilon: float) -> tuple[PureEvent, PureEvent]:
 
 
 def find_range(
-    batches: Callable[[], Iterable[tuple[Vector, Weights]]],
+    rows: Rows,
     events: tuple[PureEvent, PureEvent],
     relation: Relation,
     source: ByteSource,
@@ -67,34 +67,40 @@ def find_range(
 
     Guarantee: the two releases cost their events, of :func:`range_events`, under `relation`. No
     column raises; one without rows gets a range from the noise alone. ``high - low`` is above a
-    128th of the larger of ``|low|`` and ``|high|``. `batches` gives the column's values, any
-    doubles, and what each weighs, as often as called; those of a unit weigh `whole` together at
+    128th of the larger of ``|low|`` and ``|high|``. `rows` are the column's values, any
+    doubles, and what each weighs; those of a unit weigh `whole` together at
     most.
     """
     magnitudes, places = events
     sensitivity = whole * cell_counts_sensitivity(relation)
 
     def release(count: Count, epsilon: float) -> tuple[Counts, float]:
-        columns = ((values[np.newaxis], weights) for values, weights in batches())
-        exact = fold(Histograms(count), columns).value(1)
-        noisy = laplace_release(exact, sensitivity, epsilon, source).astype(np.float64) / whole
+        exact = Histograms(count)
+        rows.fold(Mapped(exact, _as_columns))
+        noisy = (
+            laplace_release(exact.value(1), sensitivity, epsilon, source).astype(np.float64) / whole
+        )
         # With hardly any noise, bins still differ from a shape by more than this.
         return noisy, max(0.5, math.sqrt(laplace_variance(sensitivity, epsilon)) / whole)
 
     announce("magnitudes")
-    fit, rows = _most_plausible(*release(magnitude_counts, magnitudes.epsilon))
+    fit, number = _most_plausible(*release(magnitude_counts, magnitudes.epsilon))
     announce("range")
     # One of the bins is left free at either end.
     width = (fit.high - fit.low) / (_BINS - 2)
     low = fit.low - width
 
     count = partial(linear_counts, low=low, width=width, bins=_BINS)
-    found = read_linear(*release(count, places.epsilon), rows)
+    found = read_linear(*release(count, places.epsilon), number)
     # Tails the noise hides may matter most, and a few more cells cost little.
     room = _ROOM * (found.high - found.low)
     first = np.maximum(found.low - room, np.minimum(found.low, 1.0))
     last = np.minimum(found.high + room, np.maximum(found.high, _BINS - 1.0))
-    return FoundRange(float((low + first * width)[0]), float((low + last * width)[0]), rows)
+    return FoundRange(float((low + first * width)[0]), float((low + last * width)[0]), number)
+
+
+def _as_columns(values: Vector, weights: Weights) -> Iterable[tuple[Vector, Weights]]:
+    yield values[np.newaxis], weights
 
 
 def _most_plausible(counts: Counts, sigma: float) -> tuple[MagnitudeFit, float]:

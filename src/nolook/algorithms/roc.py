@@ -38,8 +38,9 @@ from nolook.privacy.budgets import split
 from nolook.privacy.guarantee import Budget, PureEvent, Relation
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import Announce
-from nolook.statistics.cell_counts import CellCounts, node_counts_sensitivity
-from nolook.tables.scored import ScoredRows, ScoredTable
+from nolook.statistics.cell_counts import ClassCells, node_counts_sensitivity
+from nolook.tables.folding import Rows
+from nolook.tables.scored import OnlyScores, ScoredTable
 
 __all__ = ["RocPlan", "RocRelease", "release_roc", "roc_plan", "search_grid"]
 
@@ -122,15 +123,15 @@ class RocRelease:
         """Release the grid, and the distributions of positive and negative scores."""
         grid = self.grid
         if grid is None:
-            grid = search_grid(table.rows, self.plan, source, announce, table.unit.whole)
+            grid = search_grid(table, self.plan, source, announce, table.unit.whole)
         announce("counts")
         weighing = Weighing.of(table.table, self.plan.relation)
-        found = release_roc(table.rows, grid.points(), self.plan, self.smoothing, source, weighing)
+        found = release_roc(table, grid.points(), self.plan, self.smoothing, source, weighing)
         return grid, *found
 
 
 def search_grid(
-    rows: ScoredRows, plan: RocPlan, source: ByteSource, announce: Announce, whole: int = 1
+    rows: Rows, plan: RocPlan, source: ByteSource, announce: Announce, whole: int = 1
 ) -> LinearGrid:
     """Find a range of the scores of both classes together, and lay a grid of 2^5 to 2^12 points.
 
@@ -140,7 +141,7 @@ def search_grid(
     if plan.search is None:
         raise ValueError("the plan has no search")
     found = find_range(
-        lambda: ((scores, weights) for scores, _, weights in rows()),
+        OnlyScores(rows),
         plan.search,
         plan.relation,
         source,
@@ -153,7 +154,7 @@ def search_grid(
 
 
 def release_roc(
-    rows: ScoredRows,
+    rows: Rows,
     points: Vector,
     plan: RocPlan,
     smoothing: Smoothing,
@@ -166,11 +167,7 @@ def release_roc(
     ``weighing.whole`` together at most. `points` are a grid's thresholds: public, or found by
     :func:`search_grid`.
     """
-    counted = CellCounts(points), CellCounts(points)
-    for scores, positives, weights in rows():
-        for each, own in zip(counted, (positives, ~positives), strict=True):
-            each.update(scores[own], None if weights is None else weights[own])
-    cells = [each.value for each in counted]
+    cells = rows.fold(ClassCells(points)).value
     # A row is in one class, so in one block of each level of one of the two forests.
     levels = best_forest(len(points), "laplace", shares=True).levels
     sensitivity = node_counts_sensitivity(levels, plan.relation)

@@ -12,8 +12,10 @@ from collections.abc import Callable
 import numpy as np
 
 from nolook.algorithms.scaling import NoisyCount
+from nolook.kernels.histogram import row_counts
 from nolook.privacy.mechanisms.laplace import laplace_release, laplace_variance
 from nolook.privacy.noise import ByteSource
+from nolook.statistics.histograms import Histograms
 from nolook.tables import Table
 
 __all__ = ["noisy_rows", "rows_bound", "rows_margin"]
@@ -43,7 +45,7 @@ def _count(table: Table) -> int:
     """Count rows, or units where their rows have weights: a row's presence or a unit's counts 1."""
     if table.unit.whole > 1:
         return int(np.count_nonzero(table.units().counts))
-    return sum(batch.shape[1] for batch in table.batches())
+    return int(table.fold(Histograms(row_counts)).value(1)[0, 0])
 
 
 def noisy_rows(bound: int, epsilon: float) -> NoisyCount:

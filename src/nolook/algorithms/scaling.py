@@ -32,7 +32,6 @@ from nolook.privacy.guarantee import GaussianEvent
 from nolook.privacy.mechanisms.gaussian import gaussian_release
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import Announce
-from nolook.statistics import fold
 from nolook.statistics.histograms import Count, HistogramGroups, Histograms, histograms_sensitivity
 from nolook.tables import Table
 
@@ -212,7 +211,7 @@ class ScaleSearch:
         for number, stage in enumerate(_STAGES):
             announce(stage)
             counters = [row_counts, *(groups[name].count for name in rounds)]
-            counted = fold(HistogramGroups(*counters), table.weighted_batches())
+            counted = table.fold(HistogramGroups(*counters))
             exact = counted.value(table.n_columns)
             if number == 0:
                 rows = _noisy_rows(exact[0], self.events()[0].mu, table.unit.whole, source)
@@ -267,7 +266,7 @@ def release_histograms(
     Guarantee: ``mu``-GDP when a row is added or removed, if `count` maps a batch to counts of that
     shape, each row in one bin of each histogram.
     """
-    exact = fold(Histograms(count), table.weighted_batches()).value(table.n_columns)
+    exact = table.fold(Histograms(count)).value(table.n_columns)
     return _released(exact, mu, table.unit.whole, source)
 
 

@@ -23,7 +23,6 @@ from nolook.privacy.guarantee import PureEvent
 from nolook.privacy.mechanisms.top_k import canonical_lipschitz, peeling
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import Announce
-from nolook.statistics import fold
 from nolook.statistics.centred_products import PRODUCTS_SENSITIVITY, CentredProducts
 from nolook.statistics.kendall import KendallRows, kendall_scores, kendall_sensitivity
 from nolook.tables import Table
@@ -156,7 +155,7 @@ def screen(
 
 def rank_scores(table: Table) -> Scores:
     """Score features by the size of their Kendall correlation with the target; without weights."""
-    ranked = fold(KendallRows(table.n_columns), table.batches()).value
+    ranked = table.fold(KendallRows(table.n_columns)).value
     features = table.n_columns - 1
     target = ranked.differences(features, list(range(features)))
     return Scores(kendall_scores(target, [0] * features, 0, ranked.rows), kendall_sensitivity(0))
@@ -167,7 +166,7 @@ def covariance_scores(table: Table, low: Vector, high: Vector) -> Scores:
 
     `low` and `high`, of shape (columns,), are public, or private and paid for.
     """
-    products = fold(CentredProducts(low, high, table.unit.whole), table.weighted_batches())
+    products = table.fold(CentredProducts(low, high, table.unit.whole))
     return Scores(products.value, PRODUCTS_SENSITIVITY)
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from typing import Any, Self
 
 import numpy as np
 from attrs import frozen
@@ -16,9 +16,12 @@ from nolook.kernels.bounded_rows import bounded_targets
 from nolook.kernels.weighted_rows import weighted_rows
 from nolook.privacy.mechanisms.gaussian import symmetric_gaussian_release
 from nolook.privacy.noise import ByteSource
+from nolook.statistics import Statistic
 from nolook.statistics.design_moments import DesignMoments, gram_sensitivity
 from nolook.statistics.weighted_rows import RowBlock
 from nolook.tables import Table
+from nolook.tables.folding import Batches, Foldable, Mapped, S, Together
+from nolook.tables.table import Weights
 
 __all__ = [
     "COPY_BYTES",
@@ -30,6 +33,8 @@ __all__ = [
     "limit_for",
     "release_gram",
 ]
+
+Vector = NDArray[np.float64]
 
 #: The weighted rows are kept in memory if they surely take no more.
 COPY_BYTES = 256 * 2**20
@@ -91,48 +96,67 @@ class WeightedDesign:
         """B, in standardised units."""
         return math.sqrt(self.squared_radius) / self.unit
 
-    def blocks(self, table: Table) -> Iterator[RowBlock]:
-        """Make the weighted rows of a table of these features and the target, block by block."""
+    def rows(self, batch: NDArray[np.float64], weights: Weights) -> Iterator[RowBlock]:
+        """Make the weighted rows of a batch of these features and the target."""
         scaling = self.scaling
         low, high = scaling.limits
         standard = scaling.center[:-1], scaling.scale[:-1], low[:-1], high[:-1]
         target = float(scaling.center[-1]), float(scaling.scale[-1]), TARGET_LIMIT
-        for batch, weights in table.weighted_batches():
-            rows, squares, factors = weighted_rows(
-                batch[:-1], standard, self.squared_radius, self.unit
-            )
-            factors *= bounded_targets(batch[-1], *target)
-            yield RowBlock(rows, squares, factors, weights)
+        rows, squares, factors = weighted_rows(batch[:-1], standard, self.squared_radius, self.unit)
+        factors *= bounded_targets(batch[-1], *target)
+        yield RowBlock(rows, squares, factors, weights)
 
 
-@dataclass
+class _Kept(Statistic):
+    """Blocks, kept while they fit."""
+
+    def __init__(self, room: int) -> None:
+        self.blocks: list[RowBlock] | None = []
+        self._room = room  # bytes
+
+    def update(self, *parts: Any) -> Self:  # noqa: ANN401
+        """Keep a block, or none from here on if it does not fit."""
+        return self._keep([RowBlock(*parts)])
+
+    def merge(self, other: Self) -> Self:
+        """Keep the blocks another one has kept; none if it has not all it saw."""
+        return self._keep(other.blocks)
+
+    def _keep(self, blocks: list[RowBlock] | None) -> Self:
+        self._room -= sum(block.bytes for block in blocks or ())
+        if self.blocks is None or blocks is None or self._room < 0:
+            self.blocks = None
+        else:
+            self.blocks += blocks
+        return self
+
+
 class Blocks:
     """The blocks of a table: kept while they fit, made anew for every pass if they do not."""
 
-    table: Table
-    design: WeightedDesign
-    room: int  # bytes
-    kept: list[RowBlock] | None = field(default_factory=list)
+    def __init__(self, table: Table, design: WeightedDesign, room: int) -> None:
+        self.design = design
+        self.room = room  # bytes
+        self._table = table
+        self._kept: list[RowBlock] | None = None
 
     @property
     def whole(self) -> int:
         """What the rows of a unit weigh together; sums of weights are divided by it."""
-        return self.table.unit.whole
+        return self._table.unit.whole
 
-    def first(self) -> Iterator[RowBlock]:
-        """Make the blocks, and keep them while there is room."""
-        for block in self.design.blocks(self.table):
-            if self.kept is not None:
-                self.room -= block.bytes
-                if self.room >= 0:
-                    self.kept.append(block)
-                else:
-                    self.kept = None
-            yield block
+    def first(self, statistic: Foldable) -> None:
+        """Make the blocks, feed a statistic with them, and keep them while there is room."""
+        kept = _Kept(self.room)
+        self._table.fold(Mapped(Together(kept, statistic), self.design.rows))
+        self._kept = kept.blocks
 
-    def again(self) -> Iterable[RowBlock]:
-        """Return the same blocks."""
-        return self.design.blocks(self.table) if self.kept is None else self.kept
+    def fold(self, statistic: S) -> S:
+        """Update a statistic that has seen nothing with all blocks, and return it."""
+        if self._kept is None:
+            self._table.fold(Mapped(statistic, self.design.rows))
+            return statistic
+        return Batches(self._kept, self._table.threads).fold(statistic)
 
 
 def release_gram(
@@ -145,11 +169,17 @@ def release_gram(
     """
     design, whole = blocks.design, blocks.whole
     moments = DesignMoments(design.size, design.squared_radius, 0, whole)
-    for block in blocks.first():
-        for start in range(0, block.targets.size, _PART_ROWS):
-            part = slice(start, start + _PART_ROWS)
-            weights = None if block.weights is None else block.weights[part]
-            moments.update(block.rows[:, part].astype(np.float64), weights=weights)
+    blocks.first(Mapped(moments, _in_parts))
     sensitivity = gram_sensitivity(design.squared_radius, design.size, whole)
     noisy = symmetric_gaussian_release(moments.gram, sensitivity, mu, source)
     return noisy.astype(np.float64) / design.unit**2, sensitivity / mu / design.unit**2
+
+
+def _in_parts(
+    rows: NDArray[np.int16], squares: NDArray[np.int32], targets: Vector, weights: Weights
+) -> Iterator[tuple[NDArray[np.float64], None, Weights]]:
+    """Yield rows, few at a time, as doubles."""
+    del squares, targets
+    for start in range(0, rows.shape[1], _PART_ROWS):
+        part = slice(start, start + _PART_ROWS)
+        yield rows[:, part].astype(np.float64), None, None if weights is None else weights[part]

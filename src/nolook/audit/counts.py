@@ -25,7 +25,6 @@ from nolook.privacy.guarantee import Relation
 from nolook.privacy.mechanisms.binary_tree import tree_laplace, tree_sensitivity
 from nolook.privacy.mechanisms.laplace import laplace_release
 from nolook.privacy.noise import ByteSource
-from nolook.statistics import fold
 from nolook.statistics.cell_counts import CellCounts, cell_counts_sensitivity
 from nolook.statistics.group_sums import (
     GROUP_COUNTS_SENSITIVITY,
@@ -33,6 +32,7 @@ from nolook.statistics.group_sums import (
     excess_sensitivities,
 )
 from nolook.tables import Table, table_from_arrays
+from nolook.tables.folding import Batches
 
 __all__ = ["cases"]
 
@@ -158,7 +158,7 @@ def _group(epsilon: float, table: int, runs: int, source: ByteSource) -> Vector:
     borders = np.array([0.0, 0.25, 1.0])
     width = int(excess_sensitivities(borders)[0])
     row = np.array([0.25]), np.array([True])
-    positives, _, excess = fold(GroupSums(borders), [] if table else [row]).value
+    positives, _, excess = Batches([] if table else [row]).fold(GroupSums(borders)).value
     count = np.full(runs, positives[0])
     count = laplace_release(count, GROUP_COUNTS_SENSITIVITY, 0.6 * epsilon, source)
     total = laplace_release(np.full(runs, excess[0]), width, 0.4 * epsilon, source)
@@ -191,6 +191,6 @@ def _tree_case(
 def _range(epsilon: float, table: int, source: ByteSource) -> float:
     values = np.full(9 - table, 1.5)
     found = find_range(
-        lambda: [(values, None)], range_events(epsilon), "add-remove", source, ignore
+        Batches([(values, None)]), range_events(epsilon), "add-remove", source, ignore
     )
     return found.high - found.low

@@ -52,6 +52,7 @@ def create(
     )
     neighbours = cast("Relation", check_relation(relation))
     Ledger.create(file, budget, name=name or file.stem, relation=neighbours).close()
+    typer.echo(f"ledger: {one_line(file)}")
 
 
 @ledger_app.command()

@@ -3,26 +3,36 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from nolook.cli._interruption import explained
-from nolook.cli._options import ForceOption, column_names
+from nolook.cli._options import (
+    ForceOption,
+    FromTableOption,
+    QueryOption,
+    TableArgument,
+    check_apart,
+    column_names,
+    files_of,
+    place_of,
+)
 from nolook.cli._release import console
 from nolook.cli._written import Written, reads_table
 from nolook.errors import ParameterError
 from nolook.formats.files import check_outputs, one_line
 
+if TYPE_CHECKING:
+    from nolook.tables.databases import Database
+
 __all__ = ["predict"]
 
 
 @reads_table()
-def predict(
+def predict(  # noqa: PLR0917 -- Typer gives every option by name
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model file made by fit.")],
-    table: Annotated[
-        Path, typer.Argument(metavar="TABLE", help="A table with the model's columns.")
-    ],
+    table: TableArgument,
     output: Annotated[
         Path,
         typer.Option(
@@ -37,6 +47,8 @@ def predict(
             help="Columns of the table to copy beside the prediction, as they are there.",
         ),
     ] = None,
+    from_table: FromTableOption = None,
+    query: QueryOption = None,
     force: ForceOption = False,
     multiline: Annotated[
         bool,
@@ -54,13 +66,15 @@ def predict(
     kept = () if keep is None else column_names(keep, "--keep")
     lost = f"predictions cost nothing, and {one_line(output)} was not written; start again"
     with explained(lambda: lost):
-        check_outputs([("--output", output)], inputs=(model, table), replace=force)
-        _predict(model, table, output, kept, written, multiline=multiline)
+        place = place_of(table, from_table, query)
+        check_apart(place, [("--output", output)])
+        check_outputs([("--output", output)], inputs=(model, *files_of(place)), replace=force)
+        _predict(model, place, output, kept, written, multiline=multiline)
 
 
 def _predict(
     model: Path,
-    table: Path,
+    table: Path | str | Database,
     output: Path,
     kept: tuple[str, ...],
     written: Written,

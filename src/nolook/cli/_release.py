@@ -20,20 +20,26 @@ from nolook.cli._options import (
     DEFAULT_LEDGER,
     EpsilonOption,
     ForceOption,
+    FromTableOption,
     LedgerOption,
     Missing,
     MissingOption,
     MultilineOption,
+    QueryOption,
     QuietOption,
     RandomStateOption,
     ReportOption,
     RowsPerUnitOption,
     TableArgument,
     UnitOption,
+    called,
+    check_apart,
     check_missing,
     check_rows_per_unit,
     column_names,
     column_options,
+    files_of,
+    place_of,
 )
 from nolook.cli._written import Written, reads_table, target_of
 from nolook.errors import ParameterError
@@ -49,6 +55,7 @@ if TYPE_CHECKING:
     from nolook.privacy.ledger import Ledger
     from nolook.report.findings import Findings
     from nolook.tables import Table
+    from nolook.tables.databases import Database
     from nolook.tables.schema import Schema
 
 __all__ = ["Columns", "Release", "check_files", "console", "release_command", "show"]
@@ -110,6 +117,8 @@ class Release:
     table: TableArgument
     epsilon: EpsilonOption
     written: Written
+    from_table: FromTableOption = None
+    query: QueryOption = None
     missing: Missing = field(default_factory=Missing)
     multiline: MultilineOption = False
     unit: UnitOption = None
@@ -128,8 +137,14 @@ class Release:
         # No output may replace any of a ledger's files.
         ends = ("", "-journal", "-wal", "-shm") if self.ledger else ()
         ledger_files = [Path(f"{self.ledger}{end}") for end in ends]
-        inputs = (self.table, *ledger_files)
+        check_apart(self.place, [("--output", self.output), ("--report", self.report)])
+        inputs = (*files_of(self.place), *ledger_files)
         check_files(self.output, self.report, inputs, force=self.force)
+
+    @cached_property
+    def place(self) -> Path | str | Database:
+        """Where the table is."""
+        return place_of(self.table, self.from_table, self.query)
 
     @cached_property
     def outcome(self) -> Outcome:
@@ -162,7 +177,7 @@ class Release:
         from nolook.tables.scored import read_scores
 
         return read_scores(
-            self.table,
+            self.place,
             scored.score,
             scored.target,
             scored.positive,
@@ -182,7 +197,7 @@ class Release:
             options["missing"] = self.missing.policy
         if self.multiline:
             options["multiline"] = True
-        return read_table(self.table, target, **options)
+        return read_table(self.place, target, **options)
 
     def fit(self, estimator: PrivateEstimator, columns: Columns) -> None:
         """Fit an estimator to the table."""
@@ -222,9 +237,10 @@ class Release:
 
         indicated = self.missing.indicated
         if excluded or indicated:
-            known = header(self.table, self.schema, multiline=self.multiline)
-            check_columns(known, excluded, self.table, "exclude")
-            check_columns(known, indicated, self.table, "missing")
+            known = header(self.place, self.schema, multiline=self.multiline)
+            name = called(self.place)
+            check_columns(known, excluded, name, "exclude")
+            check_columns(known, indicated, name, "missing")
         return self.schema.without(excluded)
 
     def _read(self, target: str | None, **options: Any) -> Table:  # noqa: ANN401
@@ -232,14 +248,14 @@ class Release:
         from nolook.tables import read_table
 
         options |= {"missing": self.missing.policy, "multiline": self.multiline, **self._units}
-        return read_table(self.table, target, **options)
+        return read_table(self.place, target, **options)
 
     def _tell(self, table: Table, columns: Columns) -> None:
-        """Say which columns are left out, and which look like identifiers, before spending."""
+        """Say which columns are left out, and which may say whose a row is, before spending."""
         from nolook.report._console import say
-        from nolook.tables.advice import identifiers_in_words, left_out_in_words
+        from nolook.tables.advice import identifiers_in_words, left_out_in_words, no_unit_in_words
 
-        told = identifiers_in_words(table)
+        told = (*identifiers_in_words(table), *no_unit_in_words(table))
         if columns.by_default:
             told = (*left_out_in_words(table), *told)
         for words in () if self.quiet else told:
@@ -268,7 +284,7 @@ class Release:
         """Write the report, if one is wanted, and print what was found."""
         show(
             findings,
-            table=self.table,
+            table=called(self.place),
             output=self.output,
             report=self.report,
             quiet=self.quiet,
@@ -316,7 +332,8 @@ def release_command(
                 given["target"] = find_target(given, options["written"].over())
             if options["output"] is None:
                 named = [name for option in about for name in _columns(option, given[option])]
-                options["output"] = default_name(options["table"], named, ending)
+                place = place_of(options["table"], options["from_table"], options["query"])
+                options["output"] = default_name(called(place), named, ending)
             release = Release(**options)
             outcome = release.outcome
             with explained(lambda: str(outcome)):
@@ -352,17 +369,15 @@ def show(
     ledger: Path | None = None,
 ) -> None:
     """Write the report of a release, if one is wanted, and print what was found."""
+    from nolook.report.page import write_page
     from nolook.report.standing import Standing
+    from nolook.report.terminal import print_findings
 
-    standing = Standing.now(ledger)
+    now = Standing.now(ledger)
     if report is not None:
-        from nolook.report.page import write_page
-
-        write_page(findings, report, table=table.name, standing=standing)
+        write_page(findings, report, table=table.name, standing=now)
     if not quiet:
-        from nolook.report.terminal import print_findings
-
-        print_findings(console(), findings, output=output, report_file=report, standing=standing)
+        print_findings(console(), findings, output=output, report_file=report, standing=now)
 
 
 def console() -> Console:

@@ -7,11 +7,25 @@ from typing import Annotated
 
 import typer
 
-from nolook.cli._options import ForceOption, QuietOption, TableArgument
+from nolook.cli._options import (
+    ForceOption,
+    QuietOption,
+    TableArgument,
+    called,
+    check_apart,
+    files_of,
+    place_of,
+)
 from nolook.cli._release import console
+from nolook.errors import ParameterError
 from nolook.formats.files import check_outputs, one_line, write_text
 
 __all__ = ["schema"]
+
+_HOW_TO_DECLARE = (
+    "Declare the levels that are known without the table. A text that is not declared counts as "
+    'the first level, a misspelt one too: correct the table, or give them a level "...".'
+)
 
 
 def schema(
@@ -28,29 +42,49 @@ def schema(
     levels: Annotated[
         bool,
         typer.Option(
-            "--levels", help="Show the texts of columns that have few, in the terminal alone."
+            "--levels",
+            help="Only show the texts of columns that have few, in the terminal; writes no file.",
         ),
     ] = False,
     force: ForceOption = False,
     quiet: QuietOption = False,
 ) -> None:
     """Draft a schema from a table's first rows, for the holder to correct; not private."""
-    place = output or Path(f"{table.name.split('.')[0] or 'table'}.toml")
-    check_outputs([("--output", place)], [table], replace=force)
+    from nolook.tables.databases import is_address
+
+    if is_address(table):
+        raise ParameterError(
+            "a database declares the types of its columns, so no schema is drafted; expected a file"
+            " (write a schema by hand, for categories and other uses)"
+        )
+    source = place_of(table)
+    place = output or Path(f"{called(source).name.split('.')[0] or 'table'}.toml")
+    check_apart(source, [("--output", place)])
+    if not levels:
+        check_outputs([("--output", place)], files_of(source), replace=force)
     from nolook.report._console import say
     from nolook.tables.draft import draft_schema
 
     draft = draft_schema(table)
-    write_text(place, draft.text)
     if levels:
         say(console(), "Found in the first rows, and for the holder's eyes only:")
         for name, words in draft.levels.items():
             listed = ", ".join(map(one_line, words)) or "(too many)"
             say(console(), f"  {one_line(name)}: {listed}")
-    if not quiet:
+        say(console(), _HOW_TO_DECLARE)
+    else:
+        write_text(place, draft.text)
+    alone = [one_line(name) for name, words in draft.levels.items() if len(words) == 1]
+    if alone and not quiet:
+        say(
+            console(),
+            f"One text alone in the first rows of: {', '.join(alone)}. A column that is the same "
+            'everywhere explains nothing and blurs the others: use = "nothing".',
+        )
+    if not (levels or quiet):
         say(
             console(),
             f"{one_line(place)} is a draft, made by looking at rows of the table: not private, and "
             "for its holder alone. Read and correct every line, then delete the line draft = true; "
-            "until then every command refuses it.",
+            "until then every command refuses it. --levels shows the texts that were found.",
         )

@@ -5,12 +5,15 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable, Iterable
+from contextlib import ExitStack
+from contextvars import ContextVar
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from attrs import evolve
 
 from nolook._language import named
-from nolook._numerics import undisturbed
+from nolook._numerics import undisturbed, worker_threads
 from nolook._strength import too_weak
 from nolook.errors import ParameterError, WeakPrivacyWarning
 from nolook.privacy.ledger import Ledger, ReleaseDetails, charge, require
@@ -26,6 +29,9 @@ __all__ = ["Progress", "make_release", "warn"]
 
 #: Called with a stage's name, how many stages are done and how many there are.
 Progress: TypeAlias = Callable[[str, int, int], None]
+
+# Whether a release is being made: its parts do not warn of what the whole warns of.
+_RUNNING = ContextVar("running", default=False)
 
 _Released = TypeVar("_Released")
 _Stored = TypeVar("_Stored")
@@ -45,11 +51,13 @@ def make_release(
 ) -> _Stored:
     """Check, charge, read, run and store, in this order; nothing else in the package charges a fit.
 
-    Too small a budget is refused before the data are read. Missing values, an error outside the
-    guarantee, are found before anything is charged. `open_rows` checks against the declared columns
-    only; `store` is post-processing. Relation "replace" is refused where rows may be left out.
+    Too small a budget is refused before the data are read. The first pass finds missing values, an
+    error outside the guarantee; then comes the charge, and only then the release gets what was
+    read. `open_rows` checks against the declared columns only; `store` is post-processing. Relation
+    "replace" is refused where rows may be left out.
     """
     require(ledger, plan.guarantee)
+    worker_threads()  # raises if the environment's setting is none
     announce = _counted_stages(progress, plan.release.stages + 2)
     with undisturbed():
         rows = open_rows()
@@ -65,16 +73,19 @@ def make_release(
         if guarantee.private:
             warn(too_weak(guarantee.epsilon, guarantee.delta))
         announce("missing values")
-        rows.check_complete()
         name, about, schema = subject_of(rows)
         details = ReleaseDetails(table=name, schema=schema, about=about)
         source = byte_source(plan.random_state)
-        with charge(ledger, guarantee, purpose, details):
+        with ExitStack() as charged:
+            charged.callback(_RUNNING.reset, _RUNNING.set(True))
+            payment = charge(ledger, guarantee, purpose, details)
+            rows = rows.paid_by(partial(charged.enter_context, payment))
             if rows.unit.column is not None and rows.unit.whole == 1:
                 # From a source of its own, so that noise does not depend on how many there are.
                 keys = byte_source(plan.random_state).words
                 rows = rows.limited(rows.unit.most_rows, keys)
             released = release.run(rows, source, announce)
+            rows.settle()
         announce("results")
         return store(released, guarantee)
 
@@ -94,6 +105,8 @@ def _counted_stages(progress: Progress | None, total: int) -> Announce:
 
 def warn(messages: Iterable[str]) -> None:
     """Warn of a weak guarantee, where the caller's own code asked for it."""
+    if _RUNNING.get():
+        return
     level, frame = 1, sys._getframe()
     while frame.f_back and (frame.f_globals.get("__package__") or "").startswith("nolook"):
         level, frame = level + 1, frame.f_back

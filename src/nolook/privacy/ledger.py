@@ -153,10 +153,8 @@ class Ledger:
         ----------
         path : path-like
             Its folder must exist.
-        budget : Budget
-            The total for all releases together.
-        name : str
-            Of the data set.
+        budget, name
+            The total for all releases together, and what the data set is called.
         relation : {"add-remove", "replace"}
             Which tables are neighbours.
 
@@ -172,6 +170,9 @@ class Ledger:
         with one_line_errors(place):
             create_file(place, budget, name, relation)
         return cls(place)
+
+    def __repr__(self) -> str:
+        return f"Ledger({str(self.path)!r}, name={self.name!r}, budget={self.budget})"
 
     def __enter__(self) -> Self:
         return self

@@ -109,7 +109,8 @@ def check_affordable(contents: Contents, cost: Budget, budget: Budget, path: Pat
             f"the release costs epsilon {amount_text(cost.epsilon, up=True)} and delta "
             f"{amount_text(cost.delta, up=True)}; the ledger {str(path)!r} has epsilon "
             f"{amount_text(rest.epsilon, up=False)} and delta "
-            f"{amount_text(rest.delta, up=False)} left"
+            f"{amount_text(rest.delta, up=False)} left (ask for no more than that of each; a total "
+            "is never raised)"
         )
 
 

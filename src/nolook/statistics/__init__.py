@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Statistic", "WeightedTotal", "fold", "in_full", "rounding_sensitivity"]
+__all__ = ["Statistic", "WeightedTotal", "in_full", "rounding_sensitivity"]
 
 
 class Statistic(Protocol):
@@ -63,13 +62,3 @@ def rounding_sensitivity(entries: int, whole: int) -> int:
         return 0
     root = math.isqrt(entries)
     return root + (root * root < entries)
-
-
-_S = TypeVar("_S", bound=Statistic)
-
-
-def fold(statistic: _S, batches: Iterable[Any]) -> _S:
-    """Update a statistic with every batch, an array or a tuple of arrays, and return it."""
-    for batch in batches:
-        statistic.update(*batch if isinstance(batch, tuple) else (batch,))
-    return statistic

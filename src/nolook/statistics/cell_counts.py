@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Literal, Self
 
@@ -14,6 +15,8 @@ from nolook.statistics import Statistic
 
 __all__ = [
     "CellCounts",
+    "ClassCells",
+    "ColumnCells",
     "cell_counts_sensitivity",
     "node_counts_l2_sensitivity",
     "node_counts_sensitivity",
@@ -64,3 +67,49 @@ class CellCounts(Statistic):
     def value(self) -> NDArray[np.int64]:
         """The counts, shape (N,); cell i holds the values above edge i - 1 and up to edge i."""
         return self._counts.copy()
+
+
+class _SeveralCounts:
+    """Several counts of the same rows."""
+
+    def __init__(self, edges: Sequence[NDArray[np.float64]]) -> None:
+        self._counts = [CellCounts(each) for each in edges]
+
+    def merge(self, other: Self) -> Self:
+        """Add the rows another one of the same edges has seen."""
+        for counts, seen in zip(self._counts, other._counts, strict=True):
+            counts.merge(seen)
+        return self
+
+    @property
+    def value(self) -> list[NDArray[np.int64]]:
+        """The counts of each, as of :class:`CellCounts`."""
+        return [counts.value for counts in self._counts]
+
+
+class ColumnCells(_SeveralCounts, Statistic):
+    """The counts of every column, each with edges of its own."""
+
+    def update(self, batch: NDArray[np.float64], weights: NDArray[np.int64] | None = None) -> Self:
+        """Add rows, shape (columns, rows), each as often as its weight says."""
+        for column, counts in zip(batch, self._counts, strict=True):
+            counts.update(column, weights)
+        return self
+
+
+class ClassCells(_SeveralCounts, Statistic):
+    """The counts of positives' scores, and of negatives'."""
+
+    def __init__(self, edges: NDArray[np.float64]) -> None:
+        super().__init__([edges, edges])
+
+    def update(
+        self,
+        scores: NDArray[np.float64],
+        positive: NDArray[np.bool_],
+        weights: NDArray[np.int64] | None = None,
+    ) -> Self:
+        """Add the scores of rows, each as often as its weight says."""
+        for own, counts in zip((positive, ~positive), self._counts, strict=True):
+            counts.update(scores[own], None if weights is None else weights[own])
+        return self

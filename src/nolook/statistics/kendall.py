@@ -58,8 +58,8 @@ class KendallRows(Statistic):
     def __init__(self, columns: int) -> None:
         self._parts = [np.empty((columns, 0))]
 
-    def update(self, batch: NDArray[np.float64]) -> Self:
-        """Keep rows of shape (columns, rows), finite numbers, without a copy."""
+    def update(self, batch: NDArray[np.float64], weights: None = None) -> Self:  # noqa: ARG002
+        """Keep rows of shape (columns, rows), finite numbers without weights, and no copy."""
         self._parts.append(batch)
         return self
 

@@ -9,9 +9,7 @@ residual ``rho = v - theta'u`` depends on its own row alone, to the last bit.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple, Self, TypeVar
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +17,7 @@ from numpy.typing import NDArray
 from nolook.kernels.clipped_products import clipped_products, residuals
 from nolook.kernels.histogram import threshold_counts
 from nolook.kernels.weights import weight_parts
-from nolook.statistics import Statistic, WeightedTotal, fold, rounding_sensitivity
+from nolook.statistics import Statistic, WeightedTotal, rounding_sensitivity
 
 __all__ = [
     "ERROR_UNIT",
@@ -33,7 +31,6 @@ __all__ = [
     "RowBlock",
     "clipped_products_sensitivity",
     "errors_sensitivity",
-    "sum_over",
 ]
 
 Array = NDArray[np.float64]
@@ -48,7 +45,6 @@ ERROR_UNIT = 2**12
 #: Rows of a block. A clip is below 2^30, so a block's sums are exact.
 MOST_ROWS = 2**17
 
-_THREADS = 2
 # Of weights at a time; sums are of 64 bits.
 _WEIGHT_BITS = 10
 
@@ -192,17 +188,3 @@ class ModelErrors(WeightedTotal, Statistic):
             sums = (squared if isinstance(part, float) else squared * part.astype(np.int64)).sum(1)
             self._total = self._total + factor * sums.astype(object)
         return self
-
-
-_S = TypeVar("_S", bound=Statistic)
-
-
-def sum_over(make: Callable[[], _S], blocks: Iterable[RowBlock]) -> _S:
-    """Fold a statistic over blocks, two at a time where they are in memory."""
-    total = make()
-    if not isinstance(blocks, list) or len(blocks) < 2 * _THREADS:
-        return fold(total, blocks)
-    with ThreadPoolExecutor(_THREADS) as threads:
-        for part in threads.map(lambda block: make().update(*block), blocks):
-            total.merge(part)
-    return total

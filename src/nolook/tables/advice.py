@@ -12,7 +12,13 @@ from nolook.tables.design import unknown_column
 from nolook.tables.table import Table
 from nolook.tables.text import CsvFile
 
-__all__ = ["check_columns", "identifiers_in_words", "is_identifier", "left_out_in_words"]
+__all__ = [
+    "check_columns",
+    "identifiers_in_words",
+    "is_identifier",
+    "left_out_in_words",
+    "no_unit_in_words",
+]
 
 #: Last words of names that numbers are given to tell things apart, not to count or measure.
 _IDENTIFIERS = frozenset(
@@ -69,6 +75,28 @@ def identifiers_in_words(table: Table) -> tuple[str, ...]:
     words = (
         f"Used as numbers: {_listed(found)}. By their names these may be identifiers: if so, leave "
         f"them out ({given('exclude', found[:_MOST_NAMES], 'features=[...]')}){unit}."
+    )
+    return (words,)
+
+
+def no_unit_in_words(table: Table) -> tuple[str, ...]:
+    """Say that rows are protected one by one, where a column may say whose they are."""
+    if table.unit.column is not None:
+        return ()
+    declared = _declared(table)
+    known = {*table._design.source_names, *declared}
+    found = [name for name, column in declared.items() if column.type == "identifier"]
+    found += [
+        column.name
+        for column in table._source.columns
+        if column.name not in known and is_identifier(column.name)
+    ]
+    if not found:
+        return ()
+    words = (
+        f"Every row is protected by itself. If one of {_listed(found)} says whose row it is, and "
+        "somebody may have several, protect all of them together "
+        f"({given('unit', 'NAME')})."
     )
     return (words,)
 

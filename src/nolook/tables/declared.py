@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -70,6 +71,15 @@ class DeclaredSource:
                 cells = batch.column(each.of)
                 arrays.append(cells if each.convert is None else each.convert(cells))
             yield pa.RecordBatch.from_arrays(arrays, names=list(names))
+
+    def parts(self) -> list[DeclaredSource]:
+        """Return the source's parts, their columns as declared."""
+        return [self._of(part) for part in self._source.parts()]
+
+    def _of(self, part: Source) -> DeclaredSource:
+        declared = copy(self)
+        declared._source = part
+        return declared
 
 
 def original(source: Source) -> Source:

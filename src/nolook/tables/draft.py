@@ -20,10 +20,12 @@ from nolook.errors import TableError
 from nolook.tables.advice import is_identifier
 from nolook.tables.cells import conversion, trimmed
 from nolook.tables.declarations import ColumnSchema
+from nolook.tables.folders import is_text, located
 from nolook.tables.guess import MOST_ROWS, first_rows
+from nolook.tables.listing import Listing
+from nolook.tables.places import LocalFile, Place, in_storage
 from nolook.tables.reading import open_typed
-from nolook.tables.source import Column, attempt
-from nolook.tables.text import is_text_file
+from nolook.tables.source import Column, Source, attempt
 
 __all__ = ["Draft", "draft_schema"]
 
@@ -55,9 +57,10 @@ draft = true
 
 # A draft for the holder of the table alone, guessed by looking at its first rows. Nobody else
 # should see it, and nolook refuses it, until the holder has read and corrected every line: type
-# and signs of each column, the levels of categories, and what rows further down may hold. Then
-# delete the line draft = true. Give the column to explain use = "target", and columns that are no
-# features use = "nothing". Words for a missing value, but for an empty cell: missing = ["NA"].
+# and signs of each column, the levels of categories (nolook schema TABLE --levels shows what was
+# found), and what rows further down may hold. Then delete the line draft = true. Give the column
+# to explain use = "target", and columns that are no features use = "nothing". Words for a missing
+# value, but for an empty cell: missing = ["NA"].
 """
 _NOTES = {
     "number": "a cell that is not written so is missing",
@@ -82,7 +85,8 @@ def draft_schema(path: str | os.PathLike[str]) -> Draft:
     Parameters
     ----------
     path : path-like
-        A CSV, Parquet or Arrow file; the latter two have types of their own.
+        A CSV, Parquet or Arrow file; the latter two have types of their own. Or a folder or
+        pattern of such files, or their address in storage.
 
     Returns
     -------
@@ -95,24 +99,40 @@ def draft_schema(path: str | os.PathLike[str]) -> Draft:
     TableError
         If the file cannot be read, or its first line has no names.
     """
-    place = check_path(path, "people.csv")
-    if not is_text_file(place):
-        source = open_typed(str(place))
-        settings = {
-            column.name: _identifier(column.name) or _by_type(column.type)
-            for column in source.columns
-        }
-        categories = [name for name, found in settings.items() if found["type"] == "category"]
-        first = next(iter(source.batches(categories)), None) if categories else None
-        columns = {} if first is None else dict(zip(categories, first.columns, strict=True))
-        cells = {name: column.slice(0, MOST_ROWS) for name, column in columns.items()}
-        return Draft(_toml({}, settings), {name: _words(cells[name]) for name in cells})
-    name = repr(str(place))
-    if not place.is_file():
-        raise TableError(f"{name} does not exist or is no regular file; expected a CSV file")
-    refused = f"{name} is not a readable CSV file (damaged, or not text?)"
+    source = located(path if in_storage(path) else str(check_path(path, "people.csv")))
+    told: dict[str, Any] = {}
+    place: Place = LocalFile(path)
+    if isinstance(source, Listing):
+        place = source.places[0]
+        cells = zip(*source.values, strict=True)
+        told = {key: _texts(each) for key, each in zip(source.keys, cells, strict=False)}
+    if not is_text(source):
+        return _typed(open_typed(source), told)
+    expected = f"{place.name} does not exist or is no regular file; expected a CSV file"
+    if attempt(expected, place.look)[0] != "a file":
+        raise TableError(expected)
+    return _written(place, told)
+
+
+def _typed(source: Source, told: dict[str, Any]) -> Draft:
+    """Guess from the types of columns, some of which names of folders tell."""
+    settings = {
+        column.name: _identifier(column.name) or _by_type(column.type) for column in source.columns
+    }
+    categories = [name for name, found in settings.items() if found["type"] == "category"]
+    first = next(iter(source.batches(categories)), None) if categories else None
+    columns = {} if first is None else {name: first.column(name) for name in categories}
+    cells = {name: column.slice(0, MOST_ROWS) for name, column in columns.items()} | told
+    return Draft(
+        _toml({}, settings), {name: _words(cells[name]) for name in categories if name in cells}
+    )
+
+
+def _written(place: Place, told: dict[str, Any]) -> Draft:
+    """Guess from the first rows of a file of text, and from what names of folders tell."""
+    refused = f"{place.name} is not a readable CSV file (damaged, or not text?)"
     sample = attempt(refused, first_rows, place)
-    _check_names(sample.names, name)
+    _check_names(sample.names, place.name)
     columns = {
         column: trimmed(cells) for column, cells in zip(sample.names, sample.columns, strict=True)
     }
@@ -120,6 +140,8 @@ def draft_schema(path: str | os.PathLike[str]) -> Draft:
     settings = {
         column: _identifier(column) or _settings(cells, form) for column, cells in columns.items()
     }
+    settings |= {key: {"type": "category", "levels": []} for key in told}
+    columns |= told
     file = {**sample.settings, "decimal": form[0], "thousands": form[1]}
     few = [column for column, found in settings.items() if found["type"] == "category"]
     return Draft(_toml(file, settings), {column: _words(columns[column]) for column in few})
@@ -170,7 +192,7 @@ def _share(cells: Any, settings: Mapping[str, Any]) -> float:  # noqa: ANN401
     return (len(found) - found.null_count) / present if present else 0.0
 
 
-def _texts(words: Sequence[str]) -> Any:  # noqa: ANN401
+def _texts(words: Sequence[str | None]) -> Any:  # noqa: ANN401
     return pa.array(words, pa.large_string())
 
 

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import os
-import stat
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
+from copy import copy
+from itertools import pairwise
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from nolook.errors import TableError
+from nolook.tables.places import LocalFile, Place
 from nolook.tables.source import Column, attempt, guarded, sound
 
-__all__ = ["ArrowFile", "File", "ParquetFile"]
+__all__ = ["MOST_PARTS", "TYPED_FILES", "ArrowFile", "File", "ParquetFile"]
 
 # Rows decoded at a time, and bytes read ahead for each column. With buffered reads a row group is
 # never in memory as a whole, so a long one needs no more than a short one.
 _ROWS = 32_768
 _BUFFER = 1 << 16
+
+#: A file of very many pieces is read in so many runs of them.
+MOST_PARTS = 256
 
 _ARROW_FILE_MAGIC = b"ARROW1"
 
@@ -32,17 +36,18 @@ class File(ABC):
     """
 
     kind: str  # what messages call the format
+    _pieces = 1  # that can be read apart, as opening it tells
+    _run_of: range | None = None  # the pieces to be read, if not all
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path)
-        self.name = repr(str(path))
-        self._unreadable = f"{self.name} is not a readable {self.kind} file (damaged or cut short?)"
+    def __init__(self, place: str | os.PathLike[str] | Place) -> None:
+        self.place = LocalFile(place) if isinstance(place, str | os.PathLike) else place
+        self.name, self.label = self.place.name, self.place.label
+        why = "damaged or cut short?" if self.place.near else "damaged, or no answer?"
+        self._unreadable = f"{self.name} is not a readable {self.kind} file ({why})"
         absent = f"{self.name} does not exist or cannot be opened; expected a {self.kind} file"
-        found = attempt(absent, self.path.stat)
-        if not stat.S_ISREG(found.st_mode):
-            what = "a directory" if stat.S_ISDIR(found.st_mode) else "not a regular file"
+        what, self._state = attempt(absent, self.place.look)
+        if what != "a file":
             raise TableError(f"{self.name} is {what}; expected one {self.kind} file")
-        self._state = _state(found)
         self.columns = attempt(self._unreadable, self._declared)
 
     def batches(self, names: Sequence[str]) -> Iterator[Any]:
@@ -50,6 +55,19 @@ class File(ABC):
         self._check_unchanged()
         yield from guarded(self._stream(list(names)), self._unreadable)
         self._check_unchanged()
+
+    def parts(self, most: int = MOST_PARTS) -> Sequence[File]:
+        """Return runs of row groups of a Parquet file, or of record batches of an Arrow one."""
+        count = min(self._pieces, most)
+        if count < 2:
+            return (self,)
+        ends = [self._pieces * i // count for i in range(count + 1)]
+        return [self._run(range(*between)) for between in pairwise(ends)]
+
+    def _run(self, pieces: range) -> File:
+        part = copy(self)
+        part._run_of, part._pieces = pieces, 1
+        return part
 
     @abstractmethod
     def _declared(self) -> tuple[Column, ...]:
@@ -59,14 +77,9 @@ class File(ABC):
     def _stream(self, names: list[str]) -> Iterator[Any]:
         """Yield record batches; what goes wrong is turned into one message."""
 
-    def _open(self) -> Any:  # noqa: ANN401 -- pyarrow has no types
-        """Open it for reading; not mapped, as pages would count as this process's memory."""
-        # As bytes: pyarrow takes texts in UTF-8 only, and a file's name may be any bytes.
-        return pa.OSFile(os.fsencode(self.path), "rb")
-
     def _check_unchanged(self) -> None:
         changed = f"{self.name} was changed or removed while it was in use; start again"
-        if _state(attempt(changed, self.path.stat)) != self._state:
+        if attempt(changed, self.place.look)[1] != self._state:
             raise TableError(changed)
 
 
@@ -76,12 +89,25 @@ class ParquetFile(File):
     kind = "Parquet"
 
     def _declared(self) -> tuple[Column, ...]:
-        with self._open() as file:
-            return tuple(Column.from_field(field) for field in _parquet(file).schema_arrow)
+        with self.place.open() as file:
+            opened = _parquet(file, ahead=False)
+            self._pieces = opened.num_row_groups
+            return tuple(Column.from_field(field) for field in opened.schema_arrow)
 
     def _stream(self, names: list[str]) -> Iterator[Any]:
-        with self._open() as file:
-            yield from _parquet(file).iter_batches(batch_size=_ROWS, columns=names)
+        near = self.place.near
+        with self.place.open() as file:
+            opened = _parquet(file, ahead=not near)
+            pieces = self._run_of or range(opened.num_row_groups)
+            # What is far away is fetched ahead: one row group at a time, which bounds the memory.
+            for groups in [pieces] if near else [[piece] for piece in pieces]:
+                # Parts are read by several threads already.
+                yield from opened.iter_batches(
+                    batch_size=_ROWS,
+                    columns=names,
+                    row_groups=groups,
+                    use_threads=self._run_of is None,
+                )
 
 
 class ArrowFile(File):
@@ -90,27 +116,44 @@ class ArrowFile(File):
     kind = "Arrow"
 
     def _declared(self) -> tuple[Column, ...]:
-        with self._open() as file:
-            return tuple(Column.from_field(field) for field in _arrow(file, None).schema)
+        with self.place.open() as file:
+            opened = _arrow(file, None)
+            self._pieces = getattr(opened, "num_record_batches", 1)  # a stream has no index
+            return tuple(Column.from_field(field) for field in opened.schema)
 
     def _stream(self, names: list[str]) -> Iterator[Any]:
         declared = [column.name for column in self.columns]
         fields = [declared.index(name) for name in names]
-        with self._open() as file:
+        with self.place.open() as file:
             reader = _arrow(file, pa.ipc.IpcReadOptions(included_fields=fields))
             batches: Iterable[Any] = reader
             if isinstance(reader, pa.ipc.RecordBatchFileReader):
-                batches = map(reader.get_batch, range(reader.num_record_batches))
+                pieces = self._run_of or range(reader.num_record_batches)
+                batches = map(reader.get_batch, pieces)
             for batch in batches:
                 # The format has no checksums: an offset or index may lead out of its buffer.
                 columns = [sound(column) for column in batch.columns]
                 yield pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 
 
-def _parquet(file: Any) -> Any:  # noqa: ANN401
-    # Read ahead as a whole, a row group would be in memory at once.
+#: How the names of files that declare types end, and what reads them.
+TYPED_FILES: dict[str, type[ParquetFile | ArrowFile]] = {
+    ".parquet": ParquetFile,
+    ".pq": ParquetFile,
+    ".arrow": ArrowFile,
+    ".arrows": ArrowFile,
+    ".feather": ArrowFile,
+    ".ipc": ArrowFile,
+}
+
+
+def _parquet(file: Any, *, ahead: bool) -> Any:  # noqa: ANN401 -- pyarrow has no types
+    # Read ahead as a whole, a row group is in memory at once.
     return pq.ParquetFile(
-        file, pre_buffer=False, buffer_size=_BUFFER, page_checksum_verification=True
+        file,
+        pre_buffer=ahead,
+        buffer_size=0 if ahead else _BUFFER,
+        page_checksum_verification=True,
     )
 
 
@@ -119,7 +162,3 @@ def _arrow(file: Any, options: Any) -> Any:  # noqa: ANN401
     file.seek(0)
     is_file = magic == _ARROW_FILE_MAGIC
     return (pa.ipc.open_file if is_file else pa.ipc.open_stream)(file, options=options)
-
-
-def _state(found: os.stat_result) -> tuple[int, int, int]:
-    return found.st_ino, found.st_size, found.st_mtime_ns

@@ -9,13 +9,13 @@ import io
 import itertools
 import re
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from nolook.tables._rows import Rows, Signs
 from nolook.tables.declarations import COMMENTS, DELIMITERS
+from nolook.tables.places import Place
 from nolook.tables.text import uncompressed
 
 __all__ = ["MOST_ROWS", "Sample", "first_rows"]
@@ -37,9 +37,9 @@ class Sample(NamedTuple):
     columns: list[Any]  # Arrow arrays of texts, perhaps not UTF-8
 
 
-def first_rows(path: Path) -> Sample:
+def first_rows(place: Place) -> Sample:
     """Guess how a file is written; its first line has the columns' names."""
-    with uncompressed(path) as stream:
+    with uncompressed(place) as stream:
         raw = stream.read(_MOST_BYTES)
     encoding = _encoding(raw)
     text = raw.decode(encoding, "replace").removeprefix("\ufeff")

@@ -24,6 +24,11 @@ class KeptColumns:
 
     def __init__(self, table: Table, names: Sequence[str]) -> None:
         source = original(table._source)
+        if not getattr(source, "ordered", True):
+            raise TableError(
+                f"{source.name} is a view, or divided, so its rows may come in another order in "
+                "every pass; expected a table where --keep is given (make one of it)"
+            )
         declared = _Schema(source)
         columns = [declared.find(name, "--keep") for name in names]
         self.schema = pa.schema([(column.name, column.type) for column in columns])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+import threading
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -173,8 +174,8 @@ def _float(cell: Any) -> float:  # noqa: ANN401
         return math.inf if cell > 0 else -math.inf
 
 
-class _Rows:
-    """Rows of an array by column; keeps the last ones asked for, as columns come in turn."""
+class _Rows(threading.local):
+    """Rows of an array by column; each thread keeps its last ones, as columns come in turn."""
 
     def __init__(self, array: NDArray[Any], dtype: np.dtype[Any]) -> None:
         self._array, self._dtype, self._kind = array, dtype, pa.from_numpy_dtype(dtype)

@@ -5,15 +5,19 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pyarrow.types as pt
 
 from nolook._language import given, named
+from nolook._numerics import Threads, check_threads
 from nolook._unit import ROW, RowsPerUnit, Unit, check_rows_per_unit
 from nolook._validation import check_names
 from nolook.errors import ParameterError, TableError
+from nolook.tables.databases import Database, is_address
 from nolook.tables.declarations import ColumnSchema
 from nolook.tables.declared import DeclaredSource, original, part_levels
 from nolook.tables.design import (
@@ -23,24 +27,18 @@ from nolook.tables.design import (
     unknown_column,
     usual_columns,
 )
-from nolook.tables.files import ArrowFile, ParquetFile
+from nolook.tables.files import TYPED_FILES
+from nolook.tables.folders import Folder, is_text, located, open_place
 from nolook.tables.levels import Categories, Levels, check_categories
+from nolook.tables.listing import Listing
 from nolook.tables.memory import as_array, from_array, from_frame, from_target, join, plain
 from nolook.tables.schema import Schema
 from nolook.tables.source import MemorySource, Source
+from nolook.tables.spooled import from_stream
 from nolook.tables.table import Table
-from nolook.tables.text import TEXT_FILES, CsvFile, is_text_file
+from nolook.tables.text import TEXT_FILES, CsvFile
 
 __all__ = ["column_names", "open_typed", "read_table", "table_from_arrays", "table_from_values"]
-
-_FORMATS: dict[str, type[ParquetFile | ArrowFile]] = {
-    ".parquet": ParquetFile,
-    ".pq": ParquetFile,
-    ".arrow": ArrowFile,
-    ".arrows": ArrowFile,
-    ".feather": ArrowFile,
-    ".ipc": ArrowFile,
-}
 
 
 def read_table(  # noqa: PLR0913 -- what people declare of a table
@@ -51,10 +49,11 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
     categories: Categories | None = None,
     missing: str = "error",
     multiline: bool = False,
-    schema: Schema | Mapping[str, object] | None = None,
+    schema: Schema | Mapping[str, object] | str | os.PathLike[str] | None = None,
     positive: str | None = None,
     unit: str | None = None,
     rows_per_unit: RowsPerUnit = "weights",
+    threads: Threads = "auto",
 ) -> Table:
     """Open a table for private use; columns are taken by their declared types.
 
@@ -90,10 +89,11 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
     multiline : bool, default=False
         Whether a line break in quotes is part of its cell, in a CSV file. By default every line is
         a row, so that a quote that is never closed spoils no other row; with True it does.
-    schema : Schema or mapping, optional
+    schema : Schema, mapping or path, optional
         What the table's holder declares of its columns and of how its file is written: the default
         target, columns that are no features, levels of categories. A file without types, CSV, has
-        the features it declares; where there are types, other columns are taken by these.
+        the features it declares; where there are types, other columns are taken by these. A path
+        is read as :meth:`Schema.read` does.
     positive : str, optional
         The target's value that counts as 1; all others count as 0.
     unit : str, optional
@@ -105,6 +105,9 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
         How the rows of a unit count. "weights": each by one over their number, however many there
         are, so that results describe units. A number C, from 1 to 1,024: C of them, drawn at random
         for each release, count fully, so that results describe rows, at C times the noise.
+    threads : "auto" or int, default="auto"
+        How many threads read and count; no result depends on it. "auto": all that the process may
+        use, or what the environment variable ``NOLOOK_THREADS`` says.
 
     Raises
     ------
@@ -138,6 +141,7 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
     declared = _schema(schema)
     target = _target(target, declared)
     protected = _unit(unit, rows_per_unit, declared)
+    source = located(source)
     opened = _open(source, declared, levels, target, positive, protected, multiline=multiline)
     if features is None:
         names = _usual_features(opened, declared, levels, {target, protected.column}, source)
@@ -147,7 +151,8 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
         name: each for name, each in _levels(declared).items() if names is None or name in names
     }
     design = plan(opened, target, names, known | levels, missing, declared.indicated, protected)
-    return Table(opened, replace(design, multiline=multiline, schema=declared))
+    design = replace(design, multiline=multiline, schema=declared, threads=check_threads(threads))
+    return Table(opened, design)
 
 
 def table_from_arrays(X: object, y: object = None, missing: Missing = "error") -> Table:
@@ -176,9 +181,11 @@ def table_from_values(values: object) -> Table:
     return Table(source, plan(source, None, ["values"], {}, "error"))
 
 
-def _schema(schema: Schema | Mapping[str, object] | None) -> Schema:
+def _schema(schema: Schema | Mapping[str, object] | str | os.PathLike[str] | None) -> Schema:
     if schema is None or isinstance(schema, Schema):
         return schema or Schema()
+    if isinstance(schema, str | os.PathLike):
+        return Schema.read(schema)
     return Schema.from_dict(schema)
 
 
@@ -188,7 +195,7 @@ def _target(target: str | None, schema: Schema) -> str | None:
     if target is not None and declared is not None and target != declared:
         raise ParameterError(
             f"{named('target')} is {target!r}, but the schema's is {declared!r}; expected one of "
-            "them (give the other another use in the schema)"
+            'them (leave this one out, or change which column has the use "target" there)'
         )
     return declared if target is None else target
 
@@ -202,7 +209,7 @@ def _unit(unit: object, rows_per_unit: object, schema: Schema) -> Unit:
     elif declared not in {None, unit}:
         raise ParameterError(
             f"{named('unit')} is {unit!r}, but the schema's is {declared!r}; expected one of them "
-            "(give the other another use in the schema)"
+            '(leave this one out, or change which column has the use "unit" there)'
         )
     if unit is not None:
         return Unit(check_names((unit,), "unit")[0], rows)
@@ -247,7 +254,7 @@ def _usual_features(
     for name in schema.columns:
         if name not in there:
             raise unknown_column("schema", name, opened.name, there)
-    if is_text_file(source):
+    if is_text(source):
         declared = _with_parts(schema.used_as("feature"), schema)
         names = [name for name in dict.fromkeys([*declared, *levels]) if name not in without]
         if not names:
@@ -255,7 +262,8 @@ def _usual_features(
             hint = delimiter_hint([column.name for column in opened.columns])
             raise ParameterError(
                 f"{named('features')} is not given; expected the columns to use, since a CSV file "
-                f"declares no types ({hint or f'for example {example}, or a schema'})"
+                f"declares no types ({hint or f'for example {example}'}; or a schema, which "
+                "'nolook schema FILE' drafts)"
             )
         return names
     left_out = schema.used_as("nothing") + schema.used_as("unit")
@@ -275,14 +283,9 @@ def _open(
 ) -> Source:
     """Open whatever holds a table, its columns as declared."""
     columns = dict(schema.columns)
-    if is_text_file(source):
-        text = CsvFile(source, schema.file, list(schema.columns), multiline=multiline)
-        usual = {
-            column.name: ColumnSchema("text" if column.name in levels else "number")
-            for column in text.columns
-        }
+    if is_text(source):
+        opened, usual = _open_text(source, schema, levels, multiline=multiline)
         columns = usual | columns
-        opened: Source = text
     else:
         opened = open_typed(source)
     if unit.column is not None and unit.column in columns:
@@ -294,9 +297,27 @@ def _open(
     return DeclaredSource(opened, columns, schema.file) if columns else opened
 
 
+def _open_text(
+    source: object, schema: Schema, levels: Mapping[str, object], *, multiline: bool
+) -> tuple[Source, dict[str, ColumnSchema]]:
+    """Open one or several files of text; return what their columns are if nothing is declared."""
+    told = source.keys if isinstance(source, Listing) else ()
+    names = [name for name in schema.columns if name not in told]
+    open_file = partial(CsvFile, form=schema.file, names=names, multiline=multiline)
+    if isinstance(source, Listing):
+        opened: Source = Folder(source, open_file)
+    else:
+        opened = open_file(cast("str", source))
+    return opened, {
+        column.name: ColumnSchema("text" if column.name in levels else "number")
+        for column in opened.columns
+        if column.name not in told
+    }
+
+
 def column_names(source: object, schema: Schema, *, multiline: bool = False) -> tuple[str, ...]:
     """Return the columns of whatever holds a table, before anything is declared of them."""
-    opened = _open(source, schema, {}, None, None, multiline=multiline)
+    opened = _open(located(source), schema, {}, None, None, multiline=multiline)
     return tuple(column.name for column in original(opened).columns)
 
 
@@ -326,16 +347,22 @@ def _marked(
 
 def open_typed(source: object) -> Source:
     """Open what declares types of its own."""
+    if isinstance(source, Listing):
+        return Folder(source, open_place)
+    if is_address(source):
+        source = Database(source)
+    if isinstance(source, Database):
+        return source.open()
     if isinstance(source, str | os.PathLike):
         extension = Path(source).suffix.lower()
-        if extension not in _FORMATS:
-            expected = ", ".join([*_FORMATS, *TEXT_FILES])
+        if extension not in TYPED_FILES:
+            expected = ", ".join([*TYPED_FILES, *TEXT_FILES])
             raise TableError(
                 f"{str(source)!r} has no known extension; expected one of {expected} (save the "
                 "table as one of these; a text file is .csv whatever separates its cells)"
             )
-        return _FORMATS[extension](source)
-    found: Source | None = from_frame(source)
+        return TYPED_FILES[extension](source)
+    found: Source | None = from_stream(source) or from_frame(source)
     if found is None and isinstance(source, np.ndarray):
         found = from_array(source, "source")
     if found is None:

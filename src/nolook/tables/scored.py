@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeAlias
@@ -19,18 +19,17 @@ from nolook._validation import check_names
 from nolook.errors import ParameterError, TableError
 from nolook.tables.declarations import ColumnSchema
 from nolook.tables.design import has_levels, unknown_column
+from nolook.tables.folders import is_text, located
+from nolook.tables.folding import Mapped, Rows, S
 from nolook.tables.reading import read_table
 from nolook.tables.schema import Schema
 from nolook.tables.source import in_words
 from nolook.tables.table import Table, View, Weights
-from nolook.tables.text import is_text_file
 from nolook.tables.units import Keys
 
-__all__ = ["ScoredRows", "ScoredTable", "read_scores", "subject_of"]
+__all__ = ["OnlyScores", "ScoredTable", "read_scores", "subject_of"]
 
 Marked: TypeAlias = tuple[NDArray[np.float64], NDArray[np.bool_], Weights]
-#: Gives scores, whether each is a positive's, and what each weighs, in batches, as often as called.
-ScoredRows: TypeAlias = Callable[[], Iterable[Marked]]
 
 _BOOLEANS = {"1": "true", "True": "true", "0": "false", "False": "false"}
 
@@ -42,10 +41,14 @@ class ScoredTable:
     table: Table
     positive: float
 
-    def rows(self) -> Iterator[Marked]:
-        """Yield scores, whether each is a positive's, and what each weighs."""
-        for (scores, targets), weights in self.table.weighted_batches():
-            yield scores, targets == self.positive, weights
+    def fold(self, statistic: S) -> S:
+        """Feed a statistic scores, whether each is a positive's, and what each weighs."""
+        self.table.fold(Mapped(statistic, self._marked))
+        return statistic
+
+    def _marked(self, numbers: NDArray[np.float64], weights: Weights) -> Iterator[Marked]:
+        scores, targets = numbers
+        yield scores, targets == self.positive, weights
 
     @property
     def unit(self) -> Unit:
@@ -64,9 +67,31 @@ class ScoredTable:
         """Tell from declared types whether rows may be left out."""
         return self.table.may_drop_rows()
 
-    def check_complete(self) -> None:
-        """Refuse missing values where they are an error."""
-        self.table.check_complete()
+    def paid_by(self, pay: Callable[[], object]) -> ScoredTable:
+        """Return the same table; it calls `pay` as that of :meth:`Table.paid_by`."""
+        return replace(self, table=self.table.paid_by(pay))
+
+    def settle(self) -> None:
+        """Look for missing values if no pass has."""
+        self.table.settle()
+
+
+@dataclass(frozen=True, slots=True)
+class OnlyScores:
+    """The scores of such rows, and what each weighs."""
+
+    scored: Rows
+
+    def fold(self, statistic: S) -> S:
+        """Feed a statistic scores and what each weighs."""
+        self.scored.fold(Mapped(statistic, _without_classes))
+        return statistic
+
+
+def _without_classes(
+    scores: NDArray[np.float64], _: NDArray[np.bool_], weights: Weights
+) -> Iterator[tuple[NDArray[np.float64], Weights]]:
+    yield scores, weights
 
 
 def subject_of(rows: Table | ScoredTable) -> tuple[str | None, str, str | None]:
@@ -97,6 +122,7 @@ def read_scores(  # noqa: PLR0913 -- as read_table
     where targets are read as numbers with a fraction, as in a CSV file.
     """
     check_names([score, target], "columns")
+    source = located(source)
     if schema is not None:
         schema = schema.only([score, target, *schema.used_as("unit")])
     opened = read_table(source, features=[score], multiline=multiline, schema=schema)._source
@@ -106,7 +132,7 @@ def read_scores(  # noqa: PLR0913 -- as read_table
     declared = None if schema is None else schema.columns.get(target)
     wanted = _number(positive)
     # A text file declares no types.
-    if declared is None and is_text_file(source):
+    if declared is None and is_text(source):
         level, numeric = positive, wanted is not None
     else:
         kind = kinds[target]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ParamSpec, Protocol, TypeAlias, TypeVar
 
 import numpy as np
@@ -26,6 +27,8 @@ Slicer: TypeAlias = Callable[[int, int], Any]
 # enough of each column that calls cost next to nothing.
 _NUMBERS = 1 << 18
 _LEAST_ROWS, _MOST_ROWS = 512, 32_768
+# Numbers of one of its parts: many times the work of starting on one.
+_PART_NUMBERS = 1 << 22
 
 # Texts as bytes, which need not be UTF-8.
 _STORED = {
@@ -93,6 +96,14 @@ class Source(Protocol):
         Each name occurs once among `columns`.
         """
 
+    def parts(self) -> Sequence[Source]:
+        """Return sources of the same columns whose rows, one after the other, are this one's.
+
+        Each can be read while others are, by another thread; by another process too, if it can be
+        pickled, which parts of files and databases can. A source that cannot be divided is its own
+        only part.
+        """
+
 
 class MemorySource:
     """Columns of equal length that are in memory already.
@@ -127,6 +138,21 @@ class MemorySource:
                 attempt(f"column {name!r} {refused}", wanted[name], start, stop) for name in names
             ]
             yield pa.RecordBatch.from_arrays(arrays, names=list(names))
+
+    def parts(self) -> Sequence[MemorySource]:
+        """Return runs of rows."""
+        size = max(_PART_NUMBERS // max(1, len(self.columns)), 1)
+        if self.rows <= size:
+            return (self,)
+        starts = range(0, self.rows, size)
+        return [self._run(start, min(start + size, self.rows)) for start in starts]
+
+    def _run(self, first: int, last: int) -> MemorySource:
+        def shifted(slicer: Slicer, start: int, stop: int) -> Any:  # noqa: ANN401
+            return slicer(first + start, first + stop)
+
+        slicers = (partial(shifted, slicer) for slicer in self.slicers)
+        return MemorySource(self.name, zip(self.columns, slicers, strict=True), last - first)
 
     def surely_finite(self, names: Sequence[str]) -> bool:
         """Whether every cell is known to be a finite number, if these are all the columns."""

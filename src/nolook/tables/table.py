@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from dataclasses import replace
+from functools import cached_property, partial
 from operator import itemgetter
-from typing import Any, TypeAlias, cast
+from typing import Any, Self, TypeAlias, cast
 
 import numpy as np
 from attrs import evolve
 from numpy.typing import NDArray
 
-from nolook._language import given
+from nolook._language import given, named
+from nolook._numerics import worker_threads
 from nolook._unit import Unit
 from nolook.errors import TableError
 from nolook.tables.declared import DeclaredSource, original
 from nolook.tables.design import Design
+from nolook.tables.folding import S, fold
 from nolook.tables.levels import recipe_levels
 from nolook.tables.source import MemorySource, Source
 from nolook.tables.units import Keys, Units, group_rows, kept_cells
@@ -31,6 +35,24 @@ Weights: TypeAlias = NDArray[np.int64] | None
 _MAX_ROWS = 65_536
 # Numbers in a batch: 8 MB, so that a table of many columns needs no more memory than one of few.
 _MAX_NUMBERS = 1 << 20
+_DROPPING = "nolook.read_table(..., missing='drop-row')"
+
+
+class _FirstPass:
+    """What the first pass over a table, or over one of its views, settles."""
+
+    def __init__(self, refuse: Callable[[], None]) -> None:
+        self._refuse = refuse
+        self.gaps = False  # whether a missing value was seen
+        self.pay: Callable[[], object] | None = None
+
+    def end(self) -> None:
+        """Refuse gaps where they are an error, or else pay, once."""
+        if self.pay is not None:
+            if self.gaps:
+                self._refuse()
+            self.pay()
+            self.pay = None
 
 
 class Table:
@@ -59,7 +81,15 @@ class Table:
         self.target_name = design.target
         self.binary = design.binary
         self.unit: Unit = design.unit
+        self._first_pass = _FirstPass(self._refuse_gaps)
         self._units: Units | None = None
+        self._starts: tuple[int, ...] = (0,)
+        if self.unit.column is not None and not getattr(original(source), "ordered", True):
+            # Rows are told apart by their places.
+            raise TableError(
+                f"{source.name} is a view, or divided, so its rows may come in another order in "
+                f"every pass; expected a table where {named('unit')} is given (make one of it)"
+            )
 
     def __repr__(self) -> str:
         types = {column.name: column.declared for column in self._source.columns}
@@ -84,14 +114,15 @@ class Table:
     def subject(self) -> tuple[str | None, str, str | None]:
         """Return what a release is about: a file, columns, and a digest of what was declared.
 
-        The file's name is without folders, None if there is no file; the column is the target, or
-        all features where there is none; the digest is None if no schema was given.
+        A file's name is without folders, that of a database's table without its address; None if
+        there is neither. The column is the target, or all features where there is none; the digest
+        is None if no schema was given.
         """
-        place = getattr(original(self._source), "path", None)
+        label: str | None = getattr(original(self._source), "label", None)
         about = self.target_name or ", ".join(self.feature_names)
         schema = self._design.schema
         digest = schema.digest if schema is not None and schema.to_dict() else None
-        return (None if place is None else place.name), about, digest
+        return label, about, digest
 
     def batches(self) -> Iterator[NDArray[np.float64]]:
         """Yield the rows, columns first.
@@ -107,36 +138,52 @@ class Table:
         """
         if self.unit.whole > 1:
             raise RuntimeError("rows with weights are read as if they had none")
+        self.settle()
         for numbers, _ in self._read(drop=True):
             yield numbers
 
-    def weighted_batches(self) -> Iterator[tuple[NDArray[np.float64], Weights]]:
-        """Yield the rows, as :meth:`batches`, and what each weighs.
+    def fold(self, statistic: S) -> S:
+        """Update a statistic that has seen nothing with all rows, in one pass, and return it.
 
-        Those of a unit weigh ``unit.whole`` together at most, shared equally and rounded down.
-
-        Yields
-        ------
-        numbers : ndarray of shape (n_columns, rows)
-        weights : ndarray of int64 of shape (rows,), or None where every row counts in full
+        It takes batches of rows, as of :meth:`batches`, cut elsewhere perhaps, and what each row
+        weighs: whole numbers, those of a unit ``unit.whole`` together at most, shared equally and
+        rounded down; or None where every row counts in full. Parts of the table are read by several
+        threads at a time; what it holds is the same, to the last bit, for any number of them.
         """
-        for numbers, weights, _ in self.batches_of_units():
+        count = len(self._parts)
+        places = [None] if count == 1 else range(count)
+        fold(statistic, [partial(self._weighted, place) for place in places], self.threads)
+        self._first_pass.end()
+        return statistic
+
+    @property
+    def threads(self) -> int:
+        """How many threads read and count."""
+        return worker_threads(self._design.threads)
+
+    def _weighted(self, part: int | None) -> Iterator[tuple[NDArray[np.float64], Weights]]:
+        for numbers, weights, _ in self._of_units(part):
             yield numbers, weights
 
     def batches_of_units(self) -> Iterator[tuple[NDArray[np.float64], Weights, Weights]]:
-        """Yield what :meth:`weighted_batches` does and, last, the number of each row's unit.
+        """Yield rows and weights, as :meth:`fold` feeds them, and the number of each row's unit.
 
         That is None where a row is a unit of its own.
         """
+        self.settle()
+        return self._of_units(None)
+
+    def _of_units(self, part: int | None) -> Iterator[tuple[NDArray[np.float64], Weights, Weights]]:
+        """Yield batches with weights and units, of all rows or of a part."""
         if self.unit.column is None:
-            for numbers, _ in self._read(drop=True):
+            for numbers, _ in self._read(drop=True, part=part):
                 yield numbers, None, None
             return
         units = self.units()
         shares = self.unit.whole // np.maximum(units.counts, 1)
-        start = 0
-        for numbers, _ in self._read(drop=True):
-            of_rows = units.between(start, start + numbers.shape[1])
+        start, last = self._between(part)
+        for numbers, _ in self._read(drop=True, part=part):
+            of_rows = units.between(start, min(start + numbers.shape[1], last))
             start += numbers.shape[1]
             # Rows that were not there when rows were counted are left out.
             known = np.ascontiguousarray(numbers[:, : of_rows.size])
@@ -159,12 +206,29 @@ class Table:
         column = str(self.unit.column)
         drops = self._design.missing != "error"
         names = self._design.source_names if drops else [column]
-        for batch in self._source.batches(names):
-            cells = batch.column(column)
-            if drops:
-                present = self._design.fill(batch, np.empty((self._width, batch.num_rows)))
-                cells = cells if present is None else kept_cells(cells, present)
-            yield cells
+        rows, starts = 0, []
+        for part in self._parts:
+            starts.append(rows)
+            for batch in part.batches(names):
+                cells = batch.column(column)
+                if drops:
+                    present = self._design.fill(batch, np.empty((self._width, batch.num_rows)))
+                    cells = cells if present is None else kept_cells(cells, present)
+                rows += len(cells)
+                yield cells
+        self._starts = (*starts, rows)
+
+    @cached_property
+    def _parts(self) -> Sequence[Source]:
+        """The source's parts; their rows in use, one part after the other, are this table's."""
+        return self._source.parts()
+
+    def _between(self, part: int | None) -> tuple[int, int]:
+        """Return the first of a part's rows in use, or of all, and the first after them.
+
+        Known when units were counted.
+        """
+        return self._starts[part or 0], self._starts[-1 if part is None else part + 1]
 
     @property
     def _width(self) -> int:
@@ -190,6 +254,31 @@ class Table:
         """
         yield from self._read(drop=False)
 
+    def paid_by(self, pay: Callable[[], object]) -> Table:
+        """Return the same table; it calls `pay` before it hands on anything it reads.
+
+        That is at the end of its first pass, if no row is refused there (:meth:`check_complete`).
+        """
+        if self.unit.column is not None:
+            self.check_complete()  # the pass that groups units looks at nothing else
+            pay()
+            return self
+        table = self._again()
+        table._first_pass.pay = pay
+        return table
+
+    def _again(self) -> Self:
+        """Return a copy whose first pass is still to come."""
+        table = copy(self)
+        table._first_pass = _FirstPass(table._refuse_gaps)
+        return table
+
+    def settle(self) -> None:
+        """Look for missing values in a pass of its own, and pay, if no pass has."""
+        if self._first_pass.pay is not None:
+            self.check_complete()
+            self._first_pass.end()
+
     def check_complete(self) -> None:
         """Refuse a table that cannot be read, or has missing values if its policy is "error".
 
@@ -212,14 +301,19 @@ class Table:
                 "expected one in every row (or leave such rows out: "
                 f"{given('missing', 'drop-row')})"
             )
-        if self._design.missing == "error" and not complete:
+        if not complete:
+            self._refuse_gaps()
+
+    def _refuse_gaps(self) -> None:
+        """Refuse the missing values that were seen, if the policy says so."""
+        if self._design.missing == "error":
             declared = isinstance(self._source, DeclaredSource)
             unlike = ", or a cell not written as declared (a plain number where nothing is)"
             raise TableError(
                 f"{self._source.name} has a missing or infinite value in a column in use"
-                f"{unlike if declared else ''}; expected none (say how cells are written: "
-                f"{given('schema', 'FILE.toml', 'schema=nolook.Schema(...)')}; or leave such rows "
-                f"out: {given('missing', 'drop-row')})"
+                f"{unlike if declared else ''}; expected none (leave such rows out: "
+                f"{given('missing', 'drop-row', _DROPPING)}, or choose another policy; or declare "
+                f"how cells are written: {given('schema', 'FILE.toml')})"
             )
 
     def recipe(self) -> dict[str, Any]:
@@ -280,10 +374,12 @@ class Table:
         return Table(self._source, replace(self._design, keeps_infinite=True))
 
     def may_drop_rows(self) -> bool:
-        """Tell from policy and declared types whether rows may be left out.
+        """Tell from policy, declared types and a query's condition whether rows may be left out.
 
         The number of those in use is private then.
         """
+        if getattr(original(self._source), "filtered", False):
+            return True
         if self._design.missing == "error":
             return False
         needed = {self._design.target}
@@ -292,22 +388,28 @@ class Table:
             needed.add(self.unit.column)
         return any(c.may_be_missing for c in self._source.columns if c.name in needed)
 
-    def _read(self, *, drop: bool) -> Iterator[tuple[NDArray[np.float64], NDArray[np.bool_]]]:
-        """Fill blocks of fixed size from the source's batches, whatever their sizes."""
+    def _read(
+        self, *, drop: bool, part: int | None = None
+    ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.bool_]]]:
+        """Fill blocks of fixed size from the batches of the source, or of a part."""
+        source = self._source if part is None else self._parts[part]
         room = max(1, min(_MAX_ROWS, _MAX_NUMBERS // self.n_columns))
         numbers, complete = _block(self.n_columns, room)
         filled = 0
-        for batch in self._source.batches(self._design.source_names):
+        for batch in source.batches(self._design.source_names):
             start = 0
             while start < batch.num_rows:
-                part = batch.slice(start, room - filled)
-                start += part.num_rows
-                end = filled + part.num_rows
-                present = self._design.fill(part, numbers[:, filled:end])
+                piece = batch.slice(start, room - filled)
+                start += piece.num_rows
+                end = filled + piece.num_rows
+                present = self._design.fill(piece, numbers[:, filled:end])
                 complete[filled:end] = True if present is None else present
+                self._first_pass.gaps |= present is not None
                 if present is not None and drop:
                     end = filled + int(present.sum())
-                    numbers[:, filled:end] = numbers[:, filled : filled + part.num_rows][:, present]
+                    numbers[:, filled:end] = numbers[:, filled : filled + piece.num_rows][
+                        :, present
+                    ]
                 filled = end
                 if filled == room:
                     yield numbers, complete
@@ -329,6 +431,7 @@ class View(Table):
         binary: NDArray[np.bool_],
     ) -> None:
         super().__init__(whole._source, whole._design)
+        self._first_pass = whole._first_pass
         self._whole, self._turn = whole, turn
         self.unit = whole.unit
         self.feature_names, self.target_name, self.binary = features, target, binary
@@ -336,6 +439,10 @@ class View(Table):
     def units(self) -> Units:
         """Return the units of the other table's rows."""
         return self._whole.units()
+
+    @property
+    def _parts(self) -> Sequence[Source]:
+        return self._whole._parts
 
     def keeping_infinite(self) -> Table:
         """Return the same view of such a table."""
@@ -347,8 +454,19 @@ class View(Table):
             self.binary,
         )
 
-    def _read(self, *, drop: bool) -> Iterator[tuple[NDArray[np.float64], NDArray[np.bool_]]]:
-        for numbers, complete in self._whole._read(drop=drop):
+    def _again(self) -> Self:
+        view = copy(self)
+        view._whole = self._whole._again()
+        view._first_pass = view._whole._first_pass
+        return view
+
+    def _between(self, part: int | None) -> tuple[int, int]:
+        return self._whole._between(part)
+
+    def _read(
+        self, *, drop: bool, part: int | None = None
+    ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.bool_]]]:
+        for numbers, complete in self._whole._read(drop=drop, part=part):
             yield self._turn(numbers), complete
 
 
@@ -359,6 +477,11 @@ class _Limited(View):
         names, target = whole.feature_names, whole.target_name
         super().__init__(whole, names, target, lambda numbers: numbers, whole.binary)
         self._kept, self._units = kept, whole.units().only(kept)
+        ends = [whole._between(part) for part in range(len(self._parts))]
+        self._starts = (
+            0,
+            *np.cumsum([np.count_nonzero(kept[slice(*end)]) for end in ends]).tolist(),
+        )
         self.unit = evolve(whole.unit, rows=most)
 
     def units(self) -> Units:
@@ -369,13 +492,16 @@ class _Limited(View):
         """Refuse: other rows would be in use."""
         raise RuntimeError("rows are chosen before it is known which are in use")
 
-    def _read(self, *, drop: bool) -> Iterator[tuple[NDArray[np.float64], NDArray[np.bool_]]]:
-        start = 0
-        for numbers, complete in super()._read(drop=drop):
-            stop = start + numbers.shape[1]
-            kept = self._kept[start:stop]
-            start = stop
-            places = np.flatnonzero(kept)
+    def _between(self, part: int | None) -> tuple[int, int]:
+        return Table._between(self, part)
+
+    def _read(
+        self, *, drop: bool, part: int | None = None
+    ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.bool_]]]:
+        start, last = self._whole._between(part)
+        for numbers, complete in super()._read(drop=drop, part=part):
+            places = np.flatnonzero(self._kept[start : min(start + numbers.shape[1], last)])
+            start += numbers.shape[1]
             yield np.ascontiguousarray(numbers[:, places]), complete[places]
 
 

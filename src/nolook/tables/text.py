@@ -21,8 +21,10 @@ from nolook._language import given
 from nolook.errors import TableError
 from nolook.tables._rows import Bytes, Rows, Signs
 from nolook.tables._zstd import check_whole
+from nolook.tables.databases import is_address
 from nolook.tables.declarations import FileFormat
 from nolook.tables.files import File
+from nolook.tables.places import Place
 from nolook.tables.source import Column
 
 __all__ = ["TEXT_FILES", "CsvFile", "is_text_file", "uncompressed"]
@@ -33,7 +35,7 @@ TEXT_FILES = (".csv", ".csv.gz", ".csv.zst")
 
 def is_text_file(source: object) -> TypeGuard[str | os.PathLike[str]]:
     """Tell whether what holds a table is a path whose name is that of a file of text."""
-    if not isinstance(source, str | os.PathLike):
+    if not isinstance(source, str | os.PathLike) or is_address(source):
         return False
     return Path(source).name.lower().endswith(TEXT_FILES)
 
@@ -45,7 +47,7 @@ class CsvFile(File):
 
     Parameters
     ----------
-    path : path-like
+    place : path-like or Place
     form : FileFormat
         Its delimiter, quote, encoding, header and comments.
     names : sequence of str
@@ -63,7 +65,7 @@ class CsvFile(File):
 
     def __init__(
         self,
-        path: str | os.PathLike[str],
+        place: str | os.PathLike[str] | Place,
         form: FileFormat,
         names: Sequence[str] = (),
         *,
@@ -72,7 +74,7 @@ class CsvFile(File):
         self._form, self._names, self._multiline = form, names, multiline
         self._decoded = True
         self._signs = Signs.of(form.delimiter, form.quote, form.comment)
-        super().__init__(path)
+        super().__init__(place)
         if not self._decoded:
             encoding = given("encoding", "latin-1", "schema=nolook.Schema(encoding='latin-1')")
             raise TableError(
@@ -86,8 +88,8 @@ class CsvFile(File):
             )
 
     def _declared(self) -> tuple[Column, ...]:
-        if self.path.name.lower().endswith(".zst"):
-            with self.path.open("rb") as stream:
+        if self.label.lower().endswith(".zst"):
+            with self.place.open() as stream:
                 check_whole(stream)
         with self._rows() as rows:
             header = rows.header
@@ -114,20 +116,20 @@ class CsvFile(File):
     @contextmanager
     def _bytes(self) -> Iterator[Bytes]:
         """Open the file as bytes of UTF-8."""
-        with uncompressed(self.path) as plain:
+        with uncompressed(self.place) as plain:
             yield plain if self._form.encoding == "utf-8" else _Decoded(plain, self._form.encoding)
 
 
 @contextmanager
-def uncompressed(path: Path) -> Iterator[Bytes]:
+def uncompressed(place: Place) -> Iterator[Bytes]:
     """Open a file as the bytes it holds when it is not compressed, which its name tells."""
-    name = path.name.lower()
-    with path.open("rb") as stream:
+    name = place.label.lower()
+    with place.stream() as stream:
         plain: Any = stream
         if name.endswith(".gz"):
             plain = gzip.GzipFile(fileobj=stream)
         elif name.endswith(".zst"):
-            plain = pa.CompressedInputStream(pa.PythonFile(stream), "zstd")
+            plain = pa.CompressedInputStream(stream, "zstd")
         yield plain
 
 

@@ -1,0 +1,233 @@
+"""Rows that come once, or not surely the same twice: read once, and kept in a file without a name.
+
+A stream has no second pass, and a lazy frame or a query may give other rows, or another order, each
+time. The file lies in the folder of temporary files, is never in memory as a whole, and is gone
+with the table, whatever ends the process: on most systems it has no name that could stay behind.
+"""
+
+from __future__ import annotations
+
+import io
+import shutil
+import sys
+import tempfile
+import threading
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import IO, Any, TypeAlias
+
+import pyarrow as pa
+import pyarrow.types as pt
+
+from nolook.errors import TableError
+from nolook.tables.files import MOST_PARTS
+from nolook.tables.source import Column, attempt, guarded, sound
+
+__all__ = ["Spooled", "from_stream"]
+
+_ROWS = 32_768
+#: Bytes of the disk that are left to others: a stream may never end.
+_LEFT_FREE = 1 << 30
+
+#: Starts to give rows as Arrow record batches.
+Start: TypeAlias = Callable[[], Iterable[Any]]
+
+
+def from_stream(source: object) -> Spooled | None:
+    """Take over a lazy frame of Polars, a relation of DuckDB or an Arrow stream, or return None.
+
+    Raises TableError if it does not tell its columns.
+    """
+    kind = type(source)
+    message = f"source of type {kind.__name__} gives no readable Arrow stream of rows"
+    if kind.__module__.startswith("polars") and kind.__name__ == "LazyFrame":
+        if not hasattr(source, "collect_batches"):
+            raise TableError(
+                "source is a lazy frame, which this version of Polars gives at once only; expected "
+                "its rows (call collect() first, or install a newer Polars)"
+            )
+        return Spooled("the lazy frame", attempt(message, _lazy_schema, source), _lazy(source))
+    if kind.__name__ == "DuckDBPyRelation":
+        empty = attempt(message, lambda: source.limit(0).to_arrow_reader(1))  # type: ignore[attr-defined]
+        return Spooled(
+            "the relation",
+            empty.schema,
+            lambda: source.to_arrow_reader(_ROWS),  # type: ignore[attr-defined]
+        )
+    if not hasattr(source, "__arrow_c_stream__") or _is_in_memory(source):
+        return None
+    reader = attempt(message, pa.RecordBatchReader.from_stream, source)
+    return Spooled("the stream", reader.schema, lambda: reader)
+
+
+def _is_in_memory(source: object) -> bool:
+    if isinstance(source, pa.Table | pa.RecordBatch):
+        return True
+    libraries = (sys.modules.get(name) for name in ("pandas", "polars"))
+    return any(library and isinstance(source, library.DataFrame) for library in libraries)
+
+
+def _lazy_schema(frame: Any) -> Any:  # noqa: ANN401 -- neither library is needed
+    polars = sys.modules["polars"]
+    return polars.DataFrame(schema=frame.collect_schema()).to_arrow().schema
+
+
+def _lazy(frame: Any) -> Start:  # noqa: ANN401
+    def start() -> Iterator[Any]:
+        pieces = frame.collect_batches(
+            chunk_size=_ROWS, maintain_order=True, lazy=True, engine="streaming"
+        )
+        for piece in pieces:
+            yield from piece.to_arrow().to_batches()
+
+    return start
+
+
+class Spooled:
+    """A table whose rows are read once, in its first pass, and then kept on disk.
+
+    Nested columns are not kept: they can become neither numbers nor categories.
+
+    Parameters
+    ----------
+    name : str
+        What messages call it.
+    schema : pyarrow.Schema
+    start : callable
+        Gives its rows; called once.
+    """
+
+    def __init__(self, name: str, schema: Any, start: Start) -> None:  # noqa: ANN401
+        self.name = name
+        self.columns = tuple(Column.from_field(field) for field in schema)
+        self._start: Start | None = start
+        self._kept: _Kept | None = None
+        self._reading = threading.Lock()
+        self._run_of: range | None = None
+
+    def batches(self, names: Sequence[str]) -> Iterator[Any]:
+        """Yield record batches of the named columns."""
+        kept = self._keep()
+        damaged = f"{self.name} cannot be read where it is kept while in use; start again"
+        yield from guarded(kept.batches(names, self._run_of), damaged)
+
+    def parts(self) -> Sequence[Spooled]:
+        """Return runs of rows, for threads alone: its file cannot be opened by other processes."""
+        pieces = self._keep().pieces
+        if self._run_of is not None or pieces < 2:
+            return (self,)
+        count = min(pieces, MOST_PARTS)
+        ends = [pieces * i // count for i in range(count + 1)]
+        return [self._run(range(*between)) for between in pairwise(ends)]
+
+    def _run(self, pieces: range) -> Spooled:
+        part = Spooled.__new__(Spooled)
+        part.__dict__.update(self.__dict__)
+        part._run_of = pieces
+        return part
+
+    def _keep(self) -> _Kept:
+        """Read everything, the first time."""
+        with self._reading:
+            if self._kept is None:
+                start, self._start = self._start, None
+                if start is None:
+                    raise TableError(f"{self.name} could not be read to its end; start again")
+                self._kept = _Kept(self.name, self.columns, start)
+            return self._kept
+
+
+class _Kept:
+    """Rows in a file of Arrow's, which several threads may read."""
+
+    def __init__(self, name: str, columns: Sequence[Column], start: Start) -> None:
+        self._file = tempfile.TemporaryFile(prefix="nolook-")  # noqa: SIM115 -- closed with this
+        weakref.finalize(self, self._file.close)
+        self._lock = threading.Lock()
+        self._places = [i for i, column in enumerate(columns) if not pt.is_nested(column.type)]
+        self._fields = [columns[i] for i in self._places]
+        schema = pa.schema([(f"{i}", _stored(field.type)) for i, field in enumerate(self._fields)])
+        stopped = f"{name} stopped giving rows that can be read; start again"
+        batches = guarded(attempt(stopped, start), stopped)
+        with pa.ipc.new_file(pa.PythonFile(self._file, "w"), schema) as writer:
+            for batch in batches:
+                self._write(writer, batch, schema, stopped)
+        with self._opened() as reader:
+            self.pieces: int = reader.num_record_batches
+
+    def _write(self, writer: Any, batch: Any, schema: Any, stopped: str) -> None:  # noqa: ANN401
+        folder = tempfile.gettempdir()
+        full = (
+            f"the rows do not fit on the disk of {folder!r}, of which "
+            f"{_LEFT_FREE >> 30} GB stay free; expected room for a copy (set TMPDIR)"
+        )
+        for first in range(0, batch.num_rows, _ROWS):
+            cells = batch.slice(first, _ROWS)
+            rows = attempt(stopped, _plain, cells, self._places, schema)
+            if shutil.disk_usage(folder).free < _LEFT_FREE:
+                raise TableError(full)
+            attempt(full, writer.write_batch, rows)
+
+    def batches(self, names: Sequence[str], run: range | None) -> Iterator[Any]:
+        """Yield record batches of the named columns, of some pieces if not of all."""
+        known = [field.name for field in self._fields]
+        wanted = [known.index(name) for name in names]
+        options = pa.ipc.IpcReadOptions(included_fields=sorted(wanted))
+        with self._opened(options) as reader:
+            for piece in range(reader.num_record_batches) if run is None else run:
+                batch = reader.get_batch(piece)
+                columns = [batch.column(f"{place}") for place in wanted]
+                yield pa.RecordBatch.from_arrays(columns, names=list(names))
+
+    def _opened(self, options: Any = None) -> Any:  # noqa: ANN401
+        window = pa.PythonFile(_Window(self._file, self._lock), "r")
+        return pa.ipc.open_file(window, options=options)
+
+
+class _Window(io.RawIOBase):
+    """A file read at a place of its own, while others read it elsewhere."""
+
+    def __init__(self, file: IO[bytes], lock: threading.Lock) -> None:
+        super().__init__()
+        self._file, self._lock, self._place = file, lock, 0
+        with lock:
+            self._size = file.seek(0, io.SEEK_END)
+
+    def readable(self) -> bool:
+        """Tell that it can be read."""
+        return True
+
+    def seekable(self) -> bool:
+        """Tell that it can be read anywhere."""
+        return True
+
+    def seek(self, place: int, whence: int = io.SEEK_SET) -> int:
+        """Go to another place."""
+        starts = {io.SEEK_SET: 0, io.SEEK_CUR: self._place, io.SEEK_END: self._size}
+        self._place = starts[whence] + place
+        return self._place
+
+    def tell(self) -> int:
+        """Return the place."""
+        return self._place
+
+    def read(self, size: int = -1) -> bytes:
+        """Return the next bytes."""
+        with self._lock:
+            self._file.seek(self._place)
+            found = self._file.read(size)
+        self._place += len(found)
+        return found
+
+
+def _stored(kind: Any) -> Any:  # noqa: ANN401
+    """Return the type that cells are kept as: a file of Arrow's has one dictionary, others many."""
+    return kind.value_type if pt.is_dictionary(kind) else kind
+
+
+def _plain(rows: Any, places: Sequence[int], schema: Any) -> Any:  # noqa: ANN401
+    """Return some columns of rows, safe to write."""
+    columns = [sound(rows.column(place)) for place in places]
+    plain = [c.dictionary_decode() if pt.is_dictionary(c.type) else c for c in columns]
+    return pa.RecordBatch.from_arrays(plain, schema=schema)

@@ -1,0 +1,142 @@
+"""The first pass finds missing values, then the release is charged, and only then it goes on."""
+
+from __future__ import annotations
+
+from threading import Thread
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import nolook
+from nolook import read_table
+from nolook.estimators.making import make_release
+from nolook.kernels.histogram import row_counts
+from nolook.privacy.guarantee import Budget, PureEvent
+from nolook.privacy.mechanisms.laplace import laplace_release
+from nolook.privacy.release import Plan
+from nolook.statistics.histograms import Histograms
+from nolook.tables.files import ParquetFile
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    return nolook.Ledger.create(tmp_path / "a.ledger", Budget(100.0, 1e-4), name="a")
+
+
+def stored(folder, gap=False, rows=3_000):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(3, rows))
+    y = x[0] - x[1]
+    if gap:
+        y[-1] = np.nan
+    pq.write_table(pa.table({"a": x[0], "b": x[1], "c": x[2], "y": y}), folder / "t.parquet")
+    return read_table(folder / "t.parquet", "y")
+
+
+class Reading:
+    """Counts rows as often as asked, and notes what the ledger held after each."""
+
+    stages = 0
+
+    def __init__(self, ledger, passes, views=True):
+        self.ledger, self.passes, self.views, self.spent = ledger, passes, views, []
+
+    def events(self):
+        return (PureEvent("rows", 1.0),)
+
+    def run(self, table, source, announce):  # noqa: ARG002
+        counted = 0
+        for _ in range(self.passes):
+            view = table.filled(np.zeros(4)).select(np.array([True, False, True]))
+            counted = (view if self.views else table).fold(Histograms(row_counts)).value(4)
+            self.spent.append(self.ledger.spent.epsilon)
+        return laplace_release(np.atleast_1d(counted), 1, 1.0, source)
+
+
+def made(reading, table, ledger):
+    plan = Plan.of(reading, Budget(1.0), None)
+    return make_release(
+        plan, lambda: table, "rows", ledger=ledger, progress=None, store=lambda found, _: found
+    )
+
+
+@pytest.mark.parametrize("views", [True, False])
+def test_what_was_read_is_handed_on_when_it_is_paid_for(views, ledger, tmp_path):
+    reading = Reading(ledger, 3, views)
+    made(reading, stored(tmp_path), ledger)
+    assert reading.spent == [1.0] * 3
+
+
+def test_a_release_that_reads_nothing_is_charged_and_its_table_looked_at(ledger, tmp_path):
+    made(Reading(ledger, 0), stored(tmp_path), ledger)
+    assert ledger.spent.epsilon == 1.0
+    with pytest.raises(nolook.TableError, match="missing or infinite"):
+        made(Reading(ledger, 0), stored(tmp_path, gap=True), ledger)
+    assert ledger.spent.epsilon == 1.0
+
+
+@pytest.mark.parametrize("views", [True, False])
+def test_a_gap_is_found_in_the_first_pass_and_nothing_handed_on(views, ledger, tmp_path):
+    reading = Reading(ledger, 2, views)
+    table = stored(tmp_path, gap=True)
+    for _ in range(2):  # the same table again, too
+        with pytest.raises(nolook.TableError, match="missing or infinite"):
+            made(reading, table, ledger)
+    assert not reading.spent
+    assert ledger.spent.epsilon == 0.0
+    assert not list(ledger.charged())
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
+def test_what_ends_the_first_pass_costs_nothing_and_later_ones_do(
+    error, ledger, tmp_path, monkeypatch
+):
+    table, stream, left = stored(tmp_path), ParquetFile._stream, []
+
+    def failing(self, names):
+        yield from stream(self, names)
+        if not left.pop():
+            raise error
+
+    monkeypatch.setattr(ParquetFile, "_stream", failing)
+    for passes, spent in ((0, 0.0), (2, 1.0)):
+        left[:] = [False] + [True] * passes
+        with pytest.raises(BaseException) as caught:  # noqa: PT011
+            made(Reading(ledger, 3), table, ledger)
+        assert caught.type in {error, nolook.TableError}
+        assert ledger.spent.epsilon == spent
+
+
+def test_no_pass_is_spent_on_looking_for_gaps_alone(ledger, tmp_path, monkeypatch):
+    table, stream, passes = stored(tmp_path), ParquetFile._stream, []
+    monkeypatch.setattr(
+        ParquetFile, "_stream", lambda self, names: passes.append(1) or stream(self, names)
+    )
+    made(Reading(ledger, 3), table, ledger)
+    assert len(passes) == 3
+
+
+@pytest.mark.parametrize("unit", [None, "a"])
+def test_fits_of_one_table_at_the_same_time_are_each_charged(unit, ledger, tmp_path):
+    table = stored(tmp_path, rows=200_000)
+    if unit:
+        rows = {"y": np.arange(5e4), "a": np.arange(50_000) % 99, "x": np.arange(5e4)}
+        table = read_table(pa.table(rows), "y", unit=unit)
+    failed = []
+
+    def fit():
+        try:
+            with nolook.Ledger(ledger.path) as own:
+                nolook.LinearRegression(1.0, 1e-6).fit(table, ledger=own)
+        except Exception as error:  # noqa: BLE001
+            failed.append(error)
+
+    threads = [Thread(target=fit) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failed
+    assert ledger.spent.epsilon == pytest.approx(3.0)

@@ -1,0 +1,194 @@
+"""A table gives the same results wherever it is kept: a row in PLACES for each kind of place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+import pytest
+from pyarrow import feather
+
+import nolook
+from nolook.errors import TableError
+from tests.tables.database_places import DATABASES
+
+ROWS = 900
+SCHEMA = nolook.Schema.from_dict(
+    {
+        "columns": {
+            "city": {"type": "category", "levels": ["Bern", "Basel"]},
+            "n": {"type": "number"},
+        }
+    }
+)
+USED = {"features": ["x", "n", "city"], "schema": SCHEMA}
+
+
+def rows() -> pa.Table:
+    """Numbers, a text, a unit with several rows, and a target."""
+    rng = np.random.default_rng(20)
+    x, n = rng.normal(size=ROWS), rng.integers(0, 9, ROWS)
+    city = np.array(["Basel", "Bern", "Chur"])[rng.integers(0, 3, ROWS)]
+    y = x - n + 2 * (city == "Bern") + rng.normal(size=ROWS)
+    person = rng.integers(0, 400, ROWS)
+    table = {"x": x, "n": n, "city": city.tolist(), "person": person, "y": y}
+    return pa.table(table)
+
+
+@dataclass(frozen=True)
+class Place:
+    """How a table gets to a place, and what breaks it there.
+
+    `keep` stores a table below a folder that is its own, and returns what `read_table` is given.
+    `change` makes its rows others, so that a pass after it must be refused; None if what was
+    opened cannot change.
+    """
+
+    keep: Callable[[pa.Table, Path], object]
+    change: Callable[[Path], None] | None = None
+
+
+def parquet(table: pa.Table, folder: Path) -> Path:
+    pq.write_table(table, folder / "t.parquet", row_group_size=100)
+    return folder / "t.parquet"
+
+
+def csv(table: pa.Table, folder: Path) -> Path:
+    table.to_pandas().to_csv(folder / "t.csv", index=False)
+    return folder / "t.csv"
+
+
+def thirds(table: pa.Table) -> list[pa.Table]:
+    third = len(table) // 3
+    return [table.slice(i * third, third) for i in range(3)]
+
+
+def parquet_folder(table: pa.Table, folder: Path) -> Path:
+    (folder / "t" / "2024").mkdir(parents=True)
+    for place, part in zip(["2024/a", "b", "c"], thirds(table), strict=True):
+        pq.write_table(part, folder / "t" / f"{place}.parquet", row_group_size=50)
+    (folder / "t" / "_SUCCESS").touch()
+    return folder / "t"
+
+
+def csv_folder(table: pa.Table, folder: Path) -> Path:
+    (folder / "t").mkdir()
+    for place, part in zip("abc", thirds(table), strict=True):
+        part.to_pandas().to_csv(folder / "t" / f"{place}.csv.gz", index=False)
+    return folder / "t"
+
+
+def arrow_folder(table: pa.Table, folder: Path) -> Path:
+    (folder / "t.parquet").mkdir()
+    for place, part in zip("abc", thirds(table), strict=True):
+        feather.write_feather(part, folder / "t.parquet" / f"{place}.feather")
+    return folder / "t.parquet"
+
+
+def hive(table: pa.Table, folder: Path) -> Path:
+    ds.write_dataset(
+        table, folder / "t", format="parquet", partitioning=["city"], partitioning_flavor="hive"
+    )
+    return folder / "t"
+
+
+def hive_csv(table: pa.Table, folder: Path) -> Path:
+    frame = table.to_pandas()
+    for city, part in frame.groupby("city"):
+        (folder / "t" / f"city={city}").mkdir(parents=True)
+        part.drop(columns="city").to_csv(folder / "t" / f"city={city}" / "1.csv", index=False)
+    return folder / "t"
+
+
+def remove(folder: Path) -> None:
+    """Remove one file, the last."""
+    max(path for path in folder.rglob("*") if path.is_file()).unlink()
+
+
+PLACES: dict[str, Place] = {
+    "memory": Place(lambda table, _: table),
+    "pandas": Place(lambda table, _: table.to_pandas()),
+    "parquet": Place(parquet, remove),
+    "csv": Place(csv, remove),
+    "folder of Parquet": Place(parquet_folder, remove),
+    "folder of CSV": Place(csv_folder, remove),
+    "folder of Arrow": Place(arrow_folder, remove),
+    "hive folder": Place(hive, remove),
+    "hive folder of CSV": Place(hive_csv, remove),
+    "glob": Place(lambda *kept: parquet_folder(*kept) / "**" / "*.parquet", remove),
+    "dataset": Place(lambda *kept: ds.dataset(hive(*kept), partitioning="hive"), remove),
+    "lazy frame": Place(lambda *kept: pl.scan_parquet(parquet(*kept))),
+    "relation": Place(lambda *kept: duckdb.connect().read_parquet(str(parquet(*kept)))),
+    "stream": Place(lambda table, _: table.to_reader(max_chunksize=70)),
+    "list": Place(lambda *kept: sorted(parquet_folder(*kept).rglob("*.parquet")), remove),
+    **{name: Place(*kept) for name, kept in DATABASES.items()},
+}
+CHANGING = [name for name, place in PLACES.items() if place.change is not None]
+
+
+@pytest.fixture(scope="module")
+def table() -> pa.Table:
+    return rows()
+
+
+def regression(source: object, **options: object) -> np.ndarray:
+    read = nolook.read_table(source, "y", **USED, **options)
+    model = nolook.LinearRegression(epsilon=5.0, delta=1e-6, random_state=0).fit(read)
+    return np.append(model.coef_, model.intercept_)
+
+
+def distribution(source: object, **options: object) -> np.ndarray:
+    read = nolook.read_table(source, features=["x"], **options)
+    return nolook.ECDF(epsilon=1.0, random_state=0).fit(read).cdf([-1.0, 0.0, 1.0])
+
+
+@pytest.mark.parametrize("unit", [None, "person"])
+@pytest.mark.parametrize("make", [regression, distribution])
+@pytest.mark.parametrize("name", PLACES)
+def test_results_are_the_same_to_the_last_bit(name, make, unit, table, tmp_path):
+    kept = PLACES[name].keep(table, tmp_path)
+    assert make(kept, unit=unit).tolist() == make(table, unit=unit).tolist()
+
+
+def budget(folder: Path) -> nolook.Ledger:
+    return nolook.Ledger.create(folder / "t.ledger", nolook.Budget(9.0, 1e-3), name="people")
+
+
+@pytest.mark.parametrize("name", CHANGING)
+def test_a_change_before_the_charge_costs_nothing(name, table, tmp_path):
+    data = tmp_path / "data"
+    data.mkdir()
+    place = PLACES[name]
+    read = nolook.read_table(place.keep(table, data), "y", **USED)
+    place.change(data)
+    with budget(tmp_path) as ledger:
+        with pytest.raises(TableError) as caught:
+            nolook.LinearRegression(epsilon=1.0, delta=1e-6).fit(read, ledger=ledger)
+        assert "\n" not in str(caught.value)
+        assert len(ledger.charged()) == 0
+
+
+@pytest.mark.parametrize("name", CHANGING)
+def test_a_change_after_the_charge_is_refused_and_stays_charged(name, table, tmp_path):
+    data = tmp_path / "data"
+    data.mkdir()
+    place = PLACES[name]
+    read = nolook.read_table(place.keep(table, data), "y", **USED)
+
+    def change(stage: str, done: int, total: int) -> None:
+        if done == 1:
+            place.change(data)
+
+    with budget(tmp_path) as ledger:
+        with pytest.raises(TableError, match="start again"):
+            nolook.LinearRegression(epsilon=1.0, delta=1e-6).fit(
+                read, ledger=ledger, progress=change
+            )
+        assert len(ledger.charged()) == 1
