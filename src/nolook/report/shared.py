@@ -27,7 +27,7 @@ from nolook.privacy.guarantee import (
     PureEvent,
     SampledGaussianEvent,
 )
-from nolook.report.findings import Findings, Name, Origin, Section, Table
+from nolook.report.findings import Findings, Name, Origin, Section, Table, Text
 from nolook.report.standing import UNKNOWN, Standing
 from nolook.report.wording import (
     count,
@@ -79,23 +79,25 @@ def in_short(found: Findings, table: str, standing: Standing = UNKNOWN) -> Secti
         ("What was asked", (("Of the table ", Name(table), *asked, "."),)),
         ("What came out", found.conclusion),
         ("How sure it is", found.certainty),
-        ("What it cost", (*cost, *standing.in_words())),
+        ("What it cost", (*cost, *standing.in_words()[: None if guarantee.private else 1])),
         (f"How well each {guarantee.unit.protected} is protected", protected),
     )
     return Section("short", "In short", answers=tuple(pair for pair in answers if pair[1]))
 
 
-def _protected(origin: Origin) -> tuple[str, ...]:
+def _protected(origin: Origin) -> tuple[Text, ...]:
     guarantee = origin.guarantee
     if not guarantee.private:
         return ("Not at all.",)
+    column = guarantee.unit.column
+    unit = () if column is None else (("A unit is all rows with the same ", Name(column), "."),)
     sure = percent_of_guessing(guarantee.epsilon, guarantee.delta)
     words = (
         f"{PROTECTION[verdict(origin) or 'next to none']}: the chance of guessing right about one "
         f"{guarantee.unit.protected} rises from 50 % to at most {sure}. What is not protected has "
         "a box of its own below."
     )
-    return (words,)
+    return (words, *unit)
 
 
 def verdict(origin: Origin) -> Strength | None:
