@@ -1,4 +1,4 @@
-"""Draw the pictures of README and the site from the results of benchmarks.
+"""Draw the pictures of README and the site, from the results of benchmarks and from a release.
 
     python scripts/pictures.py [FOLDER]
 
@@ -13,6 +13,8 @@ from pathlib import Path
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
+
+import nolook
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
@@ -52,6 +54,14 @@ def accuracy(place):
     plt.close(figure)
 
 
+def coefficients(place):
+    """Draw a release that was made once, as everybody would."""
+    model = nolook.load(ROOT / "examples" / "data" / "diamonds.model.json")
+    axes = model.plot()
+    axes.figure.savefig(place / "coefficients.svg", metadata={"Date": None})
+    plt.close(axes.figure)
+
+
 def main():
     """Draw all."""
     place = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs" / "pictures"
@@ -59,6 +69,7 @@ def main():
     mpl.use("Agg")
     mpl.rcParams.update({"svg.hashsalt": "nolook", "svg.fonttype": "path"})
     accuracy(place)
+    coefficients(place)
 
 
 if __name__ == "__main__":

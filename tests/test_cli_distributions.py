@@ -295,7 +295,7 @@ def test_a_curve_is_printed_written_and_charged(here, cli):
     assert new_names(here) == {"people.score+number.roc.json", "r.html"}
     document = read(here / "people.score+number.roc.json")
     page = shown(done, here, document["privacy"])
-    assert (document["format"], document["schema_version"]) == ("nolook-roc", 1)
+    assert (document["format"], document["schema_version"]) == ("nolook-roc", 2)
     assert (document["score"], document["label"]) == ("score", "number")
     assert document["grid"]["step"] == 0.01
     assert spent(here) == (2.0, ["ROC curve"])
@@ -444,7 +444,7 @@ def test_a_calibration_is_printed_written_and_charged(here, cli):
     assert new_names(here) == {"people.score+number.calibration.json", "r.html"}
     document = read(here / "people.score+number.calibration.json")
     page = shown(done, here, document["privacy"])
-    assert (document["format"], document["schema_version"]) == ("nolook-calibration", 1)
+    assert (document["format"], document["schema_version"]) == ("nolook-calibration", 2)
     assert spent(here) == (2.0, ["calibration"])
     groups = document["degrees_of_freedom"]
     assert groups == 5

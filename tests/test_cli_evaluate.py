@@ -81,7 +81,7 @@ def test_a_model_is_judged_printed_written_and_charged(here, cli):
     done = cli(*evaluate("--ledger", "a.ledger", "--report", "r.html", "--threshold", "0.3"))
     assert (done.status, done.err) == (0, "")
     document = read()
-    assert (document["format"], document["schema_version"]) == ("nolook-evaluation", 1)
+    assert (document["format"], document["schema_version"]) == ("nolook-evaluation", 2)
     assert (document["model"], document["label"], document["positive"]) == (MODEL, "died", "1")
     assert document["other_rows"] is False
     assert document["calibration"] is None

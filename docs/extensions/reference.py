@@ -20,6 +20,7 @@ ROOMS = {
     "privacy": "Budgets, guarantees and ledgers",
     "estimators": "Models, selections, distributions and what judges them",
     "algorithms": "Grids",
+    "report": "Results",
     "formats": "Files",
     "errors": "Errors",
 }

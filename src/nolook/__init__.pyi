@@ -29,6 +29,7 @@ from nolook.estimators.pipeline import PrivatePipeline as PrivatePipeline
 from nolook.estimators.pipeline import make_private_pipeline as make_private_pipeline
 from nolook.estimators.quantiles import Quantiles as Quantiles
 from nolook.estimators.quantiles import quantiles as quantiles
+from nolook.estimators.result import Summary as Summary
 from nolook.estimators.roc import ROCCurve as ROCCurve
 from nolook.estimators.scaler import QuantileScaler as QuantileScaler
 from nolook.estimators.sis import SISSelector as SISSelector
@@ -38,6 +39,8 @@ from nolook.formats.model_file import save as save
 from nolook.privacy.guarantee import Budget as Budget
 from nolook.privacy.guarantee import PrivacyGuarantee as PrivacyGuarantee
 from nolook.privacy.ledger import Ledger as Ledger
+from nolook.report.comparison import Comparison as Comparison
+from nolook.report.comparison import compare as compare
 from nolook.tables import Table as Table
 from nolook.tables import read_table as read_table
 from nolook.tables.databases import Database as Database

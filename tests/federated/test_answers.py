@@ -20,6 +20,7 @@ from nolook.privacy.mechanisms.laplace import laplace_release, laplace_variance
 from nolook.privacy.noise import SeededSource
 from nolook.report.distribution_findings import ecdf_findings
 from nolook.report.page import render_page
+from nolook.report.results import findings_of
 from nolook.report.score_findings import calibration_findings, roc_findings
 from nolook.tables.folding import Batches
 from tests.federated.roles import (
@@ -404,6 +405,9 @@ def test_a_roc_curve_can_be_written_and_shown(tmp_path):
     assert document["privacy"]["relation"] == "replace"
     assert document["auc"] == found.auc_
     assert "score" in render_page(roc_findings(found, SCORED), table="scores")
+    again = nolook.load(tmp_path / "a.json")
+    again.scored_ = found.scored_
+    assert findings_of(again) == findings_of(found)
 
 
 def test_a_calibration_can_be_written_and_shown(tmp_path):
@@ -413,6 +417,9 @@ def test_a_calibration_can_be_written_and_shown(tmp_path):
     assert document["privacy"]["relation"] == "replace"
     assert document["p_value"] == found.p_value_
     assert len(found.calibration_curve().counts) == found.degrees_of_freedom_
+    again = nolook.load(tmp_path / "a.json")
+    again.scored_ = found.scored_
+    assert findings_of(again) == findings_of(found)
     page = render_page(calibration_findings(found, SCORED), table="scores")
     assert "The number of rows is not protected" in page
 

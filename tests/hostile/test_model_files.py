@@ -18,8 +18,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nolook
+from nolook.estimators.base import PrivateRegressor
 from tests.hostile.arbitrary import NAMES, damaged
 from tests.hostile.harness import Charged, attempt, inputs, run
+from tests.report.hand_made import probable
 
 ROWS = 60
 GENERATOR = np.random.default_rng(0)
@@ -29,6 +31,11 @@ TABLE = pa.table({
     "c": ["Bern", "Basel"] * (ROWS // 2),
     "y": GENERATOR.normal(size=ROWS),
 })  # fmt: skip
+
+
+SCORES = GENERATOR.random(ROWS)
+HAPPENED = GENERATOR.random(ROWS) < SCORES
+SHARES = nolook.LinearGrid(0.125, 1, 0.125)
 
 
 def read():
@@ -50,7 +57,13 @@ MAKERS = {
     "distribution": lambda: nolook.ECDF(1.0, nolook.LinearGrid(-3, 3, 0.5)).fit(
         nolook.read_table(TABLE, features=["a"])
     ),
+    "selection": lambda: nolook.KendallSelector(k=1).fit(read()),
+    "quantiles": lambda: nolook.quantiles(nolook.read_table(TABLE, features=["a", "b"])),
+    "roc": lambda: nolook.ROCCurve(1.0, SHARES).fit(SCORES, HAPPENED),
+    "calibration": lambda: nolook.HosmerLemeshow(5.0, 2).fit(SCORES, HAPPENED),
+    "evaluation": lambda: nolook.evaluate(probable(0.5), SCORES[:, np.newaxis], HAPPENED),
 }
+PREDICTING = (PrivateRegressor, nolook.LogisticRegression)
 VALUES = st.one_of(
     st.sampled_from([
         None, True, False, 0, 1, -1, 1.5, 1e308, -1e-320, 10**400, 2**63, "", "a", "auto", "error",
@@ -118,7 +131,8 @@ def use(path):
     text = again.read_text(encoding="utf-8")
     nolook.save(nolook.load(again), again)
     assert again.read_text(encoding="utf-8") == text
-    if not isinstance(model, nolook.ECDF):
+    assert str(attempt(model.summary))
+    if isinstance(model, PREDICTING):
         rows = np.ones((2, model.n_features_in_))
         names = getattr(model, "feature_names_in_", None)
         with np.errstate(all="ignore"):

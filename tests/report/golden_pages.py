@@ -179,6 +179,10 @@ def of_distribution(name, column="age"):
 
 
 def classified(*withheld_places, visible=True):
+    return lambda: model_findings(classified_model(*withheld_places, visible=visible))
+
+
+def classified_model(*withheld_places, visible=True):
     """A logistic model with numbers of its own, the same each time."""
     model = nolook.LogisticRegression()
     model.keep_rows(NoisyCount(101_712.0, 58.2))
@@ -205,7 +209,7 @@ def classified(*withheld_places, visible=True):
     if not visible:
         model.coef_, model.coef_interval_ = np.zeros(3), None
         without(model, "auc_", "auc_interval_", "pseudo_r2_", "pseudo_r2_interval_")
-    return lambda: model_findings(model)
+    return model
 
 
 class HandMadeLedger:

@@ -32,6 +32,7 @@ from nolook.cli._quantiles import quantiles
 from nolook.cli._roc import roc
 from nolook.cli._schema import schema
 from nolook.cli._select import select
+from nolook.cli._show import compare, report, show
 from nolook.errors import NolookError, ParameterError
 from nolook.formats.files import one_line
 
@@ -46,7 +47,10 @@ app = typer.Typer(
     cls=WithPlugIns,
     context_settings={"help_option_names": ["--help", "-h"]},
 )
-_COMMANDS = (schema, fit, select, predict, evaluate, ecdf, quantiles, roc, calibration, audit)
+_COMMANDS = (
+    *(schema, fit, select, predict, evaluate, ecdf, quantiles, roc, calibration),
+    *(show, report, compare, audit),
+)
 for _command in _COMMANDS:
     app.command()(_command)
 app.add_typer(ledger_app, name="ledger")

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from nolook.cli._loaded import model_of
 from nolook.cli._options import ValueOption
 from nolook.cli._release import Release, release_command
 from nolook.cli._written import target_of
-from nolook.errors import ParameterError
 from nolook.formats.files import one_line
 
 if TYPE_CHECKING:
@@ -39,22 +40,10 @@ _MissingOption = Annotated[
 ]
 
 
-def _model(path: Path) -> Any:  # noqa: ANN401 -- a regression or a classifier
-    from nolook.estimators.ecdf import ECDF
-    from nolook.formats.model_file import load
-
-    model = load(path)
-    if isinstance(model, ECDF):
-        raise ParameterError(
-            f"{one_line(path)} is a distribution; expected a model (a file made by nolook fit)"
-        )
-    return model
-
-
 def _target(given: Mapping[str, Any], schema: Schema) -> str:
     """Return the target that is given or declared, or else the model's."""
     if not given["target"] and not schema.used_as("target"):
-        model = _model(given["model"])
+        model = model_of(given["model"])
         name = model.scaling_.names[-1]
         if name not in model.recipe_["features"]:
             return str(name)
@@ -99,10 +88,10 @@ def evaluate(
     from nolook.estimators import evaluation
     from nolook.estimators.roc import check_threshold
     from nolook.formats.findings_file import Scored, write_evaluation
-    from nolook.report.evaluation_findings import evaluation_findings
+    from nolook.report.evaluation_findings import evaluation_findings, only_constant
 
     thresholds = [check_threshold(each) for each in threshold or ()]
-    fitted = _model(model)
+    fitted = model_of(model)
     with release.running() as ledger_and_progress:
         found = evaluation.evaluate(
             fitted,
@@ -114,5 +103,6 @@ def evaluate(
             **ledger_and_progress,
         )
     scored = Scored(one_line(model.name), target, "1" if positive is None else positive)
+    found = replace(found, cautions=(*only_constant(fitted), *found.cautions))
     write_evaluation(found, release.output, scored=scored, thresholds=thresholds)
     release.show(evaluation_findings(found, scored, fitted, thresholds))

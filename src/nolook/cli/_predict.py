@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nolook.cli._interruption import explained
+from nolook.cli._loaded import model_of
 from nolook.cli._options import (
     ForceOption,
     FromTableOption,
@@ -20,7 +21,6 @@ from nolook.cli._options import (
 )
 from nolook.cli._release import console
 from nolook.cli._written import Written, reads_table
-from nolook.errors import ParameterError
 from nolook.formats.files import check_outputs, one_line
 
 if TYPE_CHECKING:
@@ -81,20 +81,14 @@ def _predict(
     *,
     multiline: bool,
 ) -> None:
-    from nolook.estimators.ecdf import ECDF
     from nolook.estimators.pipeline import regression_of
-    from nolook.formats.model_file import load
     from nolook.formats.predictions import check_prediction_file, write_predictions
     from nolook.report._console import say
     from nolook.report.model_findings import constant_in_words
     from nolook.tables import read_table
 
     check_prediction_file(output, kept)
-    fitted = load(model)
-    if isinstance(fitted, ECDF):
-        raise ParameterError(
-            f"{one_line(model)} is a distribution; expected a model (a file made by nolook fit)"
-        )
+    fitted = model_of(model)
     recipe = fitted.recipe_ | ({"multiline": True} if multiline else {})
     recipe["schema"] = written.over(recipe.get("schema")).only(recipe["features"])
     write_predictions(fitted, read_table(table, **recipe), output, kept)

@@ -7,6 +7,7 @@ from inspect import cleandoc, signature
 
 __all__ = ["complete_docstring"]
 
+_GUARANTEE = "Guarantee"
 _HEADING = re.compile(r"^(\w+)\n-{3,}\n", re.MULTILINE)
 _ENTRY = re.compile(r"^(\w.*?)(?: :.*)?$(?:\n[ ].*)*", re.MULTILINE)
 
@@ -27,8 +28,11 @@ def complete_docstring(kind: type) -> str:
             names = signature(kind).parameters
             entries = {name: entries[name] for name in names if name in entries}
         sections[title] = "\n".join(entries.values())
+    # numpydoc knows no such section, and scikit-learn reads docstrings by it for notebooks.
+    if guarantee := sections.pop(_GUARANTEE, ""):
+        summary += f"\n\n.. rubric:: {_GUARANTEE}\n\n{guarantee}"
     # A section that only the bases have stands where numpydoc expects it.
-    order = dict.fromkeys(["Guarantee", "Parameters", "Attributes", *sections])
+    order = dict.fromkeys(["Parameters", "Attributes", *sections])
     parts = [
         f"{title}\n{'-' * len(title)}\n{sections[title]}" for title in order if sections.get(title)
     ]

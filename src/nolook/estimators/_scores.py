@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -21,9 +22,22 @@ from nolook.tables.source import attempt
 if TYPE_CHECKING:
     from nolook.privacy.ledger import Ledger
 
-__all__ = ["ScoredEstimator", "check_pos_label", "positives_of", "scored_table", "square_axes"]
+__all__ = ["Scored", "ScoredEstimator", "check_pos_label", "positives_of", "scored_table"]
 
 _EXPECTED = "expected one value a row (shape (rows,))"
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """Which columns were compared, and which value of the target is positive, as it was given."""
+
+    score: str
+    target: str
+    positive: str
+
+    def content(self) -> dict[str, str]:
+        """Return what a file says."""
+        return {"score": self.score, "label": self.target, "positive": self.positive}
 
 
 class ScoredEstimator(PrivateFinding):
@@ -31,11 +45,14 @@ class ScoredEstimator(PrivateFinding):
 
     Attributes
     ----------
+    scored_ : Scored
+        What `score` and `target` are called, and the `positive` class.
     caution : str
         What a reader of the result must know about the scored model.
     """
 
     pos_label: float | str
+    scored_: Scored
 
     caution = (
         "The scored model must not itself have been fitted without privacy on these rows: such a "
@@ -81,6 +98,8 @@ class ScoredEstimator(PrivateFinding):
     def _rows(self, X: object, y: object) -> ScoredTable:
         rows = scored_table(X, y, self.pos_label)
         self.recipe_ = rows.recipe()
+        score, about = rows.table.column_names
+        self.scored_ = Scored(score, about, str(self.pos_label))
         return rows
 
 
@@ -95,19 +114,6 @@ def check_pos_label(label: object) -> None:
             f"pos_label is a value of type {type(label).__name__}; expected a finite number or "
             "a text (the target's value for the positive class)"
         )
-
-
-def square_axes(ax: Any, x: str, y: str) -> Any:  # noqa: ANN401 -- matplotlib's own types
-    """Prepare matplotlib axes, new ones by default, for shares from 0 to 1."""
-    if ax is None:
-        try:
-            from matplotlib import pyplot as plt
-        except ImportError as error:
-            message = "plot needs matplotlib; expected it to be installed (pip install matplotlib)"
-            raise ParameterError(message) from error
-        _, ax = plt.subplots()
-    ax.set(xlabel=x, ylabel=y, xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect="equal")
-    return ax
 
 
 def scored_table(scores: object, target: object, pos_label: float | str) -> ScoredTable:

@@ -18,7 +18,7 @@ from nolook.estimators.base import PrivateEstimator, check_count_or_auto
 from nolook.privacy.guarantee import Budget, Event
 from nolook.tables import Table
 
-__all__ = ["PrivateSelector", "check_selected", "chosen_columns", "known_k"]
+__all__ = ["PrivateSelector", "check_selected", "chosen_columns", "known_k", "offered_columns"]
 
 _MOST_SELECTED = 2**20
 
@@ -39,10 +39,14 @@ class PrivateSelector(SelectorMixin, PrivateEstimator):  # type: ignore[misc]
         Which features were chosen.
     k_ : int
         How many were chosen.
+    target_name_ : str
+        What the target is called.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only if the table's columns have names.
     """
+
+    target_name_: str
 
     #: What shares its budget, of which a pipeline tells its copy.
     _beside: Beside | None = None
@@ -56,6 +60,7 @@ class PrivateSelector(SelectorMixin, PrivateEstimator):  # type: ignore[misc]
 
     def _rows(self, X: object, y: object) -> Table:
         table = training_table(self, X, y)
+        self.target_name_ = str(table.target_name)
         check_selected(self.k, self.n_features_in_)
         return table
 
@@ -112,9 +117,15 @@ def check_selected(k: int | str, features: int) -> None:
         )
 
 
+def offered_columns(selector: Any) -> list[str]:  # noqa: ANN401
+    """Return the names of the columns to choose from: those of arrays are x0, x1 and so on."""
+    known = getattr(selector, "feature_names_in_", None)
+    return list(selector.recipe_["features"] if known is None else known)
+
+
 def chosen_columns(selector: PrivateSelector) -> tuple[tuple[str, ...], bool]:
     """Return the chosen columns' names, and whether in order of choice (or of the table)."""
-    names = selector.feature_names_in_.tolist()
+    names = offered_columns(selector)
     order = getattr(selector, "order_", None)
     if order is None:
         return tuple(compress(names, selector.support_.tolist())), False

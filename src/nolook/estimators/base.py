@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn import get_config
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -18,6 +19,7 @@ from nolook._validation import check_choice, check_count, check_delta, check_eps
 from nolook.estimators._docstrings import complete_docstring
 from nolook.estimators._tables import prediction_rows, training_table
 from nolook.estimators.making import Progress, make_release, warn
+from nolook.estimators.result import Result
 from nolook.kernels.moments import squared_norms
 from nolook.kernels.row_products import row_products
 from nolook.privacy import accounting
@@ -47,7 +49,7 @@ ESTIMATES = (
 )
 
 
-class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
+class PrivateEstimator(Result, BaseEstimator):  # type: ignore[misc]
     """Whatever is fitted privately.
 
     A subclass says what it releases and what it keeps: `plan` checks the parameters and makes the
@@ -210,6 +212,24 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         """Keep the number of rows, if they were counted."""
         if rows is not None and rows.error < math.inf:
             self.n_rows_, self.n_rows_error_ = float(rows.value), float(rows.error)
+
+    #: As scikit-learn's setting "display" says.
+    _repr_html_ = BaseEstimator._repr_html_
+
+    def _repr_html_inner(self) -> str:
+        """Return what a notebook shows: what was found, or else scikit-learn's own diagram."""
+        if hasattr(self, "privacy_"):
+            return self.summary().html
+        diagram: str = super()._repr_html_inner()
+        return diagram
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:  # noqa: ANN401
+        """Return what a notebook may choose from."""
+        if not hasattr(self, "privacy_"):
+            shown: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+            return shown
+        html = {"text/html": self.summary().html} if get_config()["display"] == "diagram" else {}
+        return {"text/plain": repr(self), **html}
 
     def __sklearn_tags__(self) -> Any:  # noqa: ANN401 -- scikit-learn's own untyped class
         """Say what scikit-learn may expect: noise makes two fits differ."""

@@ -14,7 +14,8 @@ from nolook.algorithms.calibration_table import CalibrationTable
 from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.hosmer_lemeshow import hosmer_lemeshow_plan
 from nolook.algorithms.roc_noise import NORMAL_95
-from nolook.estimators._scores import ScoredEstimator, check_pos_label, square_axes
+from nolook.estimators._scores import ScoredEstimator, check_pos_label
+from nolook.estimators.result import room
 from nolook.privacy.guarantee import Budget
 from nolook.privacy.release import Plan
 
@@ -67,19 +68,7 @@ class CalibrationCurve:
         ParameterError
             If `ax` is None and matplotlib is not installed.
         """
-        ax = square_axes(ax, "Mean probability", "Share of positives")
-        ends = shares_in_view(self)
-        ax.set(xlim=ends, ylim=ends)
-        ax.errorbar(
-            self.prob_pred,
-            self.prob_true,
-            NORMAL_95 * self.errors,
-            fmt="o-",
-            label="private (95 %)",
-        )
-        ax.plot([0, 1], [0, 1], "k--", linewidth=0.8, label="perfectly calibrated")
-        ax.legend(loc="upper left")
-        return ax
+        return room().plot(self, ax)
 
 
 def shares_in_view(curve: CalibrationCurve) -> tuple[float, float]:

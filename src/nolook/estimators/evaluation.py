@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -14,11 +14,13 @@ from nolook._validation import check_count, check_epsilon
 from nolook.algorithms.evaluation import Judged, evaluation_release
 from nolook.errors import ParameterError
 from nolook.estimators._model_scores import ModelScores
-from nolook.estimators._scores import check_pos_label, positives_of
+from nolook.estimators._scores import Scored, check_pos_label, positives_of
 from nolook.estimators._tables import refuse_gaps
 from nolook.estimators.base import PrivateEstimator
 from nolook.estimators.calibration import MOST_GROUPS, HosmerLemeshow
+from nolook.estimators.catalogue import called
 from nolook.estimators.making import Progress, make_release
+from nolook.estimators.result import Result
 from nolook.estimators.roc import ROCCurve
 from nolook.privacy.guarantee import Budget
 from nolook.privacy.release import Plan
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
     from nolook.privacy.guarantee import PrivacyGuarantee
     from nolook.privacy.ledger import Ledger
 
-__all__ = ["Evaluation", "evaluate"]
+__all__ = ["Evaluation", "JudgedModel", "evaluate"]
 
 _SCORE = "prediction"
 _FLATTERS = (
@@ -51,8 +53,24 @@ _OTHER_UNIT = (
 Vector = NDArray[np.float64]
 
 
+@dataclass(frozen=True, slots=True)
+class JudgedModel:
+    """What is said of a model that was judged: its method, and its own guarantee if it has one."""
+
+    method: str
+    privacy: PrivacyGuarantee | None
+
+    @classmethod
+    def of(cls, model: Any) -> JudgedModel:  # noqa: ANN401 -- whatever predicts
+        """Return what is said of a model; one that was not made by nolook has no guarantee."""
+        if isinstance(model, JudgedModel):
+            return model
+        own = model.privacy_ if isinstance(model, PrivateEstimator) else None
+        return cls(called(model), own)
+
+
 @dataclass(frozen=True)
-class Evaluation:
+class Evaluation(Result):
     """What was found of a model on some rows: one release, one guarantee.
 
     Made by :func:`nolook.evaluate`.
@@ -73,6 +91,11 @@ class Evaluation:
         Whether the user said that the model was fitted on other rows.
     cautions : tuple of str
         What a reader must know first.
+    model : fitted model, or JudgedModel
+        What was judged, if it is a private release itself and not read from a file; otherwise its
+        method and its own guarantee.
+    scored : Scored
+        What the scores and the target are called, and which class is positive.
     """
 
     roc: ROCCurve
@@ -82,6 +105,8 @@ class Evaluation:
     privacy: PrivacyGuarantee
     other_rows: bool
     cautions: tuple[str, ...]
+    model: Any = field(repr=False)
+    scored: Scored = field(repr=False)
 
 
 def evaluate(  # noqa: PLR0913 -- all but three by keyword
@@ -177,19 +202,26 @@ def evaluate(  # noqa: PLR0913 -- all but three by keyword
     label = scores.pos_label if pos_label is not None or not isinstance(X, Table) else 1
     rows = _scored(model, scores, X, y, label)
 
-    def judged(released: Judged, guarantee: PrivacyGuarantee) -> Evaluation:
+    def keep(released: Judged, guarantee: PrivacyGuarantee) -> Evaluation:
         kept: dict[str, Any] = {"privacy": guarantee, "recipe": rows.recipe()}
         curve = ROCCurve(budget.epsilon, None, label, random_state=random_state)
         test = HosmerLemeshow(budget.epsilon, asked, label, random_state)
         counted = released.rows
+        scored = Scored(called(model), rows.table.column_names[-1], str(label))
+        judged = test.keep_release(released.calibration, **kept) if released.calibration else None
+        for part in (curve.keep_release(released.curve, **kept), judged):
+            if part is not None:
+                part.scored_ = scored
         return Evaluation(
-            curve.keep_release(released.curve, **kept),
-            test.keep_release(released.calibration, **kept) if released.calibration else None,
+            curve,
+            judged,
             counted.value,
             counted.error,
             guarantee,
             other_rows,
             (*cautions, *_other_unit(model, guarantee)),
+            _kept(model),
+            scored,
         )
 
     return make_release(
@@ -198,8 +230,14 @@ def evaluate(  # noqa: PLR0913 -- all but three by keyword
         "evaluation of a model",
         ledger=ledger,
         progress=progress,
-        store=judged,
+        store=keep,
     )
+
+
+def _kept(model: Any) -> Any:  # noqa: ANN401
+    """Return a model that is a private release itself; of any other only what it is called."""
+    told = JudgedModel.of(model)
+    return model if told.privacy is not None and told.privacy.private else told
 
 
 def _cautions(model: Any, *, other_rows: bool) -> tuple[str, ...]:  # noqa: ANN401

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,6 +18,7 @@ from nolook.estimators._tables import refuse_gaps
 from nolook.estimators.base import check_budget
 from nolook.estimators.ecdf import check_grid
 from nolook.estimators.making import Progress, make_release
+from nolook.estimators.result import Result
 from nolook.privacy.release import Plan
 from nolook.tables import Table, table_from_arrays
 
@@ -31,7 +32,7 @@ AnyGrid = LinearGrid | LogGrid | None
 
 
 @dataclass(frozen=True, slots=True)
-class Quantiles:
+class Quantiles(Result):
     """Private quantiles of several columns.
 
     Parameters
@@ -44,6 +45,10 @@ class Quantiles:
         The quantiles, and half the distance between the quantiles a standard error below and above.
     privacy : PrivacyGuarantee
         Of the whole result.
+    recipe : dict
+        How the columns were read.
+    grids : dict
+        The public grids that were given, by column.
     """
 
     names: tuple[str, ...]
@@ -51,6 +56,8 @@ class Quantiles:
     values: NDArray[np.float64]
     errors: NDArray[np.float64]
     privacy: PrivacyGuarantee
+    recipe: dict[str, Any] = field(repr=False)
+    grids: dict[str, LinearGrid | LogGrid] = field(repr=False)
 
 
 def quantiles(
@@ -124,7 +131,9 @@ def quantiles(
     def read_off(found: tuple[PrivateDistribution, ...], guarantee: PrivacyGuarantee) -> Quantiles:
         values = np.array([one.ppf(shares) for one in found])
         errors = np.array([one.ppf_error(shares) for one in found])
-        return Quantiles(table.column_names, shares, values, errors, guarantee)
+        given = {name: grid for name, grid in (grids or {}).items() if grid is not None}
+        names, recipe = table.column_names, table.recipe()
+        return Quantiles(names, shares, values, errors, guarantee, recipe, given)
 
     return make_release(
         plan,

@@ -16,7 +16,7 @@ from nolook.algorithms.roc import RocRelease, roc_plan
 from nolook.algorithms.roc_curve import ClassScores, RocCurve
 from nolook.algorithms.roc_threshold import Classified, classified
 from nolook.errors import ParameterError
-from nolook.estimators._scores import ScoredEstimator, check_pos_label, square_axes
+from nolook.estimators._scores import ScoredEstimator, check_pos_label
 from nolook.estimators.ecdf import check_grid, check_relation, check_smoothing
 from nolook.privacy.guarantee import Budget
 from nolook.privacy.release import Plan
@@ -229,31 +229,6 @@ class ROCCurve(ScoredEstimator):
         if fpr is not None:
             return self._fitted().threshold_at_fpr(_check_rate(fpr, "fpr"))
         return self._fitted().threshold_at_tpr(_check_rate(tpr, "tpr"))
-
-    def plot(self, ax: Any = None) -> Any:  # noqa: ANN401 -- matplotlib's own types
-        """Draw the curve with its band.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw; new ones by default.
-
-        Returns
-        -------
-        matplotlib axes
-
-        Raises
-        ------
-        ParameterError
-            If `ax` is None and matplotlib is not installed.
-        """
-        self._fitted()
-        ax = square_axes(ax, "False positive rate", "True positive rate")
-        line = ax.plot(self.fpr_, self.tpr_, label=f"private (AUC = {self.auc_:.2f})")[0]
-        ax.fill_between(*self.band_, color=line.get_color(), alpha=0.2, label="95 % of the noise")
-        ax.plot([0, 1], [0, 1], "k--", linewidth=0.8, label="guessing (AUC = 0.5)")
-        ax.legend(loc="lower right")
-        return ax
 
     def _fitted(self) -> RocCurve:
         check_is_fitted(self)

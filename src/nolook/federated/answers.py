@@ -24,6 +24,7 @@ from nolook.algorithms.tree_smoothing import (
     smoothed_counts,
 )
 from nolook.errors import NolookError, ParameterError
+from nolook.estimators._scores import Scored
 from nolook.estimators.calibration import HosmerLemeshow
 from nolook.estimators.ecdf import ECDF
 from nolook.estimators.roc import ROCCurve
@@ -103,9 +104,10 @@ def distribution(
         for name, top in zip(batch.curves, _class_rows(positives, float(n)), strict=True)
     )
     curve = ROCCurve(batch.epsilon, batch.grid, relation="replace", smoothing=smoothing)
-    return curve.keep_release(
-        (batch.grid, *curves), privacy=guarantee(batch), recipe=batch.recipe()
-    )
+    found = (batch.grid, *curves)
+    curve.keep_release(found, privacy=guarantee(batch), recipe=batch.recipe())
+    curve.scored_ = _scored(batch)
+    return curve
 
 
 def _class_scores(found: PrivateDistribution, noisy: Integers) -> ClassScores:
@@ -160,9 +162,15 @@ def calibration(
         _NOISES * variances,
         _NOISES * excess_variances / GROUP_UNIT**2,
     )
-    return HosmerLemeshow(batch.epsilon, groups).keep_release(
+    test = HosmerLemeshow(batch.epsilon, groups).keep_release(
         (probabilities, table), privacy=guarantee(batch), recipe=batch.recipe()
     )
+    test.scored_ = _scored(batch)
+    return test
+
+
+def _scored(batch: Batch) -> Scored:
+    return Scored(batch.name, "target", "1")
 
 
 def places(batch: Batch, thresholds: ArrayLike) -> Words:

@@ -15,6 +15,7 @@ from nolook.algorithms.grids import GRIDS, LinearGrid, LogGrid, grid_kind
 from nolook.algorithms.tree_smoothing import check_tree_smoothing
 from nolook.errors import ParameterError
 from nolook.estimators.ecdf import ECDF, check_grid, check_smoothing
+from nolook.formats._steps import noise_content
 from nolook.formats.parts import Recipe, Release, guarantee_content, recipe_content
 from nolook.formats.strict import Broken, Content
 from nolook.tables.design import Feature
@@ -22,6 +23,7 @@ from nolook.tables.levels import check_categories
 
 __all__ = [
     "Distribution",
+    "Grid",
     "TreeDistribution",
     "distribution_content",
     "distribution_version",
@@ -156,20 +158,12 @@ def distribution_content(ecdf: ECDF) -> dict[str, Any]:
         "smoothing": ecdf.smoothing,
         "recipe": recipe_content(recipe),
         "rows": found.rows,
-        **_noise_content(found.noise),
+        **noise_content(found.noise),
         "rows_variance": found.noise.rows_variance,
         "thresholds": found.points[changed],
         "counts": found.counts[changed],
         **guarantee_content(ecdf.privacy_),
     }
-
-
-def _noise_content(noise: CountNoise) -> dict[str, Any]:
-    if isinstance(noise, BinaryTreeNoise):
-        return {"levels": noise.levels, "node_variance": noise.node_variance}
-    if not isinstance(noise, ForestNoise):
-        raise TypeError(f"a file has no place for {type(noise).__name__}")
-    return {"lengths": noise.forest.lengths, "block_variance": noise.block_variance}
 
 
 def grid_content(grid: LinearGrid | LogGrid | None) -> dict[str, Any] | None:

@@ -1,4 +1,4 @@
-"""Models, pipelines and distributions as JSON files, and back; anyone may see these.
+"""Every release as a JSON file, and back; anyone may see these.
 
 Numbers are written so that they come back bit for bit.
 """
@@ -14,9 +14,15 @@ from sklearn.base import clone
 
 from nolook._validation import check_path
 from nolook.errors import ModelFileError, ParameterError
+from nolook.estimators._scores import ScoredEstimator
+from nolook.estimators._selector import PrivateSelector
+from nolook.estimators.calibration import HosmerLemeshow
 from nolook.estimators.catalogue import SELECTORS, name_of
 from nolook.estimators.ecdf import ECDF
+from nolook.estimators.evaluation import Evaluation
 from nolook.estimators.pipeline import PrivatePipeline
+from nolook.estimators.quantiles import Quantiles
+from nolook.estimators.roc import ROCCurve
 from nolook.formats._classifier_content import Classifier, classifier_content, is_classifier
 from nolook.formats._model_content import Model, model_content
 from nolook.formats.distribution_file import (
@@ -26,12 +32,30 @@ from nolook.formats.distribution_file import (
     distribution_version,
 )
 from nolook.formats.files import one_line, write_release
+from nolook.formats.findings_file import (
+    CalibrationFile,
+    EvaluationFile,
+    QuantilesFile,
+    RocFile,
+    write_calibration,
+    write_evaluation,
+    write_quantiles,
+    write_roc,
+)
 from nolook.formats.parts import Release, guarantee_content
-from nolook.formats.selection_file import Selection, selection_content
+from nolook.formats.selection_file import (
+    Selection,
+    SelectionFile,
+    selection_content,
+    write_selection,
+)
 from nolook.formats.strict import Broken, convert, read_object
 from nolook.privacy import accounting
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
     from nolook.estimators.base import PrivateRegressor
 
 __all__ = ["load", "save"]
@@ -65,6 +89,7 @@ class Pipeline(Release, frozen=True):
     def estimator(self) -> PrivatePipeline:
         """Return the fitted pipeline."""
         selector, regressor = self.selection.estimator(), self.regression.estimator()
+        selector.target_name_ = regressor.scaling_.names[-1]
         # As after a fit: the recipe is that of the whole table.
         regressor.recipe_ = selector.recipe_
         regressor.feature_names_in_ = np.array(self.regression.features, dtype=object)
@@ -87,29 +112,39 @@ class ClassifierPipeline(Pipeline, frozen=True):
     regression: Classifier  # type: ignore[assignment]
 
 
-# By format and schema version.
-_KINDS: dict[
-    tuple[str, int], type[Model | Classifier | Pipeline | Distribution | TreeDistribution]
-] = {
-    ("nolook-model", 2): Model,
-    ("nolook-model", 3): Pipeline,
-    ("nolook-model", 4): Classifier,
-    ("nolook-model", 5): ClassifierPipeline,
-    ("nolook-distribution", 1): TreeDistribution,
-    ("nolook-distribution", 2): Distribution,
+def _made(kind: Any) -> Callable[[dict[str, Any]], Any]:  # noqa: ANN401 -- one with `estimator`
+    return lambda document: convert(document, kind).estimator()
+
+
+# What reads a document, by format and schema version.
+_KINDS: dict[tuple[str, int], Callable[[dict[str, Any]], Any]] = {
+    ("nolook-model", 2): _made(Model),
+    ("nolook-model", 3): _made(Pipeline),
+    ("nolook-model", 4): _made(Classifier),
+    ("nolook-model", 5): _made(ClassifierPipeline),
+    ("nolook-selection", 1): _made(SelectionFile),
+    ("nolook-distribution", 1): _made(TreeDistribution),
+    ("nolook-distribution", 2): _made(Distribution),
+    ("nolook-quantiles", 1): _made(QuantilesFile),
+    ("nolook-roc", 2): RocFile.read,
+    ("nolook-calibration", 2): CalibrationFile.read,
+    ("nolook-evaluation", 2): EvaluationFile.read,
 }
+# Of version 0.1, which kept of these only what follows from what was released.
+_TOO_LITTLE = [(f"nolook-{form}", 1) for form in ("roc", "calibration", "evaluation")]
 
 
-def save(model: PrivateRegressor | ECDF, path: str | os.PathLike[str]) -> None:
-    """Write a fitted model or distribution to a JSON file.
+def save(model: Any, path: str | os.PathLike[str]) -> None:  # noqa: ANN401 -- any release
+    """Write a release to a JSON file.
 
     The file appears whole or not at all; an older one of the same name is replaced.
 
     Parameters
     ----------
-    model : fitted estimator
-        A regression such as :class:`nolook.LinearRegression`, a :class:`nolook.PrivatePipeline` or
-        an :class:`nolook.ECDF`.
+    model : fitted estimator, Quantiles or Evaluation
+        A model such as :class:`nolook.LinearRegression`, a :class:`nolook.PrivatePipeline`, a
+        selector, an :class:`nolook.ECDF`, a :class:`nolook.ROCCurve` or any other release but a
+        scaler.
     path : path-like
         Where to write.
 
@@ -129,8 +164,29 @@ def save(model: PrivateRegressor | ECDF, path: str | os.PathLike[str]) -> None:
         write_release(place, "nolook-distribution", version, distribution_content(model))
     elif is_classifier(model):
         write_release(place, "nolook-model", 4, classifier_content(model))
+    elif isinstance(model, Quantiles):
+        write_quantiles(model, place, grids=model.grids, recipe=model.recipe)
+    elif isinstance(model, Evaluation):
+        asked = getattr(model.roc, "asked_", ())
+        write_evaluation(model, place, scored=model.scored, thresholds=asked)
+    elif isinstance(model, PrivateSelector | ScoredEstimator):
+        _save_finding(model, place)
     else:
         write_release(place, "nolook-model", 2, model_content(model))
+
+
+def _save_finding(found: PrivateSelector | ScoredEstimator, path: Path) -> None:
+    """Write a selection, a curve or a calibration."""
+    if not hasattr(found, "privacy_"):
+        raise ParameterError(
+            f"model is a {type(found).__name__}; expected a fitted one (call fit first)"
+        )
+    if isinstance(found, PrivateSelector):
+        write_selection(found, path, target=found.target_name_)
+    elif isinstance(found, ROCCurve):
+        write_roc(found, path, scored=found.scored_, thresholds=getattr(found, "asked_", ()))
+    elif isinstance(found, HosmerLemeshow):
+        write_calibration(found, path, scored=found.scored_)
 
 
 def _pipeline_content(pipeline: PrivatePipeline) -> dict[str, Any]:
@@ -155,8 +211,8 @@ def _part_content(model: PrivateRegressor) -> dict[str, Any]:
     return classifier_content(model) if is_classifier(model) else model_content(model)
 
 
-def load(path: str | os.PathLike[str]) -> PrivateRegressor | ECDF:
-    """Read a model or distribution that :func:`save` or the command line wrote.
+def load(path: str | os.PathLike[str]) -> Any:  # noqa: ANN401 -- any release
+    """Read a release that :func:`save` or the command line wrote.
 
     Parameters
     ----------
@@ -165,8 +221,9 @@ def load(path: str | os.PathLike[str]) -> PrivateRegressor | ECDF:
 
     Returns
     -------
-    fitted estimator
-        Of the class that was saved, with its parameters; `random_state` is not kept.
+    fitted estimator, Quantiles or Evaluation
+        Of the class that was saved, with its parameters; `random_state` is not kept. An evaluation
+        knows of its model only what the file says.
 
     Raises
     ------
@@ -192,12 +249,17 @@ def load(path: str | os.PathLike[str]) -> PrivateRegressor | ECDF:
         raise ModelFileError(f"{one_line(place)} is not a model file: {one_line(error)}") from None
 
 
-def _estimator(document: dict[str, Any]) -> PrivateRegressor | ECDF:
+def _estimator(document: dict[str, Any]) -> Any:  # noqa: ANN401
     kind = document.pop("format", None), document.pop("schema_version", None)
+    if kind in _TOO_LITTLE and type(kind[1]) is int:
+        raise Broken(
+            "version 0.1 wrote it without what a later one shows it from; expected one made since "
+            "(the report written with it shows it)"
+        )
     if kind not in list(_KINDS) or type(kind[1]) is not int:
         known = " or ".join(f'"{form}" with schema_version {version}' for form, version in _KINDS)
         raise Broken(f'expected "format": {known}; another one needs another nolook')
     version = document.pop("nolook_version", None)
     if not isinstance(version, str) or not version:
         raise Broken("nolook_version is missing or not a text")
-    return convert(document, _KINDS[kind]).estimator()
+    return _KINDS[kind](document)

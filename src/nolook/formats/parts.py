@@ -42,6 +42,7 @@ __all__ = [
     "plain_parameters",
     "recipe_content",
     "rows_content",
+    "stated_guarantee",
 ]
 
 _Kind = TypeVar("_Kind", Budget, PrivacyGuarantee)
@@ -80,7 +81,12 @@ class Release(Content, frozen=True):
 
     def guarantee(self) -> PrivacyGuarantee:
         """Return the guarantee."""
-        return _stated("privacy", PrivacyGuarantee, self.privacy)
+        return stated_guarantee(self.privacy)
+
+
+def stated_guarantee(content: dict[str, Any]) -> PrivacyGuarantee:
+    """Return the guarantee that a file states."""
+    return _stated("privacy", PrivacyGuarantee, content)
 
 
 def _stated(key: str, kind: type[_Kind], content: dict[str, Any]) -> _Kind:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nolook._validation import check_choice
-from nolook.estimators._selector import chosen_columns
+from nolook.estimators._selector import chosen_columns, offered_columns
 from nolook.estimators.catalogue import SELECTORS, name_of
 from nolook.formats.files import write_release
 from nolook.formats.parts import (
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from nolook.estimators._selector import PrivateSelector
 
-__all__ = ["Selection", "selection_content", "write_selection"]
+__all__ = ["Selection", "SelectionFile", "selection_content", "write_selection"]
 
 
 class Selection(Fitted, frozen=True, kw_only=True):
@@ -65,6 +65,18 @@ class Selection(Fitted, frozen=True, kw_only=True):
         return selector
 
 
+class SelectionFile(Selection, frozen=True, kw_only=True):
+    """A selection in a file of its own."""
+
+    target: str
+
+    def estimator(self) -> PrivateSelector:
+        """Return the fitted selector."""
+        selector = super().estimator()
+        selector.target_name_ = self.target
+        return selector
+
+
 def write_selection(selector: PrivateSelector, path: Path, *, target: str) -> None:
     """Write which columns were chosen, how, and what that cost."""
     document = {"target": target, **selection_content(selector)}
@@ -78,7 +90,7 @@ def selection_content(selector: PrivateSelector) -> dict[str, Any]:
         "selector": name_of(selector),
         "parameters": plain_parameters(selector),
         "recipe": recipe_content(selector.recipe_),
-        "features": selector.feature_names_in_,
+        "features": offered_columns(selector),
         "chosen": chosen,
         "in_order_of_choice": ordered,
         **rows_content(selector),

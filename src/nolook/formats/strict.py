@@ -9,9 +9,10 @@ from typing import Any, TypeVar
 
 import msgspec
 
-__all__ = ["Broken", "Content", "convert", "read_object"]
+__all__ = ["Broken", "Content", "convert", "read_object", "refuse_others"]
 
 _LARGEST_FILE = 64 * 2**20  # bytes; a model of 100,000 features has about half as many
+_ROUNDING = 1e-9  # machines may add up the same numbers otherwise
 _LONGEST_MESSAGE = 300  # letters; it may quote the file
 
 _Kind = TypeVar("_Kind")
@@ -80,6 +81,24 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) != len(pairs):
         raise Broken("it holds a key twice")
     return found
+
+
+def refuse_others(found: object, expected: object, place: str = "it") -> None:
+    """Refuse plain values that differ from those expected by more than their rounding."""
+    if isinstance(expected, dict) and isinstance(found, dict) and found.keys() == expected.keys():
+        for key, value in expected.items():
+            refuse_others(found[key], value, key)
+    elif isinstance(expected, list) and isinstance(found, list) and len(found) == len(expected):
+        for one, other in zip(found, expected, strict=True):
+            refuse_others(one, other, place)
+    elif not _same(found, expected):
+        raise Broken(f"{place} is not what follows from what was released")
+
+
+def _same(found: object, expected: object) -> bool:
+    if type(found) in {int, float} and type(expected) in {int, float}:
+        return math.isclose(found, expected, rel_tol=_ROUNDING, abs_tol=_ROUNDING)  # type: ignore[arg-type]
+    return type(found) is type(expected) and found == expected
 
 
 def convert(value: object, kind: type[_Kind]) -> _Kind:

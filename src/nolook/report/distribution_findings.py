@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from nolook.estimators.ecdf import ECDF
     from nolook.estimators.quantiles import Quantiles
 
-__all__ = ["ecdf_findings", "noise_only", "quantiles_findings", "what_was_found"]
+__all__ = ["ecdf_findings", "noise_only", "quantiles_findings", "view", "what_was_found"]
 
 _SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
 _TRIMMED = 0.05
@@ -188,7 +188,7 @@ def _middles(found: Quantiles) -> tuple[Text, ...]:
 
 
 def _ecdf_picture(ecdf: ECDF, column: str, counted: str) -> Picture:
-    low, high = _view(ecdf)
+    low, high = view(ecdf)
     places = low + (high - low) * np.linspace(0.0, 1.0, _STEPS)
     shares, errors = ecdf.cdf(places, return_std=True)
     return Picture(
@@ -203,7 +203,7 @@ def _ecdf_picture(ecdf: ECDF, column: str, counted: str) -> Picture:
     )
 
 
-def _view(ecdf: ECDF) -> tuple[float, float]:
+def view(ecdf: ECDF) -> tuple[float, float]:
     """Return where most of the rows lie: noise may put a quantile at the ends of the grid."""
     low, left, right, high = ecdf.quantile([0.005, 0.25, 0.75, 0.995]).clip(-1e307, 1e307)
     if right > left:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nolook.estimators.base import PrivateRegressor
-from nolook.estimators.catalogue import called
+from nolook.estimators.evaluation import JudgedModel
+from nolook.estimators.logistic import LogisticRegression
 from nolook.estimators.pipeline import regression_of
 from nolook.report.distribution_findings import noise_only, what_was_found
 from nolook.report.findings import Findings, Name, Origin, Section
@@ -23,11 +24,11 @@ from nolook.report.score_findings import (
 from nolook.report.wording import number
 
 if TYPE_CHECKING:
-    from nolook.estimators.base import PrivateEstimator
     from nolook.estimators.evaluation import Evaluation
     from nolook.formats.findings_file import Scored
+    from nolook.privacy.guarantee import PrivacyGuarantee
 
-__all__ = ["evaluation_findings"]
+__all__ = ["evaluation_findings", "only_constant"]
 
 _CALIBRATED = "Whether the probabilities are right"
 _NO_PROBABILITIES = (
@@ -39,7 +40,7 @@ _NO_PROBABILITIES = (
 def evaluation_findings(
     found: Evaluation,
     scored: Scored,
-    model: PrivateEstimator,
+    model: object,
     thresholds: Sequence[float] = (),
 ) -> Findings:
     """Say how well a model tells two classes apart, and whether its probabilities are right.
@@ -47,10 +48,8 @@ def evaluation_findings(
     `scored` names the model's file as the score.
     """
     test = found.calibration
-    guarantee = model.privacy_
-    own = f"epsilon {number(guarantee.epsilon)}, delta {number(guarantee.delta)}"
-    part = regression_of(model) if isinstance(model, PrivateRegressor) else model
-    constant = constant_in_words(part) if isinstance(part, PrivateRegressor) else ()
+    judged = JudgedModel.of(model)
+    constant = only_constant(model)
     cards = curve_cards(found.roc)[:3]
     return Findings(
         kind="evaluation",
@@ -61,8 +60,8 @@ def evaluation_findings(
         sections=(*curve_sections(found.roc, scored, thresholds), _calibration(found, scored)),
         settings=(
             ("Model", scored.score),
-            ("Its method", called(model)),
-            ("Its own privacy loss", f"{own if guarantee.private else 'not private'}; not in here"),
+            ("Its method", judged.method),
+            ("Its own privacy loss", f"{_own_loss(judged.privacy)}; not in here"),
             ("Scores", "predictions" if test is None else "probabilities"),
             ("Target", scored.target),
             ("Positive class", scored.positive),
@@ -77,8 +76,24 @@ def evaluation_findings(
             _NO_PROBABILITIES if test is None else calibration_said(test),
         ),
         certainty=(noise_only("Brackets hold 95 % intervals. They", found.privacy.unit),),
-        cautions=(*constant, *found.cautions),
+        # A file has them already.
+        cautions=tuple(dict.fromkeys((*constant, *found.cautions))),
     )
+
+
+def only_constant(model: object) -> tuple[str, ...]:
+    """Say that a model of nolook is only a constant, if it is."""
+    if isinstance(model, PrivateRegressor):
+        return constant_in_words(regression_of(model))
+    # It has all that is asked for here.
+    regression: Any = model
+    return constant_in_words(regression) if isinstance(model, LogisticRegression) else ()
+
+
+def _own_loss(guarantee: PrivacyGuarantee | None) -> str:
+    if guarantee is None or not guarantee.private:
+        return "not private"
+    return f"epsilon {number(guarantee.epsilon)}, delta {number(guarantee.delta)}"
 
 
 def _calibration(found: Evaluation, scored: Scored) -> Section:

@@ -14,15 +14,15 @@ from nolook.report.findings import Findings, Origin, Table, plain
 from nolook.report.shared import cautions, rows_used, sections, verdict
 from nolook.report.standing import UNKNOWN, Standing
 
-__all__ = ["print_findings"]
+__all__ = ["print_findings", "print_table"]
 
 
 def print_findings(
     console: Console,
     found: Findings,
     *,
-    output: Path,
-    report_file: Path | None,
+    output: Path | None = None,
+    report_file: Path | None = None,
     standing: Standing = UNKNOWN,
 ) -> None:
     """Print what was found, what it cost, the guarantee and where the files are."""
@@ -36,7 +36,7 @@ def print_findings(
     for section in sections(found):
         for part in section.printed:
             if isinstance(part, Table):
-                _print_table(console, part)
+                print_table(console, part)
             else:
                 say(console, one_line(part))
     _print_promise(console, found.origin, standing)
@@ -56,7 +56,8 @@ def _print_promise(console: Console, origin: Origin, standing: Standing) -> None
         say(console, why, style=STYLES[None])
 
 
-def _print_table(console: Console, table: Table) -> None:
+def print_table(console: Console, table: Table) -> None:
+    """Print a table and what it is of."""
     # Not the table's own title, which would be folded at the width of a narrow table.
     say(console, one_line(table.caption), style="bold")
     shown = empty_table("", table.heads)

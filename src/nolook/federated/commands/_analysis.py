@@ -17,7 +17,7 @@ from nolook.federated.answers import Answer
 from nolook.federated.batch import Batch
 from nolook.federated.shares import guarantee
 from nolook.federated.threshold_counts import Counts, counts_findings, write_counts
-from nolook.formats.findings_file import Scored, write_calibration, write_quantiles, write_roc
+from nolook.formats.findings_file import write_calibration, write_quantiles, write_roc
 from nolook.formats.model_file import save
 from nolook.report.distribution_findings import ecdf_findings, quantiles_findings
 from nolook.report.findings import Findings
@@ -35,9 +35,8 @@ def distribution(batch: Batch, smoothing: Smoothing, ask: Ask, file: Path) -> Fi
     if isinstance(found, ECDF):
         save(found, file)
         return ecdf_findings(found, batch.name)
-    scored = _scored(batch)
-    write_roc(found, file, scored=scored)
-    return roc_findings(found, scored)
+    write_roc(found, file, scored=found.scored_)
+    return roc_findings(found, found.scored_)
 
 
 def calibration(batch: Batch, groups: int, ask: Ask, file: Path) -> Findings:
@@ -46,9 +45,8 @@ def calibration(batch: Batch, groups: int, ask: Ask, file: Path) -> Findings:
     places = answers.borders(batch, *curves, groups)
     sums = ask({"question": "groups", "borders": places.tolist()})
     found = answers.calibration(batch, curves, sums, places, groups)
-    scored = _scored(batch)
-    write_calibration(found, file, scored=scored)
-    return calibration_findings(found, scored)
+    write_calibration(found, file, scored=found.scored_)
+    return calibration_findings(found, found.scored_)
 
 
 def counts(batch: Batch, thresholds: tuple[float, ...], ask: Ask, file: Path) -> Findings:
@@ -68,11 +66,10 @@ def quantiles(batch: Batch, shares: tuple[float, ...], ask: Ask, file: Path) -> 
     values, errors = answers.quantiles(
         batch, rows, wanted, lambda places: _counts(batch, places, ask)[1]
     )
-    found = Quantiles(
-        (batch.name,), wanted, values[np.newaxis], errors[np.newaxis], guarantee(batch)
-    )
     recipe = batch.recipe()
     grids = {} if batch.grid is None else {batch.name: batch.grid}
+    read = values[np.newaxis], errors[np.newaxis]
+    found = Quantiles((batch.name,), wanted, *read, guarantee(batch), recipe, grids)
     write_quantiles(found, file, grids=grids, recipe=recipe)
     return quantiles_findings(found, recipe, grids)
 
@@ -83,7 +80,3 @@ def _counts(
     """Return the number of reports, counts up to the thresholds at some places, and errors."""
     both = ask({"question": "points", "places": places.tolist()})
     return both[0].n, *answers.counts(batch, *both, places)
-
-
-def _scored(batch: Batch) -> Scored:
-    return Scored(batch.name, "target", "1")

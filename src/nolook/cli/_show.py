@@ -1,0 +1,66 @@
+"""``nolook show``, ``report`` and ``compare``: releases made before, looked at again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nolook.cli._loaded import model_of
+from nolook.cli._options import ForceOption
+from nolook.cli._release import console
+from nolook.formats.files import check_outputs, one_line
+
+__all__ = ["compare", "report", "show"]
+
+_FileArgument = Annotated[
+    Path, typer.Argument(metavar="FILE", help="A file that a release was written to.")
+]
+
+
+def _model_argument(name: str) -> object:
+    return typer.Argument(metavar=name, help="A model file made by fit.")
+
+
+def show(file: _FileArgument) -> None:
+    """Print a release again: a model, a selection, a distribution, a curve, an evaluation."""
+    from nolook.formats.model_file import load
+    from nolook.report.results import findings_of
+    from nolook.report.terminal import print_findings
+
+    print_findings(console(), findings_of(load(file)))
+
+
+def report(
+    file: _FileArgument,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="PAGE", help="The HTML page to write.")
+    ],
+    table: Annotated[str, typer.Option(metavar="NAME", help="What the page calls the table.")] = "",
+    force: ForceOption = False,
+) -> None:
+    """Write the report of a release again, as one HTML page."""
+    check_outputs([("--output", output)], [file], replace=force)
+    from nolook.formats.model_file import load
+    from nolook.report import results
+
+    results.report(load(file), output, table=table)
+    typer.echo(f"report: {one_line(output)}")
+
+
+def compare(
+    first: Annotated[Path, _model_argument("A")], second: Annotated[Path, _model_argument("B")]
+) -> None:
+    """Put two models of the same target side by side: coefficients, intervals, differences.
+
+    The half-widths of the intervals are added up, since both may be of the same rows.
+    """
+    from nolook.report._console import say
+    from nolook.report.comparison import compare as compared
+    from nolook.report.comparison import print_comparison
+
+    found = compared(model_of(first), model_of(second))
+    print_comparison(console(), found)
+    for name, path in zip(found.names, (first, second), strict=True):
+        say(console(), f"{name}: {one_line(path)}", whole=True)

@@ -1,0 +1,318 @@
+"""Two models side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+
+from nolook.errors import ParameterError
+from nolook.estimators.base import PrivateRegressor
+from nolook.estimators.catalogue import called
+from nolook.estimators.logistic import LogisticRegression
+from nolook.estimators.pipeline import regression_of
+from nolook.estimators.result import Summary
+from nolook.report._console import say
+from nolook.report.coefficient_findings import features_used
+from nolook.report.contrasts import contrasts
+from nolook.report.findings import Name, Table, Text, plain, rows_of
+from nolook.report.frames import frame
+from nolook.report.logistic_words import classifies
+from nolook.report.summary import html_of, text_of
+from nolook.report.terminal import print_table
+from nolook.report.wording import NOT_KNOWN, interval, number, rows_in_words
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from nolook._unit import Unit
+
+__all__ = ["Comparison", "compare", "print_comparison"]
+
+Vector = NDArray[np.float64]
+
+_NONE = "-"  # of a column that a model does not have
+_INTERCEPT = "intercept"
+_SAME = 1e-6  # of a half-width: its value is in the middle of an interval
+
+_WIDTHS = (
+    "The half-widths of both intervals are added up, since both models may be of the same rows: "
+    "the interval of the difference covers at least 95 % if the errors are normal, whatever they "
+    "have in common, and at least 90 % if they are not."
+)
+_LEANING = (
+    "Each model is pulled towards 0 by its own noise, and its columns are clipped to ranges of its "
+    "own: a difference may come from that, too."
+)
+_OTHERS = (
+    "The models have different columns: a coefficient is that of a column beside the others of its "
+    "model, so even the same rows give another one."
+)
+_MEASURES = (
+    ("R²", "r2_"),
+    ("RMSE", "rmse_"),
+    ("Base rate", "base_rate_"),
+    ("AUC", "auc_"),
+    ("pseudo-R²", "pseudo_r2_"),
+)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The coefficients of two models side by side.
+
+    Made by :func:`nolook.compare`.
+
+    Parameters
+    ----------
+    columns : tuple of str
+        The columns of either model, those of the first one first, and "intercept".
+    first, second : ndarray of shape (columns, 3)
+        Each model's coefficient, and both ends of its 95 % interval; NaN where there is none.
+    difference : ndarray of shape (columns, 3)
+        The second less the first, and both ends of its interval: the half-widths of both intervals
+        added up, as both models may be of the same rows.
+    models : tuple of fitted models
+    names : tuple of str
+        What the two are called.
+    """
+
+    columns: tuple[str, ...]
+    first: Vector
+    second: Vector
+    difference: Vector
+    models: tuple[Any, Any]
+    names: tuple[str, str]
+
+    def summary(self) -> Summary:
+        """Return the coefficients, their differences, and how well both fit, on one screen.
+
+        Returns
+        -------
+        Summary
+        """
+        text = text_of(lambda console: print_comparison(console, self))
+        title, parts = _content(self)
+        return Summary(text, html_of(title, parts))
+
+    def _repr_html_(self) -> str:
+        return self.summary().html
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the coefficients and their differences, unrounded.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each column.
+
+        Raises
+        ------
+        ParameterError
+            If pandas is not installed.
+        """
+        kinds = (("first", self.first), ("second", self.second), ("difference", self.difference))
+        numbers = {
+            f"{kind}{end}": values[:, place]
+            for kind, values in kinds
+            for place, end in enumerate(("", "_low", "_high"))
+        }
+        return frame({"column": list(self.columns), **numbers}, "column")
+
+
+def compare(first: Any, second: Any, names: Sequence[str] = ("A", "B")) -> Comparison:  # noqa: ANN401
+    """Put two models of the same target side by side.
+
+    This reads no data and costs nothing.
+
+    Parameters
+    ----------
+    first, second : fitted models
+        Both linear or both logistic, of one target, protecting the same unit.
+    names : sequence of two str, default=("A", "B")
+        What they are called.
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    ParameterError
+        If they are no fitted models, or their coefficients cannot be compared: other targets, other
+        kinds of model, or other units.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import nolook
+    >>> x = np.arange(40_000.0).reshape(-1, 2) ** 2 % 977
+    >>> models = [nolook.LinearRegression(epsilon=e).fit(x, x[:, 0]) for e in (1.0, 2.0)]
+    >>> low, high = nolook.compare(*models).difference[0, 1:]
+    >>> bool(low < 0 < high)
+    True
+    """
+    if isinstance(names, str) or len(names) != 2:
+        raise ParameterError("names is not a pair of texts; expected two (for example ('A', 'B'))")
+    pair = first, second
+    parts = [_part(model, name) for model, name in zip(pair, ("first", "second"), strict=True)]
+    _check_alike(parts, pair)
+    one, other = (_coefficients(part) for part in parts)
+    columns = (*(name for name in {**one, **other} if name != _INTERCEPT), _INTERCEPT)
+    missing = np.full(3, np.nan)
+    a, b = (np.array([each.get(name, missing) for name in columns]) for each in (one, other))
+    # The second's lower end is farthest from the first's upper one.
+    difference = np.stack([b[:, 0] - a[:, 0], b[:, 1] - a[:, 2], b[:, 2] - a[:, 1]], axis=1)
+    called_a, called_b = map(str, names)
+    return Comparison(columns, a, b, difference, pair, (called_a, called_b))
+
+
+def _part(model: Any, name: str) -> Any:  # noqa: ANN401
+    """Return the regression of a fitted model."""
+    if not isinstance(model, PrivateRegressor | LogisticRegression):
+        raise ParameterError(
+            f"{name} is of type {type(model).__name__}; expected a model with coefficients (for "
+            "example nolook.LinearRegression)"
+        )
+    if not hasattr(model, "privacy_"):
+        raise ParameterError(f"{name} is not fitted; expected a fitted model (call fit first)")
+    return regression_of(model)
+
+
+def _check_alike(parts: Sequence[Any], models: Sequence[Any]) -> None:
+    """Refuse models whose coefficients are about different things."""
+    targets = [plain(Name(part.scaling_.names[-1])) for part in parts]
+    kinds = ["logistic" if classifies(part) else "linear" for part in parts]
+    units = [model.privacy_.unit for model in models]
+    for what, values in (("targets", targets), ("kinds", kinds)):
+        if values[0] != values[1]:
+            raise ParameterError(
+                f"the models have different {what}, {values[0]!r} and {values[1]!r}; expected the "
+                "same (compare models that differ otherwise)"
+            )
+    if units[0] != units[1]:
+        raise ParameterError(
+            f"the models protect different units, {_unit(units[0])} and {_unit(units[1])}, so "
+            "their numbers describe different things; expected the same (compare models that "
+            "differ otherwise)"
+        )
+
+
+def _unit(unit: Unit) -> str:
+    if unit.column is None:
+        return "a row"
+    counted = "rows have weights" if unit.whole > 1 else f"at most {unit.most_rows} rows"
+    return f"{plain(unit.column)!r} ({counted})"
+
+
+def _coefficients(part: Any) -> dict[str, Vector]:  # noqa: ANN401
+    """Return each coefficient with the ends of its interval, by what it is the coefficient of."""
+    if not part.visible_:
+        return {_INTERCEPT: np.array([part.intercept_, np.nan, np.nan])}
+    compared = contrasts(part)
+    ends = part.coef_interval_
+    if ends is None:
+        ends = np.full((len(part.coef_), 2), np.nan)
+    found = {
+        compared.get(name, name): np.array([value, *interval_ends])
+        for name, value, interval_ends, used in zip(
+            part.scaling_.names[:-1], part.coef_, ends, features_used(part), strict=True
+        )
+        if used
+    }
+    last = part.intercept_interval_
+    return {
+        **found,
+        _INTERCEPT: np.array([part.intercept_, *((np.nan, np.nan) if last is None else last)]),
+    }
+
+
+def print_comparison(console: Console, found: Comparison) -> None:
+    """Print what a summary says."""
+    title, parts = _content(found)
+    say(console, plain(title), style="bold")
+    for part in parts:
+        if isinstance(part, Table):
+            print_table(console, part)
+        else:
+            say(console, plain(part))
+
+
+def _content(found: Comparison) -> tuple[Text, list[Text | Table]]:
+    """Return the title, and texts and tables in order."""
+    part = regression_of(found.models[0])
+    of = "the log-odds of the target" if classifies(part) else "the target"
+    a, b = found.names
+    table = Table(
+        f"Coefficients: the change in {of} for one unit of the column, with 95 % intervals",
+        ("Column", a, b, f"{b} less {a}"),
+        tuple(
+            (name, *(_with_ends(values) for values in row))
+            for name, *row in zip(
+                found.columns, found.first, found.second, found.difference, strict=True
+            )
+        ),
+    )
+    alike = not np.isnan(found.difference[:, 0]).any()
+    parts: list[Text | Table] = [table, _WIDTHS, _LEANING, *(() if alike else (_OTHERS,))]
+    title = ("Two models of ", Name(part.scaling_.names[-1]))
+    return title, [*parts, _both(found), _together(found)]
+
+
+def _with_ends(values: Vector) -> str:
+    value, low, high = values.tolist()
+    if np.isnan(value):
+        return _NONE
+    if np.isnan(low) or np.isnan(high):
+        return f"{number(value)} ({NOT_KNOWN})"
+    half = (high - low) / 2
+    if abs(value - low - half) > _SAME * half:
+        return f"{number(value)} ({interval((low, high))})"
+    return f"{number(value)} ± {number(half, 3)}"
+
+
+def _both(found: Comparison) -> Table:
+    """Put side by side how both were made, and how well they fit."""
+    parts = [regression_of(model) for model in found.models]
+    rows = [("Method", *map(called, parts)), ("Rows used", *map(_rows, parts))]
+    for name, key in _MEASURES:
+        values = [getattr(part, key, None) for part in parts]
+        if any(value is not None for value in values):
+            ends = [getattr(part, f"{key[:-1]}_interval_", None) for part in parts]
+            shown = (_measure(*pair) for pair in zip(values, ends, strict=True))
+            rows.append((name, *shown))
+    rows.append(("Privacy", *(_privacy(model) for model in found.models)))
+    return Table("How they were made, and how well they fit", ("", *found.names), tuple(rows))
+
+
+def _measure(value: float | None, ends: Vector | None) -> str:
+    return NOT_KNOWN if value is None else f"{number(value)} ({interval(ends, NOT_KNOWN)})"
+
+
+def _rows(part: PrivateRegressor) -> str:
+    counted = rows_of(part)
+    return NOT_KNOWN if counted is None else rows_in_words(*counted)[0]
+
+
+def _privacy(model: PrivateRegressor) -> str:
+    guarantee = model.privacy_
+    if not guarantee.private:
+        return "not private"
+    return f"epsilon {number(guarantee.epsilon)}, delta {number(guarantee.delta)}"
+
+
+def _together(found: Comparison) -> str:
+    guarantees = [model.privacy_ for model in found.models]
+    if not all(one.private for one in guarantees):
+        return "At least one of them is not private: do not publish this as a private result."
+    epsilon, delta = (
+        number(sum(getattr(one, name) for one in guarantees)) for name in ("epsilon", "delta")
+    )
+    return (
+        "The comparison costs nothing more. If both are of the same rows, what they cost adds up: "
+        f"epsilon {epsilon}, delta {delta} at most."
+    )

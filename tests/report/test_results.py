@@ -1,0 +1,297 @@
+"""What every release offers once it is made: a summary, a frame, a picture and a page."""
+
+from __future__ import annotations
+
+import functools
+import html
+import re
+import sys
+import warnings
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from sklearn import config_context
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LinearRegression as PlainRegression
+from sklearn.pipeline import make_pipeline
+
+import nolook
+from nolook.errors import ParameterError
+from nolook.estimators.catalogue import DISTRIBUTIONS, MODELS, SELECTORS
+from nolook.report.findings import Table
+from nolook.report.results import findings_of
+from nolook.report.shared import sections
+from nolook.report.wording import estimated
+from tests.report.golden_pages import NASTY, classified_model
+from tests.report.hand_made import (
+    choosing,
+    counted,
+    current,
+    dropping,
+    fitted,
+    make_constant,
+    not_visible,
+    withheld,
+    without,
+)
+
+mpl.use("Agg")
+GRID = nolook.LinearGrid(0, 1, 0.01)
+UNFITTED = [
+    *(entry.load()() for entry in (*MODELS.values(), *SELECTORS.values(), *DISTRIBUTIONS.values())),
+    nolook.QuantileScaler(),
+    nolook.make_private_pipeline(
+        nolook.MomentSelector(), nolook.LinearRegression(), epsilon=1.0, delta=1e-6
+    ),
+]
+
+
+def rows():
+    """Probabilities, other numbers and what happened."""
+    generator = np.random.default_rng(0)
+    first, second = generator.random((2, 4000))
+    return first, second, generator.random(4000) < first
+
+
+@functools.cache
+def releases():
+    """One release of each kind, by its name."""
+    first, second, happened = rows()
+    X = np.column_stack([first, second])
+    return {
+        "linear": counted(current(fitted())),
+        "logistic": classified_model(),
+        "selection": nolook.KendallSelector(k=1).fit(X, happened),
+        "scaler": nolook.QuantileScaler().fit(X),
+        "ecdf": nolook.ECDF(grid=GRID).fit(first),
+        "quantiles": nolook.quantiles(X, grids={"x0": GRID, "x1": GRID}),
+        "roc": nolook.ROCCurve(grid=GRID).fit(first, happened),
+        "calibration": nolook.HosmerLemeshow(groups=5).fit(first, happened),
+        "evaluation": nolook.evaluate(
+            PlainRegression().fit(X, happened), X, happened, other_rows=True
+        ),
+    }
+
+
+KINDS = [
+    *("linear", "logistic", "selection", "scaler", "ecdf", "quantiles", "roc", "calibration"),
+    "evaluation",
+]
+DRAWN = [name for name in KINDS if name not in {"selection", "scaler"}]
+
+
+@pytest.fixture(autouse=True)
+def _no_warning():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        yield
+
+
+def texts(page):
+    """Return what a reader sees of HTML."""
+    page = re.sub(r'<span class="whole">(.*?)</span>', r"\1", page)  # no line ends in it
+    bare = re.sub(r"<style>.*?</style>|<[^>]*>", " ", page, flags=re.DOTALL)
+    return " ".join(html.unescape(bare).split())
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_text_and_html_say_the_same_as_the_report(name):
+    release = releases()[name]
+    summary = release.summary()
+    found = findings_of(release)
+    shown, told = texts(summary.html), " ".join(str(summary).split())
+    assert found.origin.guarantee.in_words() in shown
+    assert found.origin.guarantee.in_words() in told
+    for section in sections(found):
+        for part in section.printed:
+            words = [part] if isinstance(part, str) else [part.caption, *part.heads]
+            words += [] if isinstance(part, str) else [c for r in part.rows for c in r]
+            for each in words:
+                if isinstance(each, str):
+                    assert " ".join(each.split()) in shown
+                    assert each.split()[:1] == [] or each.split()[0] in told
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_notebook_shows_the_summary(name):
+    release = releases()[name]
+    assert release._repr_html_() == release.summary().html == release.summary()._repr_html_()
+    if hasattr(release, "_repr_mimebundle_"):
+        assert release._repr_mimebundle_()["text/html"] == release.summary().html
+        with config_context(display="text"):
+            assert list(release._repr_mimebundle_()) == ["text/plain"]
+            assert not hasattr(release, "_repr_html_")
+
+
+@pytest.mark.parametrize("estimator", UNFITTED, ids=lambda one: type(one).__name__)
+def test_a_notebook_shows_what_is_not_fitted(estimator):
+    # scikit-learn reads the docstring here, and warns of sections it does not know.
+    assert type(estimator).__name__ in estimator._repr_html_()
+    assert type(estimator).__name__ in make_pipeline(estimator)._repr_html_()
+    for ask in (estimator.summary, estimator.to_frame, estimator.plot):
+        with pytest.raises(NotFittedError):
+            ask()
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_html_loads_and_runs_nothing(name):
+    page = releases()[name].summary().html
+    assert not re.search(r"<script|<link|<img|<iframe|url\(|@import|\bon\w+=|https?:", page)
+
+
+def test_names_cannot_break_out():
+    summary = current(fitted(NASTY)).summary()
+    assert "<b>" not in summary.html
+    assert "\u202e" not in str(summary)
+    assert "\x1b" not in str(summary)
+    assert all(line == line.rstrip() for line in str(summary).splitlines())
+
+
+def test_coefficients_come_with_their_intervals():
+    model = withheld(current(fitted()), 1)
+    frame = model.to_frame()
+    np.testing.assert_array_equal(frame["coefficient"], [*model.coef_, model.intercept_])
+    ends = np.vstack([model.coef_interval_, model.intercept_interval_])
+    np.testing.assert_array_equal(frame[["low", "high"]], ends)
+    np.testing.assert_allclose(frame["times_scale"][:-1], model.coef_ * model.scaling_.scale[:-1])
+    assert list(frame.index) == ["age", "height", "intercept"]
+    assert frame.loc["height", ["low", "high"]].isna().all()
+
+
+def test_odds_ratios_are_exponentials():
+    model = classified_model()
+    frame = model.to_frame()
+    ratios = frame[["odds_ratio", "odds_ratio_low", "odds_ratio_high"]]
+    np.testing.assert_allclose(np.log(ratios[:-1]), frame[["coefficient", "low", "high"]][:-1])
+    assert ratios.loc["intercept"].isna().all()
+
+
+@pytest.mark.parametrize(
+    ("model", "expected"),
+    [
+        (choosing(current(fitted()), 1), ["height", "intercept"]),
+        (dropping(current(fitted()), 0), ["height", "intercept"]),
+        (not_visible(fitted()), ["intercept"]),
+        (without(fitted()), ["age", "height", "intercept"]),
+    ],
+)
+def test_only_columns_with_a_coefficient_are_listed(model, expected):
+    assert list(model.to_frame().index) == expected
+
+
+def test_frames_hold_what_was_released():
+    made = releases()
+    curve, test, found = made["roc"], made["calibration"], made["quantiles"]
+    frame = made["ecdf"].to_frame()
+    np.testing.assert_allclose(made["ecdf"].cdf(frame.index), frame["share"])
+    assert frame["share"].iloc[-1] == 1.0
+    points = curve.to_frame()
+    assert np.trapezoid(points["tpr"], points.index) == pytest.approx(curve.auc_, abs=0.01)
+    np.testing.assert_array_equal(points[["low", "high"]].T, curve.band_[1:])
+    np.testing.assert_array_equal(test.to_frame()["rows"], test.table_.counts)
+    table = found.to_frame()
+    np.testing.assert_array_equal(table["quantile"], found.values.ravel())
+    assert list(table["column"].unique()) == ["x0", "x1"]
+    assert list(made["selection"].to_frame().index) == ["x0"]
+    assert list(made["scaler"].to_frame().index) == ["x0", "x1"]
+    measures = made["evaluation"].to_frame()
+    assert measures.loc["auc", "value"] == made["evaluation"].roc.auc_
+    assert measures.loc["auc", "low"] <= measures.loc["auc", "value"] <= measures.loc["auc", "high"]
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_pictures_draw_on_given_axes_or_new_ones(name):
+    from matplotlib import pyplot as plt
+
+    release = releases()[name]
+    axes = release.plot()
+    axes.figure.canvas.draw()
+    before = len(axes.lines)
+    assert before
+    assert release.plot(axes) is axes
+    assert len(axes.lines) > before
+    plt.close(axes.figure)
+
+
+def test_the_picture_has_the_intervals_and_hollow_points():
+    from matplotlib import pyplot as plt
+
+    model = current(fitted())
+    model.coef_interval_ = model.coef_[:, np.newaxis] + [[-1e-3, 1e-3], [-1e3, 1e3]]
+    axes = model.plot()
+    names = [label.get_text() for label in axes.get_yticklabels()]
+    lines = [
+        line
+        for line in axes.lines
+        if len(set(line.get_ydata())) == 1 and line.get_marker() == "None"
+    ]
+    drawn = {names[int(line.get_ydata()[0])]: line.get_xdata() for line in lines[:2]}
+    for place, name in enumerate(("age", "height")):
+        scaled = model.coef_interval_[place] * model.scaling_.scale[place]
+        np.testing.assert_allclose(drawn[name], scaled)
+    points = [line for line in axes.lines if line.get_marker() == "o"]
+    faces = {names[int(p.get_ydata()[0])]: p.get_markerfacecolor() for p in points}
+    assert faces["height"] == "white" != faces["age"]
+    plt.close(axes.figure)
+
+
+def test_a_dollar_in_a_name_is_no_formula():
+    from matplotlib import pyplot as plt
+
+    axes = current(fitted(("a$x", "b$", "$y"))).plot()
+    axes.figure.canvas.draw()
+    plt.close(axes.figure)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: make_constant(fitted()),
+        lambda: not_visible(fitted()),
+        lambda: releases()["selection"],
+        lambda: releases()["scaler"],
+    ],
+)
+def test_where_there_is_nothing_to_draw_the_error_says_so(make):
+    release = make()
+    with pytest.raises(ParameterError, match=r"summary\(\)") as caught:
+        release.plot()
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("package", "ask"), [("matplotlib", "plot"), ("pandas", "to_frame")])
+@pytest.mark.parametrize("name", DRAWN)
+def test_without_an_optional_package_the_error_says_what_to_install(
+    package, ask, name, monkeypatch
+):
+    monkeypatch.setitem(sys.modules, package, None)
+    extra = {"matplotlib": "plot", "pandas": "pandas"}[package]
+    with pytest.raises(ParameterError, match=rf"pip install nolook\[{extra}\]") as caught:
+        getattr(releases()[name], ask)()
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_the_page_is_the_report(name, tmp_path):
+    releases()[name].report(tmp_path / "page.html", table="people.csv")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "people.csv" in page
+    for section in sections(findings_of(releases()[name])):
+        for table in section.tables:
+            assert isinstance(table, Table)
+            assert html.escape(table.caption, quote=False).split("'")[0] in page
+
+
+def test_looking_costs_nothing_and_changes_nothing():
+    model = counted(current(fitted()))
+    before = {name: repr(value) for name, value in vars(model).items()}
+    model.summary(), model.to_frame(), model.plot()
+    assert {name: repr(value) for name, value in vars(model).items()} == before
+    assert estimated(model.coef_[0], model.coef_interval_[0])[0] in str(model.summary())
+
+
+def test_an_evaluation_keeps_no_model_that_is_not_private():
+    # It may be shown to anyone, and saved as an object.
+    model = releases()["evaluation"].model
+    assert (model.method, model.privacy) == ("LinearRegression", None)

@@ -1,0 +1,152 @@
+"""``nolook show``, ``report`` and ``compare``: releases looked at again."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import nolook
+import nolook.cli
+from tests.formats.old_files import FOLDER
+from tests.report.command import BUDGET, Result, write_table
+from tests.report.hand_made import counted, current, fitted
+
+EPSILON = ("--epsilon", "2")
+RELEASES = {
+    "fit": ["fit", "--target", "income", "--features", "age,risk", *BUDGET],
+    "classes": [
+        *("fit", "--target", "word", "--features", "age,risk", "--positive", "yes", *BUDGET)
+    ],
+    "pipeline": [
+        *("fit", "--target", "income", "--features", "age,risk", "--select", "1", *BUDGET)
+    ],
+    "select": ["select", "--target", "income", "--features", "age,risk", "-k", "1", *EPSILON],
+    "ecdf": ["ecdf", "--column", "risk", "--grid", "0:1:0.01", *EPSILON],
+    "quantiles": ["quantiles", "--columns", "age,risk", "--grid", "risk=0:1:0.01", *EPSILON],
+    "roc": [
+        *("roc", "--score", "risk", "--target", "word", "--positive", "yes"),
+        *("--threshold", "0.3", "--threshold", "0.505", *EPSILON),
+    ],
+    "calibration": ["calibration", "--probability", "risk", "--target", "died", *EPSILON],
+    "evaluate": ["evaluate", "--model", "m.json", "--target", "died", *EPSILON],
+}
+
+
+def columns(rows=3000):
+    generator = np.random.default_rng(0)
+    risk = generator.random(rows)
+    died = generator.random(rows) < risk
+    age = generator.integers(20, 90, rows)
+    return {
+        "risk": risk,
+        "age": age,
+        "income": 40.0 * age + generator.normal(0, 300, rows),
+        "died": died.astype(int),
+        "word": np.where(died, "yes", "no"),
+    }
+
+
+@pytest.fixture
+def cli(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setattr(nolook.cli, "_silence_libraries", lambda: None)
+    write_table(tmp_path / "people.parquet", columns())
+    nolook.save(counted(current(fitted(("risk", "age", "died")))), "m.json")
+
+    def call(*words):
+        status = nolook.cli._run([str(word) for word in words])
+        return Result(status, *capsys.readouterr())
+
+    return call
+
+
+@pytest.mark.parametrize("kind", RELEASES)
+def test_a_release_is_shown_and_reported_again_as_it_was(cli, tmp_path, kind):
+    command, *words = RELEASES[kind]
+    done = cli(command, "people.parquet", *words, "--output", "a.json", "--report", "a.html")
+    assert done.status == 0, done.err
+    shown = cli("show", "a.json")
+    assert (shown.status, shown.err) == (0, "")
+    # Files, and what is said of a ledger, follow where the release was made.
+    assert shown.out
+    assert done.out.startswith(shown.out)
+    again = cli("report", "a.json", "--output", "b.html", "--table", "people.parquet")
+    assert (again.status, again.err) == (0, "")
+    assert again.out == "report: b.html\n"
+    # A file keeps neither the day nor what was left of a ledger.
+    first, second = (
+        re.sub(r"<dt>What it cost</dt>.*?</dd>", "", (tmp_path / name).read_text(), flags=re.DOTALL)
+        for name in ("a.html", "b.html")
+    )
+    assert first == second
+
+
+def test_a_page_without_a_name_for_the_table_says_so(cli, tmp_path):
+    cli("report", "m.json", "--output", "b.html")
+    assert (
+        'Of the table <bdi class="whole">without a name</bdi>' in (tmp_path / "b.html").read_text()
+    )
+
+
+def test_an_older_page_is_replaced_only_with_force(cli, tmp_path):
+    (tmp_path / "b.html").write_text("mine")
+    refused = cli("report", "m.json", "--output", "b.html")
+    assert refused.status == 2
+    assert "--force" in refused.err
+    assert (tmp_path / "b.html").read_text() == "mine"
+    assert cli("report", "m.json", "--output", "b.html", "--force").status == 0
+    for words in (("m.json", "--force"), ("no/where.html",)):
+        assert cli("report", "m.json", "--output", *words).status != 0
+    assert nolook.load("m.json").intercept_ == 12.5
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["show", "x.json"], ["report", "x.json", "-o", "b.html"], ["compare", "x.json", "m.json"]],
+)
+@pytest.mark.parametrize("content", [None, b"", b"{}", b'{"format": "nolook-model"}', b"\xff"])
+def test_what_is_no_release_is_refused_in_a_line(cli, tmp_path, words, content):
+    if content is not None:
+        (tmp_path / "x.json").write_bytes(content)
+    done = cli(*words)
+    assert (done.status, done.out) == (2, "")
+    assert done.err.count("\n") == 1
+    assert "x.json" in done.err
+
+
+def test_files_of_version_0_1(cli):
+    for name in (
+        "people.quantiles.json",
+        "kendall.selection.json",
+        "federated-ecdf.distribution.json",
+    ):
+        assert cli("show", FOLDER / name).status == 0
+    done = cli("show", FOLDER / "people.roc.json")
+    assert done.status == 2
+    assert "version 0.1" in done.err
+
+
+def test_two_models_side_by_side(cli):
+    nolook.save(counted(current(fitted(("risk", "age", "died"), seed=1))), "n.json")
+    done = cli("compare", "m.json", "n.json")
+    assert (done.status, done.err) == (0, "")
+    for words in ("Two models of died", "B less A", "A: m.json", "B: n.json", "±"):
+        assert words in done.out
+
+
+def test_other_targets_are_refused(cli):
+    nolook.save(counted(current(fitted(("risk", "age", "income")))), "n.json")
+    done = cli("compare", "m.json", "n.json")
+    assert (done.status, done.out) == (2, "")
+    assert "different targets" in done.err
+    assert done.err.count("\n") == 1
+
+
+def test_only_models_are_compared(cli):
+    nolook.save(nolook.ECDF(grid=nolook.LinearGrid(0, 9, 1)).fit(np.arange(9.0)), "n.json")
+    done = cli("compare", "n.json", "m.json")
+    assert done.status == 2
+    assert "is a distribution; expected a model" in done.err
