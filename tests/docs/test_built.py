@@ -25,6 +25,7 @@ WIDTHS = (375, 768, 1280)
 LOOKED_AT = [
     "index.html",
     "choosing.html",
+    "reports.html",
     "which-method.html",
     "comparison.html",
     "commands.html",
