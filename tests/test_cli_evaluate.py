@@ -196,7 +196,7 @@ def test_a_seed_marks_it_everywhere(here, cli):
         (("--threshold", "nan"), "threshold is not a finite number"),
         (("--target", "nothing"), "nothing"),
         (("--missing", "centre"), "--missing is 'centre'"),
-        (("--model", "people.parquet"), "is not a model file"),
+        (("--model", "people.parquet"), "is not the file of a release"),
         (("--model", "nowhere.json"), "nowhere.json"),
         (("--model", "ages.json"), "is a distribution"),
     ],

@@ -11,12 +11,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from threading import Lock
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from joblib import cpu_count
 from threadpoolctl import ThreadpoolController
 
 from nolook.errors import ParameterError
@@ -28,6 +28,8 @@ Threads: TypeAlias = int | Literal["auto"]
 
 _VARIABLE = "NOLOOK_THREADS"
 _MOST_THREADS = 1024
+# Microseconds of processor time, or "max", in so many of time.
+_QUOTA = Path("/sys/fs/cgroup/cpu.max")
 
 
 def check_threads(threads: object) -> Threads:
@@ -55,13 +57,24 @@ def worker_threads(threads: Threads = "auto") -> int:
         return threads
     text = os.environ.get(_VARIABLE, "").strip()
     if text in {"", "auto"}:
-        return max(1, min(int(cpu_count()), _MOST_THREADS))
+        return max(1, min(_processors(), _MOST_THREADS))
     if text.isascii() and text.isdigit() and len(text) < 5 and 1 <= int(text) <= _MOST_THREADS:
         return int(text)
     raise ParameterError(
         f"the environment variable {_VARIABLE} is {text[:20]!r}; expected 'auto' or a number from "
         f"1 to {_MOST_THREADS} (unset it for all that the process may use)"
     )
+
+
+def _processors() -> int:
+    """Count the processors that the process may run on, as far as its container's share goes."""
+    if hasattr(os, "sched_getaffinity"):  # on Linux
+        allowed = len(os.sched_getaffinity(0))
+        with suppress(OSError, ValueError):
+            quota, period = _QUOTA.read_text(encoding="ascii").split()
+            allowed = min(allowed, -(-int(quota) // int(period)))
+        return allowed
+    return os.cpu_count() or 1
 
 
 class _OneBlasThread:

@@ -325,7 +325,7 @@ def test_an_unknown_version_is_refused(tmp_path, document, version):
 
 def test_a_missing_file_and_a_folder_are_refused(tmp_path):
     for path in (tmp_path / "none.json", tmp_path, tmp_path / "nul\0"):
-        with pytest.raises(ModelFileError, match="is not a model file") as caught:
+        with pytest.raises(ModelFileError, match="is not the file of a release") as caught:
             nolook.load(path)
         assert "\n" not in str(caught.value)
 

@@ -140,7 +140,7 @@ def test_a_file_without_any_one_key_is_refused(tmp_path, document):
         for key in place.keys() - {"visible", "weight_norm", "clipped_share", "chosen"}:
             value = place.pop(key)
             message = refusal(tmp_path, json.dumps(document))
-            assert "model file" in message
+            assert "file of a release" in message
             place[key] = value
             place["added"] = 1
             assert "unknown field `added`" in refusal(tmp_path, json.dumps(document))

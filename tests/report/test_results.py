@@ -295,3 +295,13 @@ def test_an_evaluation_keeps_no_model_that_is_not_private():
     # It may be shown to anyone, and saved as an object.
     model = releases()["evaluation"].model
     assert (model.method, model.privacy) == ("LinearRegression", None)
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [(not_visible(fitted()), "There is no regression"), (fitted(private=False), "NOT PRIVATE")],
+)
+def test_what_must_not_be_overlooked_stands_out(model, said):
+    assert f'<p class="caution"><strong>{said}' in model.summary().html
+    assert said in str(model.summary())
+    assert 'caution"' not in fitted().summary().html

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 
@@ -11,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import nolook
-from nolook import read_table
+from nolook import _numerics, read_table
 from nolook._numerics import undisturbed, worker_threads
 from nolook.errors import ParameterError, TableError
 from nolook.kernels.histogram import row_counts
@@ -214,6 +215,19 @@ def test_the_environment_says_what_auto_is(monkeypatch, people):
     assert opened(people, 2).threads == 2
     monkeypatch.delenv("NOLOOK_THREADS")
     assert worker_threads() >= 1
+
+
+@pytest.mark.parametrize(
+    ("share", "expected"),
+    [("max 100000", 8), ("150000 100000", 2), ("50000 100000", 1), ("nonsense", 8), (None, 8)],
+)
+def test_a_container_may_allow_fewer(share, expected, monkeypatch, tmp_path):
+    monkeypatch.delenv("NOLOOK_THREADS", raising=False)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(8)), raising=False)
+    monkeypatch.setattr(_numerics, "_QUOTA", tmp_path / "cpu.max")
+    if share is not None:
+        (tmp_path / "cpu.max").write_text(share)
+    assert worker_threads() == expected
 
 
 @pytest.mark.parametrize("value", ["0", "-1", "two", "1.5", "99999", "²"])

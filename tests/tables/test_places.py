@@ -183,7 +183,7 @@ def test_a_change_after_the_charge_is_refused_and_stays_charged(name, table, tmp
     read = nolook.read_table(place.keep(table, data), "y", **USED)
 
     def change(stage: str, done: int, total: int) -> None:
-        if done == 1:
+        if done == 2:
             place.change(data)
 
     with budget(tmp_path) as ledger:

@@ -246,7 +246,8 @@ def load(path: str | os.PathLike[str]) -> Any:  # noqa: ANN401 -- any release
     try:
         return _estimator(read_object(place))
     except (Broken, ParameterError) as error:
-        raise ModelFileError(f"{one_line(place)} is not a model file: {one_line(error)}") from None
+        wrong = one_line(error)
+    raise ModelFileError(f"{one_line(place)} is not the file of a release: {wrong}")
 
 
 def _estimator(document: dict[str, Any]) -> Any:  # noqa: ANN401

@@ -16,14 +16,13 @@ from nolook.estimators.catalogue import called
 from nolook.estimators.logistic import LogisticRegression
 from nolook.estimators.pipeline import regression_of
 from nolook.estimators.result import Summary
-from nolook.report._console import say
 from nolook.report.coefficient_findings import features_used
 from nolook.report.contrasts import contrasts
 from nolook.report.findings import Name, Table, Text, plain, rows_of
 from nolook.report.frames import frame
 from nolook.report.logistic_words import classifies
-from nolook.report.summary import html_of, text_of
-from nolook.report.terminal import print_table
+from nolook.report.summary import summary_of
+from nolook.report.terminal import Told, print_told
 from nolook.report.wording import NOT_KNOWN, interval, number, rows_in_words
 
 if TYPE_CHECKING:
@@ -95,9 +94,7 @@ class Comparison:
         -------
         Summary
         """
-        text = text_of(lambda console: print_comparison(console, self))
-        title, parts = _content(self)
-        return Summary(text, html_of(title, parts))
+        return summary_of(_told(self))
 
     def _repr_html_(self) -> str:
         return self.summary().html
@@ -233,17 +230,11 @@ def _coefficients(part: Any) -> dict[str, Vector]:  # noqa: ANN401
 
 def print_comparison(console: Console, found: Comparison) -> None:
     """Print what a summary says."""
-    title, parts = _content(found)
-    say(console, plain(title), style="bold")
-    for part in parts:
-        if isinstance(part, Table):
-            print_table(console, part)
-        else:
-            say(console, plain(part))
+    print_told(console, _told(found))
 
 
-def _content(found: Comparison) -> tuple[Text, list[Text | Table]]:
-    """Return the title, and texts and tables in order."""
+def _told(found: Comparison) -> tuple[Told, ...]:
+    """List texts and tables in order."""
     part = regression_of(found.models[0])
     of = "the log-odds of the target" if classifies(part) else "the target"
     a, b = found.names
@@ -260,7 +251,8 @@ def _content(found: Comparison) -> tuple[Text, list[Text | Table]]:
     alike = not np.isnan(found.difference[:, 0]).any()
     parts: list[Text | Table] = [table, _WIDTHS, _LEANING, *(() if alike else (_OTHERS,))]
     title = ("Two models of ", Name(part.scaling_.names[-1]))
-    return title, [*parts, _both(found), _together(found)]
+    rest = (*parts, _both(found), _together(found))
+    return ((title, "bold"), *((part, "") for part in rest))
 
 
 def _with_ends(values: Vector) -> str:

@@ -36,6 +36,7 @@ from nolook.report.scale_findings import scale_findings
 from nolook.report.score_findings import calibration_findings, roc_findings
 from nolook.report.selection_findings import selection_findings
 from nolook.report.summary import summary_of
+from nolook.report.terminal import told
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,7 +75,7 @@ def findings_of(release: object) -> Findings:
 
 def summary(release: object) -> Summary:
     """Return what a release says on one screen."""
-    return summary_of(findings_of(release))
+    return summary_of(told(findings_of(release)))
 
 
 def to_frame(release: object) -> pd.DataFrame:

@@ -2,19 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 from rich.console import Console
 from rich.text import Text
 
 from nolook.formats.files import one_line
 from nolook.report._console import STYLES, empty_table, say
-from nolook.report.findings import Findings, Origin, Table, plain
+from nolook.report.findings import Findings, Table, plain
+from nolook.report.findings import Text as Words
 from nolook.report.shared import cautions, rows_used, sections, verdict
 from nolook.report.standing import UNKNOWN, Standing
 
-__all__ = ["print_findings", "print_table"]
+__all__ = ["Told", "print_findings", "print_told", "told"]
+
+#: A text or a table, and the style of the text.
+Told: TypeAlias = tuple[Words | Table, str]
+
+
+def told(found: Findings) -> tuple[Told, ...]:
+    """List what is told of a release on one screen, and how: in a terminal or in a notebook."""
+    rows = rows_used(found)
+    origin = found.origin
+    # Last, where nobody overlooks it.
+    last = (origin.guarantee.in_words(), STYLES[verdict(origin)])
+    if not origin.guarantee.private:
+        why = f"NOT PRIVATE: {origin.why_not_private()[1]} For experiments with public data only."
+        last = (why, STYLES[None])
+    return (
+        (found.headline, "bold"),
+        *((caution, "bold yellow") for caution in cautions(found)),
+        *((text, "") for text in found.conclusion),
+        *([(rows, "")] if rows else []),
+        *((part, "") for section in sections(found) for part in section.printed),
+        last,
+    )
 
 
 def print_findings(
@@ -26,38 +50,24 @@ def print_findings(
     standing: Standing = UNKNOWN,
 ) -> None:
     """Print what was found, what it cost, the guarantee and where the files are."""
-    say(console, plain(found.headline), style="bold")
-    for caution in cautions(found):
-        say(console, caution, style="bold yellow")
-    for text in found.conclusion:
-        say(console, plain(text))
-    if rows := rows_used(found):
-        say(console, rows)
-    for section in sections(found):
-        for part in section.printed:
-            if isinstance(part, Table):
-                print_table(console, part)
-            else:
-                say(console, one_line(part))
-    _print_promise(console, found.origin, standing)
+    print_told(console, told(found))
+    if standing.ledger is not None and found.origin.guarantee.private:
+        say(console, plain(standing.in_words()[-1]))
     for kind, path in ((found.kind, output), ("report", report_file)):
         if path is not None:
             say(console, f"{kind}: {one_line(path)}", whole=True)
 
 
-def _print_promise(console: Console, origin: Origin, standing: Standing) -> None:
-    """Print the guarantee and what is left; last, where nobody overlooks it."""
-    if origin.guarantee.private:
-        say(console, origin.guarantee.in_words(), style=STYLES[verdict(origin)])
-        if standing.ledger is not None:
-            say(console, plain(standing.in_words()[-1]))
-    else:
-        why = f"NOT PRIVATE: {origin.why_not_private()[1]} For experiments with public data only."
-        say(console, why, style=STYLES[None])
+def print_told(console: Console, parts: Iterable[Told]) -> None:
+    """Print texts and tables."""
+    for part, style in parts:
+        if isinstance(part, Table):
+            _print_table(console, part)
+        else:
+            say(console, plain(part), style=style)
 
 
-def print_table(console: Console, table: Table) -> None:
-    """Print a table and what it is of."""
+def _print_table(console: Console, table: Table) -> None:
     # Not the table's own title, which would be folded at the width of a narrow table.
     say(console, one_line(table.caption), style="bold")
     shown = empty_table("", table.heads)

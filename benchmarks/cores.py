@@ -1,0 +1,113 @@
+"""What a second thread gains in a default fit, against what it gains in decoding the same files.
+
+10,000,000 rows of 30 features and a target, doubles in Parquet: one file of many row groups, and
+40 files. Every figure is of a process of its own with a number of threads; the variants take turns.
+Decoding reads every column once as often as a fit reads the table, each thread a part of the files
+at a time. Busy: another process keeps one core. With ``--rows`` 50000000 and ``--files`` 200 it
+shows that memory stays flat and time grows with the rows.
+
+    python -m benchmarks.cores [--output benchmarks/results/cores.md] [--repeats 3]
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import statistics
+import tempfile
+from contextlib import nullcontext
+from pathlib import Path
+
+from benchmarks.fit import FEATURES, MEASURE, MILLION, busy_core, write_table
+from benchmarks.harness import in_own_process, main
+
+FIT = """
+import nolook
+from nolook.estimators.linear import LinearRegression
+def work(path):
+    LinearRegression(1.0, 1e-6).fit(nolook.read_table(path, "y", threads={threads}))
+"""
+
+DECODE = """
+from concurrent.futures import ThreadPoolExecutor
+import nolook
+def decoded(part):
+    return sum(batch.num_rows for batch in part.batches([c.name for c in part.columns]))
+def work(path):
+    source = nolook.read_table(path, "y")._source
+    for _ in range({passes}):
+        with ThreadPoolExecutor({threads}) as pool:
+            list(pool.map(decoded, source.parts()))
+"""
+PASSES = 5  # of a fit whose rows are not kept, and its eight gradients beside it
+
+
+def run(program, path, threads):
+    """Return seconds and peak memory in MB of a process of its own."""
+    code = MEASURE.replace("{program}", program)
+    code = code.replace("{threads}", str(threads)).replace("{passes}", str(PASSES))
+    return in_own_process(code, path)
+
+
+def measure(path, repeats, beside=nullcontext):
+    """Return the median seconds and the largest peak by program and threads."""
+    kinds = [(name, threads) for name in ("decode", "fit") for threads in (1, 2)]
+    programs = {"decode": DECODE, "fit": FIT}
+    with beside():
+        turns = [{k: run(programs[k[0]], path, k[1]) for k in kinds} for _ in range(repeats)]
+    seconds = {k: statistics.median(turn[k][0] for turn in turns) for k in kinds}
+    peaks = {k: max(turn[k][1] for turn in turns) for k in kinds}
+    return seconds, peaks
+
+
+def write_files(folder, rows, files):
+    """Write a table as one file, or as many of them in a folder."""
+    if files == 1:
+        path = folder / "table.parquet"
+        write_table(path, rows, "many")
+        return path
+    parts = folder / "parts"
+    parts.mkdir()
+    for i in range(files):
+        write_table(parts / f"{i:04}.parquet", rows // files, "many")
+    return parts
+
+
+def report(repeats, rows, files):
+    """Yield the lines of the report."""
+    yield "# More than one core"
+    yield ""
+    yield f"A default fit of {rows:,} rows, {FEATURES} features and a target, doubles in Parquet;"
+    yield f"medians of {repeats} turns, Python {platform.python_version()}, {os.cpu_count()}"
+    yield "processors. Decoding: the same files read as often, and nothing else. Busy: another"
+    yield "process spins on one core. Printed by `python -m benchmarks.cores`."
+    yield ""
+    yield (
+        "| files | machine | decoding, s: 1 thread | 2 | gain | fit, s: 1 thread | 2 | gain | "
+        "gain over decoding's | memory, MB: 1 | 2 | ratio |"
+    )
+    yield "|---:|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|"
+    quiet = {}
+    for count, machine, beside in (
+        (1, "quiet", nullcontext),
+        (files, "quiet", nullcontext),
+        (files, "busy", busy_core),
+    ):
+        with tempfile.TemporaryDirectory() as folder:
+            seconds, peaks = measure(write_files(Path(folder), rows, count), repeats, beside)
+        gains = {name: seconds[name, 1] / seconds[name, 2] for name in ("decode", "fit")}
+        yield (
+            f"| {count} | {machine} | {seconds['decode', 1]:.2f} | {seconds['decode', 2]:.2f} | "
+            f"{gains['decode']:.2f} | {seconds['fit', 1]:.2f} | {seconds['fit', 2]:.2f} | "
+            f"{gains['fit']:.2f} | {gains['fit'] / gains['decode']:.2f} | "
+            f"{peaks['fit', 1]:.0f} | {peaks['fit', 2]:.0f} | "
+            f"{peaks['fit', 2] / peaks['fit', 1]:.2f} |"
+        )
+        quiet[count, machine] = seconds["fit", 2]
+    yield ""
+    ratio = quiet[files, "busy"] / quiet[files, "quiet"]
+    yield f"- beside a busy process a fit with two threads takes {ratio:.2f} times as long"
+
+
+if __name__ == "__main__":
+    main(report, __doc__, repeats=3, rows=10 * MILLION, files=40)
