@@ -15,7 +15,7 @@ import pytest
 import nolook
 import nolook.cli
 from nolook.privacy.guarantee import DEFAULT_DELTA
-from nolook.report.wording import number
+from nolook.report.wording import estimated
 from tests.report.command import BUDGET, Result, columns, run, run_patched, says, write_table
 
 HEAVY = {"dp_accounting", "numba", "numpy", "pandas", "polars", "pyarrow", "scipy", "sklearn"}
@@ -130,7 +130,7 @@ def test_fit_writes_a_model_and_says_what_it_found(people, tmp_path):
         "R²",
     ):
         assert text in done.out
-    assert number(model.coef_[0]) in done.out
+    assert estimated(model.coef_[0], model.coef_interval_[0])[0] in done.out
     assert "model: people.income.model.json" in done.out
     assert f"report: {report}" in done.out
     assert " ".join(model.privacy_.in_words().split()) in " ".join(done.out.split())

@@ -14,6 +14,7 @@ import pytest
 import nolook
 import nolook.cli
 from nolook.privacy.guarantee import PrivacyGuarantee
+from nolook.report.wording import number, with_error
 from tests.report.command import Result, run, write_table
 from tests.report.pages import Page
 
@@ -259,9 +260,10 @@ def test_quantiles_are_printed_written_and_charged(here, cli):
     np.testing.assert_allclose(document["quantiles"], [[23, 39], [157, 170]], atol=10)
     assert np.shape(document["standard_errors"]) == (2, 2)
     assert spent(here) == (2.0, ["quantiles"])
-    for value in np.ravel(document["quantiles"]):
-        assert f"{value:.6g}" in done.out
-        assert f"{value:.6g}" in page.text
+    both = zip(*map(np.ravel, (document["quantiles"], document["standard_errors"])), strict=True)
+    for value, error in both:
+        assert with_error(value, error)[0] in done.out
+        assert with_error(value, error)[0] in page.text
     assert "Thresholds of age from 0 to 120 in steps of 1" in page.text
     assert "Thresholds of height all numbers" in page.text
     assert set(document) == (
@@ -449,7 +451,8 @@ def test_a_calibration_is_printed_written_and_charged(here, cli):
     assert len(document["table"]["borders"]) == groups + 1
     assert np.sum(document["curve"]["counts"]) == pytest.approx(ROWS, rel=0.05)
     np.testing.assert_allclose(document["curve"]["prob_true"], [0.1, 0.3, 0.5, 0.7, 0.9], atol=0.15)
-    for text in (f"p-value {document['p_value']:.4g}", nolook.HosmerLemeshow.caution, "Positive r"):
+    p_value = f"p-value {number(document['p_value'], 2)}"
+    for text in (p_value, nolook.HosmerLemeshow.caution, "Positive r"):
         assert text in page.text
         assert text in " ".join(done.out.split())
     circles = [float(a["cy"]) for a in page.all("circle")]

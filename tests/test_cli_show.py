@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -74,12 +76,19 @@ def test_a_release_is_shown_and_reported_again_as_it_was(cli, tmp_path, kind):
     again = cli("report", "a.json", "--output", "b.html", "--table", "people.parquet")
     assert (again.status, again.err) == (0, "")
     assert again.out == "report: b.html\n"
-    assert (tmp_path / "b.html").read_bytes() == (tmp_path / "a.html").read_bytes()
+    # A file keeps neither the day nor what was left of a ledger.
+    first, second = (
+        re.sub(r"<dt>What it cost</dt>.*?</dd>", "", (tmp_path / name).read_text(), flags=re.DOTALL)
+        for name in ("a.html", "b.html")
+    )
+    assert first == second
 
 
 def test_a_page_without_a_name_for_the_table_says_so(cli, tmp_path):
     cli("report", "m.json", "--output", "b.html")
-    assert "From the table <bdi>without a name</bdi>" in (tmp_path / "b.html").read_text()
+    assert (
+        'Of the table <bdi class="whole">without a name</bdi>' in (tmp_path / "b.html").read_text()
+    )
 
 
 def test_an_older_page_is_replaced_only_with_force(cli, tmp_path):

@@ -11,6 +11,7 @@ from nolook.errors import ParameterError as ParameterError
 from nolook.errors import PrivateFitFailed as PrivateFitFailed
 from nolook.errors import TableError as TableError
 from nolook.errors import TooFewRows as TooFewRows
+from nolook.errors import WeakPrivacyWarning as WeakPrivacyWarning
 from nolook.estimators.adassp import AdaSSPRegressor as AdaSSPRegressor
 from nolook.estimators.boosted import BoostedAdaSSPRegressor as BoostedAdaSSPRegressor
 from nolook.estimators.calibration import CalibrationCurve as CalibrationCurve

@@ -1,4 +1,4 @@
-"""The errors nolook raises; each carries a one-line message and an exit status."""
+"""The errors nolook raises; each carries a one-line message and an exit status; and its warning."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ __all__ = [
     "TableError",
     "TargetNotVisible",
     "TooFewRows",
+    "WeakPrivacyWarning",
 ]
 
 
@@ -74,3 +75,11 @@ class TargetNotVisible(NolookError):  # noqa: N818 -- an outcome, as above
     """
 
     exit_status = 5
+
+
+class WeakPrivacyWarning(UserWarning):
+    """A guarantee is too weak to rely on: epsilon above 8, or delta above one divided by the rows.
+
+    The release is made all the same. ``warnings.simplefilter("ignore", WeakPrivacyWarning)``
+    silences it; the report goes on saying so.
+    """

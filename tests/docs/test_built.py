@@ -25,6 +25,7 @@ WIDTHS = (375, 768, 1280)
 LOOKED_AT = [
     "index.html",
     "choosing.html",
+    "reports.html",
     "which-method.html",
     "comparison.html",
     "commands.html",
@@ -113,7 +114,7 @@ class Looking(http.server.SimpleHTTPRequestHandler):
         pass
 
 
-def look(chromium, folder, jobs, site=SITE):
+def look(chromium, folder, jobs, site=SITE, *options):
     """Return what a browser finds of pages: each by its width and theme."""
     handler = partial(Looking, directory=site)
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
@@ -123,7 +124,12 @@ def look(chromium, folder, jobs, site=SITE):
         address = f"http://127.0.0.1:{server.server_port}/looking.html#{json.dumps(jobs)}"
         command = [chromium, "--headless=new", "--no-sandbox", "--disable-gpu"]
         command += ["--no-first-run", "--disable-background-networking", "--disable-dev-shm-usage"]
-        command += [f"--user-data-dir={folder / 'profile'}", "--window-size=1400,1000", address]
+        command += [
+            f"--user-data-dir={folder / 'profile'}",
+            "--window-size=1400,1000",
+            *options,
+            address,
+        ]
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         with subprocess.Popen(command, **quiet) as browser:
             try:

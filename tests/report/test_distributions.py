@@ -12,6 +12,7 @@ from nolook.report.distribution_findings import ecdf_findings, quantiles_finding
 from nolook.report.page import render_page
 from nolook.report.picture import Bar, Line, Picture, draw
 from nolook.report.score_findings import roc_findings
+from nolook.report.wording import with_error
 from tests.report.pages import Page
 from tests.report.test_html import NASTY
 
@@ -66,10 +67,10 @@ def test_the_page_says_what_the_release_says():
     page = Page(render_page(ecdf_findings(ecdf, "age"), table="people.csv"))
     for text in (
         "Private distribution of age",
-        "From the table people.csv",
+        "Of the table people.csv: where the values of age lie.",
         "epsilon 0.5",
         f"{ecdf.n_rows_:,.0f}",
-        f"{ecdf.quantile(0.95):.6g}",
+        with_error(*map(float, ecdf.quantile(0.95, return_std=True)))[0],
         "from 0 to 100 in steps of 1",
         "counts of blocks",
         "if this page gives one, it is a noisy one",
@@ -77,7 +78,7 @@ def test_the_page_says_what_the_release_says():
         assert text in page.text
     public = ECDF(0.5, LinearGrid(0, 100, 1), relation="replace").fit(values())
     page = Page(render_page(ecdf_findings(public, "age"), table="people.csv"))
-    assert "The number of rows is not protected" in page.text
+    assert "The number of rows, which is taken for public" in page.text
     assert "none, it is public" in page.text
     assert "3,000" in page.text
 

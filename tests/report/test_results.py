@@ -22,7 +22,7 @@ from nolook.estimators.catalogue import DISTRIBUTIONS, MODELS, SELECTORS
 from nolook.report.findings import Table
 from nolook.report.results import findings_of
 from nolook.report.shared import sections
-from nolook.report.wording import number
+from nolook.report.wording import estimated
 from tests.report.golden_pages import NASTY, classified_model
 from tests.report.hand_made import (
     choosing,
@@ -90,6 +90,7 @@ def _no_warning():
 
 def texts(page):
     """Return what a reader sees of HTML."""
+    page = re.sub(r'<span class="whole">(.*?)</span>', r"\1", page)  # no line ends in it
     bare = re.sub(r"<style>.*?</style>|<[^>]*>", " ", page, flags=re.DOTALL)
     return " ".join(html.unescape(bare).split())
 
@@ -287,7 +288,7 @@ def test_looking_costs_nothing_and_changes_nothing():
     before = {name: repr(value) for name, value in vars(model).items()}
     model.summary(), model.to_frame(), model.plot()
     assert {name: repr(value) for name, value in vars(model).items()} == before
-    assert number(model.coef_[0]) in str(model.summary())
+    assert estimated(model.coef_[0], model.coef_interval_[0])[0] in str(model.summary())
 
 
 def test_an_evaluation_keeps_no_model_that_is_not_private():

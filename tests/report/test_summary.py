@@ -22,14 +22,13 @@ from nolook.report.coefficient_findings import coefficients
 from nolook.report.findings import plain
 from nolook.report.model_findings import model_findings, why_not_visible
 from nolook.report.picture import shortened
-from nolook.report.wording import certainty_in_words, number, rows_in_words
+from nolook.report.wording import number, rows_in_words
 from tests.report.hand_made import (
     CHOOSY,
     Choosy,
     counted,
     dropping,
     fitted,
-    guarantee,
     make_constant,
     not_visible,
     unlimited,
@@ -71,28 +70,6 @@ def test_effects_beyond_the_doubles_stay_finite():
     model.coef_ = np.array([1e308, -1e308])
     model.scaling_.scale[:] = 1e10
     assert all(math.isfinite(one.effect) for one in coefficients(model))
-
-
-@pytest.mark.parametrize(
-    ("epsilon", "expected"), [(1e-9, "50.1 %"), (1.0, "73.2 %"), (math.log(9), "90.0 %")]
-)
-def test_certainty_follows_bayes_and_is_never_understated(epsilon, expected):
-    text = certainty_in_words(guarantee(epsilon=epsilon))
-    assert f"at most {expected} sure" in text
-
-
-@given(st.floats(1e-6, 6.5), st.floats(1e-14, 0.09))
-def test_no_rounding_promises_more_than_the_release(epsilon, delta):
-    text = certainty_in_words(guarantee(epsilon=epsilon, delta=delta))
-    if "nearly certain" not in text:
-        percent = float(text.partition("at most ")[2].partition(" %")[0])
-        assert percent >= 100 / (1 + math.exp(-epsilon)) - 1e-6
-    one_in = int(text.partition("1 in ")[2].rstrip(".").replace(",", ""))
-    assert 1 / one_in >= delta * (1 - 1e-11)
-
-
-def test_a_pure_guarantee_has_no_exception():
-    assert "exception" not in certainty_in_words(guarantee(delta=0.0))
 
 
 @given(st.text(min_size=1, max_size=200), st.integers(5, 60))

@@ -115,6 +115,7 @@ def test_a_page_of_some_rows_of_each_unit_describes_rows_and_protects_units(rele
     assert "The number of units is protected too" in said
     assert "protects the rows" not in said
     assert "whether one unit was in the table" in said
+    assert "How well each unit is protected" in said
 
 
 def test_a_count_says_what_it_counted():

@@ -71,10 +71,6 @@ _UNCHARGED = (
 )
 
 
-#: From here on a budget says little to the worst-off person (docs/choosing.md).
-_WEAK = 10.0
-
-
 class _Units(TypedDict):
     """What a table is told of units."""
 
@@ -305,15 +301,17 @@ class Release:
 
     def show(self, findings: Findings) -> None:
         """Write the report, if one is wanted, and print what was found."""
-        name = called(self.place)
-        show(findings, table=name, output=self.output, report=self.report, quiet=self.quiet)
-        if self.quiet or not findings.origin.guarantee.private:
-            return
-        from nolook.report._console import say
+        show(
+            findings,
+            table=called(self.place),
+            output=self.output,
+            report=self.report,
+            quiet=self.quiet,
+            ledger=self.ledger,
+        )
+        if self.ledger is None and findings.origin.guarantee.private and not self.quiet:
+            from nolook.report._console import say
 
-        if self.epsilon >= _WEAK:
-            say(console(), _weak_in_words(self.epsilon))
-        if self.ledger is None:
             say(console(), _UNCHARGED)
 
 
@@ -372,15 +370,6 @@ def release_command(
     return decorate
 
 
-def _weak_in_words(epsilon: float) -> str:
-    """Say what a large epsilon does not promise."""
-    return (
-        f"--epsilon is {epsilon:g}, which protects hardly anybody: whoever thinks it as likely as "
-        "not that somebody is in the table may be all but certain after this release. Up to 1 "
-        "protects well, up to 3 somewhat."
-    )
-
-
 def _columns(option: str, given: str) -> tuple[str, ...]:
     """Return the columns an option names: `--columns` lists them."""
     return column_names(given, "--columns") if option == "columns" else (given,)
@@ -393,17 +382,24 @@ def check_files(output: Path, report: Path | None, inputs: Iterable[Path], *, fo
 
 
 def show(
-    findings: Findings, *, table: Path, output: Path, report: Path | None, quiet: bool
+    findings: Findings,
+    *,
+    table: Path,
+    output: Path,
+    report: Path | None,
+    quiet: bool,
+    ledger: Path | None = None,
 ) -> None:
     """Write the report of a release, if one is wanted, and print what was found."""
+    from nolook.report.page import write_page
+    from nolook.report.standing import Standing
+    from nolook.report.terminal import print_findings
+
+    now = Standing.now(ledger)
     if report is not None:
-        from nolook.report.page import write_page
-
-        write_page(findings, report, table=table.name)
+        write_page(findings, report, table=table.name, standing=now)
     if not quiet:
-        from nolook.report.terminal import print_findings
-
-        print_findings(console(), findings, output=output, report_file=report)
+        print_findings(console(), findings, output=output, report_file=report, standing=now)
 
 
 def console() -> Console:

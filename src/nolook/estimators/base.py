@@ -14,10 +14,11 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from nolook._numerics import undisturbed
+from nolook._strength import delta_too_large
 from nolook._validation import check_choice, check_count, check_delta, check_epsilon
 from nolook.estimators._docstrings import complete_docstring
 from nolook.estimators._tables import prediction_rows, training_table
-from nolook.estimators.making import Progress, make_release
+from nolook.estimators.making import Progress, make_release, warn
 from nolook.estimators.result import Result
 from nolook.kernels.moments import squared_norms
 from nolook.kernels.row_products import row_products
@@ -165,6 +166,9 @@ class PrivateEstimator(Result, BaseEstimator):  # type: ignore[misc]
                 progress=progress,
                 store=self._keep,
             )
+        # After all is kept: a warning that was made an error must not lose what is paid for.
+        if self.privacy_.private:
+            warn(delta_too_large(self.privacy_.delta, self.n_rows_, self.privacy_.unit))
         return self
 
     def _keep(self, released: Any, guarantee: PrivacyGuarantee) -> None:  # noqa: ANN401

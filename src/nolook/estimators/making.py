@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -13,7 +15,8 @@ from attrs import evolve
 
 from nolook._language import named
 from nolook._numerics import undisturbed, worker_threads
-from nolook.errors import ParameterError
+from nolook._strength import too_weak
+from nolook.errors import ParameterError, WeakPrivacyWarning
 from nolook.privacy.ledger import Ledger, ReleaseDetails, charge, require
 from nolook.privacy.noise import byte_source
 from nolook.privacy.release import Announce, Plan, for_unit
@@ -23,10 +26,13 @@ from nolook.tables.scored import ScoredTable, subject_of
 if TYPE_CHECKING:
     from nolook.privacy.guarantee import PrivacyGuarantee
 
-__all__ = ["Progress", "Rehearsed", "make_release", "rehearsing"]
+__all__ = ["Progress", "Rehearsed", "make_release", "rehearsing", "warn"]
 
 #: Called with a stage's name, how many stages are done and how many there are.
 Progress: TypeAlias = Callable[[str, int, int], None]
+
+# Whether a release is being made: its parts do not warn of what the whole warns of.
+_RUNNING = ContextVar("running", default=False)
 
 _Released = TypeVar("_Released")
 _Stored = TypeVar("_Stored")
@@ -86,6 +92,8 @@ def make_release(
         guarantee = evolve(plan.guarantee, unit=rows.unit)
         release = for_unit(plan.release, rows.unit)
         require(ledger, guarantee, rows.unit)
+        if guarantee.private:
+            warn(too_weak(guarantee.epsilon, guarantee.delta))
         if _REHEARSING.get():
             raise Rehearsed(purpose, guarantee)
         announce("missing values")
@@ -93,6 +101,7 @@ def make_release(
         details = ReleaseDetails(table=name, schema=schema, about=about)
         source = byte_source(plan.random_state)
         with ExitStack() as charged:
+            charged.callback(_RUNNING.reset, _RUNNING.set(True))
             payment = charge(ledger, guarantee, purpose, details)
             rows = rows.paid_by(partial(charged.enter_context, payment))
             if rows.unit.column is not None and rows.unit.whole == 1:
@@ -116,3 +125,14 @@ def _counted_stages(progress: Progress | None, total: int) -> Announce:
         done += 1
 
     return announce
+
+
+def warn(messages: Iterable[str]) -> None:
+    """Warn of a weak guarantee, where the caller's own code asked for it."""
+    if _RUNNING.get():
+        return
+    level, frame = 1, sys._getframe()
+    while frame.f_back and (frame.f_globals.get("__package__") or "").startswith("nolook"):
+        level, frame = level + 1, frame.f_back
+    for words in messages:
+        warnings.warn(words, WeakPrivacyWarning, stacklevel=level)

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from nolook.federated.batch import Batch
     from nolook.privacy.guarantee import PrivacyGuarantee
 
+_MOST_TOLD = 3  # thresholds with a sentence of their own
+
 __all__ = ["Counts", "counts_findings", "write_counts"]
 
 
@@ -56,8 +58,12 @@ def counts_findings(found: Counts) -> Findings:
     """Return the counts as a report shows them."""
     columns = zip(found.thresholds, found.counts, found.errors, strict=True)
     rows = tuple(
-        (f"up to {number(t, 6)}" if np.isfinite(t) else "any value", f"{c:,.0f}", number(e))
+        (f"up to {number(t, 6)}" if np.isfinite(t) else "any value", f"{c:,.0f}", number(e, 2))
         for t, c, e in columns
+    )
+    said = (
+        f"Of {found.rows:,} values {counted} are {name}."
+        for name, counted, _ in [row for row in rows if row[0] != "any value"][:_MOST_TOLD]
     )
     table = Table(
         "How many values there are up to each threshold",
@@ -73,4 +79,10 @@ def counts_findings(found: Counts) -> Findings:
         cards=(("Rows", f"{found.rows:,}", "public"),),
         sections=(what_was_found(table, notes),),
         settings=(("Thresholds", grid_in_words(found.batch.grid)),),
+        question=": how many values there are up to some thresholds",
+        conclusion=tuple(said) or ("Nothing was asked.",),
+        certainty=(
+            f"Standard errors are at most {number(float(found.errors.max()), 2)}.",
+            *notes,
+        ),
     )

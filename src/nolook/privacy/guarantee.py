@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from decimal import ROUND_CEILING, Context, Decimal
 from typing import Any, Literal, Self, TypeAlias, get_args
 
 from attrs import asdict, field, fields_dict, frozen
 
+from nolook._strength import guarantee_in_words
 from nolook._unit import ROW, Unit
 from nolook._validation import (
     check_choice,
@@ -16,7 +15,6 @@ from nolook._validation import (
     check_delta,
     check_epsilon,
     check_positive,
-    one_line,
 )
 from nolook.errors import ParameterError
 
@@ -270,40 +268,7 @@ class PrivacyGuarantee:
                 "remove it, or a setting was chosen that has no proof for rows. For experiments "
                 "on public data only."
             )
-        lost = f", plus a chance of {self.delta:g}" if self.delta > 0.0 else ""
-        says, change, protects = _words(self.unit, self.relation)
-        return (
-            f"Whoever sees this result can hardly tell what {says}: had it been computed "
-            f"with {change}, no outcome would be more than {_factor(self.epsilon)} times as likely "
-            f"as it was{lost} (differential privacy with epsilon = {self.epsilon:.6g}, delta = "
-            f"{self.delta:g}). {protects}"
-        )
-
-
-def _words(unit: Unit, relation: Relation) -> tuple[str, str, str]:
-    """Return what nobody can tell, how neighbouring tables differ, and what is protected."""
-    how = {"add-remove": "added or removed", "replace": "replaced by another"}[relation]
-    if unit.column is None:
-        protects = "This protects a row; if a person has several rows, their protection is weaker."
-        return "any one row says", f"any one row {how}", protects
-    name = one_line(unit.column)
-    counted = (
-        "Each unit counts once, and its rows share it equally."
-        if unit.rows == "weights"
-        else f"At most {unit.rows} of its rows, drawn at random, are used."
-    )
-    protects = (
-        f"A unit is all rows with the same {name}, however many: whoever or whatever that names is "
-        f"protected with all of them. {counted} If a person has several values of {name}, their "
-        "protection is weaker."
-    )
-    return "the rows of any one unit say", f"any one unit {how}", protects
-
-
-def _factor(epsilon: float) -> str:
-    """Return exp(epsilon) with four digits, rounded up: a bound must not be understated."""
-    upper = Decimal(math.exp(min(epsilon, 700.0))) * (1 + Decimal("1e-12"))
-    return f"{float(Context(prec=4, rounding=ROUND_CEILING).plus(upper)):.4g}"
+        return guarantee_in_words(self.epsilon, self.delta, self.relation, self.unit)
 
 
 def _exact_fields(data: object, names: set[str], what: str) -> dict[str, Any]:

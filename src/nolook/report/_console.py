@@ -5,14 +5,25 @@ Imports nothing numeric.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-__all__ = ["empty_table", "say"]
+from nolook._strength import Strength
+
+__all__ = ["STYLES", "empty_table", "say"]
+
+#: The colour of each verdict, as on pages; None stands for what is not private.
+STYLES: Mapping[Strength | None, str] = {
+    "strong": "green",
+    "moderate": "blue",
+    "weak": "yellow",
+    "next to none": "red",
+    None: "bold red",
+}
 
 
 def say(console: Console, text: str, style: str = "", *, whole: bool = False) -> None:

@@ -2,14 +2,39 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+from markupsafe import Markup, escape
 
 from nolook.formats.files import one_line
 from nolook.report.findings import Name
 
 __all__ = ["template"]
+
+# Spaces within a number and its unit, or its name: no line ends there.
+_WITHIN = re.compile(
+    r"(?<=\d) (?=(?:%|points?\b))|(?<= [=<]) (?=[\d-])| (?=[=<] [\d-])"
+    r"|(?:(?<=\bepsilon)|(?<=\bdelta)|(?<=\bmu)) (?=[\d-])"
+)
+
+
+# Where a browser would end a line after a sign.
+_SIGNED = re.compile(r"(?<![\w.-])(p-value|(?:-\d[\d.,]*\d|-\d)(?:e[+-]?\d+)?|\d[\d.]*e-\d+)")
+
+
+def _unbroken(text: str) -> Markup:
+    """Escape a text on one line so that no line ends within a number or before its unit."""
+    parts = (_SIGNED.split(part) for part in _WITHIN.split(one_line(text)))
+    whole = Markup('<span class="whole">{}</span>')
+    return Markup("&nbsp;").join(
+        Markup().join(
+            whole.format(piece) if place % 2 else escape(piece)
+            for place, piece in enumerate(pieces)
+        )
+        for pieces in parts
+    )
 
 
 @cache
@@ -24,5 +49,6 @@ def template(name: str) -> Template:
         undefined=StrictUndefined,
     )
     environment.filters["one_line"] = one_line
+    environment.filters["unbroken"] = _unbroken
     environment.tests["name"] = lambda piece: isinstance(piece, Name)
     return environment.get_template(name)

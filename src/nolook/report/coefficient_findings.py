@@ -24,7 +24,7 @@ from nolook.report.linear_words import (
 )
 from nolook.report.logistic_words import classifies, odds_ratio
 from nolook.report.picture import MOST_SHOWN, Coefficient, coefficient_picture
-from nolook.report.wording import CONFIDENCE, NOT_ESTIMATED, NOT_KNOWN, Ends, interval, number
+from nolook.report.wording import CONFIDENCE, NOT_ESTIMATED, NOT_KNOWN, Ends, estimated
 
 if TYPE_CHECKING:
     from nolook.estimators.base import PrivateRegressor
@@ -138,7 +138,8 @@ def _coefficient_table(
     starred = set(compress(model.scaling_.names, marked(model).tolist()))
 
     def cells(name: str, value: float, ends: Ends | Vector | None) -> tuple[str, ...]:
-        return name, number(value), *((interval(ends, missing),) if known else ())
+        shown, between = estimated(value, ends, missing)
+        return name, shown, *((between,) if known else ())
 
     heads = ("Column", "Coefficient", *((_INTERVAL,) if known else ()))
     log_odds = classifies(model)
@@ -150,7 +151,11 @@ def _coefficient_table(
     rows = []
     for one in found:
         name = f"{compared.get(one.name, one.name)}{' *' * (one.name in starred)}"
-        beside = odds_ratio(one.value, one.ends) if log_odds else number(one.effect)
+        beside = (
+            odds_ratio(one.value, one.ends)
+            if log_odds
+            else estimated(one.effect, one.effect_ends)[0]
+        )
         rows.append((*cells(name, one.value, one.ends), beside))
     return Table(caption, (*heads, last), tuple(rows), (*intercept, ""))
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nolook.report.findings import Figure, Findings, Origin, Section, Table
+from nolook.report.findings import Figure, Findings, Name, Origin, Section, Table, Text, listed
 from nolook.report.picture import Line, Picture, draw
-from nolook.report.wording import grid_in_words, number
+from nolook.report.wording import grid_in_words, number, with_error
 
 if TYPE_CHECKING:
     from nolook._unit import Unit
@@ -22,8 +22,10 @@ __all__ = ["ecdf_findings", "noise_only", "quantiles_findings", "view", "what_wa
 
 _SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
 _TRIMMED = 0.05
+_MOST_TOLD = 3  # columns with a sentence of their own
 _STEPS = 600  # of a drawn curve
 
+_UNKNOWN = "unknown"
 _ERRORS = "Standard errors"
 _FREE = "The file answers any other question about this distribution at no further cost."
 
@@ -56,20 +58,24 @@ def ecdf_findings(ecdf: ECDF, column: str) -> Findings:
     values, errors = ecdf.quantile(_SHARES, return_std=True)
     mean, mean_error = ecdf.trimmed_mean(_TRIMMED, return_std=True)
     rows = f"{ecdf.n_rows_:,.0f}"
-    error = number(math.sqrt(ecdf.distribution_.noise.rows_variance))
+    error = number(math.sqrt(ecdf.distribution_.noise.rows_variance), 2)
     if ecdf.relation == "replace":
         error = "none, it is public"
-    median = _SHARES.index(0.5)
+    known = tuple(map(_value_and_error, values, errors))
+    middle, middle_error = known[_SHARES.index(0.5)]
     table = Table(
         "The distribution in a few numbers",
         ("Measure", "Value", "Standard error"),
         (
             (f"Number of {counted}", rows, error),
             *(
-                (f"{100 * p:g} % lie at or below", _value(value), _error(error))
-                for p, value, error in zip(_SHARES, values, errors, strict=True)
+                (f"{100 * p:g} % lie at or below", *texts)
+                for p, texts in zip(_SHARES, known, strict=True)
             ),
-            (f"Mean without {100 * _TRIMMED:g} % at either end", _value(mean), _error(mean_error)),
+            (
+                f"Mean without {100 * _TRIMMED:g} % at either end",
+                *_value_and_error(mean, mean_error),
+            ),
         ),
     )
     return Findings(
@@ -79,7 +85,13 @@ def ecdf_findings(ecdf: ECDF, column: str) -> Findings:
         origin=Origin.of_one("distribution", ecdf.privacy_, ecdf.recipe_),
         cards=(
             (counted.capitalize(), rows, f"standard error {error}"),
-            ("Median", _value(values[median]), f"standard error {_error(errors[median])}"),
+            ("Median", middle, f"standard error {middle_error}"),
+        ),
+        question=(": where the values of ", Name(column), " lie"),
+        conclusion=_where(column, counted, known),
+        certainty=(
+            f"The standard error of the median is {middle_error}.",
+            noise_only(_ERRORS, unit),
         ),
         sections=(
             what_was_found(
@@ -103,8 +115,8 @@ def quantiles_findings(
         (
             name,
             *(
-                f"{_value(v)} ({'±' if e else ''}{_error(e)})"
-                for v, e in zip(values, errors, strict=True)
+                f"{value} ({'±' if error[:1].isdigit() else ''}{error})"
+                for value, error in map(_value_and_error, values, errors)
             ),
         )
         for name, values, errors in zip(found.names, found.values, found.errors, strict=True)
@@ -121,21 +133,58 @@ def quantiles_findings(
         origin=Origin.of_one("quantiles", found.privacy, recipe),
         cards=(("Columns", str(len(found.names)), "share the budget equally"),),
         sections=(what_was_found(table, (noise_only(_ERRORS, unit),)),),
+        question=(": where the values of ", *listed(found.names, _MOST_TOLD), " lie"),
+        conclusion=_middles(found),
+        certainty=(noise_only("Brackets hold standard errors. They", unit),),
         settings=tuple(
             (f"Thresholds of {name}", grid_in_words(grids.get(name))) for name in found.names
         ),
     )
 
 
-def _value(value: float) -> str:
-    return number(value, 6) if math.isfinite(value) else "unknown"
-
-
-def _error(error: float) -> str:
+def _value_and_error(value: float, error: float) -> tuple[str, str]:
+    """Return a quantile and its standard error, as far as they are known."""
+    if not math.isfinite(value):
+        return _UNKNOWN, _UNKNOWN
     # Quantiles lie on thresholds: 0 only says that the noise does not reach the next one.
     if error == 0:
-        return "under one step"
-    return number(error) if math.isfinite(error) else "unknown"
+        return number(value, 6), "under one step"
+    return with_error(value, error) if math.isfinite(error) else (number(value, 6), _UNKNOWN)
+
+
+def _where(column: str, counted: str, known: Sequence[tuple[str, str]]) -> tuple[Text, ...]:
+    """Say where half and where nine in ten lie."""
+    (low, _), *_, (high, _) = known
+    middle, _ = known[_SHARES.index(0.5)]
+    if _UNKNOWN in {low, middle, high}:
+        return (("Nothing can be said of where the values of ", Name(column), " lie."),)
+    return (
+        (f"Half of the {counted} have a value of ", Name(column), f" up to {middle}."),
+        f"Nine in ten lie between {low} and {high}.",
+    )
+
+
+def _middles(found: Quantiles) -> tuple[Text, ...]:
+    """Say where the middle of each column lies: of the share nearest to a half."""
+    nearest = int(np.argmin(np.abs(found.shares - 0.5)))
+    share = f"{100 * found.shares[nearest]:g} %"
+    words: list[Text] = []
+    for name, values, errors in zip(found.names, found.values, found.errors, strict=True):
+        value, error = _value_and_error(values[nearest], errors[nearest])
+        if value == _UNKNOWN:
+            words.append(("Nothing can be said of where the values of ", Name(name), " lie."))
+            continue
+        counted, off = f"{found.privacy.unit.counted}s", "±" if error[:1].isdigit() else ""
+        words.append(
+            (
+                f"{share} of the {counted} have a value of ",
+                Name(name),
+                f" up to {value} ",
+                f"({off}{error}).",
+            )
+        )
+    more = len(words) - _MOST_TOLD
+    return (*words[:_MOST_TOLD], *((f"{more} more columns are below.",) * (more > 0)))
 
 
 def _ecdf_picture(ecdf: ECDF, column: str, counted: str) -> Picture:

@@ -9,14 +9,16 @@ from nolook.estimators.base import PrivateRegressor
 from nolook.estimators.evaluation import JudgedModel
 from nolook.estimators.logistic import LogisticRegression
 from nolook.estimators.pipeline import regression_of
-from nolook.report.distribution_findings import what_was_found
-from nolook.report.findings import Findings, Origin, Section
+from nolook.report.distribution_findings import noise_only, what_was_found
+from nolook.report.findings import Findings, Name, Origin, Section
 from nolook.report.model_findings import constant_in_words
 from nolook.report.score_findings import (
     calibration_card,
     calibration_parts,
+    calibration_said,
     curve_cards,
     curve_grid,
+    curve_said,
     curve_sections,
 )
 from nolook.report.wording import number
@@ -68,6 +70,12 @@ def evaluation_findings(
             *(() if test is None else (("Groups", str(test.groups)),)),
         ),
         rows=(found.n_rows, found.n_rows_error),
+        question=(": how well the model ", Name(scored.score), " predicts ", Name(scored.target)),
+        conclusion=(
+            *curve_said(found.roc, "the model"),
+            _NO_PROBABILITIES if test is None else calibration_said(test),
+        ),
+        certainty=(noise_only("Brackets hold 95 % intervals. They", found.privacy.unit),),
         # A file has them already.
         cautions=tuple(dict.fromkeys((*constant, *found.cautions))),
     )

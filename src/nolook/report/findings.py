@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 from nolook.formats.files import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from markupsafe import Markup
 
@@ -26,6 +26,7 @@ __all__ = [
     "Section",
     "Table",
     "Text",
+    "listed",
     "plain",
     "rows_of",
 ]
@@ -50,6 +51,19 @@ Text: TypeAlias = str | tuple[str, ...]
 def plain(text: Text) -> str:
     """Return a text on one line."""
     return one_line(text if isinstance(text, str) else "".join(text))
+
+
+def listed(names: Sequence[str], most: int) -> tuple[str, ...]:
+    """Return the first of some names, and how many more there are, as pieces of a text."""
+    shown, more = names[:most], len(names) - most
+    if more > 0:
+        joined = [piece for name in shown for piece in (", ", Name(name))][1:]
+        return (*joined, f" and {more} more")
+    pieces: list[str] = []
+    for place, name in enumerate(shown):
+        between = " and " if place == len(shown) - 1 else ", "
+        pieces += [Name(name)] if place == 0 else [between, Name(name)]
+    return tuple(pieces)
 
 
 def rows_of(estimator: PrivateEstimator) -> tuple[float, float] | None:
@@ -82,7 +96,10 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A part of a report: a page shows all but `printed`, in this order; a terminal only that."""
+    """A part of a report: a page shows all but `printed`, in this order; a terminal only that.
+
+    `answers` are questions, each with sentences that answer it, `points` a list of short texts.
+    """
 
     name: str
     heading: str
@@ -92,6 +109,8 @@ class Section:
     notes: tuple[Text, ...] = ()
     settings: tuple[tuple[str, str], ...] = ()
     printed: tuple[str | Table, ...] = ()
+    answers: tuple[tuple[str, tuple[Text, ...]], ...] = ()
+    points: tuple[Text, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +158,10 @@ class Findings:
     rows: tuple[float, float] | None = None
     #: What the table was asked; follows its name.
     question: Text = ""
+    #: The answer in a sentence or two, from estimates and their intervals.
+    conclusion: tuple[Text, ...] = ()
+    #: How sure that answer is.
+    certainty: tuple[Text, ...] = ()
     #: What must be known before any of it is used.
     cautions: tuple[str, ...] = ()
 

@@ -9,6 +9,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nolook._strength import PROTECTION, percent_of_guessing, strength
 from nolook._version import __version__
 from nolook.formats.files import one_line, write_text
 from nolook.privacy.ledger import amount_text
@@ -19,10 +20,10 @@ if TYPE_CHECKING:
 
 __all__ = ["in_words", "render_ledger_page", "write_ledger_page"]
 
-# With which tables the guarantee compares.
-_NEIGHBOURS = {
-    "add-remove": ("with a {one} in the table", "without it"),
-    "replace": ("with a {one} in the table", "with another {one} in its place"),
+# What somebody who knows all else may ask of one row.
+_QUESTIONS = {
+    "add-remove": "whether one {one} was in the table",
+    "replace": "which of two versions of a {one} was in the table",
 }
 _ROW = "row"  # what ledgers call the unit that is one
 _STATES = {
@@ -43,7 +44,6 @@ def render_ledger_page(ledger: Ledger) -> str:
     entries = ledger.history()
     unit = ledger.unit
     one = _ROW if unit in {None, _ROW} else "unit"
-    with_one, without_one = (words.format(one=one) for words in _NEIGHBOURS[ledger.relation])
     amounts = (("Budget", ledger.budget), ("Spent", ledger.spent), ("Left", ledger.remaining))
     cards = [
         (head, *_cost(amount.epsilon, amount.delta, up=head != "Left")) for head, amount in amounts
@@ -52,8 +52,8 @@ def render_ledger_page(ledger: Ledger) -> str:
         name=ledger.name,
         file=ledger.path.name,
         cards=cards,
-        with_one=with_one,
-        without_one=without_one,
+        verdict=strength(ledger.budget.epsilon, ledger.budget.delta),
+        meanings=_meanings(ledger, _QUESTIONS[ledger.relation].format(one=one), one),
         one=one,
         unit=unit,
         number_is_public=ledger.relation == "replace",
@@ -61,6 +61,23 @@ def render_ledger_page(ledger: Ledger) -> str:
         states=sorted({entry.state for entry in entries} & {"reserved", "refunded"}),
         version=__version__,
     )
+
+
+def _meanings(ledger: Ledger, question: str, one: str) -> tuple[tuple[str, str], ...]:
+    """Say what everybody together can at most learn from what is spent, and from all of it."""
+    meanings = []
+    for head, amount in (("What is spent", ledger.spent), ("The whole budget", ledger.budget)):
+        epsilon, delta = amount.epsilon, amount.delta
+        if epsilon == 0.0 and delta == 0.0:
+            meanings.append((head, "Nothing yet: nobody has learned anything."))
+            continue
+        words = (
+            f"{PROTECTION[strength(epsilon, delta)]}: from all releases together, someone who "
+            f"knows every other {one} can at most raise the chance of guessing right {question} "
+            f"from 50 % to {percent_of_guessing(epsilon, delta)}."
+        )
+        meanings.append((head, words))
+    return tuple(meanings)
 
 
 def in_words(entry: LedgerEntry) -> tuple[str, ...]:

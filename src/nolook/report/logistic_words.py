@@ -9,7 +9,7 @@ from nolook.algorithms.logistic_inference import HIDDEN_EFFECT
 from nolook.estimators.catalogue import CLASSIFIERS, name_of
 from nolook.report.findings import Name, Section, Table
 from nolook.report.linear_words import HIDDEN
-from nolook.report.wording import CONFIDENCE, NOT_KNOWN, Ends, interval, number
+from nolook.report.wording import CONFIDENCE, NOT_KNOWN, Ends, estimated, number
 
 if TYPE_CHECKING:
     from nolook.estimators.base import PrivateRegressor
@@ -61,12 +61,9 @@ def purpose_in_short() -> str:
 
 def odds_ratio(coefficient: float, ends: Ends | None) -> str:
     """Return what a unit of a column multiplies the odds by, and its interval if there is one."""
-    value = number(_exponential(coefficient))
-    return (
-        value
-        if ends is None
-        else f"{value} ({interval((_exponential(ends[0]), _exponential(ends[1])))})"
-    )
+    ratios = None if ends is None else (_exponential(ends[0]), _exponential(ends[1]))
+    value, between = estimated(_exponential(coefficient), ratios, "")
+    return f"{value} ({between})" if between else value
 
 
 def _exponential(log_odds: float) -> float:
@@ -76,7 +73,7 @@ def _exponential(log_odds: float) -> float:
 def class_cards(model: Any) -> tuple[tuple[str, str, str], ...]:  # noqa: ANN401
     """Return what a classifier is judged by first."""
     return (
-        ("Base rate", number(model.base_rate_), interval(model.base_rate_interval_)),
+        ("Base rate", *estimated(model.base_rate_, model.base_rate_interval_)),
         _card("Telling the classes apart", "AUC", model.auc_, model.auc_interval_),
         _card("Log loss explained", "pseudo-R²", model.pseudo_r2_, model.pseudo_r2_interval_),
     )
@@ -85,7 +82,8 @@ def class_cards(model: Any) -> tuple[tuple[str, str, str], ...]:  # noqa: ANN401
 def _card(head: str, short: str, value: float | None, ends: Any) -> tuple[str, str, str]:  # noqa: ANN401
     if value is None:
         return head, "unknown", HIDDEN
-    return head, f"{short} {number(value)}", interval(ends)
+    shown, between = estimated(value, ends)
+    return head, f"{short} {shown}", between
 
 
 def class_fit(model: Any) -> Section:  # noqa: ANN401
@@ -96,7 +94,7 @@ def class_fit(model: Any) -> Section:  # noqa: ANN401
         ("McFadden's pseudo-R²", model.pseudo_r2_, model.pseudo_r2_interval_),
     )
     rows = tuple(
-        (name, HIDDEN if value is None else number(value), interval(ends, NOT_KNOWN))
+        (name, HIDDEN, NOT_KNOWN) if value is None else (name, *estimated(value, ends, NOT_KNOWN))
         for name, value, ends in measures
     )
     table = Table(

@@ -36,6 +36,7 @@ from nolook.report.logistic_words import (
     only_base_rate,
     shortened_in_words,
 )
+from nolook.report.model_conclusion import model_certainty, model_conclusion
 from nolook.report.selection_findings import (
     explanation_of,
     parameters_of,
@@ -46,8 +47,9 @@ from nolook.report.wording import (
     CONFIDENCE,
     NOT_ESTIMATED,
     count,
-    interval,
+    estimated,
     number,
+    span,
 )
 
 if TYPE_CHECKING:
@@ -89,15 +91,15 @@ def model_findings(model: PrivateRegressor) -> Findings:
         settings = selection_settings(selector)
         offered = count(selector.n_features_in_, "column")
         used = f"{chosen} of {offered}, chosen privately"
-    if words := (FIRST_EXPLANATION,) if is_first(part) else explanation_of(part):
-        before.append(Section("method", "The method", words))
+    words = (FIRST_EXPLANATION,) if is_first(part) else explanation_of(part)
+    after = (Section("method", "The method", words),) if words else ()
     return Findings(
         kind="model",
         what="logistic model of" if classifies(part) else "linear model of",
         of=target,
         origin=_origin(model, selector, part),
         cards=_cards(part),
-        sections=(*before, *_regression(part), *_scales(part)),
+        sections=(*before, *_regression(part), *_scales(part), *after),
         settings=(
             ("Target", target),
             ("Columns", ", ".join(part.scaling_.names[:-1])),
@@ -106,7 +108,9 @@ def model_findings(model: PrivateRegressor) -> Findings:
             *settings,
         ),
         rows=rows_of(part),
-        question=(": how ", Name(target), f" depends on {used}"),
+        question=(": how ", Name(target), f" goes together with {used}"),
+        conclusion=model_conclusion(model),
+        certainty=model_certainty(model),
         cautions=constant_in_words(part),
     )
 
@@ -190,8 +194,8 @@ def _card(
 ) -> tuple[str, str, str]:
     if value is None:
         return head, "unknown", missing
-    small = f"interval {missing}" if ends is None else interval(ends)
-    return head, f"{short} {number(value)}", small
+    shown, small = estimated(value, ends, f"interval {missing}")
+    return head, f"{short} {shown}", small
 
 
 def _regression(model: PrivateRegressor) -> tuple[Section, ...]:
@@ -220,7 +224,7 @@ def _fit(model: PrivateRegressor) -> Section:
         if is_linear(model)
         else "Estimated from the same noisy sums as the model, at no further cost",
         ("Measure", "Estimate", _INTERVAL),
-        tuple((name, number(value), interval(ends)) for name, value, ends in measures),
+        tuple((name, *estimated(value, ends)) for name, value, ends in measures),
     )
     if is_linear(model):
         about = about_errors(model)
@@ -281,7 +285,7 @@ def _scale_table(model: PrivateRegressor, used: list[bool], source: str) -> Tabl
     if shares:
         low[-1], high[-1] = target_limits(model)
         # One column for both ends: six would not fit a telephone.
-        ends = zip(map(interval, zip(low, high, strict=True)), shares, strict=True)
+        ends = zip(map(span, zip(low, high, strict=True)), shares, strict=True)
     else:
         ends = zip(map(_limit, low), map(_limit, high), strict=True)
     columns = zip(scaling.names, scaling.visible, scaling.center, scaling.scale, ends, strict=True)

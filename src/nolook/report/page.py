@@ -8,23 +8,28 @@ from pathlib import Path
 from nolook.formats.files import write_text
 from nolook.report._templates import template
 from nolook.report.findings import Findings, plain
-from nolook.report.shared import cards, sections
+from nolook.report.shared import cards, cautions, in_short, sections, verdict
+from nolook.report.standing import UNKNOWN, Standing
 
 __all__ = ["render_page", "write_page"]
 
 
-def write_page(found: Findings, path: str | os.PathLike[str], *, table: str) -> None:
+def write_page(
+    found: Findings, path: str | os.PathLike[str], *, table: str, standing: Standing = UNKNOWN
+) -> None:
     """Write the page of a release; `table` is the name of the table it is about."""
-    write_text(Path(path), render_page(found, table=table))
+    write_text(Path(path), render_page(found, table=table, standing=standing))
 
 
-def render_page(found: Findings, *, table: str) -> str:
+def render_page(found: Findings, *, table: str, standing: Standing = UNKNOWN) -> str:
     """Render the page of a release: everything in it was released, nothing else is shown."""
     return template("page.html").render(
         found=found,
-        table=table,
         title=plain(found.headline),
         private=found.origin.guarantee.private,
         cards=cards(found),
+        cautions=cautions(found),
+        short=in_short(found, table, standing),
+        verdict=verdict(found.origin),
         sections=sections(found),
     )

@@ -17,7 +17,7 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from nolook.formats.files import one_line
-from nolook.report.wording import Ends, interval, number
+from nolook.report.wording import Ends, estimated, number
 
 __all__ = [
     "MOST_SHOWN",
@@ -30,8 +30,8 @@ __all__ = [
     "shortened",
 ]
 
-#: How many coefficients a picture shows, the largest effects first.
-MOST_SHOWN = 100
+#: How many coefficients a picture shows, the largest effects first: half a sheet holds them.
+MOST_SHOWN = 20
 
 _ROW = 26  # pixels of a coefficient
 _MARGIN = 8  # pixels above the coefficients
@@ -190,7 +190,8 @@ def _scale(limit: float, rows: int) -> list[Markup]:
 def _effect(one: Coefficient, index: int, limit: float) -> Markup:
     middle = _MARGIN + _ROW * index + _ROW / 2
     name = one_line(one.name)
-    ends = "" if one.effect_ends is None else f" ({interval(one.effect_ends)})"
+    value, between = estimated(one.effect, one.effect_ends, "")
+    ends = f" ({between})" if between else ""
     kind = {True: "clear", False: "unclear", None: "alone"}[one.clear]
     return Markup(
         '<g class="{}"><title>{}: {}{}</title>'
@@ -198,7 +199,7 @@ def _effect(one: Coefficient, index: int, limit: float) -> Markup:
         '<svg x="0" y="{}" width="{}%" height="{}"><text class="name" x="100%" y="{}" '
         'text-anchor="end">{}</text></svg>{}{}</g>'
     ).format(
-        *(kind, name, number(one.effect), ends),
+        *(kind, name, value, ends),
         *(middle - _ROW / 2, _LEFT - 1.5, _ROW, _ROW / 2 + 4.5, shortened(name, _NAME_LENGTH)),
         "" if one.effect_ends is None else _interval(one.effect_ends, middle, limit),
         _circle(_at(one.effect, limit), middle),
@@ -321,7 +322,7 @@ def _axes(picture: Picture) -> list[Markup]:
         y = _pixel(share, picture)
         parts += [
             _straight("grid", ends, (y, y)),
-            _tick(f"{_START - 1}%", y + 4, f"{share:.6g}", "end"),
+            _tick(f"{_START - 1}%", y + 4, number(share, 6), "end"),
         ]
     for tick in _ticks(picture.low, picture.high):
         words = number(10.0**tick, 2) if picture.decades else number(tick, 6)

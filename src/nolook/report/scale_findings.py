@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nolook.report.distribution_findings import what_was_found
-from nolook.report.findings import Findings, Origin, Table, rows_of
-from nolook.report.wording import count, interval, number
+from nolook.report.findings import Findings, Origin, Table, listed, rows_of
+from nolook.report.wording import count, number, span
 
 if TYPE_CHECKING:
     from nolook.estimators.scaler import QuantileScaler
+    from nolook.report.findings import Text
 
 __all__ = ["scale_findings"]
 
+_MOST_NAMED = 5  # columns in a sentence
 _GUESSED = (
     "* This column did not stand out from the noise: its centre and scale are a guess, and it is "
     "better left out."
@@ -31,7 +33,7 @@ def scale_findings(scaler: QuantileScaler) -> Findings:
         strict=True,
     )
     rows = tuple(
-        (name if seen else f"{name} *", number(float(centre)), number(float(scale)), interval(ends))
+        (name if seen else f"{name} *", number(float(centre)), number(float(scale)), span(ends))
         for name, seen, centre, scale, ends in columns
     )
     table = Table(
@@ -50,4 +52,19 @@ def scale_findings(scaler: QuantileScaler) -> Findings:
         sections=(what_was_found(table, notes),),
         settings=(("Columns", ", ".join(features)),),
         rows=rows_of(scaler),
+        question=(": where the values of ", *listed(features, _MOST_NAMED), " lie"),
+        conclusion=_seen(scaler),
+        certainty=(
+            "How exact a centre or a scale is, is not known; neither is a result by itself.",
+        ),
     )
+
+
+def _seen(scaler: QuantileScaler) -> tuple[Text, ...]:
+    """Say how many columns stood out from the noise, and which did not."""
+    names = list(scaler.feature_names_in_)
+    hidden = [name for name, seen in zip(names, scaler.visible_, strict=True) if not seen]
+    words = f"{len(names) - len(hidden)} of {count(len(names), 'column')} stood out from the noise."
+    if not hidden:
+        return (words,)
+    return words, ("Nothing can be said of ", *listed(hidden, _MOST_NAMED), ".")

@@ -12,9 +12,17 @@ from attrs import fields
 from nolook.algorithms.roc_threshold import Classified
 from nolook.estimators.calibration import shares_in_view
 from nolook.report.distribution_findings import noise_only, what_was_found
-from nolook.report.findings import Findings, Origin, Section, Table, rows_of
+from nolook.report.findings import Findings, Name, Origin, Section, Table, Text, rows_of
 from nolook.report.picture import Bar, Line, Picture
-from nolook.report.wording import NOT_KNOWN, grid_in_words, interval, number
+from nolook.report.wording import (
+    NOT_KNOWN,
+    estimated,
+    grid_in_words,
+    number,
+    percent,
+    span,
+    with_error,
+)
 
 if TYPE_CHECKING:
     from nolook.algorithms.distribution import PrivateDistribution
@@ -27,8 +35,10 @@ __all__ = [
     "calibration_card",
     "calibration_findings",
     "calibration_parts",
+    "calibration_said",
     "curve_cards",
     "curve_grid",
+    "curve_said",
     "curve_sections",
     "roc_findings",
 ]
@@ -40,6 +50,11 @@ _NORMAL_95 = 1.96
 _MOST_DRAWN = 2000  # points of a curve
 
 _CELL = "A threshold between two of the grid stands for the lower one: scores in a cell are alike."
+_UNLIKELY, _LEAST_P = 0.05, 0.0001
+_ABOUT_TESTS = (
+    "If the probabilities were right, about 1 of 20 releases would have a p-value below 0.05. It "
+    "says nothing of how large a disagreement is: the picture does."
+)
 _HIDDEN = "A rate is not known where the noise may be all of what it is a share of."
 _NAMES = {
     "sensitivity": "Sensitivity (recall)",
@@ -69,6 +84,47 @@ def roc_findings(curve: ROCCurve, scored: Scored, thresholds: Sequence[float] = 
             ("Smoothing", curve.smoothing or "none"),
         ),
         cautions=(curve.caution,),
+        question=(
+            ": how well ",
+            Name(scored.score),
+            " tells ",
+            *_classes(scored),
+            " from all else",
+        ),
+        conclusion=curve_said(curve, Name(scored.score)),
+        certainty=(noise_only(f"Brackets hold {_INTERVAL}s. They", curve.privacy_.unit),),
+    )
+
+
+def _classes(scored: Scored) -> tuple[str, ...]:
+    return Name(scored.target), " = ", Name(scored.positive)
+
+
+def curve_said(curve: ROCCurve, score: str) -> tuple[Text, ...]:
+    """Say how well a score tells two classes apart; guessing would in half of the cases."""
+    shown, between = percent(curve.auc_, curve.auc_interval_)
+    one = curve.privacy_.unit.counted
+    low, high = curve.auc_interval_
+    words: Text = (
+        f"Of a positive and a negative {one}, ",
+        score,
+        f" puts the positive one higher in {shown} of cases ({between}); guessing would in 50 %.",
+    )
+    if low <= 0.5 <= high:
+        return words, "So nothing can be said of whether it does better than guessing."
+    return (words,)
+
+
+def calibration_said(test: HosmerLemeshow) -> Text:
+    """Say whether the test found the probabilities wrong."""
+    if test.p_value_ is None:
+        return "Nothing can be said of whether the probabilities are right."
+    shown = _test_in_words(test)[0]
+    if test.p_value_ < _UNLIKELY:
+        return f"The probabilities do not agree with what happened (p-value {shown})."
+    return (
+        f"No disagreement was found between the probabilities and what happened (p-value {shown}); "
+        f"with few {test.privacy_.unit.counted}s or a small budget one can stay hidden."
     )
 
 
@@ -97,13 +153,12 @@ def curve_sections(
 def _figures(curve: ROCCurve) -> tuple[tuple[str, str, str], ...]:
     counted = f"{curve.privacy_.unit.counted}s"
     return (
-        ("Area under the curve (AUC)", f"{curve.auc_:.3f}", interval(curve.auc_interval_)),
+        ("Area under the curve (AUC)", *estimated(curve.auc_, curve.auc_interval_)),
         (
             "Average precision",
-            f"{curve.average_precision_:.3f}",
-            interval(curve.average_precision_interval_),
+            *estimated(curve.average_precision_, curve.average_precision_interval_),
         ),
-        ("Base rate", number(curve.base_rate_, 3), interval(curve.base_rate_interval_)),
+        ("Base rate", *estimated(curve.base_rate_, curve.base_rate_interval_)),
         (f"Positive {counted}", *_rows_in_words(curve.positive_)),
         (f"Negative {counted}", *_rows_in_words(curve.negative_)),
     )
@@ -134,8 +189,7 @@ def _classification(found: Classified, asked: float, counted: str) -> Table:
             ends = f"{measure.low:,.0f} to {measure.high:,.0f}"
             rows.append((name, f"{measure.value:,.0f}", ends))
         else:
-            ends = interval((measure.low, measure.high))
-            rows.append((name, number(measure.value, 3), ends))
+            rows.append((name, *estimated(measure.value, (measure.low, measure.high))))
     caption = (
         f"{counted.capitalize()} with a score above {_threshold(asked)}{used} are called positive"
     )
@@ -143,7 +197,7 @@ def _classification(found: Classified, asked: float, counted: str) -> Table:
 
 
 def _threshold(value: float) -> str:
-    return f"{value:.6g}" if math.isfinite(value) else "any" if value < 0 else "none"
+    return number(value, 6) if math.isfinite(value) else "any" if value < 0 else "none"
 
 
 def calibration_findings(test: HosmerLemeshow, scored: Scored) -> Findings:
@@ -163,6 +217,9 @@ def calibration_findings(test: HosmerLemeshow, scored: Scored) -> Findings:
         settings=(*_settings(scored, "Probability"), ("Groups", str(test.groups))),
         rows=rows_of(test),
         cautions=(test.caution,),
+        question=(": whether ", Name(scored.score), " is the chance of ", *_classes(scored)),
+        conclusion=(calibration_said(test),),
+        certainty=(_ABOUT_TESTS,),
     )
 
 
@@ -189,9 +246,7 @@ def calibration_parts(
     groups = Table(
         "Observed and expected numbers of each group, with standard errors of the noise",
         ("Probabilities", f"Positive {counted}", "Expected", counted.capitalize()),
-        tuple(
-            (f"{low:.4g} to {high:.4g}", *row) for (low, high), row in zip(ends, cells, strict=True)
-        ),
+        tuple((span((low, high)), *row) for (low, high), row in zip(ends, cells, strict=True)),
     )
     return groups, (meaning, small), _calibration_picture(test, scored)
 
@@ -204,7 +259,7 @@ def _test_in_words(test: HosmerLemeshow) -> tuple[str, str]:
             f"{statistic}; p-value {NOT_KNOWN}, since several rows of a unit are used in full and "
             "nothing tells how much alike they are."
         )
-    p_value = f"{test.p_value_:.4g}"
+    p_value = number(test.p_value_, 2) if test.p_value_ >= _LEAST_P else f"below {_LEAST_P:g}"
     return p_value, (
         f"{statistic}, p-value {p_value}: the chance of this statistic or a larger one if the "
         "probabilities are right, with the noise taken into account."
@@ -212,7 +267,8 @@ def _test_in_words(test: HosmerLemeshow) -> tuple[str, str]:
 
 
 def _with_error(value: float, error: float) -> str:
-    return f"{value + 0.0:,.0f} (±{error:.2g})"
+    shown, error_shown = with_error(value, error)
+    return f"{shown} (±{error_shown})"
 
 
 def _calibration_picture(test: HosmerLemeshow, scored: Scored) -> Picture:
@@ -253,8 +309,7 @@ def _at(curve: ROCCurve, rate: float) -> tuple[str, ...]:
     threshold = curve.threshold_at(fpr=rate)
     return (
         f"True positive rate at {100 * rate:g} % false",
-        number(value),
-        interval((low, high)),
+        *estimated(value, (low, high)),
         _threshold(threshold),
     )
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from nolook.estimators._selector import chosen_columns
 from nolook.estimators.catalogue import called, entry_of, own_parameters, unproved_settings
-from nolook.report.findings import Findings, Name, Origin, Section, Table, rows_of
+from nolook.report.findings import Findings, Name, Origin, Section, Table, listed, rows_of
 from nolook.report.wording import count
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ __all__ = [
     "selection_settings",
 ]
 
+_MOST_NAMED = 10  # columns in a sentence
 _DOUBTS = (
     "The choice is random: a column that was left out may still matter and, with few {}s or a "
     "small budget, one that was chosen may not."
@@ -41,7 +42,14 @@ def selection_findings(selector: PrivateSelector, target: str) -> Findings:
         sections=(selection_section(selector),),
         settings=(("Target", target), *selection_settings(selector)),
         rows=rows_of(selector),
-        question=(f": which of {offered} explain ", Name(target)),
+        question=(f": which of {offered} tell most of ", Name(target)),
+        conclusion=(
+            (f"Chosen of {offered}: ", *listed(chosen_columns(selector)[0], _MOST_NAMED), "."),
+        ),
+        certainty=(
+            "How likely another draw of the noise would choose the same is not known. "
+            + _DOUBTS.format(selector.privacy_.unit.counted),
+        ),
     )
 
 

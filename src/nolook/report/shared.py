@@ -7,6 +7,14 @@ from math import fsum
 
 from attrs import fields
 
+from nolook._strength import (
+    PROTECTION,
+    Strength,
+    delta_too_large,
+    percent_of_guessing,
+    strength,
+    too_weak,
+)
 from nolook._unit import Unit
 from nolook._version import __version__
 from nolook.formats.files import one_line
@@ -19,16 +27,16 @@ from nolook.privacy.guarantee import (
     PureEvent,
     SampledGaussianEvent,
 )
-from nolook.report.findings import Findings, Origin, Section, Table
+from nolook.report.findings import Findings, Name, Origin, Section, Table, Text
+from nolook.report.standing import UNKNOWN, Standing
 from nolook.report.wording import (
-    certainty_in_words,
     count,
     number,
     rows_in_words,
     units_in_words,
 )
 
-__all__ = ["cards", "costs", "rows_used", "sections"]
+__all__ = ["cards", "cautions", "costs", "in_short", "rows_used", "sections", "verdict"]
 
 _MECHANISMS: dict[type[Event], str] = {
     GaussianEvent: "Gaussian noise",
@@ -36,10 +44,6 @@ _MECHANISMS: dict[type[Event], str] = {
     ApproximateEvent: "approximate mechanism",
     SampledGaussianEvent: "Gaussian noise on random samples",
     BoundedRangeEvent: "exponential mechanism, one choice after another",
-}
-_ROWS = {
-    "add-remove": "The number of {}s is protected too: if this page gives one, it is a noisy one.",
-    "replace": "The number of {}s is not protected.",
 }
 _NEIGHBOURS = {"add-remove": "one {} added or removed", "replace": "one {} replaced by another"}
 _COUNT = "number of rows"  # as events call it
@@ -54,8 +58,63 @@ def sections(found: Findings) -> tuple[Section, ...]:
     """List the sections of a report, the release's own among those that all have."""
     origin = found.origin
     # What is not private has no guarantee; the banner says why.
-    guarantee = (_guarantee(origin),) if origin.guarantee.private else ()
-    return (*guarantee, *found.sections, _costs(origin), _settings(found))
+    promised = (_guarantee(origin), _limits(origin)) if origin.guarantee.private else ()
+    return (*found.sections, *promised, _costs(origin), _settings(found))
+
+
+def in_short(found: Findings, table: str, standing: Standing = UNKNOWN) -> Section:
+    """Answer what somebody asks who reads nothing else."""
+    question = (found.question,) if isinstance(found.question, str) else found.question
+    # A kind without a question of its own says what it is.
+    asked = question if any(question) else (f": {found.what} ", Name(found.of))
+    guarantee = found.origin.guarantee
+    cost = (
+        f"A privacy loss of epsilon {number(guarantee.epsilon, 6)} and delta "
+        f"{number(guarantee.delta, 6)}."
+        if guarantee.private
+        else "Nothing is promised, so no ledger counts it.",
+    )
+    protected = _protected(found.origin)
+    answers = (
+        ("What was asked", (("Of the table ", Name(table), *asked, "."),)),
+        ("What came out", found.conclusion),
+        ("How sure it is", found.certainty),
+        ("What it cost", (*cost, *standing.in_words()[: None if guarantee.private else 1])),
+        (f"How well each {guarantee.unit.protected} is protected", protected),
+    )
+    return Section("short", "In short", answers=tuple(pair for pair in answers if pair[1]))
+
+
+def _protected(origin: Origin) -> tuple[Text, ...]:
+    guarantee = origin.guarantee
+    if not guarantee.private:
+        return ("Not at all.",)
+    column = guarantee.unit.column
+    unit = () if column is None else (("A unit is all rows with the same ", Name(column), "."),)
+    sure = percent_of_guessing(guarantee.epsilon, guarantee.delta)
+    words = (
+        f"{PROTECTION[verdict(origin) or 'next to none']}: the chance of guessing right about one "
+        f"{guarantee.unit.protected} rises from 50 % to at most {sure}. What is not protected has "
+        "a box of its own below."
+    )
+    return (words, *unit)
+
+
+def verdict(origin: Origin) -> Strength | None:
+    """Return how strong a guarantee is, or None where there is none."""
+    guarantee = origin.guarantee
+    return strength(guarantee.epsilon, guarantee.delta) if guarantee.private else None
+
+
+def cautions(found: Findings) -> tuple[str, ...]:
+    """List what must be known first: what weakens the guarantee, then the release's own."""
+    guarantee, counted = found.origin.guarantee, found.rows and found.rows[0]
+    weak = (
+        *too_weak(guarantee.epsilon, guarantee.delta),
+        *delta_too_large(guarantee.delta, counted, guarantee.unit),
+    )
+    said = (f"{words[:1].upper()}{words[1:]}." for words in weak if guarantee.private)
+    return (*said, *found.cautions)
 
 
 def cards(found: Findings) -> tuple[tuple[str, str, str], ...]:
@@ -83,27 +142,58 @@ def rows_used(found: Findings) -> str | None:
 
 
 def _privacy_card(origin: Origin) -> tuple[str, str, str]:
-    guarantee = origin.guarantee
-    if not guarantee.private:
+    guarantee, word = origin.guarantee, verdict(origin)
+    if word is None:
         return "Privacy", "none", origin.why_not_private()[0]
     return (
-        "Privacy loss",
-        f"epsilon {number(guarantee.epsilon)}",
-        f"delta {number(guarantee.delta)}",
+        f"Protection of each {guarantee.unit.protected}",
+        word,
+        f"epsilon {number(guarantee.epsilon)}, delta {number(guarantee.delta)}",
     )
 
 
 def _guarantee(origin: Origin) -> Section:
     guarantee = origin.guarantee
-    words = guarantee.in_words(), certainty_in_words(guarantee)
     one = guarantee.unit.protected
-    meaning = (
-        f"The guarantee holds for any table, even against someone who knows all its other {one}s. "
-        f"{_ROWS[guarantee.relation].format(one)} Facts about the population can still be learned: "
-        "that is what the release is for."
-    )
+    meaning = f"The guarantee holds for any table, even against someone who knows all other {one}s."
+    if guarantee.relation == "add-remove":
+        meaning += (
+            f" The number of {one}s is protected too: if this page gives one, it is a noisy one."
+        )
     notes = (*units_in_words(guarantee.unit), meaning)
-    return Section("guarantee", "The guarantee", words, notes=notes)
+    return Section("guarantee", "The guarantee", (guarantee.in_words(),), notes=notes)
+
+
+def _limits(origin: Origin) -> Section:
+    """Say what the guarantee does not cover."""
+    guarantee = origin.guarantee
+    one, unit = guarantee.unit.protected, guarantee.unit
+    several = (
+        "A person with several rows: their budgets add up."
+        if unit.column is None
+        else (
+            "Somebody with several values of ",
+            Name(unit.column),
+            ": their budgets add up.",
+        )
+    )
+    general = (
+        "What holds in general. If two things go together here, that can be said of anybody, in "
+        "the table or not: it is what the release is for."
+    )
+    others = "What else is released of the same people: losses add up, and this page tells of one."
+    public = f"The number of {one}s, which is taken for public."
+    missing = "That no value was missing: one would have stopped the release."
+    points = (
+        general,
+        several,
+        others,
+        *((public,) * (guarantee.relation == "replace")),
+        *((missing,) * (origin.missing == "error")),
+        "Names and settings: columns, levels and parameters, which are taken for public.",
+        "How long it took.",
+    )
+    return Section("limits", "What is not protected", points=points)
 
 
 def costs(guarantee: PrivacyGuarantee) -> tuple[tuple[str | float, ...], ...]:

@@ -10,10 +10,11 @@ from rich.console import Console
 from rich.text import Text
 
 from nolook.formats.files import one_line
-from nolook.report._console import empty_table, say
+from nolook.report._console import STYLES, empty_table, say
 from nolook.report.findings import Findings, Table, plain
 from nolook.report.findings import Text as Words
-from nolook.report.shared import rows_used, sections
+from nolook.report.shared import cautions, rows_used, sections, verdict
+from nolook.report.standing import UNKNOWN, Standing
 
 __all__ = ["Told", "print_findings", "print_table", "print_told", "told"]
 
@@ -26,13 +27,14 @@ def told(found: Findings) -> tuple[Told, ...]:
     rows = rows_used(found)
     origin = found.origin
     # Last, where nobody overlooks it.
-    last = (origin.guarantee.in_words(), "")
+    last = (origin.guarantee.in_words(), STYLES[verdict(origin)])
     if not origin.guarantee.private:
         why = f"NOT PRIVATE: {origin.why_not_private()[1]} For experiments with public data only."
-        last = (why, "bold red")
+        last = (why, STYLES[None])
     return (
         (found.headline, "bold"),
-        *((caution, "bold yellow") for caution in found.cautions),
+        *((caution, "bold yellow") for caution in cautions(found)),
+        *((text, "") for text in found.conclusion),
         *([(rows, "")] if rows else []),
         *((part, "") for section in sections(found) for part in section.printed),
         last,
@@ -45,9 +47,12 @@ def print_findings(
     *,
     output: Path | None = None,
     report_file: Path | None = None,
+    standing: Standing = UNKNOWN,
 ) -> None:
     """Print what was found, what it cost, the guarantee and where the files are."""
     print_told(console, told(found))
+    if standing.ledger is not None and found.origin.guarantee.private:
+        say(console, plain(standing.in_words()[-1]))
     for kind, path in ((found.kind, output), ("report", report_file)):
         if path is not None:
             say(console, f"{kind}: {one_line(path)}", whole=True)

@@ -1,8 +1,9 @@
-"""Numbers and guarantees in words, the same on a page and on a terminal."""
+"""Numbers in words, the same on a page and on a terminal; `_strength.py` has the guarantees."""
 
 from __future__ import annotations
 
 import math
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from typing import TYPE_CHECKING, TypeAlias
 
 from nolook.algorithms.moment_fit import LEVEL
@@ -13,20 +14,22 @@ if TYPE_CHECKING:
 
     from nolook._unit import Unit
     from nolook.algorithms.grids import LinearGrid, LogGrid
-    from nolook.privacy.guarantee import PrivacyGuarantee
 
 __all__ = [
     "CONFIDENCE",
     "NOT_ESTIMATED",
     "NOT_KNOWN",
     "Ends",
-    "certainty_in_words",
     "count",
+    "estimated",
     "grid_in_words",
     "interval",
     "number",
+    "percent",
     "rows_in_words",
+    "span",
     "units_in_words",
+    "with_error",
 ]
 
 #: The level of all intervals, as text.
@@ -37,7 +40,9 @@ NOT_ESTIMATED = "not estimated by this method"
 NOT_KNOWN = "not known"
 
 _HUGE = 1e9  # from here on digits are harder to read than an exponent
-_HARDLY_PRIVATE = 99.9  # percent; more digits would only look like a protection
+_TINY = 1e-4  # below, too
+_FREE_DIGITS = 6  # of a number that nothing says to be less exact
+_MORE = 3  # digits at most, to tell an end from 0
 
 Ends: TypeAlias = tuple[float, float]
 
@@ -53,7 +58,7 @@ def number(value: float | None, digits: int = 4) -> str:
     if value is None:
         return NOT_ESTIMATED
     short = float(f"{value + 0.0:.{digits}g}")
-    return f"{short:,.10g}" if 1000 <= abs(short) < _HUGE else f"{short:.{digits}g}"
+    return f"{short:,.10g}" if 1.0 <= abs(short) < _HUGE else f"{short:.{digits}g}"
 
 
 def count(amount: int, noun: str) -> str:
@@ -93,11 +98,90 @@ def rows_in_words(rows: float, error: float, noun: str = "row") -> tuple[str, st
     return f"about {about:,.0f} {noun}{'s' * (about != 1.0)}", digits
 
 
-def interval(ends: Ends | NDArray[np.float64] | None, missing: str = NOT_ESTIMATED) -> str:
-    """Return an interval as text, or what is said of a missing one."""
+def estimated(
+    value: float | None, ends: Ends | NDArray[np.float64] | None, missing: str = NOT_ESTIMATED
+) -> tuple[str, str]:
+    """Return an estimate and its interval, with the digits that the interval's width supports.
+
+    Ends are rounded outwards, and one on this side of 0 is not shown as 0.
+
+    Examples
+    --------
+    >>> estimated(992.1, (987.6, 1011.0)), estimated(0.81251, (0.75, 0.87501))
+    (('992', '987 to 1,011'), ('0.813', '0.750 to 0.876'))
+    >>> estimated(2.0, None)
+    ('2', 'not estimated by this method')
+    """
     if ends is None:
-        return missing
-    return f"{number(float(ends[0]))} to {number(float(ends[1]))}"
+        return number(value), missing
+    low, high = float(ends[0]), float(ends[1])
+    numbers = [low, high] if value is None else [low, high, value]
+    decimals = _decimals((high - low) / 2, max(map(abs, numbers)))
+    if decimals is None:
+        return number(value), span((low, high))
+    for _ in range(_MORE):
+        if 0.0 not in (
+            _rounded(low, decimals, ROUND_FLOOR),
+            _rounded(high, decimals, ROUND_CEILING),
+        ):
+            break
+        decimals += low > 0.0 or high < 0.0
+    shown = NOT_ESTIMATED if value is None else _written(value, decimals, ROUND_HALF_EVEN)
+    low_end, high_end = (
+        _written(low, decimals, ROUND_FLOOR),
+        _written(high, decimals, ROUND_CEILING),
+    )
+    return shown, f"{low_end} to {high_end}"
+
+
+def interval(ends: Ends | NDArray[np.float64] | None, missing: str = NOT_ESTIMATED) -> str:
+    """Return an interval with the digits its width supports, or what is said of a missing one."""
+    return estimated(0.0 if ends is None else float(ends[0]), ends, missing)[1]
+
+
+def span(ends: Ends) -> str:
+    """Return from where to where something lies, if that is not an estimate."""
+    return f"{number(ends[0])} to {number(ends[1])}"
+
+
+def with_error(value: float, error: float) -> tuple[str, str]:
+    """Return a number and its standard error, of which two digits are shown.
+
+    Examples
+    --------
+    >>> with_error(5874.93, 7.059), with_error(171.141, 0.0)
+    (('5,874.9', '7.1'), ('171.141', '0'))
+    """
+    decimals = _decimals(error, max(abs(value), error))
+    if decimals is None:
+        return number(value, _FREE_DIGITS), number(error, 2)
+    return _written(value, decimals, ROUND_HALF_EVEN), _written(error, decimals, ROUND_CEILING)
+
+
+def percent(share: float, ends: Ends | NDArray[np.float64] | None) -> tuple[str, str]:
+    """Return a share in percent, and its interval if there is one."""
+    hundred = None if ends is None else (100.0 * float(ends[0]), 100.0 * float(ends[1]))
+    shown, between = estimated(100.0 * share, hundred, "")
+    return f"{shown} %", between and f"{between} %"
+
+
+def _decimals(width: float, largest: float) -> int | None:
+    """Return how many decimals show two digits of a width; None if they would mislead."""
+    if not (0.0 < width < math.inf and _TINY <= largest < _HUGE):
+        return None
+    # No more than six digits in all: beyond them a width is not what limits anybody.
+    most = _FREE_DIGITS - 1 - math.floor(math.log10(largest))
+    return min(1 - math.floor(math.log10(float(f"{width:.1e}"))), most)
+
+
+def _rounded(value: float, decimals: int, way: str) -> float:
+    # Twelve digits first, so that 0.1 + 0.2 is not rounded up from just above 0.3.
+    exact = Decimal(f"{value:.12g}")
+    return float(exact.quantize(Decimal(1).scaleb(-decimals), rounding=way)) + 0.0
+
+
+def _written(value: float, decimals: int, way: str) -> str:
+    return f"{_rounded(value, decimals, way):,.{max(decimals, 0)}f}"
 
 
 def grid_in_words(grid: LinearGrid | LogGrid | None) -> str:
@@ -105,31 +189,5 @@ def grid_in_words(grid: LinearGrid | LogGrid | None) -> str:
     if grid is None:
         return "all numbers: steps of at most a 1024th from 7.6e-06 to 7e+13, coarser beyond"
     kind = "relative steps" if type(grid).__name__ == "LogGrid" else "steps"
-    return f"from {grid.low:g} to {grid.high:g} in {kind} of {grid.step:g}"
-
-
-def certainty_in_words(guarantee: PrivacyGuarantee) -> str:
-    """Explain epsilon and delta by an example, for someone who has not met them.
-
-    By Bayes' rule even odds become odds of at most e^epsilon to 1.
-    """
-    one = guarantee.unit.protected
-    question = {
-        "add-remove": f"whether one {one} was in the table",
-        "replace": f"which of two versions of a {one} was in the table",
-    }[guarantee.relation]
-    # Rounded up, so that the page never promises more than the release.
-    percent = math.ceil(1000 / (1 + math.exp(-guarantee.epsilon)) - 1e-9) / 10
-    sure = f"at most {percent:.1f} % sure" if percent < _HARDLY_PRIVATE else "nearly certain"
-    rare = f" Exceptions have a chance of {_chance(guarantee.delta)}."
-    return (
-        f"For example, someone who thought it fifty-fifty {question} can be {sure} after seeing "
-        f"this page.{rare if guarantee.delta else ''}"
-    )
-
-
-def _chance(delta: float) -> str:
-    """Return a small probability as one in so many, rounded so that it is not understated."""
-    if delta > 0.1 or delta < 1e-15:
-        return f"{delta:.3g}"
-    return f"1 in {math.floor(1 / delta * (1 + 1e-12)):,}"
+    ends = number(grid.low, _FREE_DIGITS), number(grid.high, _FREE_DIGITS)
+    return f"from {ends[0]} to {ends[1]} in {kind} of {number(grid.step, _FREE_DIGITS)}"

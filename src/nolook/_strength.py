@@ -1,0 +1,161 @@
+"""How strong a guarantee is, in words: here alone epsilon and delta become sentences.
+
+Pages, terminals, ledgers and messages take their words and verdicts from here. No numeric library.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Literal, TypeAlias
+
+from nolook._unit import ROW, Unit
+from nolook._validation import one_line
+
+__all__ = [
+    "PROTECTION",
+    "Strength",
+    "chance_of_guessing",
+    "delta_in_words",
+    "delta_too_large",
+    "guarantee_in_words",
+    "percent_of_guessing",
+    "strength",
+    "too_weak",
+]
+
+#: A verdict on a guarantee, by its epsilon.
+Strength: TypeAlias = Literal["strong", "moderate", "weak", "next to none"]
+
+#: Each verdict as the beginning of a sentence.
+PROTECTION: Mapping[Strength, str] = {
+    "strong": "Strong protection",
+    "moderate": "Moderate protection",
+    "weak": "Weak protection",
+    "next to none": "Next to no protection",
+}
+
+_UP_TO: tuple[tuple[float, Strength], ...] = ((1.0, "strong"), (3.0, "moderate"), (8.0, "weak"))
+_LARGEST_EPSILON = 8.0
+# From here on delta alone exposes somebody in any table of a hundred rows.
+_LARGEST_DELTA = 0.01
+_HARDLY_PRIVATE = 99.9  # percent; more digits would only look like a protection
+
+
+def strength(epsilon: float, delta: float = 0.0) -> Strength:
+    """Return the verdict on a guarantee, whatever the table.
+
+    Examples
+    --------
+    >>> [strength(epsilon) for epsilon in (1.0, 3.0, 8.0, 8.1)]
+    ['strong', 'moderate', 'weak', 'next to none']
+    """
+    if delta > _LARGEST_DELTA:
+        return "next to none"
+    return next((word for most, word in _UP_TO if epsilon <= most), "next to none")
+
+
+def chance_of_guessing(epsilon: float, delta: float) -> float:
+    """Return how likely somebody who knows all else can guess one of two equally likely tables.
+
+    With S the outcomes after which the first table is guessed, p and q their chances under the
+    two: p <= e^epsilon q + delta and 1 - q <= e^epsilon (1 - p) + delta. Added up they bound
+    (p + 1 - q)/2, the chance of being right.
+    """
+    odds = math.exp(-epsilon)
+    return min((1.0 + delta * odds) / (1.0 + odds), 1.0)
+
+
+def percent_of_guessing(epsilon: float, delta: float) -> str:
+    """Return that chance in percent, rounded up: never less than the guarantee allows.
+
+    Examples
+    --------
+    >>> percent_of_guessing(1.0, 1e-6), percent_of_guessing(50.0, 0.0)
+    ('73.2 %', 'practically 100 %')
+    """
+    percent = math.ceil(1000.0 * chance_of_guessing(epsilon, delta) - 1e-9) / 10.0
+    return "practically 100 %" if percent >= _HARDLY_PRIVATE else f"{percent:.1f} %"
+
+
+def delta_in_words(delta: float) -> str:
+    """Return a delta above 0 as one in so many, rounded so that it is not understated."""
+    if delta > 0.1 or delta < 1e-15:
+        return f"{delta:.3g}"
+    return f"1 in {math.floor(1 / delta * (1 + 1e-12)):,}"
+
+
+def guarantee_in_words(epsilon: float, delta: float, relation: str, unit: Unit = ROW) -> str:
+    """Say in plain sentences what somebody can at most learn from a result."""
+    one = unit.protected
+    question, change = {
+        "add-remove": (f"whether one {one} was in the table", "added or removed"),
+        "replace": (f"which of two versions of a {one} was in the table", "replaced by another"),
+    }[relation]
+    rare = (
+        f"; delta leaves a chance of {delta_in_words(delta)} for which nothing is promised"
+        if delta > 0.0
+        else ""
+    )
+    return (
+        f"{PROTECTION[strength(epsilon, delta)]}: from this result, someone who knows every other "
+        f"{one} can at most raise the chance of guessing right {question} from 50 % to "
+        f"{percent_of_guessing(epsilon, delta)}. That is differential privacy with epsilon = "
+        f"{_plain(epsilon)}, delta = {_plain(delta)}, for any one {one} {change}{rare}. "
+        f"{_protects(unit)}"
+    )
+
+
+def _protects(unit: Unit) -> str:
+    """Say what is protected, and who is protected less."""
+    if unit.column is None:
+        return "This protects a row; if a person has several rows, their protection is weaker."
+    name = one_line(unit.column)
+    counted = (
+        "Each unit counts once, and its rows share it equally."
+        if unit.rows == "weights"
+        else f"At most {unit.rows} of its rows, drawn at random, are used."
+    )
+    return (
+        f"A unit is all rows with the same {name}, however many: whoever or whatever that names is "
+        f"protected with all of them. {counted} If a person has several values of {name}, their "
+        "protection is weaker."
+    )
+
+
+def too_weak(epsilon: float, delta: float) -> tuple[str, ...]:
+    """Say what makes a guarantee too weak to rely on for any table; nothing where it is not."""
+    words = []
+    if epsilon > _LARGEST_EPSILON:
+        words.append(
+            f"epsilon is {_plain(epsilon)}: above {_LARGEST_EPSILON:g} the guarantee limits next "
+            "to nothing; expected up to 1 for strong protection, up to 3 for moderate"
+        )
+    if delta > _LARGEST_DELTA:
+        words.append(
+            f"delta is {_plain(delta)}: with a chance of {delta_in_words(delta)} nothing is "
+            "promised; expected far less than one divided by the number of rows"
+        )
+    return tuple(words)
+
+
+def delta_too_large(delta: float, counted: float | None, unit: Unit = ROW) -> tuple[str, ...]:
+    """Say that a delta is too large for so many rows or units, if it is.
+
+    `counted` is a released number. Where none was released nothing is said, since the true one is
+    private. Rows of which a unit has several are taken for as few units as they may be.
+    """
+    if counted is None or delta > _LARGEST_DELTA or delta * counted / unit.most_rows <= 1.0:
+        return ()
+    one, about = unit.counted, float(f"{counted:.2g}")
+    words = (
+        f"delta is {_plain(delta)}: more than one divided by the number of {one}s, about "
+        f"{about:,.0f}, so a release that published one {unit.protected} at random would keep the "
+        f"promise; expected far less, such as {_plain(float(f'{0.01 / about:.0e}'))}"
+    )
+    return (words,)
+
+
+def _plain(amount: float) -> str:
+    """Return an amount with six digits, written out below ten million."""
+    return f"{float(f'{amount:.6g}'):,.10g}" if 1e3 <= amount < 1e7 else f"{amount:.6g}"

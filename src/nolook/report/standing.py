@@ -1,0 +1,73 @@
+"""When a report was made, and what its release left of a ledger's budget.
+
+Imports nothing numeric.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING, Self
+
+from nolook.errors import LedgerError
+from nolook.privacy.ledger import Ledger, amount_text
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from nolook.report.findings import Text
+
+__all__ = ["UNKNOWN", "Standing"]
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The day of a release and the ledger it was charged to, as far as they are known.
+
+    `left` holds pairs of what is left and of how much: of epsilon, and of delta.
+    """
+
+    day: date | None = None
+    ledger: str | None = None
+    left: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def now(cls, ledger: Path | None) -> Self:
+        """Return how things stand after a release that was charged to a ledger, or to none."""
+        today = datetime.now(UTC).date()
+        if ledger is None:
+            return cls(today)
+        try:
+            with Ledger(ledger) as charged:
+                left, budget = charged.remaining, charged.budget
+                pairs = ((left.epsilon, budget.epsilon), (left.delta, budget.delta))
+                texts = tuple(
+                    (amount_text(a, up=False), amount_text(b, up=False)) for a, b in pairs
+                )
+                return cls(today, charged.name, texts)
+        except LedgerError:  # the release is made and stays so
+            return cls(today)
+
+    def in_words(self) -> tuple[Text, ...]:
+        """Say when it was, and what is left."""
+        from nolook.report.findings import Name
+
+        day = (
+            "The day it was made is not recorded here."
+            if self.day is None
+            else f"Made on {self.day.day} {self.day:%B %Y}."
+        )
+        if self.ledger is None:
+            alone = "No ledger is known here: what other releases of the same data cost adds up."
+            return day, alone
+        (epsilon, of_epsilon), (delta, of_delta) = self.left
+        left = (
+            "Charged to the ledger ",
+            Name(self.ledger),
+            f", which has epsilon {epsilon} of {of_epsilon} and delta {delta} of {of_delta} left.",
+        )
+        return day, left
+
+
+#: Of a release read from its file, which keeps neither.
+UNKNOWN = Standing()

@@ -1,0 +1,167 @@
+"""What a report says first: true to its estimates, honest about what is not known, never why."""
+
+from __future__ import annotations
+
+import math
+import re
+from datetime import date
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import nolook
+from nolook.report.findings import plain
+from nolook.report.model_conclusion import model_conclusion
+from nolook.report.model_findings import model_findings
+from nolook.report.page import render_page
+from nolook.report.shared import cautions, in_short
+from nolook.report.standing import Standing
+from nolook.report.wording import estimated, number, with_error
+from tests.report import golden_pages as made
+from tests.report.hand_made import Choosy, choosing, current, dropping, fitted, guarantee, without
+from tests.report.pages import Page
+
+WHY = re.compile(
+    r"\b(cause|effect|because|leads? to|due to|influence|impact|explain|drive)", re.IGNORECASE
+)
+finite = st.floats(-1e8, 1e8).filter(lambda x: x == 0 or abs(x) > 1e-3)
+
+
+def said(model):
+    return " ".join(map(plain, model_conclusion(model)))
+
+
+def a_model(effects, margins, names=("a", "b", "c", "y"), scale=1.0):
+    """A linear model with these coefficients and half widths."""
+    model = current(fitted(names))
+    model.scaling_.scale[:] = scale
+    model.coef_ = np.array(effects, dtype=float)
+    half = np.array(margins, dtype=float)
+    model.coef_interval_ = np.stack([model.coef_ - half, model.coef_ + half], axis=1)
+    return model
+
+
+@pytest.mark.parametrize("name", made.PAGES)
+def test_every_page_answers_five_questions_and_says_nothing_of_why(name):
+    found = made.PAGES[name]()
+    private = found.origin.guarantee.private
+    section = in_short(found, "people.parquet", Standing(date(2026, 11, 2), "l", (("1", "2"),) * 2))
+    answers = {question: " ".join(map(plain, texts)) for question, texts in section.answers}
+    one = found.origin.guarantee.unit.protected
+    assert list(answers) == [
+        "What was asked",
+        "What came out",
+        "How sure it is",
+        "What it cost",
+        f"How well each {one} is protected",
+    ]
+    assert all(answers.values())
+    assert "people.parquet" in answers["What was asked"]
+    assert "Made on 2 November 2026." in answers["What it cost"]
+    left = "has epsilon 1 of 2 and delta 1 of 2 left"
+    assert (left in answers["What it cost"]) == private
+    assert ("from 50 % to at most" in " ".join(answers.values())) == private
+    assert not WHY.search(" ".join(answers.values()))
+    page = Page(render_page(found, table="people.parquet")).text
+    assert ("What is not protected What holds in general" in page) == private
+    assert not re.search(r"\b(nan|inf|None)\b", " ".join(answers.values()))
+
+
+def test_a_column_is_told_of_with_its_interval_only_if_its_sign_is_known():
+    words = said(a_model([2.0, -4.0, 0.5], [0.25, 1.0, 0.6]))
+    assert "Each unit more of a goes with 2.00 more of y (1.75 to 2.25)." in words
+    assert words.startswith(
+        "Each unit more of b goes with 4.0 less of y (3.0 to 5.0), all other columns alike."
+    )
+    assert "Nothing can be said of how c goes together with y." in words
+    assert "goes with 0.5" not in words
+
+
+def test_a_column_counts_by_steps_that_people_can_picture():
+    for scale, step in ((0.2, "unit"), (50.0, "unit"), (5e4, "10,000"), (0.003, "0.001")):
+        model = a_model([1 / scale, 0.0, 0.0], [0.1 / scale, 9.0, 9.0], scale=scale)
+        assert f"Each {step} more of a goes with" in said(model)
+
+
+def test_what_a_choice_left_out_is_not_spoken_of_and_what_was_dropped_is():
+    model = choosing(a_model([2.0, 1.0, 3.0], [0.1, 0.1, 0.1]), 0, 2)
+    assert said(model).startswith("Chosen: a and c.")
+    assert " b " not in said(model)
+    dropped = dropping(a_model([2.0, 1.0, 3.0], [0.1, 0.1, 0.1]), 1)
+    assert "Nothing can be said of how b goes together with y." in said(dropped)
+
+
+def test_where_a_method_gives_no_intervals_nothing_is_said_for_sure():
+    words = said(without(fitted(made_by=Choosy())))
+    assert "goes with" not in words
+    assert words.startswith("Nothing can be said for sure of how")
+
+
+def test_points_are_those_of_the_average_chance():
+    model = nolook.LogisticRegression(epsilon=50.0, random_state=1)
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(20_000, 1))
+    model.fit(X, generator.random(20_000) < 1 / (1 + np.exp(-X[:, 0] + 1)))
+    base = model.base_rate_
+    odds = base / (1 - base) * math.exp(model.coef_[0])
+    points = 100 * (odds / (1 + odds) - base)
+    found = re.search(r"that is ([\d.]+) points higher than the average of ([\d.]+) %", said(model))
+    assert float(found[1]) == pytest.approx(points, rel=0.05)
+    assert float(found[2]) == pytest.approx(100 * base, abs=0.1)
+
+
+@given(finite, st.floats(1e-3, 1e6), st.floats(1e-3, 1e6))
+def test_an_interval_is_never_shown_narrower_and_hardly_wider(value, below, above):
+    low, high = value - below, value + above
+    shown, between = estimated(value, (low, high))
+    ends = [float(end.replace(",", "")) for end in between.split(" to ")]
+    room = 1e-11 * max(abs(low), abs(high))
+    assert ends[0] <= low + room
+    assert ends[1] >= high - room
+    largest = max(map(abs, (low, high)))
+    wide = max(0.12 * (high - low), 2.1e-5 * largest)
+    assert (ends[1] - ends[0]) - (high - low) <= wide
+    assert float(shown.replace(",", "")) == pytest.approx(value, abs=wide)
+    # As many decimals in all three.
+    decimals = {len(text.partition(".")[2]) for text in (shown, *between.split(" to "))}
+    assert len(decimals) == 1
+
+
+@given(st.floats(1e-4, 9.9e6), st.integers(2, 6))
+def test_numbers_people_meet_have_no_exponent(value, digits):
+    assert "e" not in number(value, digits)
+    assert "e" not in "".join(with_error(value, value / 7))
+    assert float(number(value, digits).replace(",", "")) == pytest.approx(value, rel=0.06)
+
+
+def test_an_end_on_this_side_of_0_is_not_shown_as_0():
+    assert estimated(0.5, (0.004, 1.0))[1] == "0.004 to 1.000"
+    assert estimated(-0.5, (-1.0, -0.0004))[1].endswith("to -0.0004")
+
+
+def test_a_weak_guarantee_is_said_so_first_and_only_where_something_is_promised():
+    weak = fitted()
+    weak.privacy_ = guarantee(epsilon=20.0)
+    (words,) = cautions(model_findings(weak))
+    assert words.startswith("Epsilon is 20: above 8 ")
+    assert words in Page(render_page(model_findings(weak), table="t")).text
+    weak.privacy_ = guarantee(epsilon=20.0, private=False)
+    assert cautions(model_findings(weak)) == ()
+    few = made.counted(fitted())
+    few.privacy_ = guarantee(delta=1e-3)
+    (words,) = cautions(model_findings(few))
+    assert "more than one divided by the number of rows, about 100,000" in words
+
+
+def test_the_ledgers_balance_is_that_after_the_release(tmp_path):
+    with nolook.Ledger.create(tmp_path / "l", nolook.Budget(3.0, 1e-5), name="people") as ledger:
+        ledger.charge(nolook.Budget(1.0, 1e-6), description="x")
+    assert plain(Standing.now(tmp_path / "l").in_words()[1]) == (
+        "Charged to the ledger people, which has epsilon 2 of 3 and delta 9e-06 of 1e-05 left."
+    )
+    # The release is made, whatever became of its ledger.
+    (tmp_path / "l").write_text("damaged")
+    assert Standing.now(tmp_path / "l").ledger is None
+    assert "No ledger is known here" in plain(Standing.now(None).in_words()[1])
