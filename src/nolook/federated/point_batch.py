@@ -81,7 +81,7 @@ class PointBatch(Batch):
     #: Probability of a larger loss. Above 0 the noise is Gaussian, otherwise Laplace.
     delta: float = field(default=0.0, converter=_delta, kw_only=True)
     nonce: str = field(factory=_fresh_nonce, kw_only=True)
-    #: Lengths of the blocks that are counted, down to 1; by default the best ones.
+    #: Lengths of the blocks that are counted, down to 1; None for the best, which a file names.
     lengths: tuple[int, ...] | None = field(default=None, kw_only=True)
 
     def __attrs_post_init__(self) -> None:
@@ -98,11 +98,6 @@ class PointBatch(Batch):
             )
         if not _NONCE.fullmatch(self.nonce):
             raise ParameterError("nonce is not 32 hexadecimal digits; expected a random one")
-        if self.lengths is None:
-            noise: Noise = "gaussian" if self.delta else "laplace"
-            # How many reports there are is public, so what counts share with that is no noise.
-            best = best_forest(len(self.points()), noise, shares=True)
-            object.__setattr__(self, "lengths", best.lengths)
         self.event()  # refuses a budget that is too small for any noise
 
     @property
@@ -110,10 +105,14 @@ class PointBatch(Batch):
         """What is counted in each block, by name."""
         return _CLASSES[self.kind]
 
-    @property
+    @cached_property
     def forest(self) -> Forest:
         """The blocks that are counted, of each class."""
-        return forest_of(len(self.points()), self.lengths or (1,))
+        if self.lengths is not None:
+            return forest_of(len(self.points()), self.lengths)
+        noise: Noise = "gaussian" if self.delta else "laplace"
+        # How many reports there are is public, so what counts share with that is no noise.
+        return best_forest(len(self.points()), noise, shares=True)
 
     @cached_property
     def functions(self) -> PointFunctions:
@@ -137,5 +136,5 @@ class PointBatch(Batch):
             "servers": list(self.servers),
             "nonce": self.nonce,
             "points": self._points_digest,
-            "lengths": list(self.lengths or ()),
+            "lengths": list(self.forest.lengths),
         }
