@@ -95,6 +95,20 @@ def rows(turns):
         yield f"| {levels} | made, checked and expanded | {middle} | {time_text(min(both))} | | |"
 
 
+def question(turns):
+    """Yield what a question about some points of the largest domain takes."""
+    stops, points, n = tuple(range(3, 64, 4)), 16, 256
+    functions = PointFunctions(63, stops, CONTEXT)
+    source = SystemEntropy()
+    keys, _ = functions.generate(source.words(n) >> np.uint64(1), source)
+    asked = source.words(points) >> np.uint64(1)
+    nodes = [np.unique(asked >> np.uint64(63 - stop)) for stop in stops[:-1]]
+    names = np.zeros((n, vidpf.MESSAGE_BYTES), np.uint8)
+    taken = [seconds(lambda: functions.check(0, keys, names, nodes), n) for _ in range(turns + 1)]
+    yield f"- checked and expanded about {points} random points of 2^63, in blocks of 16 blocks:"
+    yield f"  {time_text(statistics.median(taken[1:]))}, a key of {functions.key_bytes} bytes"
+
+
 def choices(turns):
     """Yield the best of some turns for other sizes of what is computed together."""
     kept = vidpf._GROWN_KEYS, vidpf._GROWN_PARENTS, vidpf._GROWN_NODES
@@ -126,6 +140,7 @@ def report(turns):
     yield ""
     sizes = ", ".join(f"{functions_of(levels).key_bytes} at {levels} levels" for levels in REPORTS)
     yield f"- bytes of a key: {sizes}; of format 1 {dcf.key_bytes(16)} at 16"
+    yield from question(turns)
     yield ""
     yield "## What was chosen"
     yield ""

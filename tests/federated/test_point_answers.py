@@ -12,8 +12,9 @@ import nolook
 from nolook.algorithms.count_noise import BinaryTreeNoise, ForestNoise
 from nolook.algorithms.forest import best_forest
 from nolook.errors import NolookError, ParameterError
+from nolook.federated.answers import Answer
 from nolook.federated.batch import Batch
-from nolook.federated.point_answers import block_variance, distribution
+from nolook.federated.point_answers import block_variance, calibration, distribution
 from nolook.federated.point_shares import noisy_blocks
 from nolook.privacy.mechanisms.binary_tree import laplace_node_variance
 from nolook.privacy.mechanisms.laplace import laplace_variance
@@ -123,10 +124,103 @@ def test_sums_that_cannot_be_are_refused_and_honest_ones_never(delta):
                 distribution(batch, first, replace(second, numbers={"count": wrong}))
 
 
+# Calibration.
+
+CALIBRATION = point_batch("hosmer-lemeshow", grid=None)
+MIDDLES = (np.arange(1024) + 0.5) / 1024
+
+
+def calibrated(batch, probabilities, targets, seed):
+    """What the analyst finds when both servers draw with keys of their own."""
+    cells = np.searchsorted(batch.points()[:-1], probabilities)
+    shares = np.zeros((2, 2, 1024), np.uint64)
+    for i, own in enumerate((~targets, targets)):
+        shares[0, i] = np.bincount(cells[own], minlength=1024)
+    pair = [
+        Answer(
+            role,
+            batch.digest,
+            bytes(32),
+            len(cells),
+            noisy_blocks(batch, shares[role], bytes([seed % 256, seed // 256, role]) + bytes(29)),
+        )
+        for role in (0, 1)
+    ]
+    return calibration(batch, *pair)
+
+
+def test_without_noise_groups_are_sums_of_cells():
+    probabilities = np.random.default_rng(3).uniform(size=400)
+    targets = np.random.default_rng(4).uniform(size=400) < probabilities
+    table = calibration(CALIBRATION, *answered(CALIBRATION, probabilities, targets)).table_
+    inside = np.searchsorted(table.borders[1:-1], probabilities)
+    groups = len(table.borders) - 1
+    assert table.positives == pytest.approx(np.bincount(inside, targets, groups), abs=1e-6)
+    assert table.counts == pytest.approx(np.bincount(inside, minlength=groups), abs=1e-6)
+    middles = MIDDLES[np.searchsorted(CALIBRATION.points()[:-1], probabilities)]
+    expected = np.bincount(inside, middles, groups)
+    assert table.expected_positives == pytest.approx(expected, abs=1e-6)
+    # Middles are off by half of a cell at most.
+    assert np.abs(expected - np.bincount(inside, probabilities, groups)).max() < 400 / 2048
+
+
+@pytest.mark.slow
+def test_stated_errors_of_a_calibration_are_those_of_repeated_answers():
+    batch = point_batch("hosmer-lemeshow", 1.0, None)
+    probabilities = np.repeat(MIDDLES, 8)
+    targets = np.tile(np.arange(8) % 2 == 0, 1024)
+    gaps, stated, counted = [], [], []
+    for seed in range(150):
+        table = calibrated(batch, probabilities, targets, seed).table_
+        # Groups differ from release to release, so each is held against its own exact sums.
+        inside = np.searchsorted(table.borders[1:-1], probabilities)
+        groups = len(table.borders) - 1
+        exact = np.bincount(inside, targets - probabilities, groups)
+        gaps.append((table.positives - table.expected_positives - exact) / table.difference_error)
+        rows = np.bincount(inside, targets, groups)
+        counted.append((table.positives - rows) / table.observed_error)
+        stated.append(table.difference_error)
+    assert 0.8 < np.sqrt(np.mean(np.concatenate(gaps) ** 2)) < 1.1
+    assert 0.85 < np.sqrt(np.mean(np.concatenate(counted) ** 2)) < 1.15
+
+
+def chances(runs, shift):
+    """P-values of repeated releases; targets follow probabilities to a power."""
+    batch, generator = point_batch("hosmer-lemeshow", 1.0, None), np.random.default_rng(6)
+    probabilities = generator.beta(2, 3, 30_000)
+    return np.array(
+        [
+            calibrated(
+                batch,
+                probabilities,
+                generator.uniform(size=30_000) < probabilities**shift,
+                seed,
+            ).p_value_
+            for seed in range(runs)
+        ]
+    )
+
+
+@pytest.mark.slow
+def test_p_values_are_uniform_for_a_perfect_model():
+    found = chances(200, 1.0)
+    for level in (0.05, 0.1, 0.5):
+        assert np.mean(found <= level) <= level + 3 * np.sqrt(level / 200)
+    assert np.mean(found) > 0.4
+
+
+def test_a_model_that_is_wrong_is_found_out():
+    assert chances(2, 1.5).max() < 0.01
+
+
 def test_kinds_that_are_something_else():
     batch = point_batch("hosmer-lemeshow", grid=None)
     pair = answered(batch, SCORED, TARGETS)
     with pytest.raises(ParameterError, match="is of kind hosmer-lemeshow"):
         distribution(batch, *pair)
+    with pytest.raises(ParameterError, match="is of kind ecdf; expected hosmer-lemeshow"):
+        calibration(point_batch(), *answered(point_batch(), VALUES))
+    with pytest.raises(ParameterError, match="groups"):
+        calibration(batch, *pair, groups=0)
     with pytest.raises(ParameterError, match="smoothing"):
         distribution(point_batch(), *answered(point_batch(), VALUES), "l2")

@@ -110,7 +110,10 @@ def is_one_cell(slow, opened):
     )
 
 
-@pytest.mark.parametrize("stops", [(1,), (2,), (1, 2)])
+THREE = [pytest.param(stops, marks=pytest.mark.slow) for stops in [(3,), (1, 3), (2, 3)]]
+
+
+@pytest.mark.parametrize("stops", [(1,), (2,), (1, 2), *THREE])
 def test_without_a_collision_every_accepted_pair_is_one_cell(stops):
     slow = next(each for seed in range(100) if not bad(each := small(stops[-1], stops, 30, seed)))
     found = list(all_accepted(slow))

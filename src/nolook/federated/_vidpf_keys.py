@@ -6,6 +6,7 @@ it is public between the two servers.
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -68,7 +69,18 @@ class Shape:
 class Ciphers:
     """The permutations of one context, made when first used; one object for each thread."""
 
+    _kept = threading.local()
+
+    @classmethod
+    def of(cls, context: bytes) -> Ciphers:
+        """Return this thread's; the last ones are kept, since making all of them takes a while."""
+        found: Ciphers | None = getattr(cls._kept, "last", None)
+        if found is None or found.context != context:
+            found = cls._kept.last = cls(context)
+        return found
+
     def __init__(self, context: bytes) -> None:
+        self.context = context
         self._end = ": " + context.hex()
         self._made: dict[str, CipherContext] = {}
 
