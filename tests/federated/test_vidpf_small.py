@@ -7,7 +7,7 @@ and corrections can be tried. What `vidpf.md` claims of large ones is then a sta
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
@@ -25,10 +25,13 @@ class Small(Slow):
     tables: dict = field(default_factory=dict)
 
     def one_way(self, name, block):
-        return self.tables[name][block[0]].to_bytes(16, "little")
+        return self.tables[name][self.seen(block)].to_bytes(16, "little")
 
     def proof(self, block, offset):
-        return self.tables[offset][block[0]].to_bytes(PROOF, "little")
+        return self.tables[offset][self.seen(block)].to_bytes(PROOF, "little")
+
+    def seen(self, block):
+        return block[0] if self.hash_control else block[0] & ~1
 
 
 def small(levels, stops, proof_bits, seed):
@@ -78,7 +81,7 @@ def all_accepted(slow):
             for chosen in itertools.product(*proofs):
                 if not equal_proofs(slow, nodes, chosen):
                     continue
-                for values in itertools.product(range(8), repeat=len(slow.stops)):
+                for values in itertools.product(range(slow.modulus), repeat=len(slow.stops)):
                     public = slow.public(levels, list(zip(values, chosen, strict=True)))
                     pair = roots[0] + public, roots[1] + public
                     if slow.accepted(pair):
@@ -115,7 +118,7 @@ THREE = [pytest.param(stops, marks=pytest.mark.slow) for stops in [(3,), (1, 3),
 
 @pytest.mark.parametrize("stops", [(1,), (2,), (1, 2), *THREE])
 def test_without_a_collision_every_accepted_pair_is_one_cell(stops):
-    slow = next(each for seed in range(100) if not bad(each := small(stops[-1], stops, 30, seed)))
+    slow = without_collision(stops)
     found = list(all_accepted(slow))
     assert len(found) >= 16 << slow.levels
     assert all(is_one_cell(slow, opened) for opened in found)
@@ -128,3 +131,27 @@ def test_short_proofs_have_collisions_and_accept_other_values(stops):
     slow = small(stops[-1], stops, 2, 1)
     assert bad(slow)
     assert not all(is_one_cell(slow, opened) for opened in all_accepted(slow))
+
+
+def without_collision(stops):
+    return next(each for seed in range(100) if not bad(each := small(stops[-1], stops, 30, seed)))
+
+
+def test_one_hash_for_all_offsets_accepts_other_values():
+    """Two nodes with the same blocks then have the same proofs, however long these are.
+
+    Modulo an odd number, where two halves make 1.
+    """
+    sound = replace(without_collision((2,)), modulus=7)
+    assert all(is_one_cell(sound, opened) for opened in all_accepted(sound))
+    planted = replace(sound, tables=sound.tables | dict.fromkeys(range(4), sound.tables[0]))
+    assert not all(is_one_cell(planted, opened) for opened in all_accepted(planted))
+
+
+@pytest.mark.parametrize("hash_control", [True, False])
+def test_a_hash_without_the_control_bit_accepts_other_values(hash_control):
+    """Again modulo an odd number."""
+    slow = replace(without_collision((1,)), modulus=7, hash_control=hash_control)
+    found = list(all_accepted(slow))
+    assert all(is_one_cell(slow, opened) for opened in found) == hash_control
+    assert ([{0: 4, 1: 4}] in found) == (not hash_control)
