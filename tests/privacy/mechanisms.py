@@ -18,6 +18,7 @@ from nolook.privacy.mechanisms.binary_tree import tree_laplace
 from nolook.privacy.mechanisms.exponential import exponential_choice, permute_and_flip
 from nolook.privacy.mechanisms.gaussian import gaussian_release, symmetric_gaussian_release
 from nolook.privacy.mechanisms.keyed_tree import (
+    keyed_gaussian,
     keyed_laplace,
     keyed_tree_laplace,
     keyed_tree_laplace_at,
@@ -139,6 +140,14 @@ MECHANISMS = {
         np.array([8]),
         add=lambda x, scale, source: keyed(
             lambda shares, key: keyed_laplace(shares, 1, 1 / scale, key), x, source
+        ),
+    ),
+    "keyed_tree.keyed_gaussian": Row(
+        lambda values, source: keyed(lambda x, k: keyed_gaussian(x, 1.0, 1.0, k), values, source),
+        np.array([7]),
+        np.array([8]),
+        add=lambda x, scale, source: keyed(
+            lambda shares, key: keyed_gaussian(shares, scale, 1.0, key), x, source
         ),
     ),
     "keyed_tree.keyed_tree_laplace": Row(

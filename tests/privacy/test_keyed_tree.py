@@ -12,6 +12,7 @@ from scipy import stats
 from nolook.errors import ParameterError
 from nolook.privacy.mechanisms.binary_tree import shared_nodes, tree_sensitivity
 from nolook.privacy.mechanisms.keyed_tree import (
+    keyed_gaussian,
     keyed_laplace,
     keyed_tree_laplace,
     keyed_tree_laplace_at,
@@ -77,6 +78,24 @@ def test_single_sums_get_laplace_noise_of_the_scale(epsilon):
     assert laplace_fit(draws, 2 / epsilon) > 1e-6
     assert laplace_fit(draws, 1.3 * 2 / epsilon) < 1e-12
     assert laplace_fit(draws, 0.7 * 2 / epsilon) < 1e-12
+
+
+@pytest.mark.parametrize("mu", [0.01, 0.5])
+def test_single_sums_get_gaussian_noise_of_the_scale(mu):
+    draws = keyed_gaussian(zeros(50_000), 3.0, mu, KEY).view(np.int64)
+    limits = np.arange(-3.0, 3.1, 0.25) * 3.0 / mu
+    chances = {}
+    for wrong in (0.7, 1.0, 1.3):
+        upto = stats.norm.cdf(np.floor(limits) + 0.5, scale=wrong * 3.0 / mu)
+        shares = np.diff(np.concatenate([[0.0], upto, [1.0]]))
+        counts = np.bincount(np.searchsorted(limits, draws), minlength=len(shares))
+        chances[wrong] = stats.chisquare(counts, shares * len(draws)).pvalue
+    assert chances[1.0] > 1e-6
+    assert max(chances[0.7], chances[1.3]) < 1e-12
+    again = keyed_gaussian(zeros(50_000), 3.0, mu, KEY).view(np.int64)
+    assert (again == draws).all()
+    with pytest.raises(ParameterError, match=r"^mu is "):
+        keyed_gaussian(zeros(1), 3.0, 2.0**-60, KEY)
 
 
 @pytest.mark.parametrize("relation", ["add-remove", "replace"])

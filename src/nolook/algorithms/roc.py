@@ -27,6 +27,7 @@ from nolook.algorithms.forest import best_forest
 from nolook.algorithms.grids import LinearGrid, LogGrid
 from nolook.algorithms.node_counts import (
     IN_FULL,
+    NoisyForest,
     Smoothing,
     Weighing,
     event_for_rows,
@@ -42,7 +43,7 @@ from nolook.statistics.cell_counts import ClassCells, node_counts_sensitivity
 from nolook.tables.folding import Rows
 from nolook.tables.scored import OnlyScores, ScoredTable
 
-__all__ = ["RocPlan", "RocRelease", "release_roc", "roc_plan", "search_grid"]
+__all__ = ["RocPlan", "RocRelease", "class_scores", "release_roc", "roc_plan", "search_grid"]
 
 _SEARCH_SHARE = 0.15  # of epsilon, for a range
 _FEWEST, _MOST = 2**5, 2**12  # points in a range that was found
@@ -174,10 +175,25 @@ def release_roc(
     positive, negative = release_forests(
         cells, plan.counts, sensitivity, source, shares=True, whole=weighing.whole
     )
+    known = weighing.known_rows(cells) if plan.relation == "replace" else None
+    return class_scores(points, positive, negative, known, smoothing)
+
+
+def class_scores(
+    points: Vector,
+    positive: NoisyForest,
+    negative: NoisyForest,
+    known: float | None,
+    smoothing: Smoothing,
+) -> tuple[ClassScores, ClassScores]:
+    """Return the distributions of both classes' scores that follow from their noisy blocks.
+
+    `known` is the number of rows of both classes together where that is public.
+    """
     numbers, variance = [positive.rows, negative.rows], positive.rows_variance
-    if plan.relation == "replace":
+    if known is not None:
         # Both classes together have a public number of rows: they are off by the same.
-        off = (weighing.known_rows(cells) - sum(numbers)) / 2
+        off = (known - sum(numbers)) / 2
         numbers, variance = [each + off for each in numbers], variance / 2
     found = []
     for forest, number in zip((positive, negative), numbers, strict=True):

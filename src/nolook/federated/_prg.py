@@ -14,10 +14,10 @@ import hashlib
 import sys
 
 import numpy as np
-from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algorithms, modes
 from numpy.typing import NDArray
 
-__all__ = ["KINDS", "FixedKeys", "as_bytes", "block_words"]
+__all__ = ["KINDS", "FixedKeys", "as_bytes", "block_words", "encrypt", "permutation"]
 
 Words = NDArray[np.uint64]
 
@@ -36,25 +36,32 @@ def as_bytes(words: Words) -> memoryview:
     return words.data.cast("B")
 
 
+def permutation(label: str) -> CipherContext:
+    """Return AES-128 under the key that a label stands for; for one thread."""
+    key = hashlib.sha256(label.encode("ascii")).digest()[:16]
+    # ECB hides little as a mode, but what is wanted here is the plain permutation.
+    return Cipher(algorithms.AES(key), modes.ECB()).encryptor()  # noqa: S305
+
+
+def encrypt(cipher: CipherContext, inputs: memoryview, room: memoryview) -> None:
+    """Encrypt whole blocks of words to the start of `room`, which must be a block longer."""
+    if sys.byteorder == "big":  # words are little-endian where they become bytes
+        swapped = np.frombuffer(inputs, np.uint64).byteswap()
+        cipher.update_into(as_bytes(swapped), room)
+        np.frombuffer(room[: len(inputs)], np.uint64).byteswap(inplace=True)
+    else:
+        cipher.update_into(inputs, room)
+
+
 class FixedKeys:
     """AES-128 under the four fixed keys; one object for each thread."""
 
     def __init__(self) -> None:
-        keys = (hashlib.sha256((_LABEL + kind).encode()).digest()[:16] for kind in KINDS)
-        # ECB hides little as a mode, but what is wanted here is the plain permutation.
-        self._ciphers = {
-            kind: Cipher(algorithms.AES(key), modes.ECB()).encryptor()  # noqa: S305
-            for kind, key in zip(KINDS, keys, strict=True)
-        }
+        self._ciphers = {kind: permutation(_LABEL + kind) for kind in KINDS}
 
     def encrypt(self, kind: str, inputs: memoryview, room: memoryview) -> None:
         """Encrypt whole blocks of words, as one of `KINDS`, to the start of `room`.
 
         The room must be a block longer than the inputs.
         """
-        if sys.byteorder == "big":  # words are little-endian where they become bytes
-            swapped = np.frombuffer(inputs, np.uint64).byteswap()
-            self._ciphers[kind].update_into(as_bytes(swapped), room)
-            np.frombuffer(room[: len(inputs)], np.uint64).byteswap(inplace=True)
-        else:
-            self._ciphers[kind].update_into(inputs, room)
+        encrypt(self._ciphers[kind], inputs, room)

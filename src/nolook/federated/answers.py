@@ -48,6 +48,7 @@ __all__ = [
     "calibration",
     "counts",
     "distribution",
+    "joined",
     "places",
     "quantiles",
 ]
@@ -90,7 +91,7 @@ def distribution(
     if batch.grid is None:
         raise TypeError("an ROC curve has a grid, as that of all doubles is too large")
     size = 1 << batch.levels
-    n, noisy = _joined(batch, first, second, {"positive": size, "negative": size, "rows": 1})
+    n, noisy = joined(batch, first, second, {"positive": size, "negative": size, "rows": 1})
     rows, variance = noisy["rows"], _count_variance(rows_epsilon(batch))
     slack = bound(_NOISES, variance, 2)
     refuse_outside(rows, 0.0, n, slack)
@@ -145,7 +146,7 @@ def calibration(
     edges = group_borders(batch, asked)
     probabilities = _probabilities(batch, *curves)
     names = ("positives", "negatives", "excess")
-    n, noisy = _joined(batch, *sums, dict.fromkeys(names, len(asked)))
+    n, noisy = joined(batch, *sums, dict.fromkeys(names, len(asked)))
     if (n, sums[0].reports) != (curves[0].n, curves[0].reports):
         raise NolookError("the answers about curves and groups are of other sets; ask again")
     widths = excess_sensitivities(edges)
@@ -186,7 +187,7 @@ def places(batch: Batch, thresholds: ArrayLike) -> Words:
 def counts(batch: Batch, first: Answer, second: Answer, asked: Words) -> tuple[Vector, Vector]:
     """Put answers about counts at the places asked for together; the second are standard errors."""
     _check_ecdf(batch)
-    n, noisy = _joined(batch, first, second, {"count": len(asked)})
+    n, noisy = joined(batch, first, second, {"count": len(asked)})
     last = len(batch.points()) - 1  # stands for infinity
     refuse_impossible(noisy["count"], asked, last, n, _noise(batch))
     known = asked == last
@@ -231,7 +232,7 @@ def _probabilities(batch: Batch, first: Answer, second: Answer) -> PrivateDistri
 def _whole_distribution(
     batch: Batch, first: Answer, second: Answer, smoothing: Smoothing
 ) -> PrivateDistribution:
-    n, noisy = _joined(batch, first, second, {"count": 1 << batch.levels})
+    n, noisy = joined(batch, first, second, {"count": 1 << batch.levels})
     _refuse_curve(batch, noisy["count"], float(n), 0.0)
     return _smoothed(batch, noisy["count"], float(n), 0.0, smoothing)
 
@@ -285,7 +286,7 @@ def _check_ecdf(batch: Batch) -> None:
         raise ParameterError(f"{batch.name} is of kind {batch.kind}; expected an ecdf")
 
 
-def _joined(
+def joined(
     batch: Batch, first: Answer, second: Answer, lengths: dict[str, int]
 ) -> tuple[int, dict[str, Integers]]:
     """Return the number of reports, and the sums of both answers as signed numbers."""

@@ -19,12 +19,17 @@ from nolook.errors import ParameterError
 from nolook.privacy.budgets import too_small
 from nolook.privacy.mechanisms._exact import noise_scale
 from nolook.privacy.mechanisms.binary_tree import tree_sensitivity
-from nolook.privacy.noise import LARGEST_INT64_SCALE, KeyedSource, discrete_laplace
+from nolook.privacy.noise import (
+    LARGEST_INT64_SCALE,
+    KeyedSource,
+    discrete_laplace,
+    rounded_gaussian,
+)
 
 if TYPE_CHECKING:
     from nolook.privacy.guarantee import Relation
 
-__all__ = ["keyed_laplace", "keyed_tree_laplace", "keyed_tree_laplace_at"]
+__all__ = ["keyed_gaussian", "keyed_laplace", "keyed_tree_laplace", "keyed_tree_laplace_at"]
 
 _MOST_LEVELS = 24
 _MOST_LEVELS_AT = 63
@@ -63,6 +68,37 @@ def keyed_laplace(shares: Shares, sensitivity: int, epsilon: float, key: bytes) 
     """
     scale = _scale(sensitivity, epsilon)
     noise = discrete_laplace(scale, len(shares), KeyedSource(key, b""))
+    noisy: Shares = shares + noise.view(np.uint64)
+    return noisy
+
+
+def keyed_gaussian(shares: Shares, sensitivity: float, mu: float, key: bytes) -> Shares:
+    """Return shares plus exactly rounded Gaussian noise that follows from a key, modulo 2^64.
+
+    Guarantee
+    ---------
+    If a row changes the sums by `sensitivity` in L2 norm, the result is mu-GDP for whoever holds
+    the other shares and lacks the key, computationally: a ``GaussianEvent(name, mu)``.
+
+    Parameters
+    ----------
+    shares : ndarray of uint64, shape (n,)
+        With the other server's shares they add up, modulo 2^64, to the sums.
+    sensitivity : float
+        L2 sensitivity of the sums, as an exact real number.
+    mu : float
+        The noise has standard deviation sensitivity / mu, rounded up.
+    key : bytes
+        As for :func:`keyed_laplace`; so are the errors.
+
+    Returns
+    -------
+    ndarray of uint64, shape (n,)
+    """
+    sigma = noise_scale(sensitivity, mu, "mu")
+    if sigma > LARGEST_INT64_SCALE:
+        raise ParameterError(f"mu is {mu!r}, too small for any noise; expected a larger budget")
+    noise = rounded_gaussian(sigma, len(shares), KeyedSource(key, b""))
     noisy: Shares = shares + noise.view(np.uint64)
     return noisy
 

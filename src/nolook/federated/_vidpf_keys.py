@@ -1,0 +1,95 @@
+"""The bytes of the keys of a verifiable point function, and its one-way functions.
+
+`vidpf.md` lays both out. Only the root's seed differs between the two keys of a pair; what follows
+it is public between the two servers.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from cryptography.hazmat.primitives.ciphers import CipherContext
+from numpy.typing import NDArray
+
+from nolook.federated._prg import permutation
+
+__all__ = ["PROOF_KINDS", "SEED_BYTES", "SIDES", "Ciphers", "Shape"]
+
+#: What a node's block becomes: its children.
+SIDES = ("left", "right")
+#: Blocks of a proof: 384 bits, so that four of them never add up to 0 (`vidpf.md`).
+PROOF_KINDS = 3
+SEED_BYTES = 16
+
+_LABEL = "nolook verifiable point function 2: "
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How the keys of a domain of ``2**levels`` cells are laid out.
+
+    Stops are the levels whose nodes have a value and a proof; the last one is that of the cells.
+    """
+
+    levels: int
+    stops: tuple[int, ...]
+
+    @property
+    def gaps(self) -> tuple[int, ...]:
+        """How many levels lie between two stops."""
+        return tuple(b - a for a, b in pairwise((0, *self.stops)))
+
+    @property
+    def layout(self) -> np.dtype[np.void]:
+        """The parts of a key."""
+        stop = np.dtype([("value", "<u8"), ("proof", "<u8", (PROOF_KINDS, 2))])
+        return np.dtype(
+            [
+                ("seed", "<u8", (2,)),
+                ("corrections", "<u8", (self.levels, 2)),
+                ("bits", np.uint8, (-(-self.levels // 8),)),
+                ("stops", stop, (len(self.stops),)),
+            ]
+        )
+
+    @property
+    def key_bytes(self) -> int:
+        """Bytes of a key."""
+        return self.layout.itemsize
+
+    def parts(self, keys: NDArray[np.uint8]) -> NDArray[np.void]:
+        """Return a view of keys, contiguous in the last axis, that has their parts by name."""
+        view: NDArray[np.void] = keys.view(self.layout)[..., 0]
+        return view
+
+
+class Ciphers:
+    """The permutations of one context, made when first used; one object for each thread."""
+
+    _kept = threading.local()
+
+    @classmethod
+    def of(cls, context: bytes) -> Ciphers:
+        """Return this thread's; the last ones are kept, since making all of them takes a while."""
+        found: Ciphers | None = getattr(cls._kept, "last", None)
+        if found is None or found.context != context:
+            found = cls._kept.last = cls(context)
+        return found
+
+    def __init__(self, context: bytes) -> None:
+        self.context = context
+        self._end = ": " + context.hex()
+        self._made: dict[str, CipherContext] = {}
+
+    def named(self, name: str) -> CipherContext:
+        """Return the permutation called "left", "right", "value" or as :meth:`proof` calls it."""
+        if name not in self._made:
+            self._made[name] = permutation(_LABEL + name + self._end)
+        return self._made[name]
+
+    def proof(self, kind: int, offset: int) -> CipherContext:
+        """Return the permutation of one block of the proofs of nodes of one offset."""
+        return self.named(f"proof {kind} {offset}")

@@ -1,0 +1,235 @@
+"""The trees of a verifiable point function, one level of a block of keys at a time.
+
+`vidpf.md` has the construction; the steps between two encryptions are in `kernels/point_trees.py`.
+A server's nodes lie stop by stop: those of one offset below their parents at the last stop side by
+side, so that each offset is encrypted by its own permutation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolook.federated._prg import as_bytes, block_words, encrypt
+from nolook.federated._vidpf_keys import PROOF_KINDS, SIDES, Ciphers, Shape
+from nolook.kernels.point_trees import (
+    add_proofs,
+    add_values,
+    correct_proofs,
+    correct_turn,
+    correct_values,
+    grow_both,
+    level_steps,
+)
+
+__all__ = ["Dealer", "Grower", "Places", "Selection"]
+
+Bytes = NDArray[np.uint8]
+Words = NDArray[np.uint64]
+#: Of nodes to expand: the places of their parents among those of the stop before, and offsets.
+Places: TypeAlias = tuple[NDArray[np.intp], NDArray[np.intp]]
+#: For each stop but the last.
+Selection: TypeAlias = list[Places]
+
+
+def _root_inputs(seeds: Words, role: int) -> Words:
+    """Return the cipher's inputs of the roots: their lowest bit is the role."""
+    low = seeds[..., 0] & ~np.uint64(1) | np.uint64(role)
+    return np.stack([seeds[..., 1], low ^ seeds[..., 1]], axis=-1)
+
+
+class Dealer:
+    """Makes pairs of keys."""
+
+    def __init__(self, shape: Shape, ciphers: Ciphers) -> None:
+        self._shape, self._ciphers = shape, ciphers
+
+    def deal(self, cells: Words, words: Words, keys: Bytes) -> None:
+        """Write the keys (2, count, key_bytes) of cells (count,).
+
+        The random words (count, 2, 2) are the root's seeds of party 0 and 1.
+        """
+        shape, count = self._shape, len(cells)
+        corrections = np.empty((count, shape.levels, 2), np.uint64)
+        parts = shape.parts(keys)
+        bits = np.zeros(parts["bits"].shape[1:], np.uint8)
+        seeds = words.transpose(1, 0, 2)
+        inputs = np.stack([_root_inputs(seeds[role], role) for role in (0, 1)])
+        level = 0
+        for i, stop in enumerate(shape.stops):
+            while level < stop:
+                blocks = self._encrypted(SIDES, inputs)
+                bit = shape.levels - 1 - level
+                correct_turn(level, bit, cells, inputs, blocks, corrections, bits)
+                level += 1
+            self._stop(i, cells >> np.uint64(shape.levels - stop), inputs, parts["stops"][..., i])
+        parts["seed"], parts["corrections"], parts["bits"] = seeds, corrections, bits
+
+    def _stop(self, i: int, nodes: Words, inputs: Words, parts: NDArray[np.void]) -> None:
+        """Write the corrections of one stop."""
+        count = len(nodes)
+        values = np.empty(count, np.uint64)
+        correct_values(inputs, self._encrypted(("value",), inputs)[0], values)
+        blocks = np.empty((PROOF_KINDS, *inputs.shape), np.uint64)
+        offsets = nodes & np.uint64((1 << self._shape.gaps[i]) - 1)
+        for offset in np.unique(offsets).tolist():
+            rows = np.flatnonzero(offsets == offset)
+            names = [f"proof {kind} {offset}" for kind in range(PROOF_KINDS)]
+            blocks[:, :, rows] = self._encrypted(names, inputs[:, rows])
+        proofs = np.empty((count, PROOF_KINDS, 2), np.uint64)
+        correct_proofs(inputs, blocks, proofs)
+        parts["value"], parts["proof"] = values, proofs
+
+    def _encrypted(self, names: Sequence[str], inputs: Words) -> Words:
+        """Return the inputs under each of some permutations."""
+        plain = np.ascontiguousarray(inputs)
+        room = block_words(len(names) * plain.size // 2)
+        for i, name in enumerate(names):
+            start = i * plain.nbytes
+            encrypt(self._ciphers.named(name), as_bytes(plain), as_bytes(room)[start:])
+        return room[:-2].reshape(len(names), *plain.shape)
+
+
+class _Stop:
+    """What a worker has of a block of keys on its way to one stop."""
+
+    def __init__(
+        self, shape: Shape, i: int, parts: NDArray[np.void], parents: int, *, proofs: bool
+    ) -> None:
+        size, keys, last = 1 << shape.gaps[i], len(parts), i == len(shape.stops) - 1
+        self.level, self.last = shape.stops[i], last
+        own = parts["stops"][:, i]
+        self.value = np.array(own["value"], np.uint64)
+        self.proof = np.array(own["proof"].transpose(1, 0, 2), np.uint64, order="C")
+        self.sums = np.zeros(keys, np.uint64)
+        kinds = PROOF_KINDS if proofs else 0
+        self.proofs = np.zeros((size, kinds, keys, 2), np.uint64)
+        # Nodes and values, for the next stop.
+        self.inputs = np.empty((0 if last else parents, size, keys, 2), np.uint64)
+        self.values = np.empty((0 if last else parents, size, keys), np.uint64)
+
+    def compared(self, above: Words) -> tuple[Words, Words]:
+        """Return what both servers must have in common, given the sums of the parents' values."""
+        return above - self.sums, self.proofs.transpose(2, 0, 1, 3)
+
+
+class Grower:
+    """Evaluates all keys of one party at all nodes of some parents, and sums over keys.
+
+    At most about `width` nodes are grown at once. A worker keeps its arrays from one block of keys
+    to the next.
+    """
+
+    def __init__(
+        self, shape: Shape, role: int, ciphers: Ciphers, selection: Selection | None, width: int
+    ) -> None:
+        self._shape, self._role, self._ciphers = shape, role, ciphers
+        self._selection, self._width = selection, width
+        self._room = block_words(0)
+        self._levels: dict[int, Words] = {}
+        parents = 1
+        self.totals: list[Words] = []
+        for i, gap in enumerate(shape.gaps):
+            self.totals.append(np.zeros((parents, 1 << gap), np.uint64))
+            if i < len(shape.stops) - 1:
+                parents = parents << gap if selection is None else len(selection[i][0])
+        #: Most parents that a key has at a stop.
+        self.widest = max(len(each) for each in self.totals)
+
+    def add(self, keys: Bytes, *, proofs: bool) -> list[tuple[Words, Words]]:
+        """Add the shares of a block of keys to `totals`, which have no signs yet.
+
+        Returns for each stop what the servers compare: the sum of parents less that of their nodes
+        (keys,), and, if asked for, the proofs (keys, offsets, kinds, 2).
+        """
+        parts = self._shape.parts(np.ascontiguousarray(keys))
+        steps = self._steps(parts)
+        nodes = _root_inputs(np.array(parts["seed"], np.uint64), self._role)[None]
+        above = np.full(len(keys), 1 - self._role, np.uint64)  # the role 0 takes off the 1
+        found, level = [], 0
+        for i, stop in enumerate(self._shape.stops):
+            here = _Stop(self._shape, i, parts, len(nodes), proofs=proofs)
+            self._grow(level, nodes, np.zeros(1, np.int64), steps, here, self.totals[i])
+            found.append(here.compared(above))
+            if not here.last:
+                nodes, above = self._below(i, here)
+            level = stop
+        return found
+
+    def _steps(self, parts: NDArray[np.void]) -> Words:
+        """Return the corrections of all levels, as the kernels add them."""
+        corrections = np.array(parts["corrections"], np.uint64, order="C")
+        bits = parts["bits"].copy()
+        steps = np.empty((self._shape.levels, 2, len(parts), 2), np.uint64)
+        for level in range(self._shape.levels):
+            level_steps(level, corrections, bits, steps[level])
+        return steps
+
+    def _below(self, i: int, here: _Stop) -> tuple[Words, Words]:
+        """Return the nodes of a stop that are expanded, and the sums of their values."""
+        if self._selection is None:
+            return here.inputs.reshape(-1, *here.inputs.shape[2:]), here.sums
+        places = self._selection[i]
+        return here.inputs[places], here.values[places].sum(axis=0, dtype=np.uint64)
+
+    def _grow(
+        self,
+        level: int,
+        nodes: Words,
+        offsets: NDArray[np.int64],
+        steps: Words,
+        here: _Stop,
+        totals: Words,
+    ) -> None:
+        """Go down to a stop from nodes of some offsets: (offsets * parents, keys, 2)."""
+        count, keys, _ = nodes.shape
+        if not count:
+            return
+        if level == here.level:
+            self._arrive(nodes.reshape(len(offsets), -1, keys, 2), offsets, here, totals)
+        elif 2 * count * keys > self._width and len(offsets) > 1:
+            for part, some in zip(np.split(nodes, 2), np.split(offsets, 2), strict=True):
+                self._grow(level, part, some, steps, here, totals)
+        else:
+            room = self._room_for(2 * nodes.size)
+            for turn, side in enumerate(SIDES):
+                out = as_bytes(room)[turn * nodes.nbytes :]
+                encrypt(self._ciphers.named(side), as_bytes(nodes), out)
+            children = self._children_of(level, 2 * nodes.size).reshape(2, *nodes.shape)
+            blocks = room[: 2 * nodes.size].reshape(children.shape)
+            grow_both(nodes, blocks, steps[level], children)
+            below = np.concatenate([2 * offsets, 2 * offsets + 1])
+            self._grow(level + 1, children.reshape(-1, keys, 2), below, steps, here, totals)
+
+    def _arrive(self, nodes: Words, offsets: NDArray[np.int64], here: _Stop, totals: Words) -> None:
+        """Take the values and proofs of some offsets' nodes, (offsets, parents, keys, 2)."""
+        plain, size = as_bytes(nodes), nodes.nbytes
+        room = self._room_for(PROOF_KINDS * nodes.size)
+        encrypt(self._ciphers.named("value"), plain, as_bytes(room))
+        blocks = room[: nodes.size].reshape(nodes.shape)
+        add_values(nodes, blocks, offsets, here.value, totals, here.sums, here.values)
+        if not here.last:
+            here.inputs[:, offsets] = nodes.transpose(1, 0, 2, 3)
+        kinds, each, out = here.proofs.shape[1], size // len(offsets), as_bytes(room)
+        for kind in range(kinds):
+            for j, offset in enumerate(offsets.tolist()):
+                start = j * each
+                cipher = self._ciphers.proof(kind, offset)
+                encrypt(cipher, plain[start : start + each], out[kind * size + start :])
+        if kinds:
+            blocks = room[: kinds * nodes.size].reshape(kinds, *nodes.shape)
+            add_proofs(nodes, blocks, offsets, here.proof, here.proofs)
+
+    def _room_for(self, words: int) -> Words:
+        if len(self._room) < words + 2:
+            self._room = block_words(words // 2)
+        return self._room
+
+    def _children_of(self, level: int, words: int) -> Words:
+        """Return the array for a level's children; parents still need that of their own level."""
+        if level not in self._levels or len(self._levels[level]) < words:
+            self._levels[level] = np.empty(words, np.uint64)
+        return self._levels[level][:words]

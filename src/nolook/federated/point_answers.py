@@ -1,0 +1,178 @@
+"""What the analyst makes of both servers' answers to a batch of format 2.
+
+Both answers are noisy shares, modulo 2^64, of the counts of blocks; their sum has the noise of both
+servers, twice the variance of a central release under replacement. Least squares, a public number
+of rows and counts that rise follow as in `nolook.algorithms.node_counts`. All of this is
+post-processing. The proof is `point_shares.md`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolook.algorithms.calibration_table import CalibrationTable
+from nolook.algorithms.count_noise import ForestNoise
+from nolook.algorithms.hosmer_lemeshow import quantile_borders
+from nolook.algorithms.node_counts import NoisyForest, Smoothing
+from nolook.algorithms.roc import class_scores
+from nolook.algorithms.roc_curve import ClassScores
+from nolook.errors import ParameterError
+from nolook.estimators.calibration import HosmerLemeshow
+from nolook.estimators.ecdf import ECDF, check_smoothing
+from nolook.estimators.roc import ROCCurve
+from nolook.federated.answers import Answer, joined
+from nolook.federated.plausibility import bound, refuse_outside
+from nolook.federated.point_batch import PointBatch
+from nolook.federated.point_shares import guarantee
+from nolook.kernels.forests import level_starts
+from nolook.privacy.guarantee import GaussianEvent
+from nolook.privacy.mechanisms.gaussian import gaussian_variance
+from nolook.privacy.mechanisms.laplace import laplace_variance
+from nolook.statistics.cell_counts import node_counts_l2_sensitivity, node_counts_sensitivity
+
+__all__ = ["block_variance", "calibration", "distribution"]
+
+# Both servers add all the noise.
+_NOISES = 2
+
+Integers = NDArray[np.int64]
+Vector = NDArray[np.float64]
+
+
+def distribution(
+    batch: PointBatch, first: Answer, second: Answer, smoothing: Smoothing = "isotonic"
+) -> ECDF | ROCCurve:
+    """Put answers about a distribution or an ROC curve together.
+
+    Raises a NolookError if the two do not belong together, or cannot be counts of the reports.
+    """
+    check_smoothing(smoothing)
+    if batch.kind == "hosmer-lemeshow":
+        raise ParameterError(f"{batch.name} is of kind {batch.kind}; expected an ecdf or a roc")
+    n, forests = _forests(batch, first, second)
+    points = batch.points()
+    privacy, recipe = guarantee(batch), batch.recipe()
+    if batch.kind == "ecdf":
+        found = forests["count"].distribution(points, float(n), 0.0, smoothing)
+        ecdf = ECDF(batch.epsilon, batch.grid, batch.delta, "replace", smoothing)
+        return ecdf.keep_release((found,), privacy=privacy, recipe=recipe)
+    curves = class_scores(points, forests["positive"], forests["negative"], float(n), smoothing)
+    curve = ROCCurve(batch.epsilon, batch.grid, relation="replace", smoothing=smoothing)
+    return curve.keep_release((batch.grid, *curves), privacy=privacy, recipe=recipe)
+
+
+def calibration(
+    batch: PointBatch, first: Answer, second: Answer, groups: int = 10
+) -> HosmerLemeshow:
+    """Put answers about the calibration of probabilities together.
+
+    Groups lie between quantiles, as many as are wanted: they are chosen here, and cost nothing.
+    Every row counts with the middle of its cell for its probability, off by 2^-11 at most.
+    """
+    if batch.kind != "hosmer-lemeshow":
+        raise ParameterError(f"{batch.name} is of kind {batch.kind}; expected hosmer-lemeshow")
+    test = HosmerLemeshow(batch.epsilon, groups)
+    test.plan()  # checks how many
+    n, forests = _forests(batch, first, second)
+    positive, negative = forests["positive"], forests["negative"]
+    blocks, variance = positive.blocks + negative.blocks, 2 * positive.variance
+    both = NoisyForest(batch.forest, blocks, variance)
+    probabilities = both.distribution(batch.points(), float(n), 0.0, "isotonic")
+    scores = class_scores(batch.points(), positive, negative, float(n), None)
+    table = _calibration_table(batch, scores, quantile_borders(probabilities, groups))
+    return test.keep_release(
+        (probabilities, table), privacy=guarantee(batch), recipe=batch.recipe()
+    )
+
+
+def _calibration_table(
+    batch: PointBatch, scores: tuple[ClassScores, ClassScores], borders: Vector
+) -> CalibrationTable:
+    """Return the sums of groups between borders, which are 0 and thresholds."""
+    points = batch.points()
+    ends = np.searchsorted(points, borders[1:]) + 1  # in cells
+    starts = np.append(0, ends[:-1])
+    middles = (np.append(0.0, points[:-1]) + points) / 2
+    # Counts of cells, and what each adds to the probabilities above the group's left border.
+    cells = [np.diff(one.noisy, prepend=0.0) for one in scores]
+    above = middles - np.repeat(borders[:-1], ends - starts)
+    positives, negatives, excess = (
+        np.add.reduceat(each, starts) for each in (*cells, above * (cells[0] + cells[1]))
+    )
+    noise = ForestNoise(batch.forest, _NOISES * block_variance(batch), 0.0)
+    rows = scores[0].noise.rows_variance
+    counts = scores[0].noise.between(starts, ends, 0.0)
+    differences = np.array(
+        [
+            _difference_variance(noise, rows, middles, *place)
+            for place in zip(starts, ends, strict=True)
+        ]
+    )
+    # The table adds this up with that of the counts; see `point_shares.md`.
+    left = borders[:-1]
+    rest = np.maximum(differences - ((1.0 - left) ** 2 + left**2) * counts, 0.0)
+    return CalibrationTable(borders, positives, negatives, excess, counts, rest)
+
+
+def _difference_variance(
+    noise: ForestNoise, rows_variance: float, middles: Vector, start: int, end: int
+) -> float:
+    """Return the variance of a group's positive rows less those that probabilities predict.
+
+    `noise` is that of one class without its number of rows; the two numbers are off by the same, in
+    opposite directions, so what is due to them adds up to a count of both.
+    """
+    inside = np.zeros(len(middles))
+    inside[start:end] = 1.0
+    total = 0.0
+    for weights in ((1.0 - middles) * inside, middles * inside):
+        total += noise.weighted(weights - np.append(weights[1:], 0.0), 0.0)
+    forest = noise.forest
+    cells = (forest.padded if end == forest.cells else end) - start
+    return total + (cells / forest.padded) ** 2 * rows_variance
+
+
+def _forests(
+    batch: PointBatch, first: Answer, second: Answer
+) -> tuple[int, dict[str, NoisyForest]]:
+    """Return the number of reports, and the noisy blocks of each class, if they can be."""
+    n, noisy = joined(batch, first, second, dict.fromkeys(batch.classes, batch.forest.blocks))
+    _refuse_impossible(batch, n, noisy)
+    variance = _NOISES * block_variance(batch)
+    return n, {
+        name: NoisyForest(batch.forest, blocks.astype(np.float64), variance)
+        for name, blocks in noisy.items()
+    }
+
+
+def block_variance(batch: PointBatch) -> float:
+    """Return the variance of one server's noise of one block."""
+    event = batch.event()
+    changes = node_counts_sensitivity(batch.forest.levels, "replace")
+    if isinstance(event, GaussianEvent):
+        return gaussian_variance(node_counts_l2_sensitivity(changes), event.mu)
+    return laplace_variance(changes, event.epsilon)
+
+
+def _refuse_impossible(batch: PointBatch, n: int, noisy: dict[str, Integers]) -> None:
+    """Refuse counts of blocks that no n reports have, by more than the noise explains."""
+    forest, variance = batch.forest, block_variance(batch)
+    starts = level_starts(forest.padded, forest.lengths)
+
+    def slack(blocks: int, sums: int) -> float:
+        """Bound the noise of sums of so many blocks; a Gaussian number is rounded as well."""
+        noises = _NOISES * blocks
+        return bound(noises, variance, 2 * sums) + (noises / 2 if batch.delta else 0.0)
+
+    for blocks in noisy.values():
+        refuse_outside(blocks, 0.0, float(n), slack(1, len(noisy) * forest.blocks))
+        for level in range(forest.levels - 1):
+            above = blocks[starts[level] : starts[level + 1]]
+            below = blocks[starts[level + 1] : starts[level + 2]]
+            children = forest.lengths[level] // forest.lengths[level + 1]
+            off = above - below.reshape(-1, children).sum(axis=1)
+            refuse_outside(off, 0.0, 0.0, slack(1 + children, len(noisy) * forest.blocks))
+    longest = [blocks[: starts[1]] for blocks in noisy.values()]
+    total = np.concatenate(longest).sum(keepdims=True)
+    refuse_outside(total, float(n), float(n), slack(len(noisy) * starts[1], 1))

@@ -1,0 +1,148 @@
+"""What a server does with reports of format 2: check, add up, and answer with noise of its own.
+
+The order, for whoever keeps the files and talks to the other server:
+
+1. `check_reports` as reports arrive: a message of 32 bytes for each, and shares of the sum of all.
+2. Both servers exchange messages. A report is accepted if the two are equal; `cell_shares` of the
+   others are taken off the sum.
+3. Both freeze the same set of accepted reports, and compare `set_digest` of its ids.
+4. Only then `release_key`, bound to that digest, and `noisy_blocks`, once and for all.
+
+Sums are modulo 2^64, and the sums of both servers add up to the counts. Each server adds all the
+noise that the release needs, so one honest server is enough. The proof is `point_shares.md`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolook.federated.point_batch import PointBatch
+from nolook.federated.point_reports import ID_BYTES, unpack
+from nolook.kernels.forests import block_counts
+from nolook.privacy import accounting
+from nolook.privacy.guarantee import Budget, GaussianEvent, PrivacyGuarantee
+from nolook.privacy.mechanisms.keyed_tree import keyed_gaussian, keyed_laplace
+from nolook.privacy.noise import SAMPLER_VERSION, derived_key
+from nolook.statistics.cell_counts import node_counts_l2_sensitivity, node_counts_sensitivity
+
+__all__ = [
+    "CheckedReports",
+    "cell_shares",
+    "check_reports",
+    "guarantee",
+    "noisy_blocks",
+    "release_key",
+    "set_digest",
+]
+
+_KEY_LABEL = b"nolook federated 2"
+
+Bytes = NDArray[np.uint8]
+Shares = NDArray[np.uint64]
+
+
+@dataclass(frozen=True)
+class CheckedReports:
+    """What a server finds in its halves of some reports."""
+
+    #: For the other server, shape (n, 32), in the order of the reports.
+    messages: Bytes
+    #: Shares of the counts of all n reports, shape (classes, cells).
+    shares: Shares
+
+
+def check_reports(batch: PointBatch, role: int, reports: Bytes) -> CheckedReports:
+    """Check a server's halves of some reports and add up what they count.
+
+    Reports have passed :func:`nolook.federated.point_reports.check`; nothing in them raises. Sums
+    over parts may be added, modulo 2^64.
+    """
+    ids, keys = unpack(batch, reports)
+    found = batch.functions.check(role, keys, ids)
+    return CheckedReports(found.messages, _by_class(batch, found.counts[-1]))
+
+
+def cell_shares(batch: PointBatch, role: int, reports: Bytes) -> Shares:
+    """Return shares of what some reports count, as `shares` of :class:`CheckedReports`."""
+    _, keys = unpack(batch, reports)
+    return _by_class(batch, batch.functions.expand(role, keys)[-1])
+
+
+def set_digest(ids: list[bytes]) -> bytes:
+    """Return the digest of a set of accepted reports, whatever their order."""
+    if any(len(each) != ID_BYTES for each in ids):
+        raise TypeError("ids have another length")
+    return hashlib.sha256(b"".join(sorted(set(ids)))).digest()
+
+
+def guarantee(batch: PointBatch) -> PrivacyGuarantee:
+    """State what all answers to a batch cost together.
+
+    Guarantee
+    ---------
+    (epsilon, delta)-DP under replacement of an accepted report, computationally, to whoever sees
+    all answers and all that the other server has.
+    """
+    budget = Budget(batch.epsilon, batch.delta)
+    return accounting.guarantee([batch.event()], budget, relation="replace", private=True)
+
+
+def release_key(secret: bytes, batch: PointBatch, accepted: bytes) -> bytes:
+    """Return the 32-byte key of a server's noise: another if anything is different.
+
+    The secret is 32 random bytes that this server alone has; `accepted` is :func:`set_digest` of
+    the frozen set.
+    """
+    version = SAMPLER_VERSION.to_bytes(4, "little")
+    return derived_key(secret, _KEY_LABEL + version + batch.digest + accepted)
+
+
+def noisy_blocks(batch: PointBatch, shares: Shares, key: bytes) -> dict[str, Shares]:
+    """Return a server's answer: the counts of all blocks of each class, with all their noise.
+
+    Guarantee
+    ---------
+    The batch's event: an accepted report that is replaced changes one block a level for the worse
+    and one for the better, all classes together. To whoever lacks the key, computationally.
+
+    Parameters
+    ----------
+    batch : PointBatch
+    shares : ndarray of uint64, shape (classes, cells)
+        Of the counts of the accepted reports.
+    key : bytes
+        :func:`release_key`.
+
+    Returns
+    -------
+    dict of str to ndarray of uint64, shape (blocks,)
+        For each class, in rows modulo 2^64, the longest blocks first (`batch.forest`).
+    """
+    forest, event = batch.forest, batch.event()
+    changes = node_counts_sensitivity(forest.levels, "replace")
+    noisy = {}
+    for name, cells in zip(batch.classes, shares, strict=True):
+        blocks = block_counts(cells.view(np.int64), forest.lengths).view(np.uint64)
+        own = derived_key(key, name.encode("ascii"))
+        if isinstance(event, GaussianEvent):
+            length = node_counts_l2_sensitivity(changes)
+            noisy[name] = keyed_gaussian(blocks, length, event.mu, own)
+        else:
+            noisy[name] = keyed_laplace(blocks, changes, event.epsilon, own)
+    return noisy
+
+
+def _by_class(batch: PointBatch, counts: Shares) -> Shares:
+    """Return counts of each class and cell; what lies beyond the last cell belongs to it.
+
+    No honest owner reports such a cell, but a check does not know how many there are.
+    """
+    cells = len(batch.points())
+    every = counts.reshape(len(batch.classes), -1)
+    found = every[:, :cells].copy()
+    found[:, -1] += every[:, cells:].sum(axis=1, dtype=np.uint64)
+    return found

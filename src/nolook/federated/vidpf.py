@@ -1,0 +1,268 @@
+"""Verifiable incremental point functions: two keys for one secret cell, and a check of both.
+
+The function of a pair is 1 at one cell of 0..2^levels - 1 and at the nodes above it, and 0 at all
+others, with values in the integers modulo 2^64. Each key alone looks random; the two servers'
+shares of any node add up to its value. Each server derives a message of 32 bytes from its key:
+if the two are equal, the keys count exactly one cell, whoever made them; those of honest keys are
+always equal, and tell neither server anything. The idea is that of de Castro and Polychroniadou,
+"Lightweight, maliciously secure verifiable function secret sharing" (EUROCRYPT 2022), and of the
+incremental functions of Boneh, Boyle, Corrigan-Gibbs, Gilboa and Ishai (IEEE S&P 2021). `vidpf.md`
+has the construction, the layout of keys, the proof and what is not promised.
+
+Keys are rows of uint8, shape (n, key_bytes). Every function raises a ParameterError for an argument
+of another type, shape or range; what a key holds raises nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolook._validation import check_count
+from nolook.errors import ParameterError
+from nolook.federated._vidpf_keys import SEED_BYTES, Ciphers, Shape
+from nolook.federated._vidpf_trees import Dealer, Grower, Places, Selection
+from nolook.privacy.noise import ByteSource
+
+__all__ = [
+    "LARGEST_GAP",
+    "LARGEST_LEVELS",
+    "LARGEST_WHOLE_LEVELS",
+    "MESSAGE_BYTES",
+    "Checked",
+    "PointFunctions",
+    "even_stops",
+]
+
+#: Cells are 64-bit words, and so is the number of all cells.
+LARGEST_LEVELS = 63
+#: Of a domain whose cells are all expanded.
+LARGEST_WHOLE_LEVELS = 24
+#: Of levels between two stops: each offset below a stop has permutations of its own.
+LARGEST_GAP = 8
+MESSAGE_BYTES = 32
+
+_CONTEXT_BYTES = 32
+_MESSAGE_LABEL = b"nolook verifiable point function 2: message"
+
+# How much a call encrypts: enough to outweigh the cost of the call, few enough that the arrays stay
+# in the processor's cache. `benchmarks/vidpf.py` measures it.
+_DEALT_KEYS = 1024
+_GROWN_PARENTS = 2048
+_GROWN_KEYS = 128
+_GROWN_NODES = 16384
+
+Bytes = NDArray[np.uint8]
+Words = NDArray[np.uint64]
+
+
+def even_stops(levels: int) -> tuple[int, ...]:
+    """Return stops for a domain whose cells are all expanded: the middle and the end, or more.
+
+    >>> even_stops(16)
+    (8, 16)
+    """
+    levels = check_count(levels, "levels", LARGEST_LEVELS)
+    count = max(min(2, levels), -(-levels // LARGEST_GAP))
+    return tuple(levels * i // count for i in range(1, count + 1))
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What a server finds in its halves of some reports."""
+
+    #: For the other server, shape (n, 32): a pair of keys is accepted if both messages are equal.
+    messages: Bytes
+    #: This server's shares, summed over all n keys, whether they will be accepted or not. One array
+    #: for each stop: shape (parents expanded at the stop before, nodes below each).
+    counts: list[Words]
+
+
+@dataclass(frozen=True)
+class PointFunctions:
+    """All point functions over one domain, in one context.
+
+    Parameters
+    ----------
+    levels : int
+        L from 1 to 63: there are 2^L cells.
+    stops : tuple of int
+        The levels at which nodes have values, increasing to L, at most 8 apart.
+    context : bytes
+        32 bytes that name what keys are for: a batch's digest. Keys of one context are worthless in
+        another.
+    """
+
+    levels: int
+    stops: tuple[int, ...]
+    context: bytes
+
+    def __post_init__(self) -> None:
+        check_count(self.levels, "levels", LARGEST_LEVELS)
+        gaps = [b - a for a, b in pairwise((0, *self.stops))]
+        if not all(1 <= gap <= LARGEST_GAP for gap in gaps) or self.stops[-1:] != (self.levels,):
+            raise ParameterError(
+                f"stops are {self.stops}; expected levels that rise to {self.levels}, at most "
+                f"{LARGEST_GAP} apart (for example {even_stops(self.levels)})"
+            )
+        if len(self.context) != _CONTEXT_BYTES:
+            raise ParameterError(f"context is not {_CONTEXT_BYTES} bytes (give a batch's digest)")
+
+    @cached_property
+    def _shape(self) -> Shape:
+        return Shape(self.levels, self.stops)
+
+    @property
+    def key_bytes(self) -> int:
+        """Length of a key.
+
+        >>> PointFunctions(16, even_stops(16), bytes(32)).key_bytes
+        386
+        """
+        return self._shape.key_bytes
+
+    def generate(self, cells: Words, source: ByteSource) -> tuple[Bytes, Bytes]:
+        """Make pairs of keys, one each for server 0 and server 1; four words of the source a pair.
+
+        >>> import numpy as np
+        >>> from nolook.privacy.noise import byte_source
+        >>> functions = PointFunctions(2, (2,), bytes(32))
+        >>> pair = functions.generate(np.array([2, 2, 0], np.uint64), byte_source(None))
+        >>> functions.expand(0, pair[0])[-1] + functions.expand(1, pair[1])[-1]
+        array([[1, 0, 2, 0]], dtype=uint64)
+        """
+        if cells.dtype != np.uint64 or cells.ndim != 1:
+            raise ParameterError(
+                f"cells are {cells.dtype} of shape {cells.shape}; expected uint64 of shape (n,)"
+                " (give one row of unsigned 64-bit integers)"
+            )
+        if cells.size and int(cells.max()) >> self.levels:  # without showing one: they are secrets
+            raise ParameterError(
+                f"cells go beyond the domain; expected values below 2**{self.levels} (give more "
+                "levels)"
+            )
+        keys = np.empty((2, len(cells), self.key_bytes), np.uint8)
+        dealer = Dealer(self._shape, Ciphers.of(self.context))
+        for start in range(0, len(cells), _DEALT_KEYS):
+            some = slice(start, start + _DEALT_KEYS)
+            words = source.words(4 * len(cells[some])).reshape(-1, 2, 2)
+            dealer.deal(cells[some], words, keys[:, some])
+        return keys[0], keys[1]
+
+    def check(
+        self, role: int, keys: Bytes, ids: Bytes, expanded: Sequence[Words] | None = None
+    ) -> Checked:
+        """Return a server's messages about its halves of some reports, and its sums of all.
+
+        Much quicker for some hundred keys at once than one by one.
+
+        Parameters
+        ----------
+        role : int
+            0 or 1.
+        keys : ndarray of uint8, shape (n, key_bytes)
+        ids : ndarray of uint8, shape (n, bytes)
+            What names each report at both servers; equal messages need equal names.
+        expanded : sequence of ndarray of uint64, or None
+            For each stop but the last the nodes whose children are wanted, increasing, each below
+            one of the stop before. None expands all nodes.
+        """
+        if ids.dtype != np.uint8 or ids.ndim != 2 or len(ids) != len(keys):
+            raise ParameterError(
+                f"ids are {ids.dtype} of shape {ids.shape}; expected uint8 of shape "
+                f"({len(keys)}, bytes) (give one for each key)"
+            )
+        grower = self._grower(role, keys, expanded)
+        messages = np.empty((len(keys), MESSAGE_BYTES), np.uint8)
+        for start, some in self._blocks(keys, grower):
+            found = grower.add(some, proofs=True)
+            names = ids[start : start + len(some)]
+            messages[start : start + len(some)] = _messages(names, some, found)
+        return Checked(messages, _signed(grower.totals, role))
+
+    def expand(
+        self, role: int, keys: Bytes, expanded: Sequence[Words] | None = None
+    ) -> list[Words]:
+        """Return a server's sums over keys without any check, as `counts` of :class:`Checked`.
+
+        For keys that were accepted, or for what those that were not must be taken off again.
+        """
+        grower = self._grower(role, keys, expanded)
+        for _, some in self._blocks(keys, grower):
+            grower.add(some, proofs=False)
+        return _signed(grower.totals, role)
+
+    def _blocks(self, keys: Bytes, grower: Grower) -> list[tuple[int, Bytes]]:
+        size = min(max(_GROWN_PARENTS // grower.widest, 1), _GROWN_KEYS)
+        return [(start, keys[start : start + size]) for start in range(0, len(keys), size)]
+
+    def _grower(self, role: int, keys: Bytes, expanded: Sequence[Words] | None) -> Grower:
+        if role not in (0, 1):
+            raise ParameterError(f"role is {role!r}; expected 0 or 1 (say whose keys these are)")
+        if keys.dtype != np.uint8 or keys.ndim != 2 or keys.shape[1] != self.key_bytes:
+            raise ParameterError(
+                f"keys are {keys.dtype} of shape {keys.shape}; expected uint8 of shape"
+                f" (n, {self.key_bytes}) (give keys of {self.levels} levels)"
+            )
+        if expanded is None:
+            check_count(self.levels, "levels", LARGEST_WHOLE_LEVELS)
+        selection = None if expanded is None else self._selection(expanded)
+        return Grower(self._shape, role, Ciphers.of(self.context), selection, _GROWN_NODES)
+
+    def _selection(self, expanded: Sequence[Words]) -> Selection:
+        """Return where the nodes to expand are among those of their stop."""
+        if len(expanded) != len(self.stops) - 1:
+            raise ParameterError(
+                f"expanded has {len(expanded)} arrays; expected {len(self.stops) - 1} (one for "
+                "each stop but the last)"
+            )
+        places: Selection = []
+        above = np.zeros(1, np.uint64)
+        for i, nodes in enumerate(expanded):
+            found = self._places(self._shape.gaps[i], above, nodes)
+            if found is None:
+                raise ParameterError(
+                    f"expanded[{i}] is not nodes of level {self.stops[i]} below expanded ones; "
+                    "expected increasing uint64"
+                )
+            places.append(found)
+            above = nodes
+        return places
+
+    @staticmethod
+    def _places(gap: int, above: Words, nodes: Words) -> Places | None:
+        """Return the places of nodes below those above them, or None if they are no such nodes."""
+        if nodes.dtype != np.uint64 or nodes.ndim != 1 or (nodes[1:] <= nodes[:-1]).any():
+            return None
+        parents = nodes >> np.uint64(gap)
+        if not np.isin(parents, above).all():
+            return None
+        offsets = nodes & np.uint64((1 << gap) - 1)
+        return np.searchsorted(above, parents), offsets.astype(np.intp)
+
+
+def _messages(names: Bytes, keys: Bytes, found: list[tuple[Words, Words]]) -> Bytes:
+    """Hash names, the public parts of keys, and what the servers must have in common."""
+    little = [
+        (differences.astype("<u8"), np.ascontiguousarray(proofs, "<u8"))
+        for differences, proofs in found
+    ]
+    messages = np.empty((len(keys), MESSAGE_BYTES), np.uint8)
+    for k, (name, key) in enumerate(zip(names, keys, strict=True)):
+        digest = hashlib.sha256(_MESSAGE_LABEL + name.tobytes() + key[SEED_BYTES:].tobytes())
+        for differences, proofs in little:
+            digest.update(differences[k : k + 1].data)
+            digest.update(proofs[k].data)
+        messages[k] = np.frombuffer(digest.digest(), np.uint8)
+    return messages
+
+
+def _signed(totals: list[Words], role: int) -> list[Words]:
+    """Return party 0's sums as they are and party 1's negated, in place."""
+    return [np.negative(each, out=each) for each in totals] if role else totals

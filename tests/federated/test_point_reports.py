@@ -1,0 +1,128 @@
+"""Reports of format 2: one id for both halves, which nobody else can use."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+import pytest
+from attrs import evolve
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nolook.errors import ParameterError
+from nolook.federated import point_reports
+from nolook.federated.point_reports import check, report_bytes, unpack
+from nolook.federated.wire import ReportError
+from nolook.privacy.noise import SystemEntropy
+from tests.federated.point_made import NONCE, SCORES, both_halves, point_batch
+
+BATCH = point_batch()
+IDS, HALVES = both_halves(BATCH, [30.0, 40.0, np.nan])
+
+
+def half(role, k=0):
+    return HALVES[role][k].tobytes()
+
+
+def sealed(role, report, other):
+    """Return a report whose end fits what comes before: what a forger can make."""
+    body = report[:-64]
+    own = hashlib.sha256(b"nolook report 2: half" + body).digest()
+    both = (own, other) if role == 0 else (other, own)
+    return body + other + hashlib.sha256(b"nolook report 2: id" + b"".join(both)).digest()
+
+
+def test_both_servers_find_one_id_and_the_key():
+    keys = [unpack(BATCH, HALVES[role])[1] for role in (0, 1)]
+    for k in range(3):
+        assert check(BATCH, 0, half(0, k)) == check(BATCH, 1, half(1, k)) == IDS[k].tobytes()
+        assert (keys[0][k, 16:] == keys[1][k, 16:]).all()
+    assert len({each.tobytes() for each in IDS}) == 3
+    assert (unpack(BATCH, HALVES[0])[0] == IDS).all()
+    assert HALVES[0].shape == (3, report_bytes(BATCH))
+
+
+def test_the_id_is_made_of_both_commitments():
+    """By definition, from the bytes of both halves."""
+    commitments = [
+        hashlib.sha256(b"nolook report 2: half" + half(role)[:-64]).digest() for role in (0, 1)
+    ]
+    assert half(0)[-64:-32] == commitments[1]
+    assert half(1)[-64:-32] == commitments[0]
+    text = b"nolook report 2: id" + b"".join(commitments)
+    assert IDS[0].tobytes() == hashlib.sha256(text).digest()
+
+
+@pytest.mark.parametrize("role", [0, 1])
+def test_no_byte_can_be_changed(role):
+    for place in range(report_bytes(BATCH)):
+        damaged = bytearray(half(role))
+        damaged[place] ^= 1
+        with pytest.raises(ReportError, match=r"damaged|another version|not one of nolook's"):
+            check(BATCH, role, bytes(damaged))
+
+
+def test_whoever_changes_a_half_gets_another_id():
+    """Nobody can be first under the id of somebody else's report."""
+    for place in (44, 60, 280):
+        forged = bytearray(half(0))
+        forged[place] ^= 1
+        again = sealed(0, bytes(forged), half(0)[-64:-32])
+        assert check(BATCH, 0, again) != IDS[0].tobytes()
+    borrowed = sealed(0, half(0, 1), half(0)[-64:-32])
+    assert check(BATCH, 0, borrowed) not in {each.tobytes() for each in IDS}
+
+
+def test_reports_for_others_are_refused():
+    with pytest.raises(ReportError, match="for the other server; expected role 1"):
+        check(BATCH, 1, half(0))
+    other = evolve(BATCH, nonce=NONCE[::-1])
+    with pytest.raises(ReportError, match="for another batch; expected ages"):
+        check(other, 0, half(0))
+    relabelled = bytearray(half(0))
+    relabelled[5] = 1  # as if it were the other server's
+    assert check(BATCH, 1, sealed(1, bytes(relabelled), half(0)[-64:-32])) != IDS[0].tobytes()
+
+
+@pytest.mark.parametrize(
+    ("report", "message", "status"),
+    [
+        (b"", "not one of nolook's", 400),
+        (b"NLKR\x01" + bytes(400), "another version; expected 2", 400),
+        (half(0)[:-1], "has 348 bytes; expected 349", 400),
+        (half(0) + b"x", "has 350 bytes; expected 349", 413),
+    ],
+)
+def test_what_is_no_report_is_refused_in_a_line(report, message, status):
+    with pytest.raises(ReportError, match=message) as caught:
+        check(BATCH, 0, report)
+    assert caught.value.status == status
+
+
+@given(st.binary(max_size=400), st.integers(0, 1))
+def test_no_bytes_raise_anything_else(report, role):
+    for text in (report, half(role)[:44] + report):
+        with pytest.raises(ReportError):
+            check(BATCH, role, text)
+
+
+def test_fresh_entropy_gives_fresh_reports():
+    one, other = (
+        point_reports.make_reports(BATCH, [1.0], None, SystemEntropy())[0] for _ in range(2)
+    )
+    assert one.tobytes() != other.tobytes()
+
+
+def test_values_and_targets_of_another_form():
+    roc = point_batch("roc", grid=SCORES)
+    for batch, values, targets, message in (
+        (BATCH, [[1.0]], None, "values is not an array"),
+        (BATCH, ["x"], None, "values is not an array"),
+        (BATCH, [1.0], [True], "targets is given for an ecdf"),
+        (roc, [1.0], None, "targets has shape"),
+        (roc, [1.0], [1], "targets has shape"),
+        (roc, [1.0], [True, False], "targets has shape"),
+    ):
+        with pytest.raises(ParameterError, match=message):
+            both_halves(batch, values, targets)

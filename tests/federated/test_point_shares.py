@@ -1,0 +1,174 @@
+"""A server's part in format 2: exact counts, rejected reports, and the noise it adds."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from nolook.federated import point_shares
+from nolook.federated.point_batch import PointBatch
+from nolook.federated.point_reports import unpack
+from nolook.federated.point_shares import (
+    cell_shares,
+    check_reports,
+    guarantee,
+    noisy_blocks,
+    release_key,
+    set_digest,
+)
+from nolook.kernels.forests import block_counts
+from nolook.privacy.noise import SeededSource
+from tests.federated.forged_keys import FORGERIES
+from tests.federated.point_made import NONCE, SCORES, both_halves, point_batch
+
+KEY = bytes(range(32))
+ODD_VALUES = [-np.inf, -1e300, -0.0, 0.0, 5e-324, 0.5, 1.0, 63.5, 98.0, 98.5, 1e9, np.inf, np.nan]
+
+
+def summed(batch, halves):
+    return sum(cell_shares(batch, role, halves[role]) for role in (0, 1))
+
+
+def test_counts_are_those_of_the_cells():
+    batch = point_batch()
+    _, halves = both_halves(batch, ODD_VALUES)
+    points = batch.points()
+    want = np.zeros((1, 100), int)
+    for value in ODD_VALUES:
+        fits = [i for i in range(99) if value <= points[i]]
+        want[0, fits[0] if fits else 99] += 1
+    assert (summed(batch, halves) == want).all()
+    checked = [check_reports(batch, role, halves[role]) for role in (0, 1)]
+    assert (checked[0].shares + checked[1].shares == want).all()
+    assert (checked[0].messages == checked[1].messages).all()
+
+
+@pytest.mark.parametrize("kind", ["roc", "hosmer-lemeshow"])
+def test_one_key_tells_cell_and_class(kind):
+    batch = point_batch(kind, grid=SCORES if kind == "roc" else None)
+    values, targets = np.array([0.0, 0.2, 0.2, 1.0, np.nan]), np.array([1, 0, 1, 1, 0], bool)
+    _, halves = both_halves(batch, values, targets)
+    found = dict(zip(batch.classes, summed(batch, halves), strict=True))
+    numbers = np.nan_to_num(values, nan=0.0 if kind == "hosmer-lemeshow" else np.inf)
+    for name, own in (("positive", targets), ("negative", ~targets)):
+        cells = np.searchsorted(batch.points()[:-1], numbers[own])
+        assert (found[name] == np.bincount(cells, minlength=len(batch.points()))).all()
+
+
+def test_cells_beyond_the_last_threshold_count_in_the_last_cell():
+    """An owner may report one: it is a single valid cell, and no more than that."""
+    batch = point_batch()
+    beyond = np.array([100, 127, 99, 4], np.uint64)
+    pair = batch.functions.generate(beyond, SeededSource(1))
+    total = 0
+    for role in (0, 1):
+        _, halves = both_halves(batch, np.zeros(4))
+        reports = halves[role].copy()
+        unpack(batch, reports)[1][...] = pair[role]
+        total = total + cell_shares(batch, role, reports)
+    assert total[0, 99] == 3
+    assert total.sum() == 4
+
+
+def test_rejected_reports_are_taken_off_exactly():
+    batch = point_batch()
+    values = np.arange(40.0)
+    _, halves = both_halves(batch, values)
+    bad = np.zeros(40, bool)
+    for i, forge in enumerate(FORGERIES.values()):
+        pairs = np.stack([unpack(batch, each)[1][i : i + 2] for each in halves])
+        forged = forge(batch.functions, pairs, np.random.default_rng(i))
+        for role in (0, 1):
+            unpack(batch, halves[role])[1][i : i + 1] = forged[role, :1]
+        bad[i] = True
+    checked = [check_reports(batch, role, halves[role]) for role in (0, 1)]
+    accepted = (checked[0].messages == checked[1].messages).all(axis=1)
+    assert (accepted == ~bad).all()
+    counts = sum(
+        checked[role].shares - cell_shares(batch, role, halves[role][~accepted]) for role in (0, 1)
+    )
+    assert (counts[0] == np.bincount(values[~bad].astype(int), minlength=100)).all()
+
+
+def test_the_digest_of_a_set_is_that_of_its_members():
+    ids = [bytes([i]) * 32 for i in range(3)]
+    assert set_digest(ids) == set_digest(ids[::-1]) == set_digest([*ids, ids[0]])
+    assert set_digest(ids) != set_digest(ids[:2])
+    with pytest.raises(TypeError):
+        set_digest([b"short"])
+
+
+def test_a_key_belongs_to_one_secret_batch_and_set():
+    batch, accepted = point_batch(), set_digest([])
+    keys = {
+        release_key(KEY, batch, accepted),
+        release_key(KEY[::-1], batch, accepted),
+        release_key(KEY, point_batch(nonce=NONCE[::-1]), accepted),
+        release_key(KEY, batch, set_digest([bytes(32)])),
+    }
+    assert len(keys) == 4
+    assert release_key(KEY, batch, accepted) in keys
+
+
+# Noise.
+
+
+def noise(batch, key=KEY):
+    shares = np.zeros((len(batch.classes), len(batch.points())), np.uint64)
+    return {name: each.view(np.int64) for name, each in noisy_blocks(batch, shares, key).items()}
+
+
+def test_a_repeated_answer_is_the_same_and_classes_differ():
+    batch = point_batch("roc", 1.0, SCORES)
+    one, other = noise(batch), noise(batch)
+    assert all((one[name] == other[name]).all() for name in one)
+    assert (one["positive"] != one["negative"]).any()
+    assert (noise(batch, KEY[::-1])["positive"] != one["positive"]).any()
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_noise_has_the_scale_of_two_blocks_a_level(delta):
+    """Scale 2 h/epsilon, or sqrt(2 h)/mu; 30 % more or less would be found."""
+    batch = PointBatch("ages", "ecdf", 0.7, None, servers=("a", "b"), nonce=NONCE, delta=delta)
+    draws, levels = noise(batch)["count"][:100_000], batch.forest.levels
+    event = batch.event()
+    if delta:
+        law = stats.norm(scale=np.sqrt(2 * levels) / event.mu)
+    else:
+        law = stats.laplace(scale=2 * levels / 0.7)
+    # A rounded number and a discrete one differ from these by less than one.
+    for wrong, fits in ((1.0, True), (1.3, False), (0.7, False)):
+        uniform = law.cdf((draws + np.random.default_rng(0).uniform(-0.5, 0.5, len(draws))) / wrong)
+        assert (stats.kstest(uniform, "uniform").statistic < 0.01) == fits
+
+
+@pytest.mark.parametrize("kind", ["ecdf", "roc"])
+def test_a_replaced_report_changes_two_blocks_a_level(kind):
+    """The largest change over all pairs of reports is the sensitivity that the noise is for."""
+    batch = point_batch(kind, 1.0, SCORES, lengths=(6, 3, 1))
+    shape = (len(batch.classes), 16)
+    blocks = []
+    for place in itertools.product(*map(range, shape)):
+        cells = np.zeros(shape, np.int64)
+        cells[place] = 1
+        blocks.append(np.concatenate([block_counts(each, batch.forest.lengths) for each in cells]))
+    changes = np.abs(np.array(blocks)[:, None] - np.array(blocks)[None]).sum(axis=2)
+    assert changes.max() == 2 * batch.forest.levels
+
+
+def test_the_guarantee_is_the_batch_s():
+    for delta in (0.0, 1e-6):
+        stated = guarantee(point_batch(epsilon=1.0, delta=delta))
+        assert (stated.epsilon, stated.delta, stated.relation) == (1.0, delta, "replace")
+        assert stated.private
+
+
+def test_nothing_in_a_report_raises():
+    batch = point_batch()
+    reports = SeededSource(3).words(5 * 349 // 8 + 1).view(np.uint8)[: 5 * 349].reshape(5, 349)
+    for role in (0, 1):
+        assert check_reports(batch, role, reports).messages.shape == (5, 32)
+        assert point_shares.cell_shares(batch, role, reports).shape == (1, 100)
