@@ -70,6 +70,8 @@ class _Entry(NamedTuple):
 class _Tree(Protocol):
     """Folders, wherever they are."""
 
+    before: str  # what an address of one begins with
+
     def entries(self, folder: str) -> Iterator[_Entry]:
         """Yield what is in a folder."""
 
@@ -81,6 +83,8 @@ class _Tree(Protocol):
 
 
 class _Disk:
+    before = ""
+
     def entries(self, folder: str) -> Iterator[_Entry]:
         with os.scandir(folder) as found:
             for entry in found:
@@ -106,8 +110,8 @@ def _looked_at(entry: os.DirEntry[str]) -> tuple[_Kind, object]:
 
 
 class _Store:
-    def __init__(self, system: Any) -> None:  # noqa: ANN401 -- pyarrow has no types
-        self._system = system
+    def __init__(self, system: Any, before: str) -> None:  # noqa: ANN401 -- pyarrow has no types
+        self._system, self.before = system, before
 
     def entries(self, folder: str) -> Iterator[_Entry]:
         kinds: dict[Any, _Kind] = {fs.FileType.File: "file", fs.FileType.Directory: "folder"}
@@ -192,7 +196,9 @@ def _stored(address: str) -> Listing:
         return Listing(name, label, (StoredFile(system, path, name),))
     if found != fs.FileType.Directory:
         raise TableError(refused)
-    return _walked(_Store(system), folder, parts[first:], name, label)
+    return _walked(
+        _Store(system, f"{address.partition('://')[0]}://"), folder, parts[first:], name, label
+    )
 
 
 def _named(paths: Sequence[str | os.PathLike[str]]) -> Listing:
@@ -250,13 +256,15 @@ def _walked(tree: _Tree, folder: str, parts: tuple[str, ...], name: str, label: 
     """List the files below a folder that match the parts of a pattern, in order of name."""
     walk = _Walk(tree, name)
     walk.check_above(folder)
-    found = sorted(walk.files(folder, parts))
     return made_of(
         name,
         label,
         (
-            (told_by(path[:-1]), tree.place("/".join((folder, *path)), shown(folder, path)))
-            for path in found
+            (
+                told_by(path[:-1]),
+                tree.place("/".join((folder, *path)), shown(tree.before + folder, path)),
+            )
+            for path in sorted(walk.files(folder, parts))
         ),
     )
 
@@ -304,7 +312,7 @@ class _Walk:
                 if entry.kind == "folder":
                     left.append((path, after))
                 elif len(parts) in after:
-                    self._check_file(entry, shown(folder, path))
+                    self._check_file(entry, shown(self._tree.before + folder, path))
                     yield path
 
     def _entries(self, folder: str) -> list[_Entry]:
