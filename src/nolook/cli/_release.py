@@ -330,7 +330,7 @@ def release_command(
                 options["output"] = default_name(called(place), named, ending)
             release = Release(**options)
             outcome = release.outcome
-            with explained(lambda: str(outcome)):
+            with explained(lambda: str(outcome)), outcome.told():
                 command(release, **given)
 
         run.__name__, run.__doc__ = command.__name__, command.__doc__
