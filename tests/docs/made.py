@@ -9,6 +9,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
+import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 ROWS = 20_000
@@ -43,6 +44,13 @@ def write_tables(folder):
         "income": income,
     }
     pq.write_table(pa.table(people), folder / "people.parquet")
+    ds.write_dataset(
+        pa.table(people),
+        folder / "people",
+        format="parquet",
+        partitioning=["city"],
+        partitioning_flavor="hive",
+    )
     write_databases(pa.table(people), folder)
     pyarrow.csv.write_csv(pa.table(people).drop_columns("city"), folder / "people.csv")
     new = {"id": np.arange(10), **{name: people[name][:10] for name in ("age", "height")}}

@@ -346,151 +346,161 @@ def test_drafts_and_scores_of_folders(tmp_path):
     assert sorted({*np.concatenate(list(found.batches()), axis=1)[1]}) == [0.0, 1.0]
 
 
-class TestDatasets:
-    def test_a_dataset_is_read_as_the_folder_it_is_of(self, folder):
-        assert xs(ds.dataset(folder)) == WHOLE
-
-    def test_what_partitioning_tells_is_text(self, tmp_path):
-        for day in ("01", "2"):
-            stored(tmp_path / f"day={day}" / "a.parquet", numbers(1))
-        opened = read_table(
-            ds.dataset(tmp_path, partitioning="hive"),
-            "y",
-            features=["day"],
-            categories={"day": ["2", "01"]},
-        )
-        assert np.concatenate(list(opened.batches()), axis=1)[0].tolist() == [1.0, 0.0]
-        by_place = ds.dataset(tmp_path, partitioning=["place"])
-        assert "place" in [column.name for column in read_table(by_place, "y")._source.columns]
-
-    def test_what_is_no_plain_dataset_of_files(self, folder, tmp_path):
-        (tmp_path / "csv").mkdir()
-        (tmp_path / "csv" / "a.csv").write_text("x,y\n1,2\n")
-        whole = ds.dataset(folder)
-        assert "is filtered" in refusal(whole.filter(ds.field("x") > 1))
-        assert "no Parquet or Arrow file" in refusal(ds.dataset(tmp_path / "csv", format="csv"))
-        assert "no Parquet or Arrow file" in refusal(ds.dataset(numbers()))
-        narrow = ds.dataset(folder, schema=pa.schema([("x", pa.float64())]))
-        assert "has a schema that" in refusal(narrow)
+def test_a_dataset_is_read_as_the_folder_it_is_of(folder):
+    assert xs(ds.dataset(folder)) == WHOLE
 
 
-class TestStreams:
-    def test_a_stream_is_read_once_and_kept(self):
-        read = 0
-
-        def batches():
-            nonlocal read
-            read += 1
-            yield from numbers(5).to_batches(max_chunksize=2)
-
-        opened = read_table(pa.RecordBatchReader.from_batches(numbers().schema, batches()), "y")
-        assert not read  # not before the first pass
-        for _ in range(2):
-            assert np.concatenate(list(opened.batches()), axis=1)[0].tolist() == [0, 1, 2, 3, 4]
-        assert read == 1
-
-    @pytest.mark.parametrize(
-        "make",
-        [
-            lambda: pl.LazyFrame({"x": range(9_000)}).select(
-                pl.col("x").shuffle().cast(float), y=pl.lit(1.0)
-            ),
-            lambda: duckdb.sql("SELECT random() AS x, 1.0::DOUBLE AS y FROM range(9000)"),
-        ],
-        ids=["lazy frame", "relation"],
+def test_what_partitioning_tells_is_text(tmp_path):
+    for day in ("01", "2"):
+        stored(tmp_path / f"day={day}" / "a.parquet", numbers(1))
+    opened = read_table(
+        ds.dataset(tmp_path, partitioning="hive"),
+        "y",
+        features=["day"],
+        categories={"day": ["2", "01"]},
     )
-    def test_a_query_with_other_rows_each_time_gives_the_same_in_each_pass(self, make):
-        opened = read_table(make(), "y")
-        first, second = (np.concatenate(list(opened.batches()), axis=1) for _ in range(2))
-        assert (first == second).all()
-        assert np.unique(first[0]).size == 9_000
-
-    def test_parts_of_a_stream(self, monkeypatch):
-        monkeypatch.setattr(spooled, "_ROWS", 4)
-        source = read_table(numbers(11).to_reader(), "y")._source
-        parts = source.parts()
-        assert len(parts) == 3
-        starts = [part.batches(["y"]) for part in parts]
-        rows = [next(start).column("y").to_pylist() for start in reversed(starts)]
-        assert list(chain.from_iterable(reversed(rows))) == [2.0 * i for i in range(11)]
-
-    def test_a_stream_without_end_leaves_room_on_the_disk(self, monkeypatch):
-        free = spooled.shutil.disk_usage(spooled.tempfile.gettempdir()).free
-        monkeypatch.setattr(spooled, "_LEFT_FREE", free - (1 << 25))
-
-        def endless():
-            while True:
-                yield numbers(30_000).to_batches()[0]
-
-        stream = pa.RecordBatchReader.from_batches(numbers().schema, endless())
-        assert "do not fit on the disk" in refusal(stream)
-
-    def test_a_stream_that_fails_is_not_read_again(self):
-        def failing():
-            yield numbers().to_batches()[0]
-            raise ValueError(PERSON)
-
-        stream = pa.RecordBatchReader.from_batches(numbers().schema, failing())
-        opened = read_table(stream, "y")
-        for _ in range(2):
-            with pytest.raises(TableError, match="start again") as caught:
-                opened.check_complete()
-            assert PERSON not in str(caught.value)
-
-    def test_nested_columns_are_no_part(self):
-        table = numbers(2).append_column("deep", pa.array([[1.0], [2.0]]))
-        assert read_table(table.to_reader(), "y").feature_names == ("x",)
-
-    def test_words_of_every_batch(self):
-        cells = [pa.array(["b"]), pa.array(["a"])]
-        batches = [pa.record_batch({"g": cell.dictionary_encode(), "y": [1.0]}) for cell in cells]
-        stream = pa.RecordBatchReader.from_batches(batches[0].schema, batches)
-        opened = read_table(stream, "y", features=["g"], categories={"g": ["b", "a"]})
-        assert np.concatenate(list(opened.batches()), axis=1)[0].tolist() == [0.0, 1.0]
+    assert np.concatenate(list(opened.batches()), axis=1)[0].tolist() == [1.0, 0.0]
+    by_place = ds.dataset(tmp_path, partitioning=["place"])
+    assert "place" in [column.name for column in read_table(by_place, "y")._source.columns]
 
 
-class TestBuckets:
-    def test_patterns_and_folders(self, folder):
-        bucket = Bucket()
-        bucket.put_folder(folder, "t")
-        bucket.put("t/_SUCCESS", b"")
-        assert xs(bucket.address("t")) == WHOLE
-        assert xs(bucket.address("t/*.parquet")) == WHOLE
-        assert xs(bucket.address("t/b.parquet")) == WHOLE[4:]
-        assert xs([bucket.address("t/b.parquet"), folder / "a.parquet"]) == WHOLE[4:] + WHOLE[:4]
+def test_what_is_no_plain_dataset_of_files(folder, tmp_path):
+    (tmp_path / "csv").mkdir()
+    (tmp_path / "csv" / "a.csv").write_text("x,y\n1,2\n")
+    whole = ds.dataset(folder)
+    assert "is filtered" in refusal(whole.filter(ds.field("x") > 1))
+    assert "no Parquet or Arrow file" in refusal(ds.dataset(tmp_path / "csv", format="csv"))
+    assert "no Parquet or Arrow file" in refusal(ds.dataset(numbers()))
+    narrow = ds.dataset(folder, schema=pa.schema([("x", pa.float64())]))
+    assert "has a schema that" in refusal(narrow)
 
-    def test_no_message_holds_a_secret_or_a_folders_value(self, folder):
-        bucket = Bucket()
-        bucket.put(f"t/name={PERSON}/a.parquet", b"PAR1")
-        bucket.put("d/_delta_log/0.json", b"{}")
-        bucket.put("d/a.parquet", (folder / "a.parquet").read_bytes())
-        for path in ("t", "t/*/*.parquet", "none", "d", "d/*.parquet", "t/none.parquet", ""):
-            message = refusal(bucket.address(path))
-            assert SECRET not in message
-            assert "holder" not in message
-            assert f"s3://{bucket.name}" in message
-        assert "name=.../a.parquet' is not a readable Parquet file" in refusal(bucket.address("t"))
 
-    def test_a_server_that_does_not_answer(self):
-        settings = "endpoint_override=127.0.0.1:1&scheme=http&region=us-east-1"
-        message = refusal(f"s3://holder:{SECRET}@bucket/t?{settings}")
-        assert SECRET not in message
+def test_a_stream_is_read_once_and_kept():
+    read = 0
 
-    @pytest.mark.parametrize("address", ["s3://", "s3:///t", "gs://", "s3://a b?c=d", "s3://b?x=y"])
-    def test_addresses_that_are_none(self, address):
-        assert "expected an address" in refusal(address)
+    def batches():
+        nonlocal read
+        read += 1
+        yield from numbers(5).to_batches(max_chunksize=2)
 
-    def test_an_object_that_is_replaced_is_refused(self, folder):
-        bucket = Bucket()
-        opened = read_table(bucket.put_folder(folder, "t"), "y")
-        opened.check_complete()
-        # Of the same size, perhaps within the same second.
-        bucket.put("t/b.parquet", (folder / "a.parquet").read_bytes())
-        with pytest.raises(TableError, match="start again"):
+    opened = read_table(pa.RecordBatchReader.from_batches(numbers().schema, batches()), "y")
+    assert not read  # not before the first pass
+    for _ in range(2):
+        assert np.concatenate(list(opened.batches()), axis=1)[0].tolist() == [0, 1, 2, 3, 4]
+    assert read == 1
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: pl.LazyFrame({"x": range(9_000)}).select(
+            pl.col("x").shuffle().cast(float), y=pl.lit(1.0)
+        ),
+        lambda: duckdb.sql("SELECT random() AS x, 1.0::DOUBLE AS y FROM range(9000)"),
+    ],
+    ids=["lazy frame", "relation"],
+)
+def test_a_query_with_other_rows_each_time_gives_the_same_in_each_pass(make):
+    opened = read_table(make(), "y")
+    first, second = (np.concatenate(list(opened.batches()), axis=1) for _ in range(2))
+    assert (first == second).all()
+    assert np.unique(first[0]).size == 9_000
+
+
+def test_parts_of_a_stream(monkeypatch):
+    monkeypatch.setattr(spooled, "_ROWS", 4)
+    source = read_table(numbers(11).to_reader(), "y")._source
+    parts = source.parts()
+    assert len(parts) == 3
+    starts = [part.batches(["y"]) for part in parts]
+    rows = [next(start).column("y").to_pylist() for start in reversed(starts)]
+    assert list(chain.from_iterable(reversed(rows))) == [2.0 * i for i in range(11)]
+
+
+def test_a_stream_without_end_leaves_room_on_the_disk(monkeypatch):
+    free = spooled.shutil.disk_usage(spooled.tempfile.gettempdir()).free
+    monkeypatch.setattr(spooled, "_LEFT_FREE", free - (1 << 25))
+
+    def endless():
+        while True:
+            yield numbers(30_000).to_batches()[0]
+
+    stream = pa.RecordBatchReader.from_batches(numbers().schema, endless())
+    assert "do not fit on the disk" in refusal(stream)
+
+
+def test_a_stream_that_fails_is_not_read_again():
+    def failing():
+        yield numbers().to_batches()[0]
+        raise ValueError(PERSON)
+
+    stream = pa.RecordBatchReader.from_batches(numbers().schema, failing())
+    opened = read_table(stream, "y")
+    for _ in range(2):
+        with pytest.raises(TableError, match="start again") as caught:
             opened.check_complete()
+        assert PERSON not in str(caught.value)
 
-    def test_row_groups_are_fetched_one_by_one(self, tmp_path):
-        pq.write_table(numbers(100), tmp_path / "t.parquet", row_group_size=10)
-        bucket = Bucket()
-        bucket.put("t.parquet", (tmp_path / "t.parquet").read_bytes())
-        assert xs(bucket.address("t.parquet")) == list(range(100))
+
+def test_nested_columns_are_no_part():
+    table = numbers(2).append_column("deep", pa.array([[1.0], [2.0]]))
+    assert read_table(table.to_reader(), "y").feature_names == ("x",)
+
+
+def test_words_of_every_batch():
+    cells = [pa.array(["b"]), pa.array(["a"])]
+    batches = [pa.record_batch({"g": cell.dictionary_encode(), "y": [1.0]}) for cell in cells]
+    stream = pa.RecordBatchReader.from_batches(batches[0].schema, batches)
+    opened = read_table(stream, "y", features=["g"], categories={"g": ["b", "a"]})
+    assert np.concatenate(list(opened.batches()), axis=1)[0].tolist() == [0.0, 1.0]
+
+
+def test_patterns_and_folders(folder):
+    bucket = Bucket()
+    bucket.put_folder(folder, "t")
+    bucket.put("t/_SUCCESS", b"")
+    assert xs(bucket.address("t")) == WHOLE
+    assert xs(bucket.address("t/*.parquet")) == WHOLE
+    assert xs(bucket.address("t/b.parquet")) == WHOLE[4:]
+    assert xs([bucket.address("t/b.parquet"), folder / "a.parquet"]) == WHOLE[4:] + WHOLE[:4]
+
+
+def test_no_message_holds_a_secret_or_a_folders_value(folder):
+    bucket = Bucket()
+    bucket.put(f"t/name={PERSON}/a.parquet", b"PAR1")
+    bucket.put("d/_delta_log/0.json", b"{}")
+    bucket.put("d/a.parquet", (folder / "a.parquet").read_bytes())
+    for path in ("t", "t/*/*.parquet", "none", "d", "d/*.parquet", "t/none.parquet", ""):
+        message = refusal(bucket.address(path))
+        assert SECRET not in message
+        assert "holder" not in message
+        assert f"s3://{bucket.name}" in message
+    assert "name=.../a.parquet' is not a readable Parquet file" in refusal(bucket.address("t"))
+
+
+def test_a_server_that_does_not_answer():
+    settings = "endpoint_override=127.0.0.1:1&scheme=http&region=us-east-1"
+    message = refusal(f"s3://holder:{SECRET}@bucket/t?{settings}")
+    assert SECRET not in message
+
+
+@pytest.mark.parametrize("address", ["s3://", "s3:///t", "gs://", "s3://a b?c=d", "s3://b?x=y"])
+def test_addresses_that_are_none(address):
+    assert "expected an address" in refusal(address)
+
+
+def test_an_object_that_is_replaced_is_refused(folder):
+    bucket = Bucket()
+    opened = read_table(bucket.put_folder(folder, "t"), "y")
+    opened.check_complete()
+    # Of the same size, perhaps within the same second.
+    bucket.put("t/b.parquet", (folder / "a.parquet").read_bytes())
+    with pytest.raises(TableError, match="start again"):
+        opened.check_complete()
+
+
+def test_row_groups_are_fetched_one_by_one(tmp_path):
+    pq.write_table(numbers(100), tmp_path / "t.parquet", row_group_size=10)
+    bucket = Bucket()
+    bucket.put("t.parquet", (tmp_path / "t.parquet").read_bytes())
+    assert xs(bucket.address("t.parquet")) == list(range(100))
