@@ -195,6 +195,7 @@ def test_links_are_refused_wherever_they_lead(folder, tmp_path):
             assert "is a link" in refusal(folder / "*.parquet")
         else:
             assert "is a link" in refusal(folder)
+            assert "is a link" in refusal(folder / "*" / "a.parquet")
         link.unlink()
     # Named one by one they are the user's own choice.
     (tmp_path / "link.parquet").symlink_to(outside)
@@ -215,6 +216,19 @@ def test_tables_of_a_log_are_refused_from_wherever_they_are_named(log, tmp_path)
     (tmp_path / "t" / log / "v1.metadata.json").touch()
     for place in ("t", "t/data", "t/data/*/*.parquet", "t/**/*.parquet"):
         assert "Delta Lake, Hudi or Iceberg" in refusal(tmp_path / place)
+
+
+def test_a_relative_path_shows_the_log_above(tmp_path, monkeypatch):
+    stored(tmp_path / "t" / "day=1" / "a.parquet")
+    (tmp_path / "t" / "_delta_log").mkdir()
+    monkeypatch.chdir(tmp_path / "t" / "day=1")
+    assert "Delta Lake" in refusal("*.parquet")
+
+
+def test_an_address_of_a_database_is_no_pattern():
+    with pytest.raises(NolookError) as caught:
+        read_table(f"postgresql://me:{SECRET}@127.0.0.1:1/d?sslmode=disable", "y")
+    assert SECRET not in str(caught.value)
 
 
 def test_a_folder_called_metadata_may_hold_a_table(folder):
