@@ -26,7 +26,7 @@ _RELATIONS = """
 SELECT name, type = 'table' AND sql NOT LIKE 'create virtual%' FROM main.sqlite_schema
 WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite!_%' ESCAPE '!'
 """
-_NUMBER = "CASE WHEN typeof({0}) IN ('integer', 'real') THEN CAST({0} AS REAL) END"
+_NUMBER = "CASE typeof({0}) WHEN 'real' THEN {0} WHEN 'integer' THEN CAST({0} AS REAL) END"
 _WHOLE = "CASE WHEN typeof({0}) = 'integer' THEN {0} END"
 _TEXT = "CASE WHEN typeof({0}) = 'text' THEN {0} END"
 _TRUTH = "CASE WHEN typeof({0}) = 'integer' AND {0} IN (0, 1) THEN {0} END"
