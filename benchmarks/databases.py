@@ -6,7 +6,7 @@ of a server included; coefficients are those of one seed, and must be the same t
 With 0 rows a part is left out.
 
     python -m benchmarks.databases [--output benchmarks/results/databases.md]
-        [--rows 10000000] [--server-rows 1000000]
+        [--rows 10000000] [--server_rows 1000000]
 """
 
 from __future__ import annotations
@@ -88,7 +88,8 @@ def report(rows, server_rows):
     """Yield the lines of the report."""
     yield "# The default regression from databases"
     yield ""
-    yield "Printed by `python -m benchmarks.databases`: one run each, on a busy machine."
+    how = "one run each, with other work on the machine."
+    yield f"Printed by `python -m benchmarks.databases`; {how}"
     yield ""
     yield "| rows | kept in | seconds | peak MB | same coefficients |"
     yield "|---:|---|---:|---:|---|"
