@@ -160,5 +160,5 @@ def test_a_connection_that_is_lost_after_the_charge_is_told(cli, tmp_path, monke
     assert "the ledger l was charged epsilon 1, " in done.err
     assert done.err.count("\n") == 1
     with nolook.Ledger(tmp_path / "l") as ledger:
-        assert len(ledger.charged()) == 1
+        assert len(ledger.history()) == 1
     assert postgresql().execute("SELECT 1") == [(1,)]
