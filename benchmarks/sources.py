@@ -77,8 +77,8 @@ PLACES = {
         nothing,
         (
             "import duckdb\n"
-            "config = {'memory_limit': '500MB', 'enable_progress_bar': False}\n"
-            "connection = duckdb.connect(config=config)\n"
+            "connection = duckdb.connect(config={'memory_limit': '500MB'})\n"
+            "connection.execute('SET enable_progress_bar = false')\n"
             "fit(connection.read_parquet(f'{at}/one.parquet'))"
         ),
     ),
