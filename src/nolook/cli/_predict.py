@@ -10,11 +10,13 @@ import typer
 from nolook.cli._interruption import explained
 from nolook.cli._options import (
     ForceOption,
+    column_names,
+)
+from nolook.cli._places import (
     FromTableOption,
     QueryOption,
     TableArgument,
     check_apart,
-    column_names,
     files_of,
     place_of,
 )
