@@ -2,12 +2,32 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
+
+import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
+import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 ROWS = 20_000
+
+
+def write_databases(table, folder):
+    """Write a table into a file of DuckDB and one of SQLite."""
+    with duckdb.connect(str(folder / "people.duckdb")) as connection:
+        connection.register("given", table)
+        connection.execute("CREATE TABLE people AS SELECT * FROM given")
+    with closing(sqlite3.connect(folder / "people.sqlite")) as connection:
+        connection.execute(
+            "CREATE TABLE people "
+            "(age INTEGER, height REAL, siblings INTEGER, city TEXT, income REAL)"
+        )
+        rows = zip(*(column.to_pylist() for column in table.columns), strict=True)
+        connection.executemany("INSERT INTO people VALUES (?, ?, ?, ?, ?)", rows)
+        connection.commit()
 
 
 def write_tables(folder):
@@ -24,6 +44,14 @@ def write_tables(folder):
         "income": income,
     }
     pq.write_table(pa.table(people), folder / "people.parquet")
+    ds.write_dataset(
+        pa.table(people),
+        folder / "people",
+        format="parquet",
+        partitioning=["city"],
+        partitioning_flavor="hive",
+    )
+    write_databases(pa.table(people), folder)
     pyarrow.csv.write_csv(pa.table(people).drop_columns("city"), folder / "people.csv")
     new = {"id": np.arange(10), **{name: people[name][:10] for name in ("age", "height")}}
     pq.write_table(pa.table(new), folder / "new.parquet")

@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from tests.conftest import skip_or_fail
 
-__all__ = ["PASSWORD", "PostgreSQL", "postgresql"]
+__all__ = ["PASSWORD", "PostgreSQL", "free_port", "postgresql"]
 
 #: What no message, file or ledger may hold.
 PASSWORD = "s3same-0pen"
@@ -50,7 +50,7 @@ class PostgreSQL:
             *("-D", self._folder / "data", "-U", "owner", "-A", "scram-sha-256", "--no-sync"),
             *("--pwfile", word, "-E", "UTF8", "--locale", "C"),
         )
-        self.port = _free_port()
+        self.port = free_port()
         settings = [f"-c{name}={value}" for name, value in _SETTINGS.items()]
         with (self._folder / "log").open("wb") as log:
             self._process = subprocess.Popen(
@@ -156,7 +156,7 @@ def _exists(user: str) -> bool:
     return False
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with closing(socket.socket()) as listening:
         listening.bind(("127.0.0.1", 0))
         return listening.getsockname()[1]

@@ -337,6 +337,13 @@ def test_a_view_that_fails_on_a_cell_says_nothing_of_it(tmp_path):
     assert CELL not in "".join(traceback.format_exception(caught.value))
 
 
+def test_no_bar_of_progress_is_printed(tmp_path):
+    kept = from_duckdb(tmp_path, "CREATE TABLE t AS SELECT 5 AS x")
+    with nolook.read_table(kept)._source._connect() as connection:
+        asked = "SELECT current_setting('enable_progress_bar')"
+        assert connection.execute(asked).fetchall() == [(False,)]
+
+
 def test_packages_that_are_not_installed_are_named(monkeypatch, tmp_path):
     monkeypatch.delitem(sys.modules, "nolook.tables._duckdb", raising=False)
     monkeypatch.setitem(sys.modules, "duckdb", None)

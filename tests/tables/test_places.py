@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import duckdb
@@ -17,6 +18,7 @@ from pyarrow import feather
 
 import nolook
 from nolook.errors import TableError
+from tests.tables.buckets import Bucket, in_bucket
 from tests.tables.database_places import DATABASES
 
 ROWS = 900
@@ -107,6 +109,12 @@ def hive_csv(table: pa.Table, folder: Path) -> Path:
     return folder / "t"
 
 
+def remove_object(folder: Path) -> None:
+    """Remove one object of the bucket, the last."""
+    bucket = Bucket((folder / "bucket").read_text())
+    bucket.remove(bucket.paths()[-1])
+
+
 def remove(folder: Path) -> None:
     """Remove one file, the last."""
     max(path for path in folder.rglob("*") if path.is_file()).unlink()
@@ -127,6 +135,9 @@ PLACES: dict[str, Place] = {
     "lazy frame": Place(lambda *kept: pl.scan_parquet(parquet(*kept))),
     "relation": Place(lambda *kept: duckdb.connect().read_parquet(str(parquet(*kept)))),
     "stream": Place(lambda table, _: table.to_reader(max_chunksize=70)),
+    "file in a bucket": Place(partial(in_bucket, keep=parquet), remove_object),
+    "hive folder in a bucket": Place(partial(in_bucket, keep=hive), remove_object),
+    "folder of CSV in a bucket": Place(partial(in_bucket, keep=csv_folder), remove_object),
     "list": Place(lambda *kept: sorted(parquet_folder(*kept).rglob("*.parquet")), remove),
     **{name: Place(*kept) for name, kept in DATABASES.items()},
 }

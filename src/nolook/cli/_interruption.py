@@ -1,4 +1,4 @@
-"""What the terminal says after Ctrl-C: what was spent, and what is there for it."""
+"""What the terminal says after Ctrl-C or a lost table: what was spent, and what is there for it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nolook.errors import TableError
 from nolook.formats.files import one_line
 
 if TYPE_CHECKING:
@@ -46,6 +47,16 @@ class Outcome:
             yield
         finally:
             self._note(ledger)
+
+    @contextmanager
+    def told(self) -> Iterator[None]:
+        """Add what was charged to the error of a table that could be read no longer."""
+        try:
+            yield
+        except TableError as error:
+            if self._charged == ():
+                raise
+            raise TableError(f"{error}; {self}") from None
 
     def _note(self, ledger: Ledger) -> None:
         from nolook.errors import LedgerError

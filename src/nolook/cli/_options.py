@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,7 +18,6 @@ from nolook.formats.files import one_line
 
 if TYPE_CHECKING:
     from nolook.algorithms.grids import LinearGrid, LogGrid
-    from nolook.tables.databases import Database
 
 __all__ = [
     "DEFAULT_LEDGER",
@@ -30,7 +29,6 @@ __all__ = [
     "ExcludeOption",
     "FeaturesOption",
     "ForceOption",
-    "FromTableOption",
     "GridOption",
     "LedgerOption",
     "LogGridOption",
@@ -39,30 +37,24 @@ __all__ = [
     "MissingOption",
     "MultilineOption",
     "PositiveOption",
-    "QueryOption",
     "QuietOption",
     "RandomStateOption",
     "RelationOption",
     "ReportOption",
     "RowsPerUnitOption",
     "SmoothingOption",
-    "TableArgument",
     "TargetOption",
     "UnitOption",
     "ValueOption",
-    "called",
-    "check_apart",
     "check_missing",
     "check_relation",
     "check_rows_per_unit",
     "check_smoothing",
     "column_names",
     "column_options",
-    "files_of",
     "grid",
     "named_grids",
     "numbers",
-    "place_of",
     "shares",
     "words",
 ]
@@ -75,30 +67,6 @@ _INDICATOR = "indicator="
 _RELATIONS = ("add-remove", "replace")
 _SMOOTHINGS = ("isotonic", "none")
 
-# Texts: a path would lose one of an address's slashes.
-TableArgument = Annotated[
-    str,
-    typer.Argument(
-        metavar="TABLE",
-        help="A Parquet, CSV or Arrow IPC file; a folder, a pattern in quotes ('visits/*.csv') or "
-        "s3://BUCKET/FOLDER of such files; or a database: duckdb:FILE, sqlite:FILE or "
-        "postgresql://HOST/NAME.",
-    ),
-]
-FromTableOption = Annotated[
-    str | None,
-    typer.Option(
-        "--table", metavar="NAME", help="Of a database: the table or view, perhaps SCHEMA.NAME."
-    ),
-]
-QueryOption = Annotated[
-    str | None,
-    typer.Option(
-        "--query",
-        metavar="SQL",
-        help="Of a database: SELECT columns FROM table WHERE conditions, in place of --table.",
-    ),
-]
 # An empty text where none is given: a release is told the schema's target then.
 TargetOption = Annotated[
     str,
@@ -250,54 +218,6 @@ DryRunOption = Annotated[
     ),
 ]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing.")]
-
-
-def place_of(
-    table: str, name: str | None = None, query: str | None = None
-) -> Path | str | Database:
-    """Return where a table is: files, an address of storage, or a table of a database.
-
-    The latter by its name or a query.
-    """
-    from nolook.tables.databases import Database, is_address
-    from nolook.tables.places import in_storage
-
-    if is_address(table):
-        return Database(table, table=name, query=query)
-    for option, value in (("--table", name), ("--query", query)):
-        if value is not None:
-            raise ParameterError(
-                f"{option} is given, but the table is a file; expected a database (for example "
-                "duckdb:visits.duckdb)"
-            )
-    return table if in_storage(table) else Path(table)
-
-
-def files_of(place: Path | str | Database) -> list[Path]:
-    """Return the file of this machine that a table is in, if it is in one."""
-    file = place if isinstance(place, Path) else getattr(place, "path", None)
-    return [] if file is None else [file]
-
-
-def check_apart(place: Path | str | Database, outputs: Iterable[tuple[str, Path | None]]) -> None:
-    """Refuse an output that would be part of the table when it is read the next time."""
-    from nolook.tables.listing import would_read
-
-    for option, path in outputs:
-        if isinstance(place, Path) and path is not None and would_read(place, path):
-            raise ParameterError(
-                f"{option} is {one_line(path)}, which lies among the files of the table "
-                f"{one_line(place)!r}; expected another folder"
-            )
-
-
-def called(place: Path | str | Database) -> Path:
-    """Return what to call a table in names of files and on pages."""
-    from nolook.tables.listing import label_of
-
-    if isinstance(place, str | Path):
-        return Path(label_of(place))
-    return Path(place.title.replace(".", "_"))
 
 
 def column_options(features: str | None, categories: Sequence[str] | None) -> dict[str, Any]:

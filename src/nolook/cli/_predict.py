@@ -11,11 +11,13 @@ from nolook.cli._interruption import explained
 from nolook.cli._loaded import model_of
 from nolook.cli._options import (
     ForceOption,
+    column_names,
+)
+from nolook.cli._places import (
     FromTableOption,
     QueryOption,
     TableArgument,
     check_apart,
-    column_names,
     files_of,
     place_of,
 )

@@ -21,24 +21,26 @@ from nolook.cli._options import (
     DryRunOption,
     EpsilonOption,
     ForceOption,
-    FromTableOption,
     LedgerOption,
     Missing,
     MissingOption,
     MultilineOption,
-    QueryOption,
     QuietOption,
     RandomStateOption,
     ReportOption,
     RowsPerUnitOption,
-    TableArgument,
     UnitOption,
-    called,
-    check_apart,
     check_missing,
     check_rows_per_unit,
     column_names,
     column_options,
+)
+from nolook.cli._places import (
+    FromTableOption,
+    QueryOption,
+    TableArgument,
+    called,
+    check_apart,
     files_of,
     place_of,
 )
@@ -355,7 +357,7 @@ def release_command(
                 options["output"] = default_name(called(place), named, ending)
             release = Release(**options)
             outcome = release.outcome
-            with explained(lambda: str(outcome)):
+            with explained(lambda: str(outcome)), outcome.told():
                 if release.dry_run:
                     release.rehearse(partial(command, release, **given))
                 else:

@@ -10,6 +10,8 @@ import typer
 from nolook.cli._options import (
     ForceOption,
     QuietOption,
+)
+from nolook.cli._places import (
     TableArgument,
     called,
     check_apart,

@@ -52,7 +52,10 @@ class DuckDBTable(FileTable):
     _beside = (".wal",)
 
     def _connect(self) -> Any:  # noqa: ANN401
-        return closing(duckdb.connect(str(self.path), read_only=True, config=_SETTINGS))
+        connection = duckdb.connect(str(self.path), read_only=True, config=_SETTINGS)
+        # It is printed, and tells how many rows there are.
+        connection.execute("SET enable_progress_bar = false")
+        return closing(connection)
 
     def _relations(self, schema: str | None, table: str, *, exact: bool) -> list[Relation]:
         with self._connect() as connection:

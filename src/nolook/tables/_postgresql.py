@@ -25,17 +25,17 @@ _BEGIN = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 # Notices may quote cells, and the client prints them. The order of rows is that in which they lie,
 # whatever columns are asked for: not that of an index, nor of whichever process is first.
 _SETTINGS = (
-    "SET client_min_messages = error",
-    "SET client_encoding = 'UTF8'",
-    "SET standard_conforming_strings = on",
-    "SET TIME ZONE 'UTC'",
-    "SET synchronize_seqscans = off",
-    "SET max_parallel_workers_per_gather = 0",
+    "SET LOCAL client_min_messages = error",
+    "SET LOCAL client_encoding = 'UTF8'",
+    "SET LOCAL standard_conforming_strings = on",
+    "SET LOCAL TIME ZONE 'UTC'",
+    "SET LOCAL synchronize_seqscans = off",
+    "SET LOCAL max_parallel_workers_per_gather = 0",
 )
 _IN_PLACE = (
-    "SET enable_indexscan = off",
-    "SET enable_indexonlyscan = off",
-    "SET enable_bitmapscan = off",
+    "SET LOCAL enable_indexscan = off",
+    "SET LOCAL enable_indexonlyscan = off",
+    "SET LOCAL enable_bitmapscan = off",
 )
 _SIZE, _BYTES = "adbc.postgresql.batch_size_hint_bytes", 1 << 22
 _SECONDS = 20  # to wait for a connection
@@ -104,7 +104,7 @@ class PostgreSQLTable(DatabaseTable):
     def _relations(self, schema: str | None, table: str, *, exact: bool) -> list[Relation]:
         connection = self._connect()
         self._held = _Held(connection)
-        for statement in (*_SETTINGS, _BEGIN):
+        for statement in (_BEGIN, *_SETTINGS):
             _rows(connection, statement)
         ((self._snapshot,),) = _rows(connection, "SELECT pg_export_snapshot()")
         found = _rows(connection, _RELATIONS, schema or "", table, exact)[:1]
@@ -126,11 +126,11 @@ class PostgreSQLTable(DatabaseTable):
     def _session(self) -> Iterator[Any]:
         """Give a connection that sees the snapshot."""
         with closing(self._connect()) as connection:
-            for statement in (*self._settings, _BEGIN):
-                _rows(connection, statement)
             # It is made of digits, letters and hyphens, as the server sent it.
             name = re.sub(r"[^0-9A-Za-z-]", "", self._snapshot)
-            _rows(connection, f"SET TRANSACTION SNAPSHOT '{name}'")
+            snapshot = f"SET TRANSACTION SNAPSHOT '{name}'"
+            for statement in (_BEGIN, snapshot, *self._settings):
+                _rows(connection, statement)
             yield connection
 
     def _schema(self, sql: str) -> Any:  # noqa: ANN401

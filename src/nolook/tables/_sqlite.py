@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from nolook.tables._database_table import Cells, FileTable, Relation, runs_between
 from nolook.tables._sql import quoted
+from nolook.tables.databases import Database
 
 __all__ = ["SQLiteTable"]
 
@@ -26,7 +27,7 @@ _RELATIONS = """
 SELECT name, type = 'table' AND sql NOT LIKE 'create virtual%' FROM main.sqlite_schema
 WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite!_%' ESCAPE '!'
 """
-_NUMBER = "CASE WHEN typeof({0}) IN ('integer', 'real') THEN CAST({0} AS REAL) END"
+_NUMBER = "CASE typeof({0}) WHEN 'real' THEN {0} WHEN 'integer' THEN CAST({0} AS REAL) END"
 _WHOLE = "CASE WHEN typeof({0}) = 'integer' THEN {0} END"
 _TEXT = "CASE WHEN typeof({0}) = 'text' THEN {0} END"
 _TRUTH = "CASE WHEN typeof({0}) = 'integer' AND {0} IN (0, 1) THEN {0} END"
@@ -44,6 +45,12 @@ class SQLiteTable(FileTable):
     """A table or view in a file of SQLite, read over a connection of its own in every pass."""
 
     _beside = ("-wal", "-journal")
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
+        if self.ordered:
+            # Not by an index that covers some columns: rows come in one order whatever is chosen.
+            self._suffix = " NOT INDEXED"
 
     def _connect(self) -> Any:  # noqa: ANN401
         connection = sqlite3.connect(
@@ -75,11 +82,6 @@ class SQLiteTable(FileTable):
         cells = tuple(_cells(each[1].decode(), each[2].decode()) for each in listed if each[6] != 1)
         return Relation("main", table, cells, stored, _runs(connection, table) if stored else ())
 
-    def _select(self, names: Any, *among: str) -> str:  # noqa: ANN401
-        # Not by an index that covers some columns: rows come in one order whatever is chosen.
-        self._suffix = " NOT INDEXED" if self.ordered else ""
-        return super()._select(names, *among)
-
     def _stream(self, sql: str, kinds: Any) -> Iterator[Any]:  # noqa: ANN401
         rows = max(1, _CELLS // len(kinds))
         names = [str(i) for i in range(len(kinds))]
@@ -98,8 +100,9 @@ def _runs(connection: Any, table: str) -> tuple[str, ...]:  # noqa: ANN401
         if name in {each[1].decode().lower() for each in listed}:
             continue
         try:
-            ends = f"SELECT min({name}), max({name}) FROM main.{quoted(table)} NOT INDEXED"
-            ((first, last),) = connection.execute(ends).fetchall()
+            # Asked for together, they would be looked for in every row.
+            ends = (f"SELECT {end}({name}) FROM main.{quoted(table)}" for end in ("min", "max"))
+            first, last = (connection.execute(end).fetchone()[0] for end in ends)
         except sqlite3.OperationalError:  # a table without them
             return ()
         if first is None:

@@ -45,7 +45,7 @@ def left_out_in_words(table: Table) -> tuple[str, ...]:
     known = {*table._design.source_names, *_declared(table)}
     for name, declared in _declared(table).items():
         known |= {f"{name}.{part}" for part in declared.parts}
-    text = isinstance(original(table._source), CsvFile)
+    text = getattr(original(table._source), "kind", None) == CsvFile.kind
     left_out = [
         column.name if text else f"{column.name} ({column.declared})"
         for column in table._source.columns

@@ -97,6 +97,7 @@ class Folder:
                     f"{self.name} has a column {key!r} in its files and in the names of folders; "
                     "expected it in one of them"
                 )
+        self.kind = self._files[0].kind
         self._kinds = {column.name: column.type for column in own}
         self.columns = (*own, *(Column(key, _TEXT, "text") for key in self.keys))
 

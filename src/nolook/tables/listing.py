@@ -8,19 +8,21 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol
 from urllib.parse import unquote
 
 from pyarrow import fs
 
 from nolook.errors import ParameterError, TableError
+from nolook.tables.databases import is_address
 from nolook.tables.memory import plain
 from nolook.tables.places import LocalFile, Place, StoredFile, in_storage, parse_address
 from nolook.tables.source import attempt
+from nolook.tables.trees import Disk, Entry, Store, Tree
 
 __all__ = [
     "MOST_ENTRIES",
@@ -44,8 +46,6 @@ _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 _LOGS = ("_delta_log", ".hoodie")
 _ICEBERG = ("metadata", ".metadata.json")
 
-_Kind = Literal["file", "folder", "link", "other"]
-
 
 @dataclass(frozen=True, slots=True)
 class Listing:
@@ -61,68 +61,6 @@ class Listing:
     values: tuple[tuple[str | None, ...], ...] = ()
 
 
-class _Entry(NamedTuple):
-    name: str
-    kind: _Kind
-    same: object = None  # equal for two names of one file; None if it has one name
-
-
-class _Tree(Protocol):
-    """Folders, wherever they are."""
-
-    def entries(self, folder: str) -> Iterator[_Entry]:
-        """Yield what is in a folder."""
-
-    def has(self, folder: str) -> bool:
-        """Tell whether there is such a folder."""
-
-    def place(self, path: str, name: str) -> Place:
-        """Return a file."""
-
-
-class _Disk:
-    def entries(self, folder: str) -> Iterator[_Entry]:
-        with os.scandir(folder) as found:
-            for entry in found:
-                yield _Entry(entry.name, *_looked_at(entry))
-
-    def has(self, folder: str) -> bool:
-        return os.path.isdir(folder)  # noqa: PTH112 -- paths of both trees are texts
-
-    def place(self, path: str, name: str) -> Place:
-        return LocalFile(path, name)
-
-
-def _looked_at(entry: os.DirEntry[str]) -> tuple[_Kind, object]:
-    # Python 3.12 tells Windows' other kind of links.
-    if entry.is_symlink() or getattr(entry, "is_junction", bool)():
-        return "link", None
-    if entry.is_dir(follow_symlinks=False):
-        return "folder", None
-    if not entry.is_file(follow_symlinks=False):
-        return "other", None
-    status = entry.stat(follow_symlinks=False)
-    return "file", (status.st_dev, status.st_ino) if status.st_nlink > 1 else None
-
-
-class _Store:
-    def __init__(self, system: Any) -> None:  # noqa: ANN401 -- pyarrow has no types
-        self._system = system
-
-    def entries(self, folder: str) -> Iterator[_Entry]:
-        kinds: dict[Any, _Kind] = {fs.FileType.File: "file", fs.FileType.Directory: "folder"}
-        for info in self._system.get_file_info(fs.FileSelector(folder)):
-            # Some stores have an empty object for the folder itself.
-            if name := info.base_name:
-                yield _Entry(name, kinds.get(info.type, "other"))
-
-    def has(self, folder: str) -> bool:
-        return bool(self._system.get_file_info(folder).type == fs.FileType.Directory)
-
-    def place(self, path: str, name: str) -> Place:
-        return StoredFile(self._system, path, name)
-
-
 def listed(source: object) -> object:
     """Return a folder, a pattern, an address in storage or a list of files as a `Listing`.
 
@@ -130,6 +68,8 @@ def listed(source: object) -> object:
     """
     if in_storage(source):
         return _stored(str(source))
+    if is_address(source):
+        return source
     if isinstance(source, list | tuple):
         is_paths = source and all(isinstance(each, str | os.PathLike) for each in source)
         return _named(source) if is_paths else source
@@ -137,7 +77,7 @@ def listed(source: object) -> object:
         return source
     path, name = Path(source), repr(str(source))
     if path.is_dir():
-        return _walked(_Disk(), path.as_posix(), (), name, label_of(path))
+        return _walked(Disk(), path.as_posix(), (), name, label_of(path))
     return _matched(path, name) if _WILD.search(str(path)) and not path.exists() else source
 
 
@@ -176,7 +116,7 @@ def _matched(path: Path, name: str) -> Listing:
     """List what a pattern matches."""
     folder = fixed_part(path)
     parts = path.parts[len(folder.parts) :]
-    return _walked(_Disk(), folder.as_posix(), parts, name, label_of(path))
+    return _walked(Disk(), folder.as_posix(), parts, name, label_of(path))
 
 
 def _stored(address: str) -> Listing:
@@ -192,7 +132,9 @@ def _stored(address: str) -> Listing:
         return Listing(name, label, (StoredFile(system, path, name),))
     if found != fs.FileType.Directory:
         raise TableError(refused)
-    return _walked(_Store(system), folder, parts[first:], name, label)
+    return _walked(
+        Store(system, f"{address.partition('://')[0]}://"), folder, parts[first:], name, label
+    )
 
 
 def _named(paths: Sequence[str | os.PathLike[str]]) -> Listing:
@@ -246,17 +188,19 @@ def told_by(folders: Iterable[str]) -> dict[str, str | None]:
     }
 
 
-def _walked(tree: _Tree, folder: str, parts: tuple[str, ...], name: str, label: str) -> Listing:
+def _walked(tree: Tree, folder: str, parts: tuple[str, ...], name: str, label: str) -> Listing:
     """List the files below a folder that match the parts of a pattern, in order of name."""
     walk = _Walk(tree, name)
     walk.check_above(folder)
-    found = sorted(walk.files(folder, parts))
     return made_of(
         name,
         label,
         (
-            (told_by(path[:-1]), tree.place("/".join((folder, *path)), shown(folder, path)))
-            for path in found
+            (
+                told_by(path[:-1]),
+                tree.place("/".join((folder, *path)), shown(tree.before + folder, path)),
+            )
+            for path in sorted(walk.files(folder, parts))
         ),
     )
 
@@ -264,14 +208,14 @@ def _walked(tree: _Tree, folder: str, parts: tuple[str, ...], name: str, label: 
 class _Walk:
     """One look at what is below a folder, of bounded length."""
 
-    def __init__(self, tree: _Tree, name: str) -> None:
+    def __init__(self, tree: Tree, name: str) -> None:
         self._tree, self._name = tree, name
         self._seen = 0
         self._several: set[object] = set()
 
     def check_above(self, folder: str) -> None:
         """Refuse a folder inside one of a table whose files hold old rows too."""
-        above = folder.split("/")
+        above = self._tree.whole(folder).split("/")
         for end in range(len(above), 0, -1):
             place = "/".join(above[:end]) or "/"
             for log in (*_LOGS, _ICEBERG[0]):
@@ -303,11 +247,11 @@ class _Walk:
                 path = (*above, entry.name)
                 if entry.kind == "folder":
                     left.append((path, after))
-                elif len(parts) in after:
-                    self._check_file(entry, shown(folder, path))
+                elif len(parts) in after or entry.kind == "link":
+                    self._check_file(entry, shown(self._tree.before + folder, path))
                     yield path
 
-    def _entries(self, folder: str) -> list[_Entry]:
+    def _entries(self, folder: str) -> list[Entry]:
         most = MOST_ENTRIES - self._seen
         found = attempt(self._refused, lambda: list(islice(self._tree.entries(folder), most + 1)))
         if len(found) > most:
@@ -318,7 +262,7 @@ class _Walk:
         self._seen += len(found)
         return found
 
-    def _check_file(self, entry: _Entry, shown: str) -> None:
+    def _check_file(self, entry: Entry, shown: str) -> None:
         if entry.kind != "file":
             what = "a link" if entry.kind == "link" else "not a regular file"
             raise TableError(
@@ -335,15 +279,20 @@ class _Walk:
 
     def _check_no_log(self, folder: str, log: str) -> None:
         """Refuse a folder of files beside a log that says which of their rows are still valid."""
-        if log == _ICEBERG[0]:
-            names = (entry.name for entry in self._entries(f"{folder}/{log}"))
-            if not any(name.endswith(_ICEBERG[1]) for name in names):
-                return
+        if log == _ICEBERG[0] and not self._has_snapshots(f"{folder}/{log}"):
+            return
         raise TableError(
             f"{self._name} belongs to a table of Delta Lake, Hudi or Iceberg, whose files hold "
             "deleted and older rows too; expected plain files (write the table's current rows to "
             "a folder of their own)"
         )
+
+    def _has_snapshots(self, folder: str) -> bool:
+        """Tell whether a folder is Iceberg's; it may be somebody else's, closed to others."""
+        with suppress(OSError):
+            found = islice(self._tree.entries(folder), MOST_ENTRIES)
+            return any(entry.name.endswith(_ICEBERG[1]) for entry in found)
+        return False
 
 
 def _is_hidden(name: str) -> bool:

@@ -59,11 +59,14 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
 
     Parameters
     ----------
-    source : path, frame, stream or array
-        A Parquet, CSV or Arrow file (``.parquet``, ``.csv``, ``.arrow``, ``.feather``, ``.ipc``),
-        read in bounded memory however long it is; a pandas or Polars frame; an Arrow table, record
-        batch or stream (any object with ``__arrow_c_stream__``; it is read once and kept in
-        memory); or a two-dimensional NumPy array, whose columns are named x0, x1, ...
+    source : path, paths, frame, query, stream or array
+        Read in bounded memory however long it is: a Parquet, CSV or Arrow file (``.parquet``,
+        ``.csv``, ``.arrow``, ``.feather``, ``.ipc``), a folder of them, a pattern such as
+        ``"visits/*.csv"``, a list of files, an address such as ``"s3://bucket/folder"`` or a
+        pyarrow Dataset; a database (see :class:`Database`); a Polars LazyFrame, a DuckDB relation
+        or an Arrow stream (any object with ``__arrow_c_stream__``), read once and kept in a
+        temporary file. In memory already: a pandas or Polars frame, an Arrow table or record batch,
+        or a two-dimensional NumPy array, whose columns are named x0, x1, ...
     target : str, optional
         The column to predict: numbers or booleans.
     features : sequence of str, optional

@@ -1,0 +1,98 @@
+"""Where a table is: the options that say so, and what they mean. Imports nothing numeric."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from nolook.errors import ParameterError
+from nolook.formats.files import one_line
+
+if TYPE_CHECKING:
+    from nolook.tables.databases import Database
+
+__all__ = [
+    "FromTableOption",
+    "QueryOption",
+    "TableArgument",
+    "called",
+    "check_apart",
+    "files_of",
+    "place_of",
+]
+
+# Texts: a path would lose one of an address's slashes.
+TableArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="TABLE",
+        help="A Parquet, CSV or Arrow IPC file; a folder, a pattern in quotes ('visits/*.csv') or "
+        "s3://BUCKET/FOLDER of such files; or a database: duckdb:FILE, sqlite:FILE or "
+        "postgresql://HOST/NAME.",
+    ),
+]
+FromTableOption = Annotated[
+    str | None,
+    typer.Option(
+        "--table", metavar="NAME", help="Of a database: the table or view, perhaps SCHEMA.NAME."
+    ),
+]
+QueryOption = Annotated[
+    str | None,
+    typer.Option(
+        "--query",
+        metavar="SQL",
+        help="Of a database: SELECT columns FROM table WHERE conditions, in place of --table.",
+    ),
+]
+
+
+def place_of(
+    table: str, name: str | None = None, query: str | None = None
+) -> Path | str | Database:
+    """Return where a table is: files, an address of storage, or a table of a database.
+
+    The latter by its name or a query.
+    """
+    from nolook.tables.databases import Database, is_address
+    from nolook.tables.places import in_storage
+
+    if is_address(table):
+        return Database(table, table=name, query=query)
+    for option, value in (("--table", name), ("--query", query)):
+        if value is not None:
+            raise ParameterError(
+                f"{option} is given, but the table is a file; expected a database (for example "
+                "duckdb:visits.duckdb)"
+            )
+    return table if in_storage(table) else Path(table)
+
+
+def files_of(place: Path | str | Database) -> list[Path]:
+    """Return the file of this machine that a table is in, if it is in one."""
+    file = place if isinstance(place, Path) else getattr(place, "path", None)
+    return [] if file is None else [file]
+
+
+def check_apart(place: Path | str | Database, outputs: Iterable[tuple[str, Path | None]]) -> None:
+    """Refuse an output that would be part of the table when it is read the next time."""
+    from nolook.tables.listing import would_read
+
+    for option, path in outputs:
+        if isinstance(place, Path) and path is not None and would_read(place, path):
+            raise ParameterError(
+                f"{option} is {one_line(path)}, which lies among the files of the table "
+                f"{one_line(place)!r}; expected another folder"
+            )
+
+
+def called(place: Path | str | Database) -> Path:
+    """Return what to call a table in names of files and on pages."""
+    from nolook.tables.listing import label_of
+
+    if isinstance(place, str | Path):
+        return Path(label_of(place))
+    return Path(place.title.replace(".", "_"))
