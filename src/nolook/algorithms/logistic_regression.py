@@ -195,7 +195,9 @@ class LogisticRelease:
         steps = LogisticSteps(base, sigma / (design.unit * PROBABILITY_UNIT))
         thetas, gradients, metric = self._descend(blocks, steps, gram, source, announce)
         theta = steps.next(metric, thetas, gradients)
-        visible = steps.evidence(metric, thetas, gradients) >= _EVIDENCE
+        # By the curvature at the base rate: where classes are far apart, hardly any is left.
+        start = Metric.of_moments(*gram, base)
+        visible = steps.evidence(start, thetas, gradients) >= _EVIDENCE
         edges, counts = np.zeros(0), np.zeros((2, 1))
         if visible:
             announce("fit")
