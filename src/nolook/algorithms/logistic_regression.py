@@ -196,7 +196,7 @@ class LogisticRelease:
         thetas, gradients, metric = self._descend(blocks, steps, gram, source, announce)
         theta = steps.next(metric, thetas, gradients)
         # By the curvature at the base rate: where classes are far apart, hardly any is left.
-        start = Metric.of_moments(*gram, base)
+        start = Metric(*gram, 0.25 / math.cosh(0.5 * base[0]) ** 2)
         visible = steps.evidence(start, thetas, gradients) >= _EVIDENCE
         edges, counts = np.zeros(0), np.zeros((2, 1))
         if visible:
