@@ -62,6 +62,22 @@ def test_with_a_large_budget_it_is_the_likeliest_model(steepness, constant):
         np.testing.assert_allclose(found.theta, likeliest(found, X, y), atol=0.03)
 
 
+@pytest.mark.parametrize("mu", [1.0, 1e5])
+def test_steep_odds_are_reached(mu):
+    X, y = data(20_000, steepness=10.0)
+    found = run(X, y, mu)
+    rows = standardised(found, X)
+    best = log_loss(y, expit(rows @ likeliest(found, X, y)))
+    assert log_loss(y, expit(rows @ found.theta)) <= 1.03 * best
+
+
+def test_half_of_the_rows_are_shortened():
+    X, y = data(5_000)
+    found = run(X, y, 1.0)
+    lengths = np.linalg.norm(standardised(found, X)[:, 1:], axis=1)
+    assert 0.25 < (lengths > 0.999 * found.norm).mean() <= 0.55
+
+
 def test_classes_far_apart_want_slopes_that_steps_do_not_reach():
     X, _ = data(5_000)
     found = run(X, X[:, 0] > 5.0, 1e5)

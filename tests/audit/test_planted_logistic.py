@@ -6,9 +6,11 @@ import pickle
 
 import numpy as np
 import pytest
+from attrs import evolve
 
-from nolook.algorithms import logistic_regression, logistic_steps, weighted_design
+from nolook.algorithms import logistic_regression, weighted_design
 from nolook.algorithms.logistic_regression import ClassDesign, LogisticRelease
+from nolook.algorithms.logistic_steps import LogisticSteps
 from nolook.kernels import class_gradient
 from nolook.kernels.weighted_rows import weighted_rows
 from nolook.privacy.budgets import SMALLEST_MU
@@ -129,7 +131,7 @@ CLASS_ROWS = ClassDesign.rows
 
 
 def from_exact_moments(patch):
-    combine, release = logistic_steps.combine_gradients, weighted_design.release_gram
+    combine, release = LogisticSteps.combined, weighted_design.release_gram
     exact = []
 
     def gram(blocks, mu, source):
@@ -138,11 +140,11 @@ def from_exact_moments(patch):
         return release(blocks, mu, source)
 
     patch.setattr(logistic_regression, "release_gram", gram)
-    patch.setattr(
-        logistic_steps,
-        "combine_gradients",
-        lambda matrix, *rest: combine(0.5 * matrix + 0.1 * exact[0], *rest),
-    )
+
+    def combined(steps, metric, *rest):
+        return combine(steps, evolve(metric, matrix=0.5 * metric.matrix + 0.1 * exact[0]), *rest)
+
+    patch.setattr(LogisticSteps, "combined", combined)
 
 
 _BEYOND = "beyond the sensitivity"

@@ -28,13 +28,13 @@ __all__ = ["HIDDEN_EFFECT", "Estimate", "LogisticModel", "logistic_model"]
 
 #: Standard deviation of the model along a hidden direction, in log-odds a scale: so many times that
 #: of the rows' log-odds, and at least 1. The intervals assume it.
-HIDDEN_EFFECT = 2.0
+HIDDEN_EFFECT = 2.5
 
 _QUANTILE = float(ndtri((1 + LEVEL) / 2))
 # A slope's interval wider than this to either side, in log-odds a scale, says nothing.
 _WIDEST = 2.0
 # Share of a slope's squared loading on hidden directions.
-_MOST_HIDDEN = 0.2
+_MOST_HIDDEN = 0.3
 # Deviations of its noise by which two of the last three gradients exceed it if the steps have not
 # arrived.
 _NOT_ARRIVED, _LAST = 3.0, 3

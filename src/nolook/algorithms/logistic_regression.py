@@ -79,6 +79,8 @@ GRADIENTS = 20
 #: Before which of them the curvature is released anew.
 CURVED_AT = (5, 10, 15)
 
+# Share of the rows that may be shortened.
+_MOST_SHORTENED = 0.5
 # Bins of the log-odds, of each class.
 _SCORE_BINS = 16
 # A base rate is at least this, and at least what the noise of the classes' balance can tell from 0.
@@ -192,7 +194,9 @@ class LogisticRelease:
         steps = LogisticSteps(base, sigma / (design.unit * PROBABILITY_UNIT))
         thetas, gradients, metric = self._descend(blocks, steps, gram, source, announce)
         theta = steps.next(metric, thetas, gradients)
-        visible = steps.evidence(metric, thetas, gradients) >= _EVIDENCE
+        # By the curvature at the base rate: where classes are far apart, hardly any is left.
+        start = Metric(*gram, 0.25 / math.cosh(0.5 * base[0]) ** 2)
+        visible = steps.evidence(start, thetas, gradients) >= _EVIDENCE
         edges, counts = np.zeros(0), np.zeros((2, 1))
         if visible:
             announce("fit")
@@ -218,13 +222,16 @@ class LogisticRelease:
         )
 
     def _bound_norms(self, table: Table, scaling: Scaling, source: ByteSource) -> ClassDesign:
-        """Choose R: the noise grows with it, and rows beyond it are shortened."""
+        """Choose R: the noise grows with it, and rows beyond it are shortened.
+
+        In prediction they are shortened alike, so that many may be: a row's direction tells more
+        than its length.
+        """
         size = table.n_columns
         counts, squares = norm_counts(table, scaling, size - 1, self._mu("norms"), source)
-        few = 2.0 * size * math.sqrt(2 * size) / self._mu("gram")
         rows = scaling.rows.value
         counts = likely_counts(counts, squares, 1 / self._mu("norms"), rows, UNIT**2 * (size - 0.5))
-        squared = int(smallest_bound(counts, squares, min(few, 0.75 * rows)))
+        squared = int(smallest_bound(counts, squares, _MOST_SHORTENED * rows))
         unit = choose_unit(math.sqrt(1.0 + squared / UNIT**2))
         return ClassDesign(scaling, unit**2 + squared // (UNIT // unit) ** 2, unit)
 

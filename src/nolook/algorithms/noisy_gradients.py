@@ -74,14 +74,12 @@ def combine_gradients(
     thetas: Matrix,
     gradients: Matrix,
     gradient_sigmas: Vector,
-    misfit: float = 0.0,
 ) -> CombinedGradients:
     """Weigh the gradients by their noise, and choose the prior.
 
     A gradient tells ``A theta`` after ``A theta_t`` is added to it, with the noisy A: besides its
     own noise it carries the matrix's, times the way from ``theta_t`` to the solution. That way is
-    not known beforehand, hence a few steps of a fixed point. Where A is not the curvature of what
-    is minimised, `misfit` is the share of the way's mean squared gradient that counts as noise too.
+    not known beforehand, hence a few steps of a fixed point.
     """
     edge = gram_sigma * np.sqrt(len(gram))
     eigenvalues, vectors = np.linalg.eigh(gram)
@@ -93,7 +91,7 @@ def combine_gradients(
     for _ in range(_FIXED_POINT_STEPS):
         solution = combined.shrinkage * combined.moments / values
         ways = (solution - points) ** 2
-        wrong = 0.5 * gram_sigma**2 * ways.sum(axis=1) + misfit * (ways @ values**2) / len(values)
+        wrong = 0.5 * gram_sigma**2 * ways.sum(axis=1)
         combined = weigh(gradient_sigmas**2 + wrong)
     return combined
 

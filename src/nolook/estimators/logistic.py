@@ -64,11 +64,11 @@ class LogisticRegression(ClassifierMixin, PrivateEstimator):  # type: ignore[mis
     coef_interval_, intercept_interval_ : ndarray of shape (n_features_in_, 2), and (2,) or None
         95 % intervals; NaN where none is known. They are for the logistic regression of the
         population, each column clipped and each row shortened as `scaling_` and `row_norm_` say.
-        They cover sampling and noise, and assume effects of the usual size (a standard deviation of
-        1 in log-odds a scale) in directions that noise hides. The coefficients are pulled
-        towards 0. A column has none where more than a tenth of its rows was clipped, where noise
-        does not tell it apart from others, where the steps had not arrived, or where the interval
-        would say nothing.
+        They cover sampling and noise, and assume effects of a standard deviation of 2.5 times that
+        of the rows' log-odds, for one scale of a column, in directions that noise hides. The
+        coefficients are pulled towards 0. A column has none where more than a tenth of its rows was
+        clipped, where noise does not tell it apart from others, where the steps had not arrived, or
+        where the interval would say nothing.
     odds_ratio_, odds_ratio_interval_ : ndarray of shape (n_features_in_,), and with ends (.., 2)
         What one unit of a column multiplies the odds by: exponentials of `coef_` and its intervals.
     base_rate_, base_rate_interval_ : float, and ndarray of shape (2,)
@@ -86,7 +86,7 @@ class LogisticRegression(ClassifierMixin, PrivateEstimator):  # type: ignore[mis
         log-odds.
     row_norm_ : float
         Bound on the norm of x in standardised units, to which rows are shortened in training and in
-        prediction.
+        prediction. About half of the rows are longer.
     visible_ : bool
         Whether the model stood out from the noise. If not, it is the private base rate, and nothing
         else is estimated; the budget is spent in full.
