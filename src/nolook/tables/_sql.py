@@ -45,6 +45,7 @@ _WORDS = {
     "pivots": "PIVOT",
     "kind": "a kind of rows",
     "catalog": "a name of three parts",
+    "query": "a subquery",
 }
 _COMPARISONS = {"EQ": "=", "NEQ": "<>", "LT": "<", "LTE": "<=", "GT": ">", "GTE": ">="}
 _NUMBER = re.compile(r"\d{1,40}(\.\d{0,40})?([eE][+-]?\d{1,3})?")
