@@ -395,7 +395,7 @@ def test_a_distribution_can_be_saved_and_shown(tmp_path):
     assert again.distribution_.noise == found.distribution_.noise
     assert again.privacy_ == found.privacy_
     page = render_page(ecdf_findings(found, "score"), table="scores")
-    assert "The number of rows is not protected" in page
+    assert "The number of rows, which is taken for public." in page
 
 
 def test_a_roc_curve_can_be_written_and_shown(tmp_path):
@@ -421,7 +421,7 @@ def test_a_calibration_can_be_written_and_shown(tmp_path):
     again.scored_ = found.scored_
     assert findings_of(again) == findings_of(found)
     page = render_page(calibration_findings(found, SCORED), table="scores")
-    assert "The number of rows is not protected" in page
+    assert "The number of rows, which is taken for public." in page
 
 
 # --- answers that do not fit ------------------------------------------------------------------

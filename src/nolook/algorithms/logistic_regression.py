@@ -86,7 +86,7 @@ _SCORE_BINS = 16
 # A base rate is at least this, and at least what the noise of the classes' balance can tell from 0.
 _LEAST_RATE, _MOST_DOUBT = 1e-4, 0.25
 # Log-likelihood by which slopes must beat noise and chance, or else the model is the base rate.
-_EVIDENCE = 3.0
+_EVIDENCE = 6.0
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -222,16 +222,13 @@ class LogisticRelease:
         )
 
     def _bound_norms(self, table: Table, scaling: Scaling, source: ByteSource) -> ClassDesign:
-        """Choose R: the noise grows with it, and rows beyond it are shortened.
-
-        In prediction they are shortened alike, so that many may be: a row's direction tells more
-        than its length.
-        """
+        """Choose R: the noise grows with it, and rows beyond it are shortened."""
         size = table.n_columns
         counts, squares = norm_counts(table, scaling, size - 1, self._mu("norms"), source)
+        few = 2.0 * size * math.sqrt(2 * size) / self._mu("gram")
         rows = scaling.rows.value
         counts = likely_counts(counts, squares, 1 / self._mu("norms"), rows, UNIT**2 * (size - 0.5))
-        squared = int(smallest_bound(counts, squares, _MOST_SHORTENED * rows))
+        squared = int(smallest_bound(counts, squares, min(few, _MOST_SHORTENED * rows)))
         unit = choose_unit(math.sqrt(1.0 + squared / UNIT**2))
         return ClassDesign(scaling, unit**2 + squared // (UNIT // unit) ** 2, unit)
 

@@ -65,7 +65,6 @@ def cases(epsilon: float) -> tuple[Case, ...]:
             neighbours="a row more",
             covers=("keyed_gaussian",),
             draw=one_by_one(partial(_gaussian_outcome, epsilon)),
-            runs=FEWER_RUNS,
         ),
         tree(
             name="keyed-tree-of-4",

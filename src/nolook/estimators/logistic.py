@@ -86,7 +86,7 @@ class LogisticRegression(ClassifierMixin, PrivateEstimator):  # type: ignore[mis
         log-odds.
     row_norm_ : float
         Bound on the norm of x in standardised units, to which rows are shortened in training and in
-        prediction. About half of the rows are longer.
+        prediction.
     visible_ : bool
         Whether the model stood out from the noise. If not, it is the private base rate, and nothing
         else is estimated; the budget is spent in full.

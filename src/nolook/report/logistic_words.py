@@ -125,8 +125,7 @@ def shortened_in_words(model: PrivateRegressor) -> tuple[str, ...]:
         return ()
     words = (
         "A row is shortened where the norm of its scaled columns is above "
-        f"{number(model.row_norm_)}, as it is for about half of them, in training and in "
-        "predictions."
+        f"{number(model.row_norm_)}, in training and in predictions."
     )
     return (words,)
 
