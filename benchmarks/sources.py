@@ -53,13 +53,13 @@ def hive(folder, rows):
     batches = file.iter_batches(batch_size=GROUP)
     left = pa.table({f"c{i}": pa.array([], pa.float64()) for i in range(COLUMNS)})
     for number in range(FILES):
-        wanted = size if number < FILES - 1 else rows - size * (FILES - 1)
-        while len(left) < wanted:
+        named = size if number < FILES - 1 else rows - size * (FILES - 1)
+        while len(left) < named:
             left = pa.concat_tables([left, pa.Table.from_batches([next(batches)])])
         path = folder / "hive" / f"part={number:02}" / "data.parquet"
         path.parent.mkdir(parents=True)
-        pq.write_table(left.slice(0, wanted), path, row_group_size=GROUP, compression="none")
-        left = left.slice(wanted)
+        pq.write_table(left.slice(0, named), path, row_group_size=GROUP, compression="none")
+        left = left.slice(named)
 
 
 def nothing(folder, rows):
