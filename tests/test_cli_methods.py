@@ -138,16 +138,16 @@ NOT_ESTIMATED = "not estimated by this method"
     [
         ((), [], 0),
         (("coef_interval_",), [], 2),
-        (("r2_",), ["0.8125"], 1),
-        (("r2_", "r2_interval_"), ["0.8125", "0.75 to 0.875"], 2),
-        (("rmse_interval_",), ["2 to 2.5"], 1),
+        (("r2_",), ["0.812"], 1),
+        (("r2_", "r2_interval_"), ["0.812", "0.750 to 0.875"], 2),
+        (("rmse_interval_",), ["2.00 to 2.50"], 1),
     ],
 )
 def test_what_a_method_does_not_estimate_is_said_on_the_terminal(missing, gone, times):
     model = fitted()
     shown = printed(without(model, *missing) if missing else model)
     assert shown.count(NOT_ESTIMATED) == times
-    for number in ("0.8125", "0.75 to 0.875", "2.25", "2 to 2.5"):
+    for number in ("0.812", "0.750 to 0.875", "2.25", "2.00 to 2.50"):
         assert (number in shown) == (number not in gone)
     assert "95 % interval" in shown
     assert "None" not in shown

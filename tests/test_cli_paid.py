@@ -215,7 +215,11 @@ INTERRUPT = (
 )
 PLACES = {
     "before": ("nolook.tables.reading", "plan", "nothing was charged, and {} was not written"),
-    "release": ("nolook.estimators.adassp", "AdaSSP.run", "{} was not written; to start again is"),
+    "release": (
+        "nolook.algorithms.adassp",
+        "release_gram",
+        "{} was not written; to start again is",
+    ),
     "page": ("nolook.report._templates", "template", "{} was written, but not its report\n"),
     "terminal": ("nolook.report.terminal", "print_findings", "{} was written\n"),
 }

@@ -89,7 +89,7 @@ def test_the_page_of_a_curve_warns_of_the_scored_model():
     for text in (
         curve.caution,
         "Private ROC curve of s",
-        f"{curve.auc_:.3f}",
+        f"{curve.auc_:.2f}",
         "Target ill",
         "Positive class yes",
         "counts of blocks",

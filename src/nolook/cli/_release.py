@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -44,6 +43,7 @@ from nolook.cli._places import (
     files_of,
     place_of,
 )
+from nolook.cli._progress import progress_bar
 from nolook.cli._written import Written, reads_table, target_of
 from nolook.errors import ParameterError
 from nolook.formats.files import check_outputs, default_name, one_line
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
     from nolook._unit import RowsPerUnit
     from nolook.estimators.base import PrivateEstimator
-    from nolook.estimators.making import Progress, Rehearsed
+    from nolook.estimators.making import Progress
     from nolook.formats.findings_file import Scored
     from nolook.privacy.ledger import Ledger
     from nolook.report.findings import Findings
@@ -62,7 +62,6 @@ if TYPE_CHECKING:
     from nolook.tables.schema import Schema
 
 __all__ = ["Columns", "Release", "check_files", "console", "release_command", "show"]
-
 
 #: Tells the target by a command's own options and what is declared.
 FindTarget: TypeAlias = "Callable[[Mapping[str, Any], Schema], str]"
@@ -268,7 +267,7 @@ class Release:
     @contextmanager
     def running(self) -> Iterator[LedgerAndProgress]:
         """Open the ledger and show progress for as long as the release takes."""
-        with self._charging() as ledger, _progress(quiet=self.quiet) as progress:
+        with self._charging() as ledger, progress_bar(quiet=self.quiet) as progress:
             yield {"ledger": ledger, "progress": progress}
 
     @contextmanager
@@ -286,20 +285,9 @@ class Release:
 
     def rehearse(self, command: Callable[[], None]) -> None:
         """Show what a command would release and charge; it ends before it reads a row."""
-        from nolook.estimators.making import Rehearsed, rehearsing
+        from nolook.cli._rehearsal import rehearse
 
-        with rehearsing():
-            try:
-                command()
-            except Rehearsed as found:
-                self._show_rehearsed(found)
-
-    def _show_rehearsed(self, found: Rehearsed) -> None:
-        from nolook.report.dry_run import print_rehearsed
-
-        if not self.quiet:
-            with self._charging() as ledger:
-                print_rehearsed(console(), found.purpose, found.guarantee, ledger)
+        rehearse(command, None if self.quiet else console(), self._charging)
 
     def show(self, findings: Findings) -> None:
         """Write the report, if one is wanted, and print what was found."""
@@ -409,21 +397,3 @@ def console() -> Console:
     from rich.console import Console
 
     return Console(highlight=False, markup=False, emoji=False)
-
-
-@contextmanager
-def _progress(*, quiet: bool) -> Iterator[Progress | None]:
-    """Give a progress callable that draws a bar, if there is a terminal to draw it on."""
-    if quiet or not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import Progress as Bar
-
-    with Bar(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("starting", total=None)
-
-        def show(stage: str, done: int, total: int) -> None:
-            bar.update(task, description=stage, completed=done, total=total)
-
-        yield show

@@ -63,21 +63,7 @@ def ecdf_findings(ecdf: ECDF, column: str) -> Findings:
         error = "none, it is public"
     known = tuple(map(_value_and_error, values, errors))
     middle, middle_error = known[_SHARES.index(0.5)]
-    table = Table(
-        "The distribution in a few numbers",
-        ("Measure", "Value", "Standard error"),
-        (
-            (f"Number of {counted}", rows, error),
-            *(
-                (f"{100 * p:g} % lie at or below", *texts)
-                for p, texts in zip(_SHARES, known, strict=True)
-            ),
-            (
-                f"Mean without {100 * _TRIMMED:g} % at either end",
-                *_value_and_error(mean, mean_error),
-            ),
-        ),
-    )
+    table = _few_numbers(counted, (rows, error), known, _value_and_error(mean, mean_error))
     return Findings(
         kind="distribution",
         what="distribution of",
@@ -102,6 +88,27 @@ def ecdf_findings(ecdf: ECDF, column: str) -> Findings:
             ("Column", column),
             ("Thresholds", grid_in_words(ecdf.grid)),
             ("Smoothing", ecdf.smoothing or "none"),
+        ),
+    )
+
+
+def _few_numbers(
+    counted: str,
+    rows: tuple[str, str],
+    quantiles: Sequence[tuple[str, str]],
+    mean: tuple[str, str],
+) -> Table:
+    """Show the number of rows, quantiles and the trimmed mean, each with its standard error."""
+    return Table(
+        "The distribution in a few numbers",
+        ("Measure", "Value", "Standard error"),
+        (
+            (f"Number of {counted}", *rows),
+            *(
+                (f"{100 * p:g} % lie at or below", *texts)
+                for p, texts in zip(_SHARES, quantiles, strict=True)
+            ),
+            (f"Mean without {100 * _TRIMMED:g} % at either end", *mean),
         ),
     )
 

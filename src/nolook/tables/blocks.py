@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,8 +11,9 @@ from numpy.typing import NDArray
 from nolook.tables.completeness import FirstPass
 from nolook.tables.design import Design
 from nolook.tables.source import Source
+from nolook.tables.units import kept_cells
 
-__all__ = ["blocks"]
+__all__ = ["blocks", "identifiers"]
 
 _MAX_ROWS = 65_536
 # Numbers in a block: 8 MB, so that a table of many columns needs no more memory than one of few.
@@ -52,3 +54,19 @@ def blocks(
 
 def _block(columns: int, rows: int) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     return np.empty((columns, rows)), np.empty(rows, dtype=bool)
+
+
+def identifiers(source: Source, design: Design) -> Iterator[Any]:
+    """Yield the identifiers of the rows in use; of them alone, if no row may be left out.
+
+    A file may declare what its cells do not keep to, so the policy alone tells.
+    """
+    column = str(design.unit.column)
+    width = len(design.feature_names) + (design.target is not None)
+    drops = design.missing != "error"
+    for batch in source.batches(design.source_names if drops else [column]):
+        cells = batch.column(column)
+        if drops:
+            present = design.fill(batch, np.empty((width, batch.num_rows)))
+            cells = cells if present is None else kept_cells(cells, present)
+        yield cells

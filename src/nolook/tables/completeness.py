@@ -7,11 +7,11 @@ from typing import cast
 
 from nolook._language import given
 from nolook.errors import TableError
-from nolook.tables.declared import DeclaredSource
+from nolook.tables.declared import DeclaredSource, original
 from nolook.tables.design import Design
 from nolook.tables.source import MemorySource, Source
 
-__all__ = ["FirstPass", "check_complete"]
+__all__ = ["FirstPass", "check_complete", "may_drop_rows"]
 
 _DROPPING = "nolook.read_table(..., missing='drop-row')"
 
@@ -67,3 +67,16 @@ def _refuse_gaps(source: Source, design: Design) -> None:
             f"{given('missing', 'drop-row', _DROPPING)}, or choose another policy; or declare "
             f"how cells are written: {given('schema', 'FILE.toml')})"
         )
+
+
+def may_drop_rows(source: Source, design: Design) -> bool:
+    """Tell from a query's condition, policy and declared types whether rows may be left out."""
+    if getattr(original(source), "filtered", False):
+        return True
+    if design.missing == "error":
+        return False
+    needed = {design.target}
+    if design.missing == "drop-row":
+        needed |= {f.name for f in design.features if f.levels is None}
+        needed.add(design.unit.column)
+    return any(c.may_be_missing for c in source.columns if c.name in needed)

@@ -92,7 +92,10 @@ def fixed_part(path: Path) -> Path:
 def would_read(source: Path, file: Path) -> bool:
     """Tell whether a file would be part of what a folder or a pattern names."""
     folder = fixed_part(source)
-    above, below = (Path(os.path.realpath(path)).parts for path in (folder, file))
+    try:
+        above, below = (Path(os.path.realpath(path)).parts for path in (folder, file))
+    except ValueError:  # a null character: no file has such a name
+        return False
     if not folder.is_dir() or below[: len(above)] != above:
         return False
     parts = source.parts[len(folder.parts) :]

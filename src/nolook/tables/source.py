@@ -100,7 +100,7 @@ class Source(Protocol):
         """Return sources of the same columns whose rows, one after the other, are this one's.
 
         Each can be read while others are, by another thread; by another process too, if it can be
-        pickled, which parts of files and databases can. A source that cannot be divided is its own
+        sent there, as parts of files and databases can. A source that cannot be divided is its own
         only part.
         """
 

@@ -17,14 +17,14 @@ from nolook._language import named
 from nolook._numerics import worker_threads
 from nolook._unit import Unit
 from nolook.errors import TableError
-from nolook.tables.blocks import blocks
-from nolook.tables.completeness import FirstPass, check_complete
+from nolook.tables.blocks import blocks, identifiers
+from nolook.tables.completeness import FirstPass, check_complete, may_drop_rows
 from nolook.tables.declared import original
 from nolook.tables.design import Design
 from nolook.tables.folding import S, fold
-from nolook.tables.levels import recipe_levels
+from nolook.tables.recipe import recipe_of
 from nolook.tables.source import Source
-from nolook.tables.units import Keys, Units, group_rows, kept_cells
+from nolook.tables.units import Keys, Units, group_rows
 
 __all__ = ["Table", "View", "Weights"]
 
@@ -179,21 +179,11 @@ class Table:
         return self._units
 
     def _identifiers(self) -> Iterator[Any]:
-        """Yield the identifiers of the rows in use; of them alone, if no row may be left out.
-
-        A file may declare what its cells do not keep to, so the policy alone tells.
-        """
-        column = str(self.unit.column)
-        drops = self._design.missing != "error"
-        names = self._design.source_names if drops else [column]
+        """Yield the identifiers of the rows in use, and count these part by part."""
         rows, starts = 0, []
         for part in self._parts:
             starts.append(rows)
-            for batch in part.batches(names):
-                cells = batch.column(column)
-                if drops:
-                    present = self._design.fill(batch, np.empty((self._width, batch.num_rows)))
-                    cells = cells if present is None else kept_cells(cells, present)
+            for cells in identifiers(part, self._design):
                 rows += len(cells)
                 yield cells
         self._starts = (*starts, rows)
@@ -209,11 +199,6 @@ class Table:
         Known when units were counted.
         """
         return self._starts[part or 0], self._starts[-1 if part is None else part + 1]
-
-    @property
-    def _width(self) -> int:
-        """How many numbers a row of the whole table has."""
-        return len(self._design.feature_names) + (self._design.target is not None)
 
     def limited(self, most: int, keys: Keys) -> Table:
         """Return the table with `most` rows of each unit, drawn once for all passes.
@@ -271,20 +256,7 @@ class Table:
 
     def recipe(self) -> dict[str, Any]:
         """Return the arguments of :func:`nolook.read_table`, the target left out, fit for JSON."""
-        features = self._design.features
-        recipe: dict[str, Any] = {
-            "features": [feature.name for feature in features],
-            "categories": {
-                f.name: recipe_levels(f.levels) for f in features if f.levels is not None
-            },
-            "missing": self._design.missing,
-        }
-        # Left out by default: older files know no such keys.
-        if self._design.multiline:
-            recipe["multiline"] = True
-        schema = self._design.schema
-        declared = schema.only(recipe["features"]).to_dict() if schema else {}
-        return recipe | {"schema": declared} if declared else recipe
+        return recipe_of(self._design)
 
     def select(self, keep: NDArray[np.bool_]) -> Table:
         """Return the same rows with some of the features, and the target.
@@ -331,15 +303,7 @@ class Table:
 
         The number of those in use is private then.
         """
-        if getattr(original(self._source), "filtered", False):
-            return True
-        if self._design.missing == "error":
-            return False
-        needed = {self._design.target}
-        if self._design.missing == "drop-row":
-            needed |= {f.name for f in self._design.features if f.levels is None}
-            needed.add(self.unit.column)
-        return any(c.may_be_missing for c in self._source.columns if c.name in needed)
+        return may_drop_rows(self._source, self._design)
 
     def _read(
         self, *, drop: bool, part: int | None = None

@@ -1,0 +1,31 @@
+"""A bar that shows how far a release is."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from nolook.estimators.making import Progress
+
+__all__ = ["progress_bar"]
+
+
+@contextmanager
+def progress_bar(*, quiet: bool) -> Iterator[Progress | None]:
+    """Give a progress callable that draws a bar, if there is a terminal to draw it on."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress as Bar
+
+    with Bar(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("starting", total=None)
+
+        def show(stage: str, done: int, total: int) -> None:
+            bar.update(task, description=stage, completed=done, total=total)
+
+        yield show
