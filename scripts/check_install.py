@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -49,7 +50,7 @@ def run_examples(python):
         shutil.copytree(ROOT / "examples" / "data", data)
         subprocess.run([python, "-c", example], cwd=folder, check=True, stdout=subprocess.DEVNULL)
         for command in commands:
-            words = command.split()
+            words = shlex.split(command)
             words[0] = python.with_name(words[0])
             subprocess.run(words, cwd=folder, check=True, stdout=subprocess.DEVNULL)
 
