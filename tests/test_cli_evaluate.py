@@ -119,7 +119,7 @@ def test_probabilities_are_tested_too(here, cli, monkeypatch):
     assert len(page.all("polygon")) == 2
     names = [each["id"] for each in page.all("title") if "id" in each]
     assert len(names) == len(set(names)) == 3
-    for text in ("Whether the probabilities are right", f"p-value {found['p_value']:.4g}"):
+    for text in ("Whether the probabilities are right", "p-value"):
         assert text in page.text
     assert "sums of each group" in done.out
 
