@@ -88,8 +88,7 @@ def programs():
     bounded = BoundedDesign(scaling, int(NORM * UNIT) ** 2, UNIT)
     largest = RESIDUAL * RESIDUAL_UNIT
     kept = ResidualProducts(FEATURES + 1, bounded.squared_radius, UNIT, largest)
-    for rows, labels, _ in bounded.batches(arrays):
-        kept.update(rows, labels)
+    bounded.fold(arrays, kept)
     source = byte_source(None)
     return {
         "NumPy, rows together": lambda: plain_round(design, y, theta, inverse, sigma, generator),
@@ -112,8 +111,7 @@ def agreement():
     scaling = Scaling.public(arrays.column_names, 1.0, LIMIT)
     bounded = BoundedDesign(scaling, int(NORM * UNIT) ** 2, UNIT)
     kept = ResidualProducts(FEATURES + 1, bounded.squared_radius, UNIT, RESIDUAL * RESIDUAL_UNIT)
-    for rows, labels, _ in bounded.batches(arrays):
-        kept.update(rows, labels)
+    bounded.fold(arrays, kept)
     ours = kept.value(*grid_model(theta, bounded.squared_radius)).astype(float)
     ours /= UNIT * RESIDUAL_UNIT
     return float(np.abs(ours - plain).max() / np.abs(plain).max())

@@ -25,7 +25,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from nolook.algorithms.noisy_gradients import CombinedGradients
+from nolook.algorithms.noisy_gradients import CombinedGradients, likeliest_prior
 
 __all__ = ["LogisticSteps", "Metric", "mean_curvature", "score_law"]
 
@@ -120,7 +120,12 @@ class LogisticSteps:
         for _ in range(_FIXED_POINT_STEPS):
             moments, variance = weights @ observed, noise * float(weights @ weights)
             found = CombinedGradients(
-                vectors, eigenvalues, values, moments, variance, _prior(moments, values, variance)
+                vectors,
+                eigenvalues,
+                values,
+                moments,
+                variance,
+                likeliest_prior(_PRIORS, moments, values, variance),
             )
             ways = (found.shrinkage * moments / values - points) ** 2
             wrong = 0.5 * sigma**2 * ways.sum(axis=1) + _MISFIT * (ways @ values**2) / len(values)
@@ -143,13 +148,6 @@ class LogisticSteps:
         """Return the best model so far, always finite."""
         theta: Vector = self.base + self.combined(metric, thetas, gradients).theta
         return theta
-
-
-def _prior(moments: Vector, values: Vector, variance: float) -> float:
-    """Choose the prior's variance by the marginal likelihood of observations ``values * theta``."""
-    total = _PRIORS[:, None] * values**2 + variance
-    likelihood = -0.5 * (moments**2 / total + np.log(total)).sum(axis=1)
-    return float(_PRIORS[likelihood.argmax()])
 
 
 def _secant(points: Matrix, gradients: Matrix, values: Vector, noise: float) -> float:

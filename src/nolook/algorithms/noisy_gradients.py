@@ -28,7 +28,7 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-__all__ = ["CombinedGradients", "combine_gradients", "estimate"]
+__all__ = ["CombinedGradients", "combine_gradients", "estimate", "likeliest_prior"]
 
 Vector: TypeAlias = NDArray[np.float64]
 Matrix: TypeAlias = NDArray[np.float64]
@@ -102,7 +102,12 @@ def _weighed(
     """Combine the observations, shape (steps, d), by their variances, shape (steps,)."""
     variance = float(1.0 / (1.0 / variances).sum())
     moments = variance * (observed / variances[:, None]).sum(axis=0)
-    total = _PRIORS[:, None] * values**2 + variance
-    likelihood = -0.5 * (moments**2 / total + np.log(total)).sum(axis=1)
-    prior = float(_PRIORS[likelihood.argmax()])
+    prior = likeliest_prior(_PRIORS, moments, values, variance)
     return CombinedGradients(vectors, eigenvalues, values, moments, variance, prior)
+
+
+def likeliest_prior(priors: Vector, moments: Vector, values: Vector, variance: float) -> float:
+    """Choose the prior's variance by the marginal likelihood of observations ``values * theta``."""
+    total = priors[:, None] * values**2 + variance
+    likelihood = -0.5 * (moments**2 / total + np.log(total)).sum(axis=1)
+    return float(priors[likelihood.argmax()])
