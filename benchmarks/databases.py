@@ -88,7 +88,7 @@ def report(rows, server_rows):
     """Yield the lines of the report."""
     yield "# The default regression from databases"
     yield ""
-    how = "one run each, with other work on the machine."
+    how = "one run each."
     yield f"Printed by `python -m benchmarks.databases`; {how}"
     yield ""
     yield "| rows | kept in | seconds | peak MB | same coefficients |"
