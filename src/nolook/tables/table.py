@@ -26,7 +26,7 @@ from nolook.tables.recipe import recipe_of
 from nolook.tables.source import Source
 from nolook.tables.units import Keys, Units, group_rows
 
-__all__ = ["Table", "View", "Weights"]
+__all__ = ["Marked", "Table", "View", "Weights"]
 
 #: Turns numbers of shape (columns, rows) into those of a view.
 Turn: TypeAlias = Callable[[NDArray[np.float64]], NDArray[np.float64]]
@@ -205,7 +205,22 @@ class Table:
 
         `keys` gives so many secret random numbers.
         """
-        return _Limited(self, most, self.units().chosen(most, keys))
+        table = Marked(self, self.units().chosen(most, keys))
+        table.unit = evolve(self.unit, rows=most)
+        return table
+
+    def _count_rows(self) -> int:
+        """Return how many rows are in use, which is confidential; from now on each has its place.
+
+        Where units were counted that is known; otherwise it takes a pass.
+        """
+        if self.unit.column is not None:
+            self.units()
+        elif len(self._starts) == 1:
+            parts = (self._read(drop=True, part=part) for part in range(len(self._parts)))
+            counts = [sum(numbers.shape[1] for numbers, _ in part) for part in parts]
+            self._starts = (0, *np.cumsum(counts).tolist())
+        return self._between(None)[1]
 
     def batches_in_place(self) -> Iterator[tuple[NDArray[np.float64], NDArray[np.bool_]]]:
         """Yield every row, complete or not, so that an answer can be put beside each.
@@ -354,6 +369,10 @@ class View(Table):
         view._first_pass = view._whole._first_pass
         return view
 
+    def _count_rows(self) -> int:
+        """Return how many rows the other table has."""
+        return self._whole._count_rows()
+
     def _between(self, part: int | None) -> tuple[int, int]:
         return self._whole._between(part)
 
@@ -364,19 +383,19 @@ class View(Table):
             yield self._turn(numbers), complete
 
 
-class _Limited(View):
-    """Another table with only some of its rows, so many of a unit at most."""
+class Marked(View):
+    """Another table with only some of its rows, marked by their places, which it has counted."""
 
-    def __init__(self, whole: Table, most: int, kept: NDArray[np.bool_]) -> None:
+    def __init__(self, whole: Table, kept: NDArray[np.bool_]) -> None:
         names, target = whole.feature_names, whole.target_name
         super().__init__(whole, names, target, lambda numbers: numbers, whole.binary)
-        self._kept, self._units = kept, whole.units().only(kept)
+        self._kept = kept
+        self._units = None if whole.unit.column is None else whole.units().only(kept)
         ends = [whole._between(part) for part in range(len(self._parts))]
         self._starts = (
             0,
             *np.cumsum([np.count_nonzero(kept[slice(*end)]) for end in ends]).tolist(),
         )
-        self.unit = evolve(whole.unit, rows=most)
 
     def units(self) -> Units:
         """Return the units of the rows that are kept."""
@@ -385,6 +404,10 @@ class _Limited(View):
     def keeping_infinite(self) -> Table:
         """Refuse: other rows would be in use."""
         raise RuntimeError("rows are chosen before it is known which are in use")
+
+    def _count_rows(self) -> int:
+        """Return how many rows are kept."""
+        return self._starts[-1]
 
     def _between(self, part: int | None) -> tuple[int, int]:
         return Table._between(self, part)
