@@ -55,6 +55,7 @@ _CHUNK = 2**20
 
 _Model = TypeVar("_Model")
 _Found = TypeVar("_Found")
+_Part = TypeVar("_Part")
 _Judged_co = TypeVar("_Judged_co", covariant=True)
 
 
@@ -198,12 +199,17 @@ class FoldsInSequence(Generic[_Model, _Found]):
         """One to draw folds, then two for each."""
         return 1 + 2 * self.folds
 
-    def events(self) -> tuple[Event, ...]:
-        """State what a row takes part in: all fits but that of its own fold, whose rows it is in.
+    def of_a_row(self, fit: _Part, evaluation: _Part) -> list[_Part]:
+        """Return what a row takes part in: all fits but that of its own fold, whose rows it is in.
 
-        So one evaluation stands for all, which are of disjoint rows.
+        One evaluation stands for all, which are of disjoint rows.
         """
-        return (*self.fitting.fit_events() * (self.folds - 1), *self.fitting.judge_events())
+        return [*[fit] * (self.folds - 1), evaluation]
+
+    def events(self) -> tuple[Event, ...]:
+        """State what a row takes part in."""
+        parts = self.of_a_row(self.fitting.fit_events(), self.fitting.judge_events())
+        return tuple(event for part in parts for event in part)
 
     def for_rows(self, most: int) -> FoldsInSequence[_Model, _Found]:
         """Return the release that costs a unit of so many rows as much."""

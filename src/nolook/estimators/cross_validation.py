@@ -278,8 +278,8 @@ def _plan(
     judged = accounting.guarantee(
         release.events(), judging, relation="add-remove", private=seed is None
     )
-    guarantee = in_sequence([*[part] * (folds - 1), judged], budget)
-    return Plan(FoldsInSequence(folds, _Fitting(fitted, release)), guarantee, seed)
+    sequence = FoldsInSequence(folds, _Fitting(fitted, release))
+    return Plan(sequence, in_sequence(sequence.of_a_row(part, judged), budget), seed)
 
 
 def _shares(model: Any, budget: Budget, folds: int) -> tuple[Budget, Budget]:  # noqa: ANN401
@@ -312,6 +312,9 @@ def _result(
     """Return scores and models; post-processing."""
     classifies = is_classifier(model)
     models = tuple(None if one is None else one[0] for one in released)
+    for fitted in filter(None, models):
+        if not hasattr(model, "feature_names_in_"):
+            del fitted.feature_names_in_  # the table's own names for an array's columns
     known: list[Estimate | None] = []
     evaluations: list[Evaluation | None] = []
     for one in released:
