@@ -7,6 +7,7 @@ from nolook.errors import BudgetExceededError as BudgetExceededError
 from nolook.errors import LedgerError as LedgerError
 from nolook.errors import ModelFileError as ModelFileError
 from nolook.errors import NolookError as NolookError
+from nolook.errors import OutsideGuarantee as OutsideGuarantee
 from nolook.errors import ParameterError as ParameterError
 from nolook.errors import PrivateFitFailed as PrivateFitFailed
 from nolook.errors import TableError as TableError

@@ -86,6 +86,19 @@ def test_intervals_hold_what_they_are_for():
     assert 0.93 < inside < 0.97
 
 
+def test_a_summary_and_a_frame_say_what_is_known_and_what_is_not():
+    found = nolook.cross_validate(LINEAR, *data(), folds=3, epsilon=50.0)
+    text = str(found.summary())
+    frame = found.to_frame()
+    assert list(frame.index) == ["1", "2", "3", "mean"]
+    assert frame.loc["mean", "R2"] == found.mean.value
+    assert "Mean" in text
+    assert "not estimated" not in text
+    hidden = nolook.cross_validate(LINEAR, *data(50), folds=3, epsilon=0.1)
+    assert str(hidden.summary()).count("not estimated: noise hides it") >= 4
+    assert hidden.to_frame().isna().all(axis=None)
+
+
 def test_nothing_is_said_where_noise_hides_it():
     hidden = HeldOut(1_000.0, 0.0, 30.0, 10.0, (1.0, 1.0, 10.0))
     assert explained(hidden) is None

@@ -71,14 +71,17 @@ def releases():
         "evaluation": nolook.evaluate(
             PlainRegression().fit(X, happened), X, happened, other_rows=True
         ),
+        "cross-validation": nolook.cross_validate(
+            nolook.LinearRegression(), X, happened, folds=2, epsilon=8.0
+        ),
     }
 
 
 KINDS = [
     *("linear", "logistic", "selection", "scaler", "ecdf", "quantiles", "roc", "calibration"),
-    "evaluation",
+    *("evaluation", "cross-validation"),
 ]
-DRAWN = [name for name in KINDS if name not in {"selection", "scaler"}]
+DRAWN = [name for name in KINDS if name not in {"selection", "scaler", "cross-validation"}]
 
 
 @pytest.fixture(autouse=True)
