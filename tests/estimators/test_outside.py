@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import warnings
+from linecache import getline
 
 import numpy as np
 import pandas as pd
@@ -37,7 +38,8 @@ def said(call):
         warnings.simplefilter("always")
         call()
     ours = [one for one in caught if issubclass(one.category, OutsideGuarantee)]
-    return [str(one.message) for one in ours], {one.filename for one in ours}
+    places = {(one.filename, "call()" in getline(one.filename, one.lineno)) for one in ours}
+    return [str(one.message) for one in ours], places
 
 
 class Untagged(BaseEstimator):
@@ -97,7 +99,13 @@ def test_what_is_outside_is_said_where_the_user_called(name):
     assert messages
     assert any(words in message for message in messages)
     assert all("\n" not in message and "expected" in message for message in messages)
-    assert files == {__file__}
+    assert files == {(__file__, False)}
+
+
+def test_a_search_of_many_fits_is_told_of_once():
+    for folds in (2, 5):
+        messages, _ = said(lambda: cross_val_score(model(), X, Y, cv=folds))  # noqa: B023
+        assert len([one for one in messages if "model selection" in one]) == 1
 
 
 def test_a_search_over_a_pipeline_is_said_to_be_both():
@@ -141,6 +149,14 @@ def test_a_filter_silences_it():
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", nolook.OutsideGuarantee)
         cross_val_score(model(), X, Y, cv=2)
+
+
+def test_where_it_is_an_error_every_fit_raises():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", "Scoring failed")
+        with pytest.raises(ValueError, match="All the 3 fits failed"):
+            cross_val_score(model(), X, Y, cv=3)
 
 
 def test_rows_are_not_kept_alive():

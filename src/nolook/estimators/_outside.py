@@ -26,26 +26,44 @@ _SILENCE = "silence: warnings.simplefilter('ignore', nolook.OutsideGuarantee)"
 #: The rows an estimator was last fitted to, while both live; never in a file.
 _FITTED: weakref.WeakKeyDictionary[Any, weakref.ref[Any]] = weakref.WeakKeyDictionary()
 
+#: The search that was told of last: its many fits, around which scikit-learn forgets what was said
+#: before, are told of once.
+_SAID: list[tuple[weakref.ref[Any], tuple[str, int]]] = []
+
 
 def warn_of_caller() -> None:
     """Warn if scikit-learn's model selection, or a pipeline with other steps, fits on the stack."""
-    searched, pipelines = False, {}
+    search: FrameType | None = None
+    pipelines = {}
     for frame in _callers():
         module = frame.f_globals.get("__name__", "")
         if module == "nolook.estimators.making":
             return  # a part of a release, which was told of already
-        searched |= module.startswith("sklearn.model_selection")
+        if module.startswith("sklearn.model_selection"):
+            search = frame
         if module == "sklearn.pipeline":
             around = frame.f_locals.get("self")
             pipelines[id(around)] = around
+    given, place = (None, None) if search is None else _about(search)
+    if given is not None and any(one() is given and where == place for one, where in _SAID):
+        return
     for pipeline in pipelines.values():
         _warn_of_steps(pipeline)
-    if searched:
+    if search is not None:
         _warn(
             "scikit-learn's model selection fits a private model: every fit spends its budget "
             "again, and the scores of held-out rows are not private; expected "
             "nolook.cross_validate, which does it within one budget"
         )
+    # Not before: where warnings are errors each fit raises.
+    _SAID[:] = [] if given is None or place is None else [(weakref.ref(given), place)]
+
+
+def _about(search: FrameType) -> tuple[Any, tuple[str, int]]:
+    """Return what a search was given, and the place in the user's code."""
+    caller = next((each for each in _callers(search) if not _around(each)), search)
+    given = search.f_locals.get("self", search.f_locals.get("estimator"))
+    return given, (caller.f_code.co_filename, caller.f_lineno)
 
 
 def note_rows(estimator: Any, X: object) -> None:  # noqa: ANN401
@@ -94,17 +112,21 @@ def _learns(step: Any) -> bool:  # noqa: ANN401
     return not hasattr(step, "__sklearn_tags__") or bool(get_tags(step).requires_fit)
 
 
-def _callers() -> Iterator[FrameType]:
-    frame: FrameType | None = sys._getframe(1)
+def _callers(first: FrameType | None = None) -> Iterator[FrameType]:
+    frame: FrameType | None = first or sys._getframe(1)
     while frame is not None:
         yield frame
         frame = frame.f_back
 
 
+def _around(frame: FrameType) -> bool:
+    """Tell whether a frame is of a library, not of a user."""
+    return frame.f_globals.get("__name__", "").partition(".")[0] in _AROUND
+
+
 def _warn(message: str) -> None:
     """Warn where a user's code called, so that it is said once for each place."""
-    level = 0
-    for level, frame in enumerate(_callers()):  # noqa: B007 -- the last one counts
-        if frame.f_globals.get("__name__", "").partition(".")[0] not in _AROUND:
-            break
-    warnings.warn(f"{message} ({_SILENCE})", OutsideGuarantee, stacklevel=level + 1)
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and _around(frame):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(f"{message} ({_SILENCE})", OutsideGuarantee, stacklevel=level)
