@@ -17,12 +17,12 @@ from nolook.estimators.adassp import AdaSSPRegressor as AdaSSPRegressor
 from nolook.estimators.boosted import BoostedAdaSSPRegressor as BoostedAdaSSPRegressor
 from nolook.estimators.calibration import CalibrationCurve as CalibrationCurve
 from nolook.estimators.calibration import HosmerLemeshow as HosmerLemeshow
-from nolook.estimators.cross_validation import CrossValidation as CrossValidation
 from nolook.estimators.cross_validation import cross_validate as cross_validate
 from nolook.estimators.dpsgd import DPSGDRegressor as DPSGDRegressor
 from nolook.estimators.ecdf import ECDF as ECDF
 from nolook.estimators.evaluation import Evaluation as Evaluation
 from nolook.estimators.evaluation import evaluate as evaluate
+from nolook.estimators.folds import CrossValidation as CrossValidation
 from nolook.estimators.kendall import KendallSelector as KendallSelector
 from nolook.estimators.lasso import LassoSelector as LassoSelector
 from nolook.estimators.linear import LinearRegression as LinearRegression

@@ -157,6 +157,16 @@ def test_the_ledger_is_charged_once(tmp_path):
     ledger.close()
 
 
+def test_rows_are_counted_and_a_delta_too_large_for_them_is_warned_of_once():
+    X, y = data()
+    with pytest.warns(nolook.WeakPrivacyWarning, match="delta") as caught:
+        found = nolook.cross_validate(LINEAR, X, y, folds=2, epsilon=8.0, delta=1e-3)
+    assert len(caught) == 1
+    assert abs(found.n_rows - ROWS) < 5 * found.n_rows_error
+    exact = nolook.cross_validate(named(), *happened(), folds=2, epsilon=1e4)
+    assert exact.n_rows == pytest.approx(ROWS, abs=1)
+
+
 def test_a_seed_repeats_everything_and_is_not_private():
     one, other = (
         nolook.cross_validate(LINEAR, *data(500), folds=2, epsilon=9.0, random_state=4)

@@ -8,6 +8,7 @@ of these k gets the same share of the budget. The proof is ``cross_validation.md
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Generic, Protocol, Self, TypeVar
@@ -137,7 +138,7 @@ def explained(found: HeldOut) -> Estimate | None:
     return Estimate(min(1.0 - ratio, 1.0), math.hypot(error, ratio * total_error) / total)
 
 
-def mean_of(found: list[Estimate | None]) -> Estimate | None:
+def mean_of(found: Sequence[Estimate | None]) -> Estimate | None:
     """Return the mean of scores with independent noise; None if one of them is not known."""
     known = [one for one in found if one is not None]
     if len(known) < len(found):

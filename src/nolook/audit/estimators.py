@@ -19,8 +19,9 @@ from nolook.audit.case import Case, Vector, gaussian_case, one_by_one, pure_case
 from nolook.estimators.adassp import AdaSSPRegressor
 from nolook.estimators.calibration import HosmerLemeshow
 from nolook.estimators.catalogue import METHODS
-from nolook.estimators.cross_validation import CrossValidation, cross_validate
+from nolook.estimators.cross_validation import cross_validate
 from nolook.estimators.ecdf import ECDF
+from nolook.estimators.folds import CrossValidation
 from nolook.estimators.kendall import KendallSelector
 from nolook.estimators.lasso import LassoSelector
 from nolook.estimators.logistic import LogisticRegression

@@ -2,35 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import clone, is_classifier
 
+from nolook._strength import delta_too_large
 from nolook._validation import check_count, check_random_state
-from nolook.algorithms.cross_validation import (
-    QUANTILE,
-    Estimate,
-    FoldsInSequence,
-    HeldOut,
-    HeldOutRelease,
-    explained,
-    mean_of,
-    shown,
-)
-from nolook.algorithms.evaluation import EvaluationRelease, Judged, evaluation_release
+from nolook.algorithms.cross_validation import FoldsInSequence, HeldOutRelease
+from nolook.algorithms.evaluation import EvaluationRelease, evaluation_release
 from nolook.errors import ParameterError, PrivateFitFailed
 from nolook.estimators._model_scores import ModelScores
-from nolook.estimators._scores import Scored
 from nolook.estimators.base import PrivateEstimator, check_budget, whole_mu
-from nolook.estimators.catalogue import called
-from nolook.estimators.evaluation import Asked, Evaluation, beside_target, evaluation_of
-from nolook.estimators.making import Progress, make_release
-from nolook.estimators.pipeline import PrivatePipeline
-from nolook.estimators.result import Result
+from nolook.estimators.evaluation import beside_target
+from nolook.estimators.folds import GROUPS, CrossValidation, Found, cross_validated
+from nolook.estimators.making import Progress, make_release, warn
 from nolook.privacy import accounting
 from nolook.privacy.accounting import gaussian_epsilon, in_sequence
 from nolook.privacy.budgets import with_room
@@ -46,52 +35,9 @@ if TYPE_CHECKING:
     from nolook.privacy.ledger import Ledger
     from nolook.privacy.noise import ByteSource
 
-__all__ = ["CrossValidation", "cross_validate"]
+__all__ = ["cross_validate"]
 
 _MOST_FOLDS = 100
-_GROUPS = 10
-
-#: What one evaluation gives: squared errors, or scores of two classes.
-_Found = HeldOut | Judged
-
-
-@dataclass(frozen=True)
-class CrossValidation(Result):
-    """What was found of a model by cross-validation: one release, one guarantee.
-
-    Made by :func:`nolook.cross_validate`.
-
-    Parameters
-    ----------
-    measure : {"R2", "AUC"}
-        What scores are: R2 of numbers, or the area under the ROC curve of two classes.
-    scores : tuple of Estimate or None
-        That of each fold: its `value`, the standard deviation of its noise, `error`, and the 95 %
-        `interval` of the noise. None where nothing can be said, since noise hides it or the fit's
-        private test failed.
-    mean : Estimate or None
-        The mean over folds; None where one of them is not known at all, or noise hides it.
-    models : tuple of fitted estimators or None
-        That of each fold, fitted to the rows outside it; its `privacy_` is what it cost by itself.
-    evaluations : tuple of Evaluation or None
-        Of each fold of a classifier, with its ROC curve and its calibration; empty otherwise.
-    privacy : PrivacyGuarantee
-        Of everything here together.
-    method, target : str
-        What the model and the column explained are called.
-    recipe : dict
-        How the table was read.
-    """
-
-    measure: str
-    scores: tuple[Estimate | None, ...]
-    mean: Estimate | None
-    models: tuple[Any, ...] = field(repr=False)
-    evaluations: tuple[Evaluation | None, ...] = field(repr=False)
-    privacy: PrivacyGuarantee
-    method: str
-    target: str
-    recipe: dict[str, Any] = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +77,7 @@ class _Fitting:
         except PrivateFitFailed:
             return None
 
-    def judge(self, model: Any, table: Table, source: ByteSource) -> _Found:  # noqa: ANN401
+    def judge(self, model: Any, table: Table, source: ByteSource) -> Found:  # noqa: ANN401
         score = partial(beside_target, ModelScores(model))
         binary = np.array([False, table.binary[-1]])
         predicted = View(table, ("prediction",), table.target_name, score, binary)
@@ -230,13 +176,16 @@ def cross_validate(  # noqa: PLR0913 -- all but three by keyword
         return table
 
     def keep(
-        released: list[tuple[Any, _Found] | None], guarantee: PrivacyGuarantee
+        released: list[tuple[Any, Found] | None], guarantee: PrivacyGuarantee
     ) -> CrossValidation:
-        return _result(model, released, guarantee, opened[0])
+        return cross_validated(model, released, guarantee, opened[0])
 
-    return make_release(
+    found = make_release(
         plan, rows, "cross-validation", ledger=ledger, progress=progress, store=keep
     )
+    if found.privacy.private:
+        warn(delta_too_large(found.privacy.delta, found.n_rows, found.privacy.unit))
+    return found
 
 
 def _copy_of(estimator: Any) -> Any:  # noqa: ANN401
@@ -254,7 +203,7 @@ def _plan(
     budget: Budget,
     folds: int,
     random_state: int | None,
-) -> Plan[list[tuple[Any, _Found] | None]]:
+) -> Plan[list[tuple[Any, Found] | None]]:
     """Split the budget between the fits and the evaluation that a row takes part in."""
     fitted = clone(model)
     if random_state is not None:
@@ -266,7 +215,7 @@ def _plan(
     fitted.set_params(**fits.to_dict(), **dict.fromkeys(names))
     release: HeldOutRelease | EvaluationRelease
     if is_classifier(model):
-        release = evaluation_release(judging.epsilon, _GROUPS)
+        release = evaluation_release(judging.epsilon, GROUPS)
     else:
         release = HeldOutRelease(whole_mu(judging))
     part = fitted.plan().guarantee
@@ -301,64 +250,3 @@ def _shares(model: Any, budget: Budget, folds: int) -> tuple[Budget, Budget]:  #
     share = with_room(rest.delta / parts)
     equal = Budget(gaussian_epsilon(mu, share), share)
     return equal, judging if pure else equal
-
-
-def _result(
-    model: Any,  # noqa: ANN401
-    released: list[tuple[Any, _Found] | None],
-    guarantee: PrivacyGuarantee,
-    table: Table,
-) -> CrossValidation:
-    """Return scores and models; post-processing."""
-    classifies = is_classifier(model)
-    models = tuple(None if one is None else one[0] for one in released)
-    for fitted in filter(None, models):
-        if not hasattr(model, "feature_names_in_"):
-            del fitted.feature_names_in_  # the table's own names for an array's columns
-    known: list[Estimate | None] = []
-    evaluations: list[Evaluation | None] = []
-    for one in released:
-        if one is None:
-            known.append(None)
-            evaluations += [None] * classifies
-        elif isinstance(one[1], HeldOut):
-            known.append(explained(one[1]))
-        else:
-            _name_classes(one[0], model.classes_)
-            judged = _judged(one[0], one[1], guarantee, table)
-            evaluations.append(judged)
-            known.append(_area(judged))
-    return CrossValidation(
-        "AUC" if classifies else "R2",
-        tuple(map(shown, known)),
-        shown(mean_of(known)),
-        models,
-        tuple(evaluations),
-        guarantee,
-        called(model),
-        str(table.target_name),
-        table.recipe(),
-    )
-
-
-def _name_classes(model: Any, classes: NDArray[Any]) -> None:  # noqa: ANN401
-    """Give a model the names of its classes, which were 0 and 1 in the table."""
-    model.classes_ = classes
-    if isinstance(model, PrivatePipeline):
-        model.regressor_.classes_ = classes
-
-
-def _judged(model: Any, released: Judged, guarantee: PrivacyGuarantee, table: Table) -> Evaluation:  # noqa: ANN401
-    label = model.classes_[-1].item()
-    asked = Asked(guarantee.epsilon, label, _GROUPS, other_rows=True)
-    scored = Scored(called(model), str(table.target_name), str(label))
-    return evaluation_of(model, released, guarantee, table.recipe(), scored, asked)
-
-
-def _area(found: Evaluation) -> Estimate | None:
-    """Return the area under the ROC curve; None where the noise may be all of a class."""
-    area, (low, high) = float(found.roc.auc_), found.roc.auc_interval_.tolist()
-    if (low, high) == (0.0, 1.0):
-        return None
-    # An end at 0 or 1 is cut off.
-    return Estimate(area, max(area - low, high - area) / QUANTILE)

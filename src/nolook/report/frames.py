@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from nolook.estimators._selector import PrivateSelector
     from nolook.estimators.base import PrivateRegressor
     from nolook.estimators.calibration import HosmerLemeshow
-    from nolook.estimators.cross_validation import CrossValidation
     from nolook.estimators.ecdf import ECDF
     from nolook.estimators.evaluation import Evaluation
+    from nolook.estimators.folds import CrossValidation
     from nolook.estimators.quantiles import Quantiles
     from nolook.estimators.roc import ROCCurve
     from nolook.estimators.scaler import QuantileScaler

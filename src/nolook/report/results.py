@@ -20,9 +20,9 @@ from nolook.errors import ParameterError
 from nolook.estimators._selector import PrivateSelector, offered_columns
 from nolook.estimators.base import PrivateRegressor
 from nolook.estimators.calibration import CalibrationCurve, HosmerLemeshow
-from nolook.estimators.cross_validation import CrossValidation
 from nolook.estimators.ecdf import ECDF
 from nolook.estimators.evaluation import Evaluation
+from nolook.estimators.folds import CrossValidation
 from nolook.estimators.logistic import LogisticRegression
 from nolook.estimators.quantiles import Quantiles
 from nolook.estimators.roc import ROCCurve
@@ -167,5 +167,5 @@ _KINDS: tuple[tuple[type | tuple[type, ...], _Kind], ...] = (
             plots.plot_evaluation,
         ),
     ),
-    (CrossValidation, _Kind(folds_findings, frames.folds_frame)),
+    (CrossValidation, _Kind(folds_findings, frames.folds_frame, plots.plot_folds)),
 )
