@@ -7,6 +7,7 @@ from nolook.errors import BudgetExceededError as BudgetExceededError
 from nolook.errors import LedgerError as LedgerError
 from nolook.errors import ModelFileError as ModelFileError
 from nolook.errors import NolookError as NolookError
+from nolook.errors import OutsideGuarantee as OutsideGuarantee
 from nolook.errors import ParameterError as ParameterError
 from nolook.errors import PrivateFitFailed as PrivateFitFailed
 from nolook.errors import TableError as TableError
@@ -16,10 +17,12 @@ from nolook.estimators.adassp import AdaSSPRegressor as AdaSSPRegressor
 from nolook.estimators.boosted import BoostedAdaSSPRegressor as BoostedAdaSSPRegressor
 from nolook.estimators.calibration import CalibrationCurve as CalibrationCurve
 from nolook.estimators.calibration import HosmerLemeshow as HosmerLemeshow
+from nolook.estimators.cross_validation import cross_validate as cross_validate
 from nolook.estimators.dpsgd import DPSGDRegressor as DPSGDRegressor
 from nolook.estimators.ecdf import ECDF as ECDF
 from nolook.estimators.evaluation import Evaluation as Evaluation
 from nolook.estimators.evaluation import evaluate as evaluate
+from nolook.estimators.folds import CrossValidation as CrossValidation
 from nolook.estimators.kendall import KendallSelector as KendallSelector
 from nolook.estimators.lasso import LassoSelector as LassoSelector
 from nolook.estimators.linear import LinearRegression as LinearRegression

@@ -20,6 +20,7 @@ __all__ = [
     "delta_too_large",
     "guarantee_in_words",
     "percent_of_guessing",
+    "six_digits",
     "strength",
     "too_weak",
 ]
@@ -101,7 +102,7 @@ def guarantee_in_words(epsilon: float, delta: float, relation: str, unit: Unit =
         f"{PROTECTION[strength(epsilon, delta)]}: from this result, someone who knows every other "
         f"{one} can at most raise the chance of guessing right {question} from 50 % to "
         f"{percent_of_guessing(epsilon, delta)}. That is differential privacy with epsilon = "
-        f"{_plain(epsilon)}, delta = {_plain(delta)}, for any one {one} {change}{rare}. "
+        f"{six_digits(epsilon)}, delta = {six_digits(delta)}, for any one {one} {change}{rare}. "
         f"{_protects(unit)}"
     )
 
@@ -128,12 +129,12 @@ def too_weak(epsilon: float, delta: float) -> tuple[str, ...]:
     words = []
     if epsilon > _LARGEST_EPSILON:
         words.append(
-            f"epsilon is {_plain(epsilon)}: above {_LARGEST_EPSILON:g} the guarantee limits next "
-            "to nothing; expected up to 1 for strong protection, up to 3 for moderate"
+            f"epsilon is {six_digits(epsilon)}: above {_LARGEST_EPSILON:g} the guarantee limits "
+            "next to nothing; expected up to 1 for strong protection, up to 3 for moderate"
         )
     if delta > _LARGEST_DELTA:
         words.append(
-            f"delta is {_plain(delta)}: with a chance of {delta_in_words(delta)} nothing is "
+            f"delta is {six_digits(delta)}: with a chance of {delta_in_words(delta)} nothing is "
             "promised; expected far less than one divided by the number of rows"
         )
     return tuple(words)
@@ -149,13 +150,13 @@ def delta_too_large(delta: float, counted: float | None, unit: Unit = ROW) -> tu
         return ()
     one, about = unit.counted, float(f"{counted:.2g}")
     words = (
-        f"delta is {_plain(delta)}: more than one divided by the number of {one}s, about "
+        f"delta is {six_digits(delta)}: more than one divided by the number of {one}s, about "
         f"{about:,.0f}, so a release that published one {unit.protected} at random would keep the "
-        f"promise; expected far less, such as {_plain(float(f'{0.01 / about:.0e}'))}"
+        f"promise; expected far less, such as {six_digits(float(f'{0.01 / about:.0e}'))}"
     )
     return (words,)
 
 
-def _plain(amount: float) -> str:
+def six_digits(amount: float) -> str:
     """Return an amount with six digits, written out below ten million."""
     return f"{float(f'{amount:.6g}'):,.10g}" if 1e3 <= amount < 1e7 else f"{amount:.6g}"

@@ -1,4 +1,4 @@
-"""The errors nolook raises; each carries a one-line message and an exit status; and its warning."""
+"""The errors nolook raises, each with a one-line message and an exit status; and its warnings."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ __all__ = [
     "LedgerError",
     "ModelFileError",
     "NolookError",
+    "OutsideGuarantee",
     "ParameterError",
     "PrivateFitFailed",
     "TableError",
@@ -75,6 +76,16 @@ class TargetNotVisible(NolookError):  # noqa: N818 -- an outcome, as above
     """
 
     exit_status = 5
+
+
+class OutsideGuarantee(UserWarning):
+    """What is done around a private release is covered by no guarantee.
+
+    Said where it can be known: a pipeline's step that learns from the rows without privacy, a
+    search or cross-validation by scikit-learn, a score of the rows of the fit. It never depends on
+    what is in the rows. ``warnings.simplefilter("ignore", nolook.OutsideGuarantee)`` silences it,
+    for example where the rows are public.
+    """
 
 
 class WeakPrivacyWarning(UserWarning):

@@ -45,6 +45,7 @@ def test_sampling_saves_noise_and_a_tiny_delta_does_not_count_on_it():
     assert whole > 4 * sampled
 
 
+@pytest.mark.filterwarnings("ignore::nolook.errors.OutsideGuarantee")
 def test_without_noise_it_is_gradient_descent_on_samples():
     X, y = data()
     fitted = nolook.DPSGDRegressor(2000.0, 0.1, random_state=0).fit(X, y)
@@ -129,6 +130,7 @@ def test_a_bad_number_of_steps_costs_nothing(value, tmp_path):
         assert ledger.history() == ()
 
 
+@pytest.mark.filterwarnings("ignore::nolook.errors.OutsideGuarantee")
 @pytest.mark.parametrize("name", ["amin_nba", "amin_california", "MiamiHousing2016"])
 def test_real_tables_are_fitted_nearly_as_by_least_squares(shared_data, name):
     import pyarrow.parquet as pq

@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 
 import nolook
+from nolook.algorithms.cross_validation import FoldsInSequence
 from nolook.estimators.base import PrivateEstimator
 from nolook.estimators.catalogue import DISTRIBUTIONS, METHODS, MODELS, SELECTORS
 from nolook.privacy import noise
@@ -314,6 +315,58 @@ def test_where_mechanisms_answer_the_same_evaluations_are_the_same(monkeypatch):
     replace_everywhere(ANSWERS, monkeypatch)
     first, second = (repr(plain(judged(rows))) for rows in (0, 1000))
     assert first == second
+
+
+FOLDED = {
+    "linear": (nolook.LinearRegression(), descent, data, each),
+    "logistic": (
+        nolook.LogisticRegression(),
+        steps,
+        classes,
+        lambda draws: [*draws[:2], *groups(draws[2:])],
+    ),
+}
+
+
+def cross_validated(name, rows=0):
+    """Cross-validate in two folds: a row is in one fit and in one evaluation."""
+    estimator, _, arguments, _ = FOLDED[name]
+    X, y = arguments()
+    return nolook.cross_validate(estimator, X[rows:], y[rows:], folds=2, epsilon=4.0)
+
+
+def check_cross_validation(name, drawn):
+    estimator, fitted, arguments, judged = FOLDED[name]
+    estimator.fit(*arguments())
+    fit = len(drawn)
+    drawn.clear()
+    theirs = stated(cross_validated(name).privacy)
+    half = len(drawn) // 2
+    for draws in (drawn[:half], drawn[half:]):
+        ours = [*fitted(draws[:fit]), *judged(draws[fit:])]
+        np.testing.assert_allclose(ours, theirs, rtol=1e-9)
+        assert np.all(np.array(ours) <= np.array(theirs) * (1 + 1e-14))
+
+
+@pytest.mark.parametrize("name", FOLDED)
+def test_each_fold_of_a_cross_validation_draws_what_is_stated(name, drawn):
+    check_cross_validation(name, drawn)
+
+
+def test_an_evaluation_that_is_not_charged_is_noticed(drawn, monkeypatch):
+    def free(self, fit, _):
+        return [fit] * (self.folds - 1)
+
+    monkeypatch.setattr(FoldsInSequence, "of_a_row", free)
+    with pytest.raises(AssertionError):
+        check_cross_validation("linear", drawn)
+
+
+def test_where_mechanisms_answer_the_same_cross_validations_are_the_same(monkeypatch):
+    replace_everywhere(ANSWERS, monkeypatch)
+    for name in FOLDED:
+        first, second = (repr(plain(cross_validated(name, rows))) for rows in (0, 1000))
+        assert first == second
 
 
 def test_nothing_that_releases_is_left_out():

@@ -40,6 +40,7 @@ def published(fitted):
     return np.concatenate([np.ravel(number) for number in numbers.values()])
 
 
+@pytest.mark.filterwarnings("ignore::nolook.errors.OutsideGuarantee")
 @every_estimator
 def test_scikit_learn_conventions(row):
     # A large budget: its checks ask for a good fit on a few rows.
@@ -125,6 +126,7 @@ def test_a_target_lost_in_the_noise_gets_its_private_centre(row):
     assert row.make().fit(*data()).visible_
 
 
+@pytest.mark.filterwarnings("ignore::nolook.errors.OutsideGuarantee")
 @every_regressor
 def test_a_column_without_evidence_has_no_coefficient_and_is_named(row, tmp_path):
     X, y = data()
@@ -144,6 +146,7 @@ def test_a_column_without_evidence_has_no_coefficient_and_is_named(row, tmp_path
     np.testing.assert_array_equal(model.predict(frame), fitted.predict(frame))
 
 
+@pytest.mark.filterwarnings("ignore::nolook.errors.OutsideGuarantee")
 @every_regressor
 @pytest.mark.parametrize("name", COLUMNS)
 def test_a_degenerate_feature_does_not_spoil_the_fit(row, name):
@@ -213,6 +216,7 @@ def test_predictions_of_a_target_of_0_and_1_by_type_stay_between_them(row, tmp_p
             assert predicted.max() <= 1.0
 
 
+@pytest.mark.filterwarnings("ignore::nolook.errors.OutsideGuarantee")
 @every_regressor
 def test_in_a_pipeline_and_a_grid_search(row):
     X, y = data()

@@ -29,6 +29,7 @@ def data(rows=ROWS, seed=0):
     return X, X[:, 1] / 20 - X[:, 4] / 1e6 + 0.1 * generator.normal(size=rows)
 
 
+@pytest.mark.filterwarnings("ignore::nolook.errors.OutsideGuarantee")
 @every_selector
 def test_scikit_learn_conventions(row):
     with warnings.catch_warnings():

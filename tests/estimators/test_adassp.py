@@ -35,6 +35,7 @@ def test_the_whole_budget_is_spent_and_no_more(model, epsilon, delta):
     assert gaussian_delta(mu * (1 + 1e-6), epsilon) > delta
 
 
+@pytest.mark.filterwarnings("ignore::nolook.errors.OutsideGuarantee")
 def test_a_large_budget_gives_least_squares():
     X, y = data()
     best = LeastSquares().fit(X, y).score(X, y)
@@ -42,6 +43,7 @@ def test_a_large_budget_gives_least_squares():
         assert model.fit(X, y).score(X, y) > best - 0.01
 
 
+@pytest.mark.filterwarnings("ignore::nolook.errors.OutsideGuarantee")
 @pytest.mark.parametrize(
     ("table", "adassp", "boosted"),
     [
@@ -74,6 +76,7 @@ def test_files_and_arrays_give_the_same_model(demo_table):
         assert file.intercept_ == array.intercept_
 
 
+@pytest.mark.filterwarnings("ignore::nolook.errors.OutsideGuarantee")
 def test_public_bounds_bound_rows_targets_and_predictions():
     X, y = data()
     X, y = (X - 5) / 30, (y - y.mean()) / 50

@@ -72,6 +72,7 @@ def test_intervals_cover_the_truth():
     assert held / given > 0.85
 
 
+@pytest.mark.filterwarnings("ignore::nolook.errors.OutsideGuarantee")
 @pytest.mark.parametrize(
     ("classes", "made"),
     [
@@ -156,6 +157,7 @@ def pipeline(classes=None, epsilon=8.0):
     )
 
 
+@pytest.mark.filterwarnings("ignore::nolook.errors.OutsideGuarantee")
 def test_a_pipeline_chooses_columns_and_classifies():
     X, y = data()
     model = pipeline(("no", "yes")).fit(X, np.where(y, "yes", "no"))

@@ -25,6 +25,7 @@ def pipeline(regressor=nolook.LinearRegression, seed=None, k=2, **settings):
     return nolook.make_private_pipeline(selector, regressor(random_state=seed), **settings)
 
 
+@pytest.mark.filterwarnings("ignore::nolook.errors.OutsideGuarantee")
 @pytest.mark.parametrize("regressor", REGRESSORS)
 def test_the_features_that_matter_are_chosen_and_fitted(regressor):
     X, y = data()

@@ -17,6 +17,7 @@ from tests.formats.edited import refusal
 from tests.formats.old_files import FOLDER
 from tests.report.hand_made import probable
 
+SCORE = {"value": 0.5, "error": 0.0, "interval": [0.5, 0.5]}
 GRID = nolook.LinearGrid(0.125, 1, 0.125)
 
 
@@ -40,6 +41,13 @@ def releases():
         "evaluation elsewhere": nolook.evaluate(
             nolook.LinearRegression(random_state=1).fit(X, happened), X, happened, other_rows=True
         ),
+        "folds": nolook.cross_validate(nolook.LinearRegression(), X, first, epsilon=8.0),
+        "folds of classes": nolook.cross_validate(
+            nolook.LogisticRegression(), X, happened, folds=2, epsilon=8.0
+        ),
+        "folds unfitted": nolook.cross_validate(
+            nolook.TukeyRegressor(), X[:100], first[:100], folds=2
+        ),
     }
     assert found["roc found"].grid is None
     return found
@@ -47,7 +55,7 @@ def releases():
 
 KINDS = [
     *("selection", "quantiles", "roc", "roc found", "roc replace", "roc seeded", "calibration"),
-    *("evaluation", "evaluation elsewhere"),
+    *("evaluation", "evaluation elsewhere", "folds", "folds of classes", "folds unfitted"),
 ]
 
 
@@ -66,6 +74,15 @@ def test_a_release_comes_back_as_it_was(kind, tmp_path):
     assert str(again.summary()) == str(release.summary())
     assert again.to_frame().equals(release.to_frame())
     assert text_of(again, tmp_path) == text
+
+
+def test_a_file_of_folds_has_their_scores_and_no_models(tmp_path):
+    found = releases()["folds"]
+    text_of(found, tmp_path)
+    again = nolook.load(tmp_path / "a.json")
+    assert (again.scores, again.mean) == (found.scores, found.mean)
+    assert len(found.models) == 5
+    assert again.models == ()
 
 
 def test_a_curve_from_a_file_answers_what_the_curve_did(tmp_path):
@@ -94,12 +111,12 @@ BELIEVED = {
 }
 
 
-@pytest.mark.parametrize("kind", ["roc", "calibration", "evaluation"])
+@pytest.mark.parametrize("kind", ["roc", "calibration", "evaluation", "folds"])
 def test_what_does_not_follow_from_the_release_is_refused(kind, tmp_path):
     document = json.loads(text_of(releases()[kind], tmp_path))
     derived = [path for path in places(document) if not BELIEVED & set(path)]
     generator = np.random.default_rng(0)
-    for place in generator.choice(len(derived), 25, replace=False):
+    for place in generator.choice(len(derived), min(25, len(derived)), replace=False):
         *path, key = derived[place]
         changed = json.loads(json.dumps(document))
         holder = functools.reduce(lambda part, step: part[step], path, changed)
@@ -118,6 +135,11 @@ def test_believed_numbers_are_those_of_the_file(tmp_path):
 @pytest.mark.parametrize(
     ("kind", "edits", "said"),
     [
+        ("folds", {"mean": None}, "mean"),
+        ("folds", {"n_rows": None}, "neither"),
+        ("folds", {"folds": []}, "folds"),
+        ("folds", {"measure": "F1"}, "measure"),
+        ("folds unfitted", {"folds": [{"fitted": False, "score": SCORE}] * 2}, "without a model"),
         ("roc", {"smoothing": "none"}, "smoothing"),
         ("roc", {"band": {}}, "band"),
         ("roc", {"classified": [{}]}, "classified"),

@@ -75,6 +75,7 @@ def test_the_whole_published_output_breaks_its_claim(lemma, m, gap):
     assert worst[1] <= delta
 
 
+@pytest.mark.filterwarnings("ignore::nolook.errors.OutsideGuarantee")
 @pytest.mark.parametrize("lemma", LEMMAS)
 def test_the_published_version_runs_and_is_not_private(lemma):
     X, y = data()
@@ -94,6 +95,7 @@ def test_a_result_that_is_not_private_is_not_charged(kind, tmp_path):
         assert ledger.history() == ()
 
 
+@pytest.mark.filterwarnings("ignore::nolook.errors.OutsideGuarantee")
 @pytest.mark.parametrize("n_models", ["auto", 600])
 def test_without_a_basis_the_mechanism_has_the_whole_budget(n_models, tmp_path):
     X, y = data()

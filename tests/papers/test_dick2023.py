@@ -62,6 +62,7 @@ def test_every_stage_and_round_is_announced():
     assert seen[-1] == "round 5"
 
 
+@pytest.mark.filterwarnings("ignore::nolook.errors.OutsideGuarantee")
 def test_rows_and_targets_of_norm_one_are_fitted():
     generator = np.random.default_rng(0)
     X = generator.normal(size=(20_000, 3)) / 3

@@ -563,9 +563,18 @@ def test_what_is_left_is_shown_rounded_down(path):
 
 @given(st.floats(0.0, 1e300))
 def test_shown_amounts_keep_to_their_side(amount):
-    low, high = float(amount_text(amount, up=False)), float(amount_text(amount, up=True))
+    texts = amount_text(amount, up=False), amount_text(amount, up=True)
+    low, high = (float(text.replace(",", "")) for text in texts)
     assert low <= amount <= high
     assert high <= low * (1 + 1.1e-5) or amount < 1e-300
+
+
+@given(st.floats(1e-4, 1e7, exclude_max=True))
+def test_amounts_that_people_can_picture_have_no_exponent(amount):
+    for up in (False, True):
+        text = amount_text(amount, up=up)
+        assert "e" not in text or float(text) == 1e7
+    assert amount_text(1_234_567.0, up=False) == "1,234,560"
 
 
 @pytest.mark.parametrize("text", ["", "  ", "a\nb", "\x1b[2J", "\udcff", "x" * 501, None, 3])

@@ -18,17 +18,20 @@ from rich.console import Console
 
 import nolook
 from nolook._unit import Unit
+from nolook.algorithms.cross_validation import Estimate
 from nolook.algorithms.logistic_regression import LogisticRelease
 from nolook.algorithms.scaling import NoisyCount, Scaling
+from nolook.estimators.folds import CrossValidation
 from nolook.estimators.quantiles import quantiles
 from nolook.federated.batch_file import read_batch
 from nolook.federated.threshold_counts import Counts, counts_findings
 from nolook.formats.files import one_line
 from nolook.formats.findings_file import Scored
-from nolook.privacy.guarantee import Budget, PrivacyGuarantee, PureEvent
+from nolook.privacy.guarantee import Budget, GaussianEvent, PrivacyGuarantee, PureEvent
 from nolook.privacy.ledger import Amount, LedgerEntry, ReleaseDetails
 from nolook.report.distribution_findings import ecdf_findings, quantiles_findings
 from nolook.report.evaluation_findings import evaluation_findings
+from nolook.report.folds_findings import folds_findings
 from nolook.report.ledger_page import render_ledger_page
 from nolook.report.ledger_terminal import print_history, print_ledger
 from nolook.report.model_findings import model_findings
@@ -157,6 +160,20 @@ def evaluation(model, **told):
     found = replace(found, privacy=attrs.evolve(found.privacy, private=True))
     scored = Scored("people.deposit.model.json", "deposit", "yes")
     return evaluation_findings(found, scored, model, (0.5,) if told else ())
+
+
+def folds(*, hidden=False):
+    """Scores of folds; of one there is no model, and of one noise hides the score."""
+    found = [Estimate(0.75 + 0.01 * fold, 0.02) for fold in range(5)]
+    if hidden:
+        found[1:3] = None, Estimate(0.5, 0.25)
+    fitted_ones = tuple(not hidden or fold != 1 for fold in range(5))
+    counts = (None, None) if hidden else (20_012.0, 31.5)
+    recipe = {"features": ["age"], "categories": {}, "missing": "error"}
+    events = tuple(GaussianEvent(f"part {part}", 0.1) for part in range(5))
+    cost = PrivacyGuarantee(1.0, 1e-6, "add-remove", events, private=True)
+    kept = (*counts, (), (), cost, "linear", NASTY[0], recipe)
+    return folds_findings(CrossValidation("R2", fitted_ones, tuple(found), *kept))
 
 
 def federated_counts():
@@ -331,6 +348,8 @@ PAGES = {
     "evaluation-scores": lambda: evaluation(
         not_visible(fitted(("a", "b", "deposit"), private=False)), other_rows=True
     ),
+    "cross-validation": folds,
+    "cross-validation-hidden": lambda: folds(hidden=True),
     "counts-federated": federated_counts,
 }
 

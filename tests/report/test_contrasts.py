@@ -79,6 +79,27 @@ def test_a_model_without_a_level_says_nothing_of_levels():
         assert notes == []
 
 
+def test_what_is_true_or_false_is_told_of_where_it_is_true(tmp_path):
+    generator = np.random.default_rng(0)
+    member = generator.random(4000) < 0.5
+    age = np.where(generator.random(4000) < 0.3, np.nan, generator.normal(size=4000))
+    income = 3.0 * member + np.isnan(age) + generator.normal(size=4000)
+    stored = pa.table({"member": member, "age": pa.array(age, from_pandas=True), "income": income})
+    table = nolook.read_table(
+        stored, "income", missing="centre", schema=nolook.Schema.from_dict({}).indicating(["age"])
+    )
+    fit = nolook.LinearRegression(9.0, 1e-6, random_state=0).fit(table)
+    nolook.save(fit, tmp_path / "m.json")
+    for model in (fit, nolook.load(tmp_path / "m.json")):
+        assert contrasts(model) == {
+            "member": "member = true, compared with member = false",
+            "age=missing": "age missing, compared with age known",
+        }
+        said = [plain(words) for words in model_findings(model).conclusion]
+        assert said[0].startswith("member = true, compared with member = false, goes with ")
+        assert "unit more of member" not in " ".join(said)
+
+
 def test_the_page_explains_a_contrast_once_in_its_section():
     page = Page(render_page(model_findings(model_of(["F", "M", "X"], "sex=M", "sex=X")), table="t"))
     assert page.text.count("is a contrast") == 1

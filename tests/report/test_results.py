@@ -71,12 +71,15 @@ def releases():
         "evaluation": nolook.evaluate(
             PlainRegression().fit(X, happened), X, happened, other_rows=True
         ),
+        "cross-validation": nolook.cross_validate(
+            nolook.LinearRegression(), X, happened, folds=2, epsilon=8.0
+        ),
     }
 
 
 KINDS = [
     *("linear", "logistic", "selection", "scaler", "ecdf", "quantiles", "roc", "calibration"),
-    "evaluation",
+    *("evaluation", "cross-validation"),
 ]
 DRAWN = [name for name in KINDS if name not in {"selection", "scaler"}]
 
@@ -197,6 +200,8 @@ def test_frames_hold_what_was_released():
     assert list(made["scaler"].to_frame().index) == ["x0", "x1"]
     measures = made["evaluation"].to_frame()
     assert measures.loc["auc", "value"] == made["evaluation"].roc.auc_
+    folds = made["cross-validation"]
+    assert list(folds.to_frame()["R2"]) == [one.value for one in (*folds.scores, folds.mean)]
     assert measures.loc["auc", "low"] <= measures.loc["auc", "value"] <= measures.loc["auc", "high"]
 
 

@@ -31,6 +31,7 @@ from nolook.statistics.class_gradients import (
 from nolook.statistics.clipped_gradients import ClippedGradients, UnitGradients
 from nolook.statistics.design_moments import DesignMoments
 from nolook.statistics.group_sums import GroupSums
+from nolook.statistics.held_out import HeldOutErrors
 from nolook.statistics.histograms import HistogramGroups, Histograms
 from nolook.statistics.kendall import KendallRows
 from nolook.statistics.moments import MomentMatrix
@@ -146,6 +147,14 @@ STATISTICS = {
     },
     "ClippedProducts": Row(
         partial(ClippedProducts, GRID_MODEL, 2**24), WEIGHTED, lambda s: plain(s.value)
+    ),
+    "HeldOutErrors": Row(
+        partial(HeldOutErrors, 0.5, 1.5), (NUMBERS[:2],), lambda s: plain(s.value)
+    ),
+    "HeldOutErrors, weighted": Row(
+        partial(HeldOutErrors, 0.5, 1.5, WHOLE_UNIT),
+        (NUMBERS[:2], WEIGHTS),
+        lambda s: plain(s.value),
     ),
     "DesignMoments": Row(
         # Blocks of a few rows.

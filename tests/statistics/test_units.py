@@ -60,6 +60,7 @@ from nolook.statistics.group_sums import (
     GroupSums,
     excess_sensitivities,
 )
+from nolook.statistics.held_out import HeldOutErrors, held_out_sensitivity
 from nolook.statistics.histograms import HistogramGroups, Histograms, histograms_sensitivity
 from nolook.statistics.moments import MomentMatrix, moment_sensitivity
 from nolook.statistics.residual_products import RESIDUAL_UNIT, ResidualProducts, grid_model
@@ -304,6 +305,13 @@ STATISTICS = {
     ),
     "Histograms": Weighted(
         lambda _: Histograms(equal_bins), whole_table, lambda s: [s.value(3)], counts_of(3)
+    ),
+    "HeldOutErrors": Weighted(
+        lambda whole: HeldOutErrors(0.25, 2.0, whole),
+        lambda table: (table[1:],),
+        lambda s: [s.value],
+        lambda whole: [held_out_sensitivity(whole)],
+        rounds=True,
     ),
     "ModelErrors": Weighted(
         lambda whole: ModelErrors(_MODEL, 0.25, whole),

@@ -19,7 +19,9 @@ from nolook.audit.case import Case, Vector, gaussian_case, one_by_one, pure_case
 from nolook.estimators.adassp import AdaSSPRegressor
 from nolook.estimators.calibration import HosmerLemeshow
 from nolook.estimators.catalogue import METHODS
+from nolook.estimators.cross_validation import cross_validate
 from nolook.estimators.ecdf import ECDF
+from nolook.estimators.folds import CrossValidation
 from nolook.estimators.kendall import KendallSelector
 from nolook.estimators.lasso import LassoSelector
 from nolook.estimators.logistic import LogisticRegression
@@ -105,7 +107,15 @@ def cases() -> tuple[Case, ...]:
         score=lambda fitted: fitted.coef_[0],
         mu=mu,
     )
-    rows = (scaler, *methods, logistic, *_selectors(mu), *_distributions(), *_scores())
+    folds = _Audited(
+        name="cross_validate",
+        make=_whole(_Folds),
+        neighbours="a row far from all others, with a target as far on the other side",
+        tables=_far_row(),
+        score=lambda found: found.models[0].coef_[0],
+        mu=mu,
+    )
+    rows = (scaler, *methods, logistic, folds, *_selectors(mu), *_distributions(), *_scores())
     return tuple(_case(each) for each in (*rows, *map(_of_units, rows)))
 
 
@@ -277,6 +287,24 @@ class _Quantiles:
     def fit(self, values: Vector) -> Quantiles:
         """Return the first deciles."""
         return self._ask(values)
+
+
+class _Folds:
+    """:func:`nolook.cross_validate` as an estimator."""
+
+    def __init__(self, epsilon: float, delta: float, random_state: int) -> None:
+        self._ask = partial(
+            cross_validate,
+            AdaSSPRegressor(),
+            folds=2,
+            epsilon=epsilon,
+            delta=delta,
+            random_state=random_state,
+        )
+
+    def fit(self, X: Table | Vector, y: Vector | None = None) -> CrossValidation:
+        """Return two models and their scores."""
+        return self._ask(X, y)
 
 
 def _far_row() -> Tables:

@@ -26,6 +26,7 @@ from nolook.statistics.design_moments import (
     product_sensitivity,
     smallest_eigenvalue,
 )
+from nolook.statistics.held_out import HeldOutErrors, held_out_sensitivity
 from nolook.statistics.histograms import Histograms, histograms_sensitivity
 from nolook.statistics.moments import MomentMatrix, moment_sensitivity
 from nolook.statistics.residual_products import RESIDUAL_UNIT, ResidualProducts, grid_model
@@ -163,6 +164,12 @@ def _weighted_rows(mu: float) -> tuple[Case, ...]:
             covers=("gaussian_release", "errors_sensitivity"),
             draw=vectors(mu, errors_sensitivity(), *map(_errors, (1, 0))),
         ),
+        case(
+            name="held-out-errors",
+            neighbours="a row far from its prediction and from the centre",
+            covers=("gaussian_release", "held_out_sensitivity"),
+            draw=vectors(mu, held_out_sensitivity(), *map(_held_out, (1, 0))),
+        ),
     )
 
 
@@ -191,6 +198,14 @@ def _units(mu: float) -> tuple[Case, ...]:
             covers=("gaussian_release", "errors_sensitivity"),
             draw=vectors(
                 mu, errors_sensitivity(WHOLE), *(_errors(n, WHOLE) for n in (_UNIT_ROWS, 0))
+            ),
+        ),
+        case(
+            name="held-out-errors-units",
+            neighbours=f"{rows}, far from their predictions and from the centre",
+            covers=("gaussian_release", "held_out_sensitivity"),
+            draw=vectors(
+                mu, held_out_sensitivity(WHOLE), *(_held_out(n, WHOLE) for n in (_UNIT_ROWS, 0))
             ),
         ),
     )
@@ -296,3 +311,9 @@ def _sizes(rows: int) -> Integers:
 def _errors(rows: int, whole: int = 1) -> NDArray[np.object_]:
     errors = ModelErrors(_model(np.zeros(6)), 0.0, whole)
     return errors.update(*_block(rows, 1e9, whole)).value
+
+
+def _held_out(rows: int, whole: int = 1) -> NDArray[np.object_]:
+    numbers = np.stack([np.full(rows, -1e9), np.full(rows, 1e9)])
+    weights = None if whole == 1 else np.full(rows, _SHARE)
+    return HeldOutErrors(0.0, 1.0, whole).update(numbers, weights).value

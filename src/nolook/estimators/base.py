@@ -17,6 +17,7 @@ from nolook._numerics import undisturbed
 from nolook._strength import delta_too_large
 from nolook._validation import check_choice, check_count, check_delta, check_epsilon
 from nolook.estimators._docstrings import complete_docstring
+from nolook.estimators._outside import note_rows, warn_of_caller, warn_of_score
 from nolook.estimators._tables import prediction_rows, training_table
 from nolook.estimators.making import Progress, make_release, warn
 from nolook.estimators.result import Result
@@ -157,6 +158,7 @@ class PrivateEstimator(Result, BaseEstimator):  # type: ignore[misc]
 
     def _fit(self, X: object, y: object, ledger: Ledger | None, progress: Progress | None) -> Self:
         plan = self.plan()
+        warn_of_caller()
         with self._all_or_nothing():
             make_release(
                 plan,
@@ -166,6 +168,7 @@ class PrivateEstimator(Result, BaseEstimator):  # type: ignore[misc]
                 progress=progress,
                 store=self._keep,
             )
+        note_rows(self, X)
         # After all is kept: a warning that was made an error must not lose what is paid for.
         if self.privacy_.private:
             warn(delta_too_large(self.privacy_.delta, self.n_rows_, self.privacy_.unit))
@@ -293,6 +296,11 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
             for name in ESTIMATES:
                 setattr(self, name, None)
         return self
+
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return R2 on rows. That of private rows is not private; a warning says so if it can."""
+        warn_of_score(self, X)
+        return float(super().score(X, y, sample_weight))
 
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:
         """Predict the target; inputs are clipped as in training, predictions to `target_range_`.

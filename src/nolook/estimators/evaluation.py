@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from nolook.privacy.guarantee import PrivacyGuarantee
     from nolook.privacy.ledger import Ledger
 
-__all__ = ["Evaluation", "JudgedModel", "evaluate"]
+__all__ = ["Asked", "Evaluation", "JudgedModel", "beside_target", "evaluate", "evaluation_of"]
 
 _SCORE = "prediction"
 _FLATTERS = (
@@ -107,6 +107,18 @@ class Evaluation(Result):
     cautions: tuple[str, ...]
     model: Any = field(repr=False)
     scored: Scored = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What an evaluation was asked: its parameters, and what a reader must know first."""
+
+    epsilon: float
+    label: float | str
+    groups: int
+    other_rows: bool
+    cautions: tuple[str, ...] = ()
+    random_state: int | None = None
 
 
 def evaluate(  # noqa: PLR0913 -- all but three by keyword
@@ -188,7 +200,7 @@ def evaluate(  # noqa: PLR0913 -- all but three by keyword
     True
     """
     budget = Budget(check_epsilon(epsilon))
-    asked = check_count(groups, "groups", MOST_GROUPS)
+    asked_groups = check_count(groups, "groups", MOST_GROUPS)
     if not isinstance(other_rows, bool):
         raise ParameterError(
             f"other_rows is a value of type {type(other_rows).__name__}; expected True or False"
@@ -197,32 +209,16 @@ def evaluate(  # noqa: PLR0913 -- all but three by keyword
         check_pos_label(pos_label)
     scores = ModelScores(model, pos_label)
     cautions = _cautions(model, other_rows=other_rows)
-    release = evaluation_release(budget.epsilon, asked if scores.probabilities else None)
+    release = evaluation_release(budget.epsilon, asked_groups if scores.probabilities else None)
     plan = Plan.of(release, budget, random_state)
     label = scores.pos_label if pos_label is not None or not isinstance(X, Table) else 1
     rows = _scored(model, scores, X, y, label)
 
+    asked = Asked(budget.epsilon, label, asked_groups, other_rows, cautions, random_state)
+    scored = Scored(called(model), rows.table.column_names[-1], str(label))
+
     def keep(released: Judged, guarantee: PrivacyGuarantee) -> Evaluation:
-        kept: dict[str, Any] = {"privacy": guarantee, "recipe": rows.recipe()}
-        curve = ROCCurve(budget.epsilon, None, label, random_state=random_state)
-        test = HosmerLemeshow(budget.epsilon, asked, label, random_state)
-        counted = released.rows
-        scored = Scored(called(model), rows.table.column_names[-1], str(label))
-        judged = test.keep_release(released.calibration, **kept) if released.calibration else None
-        for part in (curve.keep_release(released.curve, **kept), judged):
-            if part is not None:
-                part.scored_ = scored
-        return Evaluation(
-            curve,
-            judged,
-            counted.value,
-            counted.error,
-            guarantee,
-            other_rows,
-            (*cautions, *_other_unit(model, guarantee)),
-            _kept(model),
-            scored,
-        )
+        return evaluation_of(model, released, guarantee, rows.recipe(), scored, asked)
 
     return make_release(
         plan,
@@ -231,6 +227,36 @@ def evaluate(  # noqa: PLR0913 -- all but three by keyword
         ledger=ledger,
         progress=progress,
         store=keep,
+    )
+
+
+def evaluation_of(
+    model: Any,  # noqa: ANN401
+    released: Judged,
+    guarantee: PrivacyGuarantee,
+    recipe: dict[str, Any],
+    scored: Scored,
+    asked: Asked,
+) -> Evaluation:
+    """Return what a release says of a model: post-processing."""
+    kept: dict[str, Any] = {"privacy": guarantee, "recipe": recipe}
+    curve = ROCCurve(asked.epsilon, None, asked.label, random_state=asked.random_state)
+    test = HosmerLemeshow(asked.epsilon, asked.groups, asked.label, asked.random_state)
+    counted = released.rows
+    judged = test.keep_release(released.calibration, **kept) if released.calibration else None
+    for part in (curve.keep_release(released.curve, **kept), judged):
+        if part is not None:
+            part.scored_ = scored
+    return Evaluation(
+        curve,
+        judged,
+        counted.value,
+        counted.error,
+        guarantee,
+        asked.other_rows,
+        (*asked.cautions, *_other_unit(model, guarantee)),
+        _kept(model),
+        scored,
     )
 
 
@@ -286,7 +312,7 @@ def _scored(
     scores.check_features(table.feature_names, named=not isinstance(X, np.ndarray | list))
     scores.check_works(len(table.feature_names))
     binary = np.array([False, table.binary[-1]])
-    view = View(table, (_SCORE,), table.target_name, partial(_beside_target, scores), binary)
+    view = View(table, (_SCORE,), table.target_name, partial(beside_target, scores), binary)
     return ScoredTable(view, positive)
 
 
@@ -305,6 +331,6 @@ def _positive_number(table: Table, y: object, label: float | str) -> float:
     return float(label)
 
 
-def _beside_target(scores: ModelScores, numbers: Vector) -> Vector:
+def beside_target(scores: ModelScores, numbers: Vector) -> Vector:
     """Return the scores of rows and their targets, given features and targets."""
     return np.stack([scores.of(numbers[:-1]), numbers[-1]])

@@ -16,6 +16,7 @@ from nolook.algorithms.logistic_inference import LogisticModel, logistic_model
 from nolook.algorithms.logistic_regression import LogisticRelease, NoisyLogistic
 from nolook.algorithms.scaling import Scaling
 from nolook.estimators._classes import class_probabilities, class_table, declared_classes
+from nolook.estimators._outside import warn_of_score
 from nolook.estimators._tables import prediction_rows
 from nolook.estimators.base import PrivateEstimator, check_budget, whole_mu
 from nolook.kernels.moments import squared_norms
@@ -183,6 +184,11 @@ class LogisticRegression(ClassifierMixin, PrivateEstimator):  # type: ignore[mis
         rows = prediction_rows(self, X)
         with undisturbed():
             return self._log_odds(rows)
+
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return the accuracy on rows; that of private rows is not private."""
+        warn_of_score(self, X)
+        return float(super().score(X, y, sample_weight))
 
     def predict_proba(self, X: ArrayLike) -> Numbers:
         """Return the probabilities of both classes, shape (n_samples, 2); see `decision_function`.

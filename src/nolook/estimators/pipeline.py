@@ -17,6 +17,7 @@ from nolook._numerics import undisturbed
 from nolook._validation import check_fraction
 from nolook.errors import ParameterError, PrivateFitFailed
 from nolook.estimators._classes import class_probabilities, class_table
+from nolook.estimators._outside import warn_of_score
 from nolook.estimators._selector import PrivateSelector, check_selected
 from nolook.estimators._tables import prediction_rows, training_table
 from nolook.estimators.base import PrivateEstimator, PrivateRegressor, check_budget, whole_mu
@@ -293,6 +294,7 @@ class PrivatePipeline(PrivateRegressor):
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the accuracy of a classifier, or R2. A score of private rows is not private."""
+        warn_of_score(self, X)
         kind = ClassifierMixin if _has_classes(self) else RegressorMixin
         return float(kind.score(self, X, y, sample_weight))
 

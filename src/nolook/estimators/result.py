@@ -69,7 +69,7 @@ class Result:
         -------
         pandas.DataFrame
             Coefficients with 95 % intervals, the columns chosen, the distribution, the points of a
-            curve, the groups of a calibration, or the measures of an evaluation.
+            curve, the groups of a calibration, the measures of an evaluation, or scores by fold.
 
         Raises
         ------

@@ -20,6 +20,7 @@ from nolook.estimators.calibration import HosmerLemeshow
 from nolook.estimators.catalogue import SELECTORS, name_of
 from nolook.estimators.ecdf import ECDF
 from nolook.estimators.evaluation import Evaluation
+from nolook.estimators.folds import CrossValidation
 from nolook.estimators.pipeline import PrivatePipeline
 from nolook.estimators.quantiles import Quantiles
 from nolook.estimators.roc import ROCCurve
@@ -42,6 +43,7 @@ from nolook.formats.findings_file import (
     write_quantiles,
     write_roc,
 )
+from nolook.formats.folds_file import FoldsFile, write_folds
 from nolook.formats.parts import Release, guarantee_content
 from nolook.formats.selection_file import (
     Selection,
@@ -129,6 +131,7 @@ _KINDS: dict[tuple[str, int], Callable[[dict[str, Any]], Any]] = {
     ("nolook-roc", 2): RocFile.read,
     ("nolook-calibration", 2): CalibrationFile.read,
     ("nolook-evaluation", 2): EvaluationFile.read,
+    ("nolook-cross-validation", 1): FoldsFile.read,
 }
 # Of version 0.1, which kept of these only what follows from what was released.
 _TOO_LITTLE = [(f"nolook-{form}", 1) for form in ("roc", "calibration", "evaluation")]
@@ -141,10 +144,10 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:  # noqa: ANN401 -- a
 
     Parameters
     ----------
-    model : fitted estimator, Quantiles or Evaluation
+    model : fitted estimator, Quantiles, Evaluation or CrossValidation
         A model such as :class:`nolook.LinearRegression`, a :class:`nolook.PrivatePipeline`, a
         selector, an :class:`nolook.ECDF`, a :class:`nolook.ROCCurve` or any other release but a
-        scaler.
+        scaler. A cross-validation's models are not in its file; each can be saved by itself.
     path : path-like
         Where to write.
 
@@ -169,6 +172,8 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:  # noqa: ANN401 -- a
     elif isinstance(model, Evaluation):
         asked = getattr(model.roc, "asked_", ())
         write_evaluation(model, place, scored=model.scored, thresholds=asked)
+    elif isinstance(model, CrossValidation):
+        write_folds(model, place)
     elif isinstance(model, PrivateSelector | ScoredEstimator):
         _save_finding(model, place)
     else:
@@ -221,7 +226,7 @@ def load(path: str | os.PathLike[str]) -> Any:  # noqa: ANN401 -- any release
 
     Returns
     -------
-    fitted estimator, Quantiles or Evaluation
+    fitted estimator, Quantiles, Evaluation or CrossValidation
         Of the class that was saved, with its parameters; `random_state` is not kept. An evaluation
         knows of its model only what the file says.
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from nolook import _files
+from nolook._strength import six_digits
 from nolook._validation import one_line
 from nolook.errors import LedgerError, ParameterError
 from nolook.privacy.guarantee import Budget, Relation
@@ -329,7 +330,7 @@ def amount_text(amount: float, *, up: bool) -> str:
     """Return an amount with six digits, rounded `up` (what is spent) or down (what is left)."""
     side = ROUND_CEILING if up else ROUND_FLOOR
     number = Context(prec=6, rounding=side).create_decimal(repr(amount))
-    return f"{float(number):.6g}" if number else "0"
+    return six_digits(float(number)) if number else "0"
 
 
 def read_budget(epsilon: str, delta: str) -> Budget:

@@ -1,4 +1,4 @@
-"""What the coefficients of a category's levels are compared with, in words."""
+"""What is compared by the coefficients of a category's levels and of what is true or false."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from itertools import compress
 from typing import TYPE_CHECKING
 
 from nolook.report.linear_words import chosen_of
-from nolook.tables.design import Feature
+from nolook.tables.design import GAP, Feature
 from nolook.tables.levels import check_categories
 
 if TYPE_CHECKING:
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 __all__ = ["HOW_TO_READ", "contrasts"]
 
 HOW_TO_READ = (
-    "The coefficient of a category's level is a contrast: the difference between rows of this "
-    "level and rows of what it is compared with, alike in all other columns. An empty cell, or a "
-    "value that was not declared, counts as what is compared with, unless such values have a "
-    "coefficient of their own."
+    "The coefficient of a category's level, or of what is true or false, is a contrast: the "
+    "difference between rows where it holds and rows of what it is compared with, alike in all "
+    "other columns. An empty cell, or a value that was not declared, counts as what is compared "
+    "with, unless such values have a coefficient of their own."
 )
 
 
 def contrasts(model: PrivateRegressor) -> dict[str, str]:
-    """Return words for each level in a model, by the name of its number.
+    """Return words for each level in a model, and for each boolean, by the name of its number.
 
     Where a choice of columns left a level out, its rows are among those that the others are
     compared with.
@@ -39,7 +39,19 @@ def contrasts(model: PrivateRegressor) -> dict[str, str]:
             for name, level in numbers.items()
             if name in used
         }
+    columns = set(model.recipe_["features"])
+    for name in compress(model.scaling_.names[:-1], model.scaling_.binary[:-1].tolist()):
+        if name in used and name not in words:
+            words[name] = _true(name, columns)
     return words
+
+
+def _true(name: str, columns: set[str]) -> str:
+    """Say when a number that is 1 or 0 is 1."""
+    column = name.removesuffix(f"={GAP}")
+    if name not in columns and column in columns:
+        return f"{column} missing, compared with {column} known"
+    return f"{name} = true, compared with {name} = false"
 
 
 def _rows(column: str, level: str | None, levels: Levels) -> str:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from nolook.estimators.calibration import HosmerLemeshow
     from nolook.estimators.ecdf import ECDF
     from nolook.estimators.evaluation import Evaluation
+    from nolook.estimators.folds import CrossValidation
     from nolook.estimators.quantiles import Quantiles
     from nolook.estimators.roc import ROCCurve
     from nolook.estimators.scaler import QuantileScaler
@@ -33,6 +34,7 @@ __all__ = [
     "curve_frame",
     "distribution_frame",
     "evaluation_frame",
+    "folds_frame",
     "frame",
     "quantile_frame",
     "scale_frame",
@@ -168,6 +170,21 @@ def evaluation_frame(found: Evaluation) -> pd.DataFrame:
     low, high = np.array(ends).T
     columns = {"measure": names, "value": np.array(values, dtype=np.float64)}
     return frame(columns | {"low": low, "high": high}, "measure")
+
+
+def folds_frame(found: CrossValidation) -> pd.DataFrame:
+    """Return a row for each fold, the mean last."""
+    scores = [*found.scores, found.mean]
+    ends = np.array([(np.nan, np.nan) if one is None else one.interval for one in scores])
+    return frame(
+        {
+            "fold": [*(str(place) for place in range(1, len(scores))), "mean"],
+            found.measure: [np.nan if one is None else one.value for one in scores],
+            "low": ends[:, 0],
+            "high": ends[:, 1],
+        },
+        "fold",
+    )
 
 
 def scale_frame(scaler: QuantileScaler) -> pd.DataFrame:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from nolook.estimators.calibration import CalibrationCurve, HosmerLemeshow
     from nolook.estimators.ecdf import ECDF
     from nolook.estimators.evaluation import Evaluation
+    from nolook.estimators.folds import CrossValidation
     from nolook.estimators.quantiles import Quantiles
     from nolook.estimators.roc import ROCCurve
 
@@ -33,6 +34,7 @@ __all__ = [
     "plot_curve",
     "plot_distribution",
     "plot_evaluation",
+    "plot_folds",
     "plot_groups",
     "plot_quantiles",
 ]
@@ -139,6 +141,27 @@ def plot_groups(curve: CalibrationCurve, ax: Axes = None) -> Axes:
 def plot_evaluation(found: Evaluation, ax: Axes = None) -> Axes:
     """Draw the ROC curve of a model."""
     return plot_curve(found.roc, ax)
+
+
+def plot_folds(found: CrossValidation, ax: Axes = None) -> Axes:
+    """Draw the score of each fold, and the mean."""
+    folds = [(f"fold {place}", score) for place, score in enumerate(found.scores, 1)]
+    shown = [(name, score) for name, score in (*folds, ("mean", found.mean)) if score is not None]
+    if not shown:
+        raise ParameterError(
+            "the cross-validation has no score that noise does not hide; expected one with some to "
+            "draw (summary() says why)"
+        )
+    ax = _axes(ax, height=1.2 + 0.3 * len(shown))
+    for place, (name, score) in enumerate(shown):
+        ax.plot(score.interval, (place, place), color=_BLUE, linewidth=1.8)
+        ax.plot(score.value, place, "D" if name == "mean" else "o", color=_BLUE)
+    ax.axvline(0.5 if found.measure == "AUC" else 0.0, **_GUIDE)
+    ax.set_yticks(range(len(shown)), [name for name, _ in shown])
+    ax.set_ylim(len(shown) - 0.4, -0.6)
+    title = f"predicting {_plain(one_line(found.target))}, with 95 % of the noise"
+    ax.set(xlabel=f"{found.measure} on rows that the model has not seen", title=title)
+    return ax
 
 
 def _curve(

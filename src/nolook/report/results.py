@@ -22,6 +22,7 @@ from nolook.estimators.base import PrivateRegressor
 from nolook.estimators.calibration import CalibrationCurve, HosmerLemeshow
 from nolook.estimators.ecdf import ECDF
 from nolook.estimators.evaluation import Evaluation
+from nolook.estimators.folds import CrossValidation
 from nolook.estimators.logistic import LogisticRegression
 from nolook.estimators.quantiles import Quantiles
 from nolook.estimators.roc import ROCCurve
@@ -30,6 +31,7 @@ from nolook.report import frames, plots
 from nolook.report.distribution_findings import ecdf_findings, quantiles_findings
 from nolook.report.evaluation_findings import evaluation_findings
 from nolook.report.findings import Findings
+from nolook.report.folds_findings import folds_findings
 from nolook.report.model_findings import model_findings
 from nolook.report.page import write_page
 from nolook.report.scale_findings import scale_findings
@@ -165,4 +167,5 @@ _KINDS: tuple[tuple[type | tuple[type, ...], _Kind], ...] = (
             plots.plot_evaluation,
         ),
     ),
+    (CrossValidation, _Kind(folds_findings, frames.folds_frame, plots.plot_folds)),
 )

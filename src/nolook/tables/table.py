@@ -22,11 +22,11 @@ from nolook.tables.completeness import FirstPass, check_complete, may_drop_rows
 from nolook.tables.declared import original
 from nolook.tables.design import Design
 from nolook.tables.folding import S, fold
-from nolook.tables.recipe import recipe_of
+from nolook.tables.recipe import described, recipe_of, subject_of
 from nolook.tables.source import Source
 from nolook.tables.units import Keys, Units, group_rows
 
-__all__ = ["Table", "View", "Weights"]
+__all__ = ["Marked", "Table", "View", "Weights"]
 
 #: Turns numbers of shape (columns, rows) into those of a view.
 Turn: TypeAlias = Callable[[NDArray[np.float64]], NDArray[np.float64]]
@@ -72,12 +72,7 @@ class Table:
             )
 
     def __repr__(self) -> str:
-        types = {column.name: column.declared for column in self._source.columns}
-        features = ", ".join(f"{f.name}: {types[f.name]}" for f in self._design.features)
-        target = self.target_name
-        about = f"; target {target}: {types[target]}" if target else ""
-        unit = "" if self.unit.column is None else f"; unit {self.unit.column}"
-        return f"Table({features}{about}{unit})"
+        return described(self._source, self._design, self.target_name)
 
     @property
     def column_names(self) -> tuple[str, ...]:
@@ -92,17 +87,9 @@ class Table:
         return len(self.column_names)
 
     def subject(self) -> tuple[str | None, str, str | None]:
-        """Return what a release is about: a file, columns, and a digest of what was declared.
-
-        A file's name is without folders, that of a database's table without its address; None if
-        there is neither. The column is the target, or all features where there is none; the digest
-        is None if no schema was given.
-        """
-        label: str | None = getattr(original(self._source), "label", None)
+        """Return what a release is about: a file, columns, and a digest of what was declared."""
         about = self.target_name or ", ".join(self.feature_names)
-        schema = self._design.schema
-        digest = schema.digest if schema is not None and schema.to_dict() else None
-        return label, about, digest
+        return subject_of(self._source, self._design, about)
 
     def batches(self) -> Iterator[NDArray[np.float64]]:
         """Yield the rows, columns first.
@@ -205,7 +192,22 @@ class Table:
 
         `keys` gives so many secret random numbers.
         """
-        return _Limited(self, most, self.units().chosen(most, keys))
+        table = Marked(self, self.units().chosen(most, keys))
+        table.unit = evolve(self.unit, rows=most)
+        return table
+
+    def _count_rows(self) -> int:
+        """Return how many rows are in use, which is confidential; from now on each has its place.
+
+        Where units were counted that is known; otherwise it takes a pass.
+        """
+        if self.unit.column is not None:
+            self.units()
+        elif len(self._starts) == 1:
+            parts = (self._read(drop=True, part=part) for part in range(len(self._parts)))
+            counts = [sum(numbers.shape[1] for numbers, _ in part) for part in parts]
+            self._starts = (0, *np.cumsum(counts).tolist())
+        return self._between(None)[1]
 
     def batches_in_place(self) -> Iterator[tuple[NDArray[np.float64], NDArray[np.bool_]]]:
         """Yield every row, complete or not, so that an answer can be put beside each.
@@ -245,13 +247,7 @@ class Table:
             self._first_pass.end()
 
     def check_complete(self) -> None:
-        """Refuse a table that cannot be read, or has missing values if its policy is "error".
-
-        One pass over the table, or a quicker one over an array in memory that is finite. With the
-        policy "error", whether it raises TableError is one bit about the data that no noise
-        protects, and all it reveals: the message says neither where nor how many values are missing
-        or infinite. The other policies reveal nothing but that the file is damaged.
-        """
+        """Refuse a table that cannot be read, or has missing values if its policy is "error"."""
         check_complete(self._source, self._design)
 
     def recipe(self) -> dict[str, Any]:
@@ -299,10 +295,7 @@ class Table:
         return Table(self._source, replace(self._design, keeps_infinite=True))
 
     def may_drop_rows(self) -> bool:
-        """Tell from policy, declared types and a query's condition whether rows may be left out.
-
-        The number of those in use is private then.
-        """
+        """Tell if rows may be left out, so that the number of those in use is private."""
         return may_drop_rows(self._source, self._design)
 
     def _read(
@@ -354,6 +347,10 @@ class View(Table):
         view._first_pass = view._whole._first_pass
         return view
 
+    def _count_rows(self) -> int:
+        """Return how many rows the other table has."""
+        return self._whole._count_rows()
+
     def _between(self, part: int | None) -> tuple[int, int]:
         return self._whole._between(part)
 
@@ -364,19 +361,17 @@ class View(Table):
             yield self._turn(numbers), complete
 
 
-class _Limited(View):
-    """Another table with only some of its rows, so many of a unit at most."""
+class Marked(View):
+    """Another table with only some of its rows, marked by their places, which it has counted."""
 
-    def __init__(self, whole: Table, most: int, kept: NDArray[np.bool_]) -> None:
+    def __init__(self, whole: Table, kept: NDArray[np.bool_]) -> None:
         names, target = whole.feature_names, whole.target_name
         super().__init__(whole, names, target, lambda numbers: numbers, whole.binary)
-        self._kept, self._units = kept, whole.units().only(kept)
+        self._kept = kept
+        self._units = None if whole.unit.column is None else whole.units().only(kept)
         ends = [whole._between(part) for part in range(len(self._parts))]
-        self._starts = (
-            0,
-            *np.cumsum([np.count_nonzero(kept[slice(*end)]) for end in ends]).tolist(),
-        )
-        self.unit = evolve(whole.unit, rows=most)
+        counts = [np.count_nonzero(kept[slice(*end)]) for end in ends]
+        self._starts = (0, *np.cumsum(counts).tolist())
 
     def units(self) -> Units:
         """Return the units of the rows that are kept."""
@@ -385,6 +380,10 @@ class _Limited(View):
     def keeping_infinite(self) -> Table:
         """Refuse: other rows would be in use."""
         raise RuntimeError("rows are chosen before it is known which are in use")
+
+    def _count_rows(self) -> int:
+        """Return how many rows are kept."""
+        return self._starts[-1]
 
     def _between(self, part: int | None) -> tuple[int, int]:
         return Table._between(self, part)

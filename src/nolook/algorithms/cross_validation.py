@@ -1,0 +1,234 @@
+"""Cross-validation within one budget: folds drawn row by row, fits in sequence, one evaluation.
+
+A row, or a unit with all its rows, is in one fold: it takes part in all fits but one, and in one
+evaluation. So of k folds the k fits and k evaluations cost k - 1 fits and one evaluation, and each
+of these k gets the same share of the budget. The proof is ``cross_validation.md``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Generic, Protocol, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from nolook.algorithms.moment_fit import LEVEL
+from nolook.privacy.budgets import row_share
+from nolook.privacy.guarantee import Event, GaussianEvent
+from nolook.privacy.mechanisms.gaussian import gaussian_release
+from nolook.privacy.noise import ByteSource, uniform_integers
+from nolook.privacy.release import Announce
+from nolook.statistics.held_out import (
+    COUNT_STEPS,
+    DEVIATION_STEPS,
+    HeldOutErrors,
+    held_out_sensitivity,
+)
+from nolook.statistics.weighted_rows import ERROR_UNIT
+from nolook.tables import Table
+from nolook.tables.folds import folds_of
+
+__all__ = [
+    "QUANTILE",
+    "Estimate",
+    "Fitting",
+    "FoldsInSequence",
+    "HeldOut",
+    "HeldOutRelease",
+    "draw_folds",
+    "explained",
+    "mean_of",
+    "shown",
+]
+
+#: Of the normal law, for intervals.
+QUANTILE = float(ndtri((1 + LEVEL) / 2))
+# Scores whose interval is wider say nothing and are not given.
+_WIDEST = 0.5
+# The target's variation must be so many deviations of its noise, or a share of it means nothing.
+_CLEAR = 4.0
+_CHUNK = 2**20
+
+_Model = TypeVar("_Model")
+_Found = TypeVar("_Found")
+_Part = TypeVar("_Part")
+_Judged_co = TypeVar("_Judged_co", covariant=True)
+
+
+def draw_folds(folds: int, source: ByteSource, rows: int) -> NDArray[np.uint8]:
+    """Draw the fold of every row, or unit, uniformly and alone; they must not reach a user."""
+    parts = [np.empty(0, dtype=np.uint8)]
+    for start in range(0, rows, _CHUNK):
+        drawn = uniform_integers(folds, min(_CHUNK, rows - start), source)
+        parts.append(drawn.astype(np.uint8))
+    return np.concatenate(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A number and the standard deviation of its noise."""
+
+    value: float
+    error: float
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95 % interval of the noise, of a score that is at most 1."""
+        margin = QUANTILE * self.error
+        return self.value - margin, min(self.value + margin, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOut:
+    """What is released of a model's errors on rows, in squares of the target's scale."""
+
+    rows: float
+    deviation: float  # sum of y - c
+    total: float  # sum of (y - c)^2
+    rest: float  # sum of (y - p)^2
+    errors: tuple[float, float, float]  # deviations of the noise: rows, deviation, either square
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOutRelease:
+    """The errors of a model that does not depend on the rows, or is a private release of its own.
+
+    Guarantee: ``mu``-GDP when a row is added or removed. No table raises.
+    """
+
+    mu: float
+
+    def events(self) -> tuple[GaussianEvent, ...]:
+        """State everything that will be released."""
+        return (GaussianEvent("squared errors on held-out rows", self.mu),)
+
+    def for_rows(self, most: int) -> HeldOutRelease:
+        """Return the release that costs a unit of so many rows as much."""
+        return replace(self, mu=row_share(self.mu, most))
+
+    def run(self, predicted: Table, center: float, scale: float, source: ByteSource) -> HeldOut:
+        """Release the errors of predictions beside targets; centre and scale are of the model."""
+        whole = predicted.unit.whole
+        exact = predicted.fold(HeldOutErrors(center, scale, whole)).value
+        sensitivity = held_out_sensitivity(whole)
+        noisy = gaussian_release(exact, sensitivity, self.mu, source).astype(np.float64)
+        steps = np.array([COUNT_STEPS, DEVIATION_STEPS * ERROR_UNIT, ERROR_UNIT**2, ERROR_UNIT**2])
+        rows, deviation, total, rest = (noisy / steps).tolist()
+        errors = (sensitivity / steps / self.mu).tolist()
+        return HeldOut(rows, deviation, total, rest, (errors[0], errors[1], errors[2]))
+
+
+def explained(found: HeldOut) -> Estimate | None:
+    """Return R2: the share of the squared deviations from the rows' own mean that is explained.
+
+    None if noise hides how much the target varies. Post-processing.
+    """
+    rows_error, deviation_error, error = found.errors
+    mean = found.deviation / max(found.rows, 1.0)
+    total = found.total - mean * found.deviation
+    total_error = math.hypot(error, 2.0 * mean * deviation_error, mean * mean * rows_error)
+    if total <= _CLEAR * total_error:
+        return None
+    ratio = found.rest / total
+    return Estimate(min(1.0 - ratio, 1.0), math.hypot(error, ratio * total_error) / total)
+
+
+def mean_of(found: Sequence[Estimate | None]) -> Estimate | None:
+    """Return the mean of scores with independent noise; None if one of them is not known."""
+    known = [one for one in found if one is not None]
+    if len(known) < len(found):
+        return None
+    count = len(known)
+    values, errors = ([getattr(one, name) for one in known] for name in ("value", "error"))
+    return Estimate(math.fsum(values) / count, math.hypot(*errors) / count)
+
+
+def shown(found: Estimate | None) -> Estimate | None:
+    """Return an estimate whose interval says something."""
+    return None if found is None or 2 * QUANTILE * found.error > _WIDEST else found
+
+
+class Fitting(Protocol[_Model, _Judged_co]):
+    """How a model is fitted to one table and judged on another, at the costs that are stated.
+
+    An implementer owes: `fit` releases what `fit_events` state of its table and nothing else, None
+    if a private test fails; `judge` what `judge_events` state of its own, for every fixed model.
+    Both under add-remove, for a unit where the table names one, and neither is ever raised by a
+    table. `for_rows` returns what costs a unit of so many rows as much.
+    """
+
+    def fit_events(self) -> tuple[Event, ...]:
+        """State what one fit releases."""
+
+    def judge_events(self) -> tuple[Event, ...]:
+        """State what one evaluation releases."""
+
+    def for_rows(self, most: int) -> Self:
+        """Return what costs a unit of so many rows as much."""
+
+    def fit(self, table: Table, number: int) -> _Model | None:
+        """Return the model of a fold, if there is one."""
+
+    def judge(self, model: _Model, table: Table, source: ByteSource) -> _Judged_co:
+        """Release how good a model is on rows that it has not seen."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoldsInSequence(Generic[_Model, _Found]):
+    """A model of the rows outside each fold, judged on the rows in it.
+
+    Guarantee: that of `folds` - 1 fits and one evaluation in sequence, when a row is added or
+    removed, or a unit with all its rows. No table raises.
+
+    Parameters
+    ----------
+    folds : int
+        k, from 2 to 255.
+    fitting : Fitting
+    """
+
+    folds: int
+    fitting: Fitting[_Model, _Found]
+
+    @property
+    def stages(self) -> int:
+        """One to draw folds, then two for each."""
+        return 1 + 2 * self.folds
+
+    def of_a_row(self, fit: _Part, evaluation: _Part) -> list[_Part]:
+        """Return what a row takes part in: all fits but that of its own fold, whose rows it is in.
+
+        One evaluation stands for all, which are of disjoint rows.
+        """
+        return [*[fit] * (self.folds - 1), evaluation]
+
+    def events(self) -> tuple[Event, ...]:
+        """State what a row takes part in."""
+        parts = self.of_a_row(self.fitting.fit_events(), self.fitting.judge_events())
+        return tuple(event for part in parts for event in part)
+
+    def for_rows(self, most: int) -> FoldsInSequence[_Model, _Found]:
+        """Return the release that costs a unit of so many rows as much."""
+        return replace(self, fitting=self.fitting.for_rows(most))
+
+    def run(
+        self, table: Table, source: ByteSource, announce: Announce
+    ) -> list[tuple[_Model, _Found] | None]:
+        """Return the model of each fold with what was found of it; None where a fit failed."""
+        table.settle()
+        announce("folds")
+        released: list[tuple[_Model, _Found] | None] = []
+        # Drawn once: another draw for another pass would put a row into several evaluations.
+        pairs = folds_of(table, self.folds, partial(draw_folds, self.folds, source))
+        for number, (rest, part) in enumerate(pairs, 1):
+            announce(f"fit {number}")
+            model = self.fitting.fit(rest, number)
+            announce(f"evaluation {number}")
+            found = None if model is None else (model, self.fitting.judge(model, part, source))
+            released.append(found)
+        return released

@@ -1,0 +1,132 @@
+"""What scikit-learn does around a private fit and no guarantee covers: said where it can be known.
+
+Whoever calls is looked up on the call stack, so nothing is remembered of rows and nothing is said
+that is not so. What happens elsewhere, a step fitted beforehand or rows scored later, nobody sees.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+import weakref
+from collections.abc import Iterator
+from types import FrameType
+from typing import Any
+
+from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
+
+from nolook.errors import OutsideGuarantee
+
+__all__ = ["note_rows", "warn_of_caller", "warn_of_score"]
+
+_AROUND = ("nolook", "sklearn", "joblib")
+_SILENCE = "silence: warnings.simplefilter('ignore', nolook.OutsideGuarantee)"
+
+#: The rows an estimator was last fitted to, while both live; never in a file.
+_FITTED: weakref.WeakKeyDictionary[Any, weakref.ref[Any]] = weakref.WeakKeyDictionary()
+
+#: The search that was told of last: its many fits, around which scikit-learn forgets what was said
+#: before, are told of once.
+_SAID: list[tuple[weakref.ref[Any], tuple[str, int]]] = []
+
+
+def warn_of_caller() -> None:
+    """Warn if scikit-learn's model selection, or a pipeline with other steps, fits on the stack."""
+    search: FrameType | None = None
+    pipelines = {}
+    for frame in _callers():
+        module = frame.f_globals.get("__name__", "")
+        if module == "nolook.estimators.making":
+            return  # a part of a release, which was told of already
+        if module.startswith("sklearn.model_selection"):
+            search = frame
+        if module == "sklearn.pipeline":
+            around = frame.f_locals.get("self")
+            pipelines[id(around)] = around
+    given, place = (None, None) if search is None else _about(search)
+    if given is not None and any(one() is given and where == place for one, where in _SAID):
+        return
+    for pipeline in pipelines.values():
+        _warn_of_steps(pipeline)
+    if search is not None:
+        _warn(
+            "scikit-learn's model selection fits a private model: every fit spends its budget "
+            "again, and the scores of held-out rows are not private; expected "
+            "nolook.cross_validate, which does it within one budget"
+        )
+    # Not before: where warnings are errors each fit raises.
+    _SAID[:] = [] if given is None or place is None else [(weakref.ref(given), place)]
+
+
+def _about(search: FrameType) -> tuple[Any, tuple[str, int]]:
+    """Return what a search was given, and the place in the user's code."""
+    caller = next((each for each in _callers(search) if not _around(each)), search)
+    given = search.f_locals.get("self", search.f_locals.get("estimator"))
+    return given, (caller.f_code.co_filename, caller.f_lineno)
+
+
+def note_rows(estimator: Any, X: object) -> None:  # noqa: ANN401
+    """Note which object an estimator was fitted to, if it can be told from others later."""
+    _FITTED.pop(estimator, None)
+    try:
+        _FITTED[estimator] = weakref.ref(X)
+    except TypeError:  # lists, for example
+        return
+
+
+def warn_of_score(estimator: Any, X: object) -> None:  # noqa: ANN401
+    """Warn if rows to be scored are the object that the estimator was fitted to."""
+    known = _FITTED.get(estimator)
+    if X is not None and known is not None and known() is X:
+        _warn(
+            "score() on the rows of the fit is not private, and nobody pays for it; expected "
+            "other, public rows (or r2_ or auc_, part of some fits, or nolook.cross_validate)"
+        )
+
+
+def _warn_of_steps(pipeline: object) -> None:
+    """Warn of steps before a private one that learn from rows without privacy."""
+    if not isinstance(pipeline, Pipeline):
+        return
+    steps = [step for _, step in pipeline.steps]
+    last = max((place for place, step in enumerate(steps) if _private(step)), default=0)
+    for step in steps[:last]:
+        if _learns(step) and not _private(step):
+            _warn(
+                f"{type(step).__name__} is fitted to the rows without privacy before a private "
+                "model, whose guarantee covers nothing that it learns; expected no such step "
+                "(private models standardise by themselves; nolook.make_private_pipeline selects "
+                "columns)"
+            )
+
+
+def _private(step: object) -> bool:
+    return any(kind.__module__.startswith("nolook.") for kind in type(step).__mro__)
+
+
+def _learns(step: Any) -> bool:  # noqa: ANN401
+    """Tell whether a step keeps something of the rows that it is fitted to, as its tags say."""
+    if step is None or isinstance(step, str):
+        return False
+    return not hasattr(step, "__sklearn_tags__") or bool(get_tags(step).requires_fit)
+
+
+def _callers(first: FrameType | None = None) -> Iterator[FrameType]:
+    frame: FrameType | None = first or sys._getframe(1)
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
+
+
+def _around(frame: FrameType) -> bool:
+    """Tell whether a frame is of a library, not of a user."""
+    return frame.f_globals.get("__name__", "").partition(".")[0] in _AROUND
+
+
+def _warn(message: str) -> None:
+    """Warn where a user's code called, so that it is said once for each place."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and _around(frame):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(f"{message} ({_SILENCE})", OutsideGuarantee, stacklevel=level)

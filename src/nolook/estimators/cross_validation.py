@@ -1,0 +1,252 @@
+"""How well a model does on rows it has not seen, within one budget."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import clone, is_classifier
+
+from nolook._strength import delta_too_large
+from nolook._validation import check_count, check_random_state
+from nolook.algorithms.cross_validation import FoldsInSequence, HeldOutRelease
+from nolook.algorithms.evaluation import EvaluationRelease, evaluation_release
+from nolook.errors import ParameterError, PrivateFitFailed
+from nolook.estimators._model_scores import ModelScores
+from nolook.estimators.base import PrivateEstimator, check_budget, whole_mu
+from nolook.estimators.evaluation import beside_target
+from nolook.estimators.folds import GROUPS, CrossValidation, Found, cross_validated
+from nolook.estimators.making import Progress, make_release, warn
+from nolook.privacy import accounting
+from nolook.privacy.accounting import gaussian_epsilon, in_sequence
+from nolook.privacy.budgets import with_room
+from nolook.privacy.guarantee import DEFAULT_DELTA, Budget, Event, GaussianEvent
+from nolook.privacy.release import Plan
+from nolook.tables import Table
+from nolook.tables.folds import check_order
+from nolook.tables.scored import ScoredTable
+from nolook.tables.table import View
+
+if TYPE_CHECKING:
+    from nolook.privacy.guarantee import PrivacyGuarantee
+    from nolook.privacy.ledger import Ledger
+    from nolook.privacy.noise import ByteSource
+
+__all__ = ["cross_validate"]
+
+_MOST_FOLDS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class _Fitting:
+    """An estimator with its share of the budget, and the release that judges its models."""
+
+    estimator: Any
+    release: HeldOutRelease | EvaluationRelease
+
+    def fit_events(self) -> tuple[Event, ...]:
+        events: tuple[Event, ...] = self.estimator.plan().guarantee.mechanisms
+        return events
+
+    def judge_events(self) -> tuple[Event, ...]:
+        return self.release.events()
+
+    def for_rows(self, most: int) -> _Fitting:
+        """Return the same fits, which adapt themselves to the unit; refuse those that cannot."""
+        adapted = getattr(self.estimator.plan().release, "for_rows", None)
+        if adapted is None:
+            raise ParameterError(
+                f"{type(self.estimator).__name__} has no proof for units of several rows; expected "
+                "another method, or no unit"
+            )
+        adapted(most)  # refuses what is too small before anything is charged
+        return replace(self, release=self.release.for_rows(most))
+
+    def fit(self, table: Table, number: int) -> Any | None:  # noqa: ANN401
+        model = clone(self.estimator)
+        seeds = {
+            name: value + number
+            for name, value in model.get_params().items()
+            if name.endswith("random_state") and value is not None
+        }
+        try:
+            return model.set_params(**seeds).fit(table)
+        except PrivateFitFailed:
+            return None
+
+    def judge(self, model: Any, table: Table, source: ByteSource) -> Found:  # noqa: ANN401
+        score = partial(beside_target, ModelScores(model))
+        binary = np.array([False, table.binary[-1]])
+        predicted = View(table, ("prediction",), table.target_name, score, binary)
+        if isinstance(self.release, EvaluationRelease):
+            return self.release.run(ScoredTable(predicted, 1.0), source, lambda _: None)
+        scaling = model.scaling_
+        center, scale = float(scaling.center[-1]), float(scaling.scale[-1])
+        return self.release.run(predicted, center, scale, source)
+
+
+def cross_validate(  # noqa: PLR0913 -- all but three by keyword
+    estimator: Any,  # noqa: ANN401
+    X: Table | ArrayLike,
+    y: ArrayLike | None = None,
+    *,
+    folds: int = 5,
+    epsilon: float = 1.0,
+    delta: float = DEFAULT_DELTA,
+    ledger: Ledger | None = None,
+    progress: Progress | None = None,
+    random_state: int | None = None,
+) -> CrossValidation:
+    """Fit a model to all rows but those of a fold and judge it on these, for every fold.
+
+    Each row draws its fold at random and alone, a unit for all its rows, so folds differ in size.
+    A row is in one evaluation and in all fits but one: these are as many releases as there are
+    folds, and each gets an equal share of the budget. Models are therefore noisier than one fitted
+    with the whole budget, and scores lower; compare them with each other. Proof:
+    ``algorithms/cross_validation.md``.
+
+    Guarantee
+    ---------
+    Everything in the result, the models included, is (`epsilon`, `delta`)-differentially private
+    when one row is added or removed, or a unit with all its rows, for every table without missing
+    values (see the table's `missing`).
+
+    Parameters
+    ----------
+    estimator : estimator of nolook that predicts
+        A regression, a classifier, or a pipeline by :func:`nolook.make_private_pipeline`; its own
+        `epsilon` and `delta` are replaced, and it is not fitted itself. Whether its settings were
+        chosen by looking at the rows nobody can tell.
+    X : Table, array or frame of shape (n_samples, n_features)
+        The rows. A file or database whose rows may come in another order is refused.
+    y : array of shape (n_samples,), optional
+        The target; left out if X is a Table.
+    folds : int, default=5
+        From 2 to 100.
+    epsilon, delta : float
+        Privacy loss of everything together, above 0, and the probability of a larger one, in (0,
+        1).
+    ledger, progress : optional
+        As for :meth:`nolook.LinearRegression.fit`; the ledger is charged once.
+    random_state : int or None, default=None
+        For experiments only: any value but None makes the result NOT private.
+
+    Returns
+    -------
+    CrossValidation
+        R2 by fold for numbers: deviations from the rows' mean and from the prediction count as 4
+        of the target's scales if they are larger. AUC for two classes. Intervals are of the noise
+        alone: neither that rows are a sample nor which fold they drew is in them.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is out of range, or the estimator cannot be judged so. Nothing is charged.
+    TableError
+        If X and y are not a table of numbers. Nothing is charged.
+    BudgetExceededError
+        If the ledger has too little left. The data are not read.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import nolook
+    >>> generator = np.random.default_rng(0)
+    >>> X = generator.normal(size=(20_000, 2))
+    >>> y = X[:, 0] + 0.5 * generator.normal(size=20_000)
+    >>> found = cross_validate(nolook.LinearRegression(), X, y, folds=3, epsilon=2.0)
+    >>> bool(abs(found.mean.value - 0.8) < 0.1)
+    True
+    """
+    budget = check_budget(epsilon, delta)
+    count = check_count(folds, "folds", _MOST_FOLDS)
+    if count < 2:
+        raise ParameterError("folds is 1; expected at least 2 (rows outside each fold are fitted)")
+    model = _copy_of(estimator)
+    plan = _plan(model, budget, count, random_state)
+    opened: list[Table] = []
+
+    def rows() -> Table:
+        table: Table = model._rows(X, y)
+        check_order(table)
+        opened.append(table)
+        return table
+
+    def keep(
+        released: list[tuple[Any, Found] | None], guarantee: PrivacyGuarantee
+    ) -> CrossValidation:
+        return cross_validated(model, released, guarantee, opened[0])
+
+    found = make_release(
+        plan, rows, "cross-validation", ledger=ledger, progress=progress, store=keep
+    )
+    if found.privacy.private:
+        warn(delta_too_large(found.privacy.delta, found.n_rows, found.privacy.unit))
+    return found
+
+
+def _copy_of(estimator: Any) -> Any:  # noqa: ANN401
+    """Return a copy of an estimator that predicts; refuse whatever else."""
+    if not isinstance(estimator, PrivateEstimator) or not hasattr(estimator, "predict"):
+        raise ParameterError(
+            f"estimator is of type {type(estimator).__name__}; expected a regression or classifier "
+            "of nolook (before it, a selector by nolook.make_private_pipeline)"
+        )
+    return clone(estimator)
+
+
+def _plan(
+    model: Any,  # noqa: ANN401
+    budget: Budget,
+    folds: int,
+    random_state: int | None,
+) -> Plan[list[tuple[Any, Found] | None]]:
+    """Split the budget between the fits and the evaluation that a row takes part in."""
+    fitted = clone(model)
+    if random_state is not None:
+        names = [name for name in fitted.get_params() if name.endswith("random_state")]
+        fitted.set_params(**dict.fromkeys(names, random_state))
+    fits, judging = _shares(fitted, budget, folds)
+    # The table that all fits read has its classes as 0 and 1.
+    names = [name for name in fitted.get_params() if name.split("__")[-1] == "classes"]
+    fitted.set_params(**fits.to_dict(), **dict.fromkeys(names))
+    release: HeldOutRelease | EvaluationRelease
+    if is_classifier(model):
+        release = evaluation_release(judging.epsilon, GROUPS)
+    else:
+        release = HeldOutRelease(whole_mu(judging))
+    part = fitted.plan().guarantee
+    if part.relation != "add-remove":
+        raise ParameterError(
+            f"estimator promises relation {part.relation!r}; expected 'add-remove'"
+        )
+    seed = check_random_state(random_state)
+    judged = accounting.guarantee(
+        release.events(), judging, relation="add-remove", private=seed is None
+    )
+    sequence = FoldsInSequence(folds, _Fitting(fitted, release))
+    return Plan(sequence, in_sequence(sequence.of_a_row(part, judged), budget), seed)
+
+
+def _shares(model: Any, budget: Budget, folds: int) -> tuple[Budget, Budget]:  # noqa: ANN401
+    """Return what each fit costs, and each evaluation: equal shares.
+
+    Where all noise is Gaussian that is a share of mu^2, otherwise of epsilon and delta.
+    """
+    pure = is_classifier(model)
+    own = with_room(budget.epsilon / folds)
+    delta = with_room(budget.delta / folds)
+    judging = Budget(own, 0.0 if pure else delta)
+    events = model.set_params(**budget.to_dict()).plan().guarantee.mechanisms
+    if not all(isinstance(event, GaussianEvent) for event in events):
+        return Budget(own, with_room(budget.delta / (folds - 1)) if pure else delta), judging
+    rest, parts = budget, folds
+    if pure:
+        rest, parts = Budget(with_room(budget.epsilon - own), budget.delta), folds - 1
+    mu = with_room(whole_mu(rest) / np.sqrt(parts).item())
+    share = with_room(rest.delta / parts)
+    equal = Budget(gaussian_epsilon(mu, share), share)
+    return equal, judging if pure else equal

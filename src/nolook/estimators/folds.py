@@ -1,0 +1,173 @@
+"""What a cross-validation found, made from what was released of each fold."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from numpy.typing import NDArray
+from sklearn.base import is_classifier
+
+from nolook.algorithms.cross_validation import (
+    QUANTILE,
+    Estimate,
+    HeldOut,
+    explained,
+    mean_of,
+    shown,
+)
+from nolook.algorithms.evaluation import Judged
+from nolook.estimators._scores import Scored
+from nolook.estimators.catalogue import called
+from nolook.estimators.evaluation import Asked, Evaluation, evaluation_of
+from nolook.estimators.pipeline import PrivatePipeline
+from nolook.estimators.result import Result
+from nolook.tables import Table
+
+if TYPE_CHECKING:
+    from nolook.privacy.guarantee import PrivacyGuarantee
+
+__all__ = ["GROUPS", "CrossValidation", "Found", "cross_validated"]
+
+#: Of a calibration.
+GROUPS = 10
+
+#: What one evaluation gives: squared errors, or scores of two classes.
+Found: TypeAlias = HeldOut | Judged
+
+
+@dataclass(frozen=True)
+class CrossValidation(Result):
+    """What was found of a model by cross-validation: one release, one guarantee.
+
+    Made by :func:`nolook.cross_validate`.
+
+    Parameters
+    ----------
+    measure : {"R2", "AUC"}
+        What scores are: R2 of numbers, or the area under the ROC curve of two classes.
+    fitted : tuple of bool
+        Whether the fit of each fold passed its private test, if it has one.
+    estimates : tuple of Estimate or None
+        What follows from the release of each fold, however wide its interval; None where nothing
+        does.
+    n_rows, n_rows_error : float or None
+        The private number of rows in all folds, or of units where these are protected, and its
+        standard error; None where a fit failed.
+    models : tuple of fitted estimators or None
+        That of each fold, fitted to the rows outside it; its `privacy_` is what it cost by itself.
+        Empty if read from a file, which keeps none: save those that are to be kept.
+    evaluations : tuple of Evaluation or None
+        Of each fold of a classifier, with its ROC curve and its calibration; empty otherwise, and
+        if read from a file.
+    privacy : PrivacyGuarantee
+        Of everything here together.
+    method, target : str
+        What the model and the column explained are called.
+    recipe : dict
+        How the table was read.
+    """
+
+    measure: Literal["R2", "AUC"]
+    fitted: tuple[bool, ...]
+    estimates: tuple[Estimate | None, ...]
+    n_rows: float | None
+    n_rows_error: float | None
+    models: tuple[Any, ...] = field(repr=False)
+    evaluations: tuple[Evaluation | None, ...] = field(repr=False)
+    privacy: PrivacyGuarantee
+    method: str
+    target: str
+    recipe: dict[str, Any] = field(repr=False)
+
+    @property
+    def scores(self) -> tuple[Estimate | None, ...]:
+        """That of each fold: `value`, `error`, the standard deviation of its noise, and `interval`.
+
+        The 95 % interval is of the noise. None where nothing can be said, since noise hides it or
+        the fit's private test failed.
+        """
+        return tuple(map(shown, self.estimates))
+
+    @property
+    def mean(self) -> Estimate | None:
+        """The mean over folds; None where one of them is not known at all, or noise hides it."""
+        return shown(mean_of(self.estimates))
+
+
+def cross_validated(
+    model: Any,  # noqa: ANN401
+    released: list[tuple[Any, Found] | None],
+    guarantee: PrivacyGuarantee,
+    table: Table,
+) -> CrossValidation:
+    """Return scores and models; post-processing."""
+    classifies = is_classifier(model)
+    models = tuple(None if one is None else one[0] for one in released)
+    for fitted in filter(None, models):
+        if not hasattr(model, "feature_names_in_"):
+            del fitted.feature_names_in_  # the table's own names for an array's columns
+    found: list[Estimate | None] = []
+    evaluations: list[Evaluation | None] = []
+    counts: list[tuple[float, float]] = []
+    for one in released:
+        if one is None:
+            found.append(None)
+            evaluations += [None] * classifies
+        elif isinstance(one[1], HeldOut):
+            found.append(explained(one[1]))
+            counts.append((one[1].rows, one[1].errors[0]))
+        else:
+            _name_classes(one[0], model.classes_)
+            judged = _judged(one[0], one[1], guarantee, table)
+            evaluations.append(judged)
+            found.append(_area(judged))
+            counts.append((judged.n_rows, judged.n_rows_error))
+    n_rows, n_rows_error = _all_rows(counts, len(released))
+    return CrossValidation(
+        "AUC" if classifies else "R2",
+        tuple(one is not None for one in released),
+        tuple(found),
+        n_rows,
+        n_rows_error,
+        models,
+        tuple(evaluations),
+        guarantee,
+        called(model),
+        str(table.target_name),
+        table.recipe(),
+    )
+
+
+def _all_rows(
+    counts: list[tuple[float, float]], folds: int
+) -> tuple[float, float] | tuple[None, None]:
+    """Return how many rows all folds have, and the error of that, if each was counted."""
+    if len(counts) < folds:
+        return None, None
+    rows, errors = zip(*counts, strict=True)
+    return max(math.fsum(rows), 1.0), math.hypot(*errors)
+
+
+def _name_classes(model: Any, classes: NDArray[Any]) -> None:  # noqa: ANN401
+    """Give a model the names of its classes, which were 0 and 1 in the table."""
+    model.classes_ = classes
+    if isinstance(model, PrivatePipeline):
+        model.regressor_.classes_ = classes
+
+
+def _judged(model: Any, released: Judged, guarantee: PrivacyGuarantee, table: Table) -> Evaluation:  # noqa: ANN401
+    label = model.classes_[-1].item()
+    asked = Asked(guarantee.epsilon, label, GROUPS, other_rows=True)
+    scored = Scored(called(model), str(table.target_name), str(label))
+    return evaluation_of(model, released, guarantee, table.recipe(), scored, asked)
+
+
+def _area(found: Evaluation) -> Estimate | None:
+    """Return the area under the ROC curve; None where the noise may be all of a class."""
+    area, (low, high) = float(found.roc.auc_), found.roc.auc_interval_.tolist()
+    if (low, high) == (0.0, 1.0):
+        return None
+    # An end at 0 or 1 is cut off.
+    return Estimate(area, max(area - low, high - area) / QUANTILE)

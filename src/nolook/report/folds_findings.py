@@ -1,0 +1,99 @@
+"""What a report says of a cross-validation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nolook.report.distribution_findings import noise_only, what_was_found
+from nolook.report.findings import Findings, Name, Origin, Table
+from nolook.report.wording import CONFIDENCE, count, estimated, percent
+
+if TYPE_CHECKING:
+    from nolook.algorithms.cross_validation import Estimate
+    from nolook.estimators.folds import CrossValidation
+    from nolook.report.findings import Text
+
+__all__ = ["folds_findings"]
+
+_HIDDEN = "not estimated: noise hides it"
+_NO_MODEL = "not estimated: a fit's private test failed"
+_WEAKER = (
+    "Each model was fitted to a part of the rows with a part of the budget, so a model with the "
+    "whole budget should do better; compare scores with those of other settings at the same budget."
+)
+
+
+def folds_findings(found: CrossValidation) -> Findings:
+    """Say how well models did on rows they had not seen, fold by fold."""
+    folds = len(found.scores)
+    rows = tuple(
+        (f"Fold {place}", *_score(score, _HIDDEN if fitted else _NO_MODEL))
+        for place, (score, fitted) in enumerate(zip(found.scores, found.fitted, strict=True), 1)
+    )
+    value, ends = mean = _score(found.mean, _HIDDEN if all(found.fitted) else _NO_MODEL)
+    table = Table(
+        f"{found.measure} on rows that the model has not seen",
+        ("Fold", found.measure, f"{CONFIDENCE} interval"),
+        rows,
+        foot=("Mean", *mean),
+    )
+    unit = found.privacy.unit
+    notes = (noise_only("Intervals", unit), _WEAKER)
+    counted = found.n_rows, found.n_rows_error
+    return Findings(
+        kind="cross-validation",
+        what="cross-validation of a model of",
+        of=found.target,
+        origin=Origin.of_one("cross-validation", found.privacy, found.recipe),
+        cards=((f"Mean {found.measure}", value, f"{CONFIDENCE} interval {ends}" if ends else ""),),
+        sections=(what_was_found(table, notes),),
+        settings=(
+            ("Method", found.method),
+            ("Target", found.target),
+            ("Folds", f"{folds}; each {unit.protected} drew its own at random"),
+            (
+                "Budget",
+                f"{count(folds, 'equal part')}: {count(folds - 1, 'fit')} and an evaluation",
+            ),
+        ),
+        rows=None if counted[0] is None or counted[1] is None else (counted[0], counted[1]),
+        question=(
+            f": how well models by the method {found.method} predict ",
+            Name(found.target),
+            f" of {unit.counted}s that they were not fitted to",
+        ),
+        conclusion=_conclusion(found),
+        certainty=(noise_only(f"Brackets hold {CONFIDENCE} intervals. They", unit), _WEAKER),
+    )
+
+
+def _conclusion(found: CrossValidation) -> tuple[Text, ...]:
+    """Say how well models do on average."""
+    folds, target = len(found.scores), Name(found.target)
+    if found.mean is None:
+        failed = not all(found.fitted)
+        why = "the private test of a fit failed" if failed else "noise hides it"
+        return (("Nothing can be said of how well models predict ", target, f": {why}."),)
+    shown, between = percent(found.mean.value, found.mean.interval)
+    low, high = found.mean.interval
+    if found.measure == "AUC":
+        one = found.privacy.unit.counted
+        first: Text = (
+            f"On average over {folds} folds, of a positive and a negative {one} the model puts the "
+            f"positive one higher in {shown} of cases ({between}); guessing would in 50 %."
+        )
+        unclear = low <= 0.5 <= high
+        return (first, *(("So models may do no better than guessing.",) if unclear else ()))
+    if high <= 0.0:
+        return (("The models predict ", target, " worse than its mean alone would."),)
+    first = (
+        f"On average over {folds} folds, models explain {shown} of how ",
+        target,
+        f" varies ({between}).",
+    )
+    return (first, *(("So they may do no better than the mean alone.",) if low <= 0.0 else ()))
+
+
+def _score(found: Estimate | None, otherwise: str) -> tuple[str, str]:
+    """Return a score and its interval in words."""
+    return (otherwise, "") if found is None else estimated(found.value, found.interval)

@@ -1,0 +1,45 @@
+"""A table cut into folds: every row, or every unit with all its rows, is in one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nolook.errors import TableError
+from nolook.tables.declared import original
+from nolook.tables.table import Marked, Table
+
+__all__ = ["Numbers", "check_order", "folds_of"]
+
+#: Gives so many numbers of folds.
+Numbers: TypeAlias = Callable[[int], NDArray[np.uint8]]
+
+
+def check_order(table: Table) -> None:
+    """Refuse a source whose rows may come in another order in every pass."""
+    source = table._source
+    if not getattr(original(source), "ordered", True):
+        raise TableError(
+            f"{source.name} is a view, or divided, so its rows may come in another order in every "
+            "pass; expected a table where rows are put into folds (make one of it)"
+        )
+
+
+def folds_of(table: Table, folds: int, draw: Numbers) -> Iterator[tuple[Table, Table]]:
+    """Yield, for each fold, the rows outside it and the rows in it, the same in every pass.
+
+    `draw` is called once, before the first, for as many numbers from 0 to `folds` - 1 as there are
+    rows, or units. Sizes of folds are confidential, as that of the table.
+    """
+    rows = table._count_rows()
+    if table.unit.column is None:
+        of_rows = draw(rows)
+    else:
+        units = table.units()
+        of_rows = draw(units.counts.size)[units.between(0, rows)]
+    for number in range(folds):
+        inside = of_rows == number
+        yield Marked(table, ~inside), Marked(table, inside)
