@@ -21,7 +21,7 @@ from nolook.tables.scored import ScoredTable, subject_of
 if TYPE_CHECKING:
     from nolook.privacy.guarantee import PrivacyGuarantee
 
-__all__ = ["Progress", "make_release"]
+__all__ = ["Progress", "Rows", "make_release"]
 
 #: Called with a stage's name, how many stages are done and how many there are.
 Progress: TypeAlias = Callable[[str, int, int], None]

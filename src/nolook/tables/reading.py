@@ -34,6 +34,7 @@ from nolook.tables.listing import Listing
 from nolook.tables.memory import as_array, from_array, from_frame, from_target, join, plain
 from nolook.tables.schema import Schema
 from nolook.tables.source import MemorySource, Source
+from nolook.tables.spark import from_spark, on_spark
 from nolook.tables.spooled import from_stream
 from nolook.tables.table import Table
 from nolook.tables.text import TEXT_FILES, CsvFile
@@ -54,6 +55,7 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
     unit: str | None = None,
     rows_per_unit: RowsPerUnit = "weights",
     threads: Threads = "auto",
+    engine: object = None,
 ) -> Table:
     """Open a table for private use; columns are taken by their declared types.
 
@@ -63,7 +65,8 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
         A Parquet, CSV or Arrow file (``.parquet``, ``.csv``, ``.arrow``, ``.feather``, ``.ipc``),
         read in bounded memory however long it is; a pandas or Polars frame; an Arrow table, record
         batch or stream (any object with ``__arrow_c_stream__``; it is read once and kept in
-        memory); or a two-dimensional NumPy array, whose columns are named x0, x1, ...
+        memory); a table of Spark, whose workers read it; or a two-dimensional NumPy array, whose
+        columns are named x0, x1, ...
     target : str, optional
         The column to predict: numbers or booleans.
     features : sequence of str, optional
@@ -108,6 +111,9 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
     threads : "auto" or int, default="auto"
         How many threads read and count; no result depends on it. "auto": all that the process may
         use, or what the environment variable ``NOLOOK_THREADS`` says.
+    engine : SparkSession, optional
+        Whose workers read the files, by the same paths as here; no result depends on it. Default:
+        this process. A table of Spark needs none.
 
     Raises
     ------
@@ -142,7 +148,9 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
     target = _target(target, declared)
     protected = _unit(unit, rows_per_unit, declared)
     source = located(source)
-    opened = _open(source, declared, levels, target, positive, protected, multiline=multiline)
+    opened = _open(
+        source, declared, levels, target, positive, protected, multiline=multiline, engine=engine
+    )
     if features is None:
         names = _usual_features(opened, declared, levels, {target, protected.column}, source)
     else:
@@ -280,6 +288,7 @@ def _open(
     unit: Unit = ROW,
     *,
     multiline: bool,
+    engine: object = None,
 ) -> Source:
     """Open whatever holds a table, its columns as declared."""
     columns = dict(schema.columns)
@@ -288,6 +297,8 @@ def _open(
         columns = usual | columns
     else:
         opened = open_typed(source)
+    if engine is not None:
+        opened = on_spark(opened, engine)
     if unit.column is not None and unit.column in columns:
         # Compared as written, whatever else was declared.
         missing = columns[unit.column].missing
@@ -362,7 +373,8 @@ def open_typed(source: object) -> Source:
                 "table as one of these; a text file is .csv whatever separates its cells)"
             )
         return TYPED_FILES[extension](source)
-    found: Source | None = from_stream(source) or from_frame(source)
+    # Those of Spark are streams too, which would hand all rows over.
+    found: Source | None = from_spark(source) or from_stream(source) or from_frame(source)
     if found is None and isinstance(source, np.ndarray):
         found = from_array(source, "source")
     if found is None:

@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 from nolook._language import given, named
 from nolook._numerics import worker_threads
 from nolook._unit import Unit
-from nolook.errors import TableError
-from nolook.tables.declared import DeclaredSource, original
+from nolook.errors import ParameterError, TableError
+from nolook.tables.declared import DeclaredSource, in_place_of, needed, original
 from nolook.tables.design import Design
-from nolook.tables.folding import S, fold
+from nolook.tables.engines import Checksum, Cluster, fold_elsewhere
+from nolook.tables.folding import Foldable, S, fold
 from nolook.tables.levels import recipe_levels
 from nolook.tables.source import MemorySource, Source
 from nolook.tables.units import Keys, Units, group_rows, kept_cells
@@ -45,6 +46,7 @@ class _FirstPass:
         self._refuse = refuse
         self.gaps = False  # whether a missing value was seen
         self.pay: Callable[[], object] | None = None
+        self.rows: Checksum | None = None  # what every later pass must see, where it may not
 
     def end(self) -> None:
         """Refuse gaps where they are an error, or else pay, once."""
@@ -53,6 +55,16 @@ class _FirstPass:
                 self._refuse()
             self.pay()
             self.pay = None
+
+
+class _Nothing:
+    """A statistic of a pass that only looks for missing values."""
+
+    def update(self, *_: object) -> Self:
+        return self
+
+    def merge(self, other: Self) -> Self:  # noqa: ARG002
+        return self
 
 
 class Table:
@@ -84,6 +96,12 @@ class Table:
         self._first_pass = _FirstPass(self._refuse_gaps)
         self._units: Units | None = None
         self._starts: tuple[int, ...] = (0,)
+        if self.unit.column is not None and self._cluster is not None:
+            raise ParameterError(
+                f"{named('unit')} is {self.unit.column!r}, but {source.name} is read by "
+                f"{self.engine}, which finds no rows of one unit yet; expected none (read files "
+                f"without {self.engine} to protect units)"
+            )
         if self.unit.column is not None and not getattr(original(source), "ordered", True):
             # Rows are told apart by their places.
             raise TableError(
@@ -138,6 +156,7 @@ class Table:
         """
         if self.unit.whole > 1:
             raise RuntimeError("rows with weights are read as if they had none")
+        self._check_gathered()
         self.settle()
         for numbers, _ in self._read(drop=True):
             yield numbers
@@ -150,11 +169,56 @@ class Table:
         rounded down; or None where every row counts in full. Parts of the table are read by several
         threads at a time; what it holds is the same, to the last bit, for any number of them.
         """
-        count = len(self._parts)
-        places = [None] if count == 1 else range(count)
-        fold(statistic, [partial(self._weighted, place) for place in places], self.threads)
+        cluster = self._cluster
+        if cluster is not None:
+            self._fold_elsewhere(statistic, cluster)
+        else:
+            count = len(self._parts)
+            places = [None] if count == 1 else range(count)
+            fold(statistic, [partial(self._weighted, place) for place in places], self.threads)
         self._first_pass.end()
         return statistic
+
+    def _fold_elsewhere(self, statistic: Foldable, cluster: Cluster) -> None:
+        names = needed(self._source, self._design.source_names)
+        gaps, rows = fold_elsewhere(statistic, self, cluster, names)
+        first = self._first_pass
+        first.gaps |= gaps
+        if first.rows not in (None, rows):
+            raise TableError(
+                f"{cluster.name} gave other rows than in the pass before; expected the same in "
+                "each (write it to files, or persist it where it is drawn at random; start again)"
+            )
+        first.rows = rows
+
+    @property
+    def _cluster(self) -> Cluster | None:
+        found = original(self._source)
+        return found if isinstance(found, Cluster) else None
+
+    @property
+    def engine(self) -> str | None:
+        """Who reads the rows where no thread of this process does, such as "Spark"."""
+        return None if self._cluster is None else self._cluster.engine
+
+    def over(self, source: Source | None) -> Self:
+        """Return the table of another source with the same columns, fit to be pickled.
+
+        With None it has no rows: it is what other processes are sent, to read theirs with.
+        """
+        table = copy(self)
+        table.__dict__.pop("_parts", None)
+        table._source = cast("Source", in_place_of(self._source, source))
+        table._first_pass = _FirstPass(table._refuse_gaps)
+        return table
+
+    def state(self, statistic: S) -> tuple[S, bool, Checksum]:
+        """Update a statistic with all rows; return whether a value was missing, and a checksum."""
+        first = self._first_pass
+        first.rows = Checksum()
+        for batch in self._weighted(None):
+            statistic.update(*batch)
+        return statistic, first.gaps, first.rows
 
     @property
     def threads(self) -> int:
@@ -170,8 +234,14 @@ class Table:
 
         That is None where a row is a unit of its own.
         """
+        self._check_gathered()
         self.settle()
         return self._of_units(None)
+
+    def _check_gathered(self) -> None:
+        """Refuse rows that an engine reads, before they are paid for."""
+        if self._cluster is not None:
+            self._cluster.batches(())
 
     def _of_units(self, part: int | None) -> Iterator[tuple[NDArray[np.float64], Weights, Weights]]:
         """Yield batches with weights and units, of all rows or of a part."""
@@ -287,6 +357,11 @@ class Table:
         protects, and all it reveals: the message says neither where nor how many values are missing
         or infinite. The other policies reveal nothing but that the file is damaged.
         """
+        if self._cluster is not None:
+            self._fold_elsewhere(_Nothing(), self._cluster)
+            if self._first_pass.gaps:
+                self._refuse_gaps()
+            return
         names = self._design.source_names
         quick = self.unit.column is None and isinstance(self._source, MemorySource)
         if quick and cast("MemorySource", self._source).surely_finite(names):
@@ -364,9 +439,7 @@ class Table:
         if not self.has_gaps:
             return self
 
-        def fill(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
-            return np.where(np.isnan(numbers), center[:, np.newaxis], numbers)
-
+        fill = partial(_filled, center)
         return View(self, self.feature_names, self.target_name, fill, self.binary)
 
     def keeping_infinite(self) -> Table:
@@ -390,6 +463,15 @@ class Table:
 
     def _read(
         self, *, drop: bool, part: int | None = None
+    ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.bool_]]]:
+        """Yield blocks of rows of the source, or of a part."""
+        for numbers, complete in self._blocks(drop=drop, part=part):
+            if self._first_pass.rows is not None:
+                self._first_pass.rows.update(numbers)
+            yield numbers, complete
+
+    def _blocks(
+        self, *, drop: bool, part: int | None
     ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.bool_]]]:
         """Fill blocks of fixed size from the batches of the source, or of a part."""
         source = self._source if part is None else self._parts[part]
@@ -454,6 +536,13 @@ class View(Table):
             self.binary,
         )
 
+    def over(self, source: Source | None) -> Self:
+        """Return the same view of the table of another source."""
+        view = super().over(source)
+        view._whole = self._whole.over(source)
+        view._first_pass = view._whole._first_pass
+        return view
+
     def _again(self) -> Self:
         view = copy(self)
         view._whole = self._whole._again()
@@ -503,6 +592,10 @@ class _Limited(View):
             places = np.flatnonzero(self._kept[start : min(start + numbers.shape[1], last)])
             start += numbers.shape[1]
             yield np.ascontiguousarray(numbers[:, places]), complete[places]
+
+
+def _filled(center: NDArray[np.float64], numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.where(np.isnan(numbers), center[:, np.newaxis], numbers)
 
 
 def _block(columns: int, rows: int) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
