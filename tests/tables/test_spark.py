@@ -8,16 +8,28 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
+import threading
+import time
+from functools import partial
+from itertools import pairwise
 
 import numpy as np
+import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import nolook
+import nolook.cli
 from nolook import read_table
+from nolook.errors import ParameterError, TableError
 from nolook.estimators.calibration import HosmerLemeshow
+from nolook.kernels.histogram import row_counts
+from nolook.statistics.histograms import Histograms
+from nolook.tables import engines
 from nolook.tables.scored import read_scores
+from tests.collected import Collected
 from tests.tables import spark_session
 
 pytestmark = [
@@ -62,7 +74,7 @@ def folder(people, tmp_path_factory):
     """Files of different lengths, each in several row groups; one has no row."""
     place = tmp_path_factory.mktemp("people")
     ends = [0, 0, 500, 4_000, 4_001, ROWS]
-    for i, (first, last) in enumerate(zip(ends, ends[1:], strict=False)):
+    for i, (first, last) in enumerate(pairwise(ends)):
         part = people.slice(first, last - first)
         pq.write_table(part, place / f"part{i}.parquet", row_group_size=1_500)
     return place
@@ -122,7 +134,7 @@ def moments(source, **more):
 
 def ecdf(source, **more):
     table = read_table(source, features=["a"], **more)
-    return nolook.ECDF(1.0, 1e-6, random_state=3).fit(table).cdf(np.linspace(-2, 2, 9))
+    return nolook.ECDF(epsilon=1.0, random_state=3).fit(table).cdf(np.linspace(-2, 2, 9))
 
 
 def scaler(source, **more):
@@ -144,7 +156,10 @@ def calibration(source, **more):
 def pipeline(source, **more):
     table = read_table(source, "y", features=["a", "a.b", "score"], **more)
     made = nolook.make_private_pipeline(
-        nolook.MomentSelector(2, random_state=1), nolook.LinearRegression(random_state=2)
+        nolook.MomentSelector(2, random_state=1),
+        nolook.LinearRegression(random_state=2),
+        epsilon=1.0,
+        delta=1e-6,
     )
     return made.fit(table).coef_
 
@@ -155,12 +170,144 @@ WORK = [linear, adassp, logistic, screening, moments, ecdf, scaler, roc, calibra
 @pytest.mark.parametrize("work", WORK)
 def test_spark_gives_the_bits_of_one_process(work, folder, frame, session):
     missing = {"missing": "drop-row"}
-    expected = (
-        work(folder, threads=1, **missing)
-        if work not in {roc, calibration}
-        else work(folder, **missing)
-    )
+    expected = work(folder, **missing)
     kinds = KINDS if work is linear else [as_frame, as_files]
     for kind in kinds:
         source, more = kind(folder, frame, session)
         np.testing.assert_array_equal(work(source, **more, **missing), expected)
+
+
+def rows_of(source, **more):
+    """Count the rows in a pass, and add them up."""
+    table = read_table(source, "y", features=["a", "score"], **more)
+    return table.fold(Histograms(row_counts)).value(3).item()
+
+
+def failing(times, rows, batches):
+    """Fail a partition the first few times it is tried, after some of its rows."""
+    from pyspark import TaskContext
+
+    for place, batch in enumerate(batches):
+        yield batch
+        context = TaskContext.get()
+        if place == 0 and context.partitionId() == 1 and context.attemptNumber() < times:
+            raise RuntimeError(rows)
+
+
+@pytest.mark.parametrize("times", [1, 3, spark_session.ATTEMPTS])
+def test_a_partition_that_fails_is_tried_again_and_counts_once(times, frame):
+    flaky = frame.mapInArrow(partial(failing, times, "secret 1234.5"), frame.schema)
+    if times < spark_session.ATTEMPTS:
+        assert rows_of(flaky) == ROWS
+        return
+    with pytest.raises(TableError, match="Spark could not finish a pass") as refused:
+        rows_of(flaky)
+    assert (
+        "1234.5" not in f"{refused.value!r} {refused.value.__cause__} {refused.value.__context__}"
+    )
+
+
+class Slow:
+    """The number of rows, counted slowly."""
+
+    def __init__(self, seconds):
+        self.seconds, self.rows = seconds, 0
+
+    def update(self, batch, _weights):
+        time.sleep(self.seconds)
+        self.rows += batch.shape[1]
+        return self
+
+    def merge(self, other):
+        self.rows += other.rows
+        return self
+
+
+def kill_a_worker():
+    """Kill one of the processes that read for Spark; return whether there was one."""
+    for process in psutil.Process().children(recursive=True):
+        words = " ".join(process.cmdline())
+        parent = process.parent()
+        if "pyspark" in words and parent is not None and "pyspark" in " ".join(parent.cmdline()):
+            process.send_signal(signal.SIGKILL)
+            return True
+    return False
+
+
+@pytest.mark.parametrize("kind", [as_files, as_frame])
+def test_a_worker_killed_in_mid_pass_changes_nothing(kind, folder, frame, session):
+    source, more = kind(folder, frame, session)
+    table = read_table(source, "y", features=["a", "score"], **more)
+    killed = []
+
+    def kill():
+        for _ in range(600):
+            time.sleep(0.1)
+            if kill_a_worker():
+                killed.append(True)
+                return
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    assert table.fold(Slow(3.0)).rows == ROWS
+    killer.join()
+    assert killed
+
+
+def test_a_frame_that_is_drawn_anew_in_each_pass_is_refused(frame):
+    from pyspark.sql import functions
+
+    drawn = frame.withColumn("a", functions.rand())
+    table = read_table(drawn, "y", features=["a", "score"])
+    table.fold(Histograms(row_counts))
+    with pytest.raises(TableError, match="gave other rows than in the pass before"):
+        table.fold(Histograms(row_counts))
+
+
+def test_workers_of_another_version_are_refused(frame, monkeypatch):
+    monkeypatch.setattr(engines, "__version__", "9.9.9")
+    with pytest.raises(TableError, match=r"with nolook .*; expected 9\.9\.9"):
+        rows_of(frame)
+
+
+def test_what_a_worker_refuses_comes_through(people, session, tmp_path):
+    for i in range(2):
+        pq.write_table(people, tmp_path / f"{i}.parquet")
+    table = read_table(tmp_path, "y", features=["a"], engine=session)
+    pq.write_table(people.slice(1), tmp_path / "1.parquet")
+    with pytest.raises(TableError, match="was changed or removed while it was in use"):
+        table.fold(Histograms(row_counts))
+
+
+def test_columns_of_any_name_and_type_are_declared(session):
+    frame = session.sql(
+        "select 1 as `a.b`, 2.5D as `A.b`, '7' as `x``y`, array(1) as list, "
+        "cast(1.25 as decimal(9, 2)) as money, interval '1' month as odd, true as yes"
+    )
+    table = read_table(frame, "A.b", features=["a.b", "money", "yes"])
+    (numbers,) = [batch for batch, _ in table.fold(Collected()).batches]
+    assert numbers[:, 0].tolist() == [1.0, 1.25, 1.0, 2.5]
+    with pytest.raises(TableError, match="which in the Spark table has type list"):
+        read_table(frame, "a.b", features=["list"])
+    with pytest.raises(TableError, match="has type"):
+        read_table(frame, "a.b", features=["odd"])
+
+
+def test_what_spark_cannot_read_again_or_at_all_is_refused(session, people, tmp_path):
+    stream = session.readStream.format("rate").load()
+    with pytest.raises(TableError, match="is a stream; expected rows that can be read again"):
+        read_table(stream, features=["value"])
+    with pytest.raises(ParameterError, match=r"engine is given, but .* is not files"):
+        read_table(people, "y", features=["a"], engine=session)
+
+
+def test_the_command_line_fits_a_folder_that_workers_read(folder, session, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(nolook.cli, "_silence_libraries", lambda: None)
+    words = ("fit", str(folder), "-t", "y", "-f", "a,score", "--missing", "drop-row")
+    words = (*words, "--epsilon", "1", "--random-state", "1", "--quiet", "--method", "adassp")
+    away = ("--engine", "spark", "--spark-master", "local[2]")
+    for name, more in (("here", ()), ("away", away)):
+        assert nolook.cli._run([*words, *more, "-o", f"{name}.json"]) == 0
+    here, there = (nolook.load(f"{name}.json") for name in ("here", "away"))
+    np.testing.assert_array_equal(here.coef_, there.coef_)

@@ -25,6 +25,7 @@ __all__ = [
     "CategoriesOption",
     "ClassesOption",
     "DeltaOption",
+    "EngineOption",
     "EpsilonOption",
     "ExcludeOption",
     "FeaturesOption",
@@ -45,6 +46,7 @@ __all__ = [
     "ReportOption",
     "RowsPerUnitOption",
     "SmoothingOption",
+    "SparkMasterOption",
     "TableArgument",
     "TargetOption",
     "UnitOption",
@@ -222,6 +224,21 @@ RowsPerUnitOption = Annotated[
         metavar="weights|C",
         help="How the rows of a unit count: by weights, so that each unit counts once, or C of "
         "them, drawn at random, in full.",
+    ),
+]
+EngineOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="spark",
+        help="Let workers of Spark read the table's files, by the same paths as here.",
+    ),
+]
+SparkMasterOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL",
+        help="Where Spark is, such as local[4] or spark://HOST:7077; by default what Spark's own "
+        "settings say.",
     ),
 ]
 ReportOption = Annotated[

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypedDict
 import typer
 
 from nolook._language import named
-from nolook._validation import check_epsilon, check_random_state
+from nolook._validation import check_choice, check_epsilon, check_random_state
 from nolook.cli._interruption import Outcome, explained
 from nolook.cli._options import (
     DEFAULT_LEDGER,
+    EngineOption,
     EpsilonOption,
     ForceOption,
     FromTableOption,
@@ -30,6 +31,7 @@ from nolook.cli._options import (
     RandomStateOption,
     ReportOption,
     RowsPerUnitOption,
+    SparkMasterOption,
     TableArgument,
     UnitOption,
     called,
@@ -75,10 +77,11 @@ _WEAK = 10.0
 
 
 class _Units(TypedDict):
-    """What a table is told of units."""
+    """What a table is told of units, and of who reads it."""
 
     unit: str | None
     rows_per_unit: RowsPerUnit
+    engine: object
 
 
 class LedgerAndProgress(TypedDict):
@@ -127,6 +130,8 @@ class Release:
     multiline: MultilineOption = False
     unit: UnitOption = None
     rows_per_unit: RowsPerUnitOption = "weights"
+    engine: EngineOption = None
+    spark_master: SparkMasterOption = None
     output: Path = Path()
     report: ReportOption = None
     force: ForceOption = False
@@ -138,6 +143,12 @@ class Release:
         check_epsilon(self.epsilon, "--epsilon")
         check_random_state(self.random_state, "--random-state")
         check_rows_per_unit(self.rows_per_unit)
+        if self.engine is not None:
+            check_choice("--engine", self.engine, ("spark",))
+        elif self.spark_master is not None:
+            raise ParameterError(
+                "--spark-master is given, but no engine; expected both or neither (--engine spark)"
+            )
         # No output may replace any of a ledger's files.
         ends = ("", "-journal", "-wal", "-shm") if self.ledger else ()
         ledger_files = [Path(f"{self.ledger}{end}") for end in ends]
@@ -162,8 +173,18 @@ class Release:
 
     @property
     def _units(self) -> _Units:
-        """What is protected, as `nolook.read_table` is told."""
-        return {"unit": self.unit, "rows_per_unit": check_rows_per_unit(self.rows_per_unit)}
+        """What is protected and who reads, as `nolook.read_table` is told."""
+        rows = check_rows_per_unit(self.rows_per_unit)
+        return {"unit": self.unit, "rows_per_unit": rows, "engine": self._session}
+
+    @cached_property
+    def _session(self) -> object:
+        """The session of Spark that reads, if one is wanted; started when first asked for."""
+        if self.engine is None:
+            return None
+        from nolook.tables.spark import start_session
+
+        return start_session(self.spark_master)
 
     def read_columns(self, names: Sequence[str]) -> Table:
         """Open the table for some of its columns alone, and its unit."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, TypeAlias
@@ -71,6 +73,8 @@ def start_session(master: str | None) -> Any:  # noqa: ANN401 -- an optional pac
         raise ParameterError(
             "Spark needs a package that is not installed; expected it (pip install 'nolook[spark]')"
         ) from None
+    # Spark's own choice is the system's Python, which has no nolook.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName("nolook")
     for key, value in (("spark.log.level", "ERROR"), ("spark.ui.showConsoleProgress", "false")):
         builder = builder.config(key, value)

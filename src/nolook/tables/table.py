@@ -209,7 +209,7 @@ class Table:
         table = copy(self)
         table.__dict__.pop("_parts", None)
         table._source = cast("Source", in_place_of(self._source, source))
-        table._first_pass = _FirstPass(table._refuse_gaps)
+        table._first_pass, table._units = _FirstPass(table._refuse_gaps), None
         return table
 
     def state(self, statistic: S) -> tuple[S, bool, Checksum]:
