@@ -11,6 +11,7 @@ import shutil
 import signal
 import threading
 import time
+from contextlib import suppress
 from functools import partial
 from itertools import pairwise
 
@@ -196,7 +197,8 @@ def failing(times, rows, batches):
 
 @pytest.mark.parametrize("times", [1, 3, spark_session.ATTEMPTS])
 def test_a_partition_that_fails_is_tried_again_and_counts_once(times, frame):
-    flaky = frame.mapInArrow(partial(failing, times, "secret 1234.5"), frame.schema)
+    plain = frame.select("a", "score", "y")
+    flaky = plain.mapInArrow(partial(failing, times, "secret 1234.5"), plain.schema)
     if times < spark_session.ATTEMPTS:
         assert rows_of(flaky) == ROWS
         return
@@ -208,13 +210,14 @@ def test_a_partition_that_fails_is_tried_again_and_counts_once(times, frame):
 
 
 class Slow:
-    """The number of rows, counted slowly."""
+    """The number of rows, counted slowly; who counts leaves a mark."""
 
-    def __init__(self, seconds):
-        self.seconds, self.rows = seconds, 0
+    def __init__(self, marks):
+        self.marks, self.rows = marks, 0
 
     def update(self, batch, _weights):
-        time.sleep(self.seconds)
+        (self.marks / f"{os.getpid()}").touch()
+        time.sleep(2.0)
         self.rows += batch.shape[1]
         return self
 
@@ -223,42 +226,51 @@ class Slow:
         return self
 
 
-def kill_a_worker():
-    """Kill one of the processes that read for Spark; return whether there was one."""
+def kill_workers():
+    """Kill the processes that read for Spark; return how many there were."""
+    killed = 0
     for process in psutil.Process().children(recursive=True):
-        words = " ".join(process.cmdline())
-        parent = process.parent()
-        if "pyspark" in words and parent is not None and "pyspark" in " ".join(parent.cmdline()):
-            process.send_signal(signal.SIGKILL)
-            return True
-    return False
+        with suppress(psutil.Error):
+            of_daemon = "pyspark.daemon" in process.parent().cmdline()
+            if of_daemon and process.status() != psutil.STATUS_ZOMBIE:
+                process.send_signal(signal.SIGKILL)
+                killed += 1
+    return killed
 
 
 @pytest.mark.parametrize("kind", [as_files, as_frame])
-def test_a_worker_killed_in_mid_pass_changes_nothing(kind, folder, frame, session):
+def test_a_worker_killed_in_mid_pass_changes_nothing(kind, folder, frame, session, tmp_path):
+    marks = tmp_path
     source, more = kind(folder, frame, session)
     table = read_table(source, "y", features=["a", "score"], **more)
     killed = []
 
     def kill():
-        for _ in range(600):
-            time.sleep(0.1)
-            if kill_a_worker():
-                killed.append(True)
+        # Once a batch is being counted.
+        for _ in range(300):
+            time.sleep(0.2)
+            if any(marks.iterdir()):
+                killed.append(kill_workers())
                 return
 
     killer = threading.Thread(target=kill)
     killer.start()
-    assert table.fold(Slow(3.0)).rows == ROWS
+    assert table.fold(Slow(marks)).rows == ROWS
     killer.join()
     assert killed
+    assert killed[0] > 0
+
+
+def redrawn(batches):
+    random = np.random.default_rng()
+    for batch in batches:
+        columns = [random.normal(size=batch.num_rows), *batch.columns[1:]]
+        yield pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 
 
 def test_a_frame_that_is_drawn_anew_in_each_pass_is_refused(frame):
-    from pyspark.sql import functions
-
-    drawn = frame.withColumn("a", functions.rand())
-    table = read_table(drawn, "y", features=["a", "score"])
+    plain = frame.select("a", "score", "y")
+    table = read_table(plain.mapInArrow(redrawn, plain.schema), "y", features=["a", "score"])
     table.fold(Histograms(row_counts))
     with pytest.raises(TableError, match="gave other rows than in the pass before"):
         table.fold(Histograms(row_counts))
