@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import zlib
 
 import numpy as np
 import pyarrow as pa
@@ -109,6 +110,27 @@ def test_what_is_sent_has_neither_rows_nor_who_pays(path):
     sent = pickle.loads(pickle.dumps(table.over(None)))
     assert sent._units is None
     assert sent._source._source is None
+
+
+@pytest.mark.parametrize("method", ["LinearRegression", "LogisticRegression"])
+def test_no_row_comes_back(method, path):
+    """A state has a size that does not depend on how many rows it has seen."""
+    sizes = []
+
+    def weighed(answers):
+        sizes.append(max(len(zlib.decompress(answer.state)) for answer in answers))
+        return answers
+
+    target = {"LinearRegression": "y", "LogisticRegression": "yes"}[method]
+    table = read_table(path, target, features=["a", "b"], missing="drop-row")
+    away = Table(Elsewhere(table._source, weighed), table._design)
+    fitted = [
+        getattr(nolook, method)(1.0, 1e-6, random_state=3).fit(each).coef_ for each in (table, away)
+    ]
+    np.testing.assert_array_equal(*fitted)
+    assert len(sizes) > 10
+    # Those after the scales: a kept row has more than 16 bytes.
+    assert max(sizes[4:]) < 1_700 * 8
 
 
 FAULTS = {

@@ -7,6 +7,7 @@ what needs none.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import threading
@@ -20,6 +21,7 @@ import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 import nolook
 import nolook.cli
@@ -154,6 +156,18 @@ def calibration(source, **more):
     return HosmerLemeshow(1.0, random_state=3).fit(table).statistic_
 
 
+def quantiles(source, **more):
+    table = read_table(source, features=["a", "a.b"], **more)
+    return nolook.quantiles(table, [0.1, 0.5], epsilon=1.0, random_state=3).values
+
+
+def evaluation(source, **more):
+    table = read_table(source, "yes", features=["a", "score"], **more)
+    model = LogisticRegression().fit(np.array([[-1.0, 0.2], [1.0, 0.8]]), [0, 1])
+    found = nolook.evaluate(model, table, epsilon=1.0, other_rows=True, random_state=3)
+    return found.roc.auc_
+
+
 def pipeline(source, **more):
     table = read_table(source, "y", features=["a", "a.b", "score"], **more)
     made = nolook.make_private_pipeline(
@@ -165,15 +179,15 @@ def pipeline(source, **more):
     return made.fit(table).coef_
 
 
-WORK = [linear, adassp, logistic, screening, moments, ecdf, scaler, roc, calibration, pipeline]
+WORK = [linear, adassp, logistic, screening, moments, ecdf, scaler, roc, calibration, quantiles]
+WORK += [evaluation, pipeline]
 
 
 @pytest.mark.parametrize("work", WORK)
 def test_spark_gives_the_bits_of_one_process(work, folder, frame, session):
     missing = {"missing": "drop-row"}
     expected = work(folder, **missing)
-    kinds = KINDS if work is linear else [as_frame, as_files]
-    for kind in kinds:
+    for kind in KINDS if work is linear else [as_files] if work is ecdf else [as_frame]:
         source, more = kind(folder, frame, session)
         np.testing.assert_array_equal(work(source, **more, **missing), expected)
 
@@ -323,3 +337,11 @@ def test_the_command_line_fits_a_folder_that_workers_read(folder, session, tmp_p
         assert nolook.cli._run([*words, *more, "-o", f"{name}.json"]) == 0
     here, there = (nolook.load(f"{name}.json") for name in ("here", "away"))
     np.testing.assert_array_equal(here.coef_, there.coef_)
+
+
+def test_the_page_shows_what_runs(project_root, session, folder):
+    page = (project_root / "docs" / "scaling.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"^```py\n(.*?)^```", page, flags=re.DOTALL | re.MULTILINE)
+    found = {"folder": str(folder)}
+    exec(compile(code, "scaling.md", "exec", dont_inherit=True), found)
+    assert found["model"].coef_.shape == (2,)
