@@ -15,6 +15,8 @@ from nolook import read_table
 from nolook.errors import ParameterError, TableError
 from nolook.kernels.histogram import magnitude_counts, row_counts
 from nolook.statistics.histograms import Histograms
+from nolook.statistics.moments import MomentMatrix
+from nolook.tables.declared import original
 from nolook.tables.engines import Answer, Checksum, Cluster, packed, state_of, unpacked
 from nolook.tables.reading import open_typed
 from nolook.tables.table import Table
@@ -71,7 +73,7 @@ def opened(path, missing="drop-row", **more):
 
 def elsewhere(table, fault=lambda answers: answers):
     """Return the table with its rows read elsewhere."""
-    away = Elsewhere(table._source._source, fault)
+    away = Elsewhere(original(table._source), fault)
     return Table(table.over(away)._source, table._design)
 
 
@@ -123,9 +125,9 @@ def test_no_row_comes_back(method, path):
 
     target = {"LinearRegression": "y", "LogisticRegression": "yes"}[method]
     table = read_table(path, target, features=["a", "b"], missing="drop-row")
-    away = Table(Elsewhere(table._source, weighed), table._design)
     fitted = [
-        getattr(nolook, method)(1.0, 1e-6, random_state=3).fit(each).coef_ for each in (table, away)
+        getattr(nolook, method)(1.0, 1e-6, random_state=3).fit(each).coef_
+        for each in (table, elsewhere(table, weighed))
     ]
     np.testing.assert_array_equal(*fitted)
     assert len(sizes) > 10
@@ -290,3 +292,21 @@ def test_a_state_is_small(path):
     task = packed((table.over(None), Histograms(magnitude_counts)))
     state = state_of(task, table._source._source.parts()[0])
     assert len(state) < len(pickle.dumps(unpacked(state))) / 20
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_files_of_every_kind_travel(several, file_store, tmp_path):
+    frame = pa.table({"a": np.arange(50.0), "c": ["u", "v"] * 25, "y": np.arange(50.0) ** 2})
+    places = []
+    for name in ("g=1", "g=2"):
+        (tmp_path / name).mkdir()
+        places.append(file_store(frame, tmp_path / name))
+    features, categories = ["a", "c"], {"c": ["u", "v"]}
+    if several:
+        features, categories = [*features, "g"], {**categories, "g": ["1", "2"]}
+    source = tmp_path if several else places[0]
+    table = read_table(source, "y", features=features, categories=categories)
+    here, away = (
+        each.fold(MomentMatrix(table.n_columns, 2**40)).value for each in (table, elsewhere(table))
+    )
+    np.testing.assert_array_equal(here, away)
