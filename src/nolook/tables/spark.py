@@ -18,17 +18,12 @@ from nolook.tables.files import File
 from nolook.tables.folders import Folder
 from nolook.tables.source import Column, Source, attempt, in_words
 
-__all__ = ["SparkFiles", "SparkFrame", "from_spark", "is_frame", "on_spark", "start_session"]
+__all__ = ["SparkFiles", "SparkFrame", "from_spark", "on_spark", "start_session"]
 
 _ANSWER = "part int, version string, state binary"
 
 #: Turns the record batches of a partition into answers.
 _Answers: TypeAlias = Callable[[Iterable[Any]], Iterator[Any]]
-
-
-def is_frame(source: object) -> bool:
-    """Tell whether something is a table of Spark, without importing it."""
-    return _is_sparks(source, "DataFrame")
 
 
 def _is_sparks(value: object, kind: str) -> bool:
@@ -40,8 +35,8 @@ def _is_sparks(value: object, kind: str) -> bool:
 
 
 def from_spark(source: object) -> SparkFrame | None:
-    """Take over a table of Spark, or return None."""
-    return SparkFrame(source) if is_frame(source) else None
+    """Take over a table of Spark, or return None, without importing that."""
+    return SparkFrame(source) if _is_sparks(source, "DataFrame") else None
 
 
 def on_spark(opened: Source, session: object) -> SparkFiles:
