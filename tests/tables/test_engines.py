@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import zlib
+from contextlib import closing
 
 import numpy as np
 import pyarrow as pa
@@ -16,11 +17,12 @@ from nolook.errors import ParameterError, TableError
 from nolook.kernels.histogram import magnitude_counts, row_counts
 from nolook.statistics.histograms import Histograms
 from nolook.statistics.moments import MomentMatrix
+from nolook.tables.by_unit import ByUnit, Pieces
 from nolook.tables.checksum import Checksum
 from nolook.tables.declared import original
 from nolook.tables.engines import Answer, Cluster, packed, state_of, unpacked
-from nolook.tables.reading import open_typed
 from nolook.tables.table import Table
+from tests.collected import Collected
 
 ROWS = 9_000
 
@@ -29,8 +31,11 @@ class Elsewhere(Cluster):
     """Files whose parts are read after a journey as bytes; a `fault` changes what comes back."""
 
     engine = "Elsewhere"
+    PLACES = 7
 
-    def __init__(self, opened, fault=lambda answers: answers):
+    def __init__(self, opened, fault=lambda answers: answers, reorder=reversed):
+        super().__init__()
+        self.reorder = lambda pieces: list(reorder(pieces))
         self.name, self.label, self.columns = opened.name, opened.label, opened.columns
         self.opened, self.fault, self.passes = opened, fault, 0
 
@@ -42,6 +47,21 @@ class Elsewhere(Cluster):
             for i, part in enumerate(parts)
         ]
         return self.fault(answers[::-1]), len(parts)
+
+    def states_by_unit(self, task, names, by_unit):  # noqa: ARG002
+        self.passes += 1
+        cutter = unpacked(packed(by_unit))
+        pieces = [
+            piece for part in self.opened.parts() for piece in cutter.pieces(part, self.PLACES)
+        ]
+        found = {place: Pieces() for place in range(self.PLACES)}
+        for place, piece in self.reorder(pieces):
+            found[place].add(piece)
+        answers = []
+        for place, rows in found.items():
+            with closing(rows):
+                answers.append(Answer(place, nolook.__version__, state_of(task, rows)))
+        return self.fault(answers), self.PLACES
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +76,10 @@ def path(tmp_path_factory):
             "when": np.array(["2024-01-02", "2024-03-09", ""])[rng.integers(0, 3, ROWS)].tolist(),
             "y": x[0] - x[1] + x[2],
             "yes": (x[0] + x[2] > 0).tolist(),
-            "id": rng.integers(0, 3_000, ROWS),
+            "id": (numbers := rng.integers(0, 3_000, ROWS)),
+            "name": [None if i % 50 == 0 else f"n{i}" for i in numbers],
+            "word": pa.array([f"w{i % 40}" for i in numbers]).dictionary_encode(),
+            "spaced": [("NA" if i % 60 == 0 else f"{' ' * rng.integers(3)}s{i} ") for i in numbers],
         }
     )
     path = tmp_path_factory.mktemp("engines") / "people.parquet"
@@ -249,10 +272,118 @@ def test_rows_are_never_handed_over(path):
             next(iter(ask()))
 
 
-def test_units_are_refused(path):
-    source = Elsewhere(open_typed(path))
-    with pytest.raises(ParameterError, match=r"unit is 'id', but .* finds no rows of one unit"):
-        Table(source, opened(path, unit="id")._design)
+UNITS = {"weights": "weights", "two rows": 2}
+IDENTIFIERS = ["id", "name", "word", "spaced"]
+
+
+def of_units(path, unit, rows="weights", missing="drop-row", **more):
+    return read_table(
+        path, "y", features=["a", "b"], missing=missing, unit=unit, rows_per_unit=rows,
+        schema={"columns": {"spaced": {"type": "text", "missing": ["NA"]}}}, **more,
+    )  # fmt: skip
+
+
+def by_places(table, fault=lambda answers: answers, reorder=reversed):
+    away = Elsewhere(original(table._source), fault, reorder)
+    return Table(table.over(away)._source, table._design)
+
+
+@pytest.mark.parametrize("unit", IDENTIFIERS)
+def test_units_elsewhere_have_the_bits_of_one_process(unit, path):
+    table = of_units(path, unit)
+    np.testing.assert_array_equal(linear(by_places(table)), linear(table))
+
+
+def collected(table):
+    """Return the rows of a table with their weights, in an order of their own."""
+    batches = table.fold(Collected()).batches
+    rows = np.hstack(
+        [
+            np.vstack([numbers, np.ones(numbers.shape[1]) if w is None else w])
+            for numbers, w in batches
+        ]
+    )
+    return rows[:, np.lexsort(rows)]
+
+
+@pytest.mark.parametrize("unit", IDENTIFIERS)
+def test_each_row_weighs_elsewhere_what_it_weighs_here(unit, path):
+    table = of_units(path, unit)
+    expected = collected(table)
+    assert len(np.unique(expected[-1])) > 3
+    np.testing.assert_array_equal(collected(by_places(table)), expected)
+
+
+def test_a_unit_cut_in_two_would_be_seen(path, monkeypatch):
+    table = of_units(path, "id")
+    monkeypatch.setattr(
+        ByUnit, "_places", lambda _, batch, places: np.arange(batch.num_rows) % places
+    )
+    assert collected(by_places(table))[-1].sum() > collected(table)[-1].sum() * 1.2
+
+
+def kept(table, keys):
+    return collected(table.limited(2, keys))
+
+
+def fixed(seed):
+    return lambda n: np.random.Philox(seed).random_raw(n)
+
+
+def test_so_many_rows_of_each_unit_are_the_same_in_every_pass_and_order(path):
+    table = of_units(path, "id", 2)
+    first = kept(by_places(table), fixed(1))
+    rng = np.random.default_rng(0)
+    again = kept(by_places(table, reorder=lambda p: rng.permutation(np.array(p, object))), fixed(1))
+    np.testing.assert_array_equal(again, first)
+    assert kept(by_places(table), fixed(2)).tolist() != first.tolist()
+    assert first.shape == kept(table, fixed(1)).shape
+
+
+def test_rows_of_a_unit_are_kept_alike_whatever_is_in_them(tmp_path):
+    """Of ten rows, nine of them equal, each is kept as often as any other; in each unit anew."""
+    units = 4_000
+    value = np.tile([1.0] + [0.0] * 9, units)
+    place = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"a": value, "y": value, "id": np.repeat(np.arange(units), 10)}), place)
+    table = by_places(read_table(place, "y", features=["a"], unit="id", rows_per_unit=2))
+    rows = collected(table.limited(2, fixed(3)))
+    assert rows.shape[1] == 2 * units
+    # A fifth of the units keep the odd one.
+    assert abs(rows[0].sum() - units / 5) < 5 * np.sqrt(units * 0.2 * 0.8)
+
+
+def test_units_without_a_name_are_refused_before_the_charge(path, tmp_path):
+    ledger = nolook.Ledger.create(tmp_path / "a.ledger", nolook.Budget(5, 1e-5), name="a")
+    with pytest.raises(TableError, match="a row without a value of 'name', its unit"):
+        charged(by_places(of_units(path, "name", missing="zero")), ledger)
+    assert ledger.spent.epsilon == 0.0
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_place_that_is_missing_or_came_twice_is_refused(fault, path):
+    table = by_places(of_units(path, "id"), FAULTS[fault])
+    with pytest.raises(TableError, match=r"left out a part of .* or gave one twice"):
+        table.fold(Histograms(row_counts))
+
+
+def test_pieces_that_are_lost_in_a_later_pass_are_refused(path):
+    passes = []
+
+    def losing(pieces):
+        passes.append(pieces)
+        full = [i for i, (_, piece) in enumerate(pieces) if piece]
+        return pieces if len(passes) == 1 else [p for i, p in enumerate(pieces) if i != full[3]]
+
+    table = by_places(of_units(path, "id"), reorder=losing)
+    table.fold(Histograms(row_counts))
+    with pytest.raises(TableError, match="gave other rows than in the pass before"):
+        table.fold(Histograms(row_counts))
+
+
+def test_the_public_number_of_units_is_counted_elsewhere(path):
+    table = of_units(path, "id", missing="error").select(np.array([True, False]))
+    assert by_places(table).count_units() == table.count_units()
 
 
 def test_the_checksum_is_of_the_rows_whatever_their_order_and_parts():

@@ -6,6 +6,7 @@ what needs none.
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import shutil
@@ -190,6 +191,46 @@ def test_spark_gives_the_bits_of_one_process(work, folder, frame, session):
     for kind in KINDS if work is linear else [as_files] if work is ecdf else [as_frame]:
         source, more = kind(folder, frame, session)
         np.testing.assert_array_equal(work(source, **more, **missing), expected)
+
+
+def linear_of_units(source, **more):
+    table = read_table(source, "y", features=["a", "a.b"], unit="id", **more)
+    return nolook.LinearRegression(1.0, 1e-6, random_state=3).fit(table).coef_
+
+
+@pytest.mark.parametrize("kind", [as_files, as_frame])
+def test_units_on_spark_have_the_bits_of_one_process(kind, folder, frame, session):
+    source, more = kind(folder, frame, session)
+    more["missing"] = "drop-row"
+    expected = linear_of_units(folder, missing="drop-row")
+    np.testing.assert_array_equal(linear_of_units(source, **more), expected)
+
+
+def test_so_many_rows_of_a_unit_are_those_of_any_partitions(folder, frame, session):
+    more = {"missing": "drop-row", "rows_per_unit": 2}
+    found = []
+    for kind in (as_files, as_other_partitions):
+        source, engine = kind(folder, frame, session)
+        table = read_table(source, features=["a", "a.b"], unit="id", **more, **engine)
+        kept = table.limited(2, lambda n: np.arange(n, dtype=np.uint64)).fold(Collected())
+        rows = np.hstack([numbers for numbers, _ in kept.batches])
+        found.append(rows[:, np.lexsort(rows)])
+    np.testing.assert_array_equal(*found)
+    here = read_table(folder, features=["a", "a.b"], unit="id", **more).units().counts
+    assert found[0].shape[1] == np.minimum(here, 2).sum()
+
+
+def test_what_was_moved_is_let_go(frame, session):
+    def kept():
+        return session.sparkContext._jsc.getPersistentRDDs().size()
+
+    before = kept()
+    table = read_table(frame, "y", features=["a", "score"], unit="id")
+    table.fold(Histograms(row_counts))
+    assert kept() == before + 1
+    del table
+    gc.collect()
+    assert kept() == before
 
 
 def rows_of(source, **more):

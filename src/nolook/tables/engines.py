@@ -18,9 +18,10 @@ from typing import Any, ClassVar, NamedTuple
 from nolook._numerics import undisturbed
 from nolook._version import __version__
 from nolook.errors import TableError
+from nolook.tables.by_unit import ByUnit
 from nolook.tables.source import Column, Source, attempt
 
-__all__ = ["Answer", "Cluster", "gathered", "packed", "state_of", "unpacked"]
+__all__ = ["Answer", "Cluster", "gathered", "next_piece", "packed", "state_of", "unpacked"]
 
 # States are mostly zeros and small numbers: this makes them a tenth, and more costs time.
 _LEVEL = 1
@@ -41,6 +42,9 @@ class Cluster(ABC):
     ----------
     engine : str
         What messages call those who read.
+    cutters : dict
+        What brings a unit's rows together, by its column and the columns read: the same in each
+        pass, so that an engine may keep what was moved.
     """
 
     engine: ClassVar[str]
@@ -48,11 +52,23 @@ class Cluster(ABC):
     label: str | None
     columns: tuple[Column, ...]
 
+    def __init__(self) -> None:
+        self.cutters: dict[tuple[str, ...], ByUnit] = {}
+
     @abstractmethod
     def states(self, task: bytes, names: Sequence[str]) -> tuple[list[Answer], int | None]:
         """Have :func:`state_of` called with every part; return its answers and how many are due.
 
         That is None where only the engine knows. `names` are the columns that will be asked for.
+        """
+
+    @abstractmethod
+    def states_by_unit(
+        self, task: bytes, names: Sequence[str], by_unit: ByUnit
+    ) -> tuple[list[Answer], int | None]:
+        """Have the pieces of every part moved, and :func:`state_of` called with every place.
+
+        The places' numbers are those of the answers.
         """
 
     def batches(self, names: Sequence[str]) -> Iterator[Any]:  # noqa: ARG002
@@ -77,16 +93,26 @@ def state_of(task: bytes, source: Source) -> bytes:
             return packed((None, str(refused)))
 
 
+def next_piece(pieces: Iterator[tuple[int, bytes]]) -> tuple[int, bytes] | None:
+    """Return the next piece of a part, or None after the last; called where its rows are."""
+    with undisturbed():
+        return next(pieces, None)
+
+
 def gathered(
-    work: Callable[[Source], Any], cluster: Cluster, names: Sequence[str]
+    work: Callable[[Source], Any], cluster: Cluster, names: Sequence[str], by_unit: ByUnit | None
 ) -> Iterator[Any]:
     """Yield what some work returns for the rows of every part of a cluster, in the parts' order.
 
-    `names` are the columns that it reads. Raises TableError where a part is missing, came twice or
-    could not be read, before anything is yielded; or one that refused its rows, in its turn: what
-    was made of the others must not be used then.
+    `names` are the columns that it reads. With `by_unit` the parts are places, each with all rows
+    of its units. Raises TableError where a part is missing, came twice or could not be read, before
+    anything is yielded; or one that refused its rows, in its turn: what was made of the others must
+    not be used then.
     """
-    answers, due = cluster.states(packed(work), names)
+    if by_unit is None:
+        answers, due = cluster.states(packed(work), names)
+    else:
+        answers, due = cluster.states_by_unit(packed(work), names, by_unit)
     answers = sorted(answers, key=lambda answer: answer.part)
     expected = range(len(answers) if due is None else due)
     if [answer.part for answer in answers] != [*expected]:

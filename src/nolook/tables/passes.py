@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from nolook._numerics import worker_threads
 from nolook._unit import Unit
+from nolook.tables.by_unit import ByUnit
 from nolook.tables.checksum import Checksum
 from nolook.tables.completeness import FirstPass, Seen, look, surely_complete
 from nolook.tables.declared import in_place_of, needed, original
@@ -71,10 +72,19 @@ class Passes(ABC):
             gaps |= with_gaps
         self._first_pass.compare(gaps, rows)
 
-    def _gathered(self, work: Callable[[Any], Any], cluster: Cluster) -> Iterator[Any]:
-        """Yield what some work returns for the rows of every part, in the parts' order."""
+    def _gathered(
+        self, work: Callable[[Any], Any], cluster: Cluster, *, alone: bool = False
+    ) -> Iterator[Any]:
+        """Yield what some work returns for the rows of every part, in the parts' order.
+
+        All rows of a unit are in one part, unless each row can be judged alone.
+        """
         names = needed(self._source, self._design.source_names)
-        return gathered(partial(_over, self.over(None), work), cluster, names)
+        by_unit = None
+        if self.unit.column is not None and not alone:
+            made = ByUnit(in_place_of(self._source, None), self.unit.column, names)
+            by_unit = cluster.cutters.setdefault((self.unit.column, *names), made)
+        return gathered(partial(_over, self.over(None), work), cluster, names, by_unit)
 
     @property
     def threads(self) -> int:
@@ -145,7 +155,7 @@ class Passes(ABC):
         if self._cluster is None:
             seen = look(source, design)
         else:
-            found = [*self._gathered(_looked, self._cluster)]
+            found = [*self._gathered(_looked, self._cluster, alone=True)]
             seen = Seen(*(all(each) for each in zip(Seen(True, True), *found, strict=True)))
         seen.check(source, design)
 

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import os
 import sys
+import weakref
+from abc import abstractmethod
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, suppress
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import pyarrow as pa
 
 from nolook._language import named
 from nolook._version import __version__
 from nolook.errors import ParameterError, TableError
-from nolook.tables.engines import Answer, Cluster, packed, state_of, unpacked
+from nolook.tables.by_unit import ByUnit, Pieces
+from nolook.tables.engines import Answer, Cluster, next_piece, packed, state_of, unpacked
 from nolook.tables.files import File
 from nolook.tables.folders import Folder
 from nolook.tables.source import Column, Source, attempt, in_words
@@ -21,9 +26,15 @@ from nolook.tables.source import Column, Source, attempt, in_words
 __all__ = ["SparkFiles", "SparkFrame", "from_spark", "on_spark", "start_session"]
 
 _ANSWER = "part int, version string, state binary"
+_PIECE = "place int, rows binary"
+
+T = TypeVar("T")
 
 #: Turns the record batches of a partition into answers.
 _Answers: TypeAlias = Callable[[Iterable[Any]], Iterator[Any]]
+
+#: Turns the record batches of a partition into the parts it holds, each with its number.
+_Parts: TypeAlias = Callable[[Iterable[Any]], Iterator[tuple[int, Source]]]
 
 
 def _is_sparks(value: object, kind: str) -> bool:
@@ -87,6 +98,10 @@ class _OnSpark(Cluster):
 
     engine = "Spark"
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._moved: dict[ByUnit, tuple[int, Any]] = {}
+
     def _collect(self, frame: Any, answers: _Answers) -> list[Answer]:  # noqa: ANN401
         failed = (
             f"Spark could not finish a pass over {self.name}: a task failed too often, or no "
@@ -95,6 +110,43 @@ class _OnSpark(Cluster):
         )
         rows = attempt(failed, lambda: frame.mapInArrow(answers, _ANSWER).collect())
         return [Answer(row["part"], row["version"], bytes(row["state"])) for row in rows]
+
+    def states(self, task: bytes, names: Sequence[str]) -> tuple[list[Answer], int | None]:
+        """Have the statistic of a task updated in every partition."""
+        frame, parts, due = self._divided(names)
+        return self._collect(frame, partial(_of_parts, task, parts)), due
+
+    def states_by_unit(
+        self, task: bytes, names: Sequence[str], by_unit: ByUnit
+    ) -> tuple[list[Answer], int | None]:
+        """Have rows moved to as many places as Spark makes partitions where it moves rows.
+
+        What was moved stays on the workers' disks for the passes to come, as long as this source.
+        """
+        if by_unit not in self._moved:
+            self._moved[by_unit] = attempt(_gone(self.name), self._move, names, by_unit)
+        count, places = self._moved[by_unit]
+        answers = self._collect(places, partial(_of_places, task))
+        return answers, count if answers else 0
+
+    def _move(self, names: Sequence[str], by_unit: ByUnit) -> tuple[int, Any]:
+        from pyspark import StorageLevel
+
+        frame, parts, _ = self._divided(names)
+        count = int(frame.sparkSession.conf.get("spark.sql.shuffle.partitions"))
+        pieces = frame.mapInArrow(partial(_pieces, by_unit, parts, count), _PIECE)
+        moved = pieces.repartition(count, "place").persist(StorageLevel.DISK_ONLY)
+        weakref.finalize(self, _let_go, moved).atexit = False  # the session's end does it
+        return count, moved
+
+    @abstractmethod
+    def _divided(self, names: Sequence[str]) -> tuple[Any, _Parts, int | None]:
+        """Return a frame, what makes numbered parts of its partitions, and how many are due."""
+
+
+def _let_go(moved: Any) -> None:  # noqa: ANN401
+    with suppress(Exception):  # the session may have ended
+        moved.unpersist()
 
 
 class SparkFrame(_OnSpark):
@@ -106,6 +158,7 @@ class SparkFrame(_OnSpark):
     name, label = "the Spark table", None
 
     def __init__(self, frame: Any) -> None:  # noqa: ANN401
+        super().__init__()
         unreadable = f"{self.name} does not tell its columns (is its session still running?)"
         if attempt(unreadable, lambda: frame.isStreaming):
             raise TableError(f"{self.name} is a stream; expected rows that can be read again")
@@ -113,31 +166,32 @@ class SparkFrame(_OnSpark):
         self.columns = tuple(_column(field) for field in fields)
         self._frame = frame
 
-    def states(self, task: bytes, names: Sequence[str]) -> tuple[list[Answer], int | None]:
-        """Have the statistic of a task updated in every partition."""
+    def _divided(self, names: Sequence[str]) -> tuple[Any, _Parts, None]:
         known = [column.name for column in self.columns]
         # By their places: Spark takes "A" and "a" for one name, and a point for a part of one.
         chosen = [f"c{known.index(name)}" for name in names]
-        gone = f"{self.name} cannot be read (is its session still running?)"
         placed = [f"c{i}" for i in range(len(known))]
-        frame = attempt(gone, lambda: self._frame.toDF(*placed).select(*chosen))
-        return self._collect(frame, partial(_of_partition, task, tuple(names))), None
+        frame = attempt(_gone(self.name), lambda: self._frame.toDF(*placed).select(*chosen))
+        return frame, partial(_partition, tuple(names)), None
 
 
 class SparkFiles(_OnSpark):
     """Files that Spark's workers open by the same paths: it only says who reads what."""
 
     def __init__(self, opened: File | Folder, session: Any) -> None:  # noqa: ANN401
+        super().__init__()
         self.name, self.label, self.columns = opened.name, opened.label, opened.columns
         self._opened, self._session = opened, session
 
-    def states(self, task: bytes, names: Sequence[str]) -> tuple[list[Answer], int | None]:  # noqa: ARG002
-        """Have the statistic of a task updated with every part of the files."""
+    def _divided(self, names: Sequence[str]) -> tuple[Any, _Parts, int]:  # noqa: ARG002
         parts = tuple(packed(part) for part in self._opened.parts())
-        gone = "the session of Spark is not running; expected one that is (start it again)"
         count = len(parts)
-        places = attempt(gone, lambda: self._session.range(0, count, 1, count))
-        return self._collect(places, partial(_of_parts, task, parts)), count
+        places = attempt(_gone(self.name), lambda: self._session.range(0, count, 1, count))
+        return places, partial(_named, parts), count
+
+
+def _gone(name: str) -> str:
+    return f"{name} cannot be read; expected a session of Spark that is running (start it again)"
 
 
 class _Stream:
@@ -160,28 +214,53 @@ class _Stream:
         return (self,)
 
 
-def _of_partition(task: bytes, names: tuple[str, ...], batches: Iterable[Any]) -> Iterator[Any]:
-    """Yield the answer for a partition of a table, in a worker."""
+def _partition(names: tuple[str, ...], batches: Iterable[Any]) -> Iterator[tuple[int, Source]]:
+    """Yield the only part that a partition of a table is, in a worker."""
     from pyspark import TaskContext
 
     context: Any = TaskContext.get()
-    yield _answer(context.partitionId(), _without_cells(task, _Stream(names, batches)))
+    yield context.partitionId(), _Stream(names, batches)
 
 
-def _of_parts(task: bytes, parts: tuple[bytes, ...], batches: Iterable[Any]) -> Iterator[Any]:
-    """Yield the answers for the parts of files whose numbers a partition holds, in a worker."""
+def _named(parts: tuple[bytes, ...], batches: Iterable[Any]) -> Iterator[tuple[int, Source]]:
+    """Yield the parts of files whose numbers a partition holds, in a worker."""
     for batch in batches:
         for part in batch.column(0).to_pylist():
-            yield _answer(part, _without_cells(task, unpacked(parts[part])))
+            yield part, unpacked(parts[part])
 
 
-def _without_cells(task: bytes, source: Source) -> bytes:
-    """Return the state of a part; what a library says of it goes to no log, as it may quote cells.
+def _of_parts(task: bytes, parts: _Parts, batches: Iterable[Any]) -> Iterator[Any]:
+    """Yield the answers for the parts of a partition, in a worker."""
+    for part, source in parts(batches):
+        yield _answer(part, _without_cells(state_of, task, source))
+
+
+def _pieces(by_unit: ByUnit, parts: _Parts, places: int, batches: Iterable[Any]) -> Iterator[Any]:
+    """Yield the pieces of the parts of a partition, in a worker."""
+    for _, source in parts(batches):
+        pieces = by_unit.pieces(source, places)
+        while (piece := _without_cells(next_piece, pieces)) is not None:
+            yield _record(piece, (pa.int32(), pa.binary()), ("place", "rows"))
+
+
+def _of_places(task: bytes, batches: Iterable[Any]) -> Iterator[Any]:
+    """Yield the answers for the places whose pieces a partition holds, in a worker."""
+    places: defaultdict[int, Pieces] = defaultdict(Pieces)
+    for batch in batches:
+        for place, piece in zip(*batch.columns, strict=True):
+            places[place.as_py()].add(piece.as_buffer())
+    for place, rows in places.items():
+        with closing(rows):
+            yield _answer(place, _without_cells(state_of, task, rows))
+
+
+def _without_cells(action: Callable[..., T], *args: Any) -> T:  # noqa: ANN401
+    """Do something with rows; what a library says of it goes to no log, as it may quote cells.
 
     Spark runs a task that fails once more, elsewhere.
     """
     try:
-        return state_of(task, source)
+        return action(*args)
     except Exception as error:  # noqa: BLE001 -- whatever it is
         kind = type(error).__name__
     raise RuntimeError(f"nolook {__version__} could not read a part ({kind})")
@@ -189,10 +268,12 @@ def _without_cells(task: bytes, source: Source) -> bytes:
 
 def _answer(part: int, state: bytes) -> Any:  # noqa: ANN401
     kinds = (pa.int32(), pa.string(), pa.binary())
-    cells = zip((part, __version__, state), kinds, strict=True)
-    return pa.RecordBatch.from_arrays(
-        [pa.array([cell], kind) for cell, kind in cells], names=list(Answer._fields)
-    )
+    return _record((part, __version__, state), kinds, Answer._fields)
+
+
+def _record(cells: Sequence[Any], kinds: Sequence[Any], names: Sequence[str]) -> Any:  # noqa: ANN401
+    arrays = [pa.array([cell], kind) for cell, kind in zip(cells, kinds, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, names=list(names))
 
 
 def _column(field: Any) -> Column:  # noqa: ANN401

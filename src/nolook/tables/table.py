@@ -14,8 +14,9 @@ from attrs import evolve
 from numpy.typing import NDArray
 
 from nolook._language import named
-from nolook.errors import ParameterError, TableError
+from nolook.errors import TableError
 from nolook.tables.blocks import blocks, identifiers
+from nolook.tables.by_unit import row_keys
 from nolook.tables.completeness import may_drop_rows
 from nolook.tables.declared import original
 from nolook.tables.design import Design
@@ -61,12 +62,6 @@ class Table(Passes):
             raise TableError(
                 f"{source.name} is a view, or divided, so its rows may come in another order in "
                 f"every pass; expected a table where {named('unit')} is given (make one of it)"
-            )
-        if self.unit.column is not None and self.engine is not None:
-            raise ParameterError(
-                f"{named('unit')} is {self.unit.column!r}, but {source.name} is read by "
-                f"{self.engine}, which finds no rows of one unit yet; expected none (read files "
-                f"without {self.engine} to protect units)"
             )
 
     def __repr__(self) -> str:
@@ -159,6 +154,12 @@ class Table(Passes):
             self._units = group_rows(self._identifiers())
         return self._units
 
+    def count_units(self) -> int:
+        """Return how many units there are; as confidential as the table."""
+        if self._cluster is not None:
+            return sum(self._gathered(Table.count_units, self._cluster))
+        return int(np.count_nonzero(self.units().counts))
+
     def _identifiers(self) -> Iterator[Any]:
         """Yield the identifiers of the rows in use, and count these part by part."""
         rows, starts = 0, []
@@ -193,6 +194,8 @@ class Table(Passes):
 
         `keys` gives so many secret random numbers.
         """
+        if self._cluster is not None:
+            return _LimitedElsewhere(self, most, keys(2).tobytes())
         return _Limited(self, most, self.units().chosen(most, keys))
 
     def batches_in_place(self) -> Iterator[tuple[NDArray[np.float64], NDArray[np.bool_]]]:
@@ -330,7 +333,7 @@ class _Limited(View):
 
     def __init__(self, whole: Table, most: int, kept: NDArray[np.bool_]) -> None:
         names, target = whole.feature_names, whole.target_name
-        super().__init__(whole, names, target, lambda numbers: numbers, whole.binary)
+        super().__init__(whole, names, target, _unchanged, whole.binary)
         self._kept, self._units = kept, whole.units().only(kept)
         ends = [whole._between(part) for part in range(len(self._parts))]
         self._starts = (
@@ -358,6 +361,28 @@ class _Limited(View):
             places = np.flatnonzero(self._kept[start : min(start + numbers.shape[1], last)])
             start += numbers.shape[1]
             yield np.ascontiguousarray(numbers[:, places]), complete[places]
+
+
+class _LimitedElsewhere(View):
+    """Such a table whose rows an engine reads: drawn where all of a unit's are, in every pass."""
+
+    def __init__(self, whole: Table, most: int, secret: bytes) -> None:
+        names, target = whole.feature_names, whole.target_name
+        super().__init__(whole, names, target, _unchanged, whole.binary)
+        self._most, self._secret = most, secret
+        self.unit = evolve(whole.unit, rows=most)
+
+    def over(self, source: Source | None) -> Self:
+        """Return the same rows of the table of another source."""
+        view = super().over(source)
+        if source is None:
+            return view
+        keys = partial(row_keys, self._secret, view._source, view._design)
+        return cast("Self", view._whole.limited(self._most, keys))
+
+
+def _unchanged(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+    return numbers
 
 
 def _filled(center: NDArray[np.float64], numbers: NDArray[np.float64]) -> NDArray[np.float64]:
