@@ -62,6 +62,7 @@ class KendallSelector(PrivateSelector):
     """
 
     _purpose = "Kendall selection"
+    _rows_together = True
 
     def __init__(
         self,

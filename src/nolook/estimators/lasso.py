@@ -60,6 +60,7 @@ class LassoSelector(PrivateSelector):
     """
 
     _purpose = "Lasso selection"
+    _rows_together = True
 
     def __init__(
         self,

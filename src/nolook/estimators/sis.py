@@ -66,6 +66,10 @@ class SISSelector(PrivateSelector):
 
     _purpose = "sure independence screening"
 
+    @property
+    def _rows_together(self) -> bool:
+        return self.score == "kendall"
+
     def __init__(
         self,
         k: int | str = 5,
