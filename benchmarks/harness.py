@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import multiprocessing
+import os
 import statistics
 import subprocess
 import sys
@@ -65,6 +66,11 @@ def main(report, about, *, figures=False, **options):
         lines.append(line)
     if output:
         output.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def load():
+    """Say how busy the machine is, which times depend on."""
+    return f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores at the start"
 
 
 def timed(work):

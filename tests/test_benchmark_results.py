@@ -34,6 +34,13 @@ def test_committed_results(project_root, benchmark, pattern, side, threshold):
     assert holds(found, side, threshold), f"{found}: at {side} {threshold}"
 
 
+@pytest.mark.parametrize("benchmark", ["sources", "databases"])
+def test_every_place_gave_the_same_bits(project_root, benchmark):
+    text = (project_root / "benchmarks" / "results" / f"{benchmark}.md").read_text("utf-8")
+    assert "| yes |" in text
+    assert "| NO |" not in text
+
+
 def test_a_result_on_the_wrong_side_or_missing_is_noticed():
     text = "- gap: 0.02\n| a | 671 k |\n| b | 1,234.5 M |\n"
     assert numbers(text, r"gap: (\S+)") == [0.02]
