@@ -2,13 +2,17 @@
 
     python scripts/pictures.py [FOLDER]
 
-writes them into FOLDER (default: docs/pictures); the same results give the same files.
+writes them into FOLDER (default: docs/pictures); the same results give the same files. The report
+on three screens is drawn only where there is Chromium; its letters are those of the machine.
 """
 
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import matplotlib as mpl
@@ -18,6 +22,14 @@ import nolook
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
+RELEASE = ROOT / "examples" / "data" / "diamonds.model.json"
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+# Widths and heights, and what else a browser is told.
+SCREENS = {
+    (375, 1250): (),
+    (768, 900): ("--blink-settings=preferredColorScheme=0",),
+    (1280, 900): (),
+}
 # What the results call a method: what the picture says of it.
 METHODS = {
     "linear": ("nolook linear: budget only", "#0b5fa5", "o-"),
@@ -56,10 +68,30 @@ def accuracy(place):
 
 def coefficients(place):
     """Draw a release that was made once, as everybody would."""
-    model = nolook.load(ROOT / "examples" / "data" / "diamonds.model.json")
+    model = nolook.load(RELEASE)
     axes = model.plot()
     axes.figure.savefig(place / "coefficients.svg", metadata={"Date": None})
     plt.close(axes.figure)
+
+
+def screens(place):
+    """Show the report of the same release on a telephone, on a tablet in the dark, and wide."""
+    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if browser is None:
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        page = Path(folder) / "page.html"
+        nolook.load(RELEASE).report(page, table="diamonds.parquet")
+        for (width, height), options in SCREENS.items():
+            command = [browser, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"]
+            command += [
+                "--no-first-run",
+                "--disable-dev-shm-usage",
+                f"--user-data-dir={folder}/own",
+            ]
+            picture = (place / f"report-{width}.png").resolve()
+            command += [f"--window-size={width},{height}", f"--screenshot={picture}", *options]
+            subprocess.run([*command, page.as_uri()], check=True, capture_output=True, timeout=120)
 
 
 def main():
@@ -70,6 +102,7 @@ def main():
     mpl.rcParams.update({"svg.hashsalt": "nolook", "svg.fonttype": "path"})
     accuracy(place)
     coefficients(place)
+    screens(place)
 
 
 if __name__ == "__main__":

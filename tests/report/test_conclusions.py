@@ -165,3 +165,13 @@ def test_the_ledgers_balance_is_that_after_the_release(tmp_path):
     (tmp_path / "l").write_text("damaged")
     assert Standing.now(tmp_path / "l").ledger is None
     assert "No ledger is known here" in plain(Standing.now(None).in_words()[1])
+
+
+def test_a_page_written_in_python_tells_of_a_ledger_that_it_is_given(tmp_path):
+    fitted().report(tmp_path / "alone.html")
+    with nolook.Ledger.create(tmp_path / "l", nolook.Budget(3.0, 1e-5), name="people") as ledger:
+        fitted().report(tmp_path / "told.html", ledger=ledger)
+    alone, told = (Page((tmp_path / f"{n}.html").read_text()).text for n in ("alone", "told"))
+    assert "No ledger is known here" in alone
+    assert "The ledger people has epsilon 3 of 3 and delta 1e-05 of 1e-05 left." in told
+    assert "Charged" not in told

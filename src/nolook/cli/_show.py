@@ -24,7 +24,7 @@ def _model_argument(name: str) -> object:
 
 
 def show(file: _FileArgument) -> None:
-    """Print a release again: a model, a selection, a distribution, a curve, an evaluation."""
+    """Print any release again: a model, a selection, a distribution, a cross-validation."""
     from nolook.formats.model_file import load
     from nolook.report.results import findings_of
     from nolook.report.terminal import print_findings

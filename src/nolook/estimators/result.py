@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pandas as pd
 
+    from nolook.privacy.ledger import Ledger
+
 __all__ = ["Result", "Summary", "room"]
 
 _ROOM = "nolook.report.results"
@@ -98,7 +100,9 @@ class Result:
         """
         return room().plot(self, ax)
 
-    def report(self, path: str | os.PathLike[str], *, table: str = "") -> None:
+    def report(
+        self, path: str | os.PathLike[str], *, table: str = "", ledger: Ledger | None = None
+    ) -> None:
         """Write the report: one HTML page that loads nothing and may be shown to anyone.
 
         Parameters
@@ -107,13 +111,15 @@ class Result:
             The page. An older one of the same name is replaced.
         table : str, optional
             What the page calls the table.
+        ledger : Ledger, optional
+            The ledger of the table: the page says what is left of it now.
 
         Raises
         ------
         NolookError
             If the page cannot be written.
         """
-        room().report(self, path, table=table)
+        room().report(self, path, table=table, ledger=ledger)
 
 
 def room() -> Any:  # noqa: ANN401 -- a module

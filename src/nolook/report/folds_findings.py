@@ -87,7 +87,7 @@ def _conclusion(found: CrossValidation) -> tuple[Text, ...]:
     if high <= 0.0:
         return (("The models predict ", target, " worse than its mean alone would."),)
     first = (
-        f"On average over {folds} folds, models explain {shown} of how ",
+        f"On average over {folds} folds, models account for {shown} of how ",
         target,
         f" varies ({between}).",
     )

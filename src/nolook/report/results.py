@@ -37,6 +37,7 @@ from nolook.report.page import write_page
 from nolook.report.scale_findings import scale_findings
 from nolook.report.score_findings import calibration_findings, roc_findings
 from nolook.report.selection_findings import selection_findings
+from nolook.report.standing import UNKNOWN, Standing
 from nolook.report.summary import summary_of
 from nolook.report.terminal import told
 
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from nolook.estimators.result import Summary
+    from nolook.privacy.ledger import Ledger
 
 __all__ = ["MODELS", "findings_of", "plot", "report", "summary", "to_frame"]
 
@@ -92,9 +94,17 @@ def plot(release: object, ax: Any = None) -> Any:  # noqa: ANN401 -- matplotlib'
     return _kind(release).draw(_named(release), ax)
 
 
-def report(release: object, path: str | os.PathLike[str], *, table: str = "") -> None:
+def report(
+    release: object,
+    path: str | os.PathLike[str],
+    *,
+    table: str = "",
+    ledger: Ledger | None = None,
+) -> None:
     """Write the page of a release."""
-    write_page(findings_of(release), check_path(path, _EXAMPLE), table=table or _NAMELESS)
+    place, found = check_path(path, _EXAMPLE), findings_of(release)
+    standing = UNKNOWN if ledger is None else Standing.of(ledger)
+    write_page(found, place, table=table or _NAMELESS, standing=standing)
 
 
 def _kind(release: object) -> _Kind:

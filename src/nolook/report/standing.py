@@ -5,7 +5,7 @@ Imports nothing numeric.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Self
 
@@ -39,14 +39,17 @@ class Standing:
             return cls(today)
         try:
             with Ledger(ledger) as charged:
-                left, budget = charged.remaining, charged.budget
-                pairs = ((left.epsilon, budget.epsilon), (left.delta, budget.delta))
-                texts = tuple(
-                    (amount_text(a, up=False), amount_text(b, up=False)) for a, b in pairs
-                )
-                return cls(today, charged.name, texts)
+                return replace(cls.of(charged), day=today)
         except LedgerError:  # the release is made and stays so
             return cls(today)
+
+    @classmethod
+    def of(cls, ledger: Ledger) -> Self:
+        """Return how things stand in a ledger, whenever it was that a release was made."""
+        left, budget = ledger.remaining, ledger.budget
+        pairs = ((left.epsilon, budget.epsilon), (left.delta, budget.delta))
+        texts = tuple((amount_text(a, up=False), amount_text(b, up=False)) for a, b in pairs)
+        return cls(None, ledger.name, texts)
 
     def in_words(self) -> tuple[Text, ...]:
         """Say when it was, and what is left."""
@@ -61,12 +64,10 @@ class Standing:
             alone = "No ledger is known here: what other releases of the same data cost adds up."
             return day, alone
         (epsilon, of_epsilon), (delta, of_delta) = self.left
-        left = (
-            "Charged to the ledger ",
-            Name(self.ledger),
-            f", which has epsilon {epsilon} of {of_epsilon} and delta {delta} of {of_delta} left.",
-        )
-        return day, left
+        has = f"has epsilon {epsilon} of {of_epsilon} and delta {delta} of {of_delta} left."
+        if self.day is None:
+            return day, ("The ledger ", Name(self.ledger), f" {has}")
+        return day, ("Charged to the ledger ", Name(self.ledger), f", which {has}")
 
 
 #: Of a release read from its file, which keeps neither.
