@@ -232,7 +232,7 @@ def _named(parts: tuple[bytes, ...], batches: Iterable[Any]) -> Iterator[tuple[i
 def _of_parts(task: bytes, parts: _Parts, batches: Iterable[Any]) -> Iterator[Any]:
     """Yield the answers for the parts of a partition, in a worker."""
     for part, source in parts(batches):
-        yield _answer(part, _without_cells(state_of, task, source))
+        yield _answer(part, _without_cells(state_of, task, source, part))
 
 
 def _pieces(by_unit: ByUnit, parts: _Parts, places: int, batches: Iterable[Any]) -> Iterator[Any]:
@@ -251,7 +251,7 @@ def _of_places(task: bytes, batches: Iterable[Any]) -> Iterator[Any]:
             places[place.as_py()].add(piece.as_buffer())
     for place, rows in places.items():
         with closing(rows):
-            yield _answer(place, _without_cells(state_of, task, rows))
+            yield _answer(place, _without_cells(state_of, task, rows, place))
 
 
 def _without_cells(action: Callable[..., T], *args: Any) -> T:  # noqa: ANN401
