@@ -13,8 +13,11 @@ import pytest
 
 import nolook
 from nolook import read_table
+from nolook.algorithms.unit_draws import rows_in_blocks
 from nolook.errors import ParameterError, TableError
 from nolook.kernels.histogram import magnitude_counts, row_counts
+from nolook.privacy.noise import SeededSource
+from nolook.privacy.sampling import SAMPLING_UNIT
 from nolook.statistics.histograms import Histograms
 from nolook.statistics.moments import MomentMatrix
 from nolook.tables.by_unit import ByUnit, Pieces
@@ -43,7 +46,7 @@ class Elsewhere(Cluster):
         self.passes += 1
         parts = [packed(part) for part in self.opened.parts()]
         answers = [
-            Answer(i, nolook.__version__, state_of(task, unpacked(part)))
+            Answer(i, nolook.__version__, state_of(task, unpacked(part), i))
             for i, part in enumerate(parts)
         ]
         return self.fault(answers[::-1]), len(parts)
@@ -60,7 +63,7 @@ class Elsewhere(Cluster):
         answers = []
         for place, rows in found.items():
             with closing(rows):
-                answers.append(Answer(place, nolook.__version__, state_of(task, rows)))
+                answers.append(Answer(place, nolook.__version__, state_of(task, rows, place)))
         return self.fault(answers), self.PLACES
 
 
@@ -244,14 +247,13 @@ def in_sequence(selector, regressor):
 
 
 TOGETHER = [
-    nolook.TukeyRegressor(),
     nolook.BoostedAdaSSPRegressor(),
     nolook.DPSGDRegressor(),
     nolook.KendallSelector(1),
     nolook.LassoSelector(1),
     nolook.SISSelector(1),
     in_sequence(nolook.KendallSelector(1), nolook.LinearRegression()),
-    in_sequence(nolook.MomentSelector(1), nolook.TukeyRegressor()),
+    in_sequence(nolook.MomentSelector(1), nolook.DPSGDRegressor()),
 ]
 
 
@@ -263,6 +265,63 @@ def test_methods_that_need_rows_together_are_refused_by_name_and_unpaid(method, 
         method.fit(table, ledger=ledger)
     assert ledger.spent.epsilon == 0.0
     assert table._source._source.passes == 0
+
+
+BY_SAMPLE = [
+    nolook.KendallSelector(1, 20.0, sample=0.5, random_state=1),
+    nolook.KendallSelector(1, 20.0, sample="auto", random_state=1),
+    nolook.SISSelector(1, 20.0, sample=0.5, random_state=1),
+    nolook.SISSelector(1, 20.0, sample="auto", random_state=1),
+    nolook.LassoSelector(1, 20.0, sample=0.5, random_state=1),
+    nolook.LassoSelector(1, 20.0, n_models=20, sample="auto", random_state=1),
+]
+
+
+@pytest.mark.parametrize("unit", [None, "id"])
+@pytest.mark.parametrize("selector", BY_SAMPLE, ids=repr)
+def test_a_sample_of_rows_that_are_read_elsewhere_finds_the_best_column(selector, unit, path):
+    table = read_table(path, "y", features=["c", "a"], categories={"c": ["u", "v"]},
+                       missing="drop-row", unit=unit)  # fmt: skip
+    here = selector.fit(table).support_
+    there = selector.fit(by_places(table)).support_
+    again = selector.fit(by_places(table, reorder=sorted)).support_
+    assert here.tolist() == there.tolist() == again.tolist() == [False, True]
+
+
+@pytest.mark.parametrize("unit", [None, "id"])
+def test_parts_draw_apart_and_keep_as_many_as_they_should(unit, path):
+    """Every part draws numbers of its own, also from a seed; all rows of a unit share theirs."""
+    table = by_places(read_table(path, features=["a"], unit=unit))
+    source = SeededSource(5)
+    ((rows, _, blocks),) = rows_in_blocks(table, 1_000, source, SAMPLING_UNIT // 4)
+    assert abs(rows.shape[1] / ROWS - 0.25) < 0.05
+    counts = np.bincount(blocks, minlength=1_000)
+    # As spread as chance has it: were parts alike, a block would have several rows or none.
+    expected = rows.shape[1] / 1_000
+    assert counts.var() < (1.4 if unit is None else 5) * expected
+    if unit is None:
+        return
+    a, units = (column.to_numpy() for column in pq.read_table(path, columns=["a", "id"]).columns)
+    owner = dict(zip(a, units, strict=True))
+    own = np.array([owner[each] for each in rows[0]])
+    everyone, kept = (np.bincount(each, minlength=3_000) for each in (units, own))
+    np.testing.assert_array_equal(kept[kept > 0], everyone[kept > 0])
+    for each in np.unique(own)[:50]:
+        assert len(set(blocks[own == each].tolist())) == 1
+
+
+def test_rows_of_a_sample_come_in_an_order_that_follows_from_them(path):
+    table = read_table(path, features=["a", "b"], missing="drop-row")
+    ((rows, _, _),) = rows_in_blocks(elsewhere(table), 3, SeededSource(1), SAMPLING_UNIT // 2)
+    np.testing.assert_array_equal(rows, rows[:, np.lexsort(rows)])
+
+
+@pytest.mark.parametrize("unit", [None, "id"])
+def test_models_of_blocks_are_fitted_where_rows_are(unit, path):
+    table = read_table(path, "y", features=["a", "b"], missing="drop-row", unit=unit)
+    tukey = nolook.TukeyRegressor(50.0, 1e-6, n_models=400, random_state=1)
+    here, there = (tukey.fit(each).coef_ for each in (table, by_places(table)))
+    np.testing.assert_allclose(there, here, atol=0.5)
 
 
 def test_rows_are_never_handed_over(path):

@@ -29,6 +29,8 @@ import nolook.cli
 from nolook import read_table
 from nolook.errors import ParameterError, TableError
 from nolook.estimators.calibration import HosmerLemeshow
+from nolook.estimators.on_spark import predict_on_spark
+from nolook.formats.predictions import write_predictions
 from nolook.kernels.histogram import row_counts
 from nolook.statistics.histograms import Histograms
 from nolook.tables import engines
@@ -291,6 +293,38 @@ def kill_workers():
                 process.send_signal(signal.SIGKILL)
                 killed += 1
     return killed
+
+
+def test_predictions_are_those_of_the_command_line(people, frame, session, tmp_path):
+    table = read_table(
+        people, "y", features=["a", "a.b", "c"], categories={"c": ["u", "v", None]},
+        missing="drop-row",
+    )  # fmt: skip
+    model = nolook.LinearRegression(1.0, 1e-6, random_state=3).fit(table)
+    classes = nolook.LogisticRegression(1.0, 1e-6, random_state=3).fit(
+        read_table(people, "yes", features=["a", "score"])
+    )
+    beside = predict_on_spark(classes, predict_on_spark(model, frame), column="chance")
+    assert beside.columns == [*frame.columns, "prediction", "chance"]
+    for fitted, column in ((model, "prediction"), (classes, "chance")):
+        write_predictions(fitted, read_table(people, **fitted.recipe_), tmp_path / "p.parquet")
+        expected = pq.read_table(tmp_path / "p.parquet")["prediction"]
+        # By a column that tells rows apart.
+        here = dict(zip(people["score"].to_pylist(), expected.to_pylist(), strict=True))
+        there = {row["score"]: row[column] for row in beside.select("score", column).collect()}
+        assert there == here
+    assert None in set(here.values()) | {row["prediction"] for row in beside.collect()}
+
+
+def test_predictions_refuse_what_they_cannot_use(people, frame):
+    table = read_table(people, "y", features=["a"])
+    model = nolook.LinearRegression(1.0, 1e-6, random_state=3).fit(table)
+    with pytest.raises(ParameterError, match="frame is a value of type Table; expected a table of"):
+        predict_on_spark(model, people)
+    with pytest.raises(ParameterError, match="column is 'y', which the table has already"):
+        predict_on_spark(model, frame, column="y")
+    with pytest.raises(TableError, match="has no such column"):
+        predict_on_spark(model, frame.drop("a"))
 
 
 @pytest.mark.parametrize("kind", [as_files, as_frame])

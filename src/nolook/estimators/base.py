@@ -90,6 +90,9 @@ class PrivateEstimator(Result, BaseEstimator):  # type: ignore[misc]
     #: nothing tells how much less they say.
     _of_a_sample: ClassVar[tuple[str, ...]] = ()
 
+    #: What to use where rows cannot be together.
+    _instead: ClassVar[str] = "a method that needs sums alone"
+
     @property
     def _rows_together(self) -> bool:
         """Whether all rows must be in one memory, not only what they add up to."""
@@ -188,9 +191,9 @@ class PrivateEstimator(Result, BaseEstimator):  # type: ignore[misc]
         if rows.engine is not None and self._rows_together:
             raise ParameterError(
                 f"{type(self).__name__} needs all rows in one memory, but {rows.engine} reads them "
-                "where they are; expected a method that needs sums alone (such as "
-                f"LinearRegression or MomentSelector), or a table read without {rows.engine} (of a "
-                "very long one, a random part)"
+                f"where they are; expected {self._instead} (such as LinearRegression or "
+                f"MomentSelector), or a table read without {rows.engine} (of a very long one, a "
+                "random part)"
             )
         return rows
 

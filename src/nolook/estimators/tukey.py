@@ -86,7 +86,6 @@ class TukeyRegressor(PrivateRegressor):
         self.on_failure = on_failure
 
     _purpose = "Tukey regression"
-    _rows_together = True
 
     def plan(self) -> Plan[TukeyResult]:
         """Check the parameters; return what a fit will release and cost."""

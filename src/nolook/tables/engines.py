@@ -83,12 +83,12 @@ class Cluster(ABC):
         return (self,)
 
 
-def state_of(task: bytes, source: Source) -> bytes:
+def state_of(task: bytes, source: Source, part: int) -> bytes:
     """Return the state that a task makes of the rows of a part; called where these are."""
     work = unpacked(task)
     with undisturbed():
         try:
-            return packed((work(source), None))
+            return packed((work(source, part), None))
         except TableError as refused:
             return packed((None, str(refused)))
 
@@ -100,7 +100,10 @@ def next_piece(pieces: Iterator[tuple[int, bytes]]) -> tuple[int, bytes] | None:
 
 
 def gathered(
-    work: Callable[[Source], Any], cluster: Cluster, names: Sequence[str], by_unit: ByUnit | None
+    work: Callable[[Source, int], Any],
+    cluster: Cluster,
+    names: Sequence[str],
+    by_unit: ByUnit | None,
 ) -> Iterator[Any]:
     """Yield what some work returns for the rows of every part of a cluster, in the parts' order.
 

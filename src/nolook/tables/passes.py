@@ -19,7 +19,7 @@ from nolook.tables.completeness import FirstPass, Seen, look, surely_complete
 from nolook.tables.declared import in_place_of, needed, original
 from nolook.tables.design import Design
 from nolook.tables.engines import Cluster, gathered
-from nolook.tables.folding import Foldable, S, fold
+from nolook.tables.folding import Drawing, Foldable, S, fold
 from nolook.tables.source import Source
 
 __all__ = ["Passes", "Weights"]
@@ -45,6 +45,14 @@ class Passes(ABC):
     @abstractmethod
     def _weighted(self, part: int | None) -> Iterator[tuple[NDArray[np.float64], Weights]]:
         """Yield batches and what each row weighs, of all rows or of a part."""
+
+    @abstractmethod
+    def _of_units(self, part: int | None) -> Iterator[tuple[NDArray[np.float64], Weights, Weights]]:
+        """Yield batches, weights, and the number of each row's unit."""
+
+    @abstractmethod
+    def count_units(self) -> int:
+        """Return how many units there are."""
 
     def fold(self, statistic: S) -> S:
         """Update a statistic that has seen nothing with all rows, in one pass, and return it.
@@ -73,7 +81,7 @@ class Passes(ABC):
         self._first_pass.compare(gaps, rows)
 
     def _gathered(
-        self, work: Callable[[Any], Any], cluster: Cluster, *, alone: bool = False
+        self, work: Callable[[Any, int], Any], cluster: Cluster, *, alone: bool = False
     ) -> Iterator[Any]:
         """Yield what some work returns for the rows of every part, in the parts' order.
 
@@ -160,19 +168,23 @@ class Passes(ABC):
         seen.check(source, design)
 
 
-def _over(table: Passes, work: Callable[[Any], Any], source: Source) -> Any:  # noqa: ANN401
+def _over(table: Passes, work: Callable[[Any, int], Any], source: Source, part: int) -> Any:  # noqa: ANN401
     """Do some work with a table that was sent without its rows, where these are."""
-    return work(table.over(source))
+    return work(table.over(source), part)
 
 
-def _state(statistic: S, table: Passes) -> tuple[S, bool, Checksum]:
+def _state(statistic: S, table: Passes, part: int) -> tuple[S, bool, Checksum]:
     """Update a statistic with all rows; return whether a value was missing, and a checksum."""
     first = table._first_pass
     first.rows = Checksum()
-    for batch in table._weighted(None):
+    batches: Iterator[tuple[Any, ...]] = table._weighted(None)
+    if isinstance(statistic, Drawing):
+        statistic.start(part, None if table.unit.column is None else table.count_units())
+        batches = table._of_units(None)
+    for batch in batches:
         statistic.update(*batch)
     return statistic, first.gaps, first.rows
 
 
-def _looked(table: Passes) -> Seen:
+def _looked(table: Passes, _: int) -> Seen:
     return look(table._source, table._design)

@@ -23,7 +23,16 @@ from nolook.tables.files import File
 from nolook.tables.folders import Folder
 from nolook.tables.source import Column, Source, attempt, in_words
 
-__all__ = ["SparkFiles", "SparkFrame", "from_spark", "on_spark", "start_session"]
+__all__ = [
+    "SparkFiles",
+    "SparkFrame",
+    "Stream",
+    "from_spark",
+    "on_spark",
+    "placed",
+    "start_session",
+    "without_cells",
+]
 
 _ANSWER = "part int, version string, state binary"
 _PIECE = "place int, rows binary"
@@ -48,6 +57,14 @@ def _is_sparks(value: object, kind: str) -> bool:
 def from_spark(source: object) -> SparkFrame | None:
     """Take over a table of Spark, or return None, without importing that."""
     return SparkFrame(source) if _is_sparks(source, "DataFrame") else None
+
+
+def placed(frame: Any) -> Any:  # noqa: ANN401
+    """Return a table of Spark with its columns called by their places: c0, c1 and so on.
+
+    Spark takes "A" and "a" for one name, and a point for a part of one.
+    """
+    return frame.toDF(*(f"c{i}" for i in range(len(frame.schema.fields))))
 
 
 def on_spark(opened: Source, session: object) -> SparkFiles:
@@ -168,10 +185,8 @@ class SparkFrame(_OnSpark):
 
     def _divided(self, names: Sequence[str]) -> tuple[Any, _Parts, None]:
         known = [column.name for column in self.columns]
-        # By their places: Spark takes "A" and "a" for one name, and a point for a part of one.
         chosen = [f"c{known.index(name)}" for name in names]
-        placed = [f"c{i}" for i in range(len(known))]
-        frame = attempt(_gone(self.name), lambda: self._frame.toDF(*placed).select(*chosen))
+        frame = attempt(_gone(self.name), lambda: placed(self._frame).select(*chosen))
         return frame, partial(_partition, tuple(names)), None
 
 
@@ -194,7 +209,7 @@ def _gone(name: str) -> str:
     return f"{name} cannot be read; expected a session of Spark that is running (start it again)"
 
 
-class _Stream:
+class Stream:
     """The record batches of a partition, which come once."""
 
     name = SparkFrame.name
@@ -219,7 +234,7 @@ def _partition(names: tuple[str, ...], batches: Iterable[Any]) -> Iterator[tuple
     from pyspark import TaskContext
 
     context: Any = TaskContext.get()
-    yield context.partitionId(), _Stream(names, batches)
+    yield context.partitionId(), Stream(names, batches)
 
 
 def _named(parts: tuple[bytes, ...], batches: Iterable[Any]) -> Iterator[tuple[int, Source]]:
@@ -232,14 +247,14 @@ def _named(parts: tuple[bytes, ...], batches: Iterable[Any]) -> Iterator[tuple[i
 def _of_parts(task: bytes, parts: _Parts, batches: Iterable[Any]) -> Iterator[Any]:
     """Yield the answers for the parts of a partition, in a worker."""
     for part, source in parts(batches):
-        yield _answer(part, _without_cells(state_of, task, source))
+        yield _answer(part, without_cells(state_of, task, source, part))
 
 
 def _pieces(by_unit: ByUnit, parts: _Parts, places: int, batches: Iterable[Any]) -> Iterator[Any]:
     """Yield the pieces of the parts of a partition, in a worker."""
     for _, source in parts(batches):
         pieces = by_unit.pieces(source, places)
-        while (piece := _without_cells(next_piece, pieces)) is not None:
+        while (piece := without_cells(next_piece, pieces)) is not None:
             yield _record(piece, (pa.int32(), pa.binary()), ("place", "rows"))
 
 
@@ -251,10 +266,10 @@ def _of_places(task: bytes, batches: Iterable[Any]) -> Iterator[Any]:
             places[place.as_py()].add(piece.as_buffer())
     for place, rows in places.items():
         with closing(rows):
-            yield _answer(place, _without_cells(state_of, task, rows))
+            yield _answer(place, without_cells(state_of, task, rows, place))
 
 
-def _without_cells(action: Callable[..., T], *args: Any) -> T:  # noqa: ANN401
+def without_cells(action: Callable[..., T], *args: Any) -> T:  # noqa: ANN401
     """Do something with rows; what a library says of it goes to no log, as it may quote cells.
 
     Spark runs a task that fails once more, elsewhere.

@@ -144,7 +144,7 @@ class Table(Passes):
     def count_units(self) -> int:
         """Return how many units there are; as confidential as the table."""
         if self._cluster is not None:
-            return sum(self._gathered(Table.count_units, self._cluster))
+            return sum(self._gathered(_units_counted, self._cluster))
         return int(np.count_nonzero(self.units().counts))
 
     def _identifiers(self) -> Iterator[Any]:
@@ -384,6 +384,10 @@ class _LimitedElsewhere(View):
             return view
         keys = partial(row_keys, self._secret, view._source, view._design)
         return cast("Self", view._whole.limited(self._most, keys))
+
+
+def _units_counted(table: Table, _: int) -> int:
+    return table.count_units()
 
 
 def _unchanged(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
