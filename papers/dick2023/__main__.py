@@ -5,4 +5,6 @@ from __future__ import annotations
 from papers.command import main
 from papers.dick2023.pages import PAPER
 
+__all__: list[str] = []
+
 main(PAPER)

@@ -111,10 +111,11 @@ def _counts(found: Any, columns: Sequence[str]) -> Iterator[str]:
         peers = own[[f"{s}, {regressor}" for s in ("kendall", "lasso")]].max(axis=1)
         gaps = own[f"moments, {regressor}"] - peers
         gaps = gaps[np.isfinite(gaps)]
-        yield (
-            f"  Moments beat the better of both on {int((gaps > 0).sum())} of {len(gaps)}, worst "
-            f"difference {gaps.min():.3f}."
-        )
+        if len(gaps):
+            yield (
+                f"  Moments beat the better of both on {int((gaps > 0).sum())} of {len(gaps)}, "
+                f"worst difference {gaps.min():.3f}."
+            )
 
 
 def ranks(found: Any, columns: Sequence[str]) -> Any:
@@ -212,8 +213,8 @@ def missing(frames: Frames, folder: Path) -> Iterator[str]:  # noqa: ARG001
         "has no more than k features, all are kept and the selection's share is spent all the same."
     )
     yield (
-        "- Section 4.2 has a model for every k rows where there are k + 1 coefficients; here, as in "
-        "the authors' public code, one for every k + 1. SubLasso has one for every k."
+        "- By section 4.2, L-Tukey and K-Tukey have n/k models, of k + 1 coefficients; here, as in "
+        "the authors' public code, n/(k + 1). SubLasso has n/k."
     )
     yield (
         "- BAS follows the rule of Tang et al. with noise that keeps delta; the authors' public "
