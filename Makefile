@@ -22,7 +22,7 @@ LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --genera
 DEMO_TABLE := examples/data/diamonds.parquet
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-federated test test-slow test-all test-flower test-install audit check lint format types layers proofs docs changelog lock clean
+.PHONY: help setup demo demo-federated test test-slow test-all test-flower test-install papers audit check lint format types layers proofs docs changelog lock clean
 
 help: ## Show the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST)
@@ -81,6 +81,12 @@ $(FLOWER)/.nolook-installed: $(FLOWER)/.dependencies-installed pyproject.toml $(
 PYTHONS ?=
 test-install: $(READY) ## Install nolook into empty environments and run README's examples there
 	@$(BIN)/python scripts/check_install.py $(PYTHONS)
+
+# Each paper's trials, figures and page; a run that was stopped goes on.
+PAPERS := amin2023 dick2023
+
+papers: $(READY) ## Make the tables and figures of the papers again (hours)
+	@for paper in $(PAPERS); do $(BIN)/python -m papers.$$paper || exit 1; done
 
 audit: $(READY) ## Attack guarantees, ledgers and readers at length (hours)
 	@$(BIN)/nolook audit all --output docs/audit.md
