@@ -6,15 +6,14 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-
-import pandas as pd
+from typing import Any
 
 from papers.trials import CODE, SECONDS, Experiment, Kept, source_of
 
 __all__ = ["Frames", "Paper", "Section", "number", "table", "write_page"]
 
-#: The rows of experiments by the experiment's name.
-Frames = Mapping[str, pd.DataFrame]
+#: The rows of experiments by the experiment's name; pandas' own types know nothing of columns.
+Frames = Mapping[str, Any]
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ file. Every row says by which source it was made, so that nobody takes old resul
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import inspect
 import multiprocessing
@@ -17,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
@@ -139,19 +140,36 @@ def _write(path: Path, rows: Sequence[Row]) -> None:
 
 
 def source_of(trial: Callable[..., Row]) -> str:
-    """Return a digest of what a trial runs: nolook, and the trial's own folder but for its pages.
+    """Return a digest of what a trial runs: nolook, and what its module imports of the papers.
 
-    Anything that changes there changes it, a comment too.
+    Comments and layout do not count.
     """
-    own = Path(inspect.getfile(inspect.unwrap(trial))).parent
     library = Path(nolook.__file__).parent
     rooms = ("algorithms", "estimators", "kernels", "privacy", "statistics", "tables")
     files = [file for room in rooms for file in (library / room).rglob("*.py")]
-    files += [file for file in own.rglob("*.py") if file.name not in {"pages.py", "__main__.py"}]
+    own = _of_papers(Path(inspect.getfile(inspect.unwrap(trial))), set())
     digest = hashlib.sha256()
-    for file in sorted(files):
-        digest.update(file.name.encode() + file.read_bytes())
+    for file in sorted({*files, *own}):
+        digest.update(file.name.encode() + ast.unparse(_parsed(file)).encode())
     return digest.hexdigest()[:12]
+
+
+def _of_papers(file: Path, found: set[Path]) -> set[Path]:
+    """Add a module, and the modules of the papers that it imports, to those found."""
+    if file not in found:
+        found.add(file)
+        root = Path(__file__).resolve().parents[1]
+        for node in ast.walk(_parsed(file)):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("papers."):
+                imported = root.joinpath(*(node.module or "").split(".")).with_suffix(".py")
+                if imported.is_file():
+                    _of_papers(imported, found)
+    return found
+
+
+@cache
+def _parsed(file: Path) -> ast.Module:
+    return ast.parse(file.read_text(encoding="utf-8"))
 
 
 def run(

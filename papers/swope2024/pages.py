@@ -62,7 +62,7 @@ def truths(frames: Frames, variant: str) -> dict[str, list[int]]:
     return {**found, SYNTHETIC: [] if truth is None else truth.tolist()}
 
 
-def hits(chosen: Any, truth: list[int]) -> Vector:  # noqa: ANN401 -- nested lists of a file
+def hits(chosen: Any, truth: list[int]) -> Vector:
     """Return the share of the true k among those chosen, for one selection after the other."""
     shares: Vector = np.array([np.isin(list(one), truth[: len(one)]).mean() for one in chosen])
     return shares

@@ -35,8 +35,8 @@ SYNTHETIC = "synthetic"
 PAPER_R2 = {
     "alon": 0.4822,
     "borovecki": 0.9011,
-    "chiaretti": 0.2805,
-    "chowdary": 0.8388,
+    "chiaretti": 0.2705,
+    "chowdary": 0.8338,
     "christensen": 0.7870,
     "golub": 0.6819,
     "gravier": 0.0689,

@@ -1,0 +1,8 @@
+"""``python -m papers.amin2023 [figure ...]``: the paper's tables and figures."""
+
+from __future__ import annotations
+
+from papers.amin2023.pages import PAPER
+from papers.command import main
+
+main(PAPER)
