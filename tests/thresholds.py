@@ -45,7 +45,8 @@ PLANS = {
     ("Loss of the area under the ROC curve", "held by the range"): 10,
 }
 
-#: Committed results: the file, where the number stands, "least" or "most", the number.
+#: Committed results: the file (or a paper's folder), where the number stands, "least" or "most",
+#: the number.
 COMMITTED = [
     *(
         ("accuracy", rf"^\| R2 of linear(?: \| \S+){{{place}}} \| (\S+)", "least", mean)
@@ -135,8 +136,6 @@ COMMITTED = [
         "least",
         -0.02,
     ),
-    ("selection", r"ours less two-stage, the least of all: (\S+) \(", "least", -0.05),
-    ("selection", r"at least 0.2 above two-stage .* on (\d+) of 13 tables", "least", 5),
     ("selection_choices", r"^\| \w+ \| \w+ \| third less first .*\| (\S+) \|$", "least", 1.0),
     ("selection_choices", r"least difference in standard errors \| (\S+) \|", "least", -2.0),
     ("selection_choices", r"^\| \d+ \| \S+ \| (\S+) \| \S+ \|$", "least", 1.5),

@@ -48,7 +48,7 @@ class SISSelector(PrivateSelector):
         both, clipped to ranges, which reads the table once.
     top_k : {"peeling", "canonical-lipschitz"}, default="peeling"
         The mechanism: one feature after the other, or all k at once, as published. On tables with
-        many more columns than rows peeling found more (``benchmarks/results/selection.md``).
+        many more columns than rows peeling found more (``papers/swope2024/results``).
     ranges : pair of array-like or None, default=None
         For ``score="covariance"``: smallest and largest values, each one number or one number for
         each column, the target's last. They must be public. None finds them privately, with 30 % of
