@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from nolook.federated.batch import Batch
 
 __all__ = ["serve"]
+
+_CALLERS = 8  # calls of a batch at once, but for reports
 
 
 def serve(  # noqa: PLR0917 -- Typer gives every option by name
@@ -38,6 +41,10 @@ def serve(  # noqa: PLR0917 -- Typer gives every option by name
     ca: Annotated[
         Path, typer.Option(metavar="FILE", help="The authority of the other server's certificate.")
     ],
+    private_key: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="From `nolook federated key`; opens owners' reports."),
+    ] = None,
     client_ca: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Demand certificates of callers, of this authority."),
@@ -55,15 +62,26 @@ def serve(  # noqa: PLR0917 -- Typer gives every option by name
 
     from nolook.federated.client import Access, ServerClient
     from nolook.federated.disk import make_folder, os_errors_as_store_errors
+    from nolook.federated.private_key import read_private_key
     from nolook.federated.server.app import make_app
     from nolook.federated.server.batch_service import BatchService
+    from nolook.federated.server.calls import Local
     from nolook.federated.server.connections import Connections, allow_files
+    from nolook.federated.server.door import Door
     from nolook.federated.server.listening import Listening, listen
+    from nolook.federated.server.rates import Rates
     from nolook.federated.server.release import check_ledger
-    from nolook.federated.tokens import Tokens
+    from nolook.federated.tokens import Tokens, read_tokens
 
     connections = Connections(connections_per_address)
     batches, known = _batches(batch), Tokens(tokens)
+    if any(known.find(one) for one in read_tokens(peer_token_file)):
+        raise ParameterError(
+            "--peer-token-file holds a token of this server's own --tokens; expected one that the "
+            "other server made"
+        )
+    private = None if private_key is None else read_private_key(private_key)
+    doors = [Door(one, role, private) for one in batches]
     check_ledger(ledger)
     allow_files(len(batches))
     with os_errors_as_store_errors(data):
@@ -73,7 +91,8 @@ def serve(  # noqa: PLR0917 -- Typer gives every option by name
     with ServerClient(Access(peer, peer_token_file, ca, *shown), patience=5.0) as other:
         services = [BatchService(role, one, data / one.name, ledger, other) for one in batches]
         try:
-            app = make_app(services, known, connections)
+            local = [Local(service, ThreadPoolExecutor(_CALLERS)) for service in services]
+            app = make_app(list(zip(doors, local, strict=True)), known, connections, Rates())
             listening = Listening(host, port, certificate, key, client_ca)
             names = ", ".join(one.name for one in batches)
             listen(app, listening, connections, f"role {role} serves {names}")

@@ -42,11 +42,11 @@ __all__ = ["submit"]
 @reads_table({"features": "--column"})
 def submit(  # noqa: PLR0917 -- Typer gives every option by name
     batch: BatchOption,
-    server0: Server0Option,
-    server1: Server1Option,
     token_file: TokenFileOption,
     ca: CaOption,
     written: Written,
+    server0: Server0Option = None,
+    server1: Server1Option = None,
     value: Annotated[float | None, typer.Option(help="The one number to report.")] = None,
     table: Annotated[
         Path | None, typer.Option(metavar="TABLE", help="A file; every row is reported.")
@@ -81,20 +81,20 @@ def submit(  # noqa: PLR0917 -- Typer gives every option by name
     digest = wanted.digest()
 
     from nolook.federated.batch_file import read_batch
+    from nolook.federated.by_format import ids_of
     from nolook.federated.client import ServerClient
     from nolook.federated.client import submit as send
     from nolook.federated.pending import read_pending
-    from nolook.federated.wire import unpack
 
     shared = read_batch(batch)
     file = pending if pending is not None else Path(f"{shared.name}.pending")
     check_outputs([("--pending", file)], inputs=[batch, *token_file, ca])
-    reach = accesses((server0, server1), token_file, ca, certificate, key)
+    reach = accesses(shared, (server0, server1), token_file, ca, certificate, key)
     with ServerClient(reach[0]) as first, ServerClient(reach[1]) as second:
         reports = read_pending(file, shared, digest)
         if reports is None:
             reports = wanted.reports(shared, file, digest)
-        ids = [one.tobytes() for one in unpack(shared, reports[0])[0]]
+        ids = [one.tobytes() for one in ids_of(shared, reports[0])]
         listed = [[one.tobytes() for one in half] for half in reports]
         send(shared, ids, listed, (first, second))
     file.unlink()
@@ -150,7 +150,7 @@ class _Wanted:
 
     def reports(self, batch: Batch, file: Path, digest: bytes | None) -> tuple[Bytes, Bytes]:
         """Make the reports and store them first, so that they are the same each time."""
-        from nolook.federated.owners import make_reports
+        from nolook.federated.by_format import make_reports
         from nolook.federated.pending import write_pending
         from nolook.privacy.noise import SystemEntropy
 
