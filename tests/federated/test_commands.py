@@ -296,7 +296,9 @@ def test_batches_that_cannot_be(cli, here, change, said):
     [
         (["--value", "1", "--table", "t", "--column", "c"], "--value and --table"),
         (["--table", "t"], "--table and --column"),
-        (["--table", "t", "--column", "c"], "--table"),
+        (["--table", "t", "--column", "c"], "'t'"),
+        (["--value", "1", "--from", "x"], "--from is given, but --table is no database"),
+        (["--table", "t", "--column", "c", "--query", "x"], "--query is given"),
         (["--value", "nan"], "--value is not a number"),
         (["--value", "1", "--target", "1"], "--target is given"),
         (["--value", "1", "--server0", "http://x"], "https://"),
