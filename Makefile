@@ -47,7 +47,7 @@ demo: $(READY) ## Fit a private linear model of the diamonds table
 		--categories clarity=SI1,IF,VVS1,VVS2,VS1,VS2,SI2,I1 --epsilon 1 --delta 1e-6 \
 		--output demo/diamonds.model.json --report demo/diamonds.html --force
 
-demo-federated: $(READY) ## Draw an ROC curve of scores that never leave their owners
+demo-federated: $(READY) ## Draw an ROC curve of scores that never leave their owners, one of whom cheats
 	@mkdir -p demo
 	@rm -rf demo/federated
 	$(BIN)/python examples/federated.py demo/federated
