@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import shutil
 import time
 import tracemalloc
 from itertools import chain
@@ -16,6 +17,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import csv, feather
 
 from nolook import read_table
 from nolook.errors import NolookError, TableError
@@ -306,6 +308,50 @@ def test_a_file_that_changes_between_passes_is_refused(folder, replaced):
         (folder / "b.parquet").unlink()
     with pytest.raises(TableError, match="start again"):
         opened.check_complete()
+
+
+def linked(path: Path) -> None:
+    """Put a link to a copy in place of a file."""
+    copy = path.parent.parent / "copy"
+    shutil.copy2(path, copy)
+    path.unlink()
+    path.symlink_to(copy)
+
+
+HARMS = {
+    "gone": Path.unlink,
+    "cut": lambda path: os.truncate(path, path.stat().st_size // 2),
+    "longer": lambda path: path.write_bytes(path.read_bytes() * 2),
+    "another": lambda path: path.rename(path.with_suffix(".old")) or path.write_bytes(b"x"),
+    "a folder": lambda path: path.unlink() or path.mkdir(),
+    "a pipe": lambda path: path.unlink() or os.mkfifo(path),
+    "a link": linked,
+}
+
+
+@pytest.mark.parametrize("harm", HARMS)
+@pytest.mark.parametrize("suffix", [".parquet", ".csv", ".feather"])
+@pytest.mark.parametrize("which", ["a", "b"])
+def test_a_file_that_changes_in_mid_pass_is_refused(which, suffix, harm, tmp_path):
+    (tmp_path / "t").mkdir()
+    for name in "ab":
+        path, table = tmp_path / "t" / f"{name}{suffix}", numbers(200_000)
+        if suffix == ".csv":
+            csv.write_csv(table, path)
+        elif suffix == ".feather":
+            feather.write_feather(table, path, compression="uncompressed")
+        else:
+            pq.write_table(table, path, row_group_size=50_000)
+    batches = read_table(tmp_path / "t", "y", features=["x"])._source.batches(["x"])
+    next(batches)
+    HARMS[harm](tmp_path / "t" / f"{which}{suffix}")
+    with pytest.raises(TableError) as caught:
+        for _ in batches:
+            pass
+    message = str(caught.value)
+    assert f"{which}{suffix}'" in message
+    assert "was changed or removed" in message or "cut short" in message
+    assert "\n" not in message
 
 
 def test_files_that_come_later_are_no_part(folder):
