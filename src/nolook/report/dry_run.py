@@ -37,7 +37,7 @@ def print_rehearsed(
     say(console, f"Dry run: {one_line(purpose)}. No row was read, nothing was charged.", "bold")
     say(
         console,
-        f"It would make {count(len(listed), 'noisy release')} within epsilon = "
+        f"It would make {count(len(guarantee.mechanisms), 'noisy release')} within epsilon = "
         f"{number(guarantee.epsilon)}, delta = {number(guarantee.delta)}, protecting a "
         f"{one_line(guarantee.unit.in_words())}:",
     )
