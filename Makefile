@@ -22,7 +22,7 @@ LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --genera
 DEMO_TABLE := examples/data/diamonds.parquet
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-federated test test-slow test-all test-flower test-install audit check lint format types layers proofs docs changelog lock clean
+.PHONY: help setup demo demo-federated test test-slow test-all test-flower test-install papers audit check lint format types layers proofs docs changelog lock clean
 
 help: ## Show the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST)
@@ -47,7 +47,7 @@ demo: $(READY) ## Fit a private linear model of the diamonds table
 		--categories clarity=SI1,IF,VVS1,VVS2,VS1,VS2,SI2,I1 --epsilon 1 --delta 1e-6 \
 		--output demo/diamonds.model.json --report demo/diamonds.html --force
 
-demo-federated: $(READY) ## Draw an ROC curve of scores that never leave their owners
+demo-federated: $(READY) ## Draw an ROC curve of scores that never leave their owners, one of whom cheats
 	@mkdir -p demo
 	@rm -rf demo/federated
 	$(BIN)/python examples/federated.py demo/federated
@@ -82,6 +82,12 @@ PYTHONS ?=
 test-install: $(READY) ## Install nolook into empty environments and run README's examples there
 	@$(BIN)/python scripts/check_install.py $(PYTHONS)
 
+# Each paper's trials, figures and page; a run that was stopped goes on.
+PAPERS := amin2023 dick2023
+
+papers: $(READY) ## Make the tables and figures of the papers again (hours)
+	@for paper in $(PAPERS); do $(BIN)/python -m papers.$$paper || exit 1; done
+
 audit: $(READY) ## Attack guarantees, ledgers and readers at length (hours)
 	@$(BIN)/nolook audit all --output docs/audit.md
 	@NOLOOK_LONG=1 $(BIN)/python -m pytest -n auto tests/privacy/test_ledger_faults.py tests/hostile
@@ -114,7 +120,7 @@ changelog: $(READY) ## Show what the fragments add to the changelog
 	@$(BIN)/towncrier build --draft
 
 lock: $(READY) ## Renew the pinned requirements, those of Flower's adapter too
-	@$(LOCK) pyproject.toml --extra databases --extra federated --extra pandas --extra plot --extra polars --group dev \
+	@$(LOCK) pyproject.toml --extra databases --extra federated --extra pandas --extra plot --extra polars --extra spark --group dev \
 		--output-file requirements.txt
 	@$(LOCK) $(ADAPTER)/pyproject.toml --group $(ADAPTER)/pyproject.toml:test \
 		--output-file $(ADAPTER)/requirements.txt

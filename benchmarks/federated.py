@@ -1,31 +1,35 @@
-"""What two servers cost: the error of a federated ROC curve against the central one, and time.
+"""What two servers cost: the error of a federated ROC curve against the central one, and the work.
 
 A logistic regression, fitted without privacy on the whole of bank_marketing, scores the same rows.
 That only shows the size of the noise; on rows that matter it would give them away. Both releases
-are under replacement. Every row is an owner: real reports are made once, both servers add them up,
-and every run is an answer of both with other keys.
+are under replacement. Every row is an owner: real reports are made once, both servers check them
+and add them up, and every run is an answer of both with other keys.
 
-    python -m benchmarks.federated [--output benchmarks/results/federated.md] [--runs 2000]
+    python -m benchmarks.federated [--output benchmarks/results/federated.md] [--runs 1000]
 """
 
 from __future__ import annotations
 
 import hashlib
-import os
+import tempfile
+import time
+from pathlib import Path
 
 import numpy as np
 
 import nolook
 from benchmarks.distribution_scores import GRID, scored
-from benchmarks.harness import main, seconds
-from nolook.algorithms.distribution import PrivateDistribution
-from nolook.algorithms.roc import class_rows, release_roc, roc_plan
+from benchmarks.harness import main
+from nolook.algorithms.node_counts import NoisyForest
+from nolook.algorithms.roc import class_scores, release_roc, roc_plan
 from nolook.algorithms.roc_curve import RocCurve, area
-from nolook.algorithms.tree_smoothing import smoothed_counts
-from nolook.federated.batch import Batch
-from nolook.federated.owners import make_reports
-from nolook.federated.shares import curve_sums, noisy_curves
-from nolook.federated.wire import report_bytes
+from nolook.federated.point_answers import block_variance
+from nolook.federated.point_batch import PointBatch
+from nolook.federated.point_reports import make_reports
+from nolook.federated.point_shares import check_reports, noisy_blocks
+from nolook.federated.sealing import Opener, new_private_key, public_key, seal, sealed_bytes
+from nolook.federated.server.store import Arrival, Store
+from nolook.federated.vidpf import MESSAGE_BYTES
 from nolook.privacy.noise import SeededSource, SystemEntropy
 
 EPSILONS = (0.1, 1.0)
@@ -36,68 +40,64 @@ MEASURES = {
     "curve": "true positive rate at 201 false positive rates, smoothed",
 }
 PLACES = np.linspace(0.0, 1.0, 201)
-TIMED = {8: 4096, 16: 256}  # levels and reports
-SENT = 4096
+TIMED = {8: 4096, 16: 48}  # levels and reports
+STORED = 20_000
+OWNERS = (10**6, 10**8)
+PRIVATE = [new_private_key(SystemEntropy()) for _ in range(2)]
 
 
-def counted(noisy, tops, points, smoothing):
-    """Return the curve of noisy counts; what a variance would be does not matter here."""
-    levels = (len(points) - 1).bit_length()
-    return RocCurve(
-        *(
-            PrivateDistribution(
-                points,
-                smoothed_counts(one.astype(float), top, len(points), smoothing),
-                top,
-                levels,
-                0.0,
-                0.0,
-            )
-            for one, top in zip(noisy, tops, strict=True)
+def batch_of(kind, epsilon, grid):
+    """Return a batch of two servers whose keys are known here."""
+    keys = tuple(public_key(one) for one in PRIVATE)
+    return PointBatch("benchmark", kind, epsilon, grid, servers=("a", "b"), keys=keys)
+
+
+def federated(batch, shares, n, seed, smoothing):
+    """Return the distributions of both classes that follow from both servers' answers."""
+    keys = [hashlib.sha256(b"%d %d" % (role, seed)).digest() for role in range(2)]
+    pair = [noisy_blocks(batch, own, key) for own, key in zip(shares, keys, strict=True)]
+    forests = (
+        NoisyForest(
+            batch.forest,
+            (pair[0][name] + pair[1][name]).view(np.int64).astype(float),
+            2 * block_variance(batch),
         )
+        for name in ("positive", "negative")
     )
+    return class_scores(batch.points(), *forests, float(n), smoothing)
 
 
-def federated(batch, sums, n, seed):
-    """Return the noisy counts of both classes, and their private numbers of rows."""
-    keys = (hashlib.sha256(b"%d %d" % (role, seed)).digest() for role in range(2))
-    first, second = (noisy_curves(batch, own, key) for own, key in zip(sums, keys, strict=True))
-    found = {name: (first[name] + second[name]).view(np.int64) for name in first}
-    return [found["positive"], found["negative"]], class_rows(float(found["rows"][0]), n)
-
-
-def central(table, batch, seed):
+def central(table, batch, seed, smoothing):
     """Return the same of a central release."""
-    plan = roc_plan(batch.epsilon, "replace", search=False)
-    found = release_roc(table, batch.points(), plan, None, SeededSource(seed))
-    return [one.counts for one in found], [one.rows for one in found]
+    plan = roc_plan(batch.epsilon, "replace", len(batch.points()))
+    return release_roc(table, batch.points(), plan, smoothing, SeededSource(seed))
 
 
-def errors_of(noisy, tops, exact, truth):
-    """Return the root mean square error of each measure."""
-    points = GRID.points()
-    plain, smooth = (counted(noisy, tops, points, one) for one in (None, "l2"))
-    inner = np.stack(noisy)[:, : len(points) - 1] - exact[:, : len(points) - 1]
-    fpr, tpr = (np.maximum.accumulate(rates) for rates in smooth.rates)
-    heights = np.interp(PLACES, fpr, tpr) - np.interp(PLACES, *truth.rates)
-    auc = area(*truth.rates)
+def errors_of(plain, smooth, exact, truth):
+    """Return the error of each measure."""
+    noisy = np.stack([one.noisy for one in plain])
+    inner = (noisy - exact)[:, :-1]
+    curves = [RocCurve(*one).rates for one in (plain, smooth)]
+    fpr, tpr = (np.maximum.accumulate(rates) for rates in curves[1])
+    heights = np.interp(PLACES, fpr, tpr) - np.interp(PLACES, *truth)
     return {
         "counts": np.sqrt(np.mean(inner**2)),
-        "area": area(*plain.rates) - auc,
-        "smooth area": area(*smooth.rates) - auc,
+        "area": area(*curves[0]) - area(*truth),
+        "smooth area": area(*curves[1]) - area(*truth),
         "curve": np.sqrt(np.mean(heights**2)),
     }
 
 
-def compared(table, sums, exact, epsilon, runs):
+def compared(table, shares, exact, epsilon, runs):
     """Yield the lines of one epsilon."""
-    batch = Batch("bank-marketing", "roc", epsilon, GRID)
-    truth = counted(exact, exact[:, -1].astype(float), GRID.points(), None)
-    found = [
-        errors_of(*federated(batch, sums, len(table.scores), seed), exact, truth)
-        for seed in range(runs)
-    ]
-    others = [errors_of(*central(table, batch, seed), exact, truth) for seed in range(runs)]
+    batch = batch_of("roc", epsilon, GRID)
+    truth = RocCurve(*central_exact(batch, exact)).rates
+    n, found, others = len(table.scores), [], []
+    for seed in range(runs):
+        both = [federated(batch, shares, n, seed, one) for one in (None, "isotonic")]
+        found.append(errors_of(*both, exact, truth))
+        both = [central(table, batch, seed, one) for one in (None, "isotonic")]
+        others.append(errors_of(*both, exact, truth))
     for measure, name in MEASURES.items():
         squares = [np.array([one[measure] for one in each]) ** 2 for each in (found, others)]
         means = [each.mean() for each in squares]
@@ -108,59 +108,122 @@ def compared(table, sums, exact, epsilon, runs):
         yield f"| {epsilon:g} | {name} | {sizes} | {ratio:.3f} ± {error:.3f} |"
 
 
-def quickest(work, repeats=3):
-    """Return the shortest time of a piece of work, in seconds; a first time warms up."""
+def central_exact(batch, exact):
+    """Return both classes' distributions of exact counts."""
+    forest = batch.forest
+    cells = [np.diff(one, prepend=0.0) for one in exact]
+    none = np.zeros(forest.padded - forest.cells)
+    blocks = []
+    for each in cells:
+        padded = np.append(each, none)
+        levels = [padded.reshape(-1, length).sum(axis=1) for length in forest.lengths]
+        blocks.append(np.concatenate(levels))
+    forests = [NoisyForest(forest, one, 1e-12) for one in blocks]
+    return class_scores(batch.points(), *forests, float(exact[:, -1].sum()), None)
+
+
+def processor(work, things):
+    """Return the processor seconds of each of so many things; a first time warms up."""
     work()
-    return min(seconds(work) for _ in range(repeats))
+    start = time.process_time()
+    work()
+    return (time.process_time() - start) / things
 
 
-def line_of_times(levels, reports):
-    """Return a line of the table of times."""
-    batch = Batch("timed", "roc", 1.0, nolook.LinearGrid(1, 2**levels, 1))
-    values = np.random.default_rng(0).uniform(1, 2**levels, SENT)
-    labels = values > 2 ** (levels - 1)
-    made = quickest(lambda: make_reports(batch, values, labels, SystemEntropy()))
-    first = make_reports(batch, values[:reports], labels[:reports], SystemEntropy())[1]
-    added = quickest(lambda: curve_sums(batch, 0, first))
+def work_of(levels, reports):
+    """Return what one report costs: seconds to make and seal both halves, open, and check one."""
+    batch = batch_of("ecdf", 1.0, nolook.LinearGrid(1, 2**levels, 1))
+    values = np.random.default_rng(0).uniform(1, 2**levels, reports)
+    first = make_reports(batch, values, None, SystemEntropy())[1]
+    sealed = [seal(batch, 0, one.tobytes()) for one in first]
+    opener = Opener(batch, 0, PRIVATE[0])
+
+    def made():
+        halves = make_reports(batch, values, None, SystemEntropy())[1:]
+        for role, half in enumerate(halves):
+            for one in half:
+                seal(batch, role, one.tobytes())
+
     return (
-        f"| {levels} | {report_bytes(batch):,} | {SENT / made:,.0f} | {len(first) / added:,.0f} | "
-        f"{2 * len(first) * 2**levels / added / 1e6:,.0f} |"
+        sealed_bytes(batch),
+        processor(made, reports),
+        processor(lambda: [opener.open(one) for one in sealed], reports),
+        processor(lambda: check_reports(batch, 0, first), reports),
+        stored_bytes(batch),
     )
+
+
+def stored_bytes(batch):
+    """Return the bytes on a server's disk for each report, and its id and message."""
+    half = make_reports(batch, np.ones(1), None, SystemEntropy())[1][0].tobytes()
+    ids = np.random.default_rng(0).bytes(32 * STORED)
+    arrivals = [Arrival(ids[at : at + 32], half) for at in range(0, len(ids), 32)]
+    with tempfile.TemporaryDirectory() as name:
+        store = Store(Path(name) / "b", batch, 0, bytes(32))
+        for start in range(0, STORED, 256):
+            store.add(arrivals[start : start + 256])
+        store.close()
+        used = sum(path.stat().st_size for path in Path(name).rglob("*") if path.is_file())
+    return used / STORED + MESSAGE_BYTES
+
+
+def scaled():
+    """Yield the lines about work and sizes."""
+    yield from (
+        "",
+        "## Work",
+        "",
+        "Processor time of one process; an owner makes and seals both halves of a report, a server",
+        "opens and checks its own, and adds it up. On its disk are the report until the answer is",
+        "computed, and an id and a message of 32 bytes each, with their index.",
+        "",
+        "| L | bytes sent | made and sealed, us | opened, us | checked, us | bytes on disk |",
+        "|---:|---:|---:|---:|---:|---:|",
+    )
+    costs = {levels: work_of(levels, reports) for levels, reports in TIMED.items()}
+    for levels, (sent, made, opened, checked, stored) in costs.items():
+        times = " | ".join(f"{1e6 * one:,.0f}" for one in (made, opened, checked))
+        yield f"| {levels} | {sent} | {times} | {stored:,.0f} |"
+    yield from (
+        "",
+        "## On paper",
+        "",
+        "What a server needs for many owners, from the numbers above: core hours to check, disk,",
+        "and what it reads from the other server. TLS and parsing come on top.",
+        "",
+        "| owners | L | core hours | GB on disk | GB between the servers, each way |",
+        "|---:|---:|---:|---:|---:|",
+    )
+    for owners in OWNERS:
+        for levels, (_, _, opened, checked, stored) in costs.items():
+            hours = owners * (opened + checked) / 3600
+            sizes = (owners * stored / 1e9, owners * (32 + MESSAGE_BYTES) / 1e9)
+            yield f"| {owners:,} | {levels} | {hours:,.1f} | {sizes[0]:,.1f} | {sizes[1]:,.2f} |"
 
 
 def report(runs):
     """Yield the lines of the report."""
     table = scored("bank_marketing")
-    batch = Batch("bank-marketing", "roc", 1.0, GRID)
-    both = make_reports(batch, table.scores, table.positive, SystemEntropy())[1:]
-    sums = [curve_sums(batch, role, reports) for role, reports in enumerate(both)]
-    exact = (sums[0] + sums[1]).view(np.int64)
+    batch = batch_of("roc", 1.0, GRID)
+    halves = make_reports(batch, table.scores, table.positive, SystemEntropy())[1:]
+    shares = [check_reports(batch, role, half).shares for role, half in enumerate(halves)]
+    # Positive rows first, as everywhere else.
+    exact = np.cumsum((shares[0] + shares[1]).view(np.int64), axis=1).astype(float)[::-1]
     about = __doc__.split("\n\n")[1].strip()
-    yield from ("# Federated ROC curves: error and time", "", about, "", "## Error", "")
+    yield from ("# Federated ROC curves: error and work", "", about, "", "## Error", "")
     yield from (
         f"{len(table.scores):,} owners, 256 thresholds, {runs} runs: root mean squared",
         "errors against the exact counts on these thresholds. Each server adds all the noise, so",
         f"those of counts should be the root of 2, {np.sqrt(2):.3f}, times the central ones; those",
-        "of an AUC about so; smoothing takes more away where there is more noise. ± is one",
-        "standard error.",
+        "of an AUC about so. ± is one standard error.",
         "",
         "| epsilon | of | federated | central | ratio |",
         "|---:|---|---:|---:|---:|",
     )
     for epsilon in EPSILONS:
-        yield from compared(table, sums, exact, epsilon, runs)
-    yield from (
-        "",
-        "## Time",
-        "",
-        f"One process, {os.cpu_count()} processors, the best of 3. A report for an ROC curve has",
-        "two curves of 2^L thresholds; a server adds up the whole curves of each.",
-        "",
-        "| L | bytes of a report | reports made / s | added up / s | leaves / s (millions) |",
-        "|---:|---:|---:|---:|---:|",
-        *(line_of_times(*one) for one in TIMED.items()),
-    )
+        yield from compared(table, shares, exact, epsilon, runs)
+    yield from scaled()
 
 
 if __name__ == "__main__":
-    main(report, __doc__, runs=2000)
+    main(report, __doc__, runs=1000)

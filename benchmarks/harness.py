@@ -9,22 +9,22 @@ from __future__ import annotations
 
 import argparse
 import json
-import multiprocessing
+import os
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 import venv
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
-from threadpoolctl import threadpool_limits
 
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+from papers.tables import DATA
+from papers.trials import in_processes
 
 # getrusage would do for a process started from a small one, but its peak begins with the size of
 # whoever started it.
@@ -65,6 +65,11 @@ def main(report, about, *, figures=False, **options):
         lines.append(line)
     if output:
         output.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def load():
+    """Say how busy the machine is, which times depend on."""
+    return f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores at the start"
 
 
 def timed(work):
@@ -126,14 +131,15 @@ def in_parallel(work, tasks, processes, kept=None):
     if path and path.is_file():
         lines = map(json.loads, path.read_text(encoding="utf-8").splitlines())
         found = {tuple(task): result for task, result in lines}
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(processes, context, threadpool_limits, (1,)) as pool:
-        running = {pool.submit(work, *task): task for task in tasks if task not in found}
-        for done in as_completed(running):
-            task = running[done]
-            found[task] = done.result()
-            if path:
-                with path.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps([task, found[task]]) + "\n")
-            print(f"{len(found)} of {len(tasks)}: {task}", file=sys.stderr, flush=True)
+    left = [task for task in tasks if task not in found]
+    for task, result in in_processes(partial(_spread, work), left, processes):
+        found[task] = result
+        if path:
+            with path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps([task, result]) + "\n")
+        print(f"{len(found)} of {len(tasks)}: {task}", file=sys.stderr, flush=True)
     return {task: found[task] for task in tasks}
+
+
+def _spread(work, task):
+    return work(*task)

@@ -62,7 +62,15 @@ def errors(cells, lumpy, smooth, runs):
     grid, table = LinearGrid(0, cells - 1, 1), values(cells, lumpy)
     counts = np.bincount(table.astype(int), minlength=cells).astype(np.uint64)
     exact = np.cumsum(counts).astype(float)
-    new = PointBatch("errors", "ecdf", EPSILON, grid, servers=("a", "b"), nonce="0" * 32)
+    new = PointBatch(
+        "errors",
+        "ecdf",
+        EPSILON,
+        grid,
+        servers=("a", "b"),
+        keys=("0" * 64, "1" * 64),
+        nonce="0" * 32,
+    )
     old = Batch("errors", "ecdf", EPSILON, grid)
     isotonic, l2 = ("isotonic", "l2") if smooth else (None, None)
     squares = []

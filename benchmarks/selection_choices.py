@@ -4,7 +4,7 @@ Five features at the same pure epsilon, in one run, by Kendall scores: peeled, a
 Before, the exponential mechanism chose, and a score counted with the largest change of one, 3/2 and
 then 3; now it is permute-and-flip, and half of what two can move apart, 5/4 and then 5/2. Both
 steps are shown by themselves, and DPKendall also with shares of epsilon in proportion to these
-sensitivities. Recall is the share of the true five among those chosen (`benchmarks.selection`).
+sensitivities. Recall is the share of the true five among those chosen (`papers/swope2024`).
 Then: what a delta adds, by planning alone.
 
     python -m benchmarks.selection_choices [--output FILE] [--trials 2000]
@@ -15,18 +15,20 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from scipy.stats import rankdata
 from threadpoolctl import threadpool_limits
 
 import nolook
-from benchmarks.harness import main, timed
-from benchmarks.selection import EPSILONS, SYNTHETIC, kendall_selections, load
+from benchmarks.harness import DATA, main, timed
 from nolook.algorithms.screening import rank_scores
 from nolook.privacy.guarantee import BoundedRangeEvent
 from nolook.privacy.mechanisms.exponential import exponential_choice, permute_and_flip
 from nolook.privacy.mechanisms.top_k import bounded_range_peeling, peeling
 from nolook.privacy.noise import SeededSource
-from nolook.statistics.kendall import kendall_sensitivity
+from nolook.statistics.kendall import KENDALL_UNIT, kendall_sensitivity
 from nolook.tables import table_from_arrays
+from papers.swope2024.experiments import EPSILONS
+from papers.swope2024.tables import SYNTHETIC, VARIANTS, load, proxy
 
 TABLES = (SYNTHETIC, "sorlie")
 K = 5
@@ -40,6 +42,38 @@ BEFORE = 1.5 / 1.25
 STEPS = 100  # of DPKendall's trials at a time
 LENGTHS = (2, 5, 10, 20, 50)
 BUDGET = {"epsilon": 1.0, "delta": 1e-6}
+
+
+def kendall_selections(X, y, k, epsilons, source, choose=permute_and_flip, weights=None):
+    """Run DPKendall once for every epsilon, all in step, on tables with few rows.
+
+    The same law as `nolook.KendallSelector`, unless another mechanism or other shares of epsilon
+    are given: the orders of all pairs of rows are kept, so that one matrix product gives what every
+    run needs.
+    """
+    shares = np.ones(k) / k if weights is None else np.array(weights) / sum(weights)
+    n, d = X.shape
+    i, j = np.triu_indices(n, 1)
+    ranks = rankdata(np.column_stack([X, y]), method="dense", axis=0).astype(np.float32)
+    orders = ranks[i]
+    orders -= ranks[j]
+    np.sign(orders, out=orders)  # their products add up to whole numbers below 2^24
+    label = np.abs(orders[:, :d].T @ orders[:, d]).astype(np.int64)
+    orders = orders[:, :d]
+    others = np.zeros((d, len(epsilons)), dtype=np.float32)
+    chosen = np.empty((len(epsilons), k), dtype=np.int64)
+    for turn in range(k):
+        if turn:
+            last, place = np.unique(chosen[:, turn - 1], return_inverse=True)
+            others += np.abs(orders.T @ orders[:, last])[:, place]
+        parts = max(turn, 1)
+        for run, epsilon in enumerate(epsilons):
+            exact = parts * label - others[:, run].astype(np.int64)
+            left = np.delete(np.arange(d), chosen[run, :turn])
+            scores = KENDALL_UNIT * exact[left] // (parts * (n - 1))
+            drawn = choose(scores, kendall_sensitivity(turn), epsilon * shares[turn], source)
+            chosen[run, turn] = left[drawn]
+    return chosen
 
 
 def peeled(scores, truth, trials):
@@ -132,7 +166,9 @@ def report(trials):
     notes = []
     with threadpool_limits(1):
         for name in TABLES:
-            X, y, truth = load(name)
+            table = load(name, DATA)
+            X, y = table.X, table.y
+            truth = proxy(X, y, VARIANTS[0])[0] if table.truth is None else table.truth
             scores = rank_scores(table_from_arrays(X, y))
             for method, found in (
                 ("peeling", peeled(scores, truth[:K], trials)),

@@ -1,8 +1,11 @@
 """What it takes to fit a table where it is kept: time and memory, beside one Parquet file.
 
-`--rows` of 31 columns of noise; a million are a quarter of a gigabyte. Places take turns, each fit
-in a process of its own: what is shown is the median of the turns. `--first 2` leaves out
-all but two.
+31 columns of noise; a million rows are a third of a gigabyte. The first two places hold
+`--rows`, all of them `--fewer`; with 0 a part is left out. Places take turns, each fit in a
+process of its own: what is shown is the median of the turns.
+
+    python -m benchmarks.sources [--output benchmarks/results/sources.md]
+        [--rows 4200000] [--fewer 300000] [--turns 3] [--temporary FOLDER]
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchmarks.harness import in_own_process, main
+from benchmarks.harness import in_own_process, load, main
 
 COLUMNS = 31
 FILES = 32
@@ -105,10 +108,20 @@ def groups(rows):
         yield pa.table(list(cells), schema=schema())
 
 
-def report(rows, turns, first, temporary):
+def report(rows, fewer, turns, temporary):
+    """Yield the lines of the report."""
+    yield "# A table where it is kept"
+    if rows:
+        yield from table(rows, turns, dict(list(PLACES.items())[:2]), temporary)
+    if fewer:
+        yield from table(fewer, turns, PLACES, temporary)
+
+
+def table(rows, turns, places, temporary):
+    """Yield the lines of the report on some places."""
+    busy = load()
     with tempfile.TemporaryDirectory(dir=temporary) as name:
         folder = Path(name)
-        places = dict(list(PLACES.items())[: first or None])
         for keep, _ in places.values():
             keep(folder, rows)
         found = {place: [] for place in places}
@@ -116,10 +129,10 @@ def report(rows, turns, first, temporary):
             for place, (_, code) in places.items():
                 found[place].append(in_own_process(f"at = sys.argv[1]\n{FIT}\n{code}", folder))
         size = (folder / "one.parquet").stat().st_size / 1e9
-    yield "# A table where it is kept"
     yield ""
     yield f"The default regression of {rows:,} rows and {COLUMNS} columns, {size:.2f} GB as one"
-    yield f"file; medians of {turns} turn{'s' * (turns > 1)}. Ratios are to one file in that turn."
+    yield f'file; medians of {turns} turn{"s" * (turns > 1)}, {busy}. Ratios and "more'
+    yield 'MB" are to one file in that turn.'
     yield ""
     yield "| place | seconds | ratio | CPU seconds | ratio | peak MB | more MB | same bits |"
     yield "|---|---:|---:|---:|---:|---:|---:|---|"
@@ -151,4 +164,4 @@ def line(runs, first):
 
 
 if __name__ == "__main__":
-    main(report, __doc__, rows=4_200_000, turns=3, first=0, temporary=None)
+    main(report, __doc__, rows=4_200_000, fewer=300_000, turns=3, temporary=None)

@@ -3,8 +3,10 @@
     python examples/federated.py [FOLDER]
 
 makes certificates and tokens in FOLDER (default: the current one), starts two servers on this
-machine, sends every owner's report to both, and asks them for the curve. Only the process that
-plays the owners reads the scores; this script, the servers and the analyst never do.
+machine, sends every owner's report to both, and asks them for the curve. Strangers hold connections
+and say nothing meanwhile, and one more owner sends a report that would count a thousand times: the
+servers reject it. Only the process that plays the owners reads the scores; this script, the servers
+and the analyst never do.
 """
 
 from __future__ import annotations
@@ -16,11 +18,19 @@ import time
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+import numpy as np
 from certificates import Authority
+
+from nolook.federated.batch_file import read_batch
+from nolook.federated.client import Access, ServerClient, submit
+from nolook.federated.point_reports import make_reports
+from nolook.federated.vidpf import PointFunctions
+from nolook.privacy.noise import SystemEntropy
 
 SCORES = Path(__file__).parent / "data" / "bank_marketing_scores.parquet"
 COMMAND = Path(sys.executable).with_name("nolook")
 OWNERS = 2000
+STRANGERS = 100  # at each server
 START = 60  # seconds for a server to start
 
 
@@ -62,7 +72,7 @@ def server(role, folder, authority, ports, peer_token):
         *("--ledger", ledger, "--tokens", folder / f"server{role}.tokens"),
         *("--certificate", certificate, "--key", key, "--port", ports[role]),
         *("--peer", f"https://127.0.0.1:{ports[1 - role]}", "--peer-token-file", peer_token),
-        *("--ca", authority.path),
+        *("--ca", authority.path, "--private-key", folder / f"server{role}.private"),
     ]
     process = subprocess.Popen([COMMAND, "federated", "serve", *map(str, words)])
     try:
@@ -86,33 +96,70 @@ def wait_for(process, port):
     sys.exit("a server did not start")
 
 
-def main():
-    """Describe the batch, start the servers, submit all reports, ask."""
-    folder = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
-    folder.mkdir(parents=True, exist_ok=True)
+def describe(folder, ports):
+    """Make both servers' keys, and the batch that names servers and keys; return its file."""
     batch = folder / "batch.json"
     words = ["--name", "deposits", "--kind", "roc", "--grid", f"{1 / 256}:1:{1 / 256}"]
-    nolook("federated", "batch", *words, "--epsilon", 1, "--minimum", OWNERS, "--output", batch)
-    authority = Authority(folder)
-    ports = free_ports(2)
+    words += ["--epsilon", 1, "--minimum", OWNERS, "--output", batch]
+    for role, port in enumerate(ports):
+        public = nolook("federated", "key", "--output", folder / f"server{role}.private").strip()
+        words += [f"--server{role}", f"https://127.0.0.1:{port}", f"--key{role}", public]
+    nolook("federated", "batch", *words)
+    return batch
+
+
+class Heavy(PointFunctions):
+    """Point functions of an owner who wants to count a thousand times: no `nolook` makes these."""
+
+    def generate(self, cells, source):
+        """Make pairs of keys whose last value is 1000 instead of 1."""
+        pair = super().generate(cells, source)
+        for keys in pair:
+            value = keys[:, -40:-32].view(np.uint64)  # a key ends with a value and 32 bytes
+            value += np.uint64(999)
+        return pair
+
+
+def forge(folder, tokens, ca):
+    """Send a report that would count a thousand times, with everything else as it should be."""
+    batch = read_batch(folder / "batch.json")
+    true = batch.functions
+    vars(batch)["functions"] = Heavy(true.levels, true.stops, true.context)
+    ids, *halves = make_reports(batch, [0.5], np.array([True]), SystemEntropy())
+    reports = [[half[0].tobytes()] for half in halves]
+    with ExitStack() as stack:
+        reach = (Access(url, *files, ca) for url, *files in zip(batch.servers, tokens, strict=True))
+        servers = [stack.enter_context(ServerClient(one)) for one in reach]
+        submit(batch, [ids[0].tobytes()], reports, servers)
+
+
+def main():
+    """Describe the batch, start the servers, submit all reports, ask, end."""
+    folder = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
+    folder.mkdir(parents=True, exist_ok=True)
+    authority, ports = Authority(folder), free_ports(2)
+    common = ["--batch", describe(folder, ports), "--ca", authority.path]
     # Each server makes a token for the other.
     known_by_1, known_by_0 = token(folder, "peer", 1, 0)
     owners, analyst = (token(folder, role, 0, 1) for role in ("owner", "analyst"))
-    servers = [f"--server{role}=https://127.0.0.1:{ports[role]}" for role in (0, 1)]
-    common = ["--batch", batch, *servers, "--ca", authority.path]
     with (
         server(0, folder, authority, ports, known_by_1),
         server(1, folder, authority, ports, known_by_0),
+        ExitStack() as strangers,
     ):
+        for port in ports * STRANGERS:  # who connect, and say nothing
+            strangers.enter_context(socket.create_connection(("127.0.0.1", port)))
         start = time.perf_counter()
         files = [word for file in owners for word in ("--token-file", file)]
         table = ["--table", SCORES, "--column", "score", "--target", "deposit"]
         nolook("federated", "submit", *common, *files, *table, "--pending", folder / "pending")
         seconds = time.perf_counter() - start
         print(f"{OWNERS} owners reported to both servers in {seconds:.1f} s")
+        forge(folder, owners, authority.path)
         files = [word for file in analyst for word in ("--token-file", file)]
         written = ["--output", folder / "deposits.roc.json", "--report", folder / "deposits.html"]
         print(nolook("federated", "query", "--freeze", *common, *files, *written), end="")
+        print(nolook("federated", "close", *common, *files), end="")
 
 
 if __name__ == "__main__":

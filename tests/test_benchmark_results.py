@@ -30,8 +30,17 @@ def holds(found: list[float], side: str, threshold: float) -> bool:
 @pytest.mark.parametrize(("benchmark", "pattern", "side", "threshold"), COMMITTED)
 def test_committed_results(project_root, benchmark, pattern, side, threshold):
     path = project_root / "benchmarks" / "results" / f"{benchmark}.md"
+    if benchmark.startswith("papers/"):
+        path = project_root / benchmark / "results" / "README.md"
     found = numbers(path.read_text(encoding="utf-8"), pattern)
     assert holds(found, side, threshold), f"{found}: at {side} {threshold}"
+
+
+@pytest.mark.parametrize("benchmark", ["sources", "databases"])
+def test_every_place_gave_the_same_bits(project_root, benchmark):
+    text = (project_root / "benchmarks" / "results" / f"{benchmark}.md").read_text("utf-8")
+    assert "| yes |" in text
+    assert "| NO |" not in text
 
 
 def test_a_result_on_the_wrong_side_or_missing_is_noticed():

@@ -117,6 +117,10 @@ def test_a_query_in_place_of_a_table(place, cli, tmp_path):
         (["mysql://owner:{password}@127.0.0.1/x", "--table", "t"], "no known kind"),
         (["postgresql://owner:{password}@127.0.0.1:1/x", "--table", "t"], "cannot be opened"),
         (["https://{password}@127.0.0.1/people.csv"], "no known kind"),
+        (["postgresql//owner:{password}@127.0.0.1/x"], "no known kind"),
+        ([" postgresql:/owner:{password}@127.0.0.1/x", "--table", "t"], "no known kind"),
+        (["host=127.0.0.1 password={password} dbname=x"], "no known kind"),
+        (["people.parquet", "--schema", "s3://owner:{password}@b/s.toml"], "s3:/...@b/s.toml"),
     ],
 )
 @pytest.mark.parametrize("command", ["fit", "predict"])

@@ -127,7 +127,9 @@ def test_the_federated_example_runs(project_root, tmp_path):
         [sys.executable, str(script), str(tmp_path)], check=True, capture_output=True, text=True
     )
     assert "2000 owners reported to both servers" in done.stdout
+    assert "reports of deposits: 2000 counted, 1 rejected as malformed" in done.stdout
     assert "epsilon = 1, delta = 0" in done.stdout
+    assert "deposits has ended at both servers" in done.stdout
     released = json.loads((tmp_path / "deposits.roc.json").read_text(encoding="utf-8"))
     # The exact numbers are 0.893 and 234; noise as large has a chance below one in 10^8.
     assert released["auc"] > 0.25

@@ -15,7 +15,7 @@ from benchmarks import (
     intervals,
     regressors,
     roc,
-    selection,
+    selection_choices,
     sublasso,
     tukey,
 )
@@ -23,6 +23,7 @@ from nolook.algorithms.kendall_selection import kendall_selection
 from nolook.privacy.noise import SeededSource
 from nolook.privacy.sampling import SAMPLING_UNIT
 from nolook.tables import table_from_arrays
+from papers.swope2024.tables import synthetic
 from tests.thresholds import LASSO_SPEED, MEAN_AUC_ERROR, TUKEY_R2
 
 pytestmark = pytest.mark.slow
@@ -127,32 +128,16 @@ def test_the_area_under_a_private_roc_curve(shared_data, name, most):
         np.testing.assert_array_equal(measured, (curve.fpr_, curve.tpr_))
 
 
-def test_private_selection_is_better_than_two_stage(shared_data):
-    shared_data("microarray_sorlie.parquet")
-    results = {"sorlie": selection.accuracies("sorlie", 15)}
-    ours, two_stage = selection.OURS[1], selection.TWO_STAGE[1]
-    for own in selection.accuracy(results, "sorlie"):
-        gain = np.subtract(own[ours], own[two_stage])
-        assert gain.max() > 0.25
-        assert gain.min() > -0.1
-
-
 def test_the_benchmark_of_kendall_selection_runs_the_published_algorithm():
-    X, y, _ = selection.synthetic(40, 60, 4)
+    made = synthetic(40, 60, 4)
+    X, y = made.X, made.y
     X[:, 5] = X[:, 6]
     X[:, 7] = np.rint(X[:, 7])
     table = table_from_arrays(X, y)
     expected = kendall_selection(table, 6, 1e6, SAMPLING_UNIT, SeededSource(0))
-    runs = selection.kendall_selections(X, y, 6, [1e6, 0.1, 1e6], SeededSource(0))
+    runs = selection_choices.kendall_selections(X, y, 6, [1e6, 0.1, 1e6], SeededSource(0))
     np.testing.assert_array_equal(runs[[0, 2]], [expected, expected])
     assert runs[1].tolist() != expected
-
-
-def test_screening_is_more_stable_than_two_stage(monkeypatch):
-    monkeypatch.setattr(selection, "REPETITIONS", 60)
-    for counts in selection.stability().values():
-        assert min(counts["SIS"][:5]) > 1.3 * max(counts["two-stage"][:5])
-        assert max(counts["SIS"][5:]) < 12
 
 
 @pytest.mark.wallclock

@@ -14,8 +14,9 @@ Everything runs on this machine here. :doc:`/federated` says who does what on ma
 # A batch
 # -------
 #
-# All agree on what is asked, before anyone sends anything: the kind of curve, its thresholds, and
-# the budget. The file is public.
+# All agree on what is asked, before anyone sends anything: the kind of curve, its thresholds, the
+# budget, and both servers with their public keys. Owners encrypt each half of a report to the key
+# of its server. The file is public.
 
 from __future__ import annotations
 
@@ -26,9 +27,17 @@ import matplotlib.pyplot as plt
 from helpers.servers import SCORES, Authority, free_ports, nolook, server, token
 from helpers.shell import FOLDER, shell
 
+authority = Authority(FOLDER)
+ports = free_ports(2)
+public = []
+for role in (0, 1):
+    made = nolook("federated", "key", "--output", FOLDER / f"server{role}.private")
+    public.append(made.strip())
 shell(
     "nolook federated batch --name deposits --kind roc --grid 0.00390625:1:0.00390625"
     " --epsilon 1 --minimum 2000 --output batch.json"
+    f" --server0 https://127.0.0.1:{ports[0]} --key0 {public[0]}"
+    f" --server1 https://127.0.0.1:{ports[1]} --key1 {public[1]}"
 )
 
 # %%
@@ -38,21 +47,19 @@ shell(
 # Each has a ledger and a certificate of its own, and makes tokens for the other, the owners and the
 # analyst. Here ``examples/federated.py`` starts both, as their two operators would.
 
-authority = Authority(FOLDER)
-ports = free_ports(2)
 known_by_1, known_by_0 = token(FOLDER, "peer", 1, 0)
 owners, analyst = (token(FOLDER, role, 0, 1) for role in ("owner", "analyst"))
 servers = ExitStack()
 servers.enter_context(server(0, FOLDER, authority, ports, known_by_1))
 servers.enter_context(server(1, FOLDER, authority, ports, known_by_0))
-addresses = [f"--server{role}=https://127.0.0.1:{ports[role]}" for role in (0, 1)]
-common = ["--batch", FOLDER / "batch.json", *addresses, "--ca", authority.path]
+common = ["--batch", FOLDER / "batch.json", "--ca", authority.path]
 
 # %%
 # Two thousand owners
 # -------------------
 #
-# Each row of the table is one owner, whose report goes to both servers.
+# Each row of the table is one owner, whose report goes to both servers. They compare a digest of
+# each report: what is not exactly one valid value counts nothing, and neither learns anything else.
 
 tokens = [word for file in owners for word in ("--token-file", file)]
 rows = ["--table", SCORES, "--column", "score", "--target", "deposit"]

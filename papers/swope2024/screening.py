@@ -53,7 +53,13 @@ class _PublishedScreening(Screening):
 
     for_rows = None  # type: ignore[assignment]  # nothing is proved, of units neither
 
-    def scores(self, table: Table, scaling: Scaling | None, source: ByteSource) -> Scores:  # noqa: ARG002
+    def scores(
+        self,
+        table: Table,
+        scaling: Scaling | None,  # noqa: ARG002
+        source: ByteSource,  # noqa: ARG002
+        chances: int = 0,  # noqa: ARG002
+    ) -> Scores:
         return published_scores(table)
 
 

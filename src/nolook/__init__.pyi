@@ -28,6 +28,7 @@ from nolook.estimators.lasso import LassoSelector as LassoSelector
 from nolook.estimators.linear import LinearRegression as LinearRegression
 from nolook.estimators.logistic import LogisticRegression as LogisticRegression
 from nolook.estimators.moment import MomentSelector as MomentSelector
+from nolook.estimators.on_spark import predict_on_spark as predict_on_spark
 from nolook.estimators.pipeline import PrivatePipeline as PrivatePipeline
 from nolook.estimators.pipeline import make_private_pipeline as make_private_pipeline
 from nolook.estimators.quantiles import Quantiles as Quantiles

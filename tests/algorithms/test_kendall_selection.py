@@ -10,9 +10,9 @@ from scipy.stats import chisquare
 import nolook
 from nolook.algorithms.kendall_selection import (
     bounded_range_kendall,
-    choose_chances,
     kendall_selection,
 )
+from nolook.algorithms.unit_draws import choose_chances
 from nolook.audit.laws import exponential_law, flip_law
 from nolook.privacy.noise import SeededSource
 from nolook.privacy.sampling import SAMPLING_UNIT

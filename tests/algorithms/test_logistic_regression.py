@@ -103,17 +103,19 @@ def test_one_class_alone_or_no_row_is_answered(target, mu, rows):
     assert np.isfinite(found.theta).all()
 
 
-def test_a_target_that_is_noise_alone_gives_the_base_rate():
+@pytest.mark.parametrize("rate", [0.2, 0.01])
+@pytest.mark.parametrize("mu", [0.05, 0.3])
+def test_a_target_that_is_noise_alone_gives_the_base_rate(rate, mu):
     generator = np.random.default_rng(3)
-    X, y = generator.normal(size=(3_000, 5)), generator.random(3_000) < 0.2
-    shown = [run(X, y, 0.3, seed) for seed in range(20)]
+    X, y = generator.normal(size=(3_000, 5)), generator.random(3_000) < rate
+    shown = [run(X, y, mu, seed) for seed in range(20)]
     hidden = [found for found in shown if not found.visible]
     assert len(hidden) >= 18
     for found in hidden:
         assert not found.theta[1:].any()
         assert not found.score_edges.size
     rates = expit([found.theta[0] for found in hidden])
-    assert abs(np.median(rates) - 0.2) < 0.05
+    assert abs(np.median(rates) - rate) < 0.05
 
 
 def test_every_stage_is_announced():

@@ -95,9 +95,9 @@ class Child:
 class Forks:
     """The parent of all; it ends with the tests."""
 
-    def steps(self, folder, notes, arm):
-        """Run the steps of `service_steps.py` in a new process."""
-        words = ["steps", folder, notes]
+    def steps(self, folder, notes, name, arm):
+        """Run the steps of `service_steps.py` for one of its batches in a new process."""
+        words = ["steps", folder, notes, name]
         errors = notes.with_suffix(".errors")
         return self.run(words, errors, errors, folder, arm)
 
@@ -157,8 +157,10 @@ def _warm_up():
     with contextlib.redirect_stdout(io.StringIO()):
         cli._run(["federated", "serve", "--help"])
     with tempfile.TemporaryDirectory() as folder:
-        service_steps.make_ledger(Path(folder))
-        service_steps.run(Path(folder), lambda _: None)
+        for name, batch in service_steps.BATCHES.items():
+            (Path(folder) / name).mkdir()
+            service_steps.make_ledger(Path(folder) / name)
+            service_steps.run(Path(folder) / name, batch, lambda _: None)
     assert all((app, client, listening))
 
 

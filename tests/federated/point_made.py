@@ -9,6 +9,7 @@ from nolook.federated.point_batch import PointBatch
 from nolook.privacy.noise import SeededSource
 
 SERVERS = ("https://one.example", "https://two.example")
+KEYS = ("01" * 32, "02" * 32)
 NONCE = "0123456789abcdef" * 2
 AGES = LinearGrid(0, 99, 1)
 SCORES = LinearGrid(1 / 16, 1, 1 / 16)
@@ -17,7 +18,7 @@ LOUD = 1000.0
 
 
 def point_batch(kind="ecdf", epsilon=LOUD, grid=AGES, **named):
-    named = {"servers": SERVERS, "nonce": NONCE, "minimum": 1} | named
+    named = {"servers": SERVERS, "keys": KEYS, "nonce": NONCE, "minimum": 1} | named
     return PointBatch("ages", kind, epsilon, grid, **named)
 
 

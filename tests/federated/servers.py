@@ -14,7 +14,10 @@ import nolook
 from examples.certificates import Authority
 from nolook.federated.batch_file import write_batch
 from nolook.federated.client import Access, ServerClient
-from nolook.federated.tokens import make_token
+from nolook.federated.point_batch import PointBatch
+from nolook.federated.sealing import seal
+from nolook.federated.tokens import make_tokens
+from tests.federated.made import PRIVATE
 
 PATIENCE = 60.0  # seconds for a process to start
 
@@ -60,13 +63,15 @@ class Pair:
         self.tokens = {}
         for role in (0, 1):
             self.authority.sign(f"server{role}")
+            private = f"nolook private key {PRIVATE[role].hex()}\n"
+            (folder / f"server{role}.private").write_text(private)
             name = folder / f"ledger{role}"
             budgets = nolook.Budget(budget)
             nolook.Ledger.create(name, budgets, name="all", relation="replace").close()
         for who in ("owner", "analyst", "peer"):
             files = [folder / f"{who}{role}.token" for role in (0, 1)]
             for role, file in enumerate(files):
-                file.write_text(make_token(who, folder / f"server{role}.tokens"))
+                file.write_text(make_tokens(who, folder / f"server{role}.tokens")[0])
             self.tokens[who] = files
 
     def _write(self, batch):
@@ -86,6 +91,7 @@ class Pair:
             words += ["--batch", batch]
         words += ["--tokens", f"{name}.tokens", "--certificate", f"{name}.pem"]
         words += ["--key", f"{name}.key", "--peer", self.urls[1 - role], "--ca", self.ca]
+        words += ["--private-key", f"{name}.private"]
         words += ["--peer-token-file", self.tokens["peer"][1 - role], "--port", self.ports[role]]
         return words + ["--client-ca", self.ca] * self.demanding
 
@@ -144,7 +150,7 @@ class Caller:
         self._context = ssl.create_default_context(cafile=pair.ca)
         if certificate:
             self._context.load_cert_chain(*certificate)
-        self.port = pair.ports[role]
+        self.role, self.port = role, pair.ports[role]
         self.token = pair.tokens[who][role].read_text() if who else None
         self._connection = None
 
@@ -167,6 +173,8 @@ class Caller:
         return response.status, json.loads(content) if content[:1] == b"{" else content
 
     def put(self, batch, report_id, report):
+        if isinstance(batch, PointBatch):
+            report = seal(batch, self.role, report)
         return self("PUT", f"/v1/batches/{batch.name}/reports/{report_id.hex()}", report)
 
     def connection(self):

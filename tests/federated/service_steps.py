@@ -7,15 +7,18 @@ import os
 import time
 from pathlib import Path
 
+import numpy as np
 from attrs import evolve
 
 import nolook
 from nolook.federated.failures import RefusedError
+from nolook.federated.point_batch import PointBatch
+from nolook.federated.point_shares import check_reports
 from nolook.federated.server.batch_service import BatchService
-from tests.federated.made import LOUD, SMALL, reports
+from nolook.federated.server.store import Arrival
+from tests.federated.made import LOUD, SMALL, V_SMALL, reports
 
-BATCH = evolve(SMALL, epsilon=LOUD)
-IDS, FIRST, _, VALUES, _ = reports(BATCH, 40)
+BATCHES = {"format 1": evolve(SMALL, epsilon=LOUD), "format 2": evolve(V_SMALL, epsilon=LOUD)}
 OWN = range(8)
 THEIRS = range(1, 12)  # what the other server has
 AGREED = [i for i in OWN if i in THEIRS]
@@ -24,24 +27,30 @@ AGREED = [i for i in OWN if i in THEIRS]
 class Peer:
     """The other server, closed long ago; it agrees with whatever is right."""
 
-    def __init__(self, batch=BATCH):
+    def __init__(self, batch):
         self._batch = batch
+        ids, _, second, *_ = reports(batch, 40)
+        self._agreed = b"".join(sorted(ids[i] for i in AGREED))
+        entries = [ids[i] for i in THEIRS]
+        if isinstance(batch, PointBatch):
+            rows = np.stack([np.frombuffer(second[i], np.uint8) for i in THEIRS])
+            messages = check_reports(batch, 1, rows).messages
+            entries = [a + b.tobytes() for a, b in zip(entries, messages, strict=True)]
+        self._entries = b"".join(sorted(entries))
 
     def reports(self, name):
         assert name == self._batch.name
-        ids = self.ids(name, len(THEIRS))
-        both = b"".join(sorted(IDS[i] for i in AGREED))
         return {
             "batch": self._batch.digest.hex(),
             "closed": True,
             "count": len(THEIRS),
-            "digest": hashlib.sha256(ids).hexdigest(),
-            "agreed": [len(AGREED), hashlib.sha256(both).hexdigest()],
+            "digest": hashlib.sha256(self._entries).hexdigest(),
+            "agreed": [len(AGREED), hashlib.sha256(self._agreed).hexdigest(), 0],
         }
 
-    def ids(self, name, count):
-        assert (name, count) == (self._batch.name, len(THEIRS))
-        return b"".join(sorted(IDS[i] for i in THEIRS))
+    def entries(self, name, after):
+        assert (name, after) == (self._batch.name, b"")
+        return self._entries
 
 
 def make_ledger(folder):
@@ -49,44 +58,56 @@ def make_ledger(folder):
     nolook.Ledger.create(folder / "ledger", budget, name="x", relation="replace").close()
 
 
-def opened(folder):
-    return BatchService(0, BATCH, folder / "data", folder / "ledger", Peer())
+def opened(folder, batch):
+    return BatchService(0, batch, folder / "data", folder / "ledger", Peer(batch))
 
 
-def ask(service):
+def patiently(call, *words):
+    """Call until a server has done what it does in the background."""
     patience = time.monotonic() + 60
     while True:
         try:
-            return service.answer({"question": "curves"})
+            return call()
         except RefusedError as error:
-            if "added up" not in str(error):
+            if not any(word in str(error) for word in words):
                 raise
             assert time.monotonic() < patience
             time.sleep(0.001)
 
 
-def run(folder, note):
+def ask(service, batch):
+    question = "blocks" if isinstance(batch, PointBatch) else "curves"
+    return patiently(lambda: service.answer({"question": question}), "added up")
+
+
+def run(folder, batch, note, *, ending=False):
     """Go through all steps, calling `note` after each."""
-    service = opened(folder)
+    ids, first, *_ = reports(batch, 40)
+    service = opened(folder, batch)
     note("open")
     for i in OWN[:5]:
-        assert service.accept(FIRST[i], IDS[i]).result(60) in {True, False}
+        assert service.put(Arrival(ids[i], first[i])).result(60) in {True, False}
         note(f"put {i}")
-    together = [service.accept(FIRST[i], IDS[i]) for i in OWN[5:]]
+    together = [service.put(Arrival(ids[i], first[i])) for i in OWN[5:]]
     for i, one in zip(OWN[5:], together, strict=True):
         one.result(60)
         note(f"put {i}")
-    assert service.freeze()["state"] in {"frozen", "answered"}
+    assert patiently(service.freeze, "being checked")["state"] in {"frozen", "answered"}
     note("freeze")
-    answer = ask(service)
+    answer = ask(service, batch)
     note(f"answer {hashlib.sha256(answer).hexdigest()}")
+    if ending:
+        assert service.end()["state"] == "ended"
+        note("end")
+        assert ask(service, batch) == answer
     service.close()
     note("close")
     return answer
 
 
-def main(folder, notes, done):
+def main(folder, notes, name, done):
     """Run the steps and note them in a file; last, how many operations there were."""
     handle = os.open(notes, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-    run(Path(folder), lambda text: os.write(handle, f"{text}\n".encode()))
+    note = lambda text: os.write(handle, f"{text}\n".encode())  # noqa: E731
+    run(Path(folder), BATCHES[name], note, ending=name == "format 2")
     os.write(handle, f"done {done()}\n".encode())

@@ -5,12 +5,14 @@ from __future__ import annotations
 import socket
 import ssl
 import time
+from pathlib import Path
 
 import pytest
 
 from examples.certificates import Authority
 from nolook.errors import ParameterError
-from nolook.federated.tokens import Tokens, make_token, read_token
+from nolook.federated.server.rates import Rates
+from nolook.federated.tokens import Token, Tokens, make_tokens, read_tokens
 from tests.federated.made import CALIBRATION, ROC, SMALL, changed, reports
 from tests.federated.servers import PATIENCE, Caller, Pair, free_ports
 
@@ -135,7 +137,7 @@ def test_reports_of_other_batches_servers_and_lengths_are_refused(pair, owner):
     [
         ("PUT", ADDRESS), ("GET", "/v1/batches/ages"), ("POST", "/v1/batches/ages/freeze"),
         ("POST", "/v1/batches/ages/answer"), ("GET", "/v1/batches/ages/set"),
-        ("GET", "/v1/batches/ages/ids"), ("GET", "/v1/batches/none"),
+        ("GET", "/v1/batches/ages/entries"), ("GET", "/v1/batches/none"),
     ],
 )  # fmt: skip
 def test_without_a_token_nobody_is_heard(pair, method, path, header):
@@ -151,7 +153,7 @@ def test_each_role_has_its_own_addresses(owner, analyst, peer):
         ("POST", "/v1/batches/ages/answer"): analyst,
         ("POST", "/v1/batches/ages/freeze"): analyst,
         ("GET", "/v1/batches/ages/set"): peer,
-        ("GET", "/v1/batches/ages/ids"): peer,
+        ("GET", "/v1/batches/ages/entries"): peer,
     }
     for (method, path), allowed in calls.items():
         for caller in {owner, analyst, peer} - {allowed}:
@@ -159,7 +161,7 @@ def test_each_role_has_its_own_addresses(owner, analyst, peer):
     refused(403, owner("GET", "/v1/batches/ages"))
     assert analyst("GET", "/v1/batches/ages")[0] == peer("GET", "/v1/batches/ages")[0] == 200
     assert peer("GET", "/v1/batches/ages/set")[1]["closed"] is False
-    refused(409, peer("GET", "/v1/batches/ages/ids"))
+    refused(409, peer("GET", "/v1/batches/ages/entries"))
 
 
 def test_addresses_that_are_none(owner, analyst):
@@ -265,6 +267,14 @@ def test_a_caller_without_certificate_is_told_so(forks, tmp_path):
         (lambda words: [*words, "--ledger", "missing"], "'missing'"),
         (lambda words: [*words, "--batch", "missing"], "missing is not a batch"),
         (lambda words: [*words, "--port", "70000"], "--port 70000"),
+        (
+            lambda words: [
+                *words,
+                "--peer-token-file",
+                Path(words[words.index("--tokens") + 1]).with_name("owner0.token"),
+            ],
+            "of this server's own --tokens",
+        ),
         (lambda words: [*words, "--data", "/proc/none/x"], "cannot be read or written"),
         (lambda words: [*words, *words[words.index("--batch") :][:2]], "two batches of one name"),
     ],
@@ -296,29 +306,66 @@ def test_two_servers_never_share_files_or_a_port(pair, forks, tmp_path):
 
 def test_tokens(tmp_path):
     file = tmp_path / "tokens"
-    made = {role: make_token(role, file) for role in ("owner", "analyst", "peer")}
+    made = {role: make_tokens(role, file)[0] for role in ("owner", "analyst", "peer")}
     assert file.stat().st_mode & 0o777 == 0o600
     assert len(set(made.values())) == 3
     known = Tokens(file)
     for role, token in made.items():
         assert token not in file.read_text()
-        assert known.roles(token) == {role}
-        assert known.roles(token[:-1]) == known.roles(token + "0") == known.roles("") == set()
+        found = known.find(token)
+        assert (found.role, found.most, found.rate) == (role, None, None)
+        assert known.find(token[:-1]) is known.find(token + "0") is known.find("") is None
     with pytest.raises(ParameterError, match="role"):
-        make_token("king", file)
-    for content in ("owner", "owner zz", "king " + "0" * 64, "\n", "é"):
+        make_tokens("king", file)
+    twice = f"owner {'0' * 64}\n"
+    bad = [f"owner {'0' * 64} {limits}" for limits in ("0", "x", "- ", "1 0", "1 2 3", "-1")]
+    for content in (
+        "owner", "owner zz", "king " + "0" * 64, "\n", "é", *bad,
+        twice + twice.replace("owner", "peer"), twice + twice.replace("\n", " 1"),
+    ):  # fmt: skip
         file.write_text(content)
         with pytest.raises(ParameterError, match="tokens"):
             Tokens(file)
     held = tmp_path / "token"
     held.write_text(made["owner"] + "\n")
-    assert read_token(held) == made["owner"]
-    for content in ("", "x", made["owner"] * 2, made["owner"] + "\n" + made["peer"]):
+    assert read_tokens(held) == [made["owner"]]
+    for content in ("", "x", made["owner"] * 2, made["owner"] + "\nx"):
         held.write_text(content)
         with pytest.raises(ParameterError, match="holds no token"):
-            read_token(held)
+            read_tokens(held)
     with pytest.raises(ParameterError, match="cannot be read"):
-        read_token(tmp_path / "none")
+        read_tokens(tmp_path / "none")
+
+
+def test_tokens_for_one_report_and_tokens_with_limits(tmp_path):
+    file = tmp_path / "tokens"
+    once = make_tokens("owner", file, 50, most=1)
+    assert len(set(once)) == 50
+    limits = [(None, None), (3, None), (None, 7), (2, 5)]
+    others = [make_tokens("owner", file, 1, *limit)[0] for limit in limits]
+    known = Tokens(file)
+    assert {known.find(one).most for one in once} == {1}
+    found = [known.find(one) for one in others]
+    assert [(one.most, one.rate) for one in found] == limits
+    held = tmp_path / "held"
+    held.write_text("\n".join(once))
+    assert read_tokens(held) == once
+    for wrong in ({"role": "peer", "most": 1}, {"role": "analyst", "rate": 1}, {"most": 0}):
+        with pytest.raises(ParameterError, match=r"--reports|--per-second"):
+            make_tokens(**({"role": "owner", "path": file} | wrong))
+
+
+def test_a_rate_is_so_many_reports_a_second(tmp_path):
+    now = [0.0]
+    rates = Rates(clock=lambda: now[0])
+    slow, free = Token("owner", b"s", None, 3), Token("owner", b"f")
+    assert all(rates.allow(free) for _ in range(100))
+    assert [rates.allow(slow) for _ in range(5)] == [True] * 3 + [False] * 2
+    now[0] = 1 / 3 + 1e-9
+    assert [rates.allow(slow) for _ in range(2)] == [True, False]
+    now[0] = 100.0
+    assert [rates.allow(slow) for _ in range(5)] == [True] * 3 + [False] * 2
+    assert [Rates(4).allow(slow) for _ in range(1)] == [True]  # at least one
 
 
 def test_what_was_refused_is_nowhere_on_the_disk(pair, owner):

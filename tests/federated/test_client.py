@@ -125,7 +125,7 @@ def test_submitting_twice_is_the_same_as_once(forks, tmp_path):
         for _ in range(2):
             submit(SMALL, IDS, (FIRST, SECOND), owners)
             assert [one.status("ages")["count"] for one in analysts] == [40, 40]
-        assert asking.freeze(SMALL, analysts) == 40
+        assert asking.freeze(SMALL, analysts) == asking.Frozen(40, 0, (40, 40))
         first, second = asking.ask(SMALL, analysts, {"question": "curves"})
         assert (first.n, first.role, second.role) == (40, 0, 1)
         assert first.batch == second.batch == SMALL.digest

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from contextlib import ExitStack, closing, suppress
+from pathlib import Path
 
 import pytest
 
@@ -19,7 +20,7 @@ from examples.certificates import Authority
 from nolook.errors import ParameterError
 from nolook.federated.server.connections import BACKLOG, Connections, Listener
 from tests.federated.made import SMALL, reports
-from tests.federated.servers import Caller, Pair
+from tests.federated.servers import PATIENCE, Caller, Pair
 
 IDS, FIRST, *_ = reports(SMALL, 40)
 CAP = 5  # connections from one address
@@ -106,6 +107,55 @@ def test_a_server_told_to_stop_closes_its_files_and_waits_for_nobody_idle(pair):
     pair.processes[0] = None
     pair.start(0)
     heard(pair)
+
+
+@pytest.fixture
+def fronted(forks, tmp_path):
+    made = Pair(forks, tmp_path, [SMALL], options=("--processes", 2)).start()
+    yield made
+    made.close()
+
+
+def fronts(pair):
+    """Return the processes that hold the connections of server 0."""
+    pid = pair.processes[0].pid
+    return [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def gone(pid):
+    with suppress(FileNotFoundError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    return True
+
+
+def wait_for(condition):
+    patience = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < patience
+        time.sleep(0.01)
+
+
+def test_processes_that_hold_connections_end_with_the_server_and_it_with_them(fronted):
+    heard(fronted)
+    held = fronts(fronted)
+    assert len(held) == 2
+    os.kill(fronted.processes[0].pid, signal.SIGTERM)
+    fronted.processes[0].wait()
+    assert all(gone(pid) for pid in held)
+    assert not (fronted.data(0) / SMALL.name / "state.sqlite-wal").exists()
+    fronted.processes[0] = None
+    fronted.start(0)
+    heard(fronted)
+    held = fronts(fronted)
+    # Killed, the one that keeps the files leaves nobody who would take reports.
+    fronted.kill(0)
+    wait_for(lambda: all(gone(pid) for pid in held))
+    fronted.start(0)
+    heard(fronted)
+    os.kill(fronts(fronted)[0], signal.SIGKILL)
+    fronted.processes[0].wait()
+    fronted.processes[0] = None
+    assert "a process that holds connections ended" in fronted.said()
 
 
 class Line:

@@ -12,15 +12,16 @@ from attrs import evolve, fields
 import nolook
 from nolook.errors import ParameterError
 from nolook.federated import point_batch as module
-from nolook.federated.batch_file import read_batch, read_point_batch, write_batch
+from nolook.federated.batch_file import read_batch, write_batch
 from nolook.federated.point_batch import PointBatch
-from tests.federated.point_made import NONCE, SERVERS, point_batch
+from tests.federated.point_made import KEYS, NONCE, SERVERS, point_batch
 
 PLAIN = point_batch(epsilon=1.0, minimum=100)
 POINTS = hashlib.sha256(np.arange(100.0).astype("<f8").tobytes()).hexdigest()
 #: What is hashed. Owners, servers and analysts of one batch may run different releases of nolook.
 PINNED = (
-    '{"delta":0.0,"epsilon":1.0,"format":2,"grid":["linear",0.0,99.0,1.0],"kind":"ecdf",'
+    '{"delta":0.0,"epsilon":1.0,"format":2,"grid":["linear",0.0,99.0,1.0],'
+    f'"keys":["{KEYS[0]}","{KEYS[1]}"],"kind":"ecdf",'
     f'"lengths":[10,1],"minimum":100,"name":"ages","nonce":"{NONCE}","points":"{POINTS}",'
     '"relation":"replace","servers":["https://one.example","https://two.example"]}'
 )
@@ -40,6 +41,7 @@ def test_the_digest_is_pinned():
         {"grid": nolook.LinearGrid(0, 99, 0.5)},
         {"minimum": 101},
         {"servers": SERVERS[::-1]},
+        {"keys": KEYS[::-1]},
         {"nonce": NONCE[::-1]},
         {"lengths": (16, 1)},
     ],
@@ -64,7 +66,9 @@ def test_other_thresholds_of_the_same_grid_have_another_digest(monkeypatch):
 
 
 def test_each_batch_has_a_nonce_of_its_own():
-    one, other = (PointBatch("ages", "ecdf", 1.0, None, servers=SERVERS) for _ in range(2))
+    one, other = (
+        PointBatch("ages", "ecdf", 1.0, None, servers=SERVERS, keys=KEYS) for _ in range(2)
+    )
     assert one.nonce != other.nonce
     assert one.digest != other.digest
 
@@ -81,29 +85,30 @@ def test_each_batch_has_a_nonce_of_its_own():
 def test_a_batch_survives_its_file(tmp_path, batch):
     path = tmp_path / "batch.json"
     write_batch(batch, path)
-    found = read_point_batch(path)
+    found = read_batch(path)
     assert found == evolve(batch, lengths=batch.forest.lengths)
     assert found.digest == batch.digest
-    with pytest.raises(ParameterError, match=r"expected format 1|unknown field"):
-        read_batch(path)
 
 
-def test_a_file_of_format_1_or_of_other_thresholds_is_refused(tmp_path):
+def test_a_file_of_format_1_is_read_and_one_of_other_thresholds_or_formats_refused(tmp_path):
     path = tmp_path / "batch.json"
-    write_batch(nolook.federated.batch.Batch("ages", "ecdf", 1.0), path)
-    with pytest.raises(ParameterError, match="is not a batch"):
-        read_point_batch(path)
+    older = nolook.federated.batch.Batch("ages", "ecdf", 1.0)
+    write_batch(older, path)
+    assert read_batch(path) == older
+    path.write_text(json.dumps(older.content() | {"format": 3}), encoding="utf-8")
+    with pytest.raises(ParameterError, match="expected format 1 or 2"):
+        read_batch(path)
     content = PLAIN.content() | {"points": "0" * 64}
     path.write_text(json.dumps(content), encoding="utf-8")
     with pytest.raises(ParameterError, match="this nolook lays other thresholds"):
-        read_point_batch(path)
+        read_batch(path)
 
 
 def test_blocks_stay_as_the_file_says(tmp_path):
     """Even where this nolook would choose others."""
     path = tmp_path / "batch.json"
     path.write_text(json.dumps(PLAIN.content() | {"lengths": [20, 5, 1]}), encoding="utf-8")
-    assert read_point_batch(path).forest.lengths == (20, 5, 1)
+    assert read_batch(path).forest.lengths == (20, 5, 1)
 
 
 def test_classes_are_the_top_bit():
@@ -122,6 +127,8 @@ def test_classes_are_the_top_bit():
         ({"servers": ("a",)}, "^servers is not two"),
         ({"servers": ("a b", "c")}, "^servers is not two"),
         ({"servers": 3}, "^servers is not two"),
+        ({"keys": ("x", "y")}, "^keys is not two different keys"),
+        ({"keys": KEYS[:1] * 2}, "^keys is not two different keys"),
         ({"nonce": "xyz"}, "^nonce is not 32 hexadecimal digits"),
         ({"delta": 1.5}, "^delta is"),
         ({"delta": 1e-6, "kind": "roc"}, "^delta is 1e-06 for roc; expected 0"),

@@ -22,7 +22,7 @@ from nolook.federated.point_shares import (
 from nolook.kernels.forests import block_counts
 from nolook.privacy.noise import SeededSource
 from tests.federated.forged_keys import FORGERIES
-from tests.federated.point_made import NONCE, SCORES, both_halves, point_batch
+from tests.federated.point_made import KEYS, NONCE, SCORES, both_halves, point_batch
 
 KEY = bytes(range(32))
 ODD_VALUES = [-np.inf, -1e300, -0.0, 0.0, 5e-324, 0.5, 1.0, 63.5, 98.0, 98.5, 1e9, np.inf, np.nan]
@@ -132,7 +132,9 @@ def test_a_repeated_answer_is_the_same_and_classes_differ():
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 def test_noise_has_the_scale_of_two_blocks_a_level(delta):
     """Scale 2 h/epsilon, or sqrt(2 h)/mu; 30 % more or less would be found."""
-    batch = PointBatch("ages", "ecdf", 0.7, None, servers=("a", "b"), nonce=NONCE, delta=delta)
+    batch = PointBatch(
+        "ages", "ecdf", 0.7, None, servers=("a", "b"), keys=KEYS, nonce=NONCE, delta=delta
+    )
     draws, levels = noise(batch)["count"][:100_000], batch.forest.levels
     event = batch.event()
     if delta:

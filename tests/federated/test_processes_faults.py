@@ -13,10 +13,11 @@ import numpy as np
 import pytest
 
 import nolook
+from nolook.federated.server.store import Arrival
 from tests.federated import service_steps
 from tests.federated.forking import COUNT, FAIL_ON, FAIL_ONCE, KILL, TEAR
-from tests.federated.made import LOUD
-from tests.federated.service_steps import AGREED, BATCH, FIRST, IDS, OWN, VALUES
+from tests.federated.made import LOUD, reports
+from tests.federated.service_steps import AGREED, BATCHES, OWN
 from tests.privacy.ledger_processes import quick_folder
 
 LONG = os.environ.get("NOLOOK_LONG", "") not in {"", "0"}
@@ -29,12 +30,12 @@ def place():
         yield made
 
 
-def attempt(forks, place, at, mode, number=0):
+def attempt(forks, place, name, at, mode, number=0):
     """Run the steps with a fault; return what was noted, what was said and the operations done."""
     folder, notes = place / "run", place / "notes"
     folder.mkdir()
     service_steps.make_ledger(folder)
-    child = forks.steps(folder, notes, (at, mode, number))
+    child = forks.steps(folder, notes, name, (at, mode, number))
     child.wait()
     noted = notes.read_text().splitlines() if notes.exists() else []
     said = notes.with_suffix(".errors").read_text()
@@ -43,15 +44,21 @@ def attempt(forks, place, at, mode, number=0):
     return folder, noted, said
 
 
-def check_after(folder, noted):
+def check_after(folder, noted, name):
     """Go on with what a dead process left: nothing lost, nothing counted twice, one charge."""
-    service = service_steps.opened(folder)
+    batch = BATCHES[name]
+    ids, first, *_ = reports(batch, 40)
+    service = service_steps.opened(folder, batch)
     put = {int(line.split()[1]) for line in noted if line.startswith("put")}
     status = service.status()
     assert len(put) <= status["count"] <= len(OWN)
-    assert "freeze" not in noted or status["state"] in {"frozen", "answered"}
+    assert "freeze" not in noted or status["state"] in {"frozen", "answered", "ended"}
+    assert "end" not in noted or status["state"] == "ended"
+    if status["state"] == "ended":
+        check_ended(folder, service, noted, batch)
+        return
     if status["state"] == "open":
-        known = [service.accept(FIRST[i], IDS[i]).result(60) for i in put]
+        known = [service.put(Arrival(ids[i], first[i])).result(60) for i in put]
         assert not any(known)
         assert service.status()["count"] == status["count"]
     else:
@@ -59,71 +66,93 @@ def check_after(folder, noted):
     with nolook.Ledger(folder / "ledger") as ledger:
         assert ledger.spent.epsilon in {0.0, LOUD}
     service.close()
-    answer = service_steps.run(folder, lambda _: None)
+    answer = service_steps.run(folder, batch, lambda _: None)
     digest = f"answer {hashlib.sha256(answer).hexdigest()}"
     assert not [line for line in noted if line.startswith("answer")] or digest in noted
     with nolook.Ledger(folder / "ledger") as ledger:
         assert [entry.state for entry in ledger.history()] == ["complete"]
         assert ledger.spent.epsilon == LOUD
-    assert service_steps.run(folder, lambda _: None) == answer
+    assert service_steps.run(folder, batch, lambda _: None) == answer
     assert not list((folder / "data" / "segments").iterdir())
+    assert not (folder / "data" / "running.messages").exists()
     share = np.frombuffer(b64decode(json.loads(answer)["answer"]["count"]), "<u8")
-    assert share.tolist() == wanted_share().tolist()
+    assert share.tolist() == wanted_share(batch).tolist()
     shutil.rmtree(folder)
 
 
-def wanted_share():
-    """Return this server's share of the counts, from scratch; its noise is 0."""
+def check_ended(folder, service, noted, batch):
+    """An ended batch has its answer, paid for once, and no report."""
+    answer = service_steps.ask(service, batch)
+    service.close()
+    assert f"answer {hashlib.sha256(answer).hexdigest()}" in noted
+    with nolook.Ledger(folder / "ledger") as ledger:
+        assert ledger.spent.epsilon == LOUD
+    left = {path.name for path in (folder / "data").rglob("*") if path.is_file()}
+    assert left <= {"state.sqlite", "state.sqlite-wal", "state.sqlite-shm"}
+    shutil.rmtree(folder)
+
+
+def wanted_share(batch):
+    """Return this server's share of what is answered, from scratch; its noise is 0."""
+    from nolook.federated.point_shares import cell_shares
     from nolook.federated.shares import curve_sums
+    from nolook.kernels.forests import block_counts
 
-    rows = np.frombuffer(b"".join(FIRST[i] for i in AGREED), np.uint8).reshape(len(AGREED), -1)
-    return curve_sums(BATCH, 0, rows)[0]
+    _, first, *_ = reports(batch, 40)
+    rows = np.frombuffer(b"".join(first[i] for i in AGREED), np.uint8).reshape(len(AGREED), -1)
+    if batch is BATCHES["format 1"]:
+        return curve_sums(batch, 0, rows)[0]
+    cells = cell_shares(batch, 0, rows)[0].view(np.int64)
+    return block_counts(cells, batch.forest.lengths).view(np.uint64)
 
 
-def test_the_states_are_as_the_checks_assume(forks, place):
-    folder, noted, said = attempt(forks, place, -1, COUNT)
+@pytest.mark.parametrize("name", BATCHES)
+def test_the_states_are_as_the_checks_assume(forks, place, name):
+    folder, noted, said = attempt(forks, place, name, -1, COUNT)
     assert said == ""
     puts = [f"put {i}" for i in OWN]
-    assert noted[:-3] == ["open", *puts, "freeze"]
-    assert noted[-3].startswith("answer ")
-    assert noted[-2] == "close"
-    check_after(folder, noted)
-    assert len(VALUES) == 40
+    assert noted[: len(puts) + 2] == ["open", *puts, "freeze"]
+    assert noted[len(puts) + 2].startswith("answer ")
+    assert noted[len(puts) + 3 : -1] == ["end"] * (name == "format 2") + ["close"]
+    check_after(folder, noted, name)
 
 
 @SLOW
 @pytest.mark.parametrize("mode", [KILL, TEAR], ids=["before", "half done"])
-def test_killed_at_every_write(forks, place, mode):
+@pytest.mark.parametrize("name", BATCHES)
+def test_killed_at_every_write(forks, place, name, mode):
     at, step, ended = (0, 1 if LONG or mode == KILL else 3, 0)
     seen = set()
     while True:
-        folder, noted, said = attempt(forks, place, at, mode)
+        folder, noted, said = attempt(forks, place, name, at, mode)
         assert said == ""
         seen.add(noted[-1].split()[0] if noted else "")
-        check_after(folder, noted)
+        check_after(folder, noted, name)
         if noted and noted[-1].startswith("done"):
             break
         ended += 1
         at += step
     assert ended * step > 80
     assert {"", "open", "put", "freeze"} <= seen
+    assert name == "format 1" or "answer" in seen  # what ends a batch was interrupted too
 
 
+@pytest.mark.parametrize("name", BATCHES)
 @pytest.mark.parametrize(
     "mode", [pytest.param(FAIL_ONCE, marks=SLOW), FAIL_ON], ids=["once", "from then on"]
 )
 @pytest.mark.parametrize(
     "number", [errno.ENOSPC, pytest.param(errno.EIO, marks=SLOW)], ids=["full", "failing"]
 )
-def test_a_disk_that_fails_at_any_write(forks, place, mode, number):
-    folder, noted, _ = attempt(forks, place, -1, COUNT)
+def test_a_disk_that_fails_at_any_write(forks, place, name, mode, number):
+    folder, noted, _ = attempt(forks, place, name, -1, COUNT)
     shutil.rmtree(folder)
     total, failed = int(noted[-1].split()[1]), 0
     assert total > 80
     for at in range(mode % 2 + 3 * (number == errno.EIO), total, 1 if LONG else 7):
-        folder, noted, said = attempt(forks, place, at, mode, number)
+        folder, noted, said = attempt(forks, place, name, at, mode, number)
         assert "Traceback" not in said
-        check_after(folder, noted)
+        check_after(folder, noted, name)
         failed += bool(said)
     # A few, such as the removal of a file that is no longer needed, may fail without harm.
     assert failed > total // 15

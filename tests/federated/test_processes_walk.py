@@ -16,25 +16,31 @@ import pytest
 from attrs import evolve
 
 import nolook
+from nolook.federated.point_batch import PointBatch
+from nolook.federated.sealing import seal
+from nolook.kernels.forests import block_counts
 from tests.federated.forking import COUNT, KILL, TEAR
-from tests.federated.made import LOUD, SMALL, changed, reports
+from tests.federated.made import LOUD, SMALL, V_SMALL, changed, reports
 from tests.federated.servers import PATIENCE, Caller, Pair
+from tests.federated.test_batch_service import whole
 from tests.privacy.ledger_processes import quick_folder
 
 LONG = os.environ.get("NOLOOK_LONG", "") not in {"", "0"}
 SLOW_SEEDS = [pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 30 if LONG else 4)]
-BATCH = evolve(SMALL, epsilon=LOUD)
-IDS, *SENT, VALUES, _ = reports(BATCH, 120)
+BATCHES = {"format 1": evolve(SMALL, epsilon=LOUD), "format 2": evolve(V_SMALL, epsilon=LOUD)}
+REPORTS = 120
 LOST = None  # no response
-ASK = json.dumps({"question": "curves"})
 
 
 class Walk:
     """The servers, and what they must hold after every step."""
 
-    def __init__(self, forks, folder, seed):
+    def __init__(self, forks, folder, batch, seed):
         self.chance = random.Random(seed)
-        self.pair = Pair(forks, folder, [BATCH]).start()
+        self.batch = batch
+        self.ids, *self.sent, self.values, _ = reports(batch, REPORTS)
+        self.question = json.dumps(whole(batch))
+        self.pair = Pair(forks, folder, [batch]).start()
         self.stored = [set(), set()]
         self.states = ["open", "open"]
         self.answers = [None, None]
@@ -66,14 +72,19 @@ class Walk:
         return found
 
     def put(self, role, i, report=None):
-        path = f"/v1/batches/{BATCH.name}/reports/{IDS[i].hex()}"
-        return self.call(role, "owner", "PUT", path, report or SENT[role][i])
+        path = f"/v1/batches/{self.batch.name}/reports/{self.ids[i].hex()}"
+        return self.call(role, "owner", "PUT", path, self.body(role, i, report))
+
+    def body(self, role, i, report=None):
+        """Return what is sent: a report, sealed in format 2."""
+        sent = report or self.sent[role][i]
+        return seal(self.batch, role, sent) if isinstance(self.batch, PointBatch) else sent
 
     def post(self, role, what, body=b""):
-        return self.call(role, "analyst", "POST", f"/v1/batches/{BATCH.name}/{what}", body)
+        return self.call(role, "analyst", "POST", f"/v1/batches/{self.batch.name}/{what}", body)
 
     def status(self, role):
-        path = f"/v1/batches/{BATCH.name}"
+        path = f"/v1/batches/{self.batch.name}"
         status, found = self.sure(role, self.call, "analyst", "GET", path)
         assert status == 200
         return found
@@ -111,36 +122,38 @@ class Walk:
     # The steps.
 
     def upload(self, role):
-        numbers = self.chance.sample(range(len(IDS)), self.chance.randint(1, 3))
+        numbers = self.chance.sample(range(REPORTS), self.chance.randint(1, 3))
         self.settle(role, numbers, [self.put(role, i) for i in numbers])
 
     def replay(self, role):
         if self.stored[role]:
             i = self.chance.choice(sorted(self.stored[role]))
+            # An id of format 2 has one content.
+            other = 400 if isinstance(self.batch, PointBatch) else 409
             for report, status in (
-                (SENT[role][i], 200),
-                (changed(SENT[role][i]), 409),
-                (SENT[1 - role][i], 400),
+                (self.sent[role][i], 200),
+                (changed(self.sent[role][i]), other),
+                (self.sent[1 - role][i], 400),
             ):
                 assert self.sure(role, self.put, i, report)[0] == status
 
     def upload_and_die(self, role):
         self.arm(role, 9)
-        numbers = self.chance.sample(range(len(IDS)), 2)
+        numbers = self.chance.sample(range(REPORTS), 2)
         outcomes = [self.put(role, i) for i in numbers]
         self.revive(role)
         self.settle(role, numbers, outcomes)
 
     def kill_among_uploads(self, role):
         """Several owners at once, and `kill -9` at some moment."""
-        numbers = self.chance.sample(range(len(IDS)), 12)
+        numbers = self.chance.sample(range(REPORTS), 12)
         outcomes = dict.fromkeys(numbers)
 
         def send(some):
             caller = Caller(self.pair, role, "owner")
             for i in some:
                 with suppress(OSError, http.client.HTTPException):
-                    outcomes[i] = caller.put(BATCH, IDS[i], SENT[role][i])
+                    outcomes[i] = caller.put(self.batch, self.ids[i], self.sent[role][i])
             caller.close()
 
         threads = [threading.Thread(target=send, args=(numbers[k::4],)) for k in range(4)]
@@ -154,13 +167,13 @@ class Walk:
         self.settle(role, numbers, [outcomes[i] for i in numbers])
 
     def drop_response(self, role):
-        i = self.chance.randrange(len(IDS))
-        path = f"/v1/batches/{BATCH.name}/reports/{IDS[i].hex()}"
+        i = self.chance.randrange(REPORTS)
+        path = f"/v1/batches/{self.batch.name}/reports/{self.ids[i].hex()}"
         caller = self.callers[role]["owner"]
         head = f"PUT {path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {caller.token}\r\n"
         with caller.connection() as line:
-            length = len(SENT[role][i])
-            line.sendall(f"{head}content-length: {length}\r\n\r\n".encode() + SENT[role][i])
+            body = self.body(role, i)
+            line.sendall(f"{head}content-length: {len(body)}\r\n\r\n".encode() + body)
         # It is on its way, and may come after the next one.
         time.sleep(0.05)
         self.settle(role, [i], [LOST])
@@ -169,6 +182,9 @@ class Walk:
         if faulty:
             self.arm(role, 20)
         found = self.post(role, "freeze")
+        while found is not LOST and found[0] == 503 and "being checked" in found[1]["error"]:
+            time.sleep(0.02)
+            found = self.post(role, "freeze")
         self.revive(role)
         if found is LOST:
             state = self.status(role)["state"]
@@ -179,7 +195,7 @@ class Walk:
             self.states[role] = found[1]["state"]
         else:
             assert found[0] == 409  # too few in common: it is closed all the same
-            assert len(self.stored[0] & self.stored[1]) < BATCH.minimum
+            assert len(self.stored[0] & self.stored[1]) < self.batch.minimum
             self.states[role] = "closed"
 
     def freeze_and_die(self, role):
@@ -188,10 +204,10 @@ class Walk:
     def query(self, role, faulty=False):
         if faulty:
             self.arm(role, 40)
-        found = self.post(role, "answer", ASK)
+        found = self.post(role, "answer", self.question)
         while found is not LOST and found[0] == 503:
             time.sleep(0.02)
-            found = self.post(role, "answer", ASK)
+            found = self.post(role, "answer", self.question)
         self.revive(role)
         if self.states[role] in {"open", "closed"}:
             assert found is LOST or found[0] == 409
@@ -230,12 +246,16 @@ def finish(walk):
     for role in (0, 1):
         walk.query(role)
     common = sorted(walk.stored[0] & walk.stored[1])
-    assert len(common) >= BATCH.minimum
+    assert len(common) >= walk.batch.minimum
     for role in (0, 1):
         assert walk.answers[role]["count"] == len(common)
     numbers = [b64decode(one["answer"]["count"]) for one in walk.answers]
     total = sum(np.frombuffer(one, dtype="<u8") for one in numbers)
-    wanted = np.cumsum(np.bincount(VALUES[common].astype(int), minlength=8))
+    wanted = np.bincount(walk.values[common].astype(int), minlength=8)
+    if isinstance(walk.batch, PointBatch):
+        wanted = block_counts(wanted, walk.batch.forest.lengths)
+    else:
+        wanted = np.cumsum(wanted)
     assert total.tolist() == wanted.tolist()
     for role in (0, 1):
         walk.restart(role)
@@ -249,9 +269,10 @@ def finish(walk):
 # Python leaves a socket open whose other end goes away between connection and handshake.
 @pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
 @pytest.mark.parametrize("seed", [0, *SLOW_SEEDS])
-def test_a_random_walk_beside_a_plain_list(forks, seed):
+@pytest.mark.parametrize("name", BATCHES)
+def test_a_random_walk_beside_a_plain_list(forks, name, seed):
     with quick_folder() as folder:
-        walk = Walk(forks, folder, seed)
+        walk = Walk(forks, folder, BATCHES[name], seed)
         try:
             for steps, count in ((OPEN, 20), (CLOSING, 14)):
                 for _ in range(count * (4 if LONG else 1)):

@@ -7,6 +7,7 @@ import socket
 import sqlite3
 import sys
 import threading
+import time
 import traceback
 from contextlib import closing, contextmanager
 
@@ -287,6 +288,8 @@ def test_an_address_is_never_shown(tmp_path, capfd):
     closed = uri.replace(str(server.port), "1")
     fails(uri, f"mysql{uri}", f"https://{PASSWORD}@127.0.0.1/t.csv", f"jdbc:{uri}")
     fails(*(lambda u=u: nolook.Database(u) for u in (uri, f"x{uri}", f"{uri}.csv")))
+    fails(uri.replace("://", "//"), uri.replace("://", ":/"), f" {uri}")
+    fails(f"host=127.0.0.1 dbname=d password={PASSWORD}", f"dbname=d password = '{PASSWORD}'")
     tables = [nolook.Database(u, table="t") for u in (wrong, nobody, closed, f"{uri}x")]
     queries = [nolook.Database(uri, query=f"SELECT x FROM {name}") for name in ("u", "t JOIN t")]
     fails(*tables, *queries, nolook.Database(uri, table="u"))
@@ -574,6 +577,35 @@ def test_rows_of_a_view_have_no_order_so_units_are_refused(made, tmp_path):
         KeptColumns(nolook.read_table(view, features=["i"]), ["i"])
 
 
+def test_rows_on_another_server_are_refused_wherever_they_hang():
+    """Nothing keeps these the same in every pass."""
+    far = ("CREATE FOREIGN DATA WRAPPER w", "CREATE SERVER s FOREIGN DATA WRAPPER w")
+    for statements in (
+        ["CREATE FOREIGN TABLE t (x int) SERVER s"],
+        [
+            "CREATE TABLE t (x int) PARTITION BY RANGE (x)",
+            "CREATE TABLE t1 PARTITION OF t FOR VALUES FROM (0) TO (10)",
+            "CREATE FOREIGN TABLE t2 PARTITION OF t FOR VALUES FROM (10) TO (20) SERVER s",
+        ],
+        [
+            "CREATE TABLE t (x int)",
+            "CREATE TABLE below () INHERITS (t)",
+            "CREATE FOREIGN TABLE t2 () INHERITS (below) SERVER s",
+        ],
+    ):
+        with pytest.raises(TableError, match="lies on another server"):
+            nolook.read_table(from_postgresql(*far, *statements))
+
+
+def test_a_server_that_ends_idle_transactions_keeps_the_snapshot():
+    server = postgresql()
+    name = server.database("CREATE TABLE t AS SELECT 5 AS x")
+    server.execute(f"ALTER DATABASE {name} SET idle_in_transaction_session_timeout = '100ms'")
+    table = nolook.read_table(nolook.Database(server.uri(name), table="t"))
+    time.sleep(0.5)
+    assert numbers(table).tolist() == [[5]]
+
+
 def test_partitions_have_no_order_that_lasts():
     kept = from_postgresql(
         "CREATE TABLE t (x int, person int) PARTITION BY RANGE (x)",
@@ -613,6 +645,19 @@ def test_sparse_row_numbers_make_parts_too(tmp_path):
     source = nolook.read_table(kept, features=["id"])._source
     assert 1 < len(source.parts()) <= 256
     assert sum(b.num_rows for part in source.parts() for b in part.batches(["id"])) == 3
+
+
+@pytest.mark.parametrize("name", ["duckdb", "sqlite"])
+def test_a_relative_path_is_that_of_the_folder_it_was_given_in(name, tmp_path, monkeypatch):
+    """Also if the file's name is an order to the database's reader."""
+    kept = DATABASES[name][0](pa.table({"x": [5.0]}), tmp_path)
+    path = tmp_path / f"t.{name}"
+    path.rename(tmp_path / ":memory:")
+    monkeypatch.chdir(tmp_path)
+    source = nolook.read_table(kept.replace(str(path), ":memory:"))._source
+    monkeypatch.chdir("/")
+    there = pickle.loads(pickle.dumps(source.parts()[0]))
+    assert [b.column("x").to_pylist() for b in there.batches(["x"])] == [[5.0]]
 
 
 def test_a_table_without_row_numbers_is_one_part(tmp_path):

@@ -204,18 +204,32 @@ def test_links_are_refused_wherever_they_lead(folder, tmp_path):
 
 def test_no_file_counts_twice(folder, tmp_path):
     (folder / "again.parquet").hardlink_to(folder / "a.parquet")
-    assert "another name of a file" in refusal(folder)
-    files = [folder / "a.parquet", folder / ".." / "t" / "a.parquet"]
-    assert "twice in a list" in refusal(files)
+    (tmp_path / "link.parquet").symlink_to(folder / "a.parquet")
+    names = [folder / "again.parquet", folder / ".." / "t" / "a.parquet", tmp_path / "link.parquet"]
+    a, *others = [folder / "a.parquet", *names]
+    for other in others:
+        assert "is there twice" in refusal([a, other])
+        assert "is there twice" in refusal(ds.dataset([str(a), str(other)]))
+    assert "is there twice" in refusal(folder)
+    assert "is there twice" in refusal(ds.dataset([ds.dataset(str(a)), ds.dataset(str(a))]))
 
 
-@pytest.mark.parametrize("log", ["_delta_log", ".hoodie", "metadata"])
+@pytest.mark.parametrize("log", ["_delta_log", ".hoodie", "metadata", "_spark_metadata"])
 def test_tables_of_a_log_are_refused_from_wherever_they_are_named(log, tmp_path):
-    stored(tmp_path / "t" / "data" / "day=1" / "a.parquet")
+    file = stored(tmp_path / "t" / "data" / "day=1" / "a.parquet")
     (tmp_path / "t" / log).mkdir()
     (tmp_path / "t" / log / "v1.metadata.json").touch()
-    for place in ("t", "t/data", "t/data/*/*.parquet", "t/**/*.parquet"):
-        assert "Delta Lake, Hudi or Iceberg" in refusal(tmp_path / place)
+    (tmp_path / "link.parquet").symlink_to(file)
+    for place in ("t", "t/data", "t/data/*/*.parquet", "t/**/*.parquet", file, "link.parquet"):
+        assert "Delta Lake" in refusal(tmp_path / place)
+    for files in ([file], [tmp_path / "link.parquet"], ds.dataset(str(file.parent))):
+        assert "Delta Lake" in refusal(files)
+    bucket = Bucket()
+    bucket.put_folder(tmp_path / "t", "t")
+    bucket.put(f"t/{log}/x.metadata.json", b"{}")
+    for path in ("t", "t/data/day=1/a.parquet"):
+        assert "Delta Lake" in refusal(bucket.address(path))
+    assert "Delta Lake" in refusal([bucket.address("t/data/day=1/a.parquet")])
 
 
 def test_a_relative_path_shows_the_log_above(tmp_path, monkeypatch):
@@ -378,6 +392,13 @@ def test_what_partitioning_tells_is_text(tmp_path):
     assert "place" in [column.name for column in read_table(by_place, "y")._source.columns]
 
 
+def rearranged(folder, turn) -> ds.FileSystemDataset:
+    """A dataset of what a function makes of each file."""
+    whole = ds.dataset(folder)
+    parts = [part for file in whole.get_fragments() for part in turn(file)]
+    return ds.FileSystemDataset(parts, whole.schema, whole.format, whole.filesystem)
+
+
 def test_what_is_no_plain_dataset_of_files(folder, tmp_path):
     (tmp_path / "csv").mkdir()
     (tmp_path / "csv" / "a.csv").write_text("x,y\n1,2\n")
@@ -385,6 +406,11 @@ def test_what_is_no_plain_dataset_of_files(folder, tmp_path):
     assert "is filtered" in refusal(whole.filter(ds.field("x") > 1))
     assert "no Parquet or Arrow file" in refusal(ds.dataset(tmp_path / "csv", format="csv"))
     assert "no Parquet or Arrow file" in refusal(ds.dataset(numbers()))
+    assert "is there twice" in refusal(rearranged(folder, lambda f: [f, f]))
+    pq.write_table(numbers(9), folder / "a.parquet", row_group_size=3)
+    some = rearranged(folder, lambda f: [f.subset(row_group_ids=[f.row_groups[-1].id])])
+    assert "has some row groups of a file only" in refusal(some)
+    assert "is there twice" in refusal(rearranged(folder, lambda f: f.split_by_row_group()))
     narrow = ds.dataset(folder, schema=pa.schema([("x", pa.float64())]))
     assert "has a schema that" in refusal(narrow)
 

@@ -95,6 +95,15 @@ def test_parts_of_files_travel_to_other_processes(place, frame, tmp_path):
         assert list(there.batches(["x"])) == list(part.batches(["x"]))
 
 
+def test_parts_of_relative_paths_lead_to_the_same_file(frame, tmp_path, monkeypatch):
+    parquet(frame, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    part = read_table("t.parquet", features=["x"])._source.parts()[0]
+    sent = pickle.dumps(part)
+    monkeypatch.chdir("/")
+    assert list(pickle.loads(sent).batches(["x"])) == list(part.batches(["x"]))
+
+
 def test_each_thread_has_its_own_rows_of_an_array():
     array = np.arange(6e6).reshape(-1, 6)
     source = read_table(array)._source

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -120,6 +121,13 @@ def remove(folder: Path) -> None:
     max(path for path in folder.rglob("*") if path.is_file()).unlink()
 
 
+def asked(table: pa.Table, folder: Path, keep: Callable[..., object]) -> nolook.Database:
+    """A query that leaves out no row."""
+    kept = keep(table, folder)
+    address = kept._uri if isinstance(kept, nolook.Database) else kept.removesuffix("#t")
+    return nolook.Database(address, query="SELECT y, person, x, city, n FROM t WHERE person >= 0")
+
+
 PLACES: dict[str, Place] = {
     "memory": Place(lambda table, _: table),
     "pandas": Place(lambda table, _: table.to_pandas()),
@@ -139,8 +147,17 @@ PLACES: dict[str, Place] = {
     "hive folder in a bucket": Place(partial(in_bucket, keep=hive), remove_object),
     "folder of CSV in a bucket": Place(partial(in_bucket, keep=csv_folder), remove_object),
     "list": Place(lambda *kept: sorted(parquet_folder(*kept).rglob("*.parquet")), remove),
+    "pattern in a bucket": Place(
+        lambda *kept: in_bucket(*kept, keep=parquet_folder).replace("/t?", "/t/**/*.parquet?"),
+        remove_object,
+    ),
     **{name: Place(*kept) for name, kept in DATABASES.items()},
+    **{f"query of {name}": Place(partial(asked, keep=kept[0])) for name, kept in DATABASES.items()},
 }
+#: What other processes can read parts of.
+TRAVELLING = [
+    name for name in PLACES if name not in {"memory", "pandas", "lazy frame", "relation", "stream"}
+]
 CHANGING = [name for name, place in PLACES.items() if place.change is not None]
 
 
@@ -166,6 +183,20 @@ def distribution(source: object, **options: object) -> np.ndarray:
 def test_results_are_the_same_to_the_last_bit(name, make, unit, table, tmp_path):
     kept = PLACES[name].keep(table, tmp_path)
     assert make(kept, unit=unit).tolist() == make(table, unit=unit).tolist()
+
+
+@pytest.mark.parametrize("name", TRAVELLING)
+def test_parts_travel_and_are_the_table(name, table, tmp_path, monkeypatch):
+    kept = PLACES[name].keep(table, tmp_path)
+    source = nolook.read_table(kept, "y", **USED)._source
+    parts = [pickle.loads(pickle.dumps(part)) for part in source.parts()]
+    names = ["x", "city", "person"]
+    found = [row for part in parts for b in part.batches(names) for row in b.to_pylist()]
+    whole = [row for b in source.batches(names) for row in b.to_pylist()]
+    assert [[row[name] for name in names] for row in found] == [
+        [row[name] for name in names] for row in whole
+    ]
+    assert len(found) == ROWS
 
 
 def budget(folder: Path) -> nolook.Ledger:

@@ -153,6 +153,17 @@ def test_columns_are_chosen(dialect, query, columns, kept):
     assert source.filtered is False
 
 
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("word", ["AND", "OR"])
+def test_very_many_conditions_are_no_more_than_the_database_takes(word, dialect, kept):
+    def many(count: int) -> str:
+        return "SELECT id FROM t WHERE " + f" {word} ".join(["id >= 9"] * count)
+
+    assert kept.read(dialect, many(400)) == list(range(9, ROWS))
+    with pytest.raises(ParameterError, match="too many parts"):
+        kept.read(dialect, many(600))
+
+
 def test_capital_letters_in_quotes_count_where_the_server_says_so(kept):
     database = nolook.Database(kept.addresses["postgres"], query='SELECT "ID" FROM t')
     with pytest.raises(NolookError, match="no such column"):
@@ -239,6 +250,7 @@ REFUSED = {
     "LIKE of a number": "SELECT id FROM t WHERE n LIKE '1%'",
     "column LIKE column": "SELECT id FROM t WHERE word LIKE word",
     "huge number": "SELECT id FROM t WHERE x > 1e999",
+    "tiny number": "SELECT id FROM t WHERE x > 1e-400",
     "backslash": "SELECT id FROM t WHERE word = 'a\\'",
     "escape string": "SELECT id FROM t WHERE word = E'a'",
     "dollar quotes": "SELECT id FROM t WHERE word = $$a$$",

@@ -359,7 +359,7 @@ from nolook.tables import units
 
 rows, kinds = int(sys.argv[1]), int(sys.argv[2])
 process, peak = psutil.Process(), 0
-group = units._group
+group = units.group_hashes
 
 
 def watched(hashes):
@@ -369,7 +369,7 @@ def watched(hashes):
     return found
 
 
-units._group = watched
+units.group_hashes = watched
 generator = np.random.default_rng(0)
 before = process.memory_info().rss - process.memory_info().shared
 parts = (pa.array(generator.integers(0, kinds, 65_536)) for _ in range(rows // 65_536))

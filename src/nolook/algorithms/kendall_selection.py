@@ -19,7 +19,7 @@ name here     meaning
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -27,26 +27,22 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from nolook.algorithms.selection_plan import Selected, Selection
-from nolook.algorithms.unit_draws import one_row_each
+from nolook.algorithms.unit_draws import choose_chances, one_row_each, sampled_rows
 from nolook.privacy.budgets import with_room
 from nolook.privacy.guarantee import PureEvent
 from nolook.privacy.mechanisms.exponential import exponential_choice, permute_and_flip
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import Announce
-from nolook.privacy.sampling import SAMPLING_UNIT, kept_rows, sampled_epsilon
+from nolook.privacy.sampling import sampled_epsilon
 from nolook.statistics.kendall import KendallRows, kendall_scores, kendall_sensitivity
 from nolook.tables import Table
-from nolook.tables.folding import Batches, Rows
+from nolook.tables.folding import Rows
 
 __all__ = [
     "KendallSelection",
     "bounded_range_kendall",
-    "choose_chances",
     "kendall_selection",
 ]
-
-# More rows than this do not sharpen a choice enough to wait for them.
-_ROWS_WANTED = 2**20
 
 
 @frozen
@@ -77,18 +73,12 @@ class KendallSelection(Selection):
         return Selected(tuple(bounded_range_kendall(table, k, features.epsilon, source)))
 
 
-def choose_chances(bound: int) -> int:
-    """Choose the probability, in units of 1/SAMPLING_UNIT, that keeps about a million rows."""
-    return max(1, min(SAMPLING_UNIT, SAMPLING_UNIT * _ROWS_WANTED // max(bound, 1)))
-
-
 def kendall_selection(
     table: Table, k: int, epsilon: float, chances: int, source: ByteSource
 ) -> list[int]:
     """Choose k features, in the order of choice; pure epsilon when a row is added or removed."""
     share = with_room(sampled_epsilon(epsilon, chances) / k)
-    # Rows draw, one after the other, whether they are in the sample.
-    rows = Batches([(batch,) for batch in _sample(table, chances, source)])
+    rows = sampled_rows(table, chances, source)
     return _chosen(
         rows, table.n_columns, k, partial(permute_and_flip, epsilon=share, source=source)
     )
@@ -122,12 +112,3 @@ def _chosen(
         sensitivity = kendall_sensitivity(len(chosen))
         chosen.append(left.pop(choose(scores, sensitivity)))
     return chosen
-
-
-def _sample(table: Table, chances: int, source: ByteSource) -> Iterator[NDArray[np.float64]]:
-    """Yield the rows kept."""
-    for batch in table.batches():
-        if chances == SAMPLING_UNIT:
-            yield batch
-        else:
-            yield batch[:, kept_rows(batch.shape[1], chances, source)]

@@ -70,7 +70,7 @@ class Weighing(NamedTuple):
         """Return how the rows of a table are counted."""
         whole = table.unit.whole
         public = relation == "replace" and whole > 1
-        return cls(whole, table.units().counts.size if public else None)
+        return cls(whole, table.count_units() if public else None)
 
     def known_rows(self, cells: Sequence[NDArray[np.int64]]) -> float:
         """Return the number of rows, or of units where rows have weights; public if replaced.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,12 +41,19 @@ def norm_counts(
     largest = float((np.maximum(-low, high) ** 2).sum()) * UNIT**2
     squares = np.floor(largest * 2.0 ** (np.arange(1 - _RADII, 1) / 4))
     standard = scaling.center[:columns], scaling.scale[:columns], low, high
-
-    def count(batch: NDArray[np.float64], weights: NDArray[np.int64] | None) -> NDArray[np.int64]:
-        norms = standard_squares(batch[:columns], standard)
-        return threshold_counts(norms, squares, weights)[None, :]
-
+    count = partial(_count, standard, squares)
     return release_histograms(table, mu, source, count)[0], squares
+
+
+def _count(
+    standard: tuple[Vector, Vector, Vector, Vector],
+    squares: Vector,
+    batch: NDArray[np.float64],
+    weights: NDArray[np.int64] | None,
+) -> NDArray[np.int64]:
+    """Count rows by their squared norm; `standard` tells how many columns are meant."""
+    norms = standard_squares(batch[: standard[0].size], standard)
+    return threshold_counts(norms, squares, weights)[None, :]
 
 
 def choose_squared_radius(

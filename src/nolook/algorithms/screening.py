@@ -16,13 +16,14 @@ from attrs import field, frozen
 from numpy.typing import ArrayLike, NDArray
 
 from nolook.algorithms.scaling import Scaling
-from nolook.algorithms.selection_plan import Selected, Selection, peel
-from nolook.algorithms.unit_draws import one_row_each
+from nolook.algorithms.selection_plan import Selected, Selection, on_sample, peel
+from nolook.algorithms.unit_draws import Sample, choose_chances, one_row_each, sampled_rows
 from nolook.errors import ParameterError
 from nolook.privacy.guarantee import PureEvent
 from nolook.privacy.mechanisms.top_k import canonical_lipschitz, peeling
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import Announce
+from nolook.privacy.sampling import SAMPLING_UNIT
 from nolook.statistics.centred_products import PRODUCTS_SENSITIVITY, CentredProducts
 from nolook.statistics.kendall import KendallRows, kendall_scores, kendall_sensitivity
 from nolook.tables import Table
@@ -90,16 +91,20 @@ class Screening(Selection):
         A key of :data:`TOP_K`.
     ranges : pair of array-like or None
         Public ones, for the covariance score. They are copied, so they stay as they are now.
+    chances : int or None
+        For ranks, each row is kept with probability ``chances / SAMPLING_UNIT``; None keeps about a
+        million. Choices must be pure where not all are kept.
     """
 
     top_k: TopK
     ranges: tuple[ArrayLike, ArrayLike] | None = field(converter=_copied)
+    chances: int | None = SAMPLING_UNIT
 
     def choose(
         self,
         table: Table,
         k: int,
-        bound: int,  # noqa: ARG002 -- the other selectors' interface
+        bound: int,
         source: ByteSource,
         announce: Announce,
     ) -> Selected:
@@ -108,7 +113,9 @@ class Screening(Selection):
         scaling = None if scales is None else scales.run(table, source, announce)
         announce("features")
         if scaling is None:
-            places = self._draw(self.scores(table, None, source), k, source)
+            chances = self.chances or choose_chances(bound)
+            scores = self.scores(table, None, source, chances)
+            places = self._draw(scores, k, source, chances)
             return Selected(tuple(places.tolist()))
         visible = scaling.visible[:-1]
         places, others = np.flatnonzero(visible), np.flatnonzero(~visible)
@@ -123,17 +130,26 @@ class Screening(Selection):
             places = np.append(places, others[chance])
         return Selected(tuple(places.tolist()), rows=scaling.rows)
 
-    def _draw(self, scores: Scores, k: int, source: ByteSource) -> NDArray[np.int64]:
-        """Draw k of more scores, as planned."""
-        features = self.plan.features
+    def _draw(
+        self, scores: Scores, k: int, source: ByteSource, chances: int = SAMPLING_UNIT
+    ) -> NDArray[np.int64]:
+        """Draw k of more scores of the rows kept, as planned."""
+        features = on_sample(self.plan.features, chances)
         if isinstance(features, PureEvent):
             return screen(scores, k, features.epsilon, self.top_k, source)
         return peel(features, scores.values, k, scores.sensitivity, source)
 
-    def scores(self, table: Table, scaling: Scaling | None, source: ByteSource) -> Scores:
+    def scores(
+        self,
+        table: Table,
+        scaling: Scaling | None,
+        source: ByteSource,
+        chances: int = SAMPLING_UNIT,
+    ) -> Scores:
         """Score the features; `scaling` is what the plan's scales released, if it has any.
 
-        `source` draws the rows to be ranked of units whose rows have weights.
+        `source` draws the rows to be ranked: of units whose rows have weights one each, and of
+        these a sample.
         """
         ranges = None
         if scaling is not None:
@@ -142,7 +158,7 @@ class Screening(Selection):
         elif self.ranges is not None:
             ranges = public_ranges(self.ranges, table.n_columns)
         if ranges is None:
-            return rank_scores(one_row_each(table, source))
+            return rank_scores(sampled_rows(one_row_each(table, source), chances, source))
         return covariance_scores(table, *ranges)
 
 
@@ -153,10 +169,10 @@ def screen(
     return TOP_K[top_k](scores.values, k, scores.sensitivity, epsilon, source)
 
 
-def rank_scores(table: Table) -> Scores:
+def rank_scores(rows: Table | Sample) -> Scores:
     """Score features by the size of their Kendall correlation with the target; without weights."""
-    ranked = table.fold(KendallRows(table.n_columns)).value
-    features = table.n_columns - 1
+    ranked = rows.fold(KendallRows(rows.n_columns)).value
+    features = rows.n_columns - 1
     target = ranked.differences(features, list(range(features)))
     return Scores(kendall_scores(target, [0] * features, 0, ranked.rows), kendall_sensitivity(0))
 

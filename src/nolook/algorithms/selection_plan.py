@@ -23,6 +23,7 @@ from nolook.privacy.guarantee import BoundedRangeEvent, Budget, Event, PureEvent
 from nolook.privacy.mechanisms.top_k import bounded_range_peeling, peeling
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import Announce
+from nolook.privacy.sampling import SAMPLING_UNIT, sampled_epsilon
 from nolook.tables import Table
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "Selection",
     "SelectionPlan",
     "choose_k",
+    "on_sample",
     "peel",
     "selection_plan",
 ]
@@ -228,6 +230,18 @@ def peel(
     if isinstance(features, PureEvent):
         return peeling(scores, k, sensitivity, features.epsilon, source)
     return bounded_range_peeling(scores, k, sensitivity, features.epsilon, source)
+
+
+def on_sample(features: Choices, chances: int) -> Choices:
+    """Return choices on rows kept with a probability that cost all rows what is planned.
+
+    Raises ValueError for choices that are not pure: nothing is claimed for these on a sample.
+    """
+    if chances == SAMPLING_UNIT:
+        return features
+    if not isinstance(features, PureEvent):
+        raise ValueError("choices on a sample are not pure")  # noqa: TRY004 -- not of types
+    return evolve(features, epsilon=sampled_epsilon(features.epsilon, chances))
 
 
 def choose_k(bound: int, features: int, epsilon: float) -> int:

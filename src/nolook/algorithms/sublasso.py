@@ -23,12 +23,13 @@ import numpy as np
 from attrs import evolve, frozen
 from numpy.typing import NDArray
 
-from nolook.algorithms.selection_plan import Choices, Selected, Selection, peel
-from nolook.algorithms.unit_draws import rows_in_blocks
+from nolook.algorithms.selection_plan import Choices, Selected, Selection, on_sample, peel
+from nolook.algorithms.unit_draws import choose_chances, rows_in_blocks
 from nolook.kernels.block_lasso import arrange_blocks, block_votes
 from nolook.privacy.guarantee import PureEvent
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import Announce
+from nolook.privacy.sampling import SAMPLING_UNIT
 from nolook.tables import Table
 
 __all__ = [
@@ -61,10 +62,14 @@ class LassoSelection(Selection):
     blocks : int or None
         m; None if it depends on the bound on the number of rows.
     penalty : float
+    chances : int or None
+        Each row, or unit, is kept with probability ``chances / SAMPLING_UNIT``; None keeps about a
+        million. Choices must be pure where not all are kept.
     """
 
     blocks: int | None
     penalty: float
+    chances: int | None = SAMPLING_UNIT
 
     def for_rows(self, most: int) -> LassoSelection:
         """Return the selection that costs a unit of so many rows as much: it changes one block."""
@@ -75,10 +80,12 @@ class LassoSelection(Selection):
     ) -> Selected:
         """Choose k features."""
         announce("features")
-        features = self.plan.features
+        chances = self.chances or choose_chances(bound)
+        features = on_sample(self.plan.features, chances)
         share = features.epsilon / (k if isinstance(features, PureEvent) else 1)
-        m = self.blocks or choose_blocks(bound, share)
-        return Selected(tuple(lasso_selection(table, k, features, m, self.penalty, source)), m)
+        m = self.blocks or choose_blocks(bound * chances // SAMPLING_UNIT, share)
+        chosen = lasso_selection(table, k, features, m, self.penalty, source, chances)
+        return Selected(tuple(chosen), m)
 
 
 def choose_blocks(bound: int, share: float) -> int:
@@ -93,21 +100,32 @@ def choose_blocks(bound: int, share: float) -> int:
 
 
 def lasso_selection(
-    table: Table, k: int, features: Choices, m: int, penalty: float, source: ByteSource
+    table: Table,
+    k: int,
+    features: Choices,
+    m: int,
+    penalty: float,
+    source: ByteSource,
+    chances: int = SAMPLING_UNIT,
 ) -> list[int]:
-    """Choose k features, in the order of choice; it costs what is planned for the features."""
-    votes = _count_votes(table, m, penalty, k, source)
+    """Choose k features, in the order of choice; it costs `features` on the rows that are kept."""
+    votes = _count_votes(table, m, penalty, k, source, chances)
     chosen: list[int] = peel(features, votes, k, VOTES_SENSITIVITY, source).tolist()
     return chosen
 
 
 def _count_votes(
-    table: Table, m: int, penalty: float, k: int, source: ByteSource
+    table: Table,
+    m: int,
+    penalty: float,
+    k: int,
+    source: ByteSource,
+    chances: int = SAMPLING_UNIT,
 ) -> NDArray[np.int64]:
     """Let each unit draw its block, and count the blocks' votes."""
     batches, weights = [np.empty((table.n_columns, 0))], [np.empty((1, 0))]
     blocks = [np.empty(0, dtype=np.int64)]
-    for batch, own, places in rows_in_blocks(table, m, source):
+    for batch, own, places in rows_in_blocks(table, m, source, chances):
         batches.append(batch)
         blocks.append(places)
         weights.append(np.ones((1, places.size)) if own is None else own[None].astype(np.float64))

@@ -20,7 +20,9 @@ name here          the paper's letter, or what it means
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -32,7 +34,7 @@ from nolook.algorithms.moment_regression import MomentRelease, NoisyMoments
 from nolook.algorithms.rows_bound import rows_bound, rows_margin
 from nolook.algorithms.scaling import ScaleSearch, Scaling
 from nolook.algorithms.tukey_models import models_needed
-from nolook.algorithms.unit_draws import rows_in_blocks
+from nolook.algorithms.unit_draws import Drawn, rows_in_blocks
 from nolook.kernels.block_models import block_models
 from nolook.kernels.moments import UNIT, integer_rows
 from nolook.privacy.accounting import gaussian_mu
@@ -41,8 +43,11 @@ from nolook.privacy.guarantee import ApproximateEvent, Budget, Event, PureEvent
 from nolook.privacy.mechanisms.tukey_depth import TukeyRule, tukey_release
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import Announce
+from nolook.privacy.sampling import SAMPLING_UNIT
 from nolook.statistics.block_moments import BlockMoments
 from nolook.tables import Table
+from nolook.tables.folding import Mapped
+from nolook.tables.table import Weights
 
 __all__ = [
     "BASES",
@@ -273,13 +278,22 @@ def fit_models(
     visible = basis.scaling.visible[:-1]
     table, scaling = table.select(visible), basis.scaling.select(visible)
     sums = BlockMoments(m, table.n_columns, math.floor(scaling.limit * UNIT), table.unit.whole)
-    for batch, weights, blocks in rows_in_blocks(table, m, source):
-        rows = integer_rows(batch, scaling.center, scaling.scale, *scaling.limits)
-        sums.update(rows, blocks, weights)
+    standard = Mapped(sums, partial(_standard, scaling))
+    if table.engine is not None:
+        table.fold(Drawn(standard, m, SAMPLING_UNIT, source))
+    else:
+        for each in rows_in_blocks(table, m, source):
+            standard.update(*each)
     # Rows are in units of 1/UNIT, except for their constant 1.
     units = np.full(len(basis.matrix), 1.0 / UNIT)
     units[0] = 1.0
     return block_models(sums.value, units[:, None] * basis.matrix) / UNIT
+
+
+def _standard(
+    scaling: Scaling, batch: Matrix, weights: Weights, blocks: NDArray[np.int64]
+) -> Iterator[tuple[Matrix, NDArray[np.int64], Weights]]:
+    yield integer_rows(batch, scaling.center, scaling.scale, *scaling.limits), blocks, weights
 
 
 @dataclass(frozen=True, slots=True)

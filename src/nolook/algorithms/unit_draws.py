@@ -1,35 +1,177 @@
-"""What a unit draws for its rows: the block of them all, or one of them; see ``sublasso.md``."""
+"""What a unit draws for its rows: whether they are kept, the block of them all, or one of them.
+
+See ``sublasso.md``, and for rows that an engine reads ``../tables/folding.md``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nolook.privacy.noise import ByteSource, uniform_integers
+from nolook.privacy.noise import (
+    ByteSource,
+    KeyedSource,
+    SystemEntropy,
+    derived_key,
+    uniform_integers,
+)
+from nolook.privacy.sampling import SAMPLING_UNIT, kept_rows
 from nolook.tables import Table
+from nolook.tables.folding import Batches, Drawing, Foldable
 from nolook.tables.table import Weights
 
-__all__ = ["one_row_each", "rows_in_blocks"]
+__all__ = [
+    "Drawn",
+    "Sample",
+    "choose_chances",
+    "one_row_each",
+    "rows_in_blocks",
+    "sampled_rows",
+]
+
+# More rows than this do not sharpen a choice enough to wait for them.
+_ROWS_WANTED = 2**20
+_KEY_WORDS = 4
+
+
+def choose_chances(bound: int) -> int:
+    """Choose the probability, in units of 1/SAMPLING_UNIT, that keeps about a million rows."""
+    return max(1, min(SAMPLING_UNIT, SAMPLING_UNIT * _ROWS_WANTED // max(bound, 1)))
+
+
+class Drawn(Drawing):
+    """Feeds a statistic rows, weights, and the block that each row, or its unit, draws.
+
+    A unit is kept with probability ``chances / SAMPLING_UNIT``, with all its rows. Every part draws
+    anew, where its rows are; from a seed, if `source` has one, parts draw other numbers of it.
+    """
+
+    def __init__(self, statistic: Foldable, m: int, chances: int, source: ByteSource) -> None:
+        self._statistic, self._m, self._chances = statistic, m, chances
+        self._key = None if source.private else source.words(_KEY_WORDS).tobytes()
+
+    def start(self, part: int, units: int | None) -> None:
+        """Draw for a part's units, if rows have any."""
+        self._source: ByteSource = SystemEntropy()
+        if self._key is not None:
+            self._source = KeyedSource(derived_key(self._key, part.to_bytes(8, "big")), b"rows")
+        self._of_units = None if units is None else self._draw(units)
+
+    def _draw(self, count: int) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None]:
+        return _drawn(self._m, self._chances, count, self._source)
+
+    def update(self, batch: NDArray[np.float64], weights: Weights, units: Weights) -> Self:
+        """Let rows draw, and add those that are kept."""
+        if self._of_units is None or units is None:
+            drawn = self._draw(batch.shape[1])
+        else:
+            blocks, kept = self._of_units
+            drawn = blocks[units], None if kept is None else kept[units]
+        self._statistic.update(*_kept(batch, weights, *drawn))
+        return self
+
+    def merge(self, other: Self) -> Self:
+        """Add what other rows drew."""
+        self._statistic.merge(other._statistic)
+        return self
+
+
+class _Collected:
+    """Rows, weights and blocks, kept in memory."""
+
+    def __init__(self) -> None:
+        self.batches: list[tuple[Any, ...]] = []
+
+    def update(self, *batch: Any) -> Self:  # noqa: ANN401
+        self.batches.append(batch)
+        return self
+
+    def merge(self, other: Self) -> Self:
+        self.batches += other.batches
+        return self
+
+
+def _drawn(
+    m: int, chances: int, count: int, source: ByteSource
+) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None]:
+    blocks = uniform_integers(m, count, source)
+    return blocks, None if chances == SAMPLING_UNIT else kept_rows(count, chances, source)
+
+
+def _kept(
+    batch: NDArray[np.float64],
+    weights: Weights,
+    blocks: NDArray[np.int64],
+    kept: NDArray[np.bool_] | None,
+) -> tuple[NDArray[np.float64], Weights, NDArray[np.int64]]:
+    if kept is None:
+        return batch, weights, blocks
+    return batch[:, kept], None if weights is None else weights[kept], blocks[kept]
 
 
 def rows_in_blocks(
-    table: Table, m: int, source: ByteSource
+    table: Table, m: int, source: ByteSource, chances: int = SAMPLING_UNIT
 ) -> Iterator[tuple[NDArray[np.float64], Weights, NDArray[np.int64]]]:
     """Yield a table's rows, their weights, and the block of each, from 0 to m - 1.
 
     Every row draws its block, or every unit for all its rows: so adding or removing one changes
-    what is in one block. Blocks must not reach a user.
+    what is in one block. Each is kept with probability ``chances / SAMPLING_UNIT``. Rows that an
+    engine reads come in an order that follows from them alone. Blocks must not reach a user.
     """
+    if table.engine is not None:
+        collected = _Collected()
+        table.fold(Drawn(collected, m, chances, source))
+        yield from _in_order(collected.batches)
+        return
     drawn = None
     if table.unit.column is not None:
-        drawn = uniform_integers(m, table.units().counts.size, source)
+        drawn = _drawn(m, chances, table.units().counts.size, source)
     for batch, weights, units in table.batches_of_units():
         if drawn is None or units is None:
-            yield batch, weights, uniform_integers(m, batch.shape[1], source)
+            yield _kept(batch, weights, *_drawn(m, chances, batch.shape[1], source))
         else:
-            yield batch, weights, drawn[units]
+            blocks, kept = drawn
+            own = None if kept is None else kept[units]
+            yield _kept(batch, weights, blocks[units], own)
+
+
+def _in_order(
+    batches: list[tuple[Any, ...]],
+) -> Iterator[tuple[NDArray[np.float64], Weights, NDArray[np.int64]]]:
+    """Yield all rows at once, sorted by their numbers and weights."""
+    if not batches:
+        return
+    rows = np.hstack([batch for batch, _, _ in batches])
+    blocks = np.concatenate([blocks for _, _, blocks in batches])
+    whole = batches[0][1] is None
+    weights = None if whole else np.concatenate([own for _, own, _ in batches])
+    order = np.lexsort(rows if weights is None else np.vstack([rows, weights]))
+    yield rows[:, order], None if weights is None else weights[order], blocks[order]
+
+
+class Sample(Batches):
+    """Rows in memory, without weights."""
+
+    def __init__(self, batches: Iterable[NDArray[np.float64]], n_columns: int) -> None:
+        super().__init__([(batch,) for batch in batches])
+        self.n_columns = n_columns
+
+
+def sampled_rows(table: Table, chances: int, source: ByteSource) -> Table | Sample:
+    """Return rows, each kept with probability ``chances / SAMPLING_UNIT``; without weights.
+
+    Rows draw once, one after the other; all of them draw nothing, and stay where they are.
+    """
+    if chances == SAMPLING_UNIT:
+        return table
+    if table.engine is not None:
+        drawn = rows_in_blocks(table, 1, source, chances)
+        return Sample((batch for batch, _, _ in drawn), table.n_columns)
+    kept = ((batch, kept_rows(batch.shape[1], chances, source)) for batch in table.batches())
+    return Sample((batch[:, own] for batch, own in kept), table.n_columns)
 
 
 def one_row_each(table: Table, source: ByteSource) -> Table:

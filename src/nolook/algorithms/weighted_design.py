@@ -132,11 +132,14 @@ class _Kept(Statistic):
 
 
 class Blocks:
-    """The blocks of a table: kept while they fit, made anew for every pass if they do not."""
+    """The blocks of a table: kept while they fit, made anew for every pass if they do not.
+
+    They have rows in them, so none is kept here of rows that an engine reads where they are.
+    """
 
     def __init__(self, table: Table, design: WeightedDesign, room: int) -> None:
         self.design = design
-        self.room = room  # bytes
+        self.room = room if table.engine is None else 0  # bytes
         self._table = table
         self._kept: list[RowBlock] | None = None
 
@@ -147,6 +150,9 @@ class Blocks:
 
     def first(self, statistic: Foldable) -> None:
         """Make the blocks, feed a statistic with them, and keep them while there is room."""
+        if not self.room:
+            self._table.fold(Mapped(statistic, self.design.rows))
+            return
         kept = _Kept(self.room)
         self._table.fold(Mapped(Together(kept, statistic), self.design.rows))
         self._kept = kept.blocks

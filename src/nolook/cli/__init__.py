@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import sys
 import threading
 import warnings
@@ -40,6 +41,8 @@ from nolook.formats.files import one_line
 __all__ = ["app", "main"]
 
 _INTERRUPTED = 130
+# Of an address that was given where none is expected, and is quoted as any other word is.
+_PASSWORD = re.compile(r"(?<=/)[^/\s@']*:[^/\s@']*(?=@)|(?<=password=)[^\s']+", re.IGNORECASE)
 # Options that had another name before.
 _RENAMED = {"--label": "--target"}
 
@@ -120,7 +123,7 @@ def _silence_libraries() -> None:
 
 
 def _complain(message: str, status: int) -> int:
-    return _say(f"error: {message}", status)
+    return _say(f"error: {_PASSWORD.sub('...', message)}", status)
 
 
 def _say(message: str, status: int) -> int:

@@ -14,6 +14,7 @@ import typer
 
 from nolook._language import named
 from nolook._validation import check_epsilon, check_random_state
+from nolook.cli import _engine
 from nolook.cli._interruption import Outcome, explained
 from nolook.cli._options import (
     DEFAULT_LEDGER,
@@ -51,7 +52,6 @@ from nolook.formats.files import check_outputs, default_name, one_line
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from nolook._unit import RowsPerUnit
     from nolook.estimators.base import PrivateEstimator
     from nolook.estimators.making import Progress
     from nolook.formats.findings_file import Scored
@@ -70,13 +70,6 @@ _UNCHARGED = (
     "not charged to any ledger; releases of the same table add up, and nobody counts this one "
     f"(--ledger FILE, or {DEFAULT_LEDGER} for all commands)"
 )
-
-
-class _Units(TypedDict):
-    """What a table is told of units."""
-
-    unit: str | None
-    rows_per_unit: RowsPerUnit
 
 
 class LedgerAndProgress(TypedDict):
@@ -125,6 +118,8 @@ class Release:
     multiline: MultilineOption = False
     unit: UnitOption = None
     rows_per_unit: RowsPerUnitOption = "weights"
+    engine: _engine.EngineOption = None
+    spark_master: _engine.SparkMasterOption = None
     output: Path = Path()
     report: ReportOption = None
     force: ForceOption = False
@@ -137,6 +132,7 @@ class Release:
         check_epsilon(self.epsilon, "--epsilon")
         check_random_state(self.random_state, "--random-state")
         check_rows_per_unit(self.rows_per_unit)
+        _engine.check_engine(self.engine, self.spark_master)
         # No output may replace any of a ledger's files.
         ends = ("", "-journal", "-wal", "-shm") if self.ledger else ()
         ledger_files = [Path(f"{self.ledger}{end}") for end in ends]
@@ -160,9 +156,11 @@ class Release:
         return self.written.over().indicating(self.missing.indicated)
 
     @property
-    def _units(self) -> _Units:
-        """What is protected, as `nolook.read_table` is told."""
-        return {"unit": self.unit, "rows_per_unit": check_rows_per_unit(self.rows_per_unit)}
+    def _units(self) -> _engine.Protected:
+        """What is protected and who reads, as `nolook.read_table` is told."""
+        rows = check_rows_per_unit(self.rows_per_unit)
+        session = _engine.session_of(self.engine, self.spark_master)
+        return {"unit": self.unit, "rows_per_unit": rows, "engine": session}
 
     def read_columns(self, names: Sequence[str]) -> Table:
         """Open the table for some of its columns alone, and its unit."""

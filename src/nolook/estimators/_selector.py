@@ -11,11 +11,13 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from nolook._language import named
+from nolook._validation import check_choice, check_fraction
 from nolook.algorithms.selection_plan import Beside, Selected
 from nolook.errors import ParameterError
 from nolook.estimators._tables import training_table
 from nolook.estimators.base import PrivateEstimator, check_count_or_auto
 from nolook.privacy.guarantee import Budget, Event
+from nolook.privacy.sampling import SAMPLING_UNIT
 from nolook.tables import Table
 
 __all__ = ["PrivateSelector", "check_selected", "chosen_columns", "known_k", "offered_columns"]
@@ -47,6 +49,8 @@ class PrivateSelector(SelectorMixin, PrivateEstimator):  # type: ignore[misc]
     """
 
     target_name_: str
+    #: What share of the rows a selector that needs them together keeps.
+    sample: float | str | None = None
 
     #: What shares its budget, of which a pipeline tells its copy.
     _beside: Beside | None = None
@@ -73,6 +77,15 @@ class PrivateSelector(SelectorMixin, PrivateEstimator):  # type: ignore[misc]
     def _known_k(self) -> int | None:
         """Check k; return None for "auto"."""
         return known_k(self.k)
+
+    def _chances(self) -> int | None:
+        """Check the share of rows kept; return None for "auto"."""
+        if isinstance(self.sample, str):
+            check_choice("sample", self.sample, ("auto",))
+            return None
+        if self.sample is None:
+            return SAMPLING_UNIT
+        return max(1, int(check_fraction(self.sample, "sample") * SAMPLING_UNIT))
 
     def needs_delta(self) -> bool:
         """Tell whether no fit can do without a delta."""

@@ -16,10 +16,11 @@ from sklearn.utils.validation import check_is_fitted
 from nolook._numerics import undisturbed
 from nolook._strength import delta_too_large
 from nolook._validation import check_choice, check_count, check_delta, check_epsilon
+from nolook.errors import ParameterError
 from nolook.estimators._docstrings import complete_docstring
 from nolook.estimators._outside import note_rows, warn_of_caller, warn_of_score
 from nolook.estimators._tables import prediction_rows, training_table
-from nolook.estimators.making import Progress, make_release, warn
+from nolook.estimators.making import Progress, Rows, make_release, warn
 from nolook.estimators.result import Result
 from nolook.kernels.moments import squared_norms
 from nolook.kernels.row_products import row_products
@@ -88,6 +89,14 @@ class PrivateEstimator(Result, BaseEstimator):  # type: ignore[misc]
     #: What is withheld where several rows of a unit count in full: they are not independent, and
     #: nothing tells how much less they say.
     _of_a_sample: ClassVar[tuple[str, ...]] = ()
+
+    #: What to use where rows cannot be together.
+    _instead: ClassVar[str] = "a method that needs sums alone"
+
+    @property
+    def _rows_together(self) -> bool:
+        """Whether all rows must be in one memory, not only what they add up to."""
+        return False
 
     def __init_subclass__(cls, **kwargs: Any) -> None:  # noqa: ANN401 -- scikit-learn's own
         super().__init_subclass__(**kwargs)
@@ -162,7 +171,7 @@ class PrivateEstimator(Result, BaseEstimator):  # type: ignore[misc]
         with self._all_or_nothing():
             make_release(
                 plan,
-                lambda: self._rows(X, y),
+                lambda: self._within_reach(self._rows(X, y)),
                 self._purpose,
                 ledger=ledger,
                 progress=progress,
@@ -173,6 +182,20 @@ class PrivateEstimator(Result, BaseEstimator):  # type: ignore[misc]
         if self.privacy_.private:
             warn(delta_too_large(self.privacy_.delta, self.n_rows_, self.privacy_.unit))
         return self
+
+    def _within_reach(self, rows: Rows) -> Rows:
+        """Return rows; refuse those that an engine such as Spark reads, if they must be together.
+
+        Parameters alone decide that: how many rows there are is private.
+        """
+        if rows.engine is not None and self._rows_together:
+            raise ParameterError(
+                f"{type(self).__name__} needs all rows in one memory, but {rows.engine} reads them "
+                f"where they are; expected {self._instead} (such as LinearRegression or "
+                f"MomentSelector), or a table read without {rows.engine} (of a very long one, a "
+                "random part)"
+            )
+        return rows
 
     def _keep(self, released: Any, guarantee: PrivacyGuarantee) -> None:  # noqa: ANN401
         self._store(released)

@@ -59,6 +59,7 @@ class BoostedAdaSSPRegressor(PrivateRegressor):
         self.n_rounds = n_rounds
 
     _purpose = "boosted AdaSSP"
+    _rows_together = True
 
     @property
     def _finds_centres(self) -> bool:

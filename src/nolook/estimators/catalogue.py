@@ -243,7 +243,7 @@ DISTRIBUTIONS = {
 # classes beside its parameters.
 _COMMON = frozenset({"epsilon", "delta", "random_state", "classes"})
 # Files of version 0.1 know no k of a regression: one that keeps all features says nothing.
-_SILENT = frozenset({"k"})
+_SILENT = frozenset({"k", "sample"})
 # Settings that only files of version 0.1 have.
 _RETIRED: dict[str, dict[str, tuple[str, ...]]] = {
     "tukey": {"guarantee": ("record", "paper"), "ptr": ("2023", "2022"), "basis": ("raw",)},

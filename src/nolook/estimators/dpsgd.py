@@ -60,6 +60,7 @@ class DPSGDRegressor(PrivateRegressor):
         self.n_steps = n_steps
 
     _purpose = "DP-SGD"
+    _rows_together = True
 
     @property
     def _finds_centres(self) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from nolook._validation import check_choice, check_fraction
 from nolook.algorithms.kendall_selection import KendallSelection
 from nolook.algorithms.selection_plan import Selected, selection_plan
 from nolook.estimators._selector import PrivateSelector
@@ -63,6 +62,12 @@ class KendallSelector(PrivateSelector):
 
     _purpose = "Kendall selection"
 
+    _instead = "sample='auto' in Python, a method that needs sums alone"
+
+    @property
+    def _rows_together(self) -> bool:
+        return self.sample is None
+
     def __init__(
         self,
         k: int | str = 5,
@@ -96,12 +101,3 @@ class KendallSelector(PrivateSelector):
     def _store(self, released: Selected) -> None:
         super()._store(released)
         self.order_ = np.array(released.features)
-
-    def _chances(self) -> int | None:
-        """Check the share of rows kept; return None for "auto"."""
-        if isinstance(self.sample, str):
-            check_choice("sample", self.sample, ("auto",))
-            return None
-        if self.sample is None:
-            return SAMPLING_UNIT
-        return max(1, int(check_fraction(self.sample, "sample") * SAMPLING_UNIT))

@@ -10,6 +10,7 @@ from nolook.algorithms.sublasso import MOST_MODELS, LassoSelection
 from nolook.estimators._selector import PrivateSelector
 from nolook.estimators.base import check_budget, check_count_or_auto
 from nolook.privacy.release import Plan
+from nolook.privacy.sampling import SAMPLING_UNIT
 
 __all__ = ["LassoSelector"]
 
@@ -43,6 +44,12 @@ class LassoSelector(PrivateSelector):
         Probability of a larger loss, in [0, 1). Charged only where it makes the choices sharper:
         for about eight of them or more; otherwise they are pure.
 
+    sample : float, "auto" or None, default=None
+        Keep each row with this probability, between 0 and 1, for tables too large for one memory,
+        as for :class:`nolook.KendallSelector`; choices are then pure. A number must not come
+        from the table; "auto" keeps about a million rows, judged by the lower bound on their
+        number. None keeps all.
+
     Attributes
     ----------
     order_ : ndarray of int, shape (k_,)
@@ -61,6 +68,12 @@ class LassoSelector(PrivateSelector):
 
     _purpose = "Lasso selection"
 
+    _instead = "sample='auto' in Python, a method that needs sums alone"
+
+    @property
+    def _rows_together(self) -> bool:
+        return self.sample is None
+
     def __init__(
         self,
         k: int | str = 5,
@@ -69,19 +82,29 @@ class LassoSelector(PrivateSelector):
         penalty: float = 0.1,
         random_state: int | None = None,
         delta: float = 0.0,
+        sample: float | str | None = None,
     ) -> None:
         super().__init__(k, epsilon, random_state)
         self.n_models = n_models
         self.penalty = penalty
         self.delta = delta
+        self.sample = sample
 
     def plan(self) -> Plan[Selected]:
         """Check the parameters; return what a fit will release and cost."""
         budget = check_budget(self.epsilon, self.delta, pure=True)
         k, blocks = self._known_k(), check_count_or_auto(self.n_models, "n_models", MOST_MODELS)
         penalty = check_fraction(self.penalty, "penalty")
-        parts = selection_plan(k, budget, bound=blocks is None, beside=self._beside)
-        return Plan.of(LassoSelection(parts, blocks, penalty), parts.budget, self.random_state)
+        chances = self._chances()
+        parts = selection_plan(
+            k,
+            budget,
+            bound=blocks is None or chances is None,
+            pure=chances != SAMPLING_UNIT,
+            beside=self._beside,
+        )
+        release = LassoSelection(parts, blocks, penalty, chances)
+        return Plan.of(release, parts.budget, self.random_state)
 
     def needs_delta(self) -> bool:
         """Tell whether no fit can do without a delta."""

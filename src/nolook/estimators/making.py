@@ -26,7 +26,7 @@ from nolook.tables.scored import ScoredTable, subject_of
 if TYPE_CHECKING:
     from nolook.privacy.guarantee import PrivacyGuarantee
 
-__all__ = ["Progress", "Rehearsed", "make_release", "rehearsing", "warn"]
+__all__ = ["Progress", "Rehearsed", "Rows", "make_release", "rehearsing", "warn"]
 
 #: Called with a stage's name, how many stages are done and how many there are.
 Progress: TypeAlias = Callable[[str, int, int], None]

@@ -208,6 +208,10 @@ class PrivatePipeline(PrivateRegressor):
     _purpose = "feature selection and regression"
 
     @property
+    def _rows_together(self) -> bool:
+        return self.selector._rows_together or self.regressor._rows_together
+
+    @property
     def _finds_centres(self) -> bool:
         return self.selector._finds_centres and self.regressor._finds_centres
 

@@ -13,6 +13,7 @@ from nolook.errors import ParameterError
 from nolook.estimators._selector import PrivateSelector
 from nolook.privacy.guarantee import DEFAULT_DELTA, Budget
 from nolook.privacy.release import Plan
+from nolook.privacy.sampling import SAMPLING_UNIT
 from nolook.tables import Table
 
 if TYPE_CHECKING:
@@ -47,13 +48,18 @@ class SISSelector(PrivateSelector):
         both, clipped to ranges, which reads the table once.
     top_k : {"peeling", "canonical-lipschitz"}, default="peeling"
         The mechanism: one feature after the other, or all k at once, as published. On tables with
-        many more columns than rows peeling found more (``benchmarks/results/selection.md``).
+        many more columns than rows peeling found more (``papers/swope2024/results``).
     ranges : pair of array-like or None, default=None
         For ``score="covariance"``: smallest and largest values, each one number or one number for
         each column, the target's last. They must be public. None finds them privately, with 30 % of
         `epsilon` and all of `delta`: one scale on either side of the centre of
         :class:`nolook.QuantileScaler`. Features in which nothing stood out from that search's noise
         are then chosen only when all others are, by chance.
+    sample : float, "auto" or None, default=None
+        Keep each row with this probability, between 0 and 1, for tables too large for one memory,
+        as for :class:`nolook.KendallSelector`; for ``score="kendall"``. Choices are then
+        pure. A number must not come from the table; "auto" spends 5 % of `epsilon` on a lower bound
+        on the number of rows, and keeps about a million. None keeps all.
 
     Examples
     --------
@@ -66,6 +72,12 @@ class SISSelector(PrivateSelector):
 
     _purpose = "sure independence screening"
 
+    _instead = "sample='auto' in Python, a method that needs sums alone"
+
+    @property
+    def _rows_together(self) -> bool:
+        return self.score == "kendall" and self.sample is None
+
     def __init__(
         self,
         k: int | str = 5,
@@ -75,12 +87,14 @@ class SISSelector(PrivateSelector):
         top_k: str = "peeling",
         ranges: tuple[ArrayLike, ArrayLike] | None = None,
         random_state: int | None = None,
+        sample: float | str | None = None,
     ) -> None:
         super().__init__(k, epsilon, random_state)
         self.delta = delta  # type: ignore[assignment]
         self.score = score
         self.top_k = top_k
         self.ranges = ranges
+        self.sample = sample
 
     def plan(self) -> Plan[Selected]:
         """Check the parameters; return what a fit will release and cost."""
@@ -93,6 +107,12 @@ class SISSelector(PrivateSelector):
                 "ranges is given, but score 'kendall' needs none; expected None (or use "
                 "score='covariance')"
             )
+        chances = self._chances()
+        if self.sample is not None and self.score != "kendall":
+            raise ParameterError(
+                "sample is given, but score 'covariance' needs none; expected None (or use "
+                "score='kendall')"
+            )
         searched = self.needs_delta()
         delta: object = self.delta
         if delta is None:
@@ -100,12 +120,12 @@ class SISSelector(PrivateSelector):
         parts = selection_plan(
             k,
             Budget(epsilon, check_delta(delta, allow_zero=not searched)),
-            bound=False,
+            bound=chances is None,
             scales=searched,
-            pure=self.top_k != "peeling",
+            pure=self.top_k != "peeling" or chances != SAMPLING_UNIT,
             beside=self._beside,
         )
-        release = Screening(parts, cast("TopK", self.top_k), self.ranges)
+        release = Screening(parts, cast("TopK", self.top_k), self.ranges, chances)
         return Plan.of(release, parts.budget, self.random_state)
 
     def needs_delta(self) -> bool:

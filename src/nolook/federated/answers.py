@@ -51,6 +51,7 @@ __all__ = [
     "joined",
     "places",
     "quantiles",
+    "scored_of",
 ]
 
 # Both servers add all the noise.
@@ -107,7 +108,7 @@ def distribution(
     curve = ROCCurve(batch.epsilon, batch.grid, relation="replace", smoothing=smoothing)
     found = (batch.grid, *curves)
     curve.keep_release(found, privacy=guarantee(batch), recipe=batch.recipe())
-    curve.scored_ = _scored(batch)
+    curve.scored_ = scored_of(batch)
     return curve
 
 
@@ -166,11 +167,12 @@ def calibration(
     test = HosmerLemeshow(batch.epsilon, groups).keep_release(
         (probabilities, table), privacy=guarantee(batch), recipe=batch.recipe()
     )
-    test.scored_ = _scored(batch)
+    test.scored_ = scored_of(batch)
     return test
 
 
-def _scored(batch: Batch) -> Scored:
+def scored_of(batch: Batch) -> Scored:
+    """Return what the parts of a score are called: no table has given them names."""
     return Scored(batch.name, "target", "1")
 
 

@@ -6,6 +6,7 @@ import json
 from base64 import b64decode
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,21 +16,43 @@ from nolook.federated.batch import Batch
 from nolook.federated.client import ServerClient
 from nolook.federated.failures import RefusedError
 
-__all__ = ["ask", "freeze"]
+__all__ = ["Frozen", "ask", "end", "freeze"]
 
 _ROUNDS = 3  # of freezing both servers; two suffice
 
 
-def freeze(batch: Batch, servers: Sequence[ServerClient]) -> int:
-    """Close a batch and have both servers agree on its reports; return how many both have."""
+@dataclass(frozen=True, slots=True)
+class Frozen:
+    """What both servers agreed on."""
+
+    counted: int
+    rejected: int  # at both servers, but malformed
+    stored: tuple[int, int]  # at each server, counted or not
+
+
+def freeze(batch: Batch, servers: Sequence[ServerClient]) -> Frozen:
+    """Close a batch and have both servers agree on its reports."""
     for _ in range(_ROUNDS):
         found = [server.freeze(batch.name) for server in servers]
         if all(one.get("state") in ("frozen", "answered") for one in found):
-            agreed = found[0].get("agreed")
-            if type(agreed) is not int:
-                raise _no_server(servers[0].url)
-            return agreed
+            stored = (_whole(servers[0], found[0], "count"), _whole(servers[1], found[1], "count"))
+            counted, rejected = (_whole(servers[0], found[0], n) for n in ("agreed", "rejected"))
+            return Frozen(counted, rejected, stored)
     raise RefusedError("the servers did not agree on the reports; ask their operators", 409)
+
+
+def _whole(server: ServerClient, said: dict[str, Any], name: str) -> int:
+    number = said.get(name)
+    if type(number) is not int:
+        raise _no_server(server.url)
+    return number
+
+
+def end(batch: Batch, servers: Sequence[ServerClient]) -> None:
+    """End a batch at both servers: reports, sums and secrets are erased, answers stay."""
+    for server in servers:
+        if server.end(batch.name).get("state") != "ended":
+            raise _no_server(server.url)
 
 
 def ask(

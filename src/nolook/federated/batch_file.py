@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeAlias
 
-from nolook.algorithms.grids import GRIDS
+from nolook.algorithms.grids import GRIDS, LinearGrid, LogGrid
 from nolook.errors import ParameterError
 from nolook.federated import point_batch
 from nolook.federated.batch import FORMAT, Batch, Kind
@@ -13,7 +13,10 @@ from nolook.federated.point_batch import PointBatch
 from nolook.formats.files import one_line, write_json
 from nolook.formats.strict import Broken, Content, convert, read_object
 
-__all__ = ["read_batch", "read_point_batch", "write_batch"]
+__all__ = ["read_batch", "write_batch"]
+
+#: A grid's kind, first and last threshold, and step.
+Written: TypeAlias = tuple[Literal["linear", "log"], float, float, float]
 
 
 class _Content(Content, frozen=True):
@@ -24,12 +27,13 @@ class _Content(Content, frozen=True):
     kind: Kind
     relation: Literal["replace"]
     epsilon: float
-    grid: tuple[Literal["linear", "log"], float, float, float] | None
+    grid: Written | None
     minimum: int
 
     def __post_init__(self) -> None:
         if self.format != FORMAT:
-            raise Broken(f"expected format {FORMAT}; another one needs another nolook")
+            known = f"{FORMAT} or {point_batch.FORMAT}"
+            raise Broken(f"expected format {known}; another one needs another nolook")
 
 
 class _PointContent(Content, frozen=True):
@@ -41,16 +45,13 @@ class _PointContent(Content, frozen=True):
     relation: Literal["replace"]
     epsilon: float
     delta: float
-    grid: tuple[Literal["linear", "log"], float, float, float] | None
+    grid: Written | None
     minimum: int
     servers: tuple[str, str]
+    keys: tuple[str, str]
     nonce: str
     points: str
     lengths: tuple[int, ...]
-
-    def __post_init__(self) -> None:
-        if self.format != point_batch.FORMAT:
-            raise Broken(f"expected format {point_batch.FORMAT}; make the batch again")
 
 
 def write_batch(batch: Batch, path: Path) -> None:
@@ -59,32 +60,32 @@ def write_batch(batch: Batch, path: Path) -> None:
 
 
 def read_batch(path: Path) -> Batch:
-    """Read a batch's description."""
+    """Read a batch's description, whose thresholds this nolook must find too in format 2."""
     try:
-        content = convert(read_object(path), _Content)
-        grid = None if content.grid is None else GRIDS[content.grid[0]](*content.grid[1:])
-        return Batch(content.name, content.kind, content.epsilon, grid, content.minimum)
+        document = read_object(path)
+        if document.get("format") == point_batch.FORMAT:
+            return _point_batch(convert(document, _PointContent))
+        content = convert(document, _Content)
+        return Batch(
+            content.name, content.kind, content.epsilon, _grid(content.grid), content.minimum
+        )
     except (Broken, ParameterError) as error:
         raise ParameterError(f"{one_line(path)} is not a batch: {one_line(error)}") from None
 
 
-def read_point_batch(path: Path) -> PointBatch:
-    """Read the description of a batch of format 2, whose thresholds this nolook must find too."""
-    try:
-        return _point_batch(convert(read_object(path), _PointContent))
-    except (Broken, ParameterError) as error:
-        raise ParameterError(f"{one_line(path)} is not a batch: {one_line(error)}") from None
+def _grid(written: Written | None) -> LinearGrid | LogGrid | None:
+    return None if written is None else GRIDS[written[0]](*written[1:])
 
 
 def _point_batch(content: _PointContent) -> PointBatch:
-    grid = None if content.grid is None else GRIDS[content.grid[0]](*content.grid[1:])
     batch = PointBatch(
         content.name,
         content.kind,
         content.epsilon,
-        grid,
+        _grid(content.grid),
         content.minimum,
         servers=content.servers,
+        keys=content.keys,
         delta=content.delta,
         nonce=content.nonce,
         lengths=content.lengths,

@@ -16,8 +16,9 @@ import httpx
 from nolook.errors import ParameterError
 from nolook.federated.batch import Batch
 from nolook.federated.failures import RefusedError
-from nolook.federated.tokens import read_token
-from nolook.federated.wire import ID_BYTES
+from nolook.federated.point_batch import PointBatch
+from nolook.federated.sealing import seal
+from nolook.federated.tokens import read_tokens
 
 __all__ = ["Access", "ServerClient", "submit"]
 
@@ -25,6 +26,7 @@ _TIMEOUT = httpx.Timeout(60.0, connect=10.0)
 _ATTEMPTS = 5
 _FIRST_PAUSE = 0.1  # seconds, doubled each time
 _LONGEST_SHOWN = 300
+_LATER = (429, 503)  # what is tried again
 _UPLOADERS = 8
 
 
@@ -33,7 +35,7 @@ class Access:
     """How to reach a server: its https address, and files."""
 
     url: str
-    token: Path  # holds nothing else
+    token: Path  # holds nothing else, or one token a report
     ca: Path  # the certificates to trust, in PEM
     certificate: Path | None = None  # to show a server that demands one, in PEM
     key: Path | None = None
@@ -50,9 +52,9 @@ class ServerClient:
             )
         self.url = access.url.rstrip("/")
         self._patience = patience
+        self._tokens = read_tokens(access.token)
         self._client = httpx.Client(
             base_url=self.url,
-            headers={"authorization": f"Bearer {read_token(access.token)}"},
             verify=_context(access),
             timeout=_TIMEOUT,
             trust_env=False,
@@ -69,10 +71,18 @@ class ServerClient:
         """Close the connections."""
         self._client.close()
 
-    def put(self, name: str, report: bytes, report_id: bytes) -> bool:
-        """Send a report, perhaps twice, which is the same as once; tell whether it was new."""
+    @property
+    def tokens(self) -> int:
+        """How many tokens there are."""
+        return len(self._tokens)
+
+    def put(self, name: str, report: bytes, report_id: bytes, which: int = 0) -> bool:
+        """Send a report, perhaps twice, which is the same as once; tell whether it was new.
+
+        `which` of the tokens is shown.
+        """
         address = f"/v1/batches/{name}/reports/{report_id.hex()}"
-        return self._call("PUT", address, report).status_code == 201
+        return self._call("PUT", address, report, which).status_code == 201
 
     def status(self, name: str) -> dict[str, Any]:
         """Return a batch's state and number of reports."""
@@ -86,12 +96,13 @@ class ServerClient:
         """Return which reports are there: for the other server."""
         return self._document("GET", f"/v1/batches/{name}/set")
 
-    def ids(self, name: str, count: int) -> bytes:
-        """Return the ids of these reports: for the other server."""
-        content = self._call("GET", f"/v1/batches/{name}/ids").content
-        if len(content) != count * ID_BYTES:
-            raise RefusedError(f"{self.url} sent more or fewer ids than it said", 503)
-        return content
+    def entries(self, name: str, after: bytes) -> bytes:
+        """Return some of its reports' entries, after an id: for the other server."""
+        return self._call("GET", f"/v1/batches/{name}/entries?after={after.hex()}").content
+
+    def end(self, name: str) -> dict[str, Any]:
+        """End a batch, whose answers stay; return the state."""
+        return self._document("POST", f"/v1/batches/{name}/end")
 
     def answer(self, name: str, question: dict[str, Any]) -> bytes:
         """Return the answer to a question, waiting while the server adds up."""
@@ -108,13 +119,14 @@ class ServerClient:
             raise RefusedError(f"{self.url} does not answer like a nolook server", 502)
         return document
 
-    def _call(self, method: str, address: str, body: bytes = b"") -> httpx.Response:
+    def _call(self, method: str, address: str, body: bytes = b"", which: int = 0) -> httpx.Response:
         """Send the same request until it is answered."""
+        headers = {"authorization": f"Bearer {self._tokens[which]}"}
         deadline, pause, attempt = time.monotonic() + self._patience, _FIRST_PAUSE, 0
         while True:
             attempt += 1
             try:
-                response = self._client.request(method, address, content=body)
+                response = self._client.request(method, address, content=body, headers=headers)
             except httpx.TransportError as error:
                 if "CERTIFICATE_VERIFY_FAILED" in str(error):
                     raise RefusedError(
@@ -131,7 +143,7 @@ class ServerClient:
                     f"{self.url} does not answer in HTTP ({type(error).__name__})", 502
                 ) from None
             else:
-                if response.status_code != 503 or time.monotonic() > deadline:
+                if response.status_code not in _LATER or time.monotonic() > deadline:
                     return _checked(self.url, response)
             time.sleep(pause)
             pause = min(2 * pause, 2.0)
@@ -145,17 +157,26 @@ def submit(
 ) -> None:
     """Send the reports for role 0 and 1 to the servers, where all are stored when this returns.
 
-    After an error the same call may be made again.
+    Those of format 2 are sealed. Each has a token of its own where there is more than one. After an
+    error the same call may be made again.
     """
+    for server in servers:
+        if server.tokens not in {1, len(ids)}:
+            raise ParameterError(
+                f"--token-file for {server.url} holds {server.tokens} tokens; expected one, or one "
+                f"for each of the {len(ids)} reports"
+            )
 
-    def send(one: tuple[bytes, bytes, bytes]) -> None:
-        report_id, *pair = one
-        for server, report in zip(servers, pair, strict=True):
-            server.put(batch.name, report, report_id)
+    def send(which: int) -> None:
+        for role, server in enumerate(servers):
+            report = reports[role][which]
+            if isinstance(batch, PointBatch):
+                report = seal(batch, role, report)
+            server.put(batch.name, report, ids[which], which if server.tokens > 1 else 0)
 
     with ThreadPoolExecutor(_UPLOADERS) as pool:
         try:
-            for _ in pool.map(send, zip(ids, *reports, strict=True)):
+            for _ in pool.map(send, range(len(ids))):
                 pass
         except BaseException:
             pool.shutdown(cancel_futures=True)

@@ -21,7 +21,7 @@ from nolook.errors import ParameterError
 from nolook.estimators.calibration import HosmerLemeshow
 from nolook.estimators.ecdf import ECDF, check_smoothing
 from nolook.estimators.roc import ROCCurve
-from nolook.federated.answers import Answer, joined
+from nolook.federated.answers import Answer, joined, scored_of
 from nolook.federated.plausibility import bound, refuse_outside
 from nolook.federated.point_batch import PointBatch
 from nolook.federated.point_shares import guarantee
@@ -59,7 +59,9 @@ def distribution(
         return ecdf.keep_release((found,), privacy=privacy, recipe=recipe)
     curves = class_scores(points, forests["positive"], forests["negative"], float(n), smoothing)
     curve = ROCCurve(batch.epsilon, batch.grid, relation="replace", smoothing=smoothing)
-    return curve.keep_release((batch.grid, *curves), privacy=privacy, recipe=recipe)
+    curve.keep_release((batch.grid, *curves), privacy=privacy, recipe=recipe)
+    curve.scored_ = scored_of(batch)
+    return curve
 
 
 def calibration(
@@ -81,9 +83,9 @@ def calibration(
     probabilities = both.distribution(batch.points(), float(n), 0.0, "isotonic")
     scores = class_scores(batch.points(), positive, negative, float(n), None)
     table = _calibration_table(batch, scores, quantile_borders(probabilities, groups))
-    return test.keep_release(
-        (probabilities, table), privacy=guarantee(batch), recipe=batch.recipe()
-    )
+    test.keep_release((probabilities, table), privacy=guarantee(batch), recipe=batch.recipe())
+    test.scored_ = scored_of(batch)
+    return test
 
 
 def _calibration_table(

@@ -1,8 +1,8 @@
 """A batch of format 2: its reports count one cell each, and are checked.
 
 Everything that reports and answers depend on is in its content, and so in its digest: a nonce, the
-servers' names, the thresholds themselves and the blocks whose counts are released. A later nolook
-that would lay another grid or other blocks finds that here, and does not answer.
+servers' names and keys, the thresholds themselves and the blocks whose counts are released. A later
+nolook that would lay another grid or other blocks finds that here, and does not answer.
 """
 
 from __future__ import annotations
@@ -41,7 +41,9 @@ _CLASSES = {
 }
 _NONCE = re.compile(r"[0-9a-f]{32}")
 _SERVER = re.compile(r"[!-~]{1,200}")
+_KEY = re.compile(r"[0-9a-f]{64}")
 
+#: Something of the server of role 0 and of role 1.
 Servers: TypeAlias = tuple[str, str]
 
 
@@ -58,15 +60,30 @@ def _delta(delta: object) -> float:
     return check_delta(delta, allow_zero=True)
 
 
-def _pair(servers: object) -> Servers:
-    listed = tuple(servers) if isinstance(servers, tuple | list) else ()
-    named = all(isinstance(one, str) and _SERVER.fullmatch(one) for one in listed)
-    if len(listed) != 2 or not named or listed[0] == listed[1]:
-        raise ParameterError(
-            "servers is not two different names without spaces; expected those of the server of "
-            "role 0 and of role 1 (such as their addresses)"
-        )
+def _pair(given: object, pattern: re.Pattern[str], message: str) -> Servers:
+    listed = tuple(given) if isinstance(given, tuple | list) else ()
+    fits = all(isinstance(one, str) and pattern.fullmatch(one) for one in listed)
+    if len(listed) != 2 or not fits or listed[0] == listed[1]:
+        raise ParameterError(message)
     return listed[0], listed[1]
+
+
+def _names(servers: object) -> Servers:
+    return _pair(
+        servers,
+        _SERVER,
+        "servers is not two different names without spaces; expected those of the server of role 0 "
+        "and of role 1 (such as their addresses)",
+    )
+
+
+def _public_keys(keys: object) -> Servers:
+    return _pair(
+        keys,
+        _KEY,
+        "keys is not two different keys of 64 hexadecimal digits; expected what `nolook federated "
+        "key` printed for the server of role 0 and of role 1",
+    )
 
 
 @define(frozen=True, slots=False)
@@ -77,7 +94,9 @@ class PointBatch(Batch):
     """
 
     #: Names of the servers of role 0 and 1, which owners and analyst know them by.
-    servers: Servers = field(converter=_pair, kw_only=True)
+    servers: Servers = field(converter=_names, kw_only=True)
+    #: Their public keys (X25519), to which owners encrypt reports.
+    keys: Servers = field(converter=_public_keys, kw_only=True)
     #: Probability of a larger loss. Above 0 the noise is Gaussian, otherwise Laplace.
     delta: float = field(default=0.0, converter=_delta, kw_only=True)
     nonce: str = field(factory=_fresh_nonce, kw_only=True)
@@ -99,6 +118,11 @@ class PointBatch(Batch):
         if not _NONCE.fullmatch(self.nonce):
             raise ParameterError("nonce is not 32 hexadecimal digits; expected a random one")
         self.event()  # refuses a budget that is too small for any noise
+
+    @property
+    def whole(self) -> bool:
+        """Whether the servers compute whole curves."""
+        return True
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -134,6 +158,7 @@ class PointBatch(Batch):
             "format": FORMAT,
             "delta": self.delta,
             "servers": list(self.servers),
+            "keys": list(self.keys),
             "nonce": self.nonce,
             "points": self._points_digest,
             "lengths": list(self.forest.lengths),

@@ -1,70 +1,110 @@
 """Who may do what: bearer tokens, of which a server keeps only the SHA-256.
 
-A file of tokens has one line for each: a role and the digest in hexadecimal.
+A file of tokens has one line for each: a role and the digest in hexadecimal; for an owner's perhaps
+the most reports that it may send to a batch (or -), and the most in a second.
 """
 
 from __future__ import annotations
 
 import hashlib
-import hmac
 import re
+from dataclasses import dataclass
 from pathlib import Path
 
 from nolook import _files
-from nolook._validation import check_choice
+from nolook._validation import check_choice, check_count
 from nolook.errors import ParameterError
 from nolook.federated.disk import os_errors_as_store_errors
 from nolook.privacy.noise import SystemEntropy
 
-__all__ = ["ROLES", "Tokens", "make_token", "read_token"]
+__all__ = ["MOST", "ROLES", "Token", "Tokens", "make_tokens", "read_tokens"]
 
 #: Owners send reports, analysts ask, peers are the two servers.
 ROLES = ("owner", "analyst", "peer")
+#: Of tokens that are made at once, and of reports of one token.
+MOST = 2**31
 
 _WORDS = 4
 _TOKEN = re.compile(r"[0-9a-f]{64}")
-_LARGEST_FILE = 2**20
+_LINE = re.compile(r"([a-z]+) ([0-9a-f]{64})(?: ([1-9][0-9]{0,9}|-)(?: ([1-9][0-9]{0,9}))?)?")
+_LARGEST_FILE = 2**30
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """What a server knows of a token; None is no limit."""
+
+    role: str
+    digest: bytes
+    most: int | None = None  # reports to one batch
+    rate: int | None = None  # reports in a second
+
+    def line(self) -> str:
+        """Return the line of a file."""
+        limits = [] if self.most is self.rate is None else [str(self.most or "-")]
+        limits += [] if self.rate is None else [str(self.rate)]
+        return " ".join([self.role, self.digest.hex(), *limits])
 
 
 class Tokens:
-    """The tokens that a server knows, from their file."""
+    """The tokens that a server knows, from their file. Each is of one role."""
 
     def __init__(self, path: Path) -> None:
-        self._known: list[tuple[str, bytes]] = []
+        self._known: dict[bytes, Token] = {}
         for line in _text(path).splitlines():
-            role, _, digest = line.partition(" ")
-            if role not in ROLES or not _TOKEN.fullmatch(digest):
+            found = _LINE.fullmatch(line)
+            if found is None or found[1] not in ROLES:
                 raise ParameterError(
                     f"the file of tokens {str(path)!r} has a line without a token; expected what "
                     "`nolook federated token` writes"
                 )
-            self._known.append((role, bytes.fromhex(digest)))
+            limits = [None if text in {None, "-"} else int(text) for text in found.group(3, 4)]
+            token = Token(found[1], bytes.fromhex(found[2]), *limits)
+            if self._known.setdefault(token.digest, token) != token:
+                raise ParameterError(
+                    f"the file of tokens {str(path)!r} has one token twice, with different roles "
+                    "or limits; expected a token of its own for each"
+                )
 
-    def roles(self, token: str) -> set[str]:
-        """Return a bearer's roles, none for an unknown token; how long it takes tells nothing."""
-        given = hashlib.sha256(token.encode("utf-8", errors="replace")).digest()
-        found = [(role, hmac.compare_digest(digest, given)) for role, digest in self._known]
-        return {role for role, same in found if same}
+    def find(self, token: str) -> Token | None:
+        """Return what is known of a bearer's token, None if nothing is.
+
+        How long it takes tells nothing: what is looked up is a digest.
+        """
+        return self._known.get(_digest(token))
 
 
-def make_token(role: str, path: Path) -> str:
-    """Return a new token, kept nowhere, and add its digest to a file that only its owner reads."""
+def make_tokens(
+    role: str, path: Path, count: int = 1, most: int | None = None, rate: int | None = None
+) -> list[str]:
+    """Return new tokens, kept nowhere; add their digests to a file that only its owner reads."""
     check_choice("role", role, ROLES)
-    token = SystemEntropy().words(_WORDS).tobytes().hex()
-    line = f"{role} {hashlib.sha256(token.encode()).hexdigest()}\n"
+    check_count(count, "--count", MOST)
+    for name, limit in (("--reports", most), ("--per-second", rate)):
+        if limit is not None and role != "owner":
+            raise ParameterError(f"{name} is given for role {role}; expected it for owner only")
+        if limit is not None:
+            check_count(limit, name, MOST)
+    words = SystemEntropy().words(_WORDS * count).reshape(count, _WORDS)
+    tokens = [row.tobytes().hex() for row in words]
+    lines = [Token(role, _digest(token), most, rate).line() + "\n" for token in tokens]
     with os_errors_as_store_errors(path):
-        _files.append(path, line.encode())
-    return token
+        _files.append(path, "".join(lines).encode())
+    return tokens
 
 
-def read_token(path: Path) -> str:
-    """Return the token that a file holds, and nothing else."""
-    token = _text(path).strip()
-    if not _TOKEN.fullmatch(token):
+def read_tokens(path: Path) -> list[str]:
+    """Return the tokens that a file holds, one a line, and nothing else."""
+    tokens = _text(path).split()
+    if not tokens or not all(_TOKEN.fullmatch(token) for token in tokens):
         raise ParameterError(
             f"{str(path)!r} holds no token; expected what `nolook federated token` printed"
         )
-    return token
+    return tokens
+
+
+def _digest(token: str) -> bytes:
+    return hashlib.sha256(token.encode("utf-8", errors="replace")).digest()
 
 
 def _text(path: Path) -> str:

@@ -22,6 +22,10 @@ __all__ = [
     "selection_settings",
 ]
 
+_OF_A_SAMPLE = (
+    " It looked at a random part of the table, each row or unit kept by chance; how many there "
+    "were is not told."
+)
 _MOST_NAMED = 10  # columns in a sentence
 _DOUBTS = (
     "The choice is random: a column that was left out may still matter and, with few {}s or a "
@@ -87,8 +91,9 @@ def explanation_of(estimator: PrivateEstimator) -> tuple[str, ...]:
     entry = entry_of(estimator)
     if entry is None:
         return ()
+    sample = "" if getattr(estimator, "sample", None) is None else _OF_A_SAMPLE
     apart = entry.of_units if estimator.privacy_.unit.column is not None else ""
-    return (f"{entry.explanation} {apart}".rstrip(),)
+    return (f"{entry.explanation} {apart}".rstrip() + sample,)
 
 
 def parameters_of(estimator: PrivateEstimator, head: str) -> tuple[tuple[str, str], ...]:

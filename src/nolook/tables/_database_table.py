@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from nolook.errors import TableError
+from nolook.tables._patience import answered, patient
 from nolook.tables._sql import Name, Query, Written, condition_in, quoted
 from nolook.tables.databases import Database
 from nolook.tables.design import unknown_column
@@ -19,6 +20,7 @@ from nolook.tables.source import Column, attempt, guarded, in_words
 
 __all__ = ["ROWS", "Cells", "DatabaseTable", "FileTable", "Relation", "runs_between"]
 
+_NAME = "the database"
 #: Rows of a batch.
 ROWS = 32_768
 # Schemas that tables are in if nothing else is said.
@@ -121,7 +123,8 @@ class DatabaseTable(ABC):
         )
         schema = None if asked.schema is None else self._folded(asked.schema)
         exact = self._database.query is None
-        found = attempt(refused, self._relations, schema, self._folded(asked.table), exact=exact)
+        name = self._folded(asked.table)
+        found = attempt(refused, answered, _NAME, self._relations, schema, name, exact=exact)
         if not found:
             raise TableError(
                 f"the database has no table or view {asked.table.text!r} that can be read; "
@@ -135,7 +138,7 @@ class DatabaseTable(ABC):
         kinds: dict[str, Any] = {cells.name: cells.type for cells in found}
         if asked:
             empty = self._select(asked, "1 = 0")
-            schema = attempt(self._unreadable, self._schema, empty)
+            schema = attempt(self._unreadable, answered, self.name, self._schema, empty)
             kinds |= dict(zip(asked, schema.types, strict=True))
         return tuple(
             Column(
@@ -176,7 +179,7 @@ class DatabaseTable(ABC):
         declared = {column.name: column.type for column in self.columns}
         fields = pa.schema([(name, declared[name]) for name in names])
         sql = self._select(names, self._condition, self._run)
-        return guarded(self._checked(sql, fields), self._unreadable)
+        return patient(guarded(self._checked(sql, fields), self._unreadable), self.name)
 
     def _checked(self, sql: str, fields: Any) -> Iterator[Any]:  # noqa: ANN401
         for batch in self._stream(sql, fields.types):
@@ -206,14 +209,13 @@ class FileTable(DatabaseTable):
     _beside: tuple[str, ...]  # how the names of files beside it end that hold rows
 
     def __init__(self, database: Database) -> None:
-        self.path = Path(database.path or "")
-        if not attempt(self._absent(), self.path.is_file):
-            raise TableError(self._absent())
-        self._state = attempt(self._absent(), self._states)
+        # Absolute: ':memory:' or 'md:...' is a file's name here, and no order to its reader.
+        self.path = Path(database.path or "").absolute()
+        absent = f"{str(database.path)!r} does not exist or is no file; expected a database's file"
+        if not attempt(absent, self.path.is_file):
+            raise TableError(absent)
+        self._state = attempt(absent, self._states)
         super().__init__(database)
-
-    def _absent(self) -> str:
-        return f"{str(self.path)!r} does not exist or is no file; expected a database's file"
 
     def _states(self) -> tuple[tuple[int, int, int] | None, ...]:
         return tuple(_state(Path(f"{self.path}{end}")) for end in ("", *self._beside))

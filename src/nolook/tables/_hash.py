@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["KEY_BYTES", "keyed_hashes"]
+__all__ = ["KEY_BYTES", "keyed_hashes", "sum_of_rows"]
 
 KEY_BYTES = 16
 
@@ -20,6 +20,10 @@ _2, _3 = np.uint64(0x6C7967656E657261), np.uint64(0x7465646279746573)
 _LONG, _FIRST, _SECOND = np.uint64(0xEE), np.uint64(0xEE), np.uint64(0xDD)
 _B13, _B16, _B17, _B21, _B32 = (np.uint64(bits) for bits in (13, 16, 17, 21, 32))
 _B64, _B8 = np.uint64(64), np.uint64(8)
+
+
+# Odd numbers whose products spread a change over all bits.
+_SPREAD, _STIR = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93)
 
 
 @njit(inline="always", cache=True)
@@ -79,3 +83,21 @@ def keyed_hashes(data: NDArray[np.uint8], starts: NDArray[np.int64], key: bytes)
     out = np.empty((starts.size - 1, 2), dtype=np.uint64)
     _hash(data, starts, first, second, out)
     return out
+
+
+@njit(nogil=True, cache=True)
+def _mixed(cells, out):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    for j in range(cells.shape[0]):
+        for i in range(cells.shape[1]):
+            mixed = (out[i] ^ cells[j, i]) * _STIR
+            out[i] = (mixed ^ (mixed >> _B32)) * _SPREAD
+
+
+def sum_of_rows(numbers: NDArray[np.float64]) -> int:
+    """Return a sum, modulo 2^64, of something all bits of a row enter; shape (columns, rows).
+
+    It has no key: it tells rows from others by chance, not by design.
+    """
+    mixed = np.full(numbers.shape[1], _SPREAD)
+    _mixed(np.ascontiguousarray(numbers).view(np.uint64), mixed)
+    return int((mixed ^ (mixed >> _B32)).sum())

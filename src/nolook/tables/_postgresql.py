@@ -31,6 +31,8 @@ _SETTINGS = (
     "SET LOCAL TIME ZONE 'UTC'",
     "SET LOCAL synchronize_seqscans = off",
     "SET LOCAL max_parallel_workers_per_gather = 0",
+    # The connection that holds the snapshot does nothing else.
+    "SET LOCAL idle_in_transaction_session_timeout = 0",
 )
 _IN_PLACE = (
     "SET LOCAL enable_indexscan = off",
@@ -51,6 +53,12 @@ WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname NOT LIKE 'pg\\_%'
     (c.relname = $2 AND n.nspname = ANY (current_schemas(false)))
     OR ($3 AND n.nspname || '.' || c.relname = $2))))
 ORDER BY c.relname = $2 DESC, array_position(current_schemas(false), n.nspname)
+"""
+# Whether a table, or one that its rows are divided among, lies on another server.
+_ELSEWHERE = """
+WITH RECURSIVE below(oid) AS (
+  SELECT $1::int8::oid UNION SELECT inhrelid FROM pg_inherits JOIN below ON inhparent = below.oid)
+SELECT 1 FROM below JOIN pg_class c ON c.oid = below.oid WHERE c.relkind = 'f' LIMIT 1
 """
 # A domain is read as what it is made of.
 _COLUMNS = """
@@ -108,17 +116,14 @@ class PostgreSQLTable(DatabaseTable):
             _rows(connection, statement)
         ((self._snapshot,),) = _rows(connection, "SELECT pg_export_snapshot()")
         found = _rows(connection, _RELATIONS, schema or "", table, exact)[:1]
-        # Until the snapshot is given up, nobody can alter or empty what it has looked at.
-        for there, name, *_ in found:
-            _rows(connection, f"SELECT 1 FROM {quoted(there)}.{quoted(name)} LIMIT 0")
         return [_relation(connection, *each) for each in found]
 
     def _find(self, asked: Any) -> Relation:  # noqa: ANN401
         found = super()._find(asked)
         if not found.cells:
             raise TableError(
-                f"{asked.table.text!r} lies on another server, whose rows may change between "
-                "passes; expected a table of this one (make a materialized view)"
+                f"{asked.table.text!r} lies on another server, or a part of it does, whose rows "
+                "may change between passes; expected a table of this one (make a materialized view)"
             )
         return found
 
@@ -177,7 +182,11 @@ def _relation(
     blocks: int,
 ) -> Relation:
     """Return what is known of a table or view; without columns if it lies elsewhere."""
-    listed = [] if kind == "f" else _rows(connection, _COLUMNS, number)
+    if _rows(connection, _ELSEWHERE, number):
+        return Relation(schema, table, (), stored=False)
+    # Until the snapshot is given up, nobody can alter or empty what it has looked at.
+    _rows(connection, f"SELECT 1 FROM {quoted(schema)}.{quoted(table)} LIMIT 0")
+    listed = _rows(connection, _COLUMNS, number)
     # Partitions may be attached while others are read.
     stored = kind in {"r", "m"} and not divided
     ends = runs_between(0, blocks, _BLOCKS_OF_A_RUN) if stored else []

@@ -20,6 +20,7 @@ from nolook.errors import ParameterError
 __all__ = ["Name", "Query", "Written", "condition_in", "parse_query", "quoted"]
 
 _LONGEST = 10_000  # characters
+_MOST_JOINED = 500
 _EXPECTED = (
     "expected SELECT columns FROM one table or view WHERE conditions on single rows (make a view "
     "of anything else: whoever makes it decides what a row is, and answers for it)"
@@ -178,8 +179,8 @@ class _Writer:
         self._find = find
         self._known: Mapping[str, Callable[[Any], str]] = {
             "Paren": lambda node: self.condition(node.this),
-            "And": lambda node: self._both(node, "AND"),
-            "Or": lambda node: self._both(node, "OR"),
+            "And": lambda node: self._joined(node, "AND"),
+            "Or": lambda node: self._joined(node, "OR"),
             "Not": lambda node: f"(NOT {self.condition(node.this)})",
             "In": self._in,
             "Between": self._between,
@@ -197,9 +198,16 @@ class _Writer:
         # Parsers say NOT LIKE and IS NOT NULL in this way or by a NOT around.
         return f"(NOT {write(node)})" if node.args.get("negate") else write(node)
 
-    def _both(self, node: Any, word: str) -> str:  # noqa: ANN401
-        _check_only(node, "this", "expression")
-        return f"({self.condition(node.this)} {word} {self.condition(node.expression)})"
+    def _joined(self, node: Any, word: str) -> str:  # noqa: ANN401
+        """Write a chain side by side: databases refuse brackets in very many brackets."""
+        sides, kind = [], type(node)
+        while type(node) is kind:
+            _check_only(node, "this", "expression")
+            sides.append(node.expression)
+            node = node.this
+        if len(sides) >= _MOST_JOINED:
+            _refuse("a condition of too many parts")
+        return f"({f' {word} '.join(map(self.condition, (node, *reversed(sides))))})"
 
     def _comparison(self, node: Any) -> str:  # noqa: ANN401
         _check_only(node, "this", "expression")
@@ -292,8 +300,11 @@ def _words(text: str) -> str:
 
 def _digits(text: str, kind: Any) -> str:  # noqa: ANN401
     """Return a number as a double, but for integers: decimals may be too long to be compared."""
+    mantissa = text.lower().partition("e")[0]
     if not _NUMBER.fullmatch(text) or not math.isfinite(float(text)):
         _refuse("a number that no double is near in its condition")
+    if float(text) == 0.0 and mantissa.strip("0."):
+        _refuse("a number that is not 0 but nearer to it than any double in its condition")
     if pt.is_integer(kind) and _WHOLE.fullmatch(text) and int(text) < 2**63:
         return text
     return text if "e" in text.lower() else f"{text}e0"

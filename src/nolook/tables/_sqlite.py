@@ -54,7 +54,7 @@ class SQLiteTable(FileTable):
 
     def _connect(self) -> Any:  # noqa: ANN401
         connection = sqlite3.connect(
-            f"{self.path.absolute().as_uri()}?mode=ro",
+            f"{self.path.as_uri()}?mode=ro",
             uri=True,
             isolation_level=None,
             check_same_thread=False,

@@ -13,7 +13,7 @@ from nolook.tables.design import Design
 from nolook.tables.source import Source
 from nolook.tables.units import kept_cells
 
-__all__ = ["blocks", "identifiers"]
+__all__ = ["blocks", "identified", "identifiers"]
 
 _MAX_ROWS = 65_536
 # Numbers in a block: 8 MB, so that a table of many columns needs no more memory than one of few.
@@ -61,12 +61,20 @@ def identifiers(source: Source, design: Design) -> Iterator[Any]:
 
     A file may declare what its cells do not keep to, so the policy alone tells.
     """
+    if design.missing != "error":
+        yield from (cells for cells, _ in identified(source, design))
+        return
     column = str(design.unit.column)
+    for batch in source.batches([column]):
+        yield batch.column(column)
+
+
+def identified(source: Source, design: Design) -> Iterator[tuple[Any, NDArray[np.float64]]]:
+    """Yield the identifiers of the rows in use, and their numbers, of shape (columns, rows)."""
     width = len(design.feature_names) + (design.target is not None)
-    drops = design.missing != "error"
-    for batch in source.batches(design.source_names if drops else [column]):
-        cells = batch.column(column)
-        if drops:
-            present = design.fill(batch, np.empty((width, batch.num_rows)))
-            cells = cells if present is None else kept_cells(cells, present)
-        yield cells
+    for batch in source.batches(design.source_names):
+        cells, numbers = batch.column(design.unit.column), np.empty((width, batch.num_rows))
+        present = design.fill(batch, numbers)
+        if present is not None:
+            cells, numbers = kept_cells(cells, present), numbers[:, present]
+        yield cells, numbers

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import cast
+from typing import NamedTuple
 
 from nolook._language import given
 from nolook.errors import TableError
+from nolook.tables.checksum import Checksum
 from nolook.tables.declared import DeclaredSource, original
 from nolook.tables.design import Design
 from nolook.tables.source import MemorySource, Source
 
-__all__ = ["FirstPass", "check_complete", "may_drop_rows"]
+__all__ = ["FirstPass", "Seen", "look", "may_drop_rows", "surely_complete"]
 
 _DROPPING = "nolook.read_table(..., missing='drop-row')"
 
@@ -23,6 +24,18 @@ class FirstPass:
         self._about = source, design
         self.gaps = False  # whether a missing value was seen
         self.pay: Callable[[], object] | None = None
+        self.rows: Checksum | None = None  # of an engine's rows, or of those a worker has seen
+
+    def compare(self, gaps: bool, rows: Checksum) -> None:
+        """Take over what a pass by an engine saw; refuse other rows than in the pass before."""
+        self.gaps |= gaps
+        if self.rows not in (None, rows):
+            raise TableError(
+                f"{self._about[0].name} gave other rows than in the pass before; expected the same "
+                "in each (write it to files, or persist it where it is drawn at random; start "
+                "again)"
+            )
+        self.rows = rows
 
     def end(self) -> None:
         """Refuse gaps where they are an error, or else pay, once."""
@@ -33,30 +46,40 @@ class FirstPass:
             self.pay = None
 
 
-def check_complete(source: Source, design: Design) -> None:
-    """Refuse a source that cannot be read, or lacks what the design says every row must have.
+class Seen(NamedTuple):
+    """What a look at some rows found."""
 
-    Reads it all, wherever something is missing, or looks at an array in memory at once. With the
-    policy "error", whether it raises TableError is one bit about the data that no noise protects,
-    and all it reveals: the message says neither where nor how many values are missing or infinite.
-    The other policies reveal nothing but that the file is damaged.
-    """
-    names = design.source_names
-    quick = design.unit.column is None and isinstance(source, MemorySource)
-    if quick and cast("MemorySource", source).surely_finite(names):
-        return
+    complete: bool  # whether each has all that the design says it must have
+    known: bool  # whether each names its unit
+
+    def check(self, source: Source, design: Design) -> None:
+        """Refuse what the policy on missing values makes an error."""
+        if design.missing != "drop-row" and not self.known:
+            raise TableError(
+                f"{source.name} has a row without a value of {design.unit.column!r}, its unit; "
+                "expected one in every row (or leave such rows out: "
+                f"{given('missing', 'drop-row')})"
+            )
+        if not self.complete:
+            _refuse_gaps(source, design)
+
+
+def surely_complete(source: Source, design: Design) -> bool:
+    """Tell whether a source is in memory, with nothing missing that can be found at once."""
+    return (
+        design.unit.column is None
+        and isinstance(source, MemorySource)
+        and source.surely_finite(design.source_names)
+    )
+
+
+def look(source: Source, design: Design) -> Seen:
+    """Read all of a source, wherever something is missing: time must not tell where."""
     complete = known = True
-    for batch in source.batches(names):
-        complete &= design.lacks_nothing(batch)  # to the end: time must not tell where
+    for batch in source.batches(design.source_names):
+        complete &= design.lacks_nothing(batch)
         known &= design.lacks_no_unit(batch)
-    if design.missing != "drop-row" and not known:
-        raise TableError(
-            f"{source.name} has a row without a value of {design.unit.column!r}, its unit; "
-            "expected one in every row (or leave such rows out: "
-            f"{given('missing', 'drop-row')})"
-        )
-    if not complete:
-        _refuse_gaps(source, design)
+    return Seen(complete, known)
 
 
 def _refuse_gaps(source: Source, design: Design) -> None:

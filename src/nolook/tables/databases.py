@@ -24,8 +24,12 @@ _KINDS = {
     "postgresql": _POSTGRESQL,
     "postgres": _POSTGRESQL,
 }
-# Object storage is no database.
-_ADDRESS = re.compile(rf"(?!s3:|gs:)[^/]*://|({'|'.join(_KINDS)}):", re.IGNORECASE)
+# Object storage is no database. The last two are mistaken for addresses, and may hold a password.
+_KIND = f"({'|'.join(_KINDS)})"
+_ADDRESS = re.compile(
+    rf"(?!s3:|gs:)[^/]*://|{_KIND}:|\s*{_KIND}:?/+[^/]*:[^/]*@|\s*\w+\s*=.*\bpassword\s*=",
+    re.IGNORECASE,
+)
 #: How the address of each kind of database is written.
 DATABASES = ("duckdb:FILE", "sqlite:FILE", "postgresql://HOST/NAME")
 

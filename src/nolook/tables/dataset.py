@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from pyarrow import fs
 
 from nolook.errors import TableError
-from nolook.tables.listing import MOST_ENTRIES, Listing, made_of, shown, told_by
+from nolook.tables._patience import answered
+from nolook.tables.listing import MOST_ENTRIES, Listing, check_no_logs, made_of, shown, told_by
 from nolook.tables.places import LocalFile, Place, StoredFile
 from nolook.tables.source import attempt
 
@@ -41,9 +43,12 @@ def from_dataset(dataset: Any) -> Listing:  # noqa: ANN401 -- pyarrow has no typ
                 "(of CSV give the folder, of rows in memory their table)"
             )
     files = [(_told(fragment), _place(fragment)) for fragment in fragments]
-    if files:
-        _check_schema(dataset.schema, fragments[0], [*files[0][0]])
-    return made_of(_NAME, None, files)
+    check_no_logs(_NAME, [place for _, place in files])
+    listing = made_of(_NAME, None, files)
+    _check_schema(dataset.schema, fragments[0], listing.keys)
+    for fragment in fragments:
+        _check_whole(fragment)
+    return listing
 
 
 def _told(fragment: Any) -> dict[str, str | None]:  # noqa: ANN401
@@ -59,16 +64,30 @@ def _told(fragment: Any) -> dict[str, str | None]:  # noqa: ANN401
 
 def _place(fragment: Any) -> Place:  # noqa: ANN401
     system, path = fragment.filesystem, fragment.path
+    while isinstance(system, fs.SubTreeFileSystem):
+        system, path = system.base_fs, system.base_path + path
     name = shown("", tuple(path.split("/")))
     if isinstance(system, fs.LocalFileSystem):
         return LocalFile(path, name)
     return StoredFile(system, path, name)
 
 
-def _check_schema(declared: Any, first: Any, keys: list[str]) -> None:  # noqa: ANN401
+def _check_whole(fragment: Any) -> None:  # noqa: ANN401
+    """Refuse some row groups of a file: it is read as a whole."""
+    if hasattr(fragment, "row_groups"):
+        unreadable = f"{_NAME} has a file that cannot be read (damaged, or no answer?)"
+        whole = attempt(unreadable, answered, _NAME, lambda: fragment.metadata.num_row_groups)
+        if fragment.num_row_groups != whole:
+            raise TableError(
+                f"{_NAME} has some row groups of a file only; expected whole files (write its rows "
+                "to a folder of their own)"
+            )
+
+
+def _check_schema(declared: Any, first: Any, keys: Sequence[str]) -> None:  # noqa: ANN401
     """Refuse a schema that is not that of the files: they are read as they are."""
     unreadable = f"{_NAME} has a first file that cannot be read (damaged, or no answer?)"
-    found = attempt(unreadable, lambda: first.physical_schema)
+    found = attempt(unreadable, answered, _NAME, lambda: first.physical_schema)
     own = {field.name: field.type for field in declared if field.name not in keys}
     if own != {field.name: field.type for field in found if field.name not in keys}:
         raise TableError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 
@@ -13,7 +13,7 @@ from nolook.tables.cells import PARTS, Conversion, conversion, part_conversion
 from nolook.tables.declarations import ColumnSchema, FileFormat
 from nolook.tables.source import Column, Source
 
-__all__ = ["DeclaredSource", "original", "part_levels"]
+__all__ = ["DeclaredSource", "in_place_of", "needed", "original", "part_levels"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,27 +64,39 @@ class DeclaredSource:
     def batches(self, names: Sequence[str]) -> Iterator[Any]:
         """Yield record batches holding the named columns."""
         wanted = [self._made[name] for name in names]
-        needed = list(dict.fromkeys(each.of for each in wanted))
-        for batch in self._source.batches(needed):
+        for batch in self._source.batches(self._needed(names)):
             arrays = []
             for each in wanted:
                 cells = batch.column(each.of)
                 arrays.append(cells if each.convert is None else each.convert(cells))
             yield pa.RecordBatch.from_arrays(arrays, names=list(names))
 
+    def _needed(self, names: Sequence[str]) -> list[str]:
+        return list(dict.fromkeys(self._made[name].of for name in names))
+
     def parts(self) -> list[DeclaredSource]:
         """Return the source's parts, their columns as declared."""
         return [self._of(part) for part in self._source.parts()]
 
-    def _of(self, part: Source) -> DeclaredSource:
+    def _of(self, part: Source | None) -> DeclaredSource:
         declared = copy(self)
-        declared._source = part
+        declared._source = cast("Source", part)  # None is replaced before it is read
         return declared
 
 
 def original(source: Source) -> Source:
     """Return the source with its columns as they are."""
     return source._source if isinstance(source, DeclaredSource) else source
+
+
+def in_place_of(source: Source, other: Source | None) -> Source | None:
+    """Return another source with the columns made of this one's."""
+    return source._of(other) if isinstance(source, DeclaredSource) else other
+
+
+def needed(source: Source, names: Sequence[str]) -> list[str]:
+    """Return the columns of the source as it is that some of its columns are made of."""
+    return source._needed(names) if isinstance(source, DeclaredSource) else list(names)
 
 
 def _made(column: Column, declared: ColumnSchema | None, form: FileFormat) -> list[_Made]:

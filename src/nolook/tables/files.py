@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from nolook.errors import TableError
+from nolook.tables._patience import answered, patient
 from nolook.tables.places import LocalFile, Place
 from nolook.tables.source import Column, attempt, guarded, sound
 
@@ -48,12 +49,18 @@ class File(ABC):
         what, self._state = attempt(absent, self.place.look)
         if what != "a file":
             raise TableError(f"{self.name} is {what}; expected one {self.kind} file")
-        self.columns = attempt(self._unreadable, self._declared)
+        # A file nearby is opened at once, without a thread of its own.
+        self.columns = (
+            attempt(self._unreadable, self._declared)
+            if self.place.near
+            else attempt(self._unreadable, answered, self.name, self._declared)
+        )
 
     def batches(self, names: Sequence[str]) -> Iterator[Any]:
         """Yield record batches of the named columns."""
         self._check_unchanged()
-        yield from guarded(self._stream(list(names)), self._unreadable)
+        batches = guarded(self._stream(list(names)), self._unreadable)
+        yield from batches if self.place.near else patient(batches, self.name)
         self._check_unchanged()
 
     def parts(self, most: int = MOST_PARTS) -> Sequence[File]:

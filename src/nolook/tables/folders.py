@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from nolook.errors import TableError
+from nolook.tables._patience import check_patience
 from nolook.tables.dataset import from_dataset, is_dataset
 from nolook.tables.files import MOST_PARTS, TYPED_FILES, File
 from nolook.tables.listing import Listing, listed
@@ -33,6 +34,7 @@ def open_place(place: Place) -> File:
 
 def located(source: object) -> object:
     """Return what stands for several files, or one in storage, as these; else what is given."""
+    check_patience()
     found = from_dataset(source) if is_dataset(source) else listed(source)
     if isinstance(found, Listing) and found is not source:
         _check_one_kind(found)

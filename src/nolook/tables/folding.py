@@ -7,6 +7,7 @@ order. A copy is made before any row is seen.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -17,7 +18,7 @@ from itertools import chain, islice
 from threading import Event
 from typing import Any, Protocol, Self, TypeAlias, TypeVar
 
-__all__ = ["Batches", "Foldable", "Mapped", "Part", "Rows", "S", "Together", "fold"]
+__all__ = ["Batches", "Drawing", "Foldable", "Mapped", "Part", "Rows", "S", "Together", "fold"]
 
 #: Yields the batches of a part, each as what a statistic's `update` takes.
 Part: TypeAlias = Callable[[], Iterable[tuple[Any, ...]]]
@@ -29,6 +30,22 @@ class Foldable(Protocol):
     def update(self, *batch: Any) -> Self:  # noqa: ANN401
         """Add the rows of a batch."""
 
+    def merge(self, other: Self) -> Self:
+        """Add the rows that another one has seen."""
+
+
+class Drawing(ABC):
+    """A statistic whose rows draw random numbers, each part's its own."""
+
+    @abstractmethod
+    def start(self, part: int, units: int | None) -> None:
+        """Make ready for a part with so many units; None where a row is one."""
+
+    @abstractmethod
+    def update(self, *batch: Any) -> Self:  # noqa: ANN401
+        """Add the rows of a batch: numbers, weights, and the unit of each."""
+
+    @abstractmethod
     def merge(self, other: Self) -> Self:
         """Add the rows that another one has seen."""
 

@@ -19,7 +19,8 @@ Numbers: TypeAlias = Callable[[int], NDArray[np.uint8]]
 
 
 def check_order(table: Table) -> None:
-    """Refuse a source whose rows may come in another order in every pass."""
+    """Refuse a source whose rows may come in another order in every pass, or are elsewhere."""
+    table.check_here()
     source = table._source
     if not getattr(original(source), "ordered", True):
         raise TableError(

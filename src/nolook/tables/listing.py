@@ -18,15 +18,17 @@ from urllib.parse import unquote
 from pyarrow import fs
 
 from nolook.errors import ParameterError, TableError
+from nolook.tables._patience import answered
 from nolook.tables.databases import is_address
 from nolook.tables.memory import plain
 from nolook.tables.places import LocalFile, Place, StoredFile, in_storage, parse_address
 from nolook.tables.source import attempt
-from nolook.tables.trees import Disk, Entry, Store, Tree
+from nolook.tables.trees import Disk, Entry, Store, Tree, around
 
 __all__ = [
     "MOST_ENTRIES",
     "Listing",
+    "check_no_logs",
     "fixed_part",
     "label_of",
     "listed",
@@ -43,7 +45,7 @@ _WILD = re.compile(r"[*?\[]")
 # What writers of folders call the value of a row that has none.
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 # Folders beside files that also hold rows deleted or replaced since.
-_LOGS = ("_delta_log", ".hoodie")
+_LOGS = ("_delta_log", ".hoodie", "_spark_metadata")
 _ICEBERG = ("metadata", ".metadata.json")
 
 
@@ -68,17 +70,18 @@ def listed(source: object) -> object:
     """
     if in_storage(source):
         return _stored(str(source))
-    if is_address(source):
-        return source
     if isinstance(source, list | tuple):
         is_paths = source and all(isinstance(each, str | os.PathLike) for each in source)
         return _named(source) if is_paths else source
-    if not isinstance(source, str | os.PathLike) or not str(source):
+    if not isinstance(source, str | os.PathLike) or not str(source) or is_address(source):
         return source
     path, name = Path(source), repr(str(source))
     if path.is_dir():
         return _walked(Disk(), path.as_posix(), (), name, label_of(path))
-    return _matched(path, name) if _WILD.search(str(path)) and not path.exists() else source
+    if _WILD.search(str(path)) and not path.exists():
+        return _matched(path, name)
+    check_no_logs(name, [LocalFile(path)])
+    return source
 
 
 def fixed_part(path: Path) -> Path:
@@ -129,10 +132,13 @@ def _stored(address: str) -> Listing:
     label = label_of(address)
     first = next((i for i, part in enumerate(parts) if _WILD.search(part)), len(parts))
     folder = "/".join(parts[:first])
-    refused = f"{name} does not exist or cannot be opened; expected a file, a folder or a pattern"
-    found = attempt(refused, system.get_file_info, folder).type
+    refused = (
+        f"{name} does not exist or cannot be opened; expected a file, a folder or a pattern (check "
+        "the address, and how you sign in)"
+    )
+    found = attempt(refused, answered, name, system.get_file_info, folder).type
     if found == fs.FileType.File and first == len(parts):
-        return Listing(name, label, (StoredFile(system, path, name),))
+        return _chosen(name, label, [StoredFile(system, path, name)])
     if found != fs.FileType.Directory:
         raise TableError(refused)
     return _walked(
@@ -142,10 +148,8 @@ def _stored(address: str) -> Listing:
 
 def _named(paths: Sequence[str | os.PathLike[str]]) -> Listing:
     """Take over a list of files."""
-    texts = [str(path) for path in paths]
-    more = f" and {len(texts) - 1} more" if len(texts) > 1 else ""
-    found: dict[str, Place] = {}
-    for text in texts:
+    places: list[Place] = []
+    for text in map(str, paths):
         place: Place = LocalFile(text)
         if in_storage(text):
             place, *others = _stored(text).places
@@ -154,14 +158,23 @@ def _named(paths: Sequence[str | os.PathLike[str]]) -> Listing:
                     f"{place.name} is no file, but is in a list; expected files (or one folder "
                     "or pattern alone)"
                 )
-        if found.setdefault(_same(text), place) is not place:
-            raise ParameterError(f"{place.name} is twice in a list; expected each file once")
-    first = next(iter(found.values()))
-    return Listing(f"{first.name}{more}", f"{first.label}{more}", tuple(found.values()))
+        places.append(place)
+    more = f" and {len(places) - 1} more" if len(places) > 1 else ""
+    return _chosen(f"{places[0].name}{more}", f"{places[0].label}{more}", places)
 
 
-def _same(text: str) -> str:
-    return text.partition("?")[0] if in_storage(text) else os.path.realpath(text)
+def _chosen(name: str, label: str, places: Sequence[Place]) -> Listing:
+    """Return files that were named one by one."""
+    check_no_logs(name, places)
+    return made_of(name, label, [({}, place) for place in places])
+
+
+def check_no_logs(name: str, places: Iterable[Place]) -> None:
+    """Refuse files inside a folder of a table whose files hold old rows too."""
+    walks: dict[object, _Walk] = {}
+    for place in places:
+        tree, folder = around(place)
+        walks.setdefault(type(tree), _Walk(tree, name)).check_above(folder)
 
 
 def made_of(
@@ -171,8 +184,14 @@ def made_of(
     found = list(files)
     if not found:
         raise TableError(f"{name} has no file of a table; expected at least one")
-    keys = tuple(found[0][0])
+    keys, seen = tuple(found[0][0]), set()
     for told, place in found:
+        if (same := place.same()) in seen:
+            raise TableError(
+                f"{place.name} in {name} is there twice, perhaps under another name; expected each "
+                "file once, as its rows would count twice"
+            )
+        seen.add(same)
         if tuple(told) != keys:
             raise TableError(
                 f"{place.name} does not lie in folders of the same columns as other files of "
@@ -214,19 +233,25 @@ class _Walk:
     def __init__(self, tree: Tree, name: str) -> None:
         self._tree, self._name = tree, name
         self._seen = 0
-        self._several: set[object] = set()
+        self._checked: set[str] = set()
 
     def check_above(self, folder: str) -> None:
         """Refuse a folder inside one of a table whose files hold old rows too."""
         above = self._tree.whole(folder).split("/")
         for end in range(len(above), 0, -1):
             place = "/".join(above[:end]) or "/"
+            if place in self._checked:
+                return
+            self._checked.add(place)
             for log in (*_LOGS, _ICEBERG[0]):
                 if self._has(f"{place}/{log}"):
                     self._check_no_log(place, log)
 
     def _has(self, folder: str) -> bool:
-        return attempt(self._refused, self._tree.has, folder)
+        """Tell whether there is a folder; one may be closed to others."""
+        with suppress(OSError):
+            return self._tree.has(folder)
+        return False
 
     @property
     def _refused(self) -> str:
@@ -272,26 +297,19 @@ class _Walk:
                 f"{shown} in {self._name} is {what}; expected files alone (name it in a list, or "
                 "take it away: it may lead elsewhere, or to rows that are there already)"
             )
-        if entry.same in self._several:
-            raise TableError(
-                f"{shown} in {self._name} is another name of a file that is there; expected each "
-                "file once, as its rows would count twice"
-            )
-        if entry.same is not None:
-            self._several.add(entry.same)
 
     def _check_no_log(self, folder: str, log: str) -> None:
         """Refuse a folder of files beside a log that says which of their rows are still valid."""
         if log == _ICEBERG[0] and not self._has_snapshots(f"{folder}/{log}"):
             return
         raise TableError(
-            f"{self._name} belongs to a table of Delta Lake, Hudi or Iceberg, whose files hold "
-            "deleted and older rows too; expected plain files (write the table's current rows to "
-            "a folder of their own)"
+            f"{self._name} belongs to a table of Delta Lake, Hudi, Iceberg or a stream of Spark, "
+            "whose files hold deleted, older or repeated rows too; expected plain files (write the "
+            "table's current rows to a folder of their own)"
         )
 
     def _has_snapshots(self, folder: str) -> bool:
-        """Tell whether a folder is Iceberg's; it may be somebody else's, closed to others."""
+        """Tell whether a folder is Iceberg's; it may be somebody else's."""
         with suppress(OSError):
             found = islice(self._tree.entries(folder), MOST_ENTRIES)
             return any(entry.name.endswith(_ICEBERG[1]) for entry in found)

@@ -14,12 +14,14 @@ import pyarrow as pa
 from pyarrow import fs
 
 from nolook.errors import TableError
+from nolook.tables._patience import answered
 from nolook.tables.source import attempt
 
 __all__ = ["LocalFile", "Place", "StoredFile", "in_storage", "parse_address"]
 
 # Of gzip, which asks for little at a time.
 _BUFFER = 1 << 20
+_SECONDS = 60  # to try again
 
 _SCHEMES = re.compile(r"(s3|gs)://", re.IGNORECASE)
 
@@ -29,7 +31,10 @@ class Place(Protocol):
 
     name: str  # what messages call it
     label: str  # its own name, without folders
-    near: bool  # whether reading a little at a time costs little
+    near: bool  # whether reading a little at a time costs little, and is surely answered
+
+    def same(self) -> Hashable:
+        """Return what is equal for two names of one file."""
 
     def look(self) -> tuple[str, Hashable]:
         """Return what is there ("a file" if one can be read), and what changes when it does."""
@@ -47,9 +52,18 @@ class LocalFile:
     near = True
 
     def __init__(self, path: str | os.PathLike[str], name: str | None = None) -> None:
-        self.path = Path(path)
+        # Wherever the program, or another one that reads a part, goes.
+        self.path = Path(path).absolute()
         self.name = repr(str(path)) if name is None else name
         self.label = self.path.name
+
+    def same(self) -> Hashable:
+        """Return what is equal for two names of one file."""
+        try:
+            found = self.path.stat()
+        except (OSError, ValueError):  # no such file, or a name that none can have
+            return str(self.path)
+        return found.st_dev, found.st_ino
 
     def look(self) -> tuple[str, Hashable]:
         """Return what is there, and what changes when it does."""
@@ -75,12 +89,19 @@ class StoredFile:
     near = False
 
     def __init__(self, system: Any, path: str, name: str) -> None:  # noqa: ANN401
-        self._system, self._path = system, path
+        self.system, self.path = system, path
         self.name, self.label = name, path.rstrip("/").rpartition("/")[2]
+
+    def same(self) -> Hashable:
+        """Return what is equal for two names of one file."""
+        return self.system.type_name, self.path
 
     def look(self) -> tuple[str, Hashable]:
         """Return what is there, and what changes when it does: in a bucket, its tag too."""
-        found = self._system.get_file_info(self._path)
+        return answered(self.name, self._look)
+
+    def _look(self) -> tuple[str, Hashable]:
+        found = self.system.get_file_info(self.path)
         if found.type == fs.FileType.NotFound:
             raise FileNotFoundError
         if found.type != fs.FileType.File:
@@ -92,12 +113,12 @@ class StoredFile:
 
     def open(self) -> Any:  # noqa: ANN401
         """Open it for reading anywhere."""
-        return self._system.open_input_file(self._path)
+        return self.system.open_input_file(self.path)
 
     def stream(self) -> Any:  # noqa: ANN401
         """Open it for reading from its beginning on."""
         # Not decompressed by its name: that is ours to do.
-        return self._system.open_input_stream(self._path, compression=None, buffer_size=_BUFFER)
+        return self.system.open_input_stream(self.path, compression=None, buffer_size=_BUFFER)
 
 
 def in_storage(source: object) -> TypeGuard[str]:
@@ -110,7 +131,7 @@ def parse_address(address: str) -> tuple[Any, str, str]:
 
     That leaves out a user, a password and settings behind a question mark.
     """
-    before, mark, settings = address.partition("?")
+    before, _, settings = address.partition("?")
     scheme, _, rest = before.partition("://")
     holder, _, path = rest.partition("/")
     bucket = holder.rpartition("@")[2]
@@ -122,5 +143,8 @@ def parse_address(address: str) -> tuple[Any, str, str]:
     attempt(refused, urlsplit, address)
     if not bucket:
         raise TableError(refused)
-    system, _ = attempt(refused, fs.FileSystem.from_uri, f"{scheme}://{holder}{mark}{settings}")
+    if scheme.lower() == "gs" and "retry_limit_seconds" not in settings:
+        # Without credentials it would look for some for a quarter of an hour.
+        settings = "&".join(filter(None, (settings, f"retry_limit_seconds={_SECONDS}")))
+    system, _ = attempt(refused, fs.FileSystem.from_uri, f"{scheme}://{holder}?{settings}")
     return system, f"{bucket}/{path}".rstrip("/"), name

@@ -34,6 +34,7 @@ from nolook.tables.listing import Listing
 from nolook.tables.memory import as_array, from_array, from_frame, from_target, join, plain
 from nolook.tables.schema import Schema
 from nolook.tables.source import MemorySource, Source
+from nolook.tables.spark import from_spark, on_spark
 from nolook.tables.spooled import from_stream
 from nolook.tables.table import Table
 from nolook.tables.text import TEXT_FILES, CsvFile
@@ -54,6 +55,7 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
     unit: str | None = None,
     rows_per_unit: RowsPerUnit = "weights",
     threads: Threads = "auto",
+    engine: object = None,
 ) -> Table:
     """Open a table for private use; columns are taken by their declared types.
 
@@ -111,6 +113,9 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
     threads : "auto" or int, default="auto"
         How many threads read and count; no result depends on it. "auto": all that the process may
         use, or what the environment variable ``NOLOOK_THREADS`` says.
+    engine : SparkSession, optional
+        Whose workers read the files, by the same paths as here; no result depends on it. Default:
+        this process. A table of Spark needs none.
 
     Raises
     ------
@@ -145,7 +150,9 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
     target = _target(target, declared)
     protected = _unit(unit, rows_per_unit, declared)
     source = located(source)
-    opened = _open(source, declared, levels, target, positive, protected, multiline=multiline)
+    opened = _open(
+        source, declared, levels, target, positive, protected, multiline=multiline, engine=engine
+    )
     if features is None:
         names = _usual_features(opened, declared, levels, {target, protected.column}, source)
     else:
@@ -283,6 +290,7 @@ def _open(
     unit: Unit = ROW,
     *,
     multiline: bool,
+    engine: object = None,
 ) -> Source:
     """Open whatever holds a table, its columns as declared."""
     columns = dict(schema.columns)
@@ -291,6 +299,8 @@ def _open(
         columns = usual | columns
     else:
         opened = open_typed(source)
+    if engine is not None:
+        opened = on_spark(opened, engine)
     if unit.column is not None and unit.column in columns:
         # Compared as written, whatever else was declared.
         missing = columns[unit.column].missing
@@ -365,7 +375,8 @@ def open_typed(source: object) -> Source:
                 "table as one of these; a text file is .csv whatever separates its cells)"
             )
         return TYPED_FILES[extension](source)
-    found: Source | None = from_stream(source) or from_frame(source)
+    # Those of Spark are streams too, which would hand all rows over.
+    found: Source | None = from_spark(source) or from_stream(source) or from_frame(source)
     if found is None and isinstance(source, np.ndarray):
         found = from_array(source, "source")
     if found is None:

@@ -43,12 +43,14 @@ class ScoredTable:
 
     def fold(self, statistic: S) -> S:
         """Feed a statistic scores, whether each is a positive's, and what each weighs."""
-        self.table.fold(Mapped(statistic, self._marked))
+        # Of the number alone: what turns batches may be sent to other processes.
+        self.table.fold(Mapped(statistic, partial(_beside_classes, self.positive)))
         return statistic
 
-    def _marked(self, numbers: NDArray[np.float64], weights: Weights) -> Iterator[Marked]:
-        scores, targets = numbers
-        yield scores, targets == self.positive, weights
+    @property
+    def engine(self) -> str | None:
+        """Who reads the rows, as :attr:`Table.engine`."""
+        return self.table.engine
 
     @property
     def unit(self) -> Unit:
@@ -88,6 +90,13 @@ class OnlyScores:
         return statistic
 
 
+def _beside_classes(
+    positive: float, numbers: NDArray[np.float64], weights: Weights
+) -> Iterator[Marked]:
+    scores, targets = numbers
+    yield scores, targets == positive, weights
+
+
 def _without_classes(
     scores: NDArray[np.float64], _: NDArray[np.bool_], weights: Weights
 ) -> Iterator[tuple[NDArray[np.float64], Weights]]:
@@ -113,6 +122,7 @@ def read_scores(  # noqa: PLR0913 -- as read_table
     schema: Schema | None = None,
     unit: str | None = None,
     rows_per_unit: RowsPerUnit = "weights",
+    engine: object = None,
 ) -> Table:
     """Open a table of one column of numbers and, as its target, 1 for positives and 0 for others.
 
@@ -147,6 +157,7 @@ def read_scores(  # noqa: PLR0913 -- as read_table
         schema=schema,
         unit=unit,
         rows_per_unit=rows_per_unit,
+        engine=engine,
     )
     if numeric and wanted is not None:
         return _with_class(read(target, features=[score]), wanted)

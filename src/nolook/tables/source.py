@@ -15,7 +15,17 @@ from numpy.typing import NDArray
 
 from nolook.errors import TableError
 
-__all__ = ["Column", "MemorySource", "Slicer", "Source", "attempt", "guarded", "in_words", "sound"]
+__all__ = [
+    "Column",
+    "MemorySource",
+    "NoAnswer",
+    "Slicer",
+    "Source",
+    "attempt",
+    "guarded",
+    "in_words",
+    "sound",
+]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -200,17 +210,22 @@ def _only(array: Any, kept: NDArray[np.bool_]) -> Any:  # noqa: ANN401
     return array if kept.all() else array.take(pa.array(np.arange(len(array)), mask=~kept))
 
 
+class NoAnswer(TableError):  # noqa: N818 -- says what went wrong
+    """A source gave nothing for too long."""
+
+
 def attempt(message: str, action: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Call a library; if it refuses, raise `TableError` with our message alone.
 
     A library's own message may quote a cell, so it is neither repeated nor chained.
     """
     try:
-        with suppress(Exception):
-            return action(*args, **kwargs)
+        return action(*args, **kwargs)
+    except NoAnswer:
+        raise
     except BaseException as error:
         # Polars panics over some types; a panic is not an Exception, nor is an interruption.
-        if type(error).__module__ != "pyo3_runtime":
+        if not isinstance(error, Exception) and type(error).__module__ != "pyo3_runtime":
             raise
     raise TableError(message)
 

@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from nolook.errors import TableError
+from nolook.tables._patience import patient
 from nolook.tables.files import MOST_PARTS
 from nolook.tables.source import Column, attempt, guarded, sound
 
@@ -149,7 +150,7 @@ class _Kept:
         self._fields = [columns[i] for i in self._places]
         schema = pa.schema([(f"{i}", _stored(field.type)) for i, field in enumerate(self._fields)])
         stopped = f"{name} stopped giving rows that can be read; start again"
-        batches = guarded(attempt(stopped, start), stopped)
+        batches = patient(guarded(_started(start), stopped), name)
         with pa.ipc.new_file(pa.PythonFile(self._file, "w"), schema) as writer:
             for batch in batches:
                 self._write(writer, batch, schema, stopped)
@@ -183,6 +184,10 @@ class _Kept:
     def _opened(self, options: Any = None) -> Any:  # noqa: ANN401
         window = pa.PythonFile(_Window(self._file, self._lock), "r")
         return pa.ipc.open_file(window, options=options)
+
+
+def _started(start: Start) -> Iterator[Any]:
+    yield from start()
 
 
 class _Window(io.RawIOBase):

@@ -14,14 +14,13 @@ from attrs import evolve
 from numpy.typing import NDArray
 
 from nolook._language import named
-from nolook._numerics import worker_threads
-from nolook._unit import Unit
 from nolook.errors import TableError
 from nolook.tables.blocks import blocks, identifiers
-from nolook.tables.completeness import FirstPass, check_complete, may_drop_rows
+from nolook.tables.by_unit import row_keys
+from nolook.tables.completeness import may_drop_rows
 from nolook.tables.declared import original
 from nolook.tables.design import Design
-from nolook.tables.folding import S, fold
+from nolook.tables.passes import Passes, Weights
 from nolook.tables.recipe import described, recipe_of, subject_of
 from nolook.tables.source import Source
 from nolook.tables.units import Keys, Units, group_rows
@@ -31,11 +30,8 @@ __all__ = ["Marked", "Table", "View", "Weights"]
 #: Turns numbers of shape (columns, rows) into those of a view.
 Turn: TypeAlias = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
-#: What each row weighs, or the number of its unit; None where every row counts in full.
-Weights: TypeAlias = NDArray[np.int64] | None
 
-
-class Table:
+class Table(Passes):
     """Rows of finite numbers, read in as many passes as wanted, in bounded memory.
 
     Made by :func:`nolook.read_table`. What a row gives depends on that row alone, and neither the
@@ -55,13 +51,10 @@ class Table:
     """
 
     def __init__(self, source: Source, design: Design) -> None:
-        self._source = source
-        self._design = design
+        super().__init__(source, design)
         self.feature_names: tuple[str, ...] = design.feature_names
         self.target_name = design.target
         self.binary = design.binary
-        self.unit: Unit = design.unit
-        self._first_pass = FirstPass(source, design)
         self._units: Units | None = None
         self._starts: tuple[int, ...] = (0,)
         if self.unit.column is not None and not getattr(original(source), "ordered", True):
@@ -105,28 +98,10 @@ class Table:
         """
         if self.unit.whole > 1:
             raise RuntimeError("rows with weights are read as if they had none")
+        self.check_here()
         self.settle()
         for numbers, _ in self._read(drop=True):
             yield numbers
-
-    def fold(self, statistic: S) -> S:
-        """Update a statistic that has seen nothing with all rows, in one pass, and return it.
-
-        It takes batches of rows, as of :meth:`batches`, cut elsewhere perhaps, and what each row
-        weighs: whole numbers, those of a unit ``unit.whole`` together at most, shared equally and
-        rounded down; or None where every row counts in full. Parts of the table are read by several
-        threads at a time; what it holds is the same, to the last bit, for any number of them.
-        """
-        count = len(self._parts)
-        places = [None] if count == 1 else range(count)
-        fold(statistic, [partial(self._weighted, place) for place in places], self.threads)
-        self._first_pass.end()
-        return statistic
-
-    @property
-    def threads(self) -> int:
-        """How many threads read and count."""
-        return worker_threads(self._design.threads)
 
     def _weighted(self, part: int | None) -> Iterator[tuple[NDArray[np.float64], Weights]]:
         for numbers, weights, _ in self._of_units(part):
@@ -137,6 +112,7 @@ class Table:
 
         That is None where a row is a unit of its own.
         """
+        self.check_here()
         self.settle()
         return self._of_units(None)
 
@@ -165,6 +141,12 @@ class Table:
             self._units = group_rows(self._identifiers())
         return self._units
 
+    def count_units(self) -> int:
+        """Return how many units there are; as confidential as the table."""
+        if self._cluster is not None:
+            return sum(self._gathered(_units_counted, self._cluster))
+        return int(np.count_nonzero(self.units().counts))
+
     def _identifiers(self) -> Iterator[Any]:
         """Yield the identifiers of the rows in use, and count these part by part."""
         rows, starts = 0, []
@@ -187,11 +169,20 @@ class Table:
         """
         return self._starts[part or 0], self._starts[-1 if part is None else part + 1]
 
+    def over(self, source: Source | None) -> Self:
+        """Return the table of another source with the same columns, fit to be pickled."""
+        table = super().over(source)
+        table.__dict__.pop("_parts", None)
+        table._units = None
+        return table
+
     def limited(self, most: int, keys: Keys) -> Table:
         """Return the table with `most` rows of each unit, drawn once for all passes.
 
         `keys` gives so many secret random numbers.
         """
+        if self._cluster is not None:
+            return _LimitedElsewhere(self, most, keys(2).tobytes())
         table = Marked(self, self.units().chosen(most, keys))
         table.unit = evolve(self.unit, rows=most)
         return table
@@ -220,35 +211,6 @@ class Table:
             False where a row lacks a value it needs; under ``missing="zero"``, only its target.
         """
         yield from self._read(drop=False)
-
-    def paid_by(self, pay: Callable[[], object]) -> Table:
-        """Return the same table; it calls `pay` before it hands on anything it reads.
-
-        That is at the end of its first pass, if no row is refused there (:meth:`check_complete`).
-        """
-        if self.unit.column is not None:
-            self.check_complete()  # the pass that groups units looks at nothing else
-            pay()
-            return self
-        table = self._again()
-        table._first_pass.pay = pay
-        return table
-
-    def _again(self) -> Self:
-        """Return a copy whose first pass is still to come."""
-        table = copy(self)
-        table._first_pass = FirstPass(self._source, self._design)
-        return table
-
-    def settle(self) -> None:
-        """Look for missing values in a pass of its own, and pay, if no pass has."""
-        if self._first_pass.pay is not None:
-            self.check_complete()
-            self._first_pass.end()
-
-    def check_complete(self) -> None:
-        """Refuse a table that cannot be read, or has missing values if its policy is "error"."""
-        check_complete(self._source, self._design)
 
     def recipe(self) -> dict[str, Any]:
         """Return the arguments of :func:`nolook.read_table`, the target left out, fit for JSON."""
@@ -284,10 +246,7 @@ class Table:
         """
         if not self.has_gaps:
             return self
-
-        def fill(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
-            return np.where(np.isnan(numbers), center[:, np.newaxis], numbers)
-
+        fill = partial(_filled, center)
         return View(self, self.feature_names, self.target_name, fill, self.binary)
 
     def keeping_infinite(self) -> Table:
@@ -303,7 +262,11 @@ class Table:
     ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.bool_]]]:
         """Fill blocks of fixed size from the batches of the source, or of a part."""
         source = self._source if part is None else self._parts[part]
-        yield from blocks(source, self._design, self.n_columns, self._first_pass, drop=drop)
+        first = self._first_pass
+        for numbers, complete in blocks(source, self._design, self.n_columns, first, drop=drop):
+            if first.rows is not None:
+                first.rows.update(numbers)
+            yield numbers, complete
 
 
 class View(Table):
@@ -341,6 +304,13 @@ class View(Table):
             self.binary,
         )
 
+    def over(self, source: Source | None) -> Self:
+        """Return the same view of the table of another source."""
+        view = super().over(source)
+        view._whole = self._whole.over(source)
+        view._first_pass = view._whole._first_pass
+        return view
+
     def _again(self) -> Self:
         view = copy(self)
         view._whole = self._whole._again()
@@ -366,7 +336,7 @@ class Marked(View):
 
     def __init__(self, whole: Table, kept: NDArray[np.bool_]) -> None:
         names, target = whole.feature_names, whole.target_name
-        super().__init__(whole, names, target, lambda numbers: numbers, whole.binary)
+        super().__init__(whole, names, target, _unchanged, whole.binary)
         self._kept = kept
         self._units = None if whole.unit.column is None else whole.units().only(kept)
         ends = [whole._between(part) for part in range(len(self._parts))]
@@ -396,3 +366,33 @@ class Marked(View):
             places = np.flatnonzero(self._kept[start : min(start + numbers.shape[1], last)])
             start += numbers.shape[1]
             yield np.ascontiguousarray(numbers[:, places]), complete[places]
+
+
+class _LimitedElsewhere(View):
+    """Such a table whose rows an engine reads: drawn where all of a unit's are, in every pass."""
+
+    def __init__(self, whole: Table, most: int, secret: bytes) -> None:
+        names, target = whole.feature_names, whole.target_name
+        super().__init__(whole, names, target, _unchanged, whole.binary)
+        self._most, self._secret = most, secret
+        self.unit = evolve(whole.unit, rows=most)
+
+    def over(self, source: Source | None) -> Self:
+        """Return the same rows of the table of another source."""
+        view = super().over(source)
+        if source is None:
+            return view
+        keys = partial(row_keys, self._secret, view._source, view._design)
+        return cast("Self", view._whole.limited(self._most, keys))
+
+
+def _units_counted(table: Table, _: int) -> int:
+    return table.count_units()
+
+
+def _unchanged(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+    return numbers
+
+
+def _filled(center: NDArray[np.float64], numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.where(np.isnan(numbers), center[:, np.newaxis], numbers)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol, cast
 
 from pyarrow import fs
 
+from nolook.tables._patience import answered
 from nolook.tables.places import LocalFile, Place, StoredFile
 
-__all__ = ["Disk", "Entry", "Store", "Tree"]
+__all__ = ["Disk", "Entry", "Store", "Tree", "around"]
 
 Kind = Literal["file", "folder", "link", "other"]
 
@@ -21,7 +22,6 @@ class Entry(NamedTuple):
 
     name: str
     kind: Kind
-    same: object = None  # equal for two names of one file; None if it has one name
 
 
 class Tree(Protocol):
@@ -51,7 +51,7 @@ class Disk:
         """Yield what is in a folder."""
         with os.scandir(folder) as found:
             for entry in found:
-                yield Entry(entry.name, *_looked_at(entry))
+                yield Entry(entry.name, _kind(entry))
 
     def has(self, folder: str) -> bool:
         """Tell whether there is such a folder."""
@@ -66,16 +66,13 @@ class Disk:
         return LocalFile(path, name)
 
 
-def _looked_at(entry: os.DirEntry[str]) -> tuple[Kind, object]:
+def _kind(entry: os.DirEntry[str]) -> Kind:
     # Python 3.12 tells Windows' other kind of links.
     if entry.is_symlink() or getattr(entry, "is_junction", bool)():
-        return "link", None
+        return "link"
     if entry.is_dir(follow_symlinks=False):
-        return "folder", None
-    if not entry.is_file(follow_symlinks=False):
-        return "other", None
-    status = entry.stat(follow_symlinks=False)
-    return "file", (status.st_dev, status.st_ino) if status.st_nlink > 1 else None
+        return "folder"
+    return "file" if entry.is_file(follow_symlinks=False) else "other"
 
 
 class Store:
@@ -84,17 +81,20 @@ class Store:
     def __init__(self, system: Any, before: str) -> None:  # noqa: ANN401 -- pyarrow has no types
         self._system, self.before = system, before
 
+    def _infos(self, place: object) -> Any:  # noqa: ANN401
+        return answered("the storage", self._system.get_file_info, place)
+
     def entries(self, folder: str) -> Iterator[Entry]:
         """Yield what is in a folder."""
         kinds: dict[Any, Kind] = {fs.FileType.File: "file", fs.FileType.Directory: "folder"}
-        for info in self._system.get_file_info(fs.FileSelector(folder)):
+        for info in self._infos(fs.FileSelector(folder)):
             # Some stores have an empty object for the folder itself.
             if name := info.base_name:
                 yield Entry(name, kinds.get(info.type, "other"))
 
     def has(self, folder: str) -> bool:
         """Tell whether there is such a folder."""
-        return bool(self._system.get_file_info(folder).type == fs.FileType.Directory)
+        return bool(self._infos(folder).type == fs.FileType.Directory)
 
     def whole(self, folder: str) -> str:
         """Return the path of a folder from the top."""
@@ -103,3 +103,11 @@ class Store:
     def place(self, path: str, name: str) -> Place:
         """Return a file."""
         return StoredFile(self._system, path, name)
+
+
+def around(place: Place) -> tuple[Tree, str]:
+    """Return the folder that a file is in, and the tree it belongs to."""
+    if isinstance(place, StoredFile):
+        return Store(place.system, ""), place.path.rpartition("/")[0]
+    path = os.path.realpath(cast("LocalFile", place).path)
+    return Disk(), Path(path).parent.as_posix()

@@ -21,7 +21,17 @@ from numpy.typing import NDArray
 
 from nolook.tables._hash import KEY_BYTES, keyed_hashes
 
-__all__ = ["Keys", "Units", "can_identify", "group_rows", "kept_cells", "named_rows"]
+__all__ = [
+    "Keys",
+    "Units",
+    "can_identify",
+    "group_hashes",
+    "group_rows",
+    "hashes_of",
+    "kept_cells",
+    "named_rows",
+    "new_key",
+]
 
 Integers = NDArray[np.int64]
 #: Gives so many random numbers of 64 bits.
@@ -101,7 +111,7 @@ def kept_cells(cells: Any, kept: NDArray[np.bool_]) -> Any:  # noqa: ANN401
 
 def group_rows(identifiers: Iterable[Any]) -> Units:
     """Give units numbers, from arrays of the rows' identifiers, none of them null."""
-    key = os.urandom(KEY_BYTES)
+    key = new_key()
     with ExitStack() as stack:
         buckets = [
             stack.enter_context(SpooledTemporaryFile(_SPOOLED)) for _ in range(2**_BUCKET_BITS)
@@ -109,7 +119,7 @@ def group_rows(identifiers: Iterable[Any]) -> Units:
         rows = 0
         for cells in identifiers:
             records = np.empty(len(cells), dtype=_RECORD)
-            records["hash"] = keyed_hashes(*_bytes_of(cells), key)
+            records["hash"] = hashes_of(cells, key)
             records["row"] = np.arange(rows, rows + len(cells))
             rows += len(cells)
             _distribute(records, buckets)
@@ -118,13 +128,23 @@ def group_rows(identifiers: Iterable[Any]) -> Units:
         for bucket in buckets:
             bucket.seek(0)
             records = np.frombuffer(bucket.read(), dtype=_RECORD)
-            found, places = _group(records["hash"])
+            found, places = group_hashes(records["hash"])
             of_rows[records["row"]] = known + found
             counts.append(np.bincount(found, minlength=len(places)))
             firsts.append(records["row"][places])
             known += len(places)
             bucket.truncate(0)
     return _in_order(of_rows, np.concatenate(counts), np.concatenate(firsts))
+
+
+def new_key() -> bytes:
+    """Return a secret key to compare identifiers by."""
+    return os.urandom(KEY_BYTES)
+
+
+def hashes_of(cells: Any, key: bytes) -> NDArray[np.uint64]:  # noqa: ANN401
+    """Return the keyed hashes of identifiers, none of them null, shape (rows, 2)."""
+    return keyed_hashes(*_bytes_of(cells), key)
 
 
 def _distribute(records: NDArray[Any], buckets: list[Any]) -> None:
@@ -137,7 +157,7 @@ def _distribute(records: NDArray[Any], buckets: list[Any]) -> None:
             file.write(records[order[start:stop]].tobytes())
 
 
-def _group(hashes: NDArray[np.uint64]) -> tuple[Integers, Integers]:
+def group_hashes(hashes: NDArray[np.uint64]) -> tuple[Integers, Integers]:
     """Give equal hashes one number; return the numbers and, of each, its first place."""
     first, second = hashes.T.copy()
     order = np.argsort(first)

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from nolook._validation import check_choice, check_epsilon
+from nolook._validation import check_choice, check_delta, check_epsilon
 from nolook.cli._options import EpsilonOption, GridOption, LogGridOption, grid
 from nolook.cli._plug_ins import help_without_command
+from nolook.federated.commands._close import close
 from nolook.federated.commands._options import check_extra
 from nolook.federated.commands._query import query
 from nolook.federated.commands._serve import serve
@@ -30,13 +31,38 @@ federated_app.callback(invoke_without_command=True)(help_without_command)
 
 
 @federated_app.command()
-def batch(
+def key(
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE", help="The private key's file.")
+    ],
+) -> None:
+    """Make a server's key and print the public one, which batches name; owners encrypt to it."""
+    check_extra()
+
+    from nolook.federated.private_key import make_private_key
+
+    sys.stdout.write(f"{make_private_key(output)}\n")
+
+
+@federated_app.command()
+def batch(  # noqa: PLR0917 -- Typer gives every option by name
     name: Annotated[str, typer.Option(help="The batch's name: a to z, digits and hyphens.")],
     kind: Annotated[str, typer.Option(metavar="|".join(_KINDS), help="What is released.")],
     epsilon: EpsilonOption,
+    server0: Annotated[
+        str, typer.Option(metavar="URL", help="The server of role 0, with https://.")
+    ],
+    server1: Annotated[str, typer.Option(metavar="URL", help="The server of role 1.")],
+    key0: Annotated[
+        str, typer.Option(metavar="KEY", help="What `nolook federated key` printed at server 0.")
+    ],
+    key1: Annotated[str, typer.Option(metavar="KEY", help="The same of server 1.")],
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="FILE", help="The batch's file.")
     ],
+    delta: Annotated[
+        float, typer.Option(help="Above 0 for Gaussian noise; for an ecdf only.")
+    ] = 0.0,
     linear_grid: GridOption = None,
     log_grid: LogGridOption = None,
     minimum: Annotated[
@@ -46,16 +72,24 @@ def batch(
     """Describe a batch: the public file that owners, both servers and the analyst share."""
     check_extra()
     check_epsilon(epsilon, "--epsilon")
+    check_delta(delta, "--delta", allow_zero=True)
     chosen = cast("Kind", check_choice("--kind", kind, _KINDS))
     thresholds = grid(linear_grid, log_grid)
     check_outputs([("--output", output)])
 
-    from nolook.federated.batch import Batch
     from nolook.federated.batch_file import write_batch
-    from nolook.federated.shares import guarantee
+    from nolook.federated.point_batch import PointBatch
 
-    made = Batch(name, chosen, epsilon, thresholds, minimum)
-    guarantee(made)  # refuses what no server could answer
+    made = PointBatch(
+        name,
+        chosen,
+        epsilon,
+        thresholds,
+        minimum,
+        servers=(server0, server1),
+        keys=(key0.strip(), key1.strip()),
+        delta=delta,
+    )
     write_batch(made, output)
 
 
@@ -65,14 +99,26 @@ def token(
     file: Annotated[
         Path, typer.Option(metavar="FILE", help="The server's tokens; its digest is added.")
     ],
+    count: Annotated[
+        int, typer.Option(metavar="N", help="How many tokens to make, one a line.")
+    ] = 1,
+    reports: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="The most reports that an owner's token sends to a batch."),
+    ] = None,
+    per_second: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="The most reports that an owner's token sends a second."),
+    ] = None,
 ) -> None:
     """Make a token for one server and print it; the server keeps only its digest."""
     check_choice("role", role, _ROLES)
 
-    from nolook.federated.tokens import make_token
+    from nolook.federated.tokens import make_tokens
 
-    sys.stdout.write(f"{make_token(role, file)}\n")
+    for made in make_tokens(role, file, count, reports, per_second):
+        sys.stdout.write(f"{made}\n")
 
 
-for _command in (serve, submit, query):
+for _command in (serve, submit, query, close):
     federated_app.command()(_command)

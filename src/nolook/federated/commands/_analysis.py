@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nolook.algorithms.node_counts import Smoothing as CountSmoothing
 from nolook.algorithms.tree_smoothing import Smoothing
 from nolook.estimators.ecdf import ECDF
 from nolook.estimators.quantiles import Quantiles
-from nolook.federated import answers
+from nolook.federated import answers, point_answers
 from nolook.federated.answers import Answer
 from nolook.federated.batch import Batch
+from nolook.federated.point_batch import PointBatch
 from nolook.federated.shares import guarantee
 from nolook.federated.threshold_counts import Counts, counts_findings, write_counts
 from nolook.formats.findings_file import write_calibration, write_quantiles, write_roc
@@ -31,7 +33,11 @@ Ask: TypeAlias = Callable[[dict[str, object]], tuple[Answer, Answer]]
 
 def distribution(batch: Batch, smoothing: Smoothing, ask: Ask, file: Path) -> Findings:
     """Release a distribution or an ROC curve."""
-    found = answers.distribution(batch, *ask({"question": "curves"}), smoothing)
+    if isinstance(batch, PointBatch):
+        blocks = ask({"question": "blocks"})
+        found = point_answers.distribution(batch, *blocks, cast("CountSmoothing", smoothing))
+    else:
+        found = answers.distribution(batch, *ask({"question": "curves"}), smoothing)
     if isinstance(found, ECDF):
         save(found, file)
         return ecdf_findings(found, batch.name)
@@ -40,11 +46,14 @@ def distribution(batch: Batch, smoothing: Smoothing, ask: Ask, file: Path) -> Fi
 
 
 def calibration(batch: Batch, groups: int, ask: Ask, file: Path) -> Findings:
-    """Release a calibration: quantiles of the probabilities first, then groups between them."""
-    curves = ask({"question": "curves"})
-    places = answers.borders(batch, *curves, groups)
-    sums = ask({"question": "groups", "borders": places.tolist()})
-    found = answers.calibration(batch, curves, sums, places, groups)
+    """Release a calibration; in format 1 quantiles of the probabilities, then groups between."""
+    if isinstance(batch, PointBatch):
+        found = point_answers.calibration(batch, *ask({"question": "blocks"}), groups)
+    else:
+        curves = ask({"question": "curves"})
+        places = answers.borders(batch, *curves, groups)
+        sums = ask({"question": "groups", "borders": places.tolist()})
+        found = answers.calibration(batch, curves, sums, places, groups)
     write_calibration(found, file, scored=found.scored_)
     return calibration_findings(found, found.scored_)
 

@@ -11,6 +11,7 @@ import typer
 from nolook.errors import ParameterError
 
 if TYPE_CHECKING:
+    from nolook.federated.batch import Batch
     from nolook.federated.client import Access
 
 __all__ = [
@@ -29,10 +30,15 @@ BatchOption = Annotated[
     Path, typer.Option("--batch", metavar="FILE", help="The batch: one file for everybody.")
 ]
 Server0Option = Annotated[
-    str, typer.Option("--server0", metavar="URL", help="The server of role 0, with https://.")
+    str | None,
+    typer.Option(
+        "--server0",
+        metavar="URL",
+        help="The server of role 0, with https://; by default what the batch calls it.",
+    ),
 ]
 Server1Option = Annotated[
-    str, typer.Option("--server1", metavar="URL", help="The server of role 1.")
+    str | None, typer.Option("--server1", metavar="URL", help="The server of role 1, likewise.")
 ]
 TokenFileOption = Annotated[
     list[Path],
@@ -65,7 +71,8 @@ def check_extra() -> None:
 
 
 def accesses(
-    servers: tuple[str, str],
+    batch: Batch,
+    servers: tuple[str | None, str | None],
     tokens: list[Path],
     ca: Path,
     certificate: Path | None,
@@ -73,7 +80,8 @@ def accesses(
 ) -> tuple[Access, Access]:
     """Return how to reach both servers."""
     from nolook.federated.client import Access
-    from nolook.federated.tokens import read_token
+    from nolook.federated.point_batch import PointBatch
+    from nolook.federated.tokens import read_tokens
 
     if len(tokens) != 2:
         times = "once" if len(tokens) == 1 else f"{len(tokens)} times"
@@ -82,14 +90,23 @@ def accesses(
         )
     if (certificate is None) != (key is None):
         raise ParameterError("--certificate and --key are not both given; expected both or neither")
-    if servers[0].rstrip("/") == servers[1].rstrip("/"):
+    named = batch.servers if isinstance(batch, PointBatch) else (None, None)
+    both = [
+        given if given is not None else name for given, name in zip(servers, named, strict=True)
+    ]
+    urls = [url for url in both if url is not None]
+    if len(urls) < 2:
+        raise ParameterError(
+            f"--server0 or --server1 is missing, which {batch.name} does not name; expected both"
+        )
+    if urls[0].rstrip("/") == urls[1].rstrip("/"):
         raise ParameterError("--server0 and --server1 are the same; expected two servers")
-    if read_token(tokens[0]) == read_token(tokens[1]):
+    if set(read_tokens(tokens[0])) & set(read_tokens(tokens[1])):
         raise ParameterError(
             "--token-file gives both servers the same token; expected one of each, since whoever "
             "runs one server could use it at the other"
         )
     first, second = (
-        Access(url, token, ca, certificate, key) for url, token in zip(servers, tokens, strict=True)
+        Access(url, token, ca, certificate, key) for url, token in zip(urls, tokens, strict=True)
     )
     return first, second

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from nolook.algorithms.tree_smoothing import Smoothing
+    from nolook.federated.asking import Frozen
     from nolook.federated.batch import Batch
     from nolook.federated.commands._analysis import Ask
     from nolook.report.findings import Findings
@@ -49,15 +51,15 @@ _CHARGED = (
     "Each server's ledger would be charged that, under replacement, unless the batch was paid for "
     "already: all answers to it cost it once. No server was asked."
 )
-_SMOOTHINGS = ("l2", "l1", "isotonic", "none")
+_SMOOTHINGS = ("isotonic", "none", "l2", "l1")  # the first two for format 2
 
 
 def query(  # noqa: PLR0917 -- Typer gives every option by name
     batch: BatchOption,
-    server0: Server0Option,
-    server1: Server1Option,
     token_file: TokenFileOption,
     ca: CaOption,
+    server0: Server0Option = None,
+    server1: Server1Option = None,
     freeze: Annotated[
         bool, typer.Option("--freeze", help="Close the batch first: no more reports.")
     ] = False,
@@ -75,9 +77,12 @@ def query(  # noqa: PLR0917 -- Typer gives every option by name
         int, typer.Option(metavar="N", help="Of a calibration: how many are compared.")
     ] = 10,
     smoothing: Annotated[
-        str,
-        typer.Option(metavar="|".join(_SMOOTHINGS), help="How noise is removed from the counts."),
-    ] = "l2",
+        str | None,
+        typer.Option(
+            metavar="|".join(_SMOOTHINGS),
+            help="How noise is removed from the counts; l2 and l1 for batches of format 1.",
+        ),
+    ] = None,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -106,22 +111,23 @@ def query(  # noqa: PLR0917 -- Typer gives every option by name
     ending, release = _chosen(shared, at, quantiles, groups, smoothing)
     file = output if output is not None else Path(f"{batch.stem}.{ending}")
     check_files(file, report, [batch, *token_file, ca], force=force)
-    reach = accesses((server0, server1), token_file, ca, certificate, key)
+    reach = accesses(shared, (server0, server1), token_file, ca, certificate, key)
     if dry_run:
         _rehearse(shared, quiet=quiet)
         return
     with ExitStack() as stack:
         stack.enter_context(explained(lambda: _AGAIN))
         servers = [stack.enter_context(ServerClient(one)) for one in reach]
-        if freeze:
-            close(shared, servers)
+        agreed = close(shared, servers) if freeze else None
         findings = release(partial(ask, shared, servers), file)
+    if agreed is not None and not quiet:
+        _tell(shared, agreed)
     show(findings, table=batch, output=file, report=report, quiet=quiet)
 
 
 def _rehearse(batch: Batch, *, quiet: bool) -> None:
     """Say what the answers to a batch would be and cost; asks no server."""
-    from nolook.federated.shares import guarantee
+    from nolook.federated.by_format import guarantee
     from nolook.report.dry_run import print_rehearsed
 
     if not quiet:
@@ -129,14 +135,26 @@ def _rehearse(batch: Batch, *, quiet: bool) -> None:
         print_rehearsed(console(), words, guarantee(batch), None, elsewhere=_CHARGED)
 
 
+def _tell(batch: Batch, found: Frozen) -> None:
+    """Say how many reports count, and how many do not."""
+    alone = [stored - found.counted - found.rejected for stored in found.stored]
+    sys.stdout.write(
+        f"reports of {batch.name}: {found.counted} counted, {found.rejected} rejected as "
+        f"malformed, {alone[0]} at server 0 alone, {alone[1]} at server 1 alone\n"
+    )
+
+
 def _chosen(
-    batch: Batch, at: str | None, quantiles: str | None, groups: int, smoothing: str
+    batch: Batch, at: str | None, quantiles: str | None, groups: int, smoothing: str | None
 ) -> tuple[str, Callable[[Ask, Path], Findings]]:
     """Return how the file's name ends, and what makes the release."""
     from nolook.federated.batch import MOST_PLACES
     from nolook.federated.commands import _analysis
+    from nolook.federated.point_batch import PointBatch
 
-    chosen = check_choice("--smoothing", smoothing, _SMOOTHINGS)
+    verified = isinstance(batch, PointBatch)
+    usual, possible = ("isotonic", _SMOOTHINGS[:2]) if verified else ("l2", _SMOOTHINGS)
+    chosen = check_choice("--smoothing", smoothing or usual, possible)
     smoothed = cast("Smoothing", None if chosen == "none" else chosen)
     thresholds = None if at is None else _thresholds(at)
     wanted = None if quantiles is None else shares(quantiles, "--quantiles")

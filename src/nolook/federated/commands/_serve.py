@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from nolook._validation import check_count
 from nolook.errors import ParameterError
 from nolook.federated.commands._options import check_extra
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from nolook.federated.batch import Batch
 
 __all__ = ["serve"]
+
+_MOST_PROCESSES = 64
 
 
 def serve(  # noqa: PLR0917 -- Typer gives every option by name
@@ -38,6 +41,10 @@ def serve(  # noqa: PLR0917 -- Typer gives every option by name
     ca: Annotated[
         Path, typer.Option(metavar="FILE", help="The authority of the other server's certificate.")
     ],
+    private_key: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="From `nolook federated key`; opens owners' reports."),
+    ] = None,
     client_ca: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Demand certificates of callers, of this authority."),
@@ -47,39 +54,52 @@ def serve(  # noqa: PLR0917 -- Typer gives every option by name
     connections_per_address: Annotated[
         int, typer.Option(help="Owners' connections from one address; raise it behind a proxy.")
     ] = 100,
+    processes: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Hold connections in so many processes of their own; by default the one that "
+            "keeps the files does that too.",
+        ),
+    ] = None,
 ) -> None:
     """Take reports, and answer together with the other server. Neither sees a value."""
     check_extra()
     if role not in {0, 1}:
         raise ParameterError(f"--role is {role}; expected 0 or 1 (the other server has the other)")
 
-    from nolook.federated.client import Access, ServerClient
-    from nolook.federated.disk import make_folder, os_errors_as_store_errors
-    from nolook.federated.server.app import make_app
-    from nolook.federated.server.batch_service import BatchService
-    from nolook.federated.server.connections import Connections, allow_files
-    from nolook.federated.server.listening import Listening, listen
-    from nolook.federated.server.release import check_ledger
-    from nolook.federated.tokens import Tokens
+    if processes is not None:
+        check_count(processes, "--processes", _MOST_PROCESSES)
 
-    connections = Connections(connections_per_address)
+    from nolook.federated.client import Access
+    from nolook.federated.server.listening import Listening
+    from nolook.federated.server.release import check_ledger
+    from nolook.federated.server.running import Running, run
+    from nolook.federated.tokens import Tokens, read_tokens
+
     batches, known = _batches(batch), Tokens(tokens)
+    if any(known.find(one) for one in read_tokens(peer_token_file)):
+        raise ParameterError(
+            "--peer-token-file holds a token of this server's own --tokens; expected one that the "
+            "other server made"
+        )
     check_ledger(ledger)
-    allow_files(len(batches))
-    with os_errors_as_store_errors(data):
-        make_folder(data)
     # A server that demands certificates shows its own to the other one.
     shown = (None, None) if client_ca is None else (certificate, key)
-    with ServerClient(Access(peer, peer_token_file, ca, *shown), patience=5.0) as other:
-        services = [BatchService(role, one, data / one.name, ledger, other) for one in batches]
-        try:
-            app = make_app(services, known, connections)
-            listening = Listening(host, port, certificate, key, client_ca)
-            names = ", ".join(one.name for one in batches)
-            listen(app, listening, connections, f"role {role} serves {names}")
-        finally:
-            for service in services:
-                service.close()
+    run(
+        Running(
+            role,
+            batches,
+            data,
+            ledger,
+            known,
+            Access(peer, peer_token_file, ca, *shown),
+            Listening(host, port, certificate, key, client_ca),
+            private_key,
+            connections_per_address,
+            processes or 0,
+        )
+    )
 
 
 def _batches(files: list[Path]) -> list[Batch]:

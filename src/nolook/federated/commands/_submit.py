@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nolook.cli._options import MultilineOption, QuietOption
+from nolook.cli._places import files_of, place_of
 from nolook.cli._written import Written, reads_table
 from nolook.errors import ParameterError
 from nolook.federated.commands._options import (
@@ -34,22 +35,41 @@ if TYPE_CHECKING:
 
     from nolook.federated.batch import Batch
     from nolook.federated.pending import Bytes
+    from nolook.tables.databases import Database
     from nolook.tables.schema import Schema
 
 __all__ = ["submit"]
+
+_MOST_ROWS = 10**6
 
 
 @reads_table({"features": "--column"})
 def submit(  # noqa: PLR0917 -- Typer gives every option by name
     batch: BatchOption,
-    server0: Server0Option,
-    server1: Server1Option,
     token_file: TokenFileOption,
     ca: CaOption,
     written: Written,
+    server0: Server0Option = None,
+    server1: Server1Option = None,
     value: Annotated[float | None, typer.Option(help="The one number to report.")] = None,
     table: Annotated[
-        Path | None, typer.Option(metavar="TABLE", help="A file; every row is reported.")
+        str | None,
+        typer.Option(
+            metavar="TABLE",
+            help="A small table, every row of which is reported: a file, a folder or pattern of "
+            "files, or a database, as for `nolook ecdf`.",
+        ),
+    ] = None,
+    from_table: Annotated[
+        str | None,
+        typer.Option("--from", metavar="NAME", help="Of a database: the table or view."),
+    ] = None,
+    query: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SQL",
+            help="Of a database: SELECT columns FROM table WHERE conditions, in place of --from.",
+        ),
     ] = None,
     column: Annotated[
         str | None, typer.Option(metavar="NAME", help="The table's column of numbers.")
@@ -77,24 +97,26 @@ def submit(  # noqa: PLR0917 -- Typer gives every option by name
     Without --value and --table it sends what an interrupted submission left.
     """
     check_extra()
-    wanted = _Wanted(value, table, column, target, positive, multiline, written.over())
+    place = _place(table, from_table, query)
+    wanted = _Wanted(value, place, column, target, positive, multiline, written.over())
     digest = wanted.digest()
 
     from nolook.federated.batch_file import read_batch
+    from nolook.federated.by_format import ids_of
     from nolook.federated.client import ServerClient
     from nolook.federated.client import submit as send
     from nolook.federated.pending import read_pending
-    from nolook.federated.wire import unpack
 
     shared = read_batch(batch)
     file = pending if pending is not None else Path(f"{shared.name}.pending")
-    check_outputs([("--pending", file)], inputs=[batch, *token_file, ca])
-    reach = accesses((server0, server1), token_file, ca, certificate, key)
+    tables = [] if place is None else files_of(place)
+    check_outputs([("--pending", file)], inputs=[batch, *token_file, ca, *tables])
+    reach = accesses(shared, (server0, server1), token_file, ca, certificate, key)
     with ServerClient(reach[0]) as first, ServerClient(reach[1]) as second:
         reports = read_pending(file, shared, digest)
         if reports is None:
             reports = wanted.reports(shared, file, digest)
-        ids = [one.tobytes() for one in unpack(shared, reports[0])[0]]
+        ids = [one.tobytes() for one in ids_of(shared, reports[0])]
         listed = [[one.tobytes() for one in half] for half in reports]
         send(shared, ids, listed, (first, second))
     file.unlink()
@@ -102,12 +124,27 @@ def submit(  # noqa: PLR0917 -- Typer gives every option by name
         sys.stdout.write(f"reports of {shared.name} at both servers: {len(ids)}\n")
 
 
+def _place(
+    table: str | None, from_table: str | None, query: str | None
+) -> Path | str | Database | None:
+    """Return where the table is, if there is one."""
+    from nolook.tables.databases import is_address
+
+    for option, given in (("--from", from_table), ("--query", query)):
+        if given is not None and (table is None or not is_address(table)):
+            raise ParameterError(
+                f"{option} is given, but --table is no database; expected one (for example "
+                "duckdb:visits.duckdb)"
+            )
+    return None if table is None else place_of(table, from_table, query)
+
+
 @dataclass(frozen=True, slots=True)
 class _Wanted:
     """What is to be reported."""
 
     value: float | None
-    table: Path | None
+    table: Path | str | Database | None
     column: str | None
     target: str | None
     positive: str
@@ -140,17 +177,14 @@ class _Wanted:
         shown += [self.schema.digest] if self.schema.to_dict() else []
         if self.table is None:
             return [repr(self.value), *shown]
-        try:
-            status = self.table.stat()
-        except (OSError, ValueError):
-            raise ParameterError(
-                f"--table is {one_line(self.table)!r}, which cannot be read; expected a file"
-            ) from None
+        if not isinstance(self.table, Path) or not self.table.is_file():
+            return [repr(self.table), *shown]
+        status = self.table.stat()
         return [str(self.table.absolute()), status.st_size, status.st_mtime_ns, *shown]
 
     def reports(self, batch: Batch, file: Path, digest: bytes | None) -> tuple[Bytes, Bytes]:
         """Make the reports and store them first, so that they are the same each time."""
-        from nolook.federated.owners import make_reports
+        from nolook.federated.by_format import make_reports
         from nolook.federated.pending import write_pending
         from nolook.privacy.noise import SystemEntropy
 
@@ -191,5 +225,13 @@ class _Wanted:
             read = read_scores(self.table, *columns, multiline=multiline, schema=self.schema)
         kept = read.keeping_infinite()
         kept.check_complete()
-        rows = np.concatenate([np.empty((kept.n_columns, 0)), *kept.batches()], axis=1)
+        parts = [np.empty((kept.n_columns, 0))]
+        for part in kept.batches():
+            parts.append(part)
+            if sum(one.shape[1] for one in parts) > _MOST_ROWS:
+                raise ParameterError(
+                    f"--table has more than {_MOST_ROWS:,} rows, each of which would be a report; "
+                    "expected fewer (submit it in parts)"
+                )
+        rows = np.concatenate(parts, axis=1)
         return rows[0], None if self.target is None else rows[1] == 1.0

@@ -1,18 +1,33 @@
-"""How two servers find the reports that both have: each reads from the other, none writes."""
+"""How two servers find the reports that count: each reads from the other, none writes.
+
+A server lists its reports by id, some at a time: an entry is an id and, in format 2, the message
+of the check. A report counts if both list it with the same message. Where messages differ the
+report is rejected, which is counted; nobody is told which.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from array import array
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from nolook.federated.batch import Batch
+from nolook.federated.by_format import id_bytes
 from nolook.federated.failures import RefusedError
+from nolook.federated.point_batch import PointBatch
 from nolook.federated.server.store import Agreement, Store
-from nolook.federated.wire import ID_BYTES
+from nolook.federated.vidpf import MESSAGE_BYTES
 from nolook.formats.strict import Broken, Content, convert
 
-__all__ = ["Peer", "agree", "common"]
+__all__ = ["PAGE", "Entries", "Listed", "Peer", "agree", "compared"]
+
+#: Entries that a server sends at once.
+PAGE = 8192
 
 _Said = TypeVar("_Said")
 
@@ -23,8 +38,67 @@ class Peer(Protocol):
     def reports(self, name: str) -> dict[str, Any]:
         """Return what `BatchService.reports` returns there."""
 
-    def ids(self, name: str, count: int) -> bytes:
-        """Return the `count` ids that are there, sorted."""
+    def entries(self, name: str, after: bytes) -> bytes:
+        """Return the next entries of its reports, by id, after an id; nothing at the end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """How many entries a server has in its list, and their digest."""
+
+    count: int
+    digest: bytes
+
+
+class Entries:
+    """The list of the reports of a closed batch at one server.
+
+    `messages` gives those at some positions, or None while not all are known.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        batch: Batch,
+        messages: Callable[[NDArray[np.int64]], NDArray[np.uint8] | None],
+    ) -> None:
+        self._store = store
+        self._checked = isinstance(batch, PointBatch)
+        self._messages = messages
+        self._listed: Listed | None = None
+
+    def page(self, after: bytes) -> bytes:
+        """Return some entries, one behind the other, after an id."""
+        return b"".join(entry for entry, _ in self._page(after))
+
+    def __iter__(self) -> Iterator[tuple[bytes, int]]:
+        """Yield every entry and the position of its report."""
+        after = b""
+        while page := self._page(after):
+            yield from page
+            after = page[-1][0][: len(page[-1][0]) - MESSAGE_BYTES * self._checked]
+
+    def listed(self) -> Listed:
+        """Return how many there are, and the digest of all; a 503 while checking goes on."""
+        if self._listed is None:
+            found, count = hashlib.sha256(), 0
+            for entry, _ in self:
+                found.update(entry)
+                count += 1
+            self._listed = Listed(count, found.digest())
+        return self._listed
+
+    def _page(self, after: bytes) -> list[tuple[bytes, int]]:
+        rows = [(row[0], row[1]) for row in self._store.rows_by_id(after, PAGE)]
+        if not rows or not self._checked:
+            return rows
+        messages = self._messages(np.array([position for _, position in rows], dtype=np.int64))
+        if messages is None:
+            raise RefusedError("the reports are still being checked; ask again", 503)
+        return [
+            (name + message.tobytes(), position)
+            for (name, position), message in zip(rows, messages, strict=True)
+        ]
 
 
 class _Theirs(Content, frozen=True):
@@ -34,40 +108,66 @@ class _Theirs(Content, frozen=True):
     closed: bool
     count: int
     digest: str
-    agreed: tuple[int, str] | None
+    agreed: tuple[int, str, int] | None
 
 
-def agree(store: Store, batch: Batch, peer: Peer) -> None:
-    """Find the set that both servers have; freeze it when the other one found the same.
+def agree(store: Store, batch: Batch, own: Entries, peer: Peer, noise: bytes) -> None:
+    """Find the set that counts; freeze it when the other server found the same.
 
     Both are closed, so both find the same set, whoever asks first: this one stores what it found,
-    and freezes when the other has stored the same. Raises a RefusedError if they have too few
-    reports in common, or the other server cannot be asked.
+    and freezes when the other has stored the same. Raises a RefusedError if too few reports count,
+    or the other server cannot be asked.
     """
+    own.listed()  # a 503 while this server checks
     theirs = _theirs(batch, peer)
     if theirs.batch != batch.digest.hex():
         raise RefusedError("the other server has another batch of this name", 409)
     if not theirs.closed:
         return
-    both = own = store.ids()
-    if theirs.digest != hashlib.sha256(own).hexdigest():
-        listed = _asked(lambda: peer.ids(batch.name, theirs.count))
-        if hashlib.sha256(listed).hexdigest() != theirs.digest:
-            raise RefusedError("the other server's list of reports was damaged; try again", 503)
-        both = common(own, listed)
-    agreement = Agreement(len(both) // ID_BYTES, hashlib.sha256(both).digest())
-    if store.agreed != agreement:
-        store.propose(both)
+    agreement = store.agreed
+    if agreement is None or theirs.agreed != _said(agreement):
+        if not theirs.digest:
+            raise RefusedError("the other server froze other reports; one of them is at fault", 409)
+        agreement, outside = compared(own, _read(batch, peer, theirs), id_bytes(batch))
+        if store.agreed != agreement:
+            store.propose(agreement, outside)
     if agreement.count < batch.minimum:
         raise RefusedError(
-            f"both servers have {agreement.count} reports in common, fewer than the batch's "
-            f"minimum of {batch.minimum}; it is closed and will never be answered",
+            f"both servers have {agreement.count} reports in common that count, fewer than the "
+            f"batch's minimum of {batch.minimum}; it is closed and will never be answered",
             409,
         )
-    if theirs.agreed == (agreement.count, agreement.digest.hex()):
-        store.freeze()
+    if theirs.agreed == _said(agreement):
+        store.freeze(noise)
     elif theirs.agreed is not None:
         raise RefusedError("the servers do not agree on the reports; one of them is at fault", 409)
+
+
+def compared(
+    own: Entries, theirs: Iterator[bytes], named: int
+) -> tuple[Agreement, NDArray[np.int64]]:
+    """Return the set of the entries that are in both lists, and the positions that are not in it.
+
+    Both lists are sorted; the first `named` bytes of an entry are its id.
+    """
+    found, count, rejected, outside = hashlib.sha256(), 0, 0, array("q")
+    other = next(theirs, None)
+    for entry, position in own:
+        while other is not None and other[:named] < entry[:named]:
+            other = next(theirs, None)
+        if other == entry:
+            found.update(entry[:named])
+            count += 1
+        else:
+            rejected += other is not None and other[:named] == entry[:named]
+            outside.append(position)
+    for _ in theirs:  # to the end, where it is found out whether all arrived
+        pass
+    return Agreement(count, found.digest(), rejected), np.array(outside, dtype=np.int64)
+
+
+def _said(agreement: Agreement) -> tuple[int, str, int]:
+    return agreement.count, agreement.digest.hex(), agreement.rejected
 
 
 def _theirs(batch: Batch, peer: Peer) -> _Theirs:
@@ -78,6 +178,27 @@ def _theirs(batch: Batch, peer: Peer) -> _Theirs:
         raise RefusedError("the other server does not answer like one of nolook's", 502) from None
 
 
+def _read(batch: Batch, peer: Peer, theirs: _Theirs) -> Iterator[bytes]:
+    """Yield the other server's entries in order; at the end, see that they are those it has."""
+    named = id_bytes(batch)
+    size = named + MESSAGE_BYTES * isinstance(batch, PointBatch)
+    found, after, left = hashlib.sha256(), b"", theirs.count
+    while left > 0:
+        page = _asked(lambda: peer.entries(batch.name, after))  # noqa: B023 -- called at once
+        entries = [page[at : at + size] for at in range(0, len(page), size)]
+        if not entries or len(entries) > left or len(entries[-1]) < size:
+            break
+        for entry in entries:
+            if entry[:named] <= after:
+                raise RefusedError("the other server's list of reports is not sorted", 502)
+            after = entry[:named]
+            yield entry
+        found.update(page)
+        left -= len(entries)
+    if left or found.hexdigest() != theirs.digest:
+        raise RefusedError("the other server's list of reports was damaged; try again", 503)
+
+
 def _asked(ask: Callable[[], _Said]) -> _Said:
     """Ask the other server; its refusal is not passed on as ours."""
     try:
@@ -85,11 +206,3 @@ def _asked(ask: Callable[[], _Said]) -> _Said:
     except RefusedError as error:
         status = 503 if error.status == 503 else 502
         raise RefusedError(f"the other server cannot be asked: {error}", status) from None
-
-
-def common(first: bytes, second: bytes) -> bytes:
-    """Return the sorted ids that are in both of two strings of ids."""
-    lists = [
-        {ids[at : at + ID_BYTES] for at in range(0, len(ids), ID_BYTES)} for ids in (first, second)
-    ]
-    return b"".join(sorted(lists[0] & lists[1]))

@@ -6,15 +6,13 @@ Every error is ``{"error": "one line"}``. Nothing is logged.
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from starlette.applications import Starlette
-from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
@@ -22,14 +20,16 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from nolook.federated.failures import RefusedError
-from nolook.federated.server.batch_service import BatchService
+from nolook.federated.server.calls import Calls
 from nolook.federated.server.connections import Connections
-from nolook.federated.tokens import Tokens
-from nolook.federated.wire import ReportError, report_bytes
+from nolook.federated.server.door import Door
+from nolook.federated.server.rates import Rates
+from nolook.federated.tokens import Token, Tokens
+from nolook.federated.wire import ReportError
 
 __all__ = ["make_app", "refuse_unknown"]
 
-_ID = re.compile(r"[0-9a-f]{32}")
+_AFTER = re.compile(r"[0-9a-f]{0,64}")
 _LARGEST_QUESTION = 2**17
 _MOST_DISCARDED = 2**24  # bytes read and dropped, so that the sender hears the refusal
 _PATIENCE = 30.0  # seconds for a body
@@ -37,24 +37,27 @@ _PATIENCE_DISCARDING = 2.0
 _INTERNAL = "internal error; the server's operator was told"
 _UNKNOWN = "no valid token or certificate; ask the server's operator for one"
 
-Handler = Callable[[BatchService, Request], Awaitable[Response]]
+Batches: TypeAlias = dict[str, tuple[Door, Calls]]
 
 
-def make_app(services: Sequence[BatchService], tokens: Tokens, connections: Connections) -> ASGIApp:
-    """Return the application of a server that keeps some batches."""
-    known = {service.batch.name: service for service in services}
+def make_app(
+    batches: Sequence[tuple[Door, Calls]], tokens: Tokens, connections: Connections, rates: Rates
+) -> ASGIApp:
+    """Return the application of a server that keeps some batches, here or in another process."""
+    known = {door.batch.name: (door, calls) for door, calls in batches}
 
     def route(path: str, method: str, roles: set[str], handler: Handler) -> Route:
-        endpoint = _Endpoint(known, tokens, connections, roles, handler)
+        endpoint = _Endpoint(known, tokens, connections, rates, roles, handler)
         return Route(f"/v1/batches/{{name}}{path}", endpoint.answer, methods=[method])
 
     routes = [
         route("/reports/{report}", "PUT", {"owner"}, _put),
-        route("", "GET", {"analyst", "peer"}, _reply(BatchService.status)),
-        route("/freeze", "POST", {"analyst"}, _reply(BatchService.freeze)),
-        route("/answer", "POST", {"analyst"}, _question),
-        route("/set", "GET", {"peer"}, _reply(BatchService.reports)),
-        route("/ids", "GET", {"peer"}, _ids),
+        route("", "GET", {"analyst", "peer"}, _reply("status")),
+        route("/freeze", "POST", {"analyst"}, _reply("freeze")),
+        route("/answer", "POST", {"analyst"}, _reply("answer", _LARGEST_QUESTION)),
+        route("/end", "POST", {"analyst"}, _reply("end")),
+        route("/set", "GET", {"peer"}, _reply("set")),
+        route("/entries", "GET", {"peer"}, _entries),
     ]
     app = Starlette(routes=routes, exception_handlers={HTTPException: _no_address})
     app.router.redirect_slashes = False
@@ -67,19 +70,33 @@ async def refuse_unknown(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 @dataclass(frozen=True, slots=True)
+class _Asked:
+    """A request of a caller who may make it."""
+
+    request: Request
+    token: Token
+    door: Door
+    calls: Calls
+
+
+Handler = Callable[[_Asked], Awaitable[Response]]
+
+
+@dataclass(frozen=True, slots=True)
 class _Endpoint:
     """One address: which roles may call it, and what answers them."""
 
-    services: dict[str, BatchService]
+    batches: Batches
     tokens: Tokens
     connections: Connections
+    rates: Rates
     roles: set[str]
     handler: Handler
 
     async def answer(self, request: Request) -> Response:
         """Check who calls, call the handler, and turn whatever it raises into one line."""
         try:
-            return await self.handler(self._service(request), request)
+            return await self.handler(self._asked(request))
         except (RefusedError, ReportError) as error:
             return _error(error.status, str(error))
         except ClientDisconnect:
@@ -88,58 +105,50 @@ class _Endpoint:
             sys.stderr.write(f"nolook: error: internal error in serve: {type(error).__name__}\n")
             return _error(500, _INTERNAL)
 
-    def _service(self, request: Request) -> BatchService:
-        """Return the batch that is asked about, if the caller may ask."""
-        scheme, _, token = request.headers.get("authorization", "").partition(" ")
-        held = self.tokens.roles(token.strip()) if scheme.lower() == "bearer" else set()
-        if not held:
+    def _asked(self, request: Request) -> _Asked:
+        """Return the request with the batch that it is about, if the caller may make it."""
+        scheme, _, given = request.headers.get("authorization", "").partition(" ")
+        token = self.tokens.find(given.strip()) if scheme.lower() == "bearer" else None
+        if token is None:
             raise RefusedError(_UNKNOWN, 401)
-        if not held & self.roles:
+        if token.role not in self.roles:
             wanted = " or ".join(sorted(self.roles))
             raise RefusedError(f"the token is of another role; expected one of role {wanted}", 403)
         if request.client is None or not self.connections.admit(
-            (request.client.host, request.client.port), min(held & self.roles)
+            (request.client.host, request.client.port), token.role
         ):
             raise RefusedError("the server has too many connections; try again later", 503)
-        service = self.services.get(request.path_params["name"])
-        if service is None:
+        if not self.rates.allow(token):
+            raise RefusedError("the token sends too many reports a second; try again later", 429)
+        found = self.batches.get(request.path_params["name"])
+        if found is None:
             raise RefusedError("there is no such batch here", 404)
-        return service
+        return _Asked(request, token, *found)
 
 
-async def _put(service: BatchService, request: Request) -> Response:
-    address = request.path_params["report"]
-    if not _ID.fullmatch(address):
-        raise RefusedError(
-            "the address does not end with a report's id; expected 32 hex digits", 400
-        )
-    body = await _body(request, report_bytes(service.batch))
-    stored = service.accept(body, bytes.fromhex(address))
+async def _put(asked: _Asked) -> Response:
+    report_id = asked.door.report_id(asked.request.path_params["report"])
+    body = await _body(asked.request, asked.door.largest)
+    stored = asked.calls.put(asked.door.arrival(body, report_id, asked.token))
     new = await asyncio.wrap_future(stored)
     return JSONResponse({"stored": True}, 201 if new else 200)
 
 
-def _reply(call: Callable[[BatchService], dict[str, Any]]) -> Handler:
-    async def handler(service: BatchService, request: Request) -> Response:
-        await _body(request, 0)
-        return JSONResponse(await run_in_threadpool(call, service))
+def _reply(method: str, most: int = 0) -> Handler:
+    async def handler(asked: _Asked) -> Response:
+        body = await _body(asked.request, most)
+        content = await asyncio.wrap_future(asked.calls.call(method, body))
+        return Response(content, media_type="application/json")
 
     return handler
 
 
-async def _question(service: BatchService, request: Request) -> Response:
-    body = await _body(request, _LARGEST_QUESTION)
-    try:
-        question = json.loads(body)
-    except (ValueError, RecursionError):
-        raise RefusedError("the question is not JSON", 400) from None
-    answer = await run_in_threadpool(service.answer, question)
-    return Response(answer, media_type="application/json")
-
-
-async def _ids(service: BatchService, _: Request) -> Response:
-    ids = await run_in_threadpool(service.ids)
-    return Response(ids, media_type="application/octet-stream")
+async def _entries(asked: _Asked) -> Response:
+    after = asked.request.query_params.get("after", "")
+    if not _AFTER.fullmatch(after) or len(after) % 2:
+        raise RefusedError("the list begins after an id; expected hex digits", 400)
+    content = await asyncio.wrap_future(asked.calls.call("entries", bytes.fromhex(after)))
+    return Response(content, media_type="application/octet-stream")
 
 
 async def _body(request: Request, most: int) -> bytes:

@@ -56,6 +56,8 @@ class Connections:
         self._taken += 1
         if self._taken % BACKLOG == 0:
             gc.collect()  # a broken handshake leaves a circle of objects with 256 KB
+            if self._taken == BACKLOG:
+                gc.freeze()  # what the first callers had loaded need not be searched again
         strangers = self._held(_STRANGER)
         near = [place for place in strangers if place.address[0] == address[0]]
         if len(near) >= self._per_address:
@@ -105,8 +107,10 @@ class Connections:
 class Listener(socket.socket):
     """A listening socket that gives each connection a place before anything is read from it."""
 
-    def __init__(self, connections: Connections, family: int, protocol: int) -> None:
-        super().__init__(family, socket.SOCK_STREAM, protocol)
+    def __init__(
+        self, connections: Connections, family: int, protocol: int, handle: int | None = None
+    ) -> None:
+        super().__init__(family, socket.SOCK_STREAM, protocol, handle)
         self._connections = connections
 
     def accept(self) -> tuple[socket.socket, Any]:

@@ -7,6 +7,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from nolook.errors import NolookError
 from nolook.federated.batch import Batch
 from nolook.federated.disk import os_errors_as_store_errors, remove
@@ -23,7 +26,7 @@ _KEPT = 5.0  # between two stored sums while reports keep arriving
 
 
 class Expander:
-    """Keeps the sum of a batch whose whole curves the servers compute.
+    """Keeps the sum of a batch whose whole curves the servers compute, and checks its reports.
 
     Once the final sum is on the disk it deletes the reports, which no question needs any more. It
     calls `failed` with the error that ends its work.
@@ -38,6 +41,7 @@ class Expander:
         failed: Callable[[StoreError], None],
     ) -> None:
         self._running_file, self._final_file = folder / "running.sum", folder / "final.sum"
+        self._messages_file = folder / "running.messages"
         self._store = store
         self._batch = batch
         self._role = role
@@ -45,6 +49,7 @@ class Expander:
         self._wake = threading.Event()
         self._stopping = threading.Event()
         self._kept = time.monotonic()
+        self._forgetting = threading.Lock()
         self._sum: RunningSum | None = None
         if store.summed:
             self._finish()
@@ -74,12 +79,24 @@ class Expander:
             )
         return found[0]
 
+    def messages(self, positions: NDArray[np.int64]) -> NDArray[np.uint8] | None:
+        """Return the messages about the reports at some positions; None while some are missing.
+
+        Once the final sum is there nobody needs them any more, and they are gone.
+        """
+        with self._forgetting:
+            running = self._sum
+            if running is None or running.messages is None or running.count < self._store.count:
+                return None
+            return running.messages.at(positions)
+
     def _work(self) -> None:
         try:
             while not self._stopping.is_set() and self._sum is not None:
                 self._advance(self._sum)
             if self._sum is not None:
                 self._sum.keep()
+                self._sum.close()
         except NolookError as error:
             self._failed(error if isinstance(error, StoreError) else StoreError(str(error)))
 
@@ -97,8 +114,10 @@ class Expander:
             named, count = self._store.content_digest(), self._store.count
             write_sums(self._final_file, self._batch, self._role, sums, count, named)
             self._store.drop_reports()
+            with self._forgetting:
+                self._sum = None
+                running.close()
             self._finish()
-            self._sum = None
         elif not self._wake.wait(_PATIENCE):
             self._keep(running)
         else:
@@ -109,5 +128,6 @@ class Expander:
         self._kept = time.monotonic()
 
     def _finish(self) -> None:
-        with os_errors_as_store_errors(self._running_file):
-            remove(self._running_file)
+        for file in (self._running_file, self._messages_file):
+            with os_errors_as_store_errors(file):
+                remove(file)

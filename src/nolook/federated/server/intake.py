@@ -10,7 +10,7 @@ from contextlib import suppress
 
 from nolook.errors import NolookError
 from nolook.federated.failures import RefusedError, StoreError
-from nolook.federated.server.store import Store
+from nolook.federated.server.store import Arrival, Store
 
 __all__ = ["Intake"]
 
@@ -32,17 +32,17 @@ class Intake:
         self._store = store
         self._arrived = arrived
         self._failed = failed
-        self._waiting: queue.Queue[tuple[bytes, bytes, Future[bool]] | None]
+        self._waiting: queue.Queue[tuple[Arrival, Future[bool]] | None]
         self._waiting = queue.Queue(_MOST_WAITING)
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._work, name="intake", daemon=True)
         self._thread.start()
 
-    def put(self, report_id: bytes, report: bytes) -> Future[bool]:
+    def put(self, one: Arrival) -> Future[bool]:
         """Hand a checked report over; the future tells whether it is new, once on the disk."""
         outcome: Future[bool] = Future()
         try:
-            self._waiting.put_nowait((report_id, report, outcome))
+            self._waiting.put_nowait((one, outcome))
         except queue.Full:
             _refuse(outcome)
         if self._stopped.is_set():  # the thread no longer answers
@@ -60,20 +60,20 @@ class Intake:
             if not together:
                 continue
             try:
-                outcomes = self._store.add([(key, report) for key, report, _ in together])
+                outcomes = self._store.add([one for one, _ in together])
             except NolookError as error:
                 # The next start finds out what reached the files.
                 self._stopped.set()
                 self._failed(error if isinstance(error, StoreError) else StoreError(str(error)))
-                for *_, waiting in together:
+                for _, waiting in together:
                     _refuse(waiting)
             else:
-                for (*_, waiting), outcome in zip(together, outcomes, strict=True):
+                for (_, waiting), outcome in zip(together, outcomes, strict=True):
                     _settle(waiting, outcome)
                 self._arrived()
         self._refuse_all()
 
-    def _collect(self) -> list[tuple[bytes, bytes, Future[bool]]]:
+    def _collect(self) -> list[tuple[Arrival, Future[bool]]]:
         """Wait for a report, then take all that wait."""
         together = []
         entry = self._waiting.get()
@@ -91,7 +91,7 @@ class Intake:
             while True:
                 entry = self._waiting.get_nowait()
                 if entry is not None:
-                    _refuse(entry[2])
+                    _refuse(entry[1])
 
 
 def _settle(waiting: Future[bool], outcome: bool | RefusedError) -> None:

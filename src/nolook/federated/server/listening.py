@@ -20,7 +20,7 @@ from nolook.errors import ParameterError
 from nolook.federated.server.app import refuse_unknown
 from nolook.federated.server.connections import BACKLOG, Connections, Listener
 
-__all__ = ["Listening", "listen"]
+__all__ = ["Listening", "answer", "bound", "configured", "greet", "stop_on_signals"]
 
 _KEEP_ALIVE = 30  # seconds
 _GRACE = 10  # seconds to finish requests after a signal
@@ -56,11 +56,41 @@ class _Protocol(H11Protocol):
             self.transport.abort()
 
 
-def listen(app: ASGIApp, listening: Listening, connections: Connections, greeting: str) -> None:
-    """Print the greeting with the address, then answer requests until a signal ends the server.
+def bound(listening: Listening) -> socket.socket:
+    """Return a socket that listens; a ParameterError if the address is taken."""
+    try:
+        # asyncio sends small answers at once only over a socket that says it is TCP's.
+        family, _, protocol, _, address = socket.getaddrinfo(
+            listening.host, None, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP
+        )[0]
+        with ExitStack() as stack:
+            listener = stack.enter_context(socket.socket(family, socket.SOCK_STREAM, protocol))
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind((address[0], listening.port, *address[2:]))
+            listener.listen(BACKLOG)
+            stack.pop_all()
+            return listener
+    except (OSError, OverflowError, UnicodeError):
+        raise ParameterError(
+            f"the server cannot listen at --host {listening.host!r}, --port {listening.port}; "
+            "expected an address of this machine and a free port"
+        ) from None
 
-    Raises a ParameterError if the address is taken, or certificate and key cannot be used.
-    """
+
+def greet(greeting: str, listener: socket.socket) -> None:
+    """Print the greeting with the address."""
+    host, port = listener.getsockname()[:2]
+    sys.stdout.write(f"{greeting} at https://{host}:{port}\n")
+    sys.stdout.flush()
+
+
+def stop_on_signals() -> None:
+    """Have SIGTERM end this process as Ctrl-C does: files are still to be closed."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+
+def configured(app: ASGIApp, listening: Listening) -> uvicorn.Config:
+    """Return how requests are answered; a ParameterError if certificate or key cannot be used."""
     wanted = ssl.CERT_NONE if listening.client_ca is None else ssl.CERT_OPTIONAL
     config = uvicorn.Config(
         app,
@@ -90,32 +120,16 @@ def listen(app: ASGIApp, listening: Listening, connections: Connections, greetin
         ) from None
     if config.ssl is not None:
         config.ssl.minimum_version = ssl.TLSVersion.TLSv1_2
-    with _listener(listening, connections) as listener:
-        host, port = listener.getsockname()[:2]
-        sys.stdout.write(f"{greeting} at https://{host}:{port}\n")
-        sys.stdout.flush()
+        config.ssl.num_tickets = 0  # owners come once; nothing to take up again
+    return config
+
+
+def answer(config: uvicorn.Config, listener: socket.socket, connections: Connections) -> None:
+    """Answer requests until a signal ends this process."""
+    own = Listener(connections, listener.family, listener.proto, listener.detach())
+    with own:
         gc.freeze()  # what stays need not be searched for what connections leave
         # At its end uvicorn raises the signal again, and the files are still to be closed.
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        stop_on_signals()
         with suppress(KeyboardInterrupt):
-            uvicorn.Server(config).run([listener])
-
-
-def _listener(listening: Listening, connections: Connections) -> Listener:
-    try:
-        # asyncio sends small answers at once only over a socket that says it is TCP's.
-        family, _, protocol, _, address = socket.getaddrinfo(
-            listening.host, None, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP
-        )[0]
-        with ExitStack() as stack:
-            listener = stack.enter_context(Listener(connections, family, protocol))
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listener.bind((address[0], listening.port, *address[2:]))
-            listener.listen(BACKLOG)
-            stack.pop_all()
-            return listener
-    except (OSError, OverflowError, UnicodeError):
-        raise ParameterError(
-            f"the server cannot listen at --host {listening.host!r}, --port {listening.port}; "
-            "expected an address of this machine and a free port"
-        ) from None
+            uvicorn.Server(config).run([own])

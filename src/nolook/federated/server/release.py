@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from nolook import _files
 from nolook.errors import BudgetExceededError, LedgerError
 from nolook.federated.batch import MOST_PLACES, Batch
+from nolook.federated.by_format import guarantee
 from nolook.federated.disk import os_errors_as_store_errors
 from nolook.federated.failures import RefusedError
-from nolook.federated.shares import guarantee
+from nolook.federated.point_batch import PointBatch
 from nolook.privacy.ledger import Ledger
 from nolook.privacy.noise import SystemEntropy
 
@@ -81,17 +82,18 @@ def charge(path: Path, batch: Batch, named: bytes) -> None:
 class Question:
     """What an analyst asks of one batch, refused if such a batch does not answer it.
 
-    ``{"question": "curves"}``, ``{"question": "points", "places": [...]}`` or
-    ``{"question": "groups", "borders": [...]}``.
+    ``{"question": "blocks"}`` in format 2. In format 1 ``{"question": "curves"}``,
+    ``{"question": "points", "places": [...]}`` or ``{"question": "groups", "borders": [...]}``.
     """
 
     def __init__(self, batch: Batch, content: object) -> None:
         kind = content.get("question") if isinstance(content, dict) else None
-        lists = {"curves": None, "points": "places", "groups": "borders"}
+        lists = {"blocks": None, "curves": None, "points": "places", "groups": "borders"}
         if not isinstance(content, dict) or not isinstance(kind, str) or kind not in lists:
-            raise RefusedError("the question is unknown; expected curves, points or groups", 400)
-        kinds = ["curves"] if batch.whole else ["points"]
-        kinds += ["groups"] * (batch.kind == "hosmer-lemeshow")
+            raise RefusedError(
+                "the question is unknown; expected blocks, curves, points or groups", 400
+            )
+        kinds = _kinds(batch)
         if kind not in kinds:
             raise RefusedError(f"this batch is asked for {' and '.join(kinds)} only", 400)
         listed = lists[kind]
@@ -113,6 +115,14 @@ class Question:
         }
         document = {**head, "question": json.loads(self.text), "answer": content}
         return json.dumps(document, sort_keys=True, separators=(",", ":")).encode("ascii")
+
+
+def _kinds(batch: Batch) -> list[str]:
+    """Return what a batch may be asked for."""
+    if isinstance(batch, PointBatch):
+        return ["blocks"]
+    kinds = ["curves"] if batch.whole else ["points"]
+    return kinds + ["groups"] * (batch.kind == "hosmer-lemeshow")
 
 
 def _places(batch: Batch, listed: object) -> NDArray[np.uint64]:

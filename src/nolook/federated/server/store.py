@@ -20,49 +20,36 @@ from numpy.typing import NDArray
 
 from nolook._files import flush
 from nolook.federated.batch import Batch
+from nolook.federated.by_format import id_bytes
 from nolook.federated.disk import make_folder, os_errors_as_store_errors
 from nolook.federated.failures import RefusedError, StoreError
+from nolook.federated.point_batch import PointBatch
+from nolook.federated.server.schema import APPLICATION, LAYOUT, SCHEMA, is_sound, upgrade
 from nolook.federated.server.segments import LARGEST_FILE, Segments
-from nolook.federated.wire import ID_BYTES
-from nolook.privacy.noise import SAMPLER_VERSION
 
-__all__ = ["Agreement", "Store"]
+__all__ = ["Agreement", "Arrival", "Store"]
 
-_APPLICATION = 0x6E6C6B66  # marks the file as that of a federated batch
-_VERSION = 1
-_SAMPLER_BITS = 8  # the file's user_version has its layout below, the sampler less 1 above
 _DIGEST = 32
-
-_SCHEMA = (
-    """CREATE TABLE batch (
-    id INTEGER PRIMARY KEY CHECK (id = 1),
-    digest BLOB NOT NULL,
-    role INTEGER NOT NULL,
-    secret BLOB NOT NULL,
-    state TEXT NOT NULL CHECK (state IN ('open', 'closed', 'frozen', 'answered', 'retired')),
-    agreed_count INTEGER,
-    agreed_digest BLOB,
-    summed INTEGER NOT NULL DEFAULT 0
-) STRICT""",
-    """CREATE TABLE report (
-    position INTEGER PRIMARY KEY,
-    id BLOB NOT NULL UNIQUE,
-    digest BLOB NOT NULL,
-    outside INTEGER NOT NULL DEFAULT 0
-) STRICT""",
-    """CREATE TABLE answer (
-    question TEXT PRIMARY KEY,
-    content BLOB NOT NULL
-) STRICT""",
-)
+_PAGE = 4096  # rows read at a time
 
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """A set of reports: how many, and the SHA-256 of their sorted ids."""
+    """A set of reports: how many, the SHA-256 of their sorted ids, how many were rejected."""
 
     count: int
     digest: bytes
+    rejected: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """A checked report, and what sent it: the digest of a token that may send `most` reports."""
+
+    report_id: bytes
+    report: bytes
+    token: bytes = b""
+    most: int | None = None
 
 
 class Store:
@@ -76,6 +63,9 @@ class Store:
         self, folder: Path, batch: Batch, role: int, secret: bytes, largest_file: int = LARGEST_FILE
     ) -> None:
         self._place = folder / "state.sqlite"
+        self._id_bytes = id_bytes(batch)
+        # An id of format 2 says what is in the report; one of format 1 does not.
+        self._sealed = 0 if isinstance(batch, PointBatch) else _DIGEST
         self._lock = threading.RLock()
         with os_errors_as_store_errors(folder), self._sqlite_errors_as_store_errors():
             make_folder(folder)
@@ -102,7 +92,7 @@ class Store:
             if self._one("SELECT coalesce(max(position) + 1, 0) FROM report") != count:
                 raise StoreError(f"{str(self._place)!r} is damaged; expected all reports")
             self._count = count
-        kept = 0 if self.summed else count
+        kept = 0 if self.summed or self.state == "ended" else count
         self._segments = Segments(
             folder / "segments", batch, role, count=kept, largest=largest_file
         )
@@ -116,7 +106,7 @@ class Store:
 
     @property
     def state(self) -> str:
-        """One of open, closed, frozen, answered, retired."""
+        """One of open, closed, frozen, answered, retired, ended."""
         return str(self._one("SELECT state FROM batch"))
 
     @property
@@ -134,28 +124,37 @@ class Store:
         """Whether the final sum is stored, so that the reports themselves may go."""
         return bool(self._one("SELECT summed FROM batch"))
 
-    def add(self, reports: Sequence[tuple[bytes, bytes]]) -> list[bool | RefusedError]:
-        """Store checked reports, each an id and the whole, all with one flush.
+    def add(self, arrivals: Sequence[Arrival]) -> list[bool | RefusedError]:
+        """Store checked reports, all with one flush.
 
         Return for each whether it is new, or why it is not stored. One that is there already is no
-        news, whatever the state.
+        news, whatever the state, and not counted as another one of its token.
         """
         with self._lock, self._sqlite_errors_as_store_errors():
             is_open = self.state == "open"
-            new: dict[bytes, bytes] = {}
-            outcomes = [self._outcome(*report, is_open=is_open, new=new) for report in reports]
+            new: dict[bytes, Arrival] = {}
+            sent: dict[bytes, int] = {}
+            outcomes = [self._outcome(one, new, sent, is_open=is_open) for one in arrivals]
             if new:
-                self._segments.append(b"".join(new.values()))
-                rows = [
-                    (position, report_id, report[-_DIGEST:])
-                    for position, (report_id, report) in enumerate(new.items(), self._count)
-                ]
-                with self._transaction():
-                    self._database.executemany(
-                        "INSERT INTO report (position, id, digest) VALUES (?, ?, ?)", rows
-                    )
-                self._count += len(rows)
+                self._segments.append(b"".join(one.report for one in new.values()))
+                self._enter(list(new.values()), sent)
             return outcomes
+
+    def _enter(self, new: list[Arrival], sent: dict[bytes, int]) -> None:
+        rows = [
+            (position, one.report_id, self._seal(one.report))
+            for position, one in enumerate(new, self._count)
+        ]
+        with self._transaction():
+            self._database.executemany(
+                "INSERT INTO report (position, id, digest) VALUES (?, ?, ?)", rows
+            )
+            self._database.executemany("REPLACE INTO sender VALUES (?, ?)", sent.items())
+        self._count += len(rows)
+
+    def _seal(self, report: bytes) -> bytes:
+        """Return what tells reports of one id apart."""
+        return report[-self._sealed :] if self._sealed else b""
 
     def shut(self) -> None:
         """Take no more reports."""
@@ -165,34 +164,57 @@ class Store:
         """Never answer again."""
         self._set("state = 'retired'", "open", "closed", "frozen", "answered")
 
-    def ids(self) -> bytes:
-        """Return the sorted ids of all reports, one behind the other."""
-        with self._lock, self._sqlite_errors_as_store_errors():
-            rows = self._database.execute("SELECT id FROM report ORDER BY id")
-            return b"".join(row[0] for row in rows)
+    def end(self) -> None:
+        """Answer nothing new again."""
+        self._set("state = 'ended'", "open", "closed", "frozen", "answered", "retired")
+
+    def erase(self) -> None:
+        """Delete the reports of a batch that has ended; their ids stay."""
+        with self._lock:
+            self._segments.drop()
+
+    def rows_by_id(self, after: bytes = b"", most: int | None = None) -> Iterator[tuple[Any, ...]]:
+        """Yield id, position, digest and outside of reports, by id, some rows at a time."""
+        left = self._count if most is None else most
+        while left > 0:
+            rows = self._rows(
+                "SELECT id, position, digest, outside FROM report WHERE id > ? ORDER BY id LIMIT ?",
+                (after, min(left, _PAGE)),
+            )
+            if not rows:
+                return
+            yield from rows
+            after, left = rows[-1][0], left - len(rows)
 
     @property
     def agreed(self) -> Agreement | None:
         """The set that this server found both have, if it knows."""
-        ((count, digest),) = self._rows("SELECT agreed_count, agreed_digest FROM batch")
-        return None if count is None else Agreement(count, digest)
+        ((count, digest, rejected),) = self._rows(
+            "SELECT agreed_count, agreed_digest, rejected FROM batch"
+        )
+        return None if count is None else Agreement(count, digest, rejected)
 
-    def propose(self, ids: bytes) -> None:
-        """Store which reports both servers have, by their sorted ids; all of them are here."""
-        agreed = {ids[at : at + ID_BYTES] for at in range(0, len(ids), ID_BYTES)}
+    def propose(self, agreement: Agreement, outside: NDArray[np.int64]) -> None:
+        """Store which reports count: all but those at some positions."""
         with self._lock, self._sqlite_errors_as_store_errors(), self._transaction():
-            every = self._database.execute("SELECT id FROM report").fetchall()
-            outside = [row for row in every if row[0] not in agreed]
             self._database.execute("UPDATE report SET outside = 0 WHERE outside != 0")
-            self._database.executemany("UPDATE report SET outside = 1 WHERE id = ?", outside)
+            self._database.executemany(
+                "UPDATE report SET outside = 1 WHERE position = ?", ((int(at),) for at in outside)
+            )
             self._database.execute(
-                "UPDATE batch SET agreed_count = ?, agreed_digest = ? WHERE state = 'closed'",
-                (len(agreed), hashlib.sha256(ids).digest()),
+                "UPDATE batch SET agreed_count = ?, agreed_digest = ?, rejected = ? "
+                "WHERE state = 'closed'",
+                (agreement.count, agreement.digest, agreement.rejected),
             )
 
-    def freeze(self) -> None:
-        """Store that the other server found the same set."""
-        self._set("state = 'frozen'", "closed")
+    def freeze(self, noise: bytes) -> None:
+        """Store that the other server found the same set, and what noise is drawn here."""
+        with self._lock, self._sqlite_errors_as_store_errors(), self._transaction():
+            self._database.execute(
+                "UPDATE batch SET state = 'frozen', noise = coalesce(noise, ?) "
+                "WHERE state = 'closed'",
+                (noise,),
+            )
 
     def outside(self) -> NDArray[np.int64]:
         """Return the positions of the reports that are not in the agreed set."""
@@ -200,21 +222,28 @@ class Store:
         return np.array(rows, dtype=np.int64).reshape(-1)
 
     def content_digest(self) -> bytes:
-        """Return the SHA-256 of the agreed reports: of each the id and digest, sorted."""
-        with self._lock, self._sqlite_errors_as_store_errors():
-            rows = self._database.execute(
-                "SELECT id, digest FROM report WHERE outside = 0 ORDER BY id"
-            )
-            digest = hashlib.sha256()
-            for row in rows:
-                digest.update(row[0] + row[1])
-        return digest.digest()
+        """Return the digest of the agreed reports: of their ids, and of content they do not name.
+
+        In format 1 it is that of each id and digest, by id.
+        """
+        if not self._sealed:
+            agreed = self.agreed
+            if agreed is None:
+                raise StoreError(f"{str(self._place)!r} is damaged; the agreed set was lost")
+            return agreed.digest
+        found = hashlib.sha256()
+        for report_id, _, digest, outside in self.rows_by_id():
+            if not outside:
+                found.update(report_id + digest)
+        return found.digest()
 
     def read(self, start: int, stop: int) -> NDArray[np.uint8]:
         """Return stored reports as rows of uint8, each the one that was accepted."""
         records = self._segments.read(start, stop)
+        column = "digest" if self._sealed else "id"  # either ends a report
         rows = self._rows(
-            "SELECT digest FROM report WHERE position >= ? AND position < ? ORDER BY position",
+            f"SELECT {column} FROM report WHERE position >= ? AND position < ? "  # noqa: S608
+            "ORDER BY position",
             (start, stop),
         )
         if b"".join(row[0] for row in rows) != records[:, -_DIGEST:].tobytes():
@@ -227,65 +256,81 @@ class Store:
             if self._set("summed = 1", "frozen", "answered", "retired"):
                 self._segments.drop()
 
-    def answers(self) -> dict[str, bytes]:
-        """Return all answers given, by question."""
-        return dict(self._rows("SELECT question, content FROM answer"))
+    def answer(self, question: str) -> bytes | None:
+        """Return the answer that was given to a question."""
+        rows = self._rows("SELECT content FROM answer WHERE question = ?", (question,))
+        return rows[0][0] if rows else None
 
-    def answer(self, question: str, content: bytes) -> None:
-        """Store an answer before anyone sees it, and with the first which sampler drew it."""
+    def has_answer(self, first: str) -> bool:
+        """Tell whether a question was answered whose text begins so."""
+        last = first[:-1] + chr(ord(first[-1]) + 1)
+        rows = self._rows(
+            "SELECT 1 FROM answer WHERE question >= ? AND question < ? LIMIT 1", (first, last)
+        )
+        return bool(rows)
+
+    def keep_answer(self, question: str, content: bytes, noise: bytes) -> None:
+        """Store an answer before anyone sees it, and which noise was drawn."""
         with self._lock, self._sqlite_errors_as_store_errors(), self._transaction():
             self._database.execute("INSERT INTO answer VALUES (?, ?)", (question, content))
-            answered = "UPDATE batch SET state = 'answered' WHERE state = 'frozen'"
-            if self._database.execute(answered).rowcount:
-                version = _VERSION + (SAMPLER_VERSION - 1 << _SAMPLER_BITS)
-                self._database.execute(f"PRAGMA user_version = {version}")
+            self._database.execute("UPDATE batch SET noise = coalesce(noise, ?)", (noise,))
+            self._database.execute("UPDATE batch SET state = 'answered' WHERE state = 'frozen'")
 
-    def check_sampler(self) -> None:
-        """Refuse another sampler, which would draw other noise that no ledger was charged for."""
-        first = 1 + (self._one("PRAGMA user_version") >> _SAMPLER_BITS)
-        if self.state == "answered" and first != SAMPLER_VERSION:
+    def check_noise(self, noise: bytes) -> None:
+        """Refuse other noise than before, for which no ledger was charged."""
+        known = self._one("SELECT noise FROM batch")
+        if known not in {None, noise}:
             raise RefusedError(
-                f"the noise of the first answer is of version {first} of the sampler, and here is "
-                f"version {SAMPLER_VERSION}; have new questions answered by that version of nolook",
+                "this nolook, or a library it uses, draws other noise than the one that froze the "
+                "batch; have it answered by those versions",
                 409,
             )
 
     def _outcome(
-        self, report_id: bytes, report: bytes, *, is_open: bool, new: dict[bytes, bytes]
+        self, one: Arrival, new: dict[bytes, Arrival], sent: dict[bytes, int], *, is_open: bool
     ) -> bool | RefusedError:
-        rows = self._rows("SELECT digest FROM report WHERE id = ?", (report_id,))
-        known = rows[0][0] if rows else new.get(report_id, b"")[-_DIGEST:]
+        known: list[tuple[Any, ...]]
+        known = self._rows("SELECT digest FROM report WHERE id = ?", (one.report_id,))
+        if one.report_id in new:
+            known = [(self._seal(new[one.report_id].report),)]
         if known:
-            if known == report[-_DIGEST:]:
+            if known[0][0] == self._seal(one.report):
                 return False
             return RefusedError("a report of this id with other content is stored already", 409)
         if not is_open:
             return RefusedError("the batch is closed; it takes no more reports", 409)
-        new[report_id] = report
+        if one.most is not None:
+            if one.token not in sent:
+                query = "SELECT reports FROM sender WHERE token = ?"
+                rows = self._rows(query, (one.token,))
+                sent[one.token] = rows[0][0] if rows else 0
+            if sent[one.token] >= one.most:
+                return RefusedError(
+                    f"the token has sent all the reports it may ({one.most}); ask the server's "
+                    "operator for another",
+                    403,
+                )
+            sent[one.token] += 1
+        new[one.report_id] = one
         return True
 
     def _create(self, batch: Batch, role: int, secret: bytes) -> None:
         with self._transaction():
             if self._one("PRAGMA user_version") or self._one("SELECT count(*) FROM sqlite_schema"):
+                if self._one("PRAGMA application_id") == APPLICATION:
+                    upgrade(self._database)
                 return
-            for table in _SCHEMA:
+            for table in SCHEMA.values():
                 self._database.execute(table)
             self._database.execute(
                 "INSERT INTO batch (id, digest, role, secret, state) VALUES (1, ?, ?, ?, 'open')",
                 (batch.digest, role, secret),
             )
-            self._database.execute(f"PRAGMA application_id = {_APPLICATION}")
-            self._database.execute(f"PRAGMA user_version = {_VERSION}")
+            self._database.execute(f"PRAGMA application_id = {APPLICATION}")
+            self._database.execute(f"PRAGMA user_version = {LAYOUT}")
 
     def _check(self, batch: Batch, role: int) -> None:
-        tables = self._rows("SELECT sql FROM sqlite_schema WHERE type = 'table' ORDER BY rowid")
-        sound = (
-            self._one("PRAGMA application_id") == _APPLICATION
-            and self._one("PRAGMA user_version") % (1 << _SAMPLER_BITS) == _VERSION
-            and tables == [(table,) for table in _SCHEMA]
-            and self._one("PRAGMA quick_check") == "ok"
-        )
-        if not sound:
+        if not is_sound(self._database):
             raise StoreError(f"{str(self._place)!r} is damaged, or another nolook made it")
         if self._rows("SELECT digest, role FROM batch") != [(batch.digest, role)]:
             raise StoreError(

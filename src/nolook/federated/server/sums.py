@@ -3,11 +3,15 @@
 A file keeps the sum and how many reports are in it: ``NLKA``, the version (1 byte), the role (1),
 2 of 0, the digest of the batch (32), a digest that names the set of reports (32, 0 while the batch
 is open), the number of reports (8), the numbers (8 each) and the SHA-256 of all before (32).
+
+A report of format 2 is checked as it is expanded. Its message of 32 bytes goes to a file of its
+own, in the order of arrival, which is on the disk before the sum that counts the report.
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
 import struct
 from collections.abc import Callable
 from pathlib import Path
@@ -19,10 +23,13 @@ from nolook import _files
 from nolook.federated.batch import Batch
 from nolook.federated.disk import os_errors_as_store_errors
 from nolook.federated.failures import StoreError
-from nolook.federated.shares import curve_sums
+from nolook.federated.point_batch import PointBatch
+from nolook.federated.server.counting import expanded, summed, sums_shape
+from nolook.federated.vidpf import MESSAGE_BYTES
 
-__all__ = ["RunningSum", "Sums", "read_sums", "write_sums"]
+__all__ = ["Messages", "RunningSum", "Sums", "read_sums", "write_sums"]
 
+Bytes = NDArray[np.uint8]
 Sums = NDArray[np.uint64]
 Read = Callable[[int, int], NDArray[np.uint8]]
 
@@ -48,7 +55,7 @@ def read_sums(path: Path, batch: Batch, role: int, named: bytes) -> tuple[Sums, 
         return None
     with os_errors_as_store_errors(path):
         content = path.read_bytes()
-    shape = (len(batch.curves), 1 << batch.levels)
+    shape = sums_shape(batch)
     if len(content) != _HEAD.size + 8 * shape[0] * shape[1] + 32:
         return None
     if content[-32:] != hashlib.sha256(content[:-32]).digest():
@@ -58,6 +65,45 @@ def read_sums(path: Path, batch: Batch, role: int, named: bytes) -> tuple[Sums, 
         return None
     numbers = np.frombuffer(content[_HEAD.size : -32], dtype="<u8")
     return numbers.astype(np.uint64).reshape(shape), int(count)
+
+
+class Messages:
+    """The messages of the reports that were checked, in a file that is made again if it is lost.
+
+    Of those that are there the first `count` are kept; `count` is 0 if fewer are there.
+    """
+
+    def __init__(self, path: Path, count: int) -> None:
+        self._path = path
+        with os_errors_as_store_errors(path):
+            self._handle = _files.open_own(path, os.O_CREAT | os.O_APPEND)
+            whole = os.fstat(self._handle).st_size >= count * MESSAGE_BYTES
+            self.count = count if whole else 0
+            os.ftruncate(self._handle, self.count * MESSAGE_BYTES)
+
+    def append(self, messages: Bytes) -> None:
+        """Append the messages of the next reports, shape (n, 32)."""
+        with os_errors_as_store_errors(self._path):
+            left = memoryview(messages.tobytes())
+            while left:
+                left = left[os.write(self._handle, left) :]
+        self.count += len(messages)
+
+    def flush(self) -> None:
+        """Have everything on the disk."""
+        with os_errors_as_store_errors(self._path):
+            os.fsync(self._handle)
+
+    def at(self, positions: NDArray[np.int64]) -> Bytes:
+        """Return the messages of the reports at some positions, shape (n, 32)."""
+        with os_errors_as_store_errors(self._path):
+            # Not all are in memory: the system maps what is looked at.
+            every = np.memmap(self._path, np.uint8, "r", shape=(self.count, MESSAGE_BYTES))
+            return np.array(every[positions])
+
+    def close(self) -> None:
+        """Close the file."""
+        os.close(self._handle)
 
 
 class RunningSum:
@@ -72,28 +118,38 @@ class RunningSum:
         self._role = role
         self._read = read
         self._block = max(1, min(_MOST_REPORTS, _LEAVES >> batch.levels))
-        empty = np.zeros((len(batch.curves), 1 << batch.levels), dtype=np.uint64)
-        self._sums, self.count = read_sums(path, batch, role, _OPEN) or (empty, 0)
-        if self.count > stored:
+        self._sums = np.zeros(sums_shape(batch), dtype=np.uint64)
+        self.count = 0
+        found = read_sums(path, batch, role, _OPEN)
+        if found is not None and found[1] > stored:
             raise StoreError(
-                f"{str(path)!r} has {self.count} reports, but only {stored} are stored; expected "
+                f"{str(path)!r} has {found[1]} reports, but only {stored} are stored; expected "
                 "files of one moment (restore them together)"
             )
+        self.messages = None
+        if isinstance(batch, PointBatch):
+            self.messages = Messages(path.with_suffix(".messages"), found[1] if found else 0)
+            found = found if found and self.messages.count == found[1] else None
+        if found is not None:
+            self._sums, self.count = found
         self._kept = self.count
-
-    def _expand(self, reports: NDArray[np.uint8]) -> Sums:
-        return curve_sums(self._batch, self._role, reports)
 
     def advance(self, stop: int) -> None:
         """Add the next reports, not beyond `stop`, as many as fit in memory."""
         upto = min(stop, self.count + self._block)
         if upto > self.count:
-            self._sums = self._sums + self._expand(self._read(self.count, upto))
+            reports = self._read(self.count, upto)
+            messages, sums = expanded(self._batch, self._role, reports)
+            if self.messages is not None:
+                self.messages.append(messages)
+            self._sums = self._sums + sums
             self.count = upto
 
     def keep(self) -> None:
         """Store the sum if it changed since it was stored."""
         if self.count != self._kept:
+            if self.messages is not None:
+                self.messages.flush()
             write_sums(self._path, self._batch, self._role, self._sums, self.count, _OPEN)
             self._kept = self.count
 
@@ -104,5 +160,10 @@ class RunningSum:
             chosen = positions[start : start + self._block]
             # Positions may lie far apart.
             reports = np.concatenate([self._read(int(at), int(at) + 1) for at in chosen])
-            sums -= self._expand(reports)
+            sums -= summed(self._batch, self._role, reports)
         return sums
+
+    def close(self) -> None:
+        """Close the file of messages."""
+        if self.messages is not None:
+            self.messages.close()

@@ -5,7 +5,7 @@ from itertools import combinations, pairwise, permutations
 import numpy as np
 import pytest
 
-from benchmarks.selection_quality import is_good, is_great, is_top
+from papers.swope2024.quality import is_good, is_great, is_top
 
 
 def by_definition(scores, selected, inner, outer):

@@ -1,0 +1,9 @@
+"""``python -m papers.barczewski2024``: the paper's figures."""
+
+from __future__ import annotations
+
+from papers.barczewski2024.pages import PAPER
+from papers.command import main
+
+if __name__ == "__main__":
+    main(PAPER)

@@ -1,0 +1,117 @@
+"""DPKendall as published: ties broken by noise, the exponential mechanism, sensitivities 3/2 and 3.
+
+The product's own (`nolook/algorithms/kendall_selection.md`) counts ties as 0, knows that scores
+move by 5/4 and 5/2 about a common middle, and draws by permute-and-flip.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import cast
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from nolook.algorithms.kendall_selection import KendallSelection
+from nolook.algorithms.selection_plan import Selected
+from nolook.estimators.kendall import KendallSelector
+from nolook.privacy.budgets import with_room
+from nolook.privacy.guarantee import PureEvent
+from nolook.privacy.mechanisms.exponential import exponential_choice
+from nolook.privacy.noise import ByteSource, uniform_integers
+from nolook.privacy.release import Announce, Plan
+from nolook.statistics.kendall import KENDALL_UNIT, RankedTable, kendall_scores
+from nolook.tables import Table
+
+__all__ = ["PublishedKendallSelection", "PublishedKendallSelector", "published_sensitivity"]
+
+Matrix = NDArray[np.float64]
+
+_KEYS = 2**62  # two rows hardly ever draw the same
+
+
+def published_sensitivity(chosen: int) -> float:
+    """Return how far a row moves a score, in the scores' units: Lemma 3.2, and its double."""
+    return (1.5 if chosen == 0 else 3.0) * KENDALL_UNIT
+
+
+def without_ties(column: Matrix, source: ByteSource) -> Matrix:
+    """Return the places of cells in their order; equal cells in a random order of their rows."""
+    keys = uniform_integers(_KEYS, column.size, source)
+    places = np.empty(column.size)
+    places[np.lexsort((keys, column))] = np.arange(column.size)
+    return places
+
+
+@frozen
+class PublishedKendallSelection(KendallSelection):
+    """Algorithm 1 of the paper.
+
+    Guarantee: pure, the sum of the plan's events, when a row is added or removed.
+    """
+
+    for_rows = None  # type: ignore[assignment]  # the paper speaks of rows
+
+    def choose(
+        self,
+        table: Table,
+        k: int,
+        bound: int,  # noqa: ARG002
+        source: ByteSource,
+        announce: Announce,
+    ) -> Selected:
+        """Choose k features."""
+        announce("features")
+        share = with_room(cast("PureEvent", self.plan.features).epsilon / k)
+        columns = np.concatenate([np.empty((table.n_columns, 0)), *table.batches()], axis=1)
+        ranked = RankedTable([np.array([without_ties(column, source) for column in columns])])
+        left = list(range(table.n_columns - 1))
+        target = ranked.differences(table.n_columns - 1, left)
+        others = np.zeros(len(left), dtype=np.int64)
+        chosen: list[int] = []
+        while len(chosen) < k:
+            if chosen:
+                others[left] += abs(ranked.differences(chosen[-1], left))
+            scores = kendall_scores(target[left], others[left].tolist(), len(chosen), ranked.rows)
+            sensitivity = published_sensitivity(len(chosen))
+            chosen.append(left.pop(exponential_choice(scores, sensitivity, share, source)))
+        return Selected(tuple(chosen))
+
+
+class PublishedKendallSelector(KendallSelector):
+    """DPKendall as published (Algorithm 1).
+
+    Guarantee
+    ---------
+    Everything `fit` stores is (`epsilon`, 0)-differentially private when one row is added or
+    removed; the proof is `dick2023/README.md`.
+
+    Parameters
+    ----------
+    k : int, default=5
+    epsilon : float, default=1.0
+    random_state : int or None, default=None
+        All as those of :class:`nolook.KendallSelector`.
+
+    Attributes
+    ----------
+    support_, order_, k_, privacy_
+        As there.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.arange(40_000.0).reshape(-1, 4) ** 2 % 977
+    >>> PublishedKendallSelector(k=1).fit(x, x[:, 2] + 5).get_support()
+    array([False, False,  True, False])
+    """
+
+    def __init__(self, k: int = 5, epsilon: float = 1.0, random_state: int | None = None) -> None:
+        super().__init__(k, epsilon, random_state=random_state)
+
+    def plan(self) -> Plan[Selected]:
+        """Check the parameters; return what a fit will release and cost."""
+        plan = super().plan()
+        release = cast("KendallSelection", plan.release)
+        return replace(plan, release=PublishedKendallSelection(release.plan, release.chances))

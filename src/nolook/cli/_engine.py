@@ -1,0 +1,59 @@
+"""Who reads a table's files, where that is not this process."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, TypedDict
+
+import typer
+
+from nolook._validation import check_choice
+from nolook.errors import ParameterError
+
+__all__ = ["EngineOption", "Protected", "SparkMasterOption", "check_engine", "session_of"]
+
+if TYPE_CHECKING:
+    from nolook._unit import RowsPerUnit
+
+
+class Protected(TypedDict):
+    """What a table is told of units, and of who reads it."""
+
+    unit: str | None
+    rows_per_unit: RowsPerUnit
+    engine: object
+
+
+EngineOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="spark",
+        help="Let workers of Spark read the table's files, by the same paths as here.",
+    ),
+]
+SparkMasterOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL",
+        help="Where Spark is, such as local[4] or spark://HOST:7077; by default what Spark's own "
+        "settings say.",
+    ),
+]
+
+
+def check_engine(engine: str | None, master: str | None) -> None:
+    """Refuse an engine that is none, or an address without one."""
+    if engine is not None:
+        check_choice("--engine", engine, ("spark",))
+    elif master is not None:
+        raise ParameterError(
+            "--spark-master is given, but no engine; expected both or neither (--engine spark)"
+        )
+
+
+def session_of(engine: str | None, master: str | None) -> object:
+    """Start the session of Spark that reads, if one is wanted."""
+    if engine is None:
+        return None
+    from nolook.tables.spark import start_session
+
+    return start_session(master)

@@ -1,0 +1,95 @@
+"""Predictions for the rows of a table of Spark, made by its workers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from nolook._validation import check_names
+from nolook.errors import ParameterError
+from nolook.estimators._tables import named_rows
+from nolook.estimators.base import PrivateRegressor
+from nolook.tables.engines import packed, unpacked
+from nolook.tables.reading import read_table
+from nolook.tables.spark import Stream, from_spark, placed, without_cells
+
+__all__ = ["predict_on_spark"]
+
+
+def predict_on_spark(model: PrivateRegressor, frame: Any, *, column: str = "prediction") -> Any:  # noqa: ANN401 -- an optional package
+    """Return a table of Spark with a column of predictions beside its own.
+
+    Spark's workers predict each row when the result is used; no row goes through this process.
+    Predictions are as confidential as the table: they are no private release.
+
+    Parameters
+    ----------
+    model : fitted regressor, classifier or pipeline
+        As released: fitted here, or read by :func:`nolook.load`.
+    frame : pyspark.sql.DataFrame
+        With the columns of the fit, by their names; others are copied.
+    column : str, default="prediction"
+        What the predictions are called: of a model of two classes, the probability that the target
+        is the positive one. Null where a row lacks a value the model needs.
+
+    Returns
+    -------
+    pyspark.sql.DataFrame
+
+    Raises
+    ------
+    ParameterError
+        If `frame` is no table of Spark, or has a column of that name.
+    TableError
+        If a column of the fit is not there, or of another type.
+    """
+    check_is_fitted(model)
+    (column,) = check_names((column,), "column")
+    source = from_spark(frame)
+    if source is None:
+        raise ParameterError(
+            f"frame is a value of type {type(frame).__name__}; expected a table of Spark"
+        )
+    names = [each.name for each in source.columns]
+    if column in names:
+        raise ParameterError(
+            f"column is {column!r}, which the table has already; expected another name"
+        )
+    table = read_table(frame, **model.recipe_)
+    work = partial(_beside, packed((model, table.over(None))), tuple(names))
+    return placed(frame).mapInArrow(work, _with_numbers(frame)).toDF(*names, column)
+
+
+def _with_numbers(frame: Any) -> Any:  # noqa: ANN401
+    from pyspark.sql.types import DoubleType, StructField, StructType
+
+    last = StructField("prediction", DoubleType())
+    return StructType([*placed(frame).schema.fields, last])
+
+
+def _beside(task: bytes, names: Sequence[str], batches: Iterable[Any]) -> Iterator[Any]:
+    """Yield record batches with their predictions, in a worker."""
+    model, bare = unpacked(task)
+    for batch in batches:
+        predicted = without_cells(_predicted, model, bare, names, batch)
+        yield pa.RecordBatch.from_arrays(
+            [*batch.columns, predicted], names=[*batch.schema.names, "prediction"]
+        )
+
+
+def _predicted(model: Any, bare: Any, names: Sequence[str], batch: Any) -> Any:  # noqa: ANN401
+    """Return the predictions for a record batch, null where there is none."""
+    found: list[NDArray[np.float64]] = [np.empty(0)]
+    present: list[NDArray[np.bool_]] = [np.empty(0, dtype=bool)]
+    for numbers, complete in bare.over(Stream(tuple(names), [batch])).batches_in_place():
+        rows = named_rows(model, numbers)
+        classes = getattr(model, "predict_proba", None)
+        found.append(model.predict(rows) if classes is None else classes(rows)[:, 1])
+        present.append(complete)
+    return pa.array(np.concatenate(found), pa.float64(), mask=~np.concatenate(present))

@@ -1,0 +1,185 @@
+"""All rows of a unit in one place: how an engine moves them, and which of them it keeps.
+
+A row's place follows from a keyed hash of its identifier, as the table compares identifiers, so
+rows of one unit meet wherever they were read. The key is sent to those who read, and forgotten
+with the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from tempfile import SpooledTemporaryFile
+from typing import Any, cast
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.types as pt
+from numpy.typing import NDArray
+
+from nolook.tables._hash import keyed_hashes
+from nolook.tables.blocks import identified
+from nolook.tables.declared import in_place_of
+from nolook.tables.design import Design
+from nolook.tables.source import Column, Source
+from nolook.tables.units import group_hashes, hashes_of, kept_cells, named_rows, new_key
+
+__all__ = ["ByUnit", "Pieces", "row_keys"]
+
+# Numbers that are cut into pieces at a time: few make pieces small, and mostly headers.
+_NUMBERS = 1 << 20
+# Bytes of a place that stay in memory.
+_SPOOLED = 1 << 24
+
+_VIEWS = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
+
+
+class ByUnit:
+    """Cuts the rows of a part into pieces, each for one of so many places.
+
+    Parameters
+    ----------
+    source : Source or None
+        What makes the identifiers of a part's columns, without rows; None if they are as they are.
+    unit : str
+    names : sequence of str
+        The part's columns that move.
+    """
+
+    def __init__(self, source: Source | None, unit: str, names: Sequence[str]) -> None:
+        self._source, self._unit, self._names = source, unit, tuple(names)
+        self._key = new_key()
+
+    def pieces(self, part: Source, places: int) -> Iterator[tuple[int, bytes]]:
+        """Yield places and pieces; an empty one for each place, so that it is heard of."""
+        yield from ((place, b"") for place in range(places))
+        held: list[Any] = []
+        for batch in part.batches(self._names):
+            held.append(batch.select(list(self._names)))
+            if sum(each.num_rows for each in held) * len(self._names) >= _NUMBERS:
+                yield from self._cut(held, places)
+                held = []
+        if held:
+            yield from self._cut(held, places)
+
+    def _cut(self, batches: list[Any], places: int) -> Iterator[tuple[int, bytes]]:
+        for batch in pa.Table.from_batches(batches).combine_chunks().to_batches():
+            place = self._places(batch, places)
+            order = pa.array(np.argsort(place, kind="stable"))
+            columns = [_movable(column).take(order) for column in batch.columns]
+            ends = np.cumsum(np.bincount(place, minlength=places))
+            for at, (start, stop) in enumerate(pairwise([0, *ends.tolist()])):
+                if stop > start:
+                    cells = [_own_words(each.slice(start, stop - start)) for each in columns]
+                    yield at, _written(pa.RecordBatch.from_arrays(cells, self._names))
+
+    def _places(self, batch: Any, places: int) -> NDArray[np.int64]:  # noqa: ANN401
+        """Return the place of each row; 0 where there is no identifier."""
+        held = _Held(batch)
+        source = held if self._source is None else in_place_of(self._source, held)
+        (made,) = cast("Source", source).batches([self._unit])
+        cells, out = made.column(self._unit), np.zeros(batch.num_rows, dtype=np.int64)
+        known = named_rows(cells)
+        if known is None:
+            known = np.ones(batch.num_rows, dtype=np.bool_)
+        hashes = hashes_of(kept_cells(cells, known), self._key)
+        out[known] = hashes[:, 0] % np.uint64(places)
+        return out
+
+
+class _Held:
+    """A batch in memory, as a source."""
+
+    name = "the rows of a part"
+    columns: tuple[Column, ...] = ()
+
+    def __init__(self, batch: Any) -> None:  # noqa: ANN401
+        self._batch = batch
+
+    def batches(self, names: Sequence[str]) -> Iterator[Any]:  # noqa: ARG002
+        """Yield the batch."""
+        yield self._batch
+
+    def parts(self) -> Sequence[Source]:
+        """Return the source."""
+        return (self,)
+
+
+class Pieces:
+    """The rows of one place: a source that can be read again, in a file without a name."""
+
+    name = "the rows of a place"
+    columns: tuple[Column, ...] = ()
+
+    def __init__(self) -> None:
+        self._file = SpooledTemporaryFile(_SPOOLED)  # noqa: SIM115 -- as long as the rows
+        self._sizes: list[int] = []
+
+    def add(self, piece: bytes) -> None:
+        """Add what :meth:`ByUnit.pieces` cut for this place."""
+        if piece:
+            self._file.write(piece)
+            self._sizes.append(len(piece))
+
+    def close(self) -> None:
+        """Let go of the rows."""
+        self._file.close()
+
+    def batches(self, names: Sequence[str]) -> Iterator[Any]:
+        """Yield the pieces."""
+        start = 0
+        for size in self._sizes:
+            self._file.seek(start)
+            with pa.ipc.open_stream(self._file.read(size)) as reader:
+                yield reader.read_next_batch().select(list(names))
+            start += size
+
+    def parts(self) -> Sequence[Source]:
+        """Return the source."""
+        return (self,)
+
+
+def row_keys(secret: bytes, source: Source, design: Design, rows: int) -> NDArray[np.uint64]:
+    """Return a random number for each row in use, whatever their order and in every pass.
+
+    It follows from the secret, the row's unit and numbers, and how many like it come before it in
+    the unit: rows that no table tells apart may change places.
+    """
+    found = [np.empty((0, 2), dtype=np.uint64)]
+    for cells, numbers in identified(source, design):
+        own = np.ascontiguousarray(numbers.T).view(np.uint64)
+        found.append(_hashed(np.hstack([hashes_of(cells, secret), own]), secret))
+    hashes = np.concatenate(found)
+    alike, _ = group_hashes(hashes)
+    counts = np.bincount(alike, minlength=1)
+    before = np.empty(rows, dtype=np.uint64)
+    starts = np.repeat(np.cumsum(counts) - counts, counts)
+    before[np.argsort(alike, kind="stable")] = np.arange(rows) - starts
+    return _hashed(np.column_stack([hashes, before]), secret)[:, 0]
+
+
+def _hashed(words: NDArray[np.uint64], key: bytes) -> NDArray[np.uint64]:
+    """Hash each row of words."""
+    size = 8 * words.shape[1]
+    starts = np.arange(0, size * len(words) + 1, size)
+    return keyed_hashes(np.ascontiguousarray(words).view(np.uint8).ravel(), starts, key)
+
+
+def _movable(cells: Any) -> Any:  # noqa: ANN401
+    """Return cells that Arrow can put into another order."""
+    if pt.is_dictionary(cells.type):
+        return pa.DictionaryArray.from_arrays(cells.indices, _movable(cells.dictionary))
+    return cells.cast(_VIEWS[cells.type]) if cells.type in _VIEWS else cells
+
+
+def _own_words(cells: Any) -> Any:  # noqa: ANN401
+    """Return a dictionary's cells with no other words."""
+    return cells.dictionary_decode().dictionary_encode() if pt.is_dictionary(cells.type) else cells
+
+
+def _written(batch: Any) -> bytes:  # noqa: ANN401
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    written: bytes = sink.getvalue().to_pybytes()
+    return written

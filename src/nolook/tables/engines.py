@@ -1,0 +1,153 @@
+"""A pass whose rows other processes read: what they are sent, and what they send back.
+
+A task is a table without its rows and a statistic that has seen nothing. Whoever has a part of the
+rows updates the statistic with them and answers with its state, once. States are merged by the
+caller, in the parts' order, into a statistic of its own; noise is drawn there, so never elsewhere.
+A state is as confidential as the table. It is unpickled, so it is taken from the engine that was
+asked for it, and never from a file.
+"""
+
+from __future__ import annotations
+
+import pickle
+import zlib
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, ClassVar, NamedTuple
+
+from nolook._numerics import undisturbed
+from nolook._version import __version__
+from nolook.errors import TableError
+from nolook.tables.by_unit import ByUnit
+from nolook.tables.source import Column, Source, attempt
+
+__all__ = ["Answer", "Cluster", "gathered", "next_piece", "packed", "state_of", "unpacked"]
+
+# States are mostly zeros and small numbers: this makes them a tenth, and more costs time.
+_LEVEL = 1
+
+
+class Answer(NamedTuple):
+    """What comes back for a part."""
+
+    part: int
+    version: str  # of nolook, where the part was read
+    state: bytes
+
+
+class Cluster(ABC):
+    """A source whose rows other processes read, and nobody gathers.
+
+    Attributes
+    ----------
+    engine : str
+        What messages call those who read.
+    cutters : dict
+        What brings a unit's rows together, by its column and the columns read: the same in each
+        pass, so that an engine may keep what was moved.
+    """
+
+    engine: ClassVar[str]
+    name: str
+    label: str | None
+    columns: tuple[Column, ...]
+
+    def __init__(self) -> None:
+        self.cutters: dict[tuple[str, ...], ByUnit] = {}
+
+    @abstractmethod
+    def states(self, task: bytes, names: Sequence[str]) -> tuple[list[Answer], int | None]:
+        """Have :func:`state_of` called with every part; return its answers and how many are due.
+
+        That is None where only the engine knows. `names` are the columns that will be asked for.
+        """
+
+    @abstractmethod
+    def states_by_unit(
+        self, task: bytes, names: Sequence[str], by_unit: ByUnit
+    ) -> tuple[list[Answer], int | None]:
+        """Have the pieces of every part moved, and :func:`state_of` called with every place.
+
+        The places' numbers are those of the answers.
+        """
+
+    def batches(self, names: Sequence[str]) -> Iterator[Any]:  # noqa: ARG002
+        """Refuse: the rows stay where they are."""
+        raise TableError(
+            f"{self.name} is read by {self.engine}, which adds rows up and hands none over; "
+            f"expected a table read without {self.engine} (its files, or a frame in memory)"
+        )
+
+    def parts(self) -> Sequence[Source]:
+        """Return the source: only its engine divides it."""
+        return (self,)
+
+
+def state_of(task: bytes, source: Source, part: int) -> bytes:
+    """Return the state that a task makes of the rows of a part; called where these are."""
+    work = unpacked(task)
+    with undisturbed():
+        try:
+            return packed((work(source, part), None))
+        except TableError as refused:
+            return packed((None, str(refused)))
+
+
+def next_piece(pieces: Iterator[tuple[int, bytes]]) -> tuple[int, bytes] | None:
+    """Return the next piece of a part, or None after the last; called where its rows are."""
+    with undisturbed():
+        return next(pieces, None)
+
+
+def gathered(
+    work: Callable[[Source, int], Any],
+    cluster: Cluster,
+    names: Sequence[str],
+    by_unit: ByUnit | None,
+) -> Iterator[Any]:
+    """Yield what some work returns for the rows of every part of a cluster, in the parts' order.
+
+    `names` are the columns that it reads. With `by_unit` the parts are places, each with all rows
+    of its units. Raises TableError where a part is missing, came twice or could not be read, before
+    anything is yielded; or one that refused its rows, in its turn: what was made of the others must
+    not be used then.
+    """
+    if by_unit is None:
+        answers, due = cluster.states(packed(work), names)
+    else:
+        answers, due = cluster.states_by_unit(packed(work), names, by_unit)
+    answers = sorted(answers, key=lambda answer: answer.part)
+    expected = range(len(answers) if due is None else due)
+    if [answer.part for answer in answers] != [*expected]:
+        raise TableError(
+            f"{cluster.engine} left out a part of {cluster.name} or gave one twice; expected every "
+            "part once (start again)"
+        )
+    for answer in answers:
+        if answer.version != __version__:
+            raise TableError(
+                f"{cluster.engine} read {cluster.name} with nolook {answer.version[:20]}; expected "
+                f"{__version__} wherever rows are read, as here (install the same version there)"
+            )
+    return map(_accepted, answers)
+
+
+def _accepted(answer: Answer) -> Any:  # noqa: ANN401
+    made, refused = unpacked(answer.state)
+    if refused is not None:
+        raise TableError(refused)
+    return made
+
+
+def packed(thing: object) -> bytes:
+    """Return a task, a part or a state as few bytes."""
+    message = (
+        f"a value of type {type(thing).__name__} cannot be sent to other processes; expected one "
+        "that can be pickled (read the table without an engine)"
+    )
+    return zlib.compress(attempt(message, pickle.dumps, thing, pickle.HIGHEST_PROTOCOL), _LEVEL)
+
+
+def unpacked(data: bytes) -> Any:  # noqa: ANN401
+    """Return what was packed."""
+    return pickle.loads(zlib.decompress(data))  # noqa: S301 -- of the engine, see above
