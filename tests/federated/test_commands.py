@@ -104,7 +104,12 @@ def test_a_distribution_from_batch_to_report(forks, cli, here, demanding):
         assert out == f"reports of one at both servers: {ROWS}\n"
         fine(cli("submit", *owner, "--value", "17.5", "--quiet"))
         assert not (here / "one.pending").exists()
+        rehearsed = " ".join(fine(cli("query", *analyst, "--freeze", "--dry-run")).split())
+        assert "Dry run: ecdf by two servers." in rehearsed
+        assert "within epsilon = 1,000, delta = 0" in rehearsed
+        assert "No server was asked" in rehearsed
         assert "open; freeze it" in refused(cli("query", *analyst))
+        assert not (here / "one.distribution.json").exists()
         out = fine(cli("query", *analyst, "--freeze", "--report", "r.html", "--smoothing", "none"))
         assert "distribution of one" in out
         assert f"reports of one: {ROWS + 1} counted, 0 rejected as malformed, 0 at server 0" in out

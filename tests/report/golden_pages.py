@@ -170,7 +170,8 @@ def folds(*, hidden=False):
     fitted_ones = tuple(not hidden or fold != 1 for fold in range(5))
     counts = (None, None) if hidden else (20_012.0, 31.5)
     recipe = {"features": ["age"], "categories": {}, "missing": "error"}
-    events = tuple(GaussianEvent(f"part {part}", 0.1) for part in range(5))
+    fit = (GaussianEvent("number of rows", 0.05), GaussianEvent("gradients", 0.1))
+    events = (*fit * 4, GaussianEvent("squared errors on held-out rows", 0.11))
     cost = PrivacyGuarantee(1.0, 1e-6, "add-remove", events, private=True)
     kept = (*counts, (), (), cost, "linear", NASTY[0], recipe)
     return folds_findings(CrossValidation("R2", fitted_ones, tuple(found), *kept))

@@ -192,8 +192,7 @@ class PrivateEstimator(Result, BaseEstimator):  # type: ignore[misc]
             raise ParameterError(
                 f"{type(self).__name__} needs all rows in one memory, but {rows.engine} reads them "
                 f"where they are; expected {self._instead} (such as LinearRegression or "
-                f"MomentSelector), or a table read without {rows.engine} (of a very long one, a "
-                "random part)"
+                f"MomentSelector), or a table read without {rows.engine} (or a random part of it)"
             )
         return rows
 

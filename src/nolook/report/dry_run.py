@@ -22,14 +22,22 @@ __all__ = ["print_rehearsed"]
 
 
 def print_rehearsed(
-    console: Console, purpose: str, guarantee: PrivacyGuarantee, ledger: Ledger | None
+    console: Console,
+    purpose: str,
+    guarantee: PrivacyGuarantee,
+    ledger: Ledger | None,
+    *,
+    elsewhere: str = "",
 ) -> None:
-    """Print what would be released, what it would cost, and what a ledger would have left."""
+    """Print what would be released, what it would cost, and what a ledger would have left.
+
+    `elsewhere` says who would be charged where that is no ledger of this command.
+    """
     listed = costs(guarantee)
     say(console, f"Dry run: {one_line(purpose)}. No row was read, nothing was charged.", "bold")
     say(
         console,
-        f"It would make {count(len(listed), 'noisy release')} within epsilon = "
+        f"It would make {count(len(guarantee.mechanisms), 'noisy release')} within epsilon = "
         f"{number(guarantee.epsilon)}, delta = {number(guarantee.delta)}, protecting a "
         f"{one_line(guarantee.unit.in_words())}:",
     )
@@ -40,7 +48,7 @@ def print_rehearsed(
     console.print(shown)
     if not guarantee.private:
         say(console, "It would NOT be private: the seed of its noise is known.", "bold red")
-    say(console, _balance(guarantee, ledger))
+    say(console, elsewhere or _balance(guarantee, ledger))
 
 
 def _balance(guarantee: PrivacyGuarantee, ledger: Ledger | None) -> str:

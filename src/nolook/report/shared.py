@@ -200,18 +200,28 @@ def costs(guarantee: PrivacyGuarantee) -> tuple[tuple[str | float, ...], ...]:
     """List what a release consists of: name, mechanism, cost and, if it has one, share.
 
     Gaussian noise composes by the squares of its mu, pure mechanisms by the sum of their epsilons;
-    where kinds are mixed shares would not add up, and there are none.
+    where kinds are mixed shares would not add up, and there are none. What is released several
+    times at the same cost, as by the fits of a cross-validation, is one line.
     """
     events = guarantee.mechanisms
     gaussian = [event.mu**2 for event in events if isinstance(event, GaussianEvent)]
     pure = [event.epsilon for event in events if isinstance(event, PureEvent)]
     weights = next((kind for kind in (gaussian, pure) if len(kind) == len(events)), [])
     total = sum(weights)
-    shares = [(weight / total,) for weight in weights] if total > 0 else [()] * len(events)
+    shares = [weight / total for weight in weights] if total > 0 else [None] * len(events)
+    alike: dict[tuple[str, str, str], list[float | None]] = {}
+    for event, share in zip(events, shares, strict=True):
+        released = (_released(event, guarantee.unit), *_mechanism_and_cost(event))
+        alike.setdefault(released, []).append(share)
     return tuple(
-        (_released(event, guarantee.unit), *_mechanism_and_cost(event), *share)
-        for event, share in zip(events, shares, strict=True)
+        (f"{name}, {len(own)} times" if len(own) > 1 else name, mechanism, cost, *_together(own))
+        for (name, mechanism, cost), own in alike.items()
     )
+
+
+def _together(shares: list[float | None]) -> tuple[float, ...]:
+    known = [share for share in shares if share is not None]
+    return (fsum(known),) if known else ()
 
 
 def _released(event: Event, unit: Unit) -> str:
@@ -242,10 +252,10 @@ def _costs(origin: Origin) -> Section:
 
 
 def _cost_table(name: str, guarantee: PrivacyGuarantee) -> Table:
-    listed = costs(guarantee)
+    listed, releases = costs(guarantee), len(guarantee.mechanisms)
     caption = (
-        f"Cost of the {name}: {count(len(listed), 'noisy release')}"
-        f"{', together' * (len(listed) > 1)} within epsilon = {number(guarantee.epsilon)}, "
+        f"Cost of the {name}: {count(releases, 'noisy release')}"
+        f"{', together' * (releases > 1)} within epsilon = {number(guarantee.epsilon)}, "
         f"delta = {number(guarantee.delta)}"
     )
     heads = ("Released", "Mechanism", "Cost", "Share")

@@ -14,13 +14,14 @@ import typer
 from nolook._validation import check_choice
 from nolook.cli._interruption import explained
 from nolook.cli._options import (
+    DryRunOption,
     ForceOption,
     QuietOption,
     ReportOption,
     numbers,
     shares,
 )
-from nolook.cli._release import check_files, show
+from nolook.cli._release import check_files, console, show
 from nolook.errors import ParameterError
 from nolook.federated.commands._options import (
     BatchOption,
@@ -46,6 +47,10 @@ if TYPE_CHECKING:
 __all__ = ["query"]
 
 _AGAIN = "the servers charge their ledgers once for a batch, however often it is asked; start again"
+_CHARGED = (
+    "Each server's ledger would be charged that, under replacement, unless the batch was paid for "
+    "already: all answers to it cost it once. No server was asked."
+)
 _SMOOTHINGS = ("isotonic", "none", "l2", "l1")  # the first two for format 2
 
 
@@ -91,6 +96,7 @@ def query(  # noqa: PLR0917 -- Typer gives every option by name
     force: ForceOption = False,
     certificate: ClientCertificateOption = None,
     key: ClientKeyOption = None,
+    dry_run: DryRunOption = False,
     quiet: QuietOption = False,
 ) -> None:
     """Ask both servers and write the distribution, ROC curve or calibration."""
@@ -106,6 +112,9 @@ def query(  # noqa: PLR0917 -- Typer gives every option by name
     file = output if output is not None else Path(f"{batch.stem}.{ending}")
     check_files(file, report, [batch, *token_file, ca], force=force)
     reach = accesses(shared, (server0, server1), token_file, ca, certificate, key)
+    if dry_run:
+        _rehearse(shared, quiet=quiet)
+        return
     with ExitStack() as stack:
         stack.enter_context(explained(lambda: _AGAIN))
         servers = [stack.enter_context(ServerClient(one)) for one in reach]
@@ -114,6 +123,16 @@ def query(  # noqa: PLR0917 -- Typer gives every option by name
     if agreed is not None and not quiet:
         _tell(shared, agreed)
     show(findings, table=batch, output=file, report=report, quiet=quiet)
+
+
+def _rehearse(batch: Batch, *, quiet: bool) -> None:
+    """Say what the answers to a batch would be and cost; asks no server."""
+    from nolook.federated.by_format import guarantee
+    from nolook.report.dry_run import print_rehearsed
+
+    if not quiet:
+        words = f"{batch.kind} by two servers"
+        print_rehearsed(console(), words, guarantee(batch), None, elsewhere=_CHARGED)
 
 
 def _tell(batch: Batch, found: Frozen) -> None:
