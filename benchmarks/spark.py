@@ -6,7 +6,7 @@ over the table of Spark is compared with a bare sum of all columns by Spark itse
 are those of 10,000 rows, as they are held and as they travel.
 
     python -m benchmarks.spark [--output benchmarks/results/spark.md] [--rows 10000000]
-        [--files 40] [--turns 3]
+        [--files 40] [--turns 3] [--quick]
 """
 
 from __future__ import annotations
@@ -118,4 +118,11 @@ def report(rows, files, turns):
 
 
 if __name__ == "__main__":
-    main(report, __doc__, rows=10_000_000, files=40, turns=3)
+    main(
+        report,
+        __doc__,
+        quick={"rows": 20_000, "files": 2, "turns": 1},
+        rows=10_000_000,
+        files=40,
+        turns=3,
+    )
