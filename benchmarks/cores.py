@@ -3,10 +3,12 @@
 10,000,000 rows of 30 features and a target, doubles in Parquet: one file of many row groups, and
 40 files. Every figure is of a process of its own with a number of threads; the variants take turns.
 Decoding reads every column once as often as a fit reads the table, each thread a part of the files
-at a time. Busy: another process keeps one core. With ``--rows`` 50000000 and ``--files`` 200 it
-shows that memory stays flat and time grows with the rows.
+at a time. Busy: another process keeps one core. With ``--long 50000000`` one more folder, of so
+many rows (12 GB in the folder of temporary files), shows that memory stays flat and time grows with
+the rows.
 
     python -m benchmarks.cores [--output benchmarks/results/cores.md] [--repeats 3]
+        [--long 50000000] [--quick]
 """
 
 from __future__ import annotations
@@ -73,7 +75,17 @@ def write_files(folder, rows, files):
     return parts
 
 
-def report(repeats, rows, files):
+def longer(long, rows, files, seconds, peak):
+    """Yield how a fit of a longer table compares with one of this length, its time and its peak."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = write_files(Path(folder), long, max(2, files * long // rows))
+        took, high = run(FIT, path, 2)
+    yield f"- {long:,} rows, two threads: {took:.0f} s, {high:.0f} MB"
+    yield f"- time a row against {rows:,} rows: {took / long * rows / seconds:.2f}"
+    yield f"- memory against {rows:,} rows: {high / peak:.2f}"
+
+
+def report(repeats, rows, files, long):
     """Yield the lines of the report."""
     yield "# More than one core"
     yield ""
@@ -87,7 +99,7 @@ def report(repeats, rows, files):
         "gain over decoding's | memory, MB: 1 | 2 | ratio |"
     )
     yield "|---:|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|"
-    quiet = {}
+    quiet, peak = {}, {}
     for count, machine, beside in (
         (1, "quiet", nullcontext),
         (files, "quiet", nullcontext),
@@ -103,11 +115,22 @@ def report(repeats, rows, files):
             f"{peaks['fit', 1]:.0f} | {peaks['fit', 2]:.0f} | "
             f"{peaks['fit', 2] / peaks['fit', 1]:.2f} |"
         )
-        quiet[count, machine] = seconds["fit", 2]
+        quiet[count, machine], peak[count, machine] = seconds["fit", 2], peaks["fit", 2]
     yield ""
     ratio = quiet[files, "busy"] / quiet[files, "quiet"]
     yield f"- beside a busy process a fit with two threads takes {ratio:.2f} times as long"
+    if long:
+        alike = files, "quiet"
+        yield from longer(long, rows, files, quiet[alike], peak[alike])
 
 
 if __name__ == "__main__":
-    main(report, __doc__, repeats=3, rows=10 * MILLION, files=40)
+    main(
+        report,
+        __doc__,
+        quick={"repeats": 1, "rows": 100_000, "files": 4, "long": 200_000},
+        repeats=3,
+        rows=10 * MILLION,
+        files=40,
+        long=0,
+    )

@@ -44,18 +44,23 @@ def table(name):
     return X, content["target"].to_numpy().astype(float)
 
 
-def main(report, about, *, figures=False, **options):
+def main(report, about, *, figures=False, quick=None, **options):
     """Print the lines of a report as they come, and write them to ``--output`` if it is given.
 
     `options` are the report's own, with their defaults. A report with figures also takes the folder
-    they go to, that of the output.
+    they go to, that of the output. `quick` has the options that ``--quick`` sets, to see that a
+    benchmark runs: its numbers say nothing.
     """
     parser = argparse.ArgumentParser(description=about.splitlines()[0])
     parser.add_argument("--output", type=Path, metavar="FILE")
     for name, default in options.items():
         kind = str if default is None else type(default)
         parser.add_argument(f"--{name}", type=kind, default=default)
+    if quick:
+        parser.add_argument("--quick", action="store_true", help="small numbers, to see it run")
     given = vars(parser.parse_args())
+    if quick and given.pop("quick"):
+        given |= quick
     output = given.pop("output")
     if figures:
         given["folder"] = output.parent if output else None

@@ -35,9 +35,9 @@ def frame(units=UNITS, seed=0):
     return pd.DataFrame(X, columns=FEATURES).assign(y=y, who=np.arange(units).astype(str))
 
 
-def table(data, make, unit="who", rows_per_unit="weights", **kwargs):
-    target = None if make is MAKERS["QuantileScaler"] else "y"
-    if make is MAKERS["LogisticRegression"]:
+def table(data, make, unit="who", rows_per_unit="weights", target="y", **kwargs):
+    target = None if make is MAKERS["QuantileScaler"] else target
+    if make is MAKERS["LogisticRegression"] and target == "y":
         data = data.assign(y=data.y > 7.5)  # about half of them
     return nolook.read_table(
         data, target, features=FEATURES, unit=unit, rows_per_unit=rows_per_unit, **kwargs

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 import zlib
-from contextlib import closing
 
 import numpy as np
 import pyarrow as pa
@@ -20,51 +19,13 @@ from nolook.privacy.noise import SeededSource
 from nolook.privacy.sampling import SAMPLING_UNIT
 from nolook.statistics.histograms import Histograms
 from nolook.statistics.moments import MomentMatrix
-from nolook.tables.by_unit import ByUnit, Pieces
+from nolook.tables.by_unit import ByUnit
 from nolook.tables.checksum import Checksum
-from nolook.tables.declared import original
-from nolook.tables.engines import Answer, Cluster, packed, state_of, unpacked
-from nolook.tables.table import Table
+from nolook.tables.engines import Answer, packed, unpacked
 from tests.collected import Collected
+from tests.tables.elsewhere import elsewhere
 
 ROWS = 9_000
-
-
-class Elsewhere(Cluster):
-    """Files whose parts are read after a journey as bytes; a `fault` changes what comes back."""
-
-    engine = "Elsewhere"
-    PLACES = 7
-
-    def __init__(self, opened, fault=lambda answers: answers, reorder=reversed):
-        super().__init__()
-        self.reorder = lambda pieces: list(reorder(pieces))
-        self.name, self.label, self.columns = opened.name, opened.label, opened.columns
-        self.opened, self.fault, self.passes = opened, fault, 0
-
-    def states(self, task, names):  # noqa: ARG002
-        self.passes += 1
-        parts = [packed(part) for part in self.opened.parts()]
-        answers = [
-            Answer(i, nolook.__version__, state_of(task, unpacked(part), i))
-            for i, part in enumerate(parts)
-        ]
-        return self.fault(answers[::-1]), len(parts)
-
-    def states_by_unit(self, task, names, by_unit):  # noqa: ARG002
-        self.passes += 1
-        cutter = unpacked(packed(by_unit))
-        pieces = [
-            piece for part in self.opened.parts() for piece in cutter.pieces(part, self.PLACES)
-        ]
-        found = {place: Pieces() for place in range(self.PLACES)}
-        for place, piece in self.reorder(pieces):
-            found[place].add(piece)
-        answers = []
-        for place, rows in found.items():
-            with closing(rows):
-                answers.append(Answer(place, nolook.__version__, state_of(task, rows, place)))
-        return self.fault(answers), self.PLACES
 
 
 @pytest.fixture(scope="module")
@@ -96,12 +57,6 @@ def opened(path, missing="drop-row", **more):
         categories={"c": ["u", "v", None]}, missing=missing,
         schema={"columns": {"when": {"type": "date", "parts": ["month"]}}}, **more,
     )  # fmt: skip
-
-
-def elsewhere(table, fault=lambda answers: answers):
-    """Return the table with its rows read elsewhere."""
-    away = Elsewhere(original(table._source), fault)
-    return Table(table.over(away)._source, table._design)
 
 
 def linear(table):
@@ -283,15 +238,15 @@ def test_a_sample_of_rows_that_are_read_elsewhere_finds_the_best_column(selector
     table = read_table(path, "y", features=["c", "a"], categories={"c": ["u", "v"]},
                        missing="drop-row", unit=unit)  # fmt: skip
     here = selector.fit(table).support_
-    there = selector.fit(by_places(table)).support_
-    again = selector.fit(by_places(table, reorder=sorted)).support_
+    there = selector.fit(elsewhere(table)).support_
+    again = selector.fit(elsewhere(table, reorder=sorted)).support_
     assert here.tolist() == there.tolist() == again.tolist() == [False, True]
 
 
 @pytest.mark.parametrize("unit", [None, "id"])
 def test_parts_draw_apart_and_keep_as_many_as_they_should(unit, path):
     """Every part draws numbers of its own, also from a seed; all rows of a unit share theirs."""
-    table = by_places(read_table(path, features=["a"], unit=unit))
+    table = elsewhere(read_table(path, features=["a"], unit=unit))
     source = SeededSource(5)
     ((rows, _, blocks),) = rows_in_blocks(table, 1_000, source, SAMPLING_UNIT // 4)
     assert abs(rows.shape[1] / ROWS - 0.25) < 0.05
@@ -320,7 +275,7 @@ def test_rows_of_a_sample_come_in_an_order_that_follows_from_them(path):
 def test_models_of_blocks_are_fitted_where_rows_are(unit, path):
     table = read_table(path, "y", features=["a", "b"], missing="drop-row", unit=unit)
     tukey = nolook.TukeyRegressor(50.0, 1e-6, n_models=400, random_state=1)
-    here, there = (tukey.fit(each).coef_ for each in (table, by_places(table)))
+    here, there = (tukey.fit(each).coef_ for each in (table, elsewhere(table)))
     np.testing.assert_allclose(there, here, atol=0.5)
 
 
@@ -342,15 +297,10 @@ def of_units(path, unit, rows="weights", missing="drop-row", **more):
     )  # fmt: skip
 
 
-def by_places(table, fault=lambda answers: answers, reorder=reversed):
-    away = Elsewhere(original(table._source), fault, reorder)
-    return Table(table.over(away)._source, table._design)
-
-
 @pytest.mark.parametrize("unit", IDENTIFIERS)
 def test_units_elsewhere_have_the_bits_of_one_process(unit, path):
     table = of_units(path, unit)
-    np.testing.assert_array_equal(linear(by_places(table)), linear(table))
+    np.testing.assert_array_equal(linear(elsewhere(table)), linear(table))
 
 
 def collected(table):
@@ -370,7 +320,7 @@ def test_each_row_weighs_elsewhere_what_it_weighs_here(unit, path):
     table = of_units(path, unit)
     expected = collected(table)
     assert len(np.unique(expected[-1])) > 3
-    np.testing.assert_array_equal(collected(by_places(table)), expected)
+    np.testing.assert_array_equal(collected(elsewhere(table)), expected)
 
 
 def test_a_unit_cut_in_two_would_be_seen(path, monkeypatch):
@@ -378,7 +328,7 @@ def test_a_unit_cut_in_two_would_be_seen(path, monkeypatch):
     monkeypatch.setattr(
         ByUnit, "_places", lambda _, batch, places: np.arange(batch.num_rows) % places
     )
-    assert collected(by_places(table))[-1].sum() > collected(table)[-1].sum() * 1.2
+    assert collected(elsewhere(table))[-1].sum() > collected(table)[-1].sum() * 1.2
 
 
 def kept(table, keys):
@@ -391,11 +341,11 @@ def fixed(seed):
 
 def test_so_many_rows_of_each_unit_are_the_same_in_every_pass_and_order(path):
     table = of_units(path, "id", 2)
-    first = kept(by_places(table), fixed(1))
+    first = kept(elsewhere(table), fixed(1))
     rng = np.random.default_rng(0)
-    again = kept(by_places(table, reorder=lambda p: rng.permutation(np.array(p, object))), fixed(1))
+    again = kept(elsewhere(table, reorder=lambda p: rng.permutation(np.array(p, object))), fixed(1))
     np.testing.assert_array_equal(again, first)
-    assert kept(by_places(table), fixed(2)).tolist() != first.tolist()
+    assert kept(elsewhere(table), fixed(2)).tolist() != first.tolist()
     assert first.shape == kept(table, fixed(1)).shape
 
 
@@ -405,7 +355,7 @@ def test_rows_of_a_unit_are_kept_alike_whatever_is_in_them(tmp_path):
     value = np.tile([1.0] + [0.0] * 9, units)
     place = tmp_path / "t.parquet"
     pq.write_table(pa.table({"a": value, "y": value, "id": np.repeat(np.arange(units), 10)}), place)
-    table = by_places(read_table(place, "y", features=["a"], unit="id", rows_per_unit=2))
+    table = elsewhere(read_table(place, "y", features=["a"], unit="id", rows_per_unit=2))
     rows = collected(table.limited(2, fixed(3)))
     assert rows.shape[1] == 2 * units
     # A fifth of the units keep the odd one.
@@ -415,13 +365,13 @@ def test_rows_of_a_unit_are_kept_alike_whatever_is_in_them(tmp_path):
 def test_units_without_a_name_are_refused_before_the_charge(path, tmp_path):
     ledger = nolook.Ledger.create(tmp_path / "a.ledger", nolook.Budget(5, 1e-5), name="a")
     with pytest.raises(TableError, match="a row without a value of 'name', its unit"):
-        charged(by_places(of_units(path, "name", missing="zero")), ledger)
+        charged(elsewhere(of_units(path, "name", missing="zero")), ledger)
     assert ledger.spent.epsilon == 0.0
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_place_that_is_missing_or_came_twice_is_refused(fault, path):
-    table = by_places(of_units(path, "id"), FAULTS[fault])
+    table = elsewhere(of_units(path, "id"), FAULTS[fault])
     with pytest.raises(TableError, match=r"left out a part of .* or gave one twice"):
         table.fold(Histograms(row_counts))
 
@@ -434,7 +384,7 @@ def test_pieces_that_are_lost_in_a_later_pass_are_refused(path):
         full = [i for i, (_, piece) in enumerate(pieces) if piece]
         return pieces if len(passes) == 1 else [p for i, p in enumerate(pieces) if i != full[3]]
 
-    table = by_places(of_units(path, "id"), reorder=losing)
+    table = elsewhere(of_units(path, "id"), reorder=losing)
     table.fold(Histograms(row_counts))
     with pytest.raises(TableError, match="gave other rows than in the pass before"):
         table.fold(Histograms(row_counts))
@@ -442,7 +392,7 @@ def test_pieces_that_are_lost_in_a_later_pass_are_refused(path):
 
 def test_the_public_number_of_units_is_counted_elsewhere(path):
     table = of_units(path, "id", missing="error").select(np.array([True, False]))
-    assert by_places(table).count_units() == table.count_units()
+    assert elsewhere(table).count_units() == table.count_units()
 
 
 def test_the_checksum_is_of_the_rows_whatever_their_order_and_parts():

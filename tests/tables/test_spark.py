@@ -414,9 +414,10 @@ def test_the_command_line_fits_a_folder_that_workers_read(folder, session, tmp_p
     np.testing.assert_array_equal(here.coef_, there.coef_)
 
 
-def test_the_page_shows_what_runs(project_root, session, folder):
+def test_the_page_shows_what_runs(project_root, session, folder, tmp_path):
     page = (project_root / "docs" / "scaling.md").read_text(encoding="utf-8")
-    (code,) = re.findall(r"^```py\n(.*?)^```", page, flags=re.DOTALL | re.MULTILINE)
-    found = {"folder": str(folder)}
-    exec(compile(code, "scaling.md", "exec", dont_inherit=True), found)
+    code = re.findall(r"^```py\n(.*?)^```", page, flags=re.DOTALL | re.MULTILINE)
+    found = {"folder": str(folder), "target": str(tmp_path / "predicted")}
+    exec(compile("".join(code), "scaling.md", "exec", dont_inherit=True), found)
+    assert pq.read_table(found["target"])["prediction"].null_count == 0
     assert found["model"].coef_.shape == (2,)

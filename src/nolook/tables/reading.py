@@ -67,8 +67,9 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
         ``"visits/*.csv"``, a list of files, an address such as ``"s3://bucket/folder"`` or a
         pyarrow Dataset; a database (see :class:`Database`); a Polars LazyFrame, a DuckDB relation
         or an Arrow stream (any object with ``__arrow_c_stream__``), read once and kept in a
-        temporary file. In memory already: a pandas or Polars frame, an Arrow table or record batch,
-        or a two-dimensional NumPy array, whose columns are named x0, x1, ...
+        temporary file; a table of Spark, whose workers read it. In memory already: a pandas or
+        Polars frame, an Arrow table or record batch, or a two-dimensional NumPy array, whose
+        columns are named x0, x1, ...
     target : str, optional
         The column to predict: numbers or booleans.
     features : sequence of str, optional

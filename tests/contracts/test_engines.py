@@ -1,0 +1,75 @@
+"""Every method and selector by one thread, by two, by an engine and on Spark: the same bits."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from nolook.errors import ParameterError
+from tests.contracts.test_units import MAKERS, UNITS, frame, published, table
+from tests.tables import spark_session
+from tests.tables.elsewhere import elsewhere
+
+every_maker = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """A file in several row groups."""
+    path = tmp_path_factory.mktemp("engines") / "people.parquet"
+    data = frame().assign(high=lambda each: each.y > 7.5)
+    pq.write_table(pa.Table.from_pandas(data), path, row_group_size=UNITS // 6)
+    return path
+
+
+@pytest.fixture(scope="module")
+def session():
+    if shutil.which("java") is None and not os.environ.get("NOLOOK_REQUIRE_ALL"):
+        pytest.skip("no Java (.ci/run installs it)")
+    started = spark_session.start()
+    yield started
+    started.stop()
+
+
+def opened(source, make, **more):
+    target = {MAKERS["QuantileScaler"]: None, MAKERS["LogisticRegression"]: "high"}.get(make, "y")
+    return table(source, make, unit=None, target=target, **more)
+
+
+def check(make, away, place):
+    """Compare a fit elsewhere with one here, or expect its refusal by name."""
+    method = make(random_state=3)
+    if method._rows_together:
+        with pytest.raises(ParameterError, match=f"{type(method).__name__} needs all rows in one"):
+            method.fit(away)
+        return
+    here, there = (make(random_state=3).fit(each) for each in (opened(place, make), away))
+    if type(method).__name__ == "TukeyRegressor" or getattr(method, "sample", None) is not None:
+        # Rows draw where they are: other numbers of one distribution.
+        assert published(there).shape == published(here).shape
+        assert there.privacy_ == here.privacy_
+    else:
+        np.testing.assert_array_equal(published(there), published(here))
+
+
+@every_maker
+def test_two_threads_give_the_bits_of_one(make, place):
+    found = [make(random_state=3).fit(opened(place, make, threads=n)) for n in (1, 2)]
+    np.testing.assert_array_equal(*map(published, found))
+
+
+@every_maker
+def test_an_engine_gives_the_bits_of_one_process_or_refuses(make, place):
+    check(make, elsewhere(opened(place, make)), place)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+@every_maker
+def test_spark_gives_the_bits_of_one_process_or_refuses(make, place, session):
+    check(make, opened(session.read.parquet(str(place)).repartition(3), make), place)

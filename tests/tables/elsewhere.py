@@ -1,0 +1,54 @@
+"""An engine without processes: parts of files are read after a journey as bytes."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+import nolook
+from nolook.tables.by_unit import Pieces
+from nolook.tables.declared import original
+from nolook.tables.engines import Answer, Cluster, packed, state_of, unpacked
+from nolook.tables.table import Table
+
+
+class Elsewhere(Cluster):
+    """A `fault` changes what comes back, `reorder` the order in which pieces reach their place."""
+
+    engine = "Elsewhere"
+    PLACES = 7
+
+    def __init__(self, opened, fault=lambda answers: answers, reorder=reversed):
+        super().__init__()
+        self.reorder = lambda pieces: list(reorder(pieces))
+        self.name, self.label, self.columns = opened.name, opened.label, opened.columns
+        self.opened, self.fault, self.passes = opened, fault, 0
+
+    def states(self, task, names):  # noqa: ARG002
+        self.passes += 1
+        parts = [packed(part) for part in self.opened.parts()]
+        answers = [
+            Answer(i, nolook.__version__, state_of(task, unpacked(part), i))
+            for i, part in enumerate(parts)
+        ]
+        return self.fault(answers[::-1]), len(parts)
+
+    def states_by_unit(self, task, names, by_unit):  # noqa: ARG002
+        self.passes += 1
+        cutter = unpacked(packed(by_unit))
+        pieces = [
+            piece for part in self.opened.parts() for piece in cutter.pieces(part, self.PLACES)
+        ]
+        found = {place: Pieces() for place in range(self.PLACES)}
+        for place, piece in self.reorder(pieces):
+            found[place].add(piece)
+        answers = []
+        for place, rows in found.items():
+            with closing(rows):
+                answers.append(Answer(place, nolook.__version__, state_of(task, rows, place)))
+        return self.fault(answers), self.PLACES
+
+
+def elsewhere(table, fault=lambda answers: answers, reorder=reversed):
+    """Return the table with its rows read elsewhere."""
+    away = Elsewhere(original(table._source), fault, reorder)
+    return Table(table.over(away)._source, table._design)
