@@ -16,8 +16,8 @@ import os
 import numpy as np
 
 import nolook
-from benchmarks.distribution_scores import GRID, scored
-from benchmarks.harness import main, seconds
+from benchmarks.harness import DATA, main, seconds
+from benchmarks.roc import GRID
 from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.roc import class_rows, release_roc, roc_plan
 from nolook.algorithms.roc_curve import RocCurve, area
@@ -27,6 +27,7 @@ from nolook.federated.owners import make_reports
 from nolook.federated.shares import curve_sums, noisy_curves
 from nolook.federated.wire import report_bytes
 from nolook.privacy.noise import SeededSource, SystemEntropy
+from papers.barczewski2024.scores import scored
 
 EPSILONS = (0.1, 1.0)
 MEASURES = {
@@ -130,7 +131,7 @@ def line_of_times(levels, reports):
 
 def report(runs):
     """Yield the lines of the report."""
-    table = scored("bank_marketing")
+    table = scored("bank_marketing", DATA)
     batch = Batch("bank-marketing", "roc", 1.0, GRID)
     both = make_reports(batch, table.scores, table.positive, SystemEntropy())[1:]
     sums = [curve_sums(batch, role, reports) for role, reports in enumerate(both)]

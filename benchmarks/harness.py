@@ -2,7 +2,7 @@
 
 Every benchmark is run from the project's folder:
 
-    python -m benchmarks.NAME [--output benchmarks/results/NAME.md] [options of its own]
+    python -m benchmarks.NAME [--output benchmarks/results/NAME.md] [--data DIR] [its own options]
 """
 
 from __future__ import annotations
@@ -22,8 +22,21 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 
-from papers.tables import DATA
+from papers import tables
 from papers.trials import in_processes
+
+
+def _options():
+    """Return a parser of what every benchmark takes."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--output", type=Path, metavar="FILE")
+    parser.add_argument("--data", type=Path, default=tables.DATA, help="the folder of the tables")
+    return parser
+
+
+#: The folder of the tables. It is known before anything is imported that names it, in the processes
+#: of a benchmark too.
+DATA = _options().parse_known_args()[0].data
 
 # getrusage would do for a process started from a small one, but its peak begins with the size of
 # whoever started it.
@@ -49,13 +62,13 @@ def main(report, about, *, figures=False, **options):
     `options` are the report's own, with their defaults. A report with figures also takes the folder
     they go to, that of the output.
     """
-    parser = argparse.ArgumentParser(description=about.splitlines()[0])
-    parser.add_argument("--output", type=Path, metavar="FILE")
+    parser = argparse.ArgumentParser(description=about.splitlines()[0], parents=[_options()])
     for name, default in options.items():
         kind = str if default is None else type(default)
         parser.add_argument(f"--{name}", type=kind, default=default)
     given = vars(parser.parse_args())
     output = given.pop("output")
+    del given["data"]  # taken already
     if figures:
         given["folder"] = output.parent if output else None
     lines = []

@@ -27,7 +27,12 @@ from nolook.algorithms.tree_smoothing import smooth
 from nolook.privacy.guarantee import Budget, Relation
 from nolook.privacy.noise import ByteSource, SeededSource
 from nolook.tables.folding import Batches
-from papers.barczewski2024.cvxopt_smoothing import by_cvxopt, by_cvxopt_l1, cvxopt_problem
+from papers.barczewski2024.cvxopt_smoothing import (
+    Problem,
+    by_cvxopt,
+    by_cvxopt_l1,
+    cvxopt_problem,
+)
 from papers.barczewski2024.hosmer_lemeshow import chi_squared, hosmer_lemeshow
 from papers.barczewski2024.roc import roc_rates
 from papers.barczewski2024.scores import PLACES, Scored, scored
@@ -66,7 +71,7 @@ def poisson_cells(rate: float, seed: int, level: int = LEVEL) -> NDArray[np.int6
 
 
 @cache
-def _problem(level: int) -> tuple[Any, Any]:
+def _problem(level: int) -> Problem:
     return cvxopt_problem(1 << level)
 
 
