@@ -45,12 +45,15 @@ class Paper:
     title : str
     experiments : tuple of Experiment
     sections : tuple of Section
+    beside : Section, optional
+        The paper's best known numbers beside ours, which the site shows: a file of its own.
     """
 
     name: str
     title: str
     experiments: tuple[Experiment, ...]
     sections: tuple[Section, ...]
+    beside: Section | None = None
 
     @property
     def figures(self) -> list[int]:
@@ -108,13 +111,18 @@ def write_page(paper: Paper, folder: Path, *, quick: bool) -> Path:
     lines += [f"Made by `python -m papers.{paper.name}`.", ""]
     lines += _trials(paper, frames, {name: len(plan) for name, plan in plans.items()})
     for section in paper.sections:
-        lines += [f"## {section.title}", ""]
-        missing = [name for name in section.needs if frames[name].empty]
-        if missing:
-            lines += [f"Not made yet: {', '.join(missing)}.", ""]
-        else:
-            lines += [*section.lines(frames, folder), ""]
-    path = folder / "README.md"
+        lines += [f"## {section.title}", "", *_made(section, frames, folder), ""]
+    if paper.beside is not None:
+        _write(folder / "beside.md", _made(paper.beside, frames, folder))
+    return _write(folder / "README.md", lines)
+
+
+def _made(section: Section, frames: Frames, folder: Path) -> Iterable[str]:
+    missing = [name for name in section.needs if frames[name].empty]
+    return [f"Not made yet: {', '.join(missing)}."] if missing else section.lines(frames, folder)
+
+
+def _write(path: Path, lines: Iterable[str]) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     text = "\n".join(lines)
     while "\n\n\n" in text:

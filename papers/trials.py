@@ -147,7 +147,8 @@ def source_of(trial: Callable[..., Row]) -> str:
     library = Path(nolook.__file__).parent
     rooms = ("algorithms", "estimators", "kernels", "privacy", "statistics", "tables")
     files = [file for room in rooms for file in (library / room).rglob("*.py")]
-    own = _of_papers(Path(inspect.getfile(inspect.unwrap(trial))), set())
+    this = Path(__file__).resolve()  # decides nothing in a trial
+    own = _of_papers(Path(inspect.getfile(inspect.unwrap(trial))), {this}) - {this}
     digest = hashlib.sha256()
     for file in sorted({*files, *own}):
         digest.update(file.name.encode() + ast.unparse(_parsed(file)).encode())
@@ -156,14 +157,17 @@ def source_of(trial: Callable[..., Row]) -> str:
 
 def _of_papers(file: Path, found: set[Path]) -> set[Path]:
     """Add a module, and the modules of the papers that it imports, to those found."""
-    if file not in found:
-        found.add(file)
-        root = Path(__file__).resolve().parents[1]
-        for node in ast.walk(_parsed(file)):
-            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("papers."):
-                imported = root.joinpath(*(node.module or "").split(".")).with_suffix(".py")
-                if imported.is_file():
-                    _of_papers(imported, found)
+    if file in found or not file.is_file():
+        return found
+    found.add(file)
+    root = Path(__file__).resolve().parents[1]
+    for node in ast.walk(_parsed(file)):
+        rooms = (node.module or "").split(".") if isinstance(node, ast.ImportFrom) else [""]
+        if isinstance(node, ast.ImportFrom) and rooms[0] == "papers":
+            place = root.joinpath(*rooms)
+            names = [place / alias.name for alias in node.names]
+            for module in (place, place / "__init__", *names):
+                _of_papers(module.with_suffix(".py"), found)
     return found
 
 

@@ -32,6 +32,8 @@ def pages():
         found[text] = PLACE / "proofs" / "contrib" / text.name
     for text in sorted((ROOT / "papers").glob("*/README.md")):
         found[text] = PLACE / "proofs" / "papers" / f"{text.parent.name}.md"
+    for text in sorted((ROOT / "papers").glob("*/results/README.md")):
+        found[text] = PLACE / "results" / f"{text.parents[1].name}.md"
     for text in sorted((ROOT / "benchmarks" / "results").glob("*.md")):
         found[text] = PLACE / "results" / text.name
     return found

@@ -59,7 +59,7 @@ def histogram(data: Path, *, table: str, kind: str, models: int) -> Row:
     source = SeededSource(0)
     if kind == "raw":
         rows = np.vstack([X.T, y])
-        blocks = uniform_integers(models, len(y), source)
+        blocks = np.argsort(uniform_integers(2**62, len(y), source)) % models  # evenly
         found, predict = least_squares_models(rows, blocks, models), _raw(X)
         grid = RAW_GRID
     else:

@@ -37,8 +37,6 @@ __all__ = ["PublishedTukeyRegressor", "RawTukeyRegressor"]
 #: Coefficients in the columns' own units may have any size.
 RAW_GRID = ModelGrid(2.0**-30, 2**61)
 
-Matrix = NDArray[np.float64]
-
 
 @dataclass(frozen=True)
 class _RawTukey(TukeyPlan):
@@ -63,7 +61,9 @@ class _RawTukey(TukeyPlan):
         if m is None:
             return TukeyResult(basis, None, None)
         announce("models")
-        models = _fit_raw(table, m, source)
+        batches = [np.empty((table.n_columns, 0)), *table.batches()]
+        rows = np.concatenate(batches, axis=1)
+        models = least_squares_models(rows, self.deal(rows.shape[1], m, source), m)
         announce("Tukey mechanism")
         point = self.release(RAW_GRID.round(models), source)
         return TukeyResult(basis, m, None if point is None else RAW_GRID.values(point))
@@ -71,6 +71,10 @@ class _RawTukey(TukeyPlan):
     def choose(self, bound: int, d: int) -> int | None:
         """Choose the number of models from the private bound on the number of rows."""
         return choose_models(bound, d, self)
+
+    def deal(self, rows: int, m: int, source: ByteSource) -> NDArray[np.int64]:
+        """Return the block of each row: every row draws its own, whatever the others draw."""
+        return uniform_integers(m, rows, source)
 
     def release(self, models: NDArray[np.int64], source: ByteSource) -> NDArray[np.int64] | None:
         """Release a deep point among the models, None if the test fails."""
@@ -86,15 +90,13 @@ class _PublishedTukey(_RawTukey):
     def choose(self, bound: int, d: int) -> int | None:
         return max(1, bound // d)
 
+    def deal(self, rows: int, m: int, source: ByteSource) -> NDArray[np.int64]:
+        """Deal rows evenly (Algorithm 2, line 2): blocks differ by one row at most."""
+        order = np.argsort(uniform_integers(2**62, rows, source), kind="stable")
+        return order % m
+
     def release(self, models: NDArray[np.int64], source: ByteSource) -> NDArray[np.int64] | None:
         return published_tukey(models, self.epsilon, self.delta, self.lemma, source)
-
-
-def _fit_raw(table: Table, m: int, source: ByteSource) -> Matrix:
-    """Fit rows in their own units, which all have to be held in memory."""
-    batches = [np.empty((table.n_columns, 0)), *table.batches()]
-    rows = np.concatenate(batches, axis=1)
-    return least_squares_models(rows, uniform_integers(m, rows.shape[1], source), m)
 
 
 class RawTukeyRegressor(TukeyRegressor):

@@ -6,6 +6,7 @@ What the paper compares with; its own selector is :class:`nolook.KendallSelector
 from __future__ import annotations
 
 from papers.dick2023.boosted_adassp import UnscaledBoostedAdaSSPRegressor
+from papers.dick2023.kendall import PublishedKendallSelector
 from papers.dick2023.sublasso import RawLassoSelector
 
-__all__ = ["RawLassoSelector", "UnscaledBoostedAdaSSPRegressor"]
+__all__ = ["PublishedKendallSelector", "RawLassoSelector", "UnscaledBoostedAdaSSPRegressor"]

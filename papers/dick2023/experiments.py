@@ -86,32 +86,33 @@ def _published(X: Vector, y: Vector, method: str, k: int, seed: int) -> Predict:
     if method == "NonDP":
         return _least_squares(X, y)
     selector, _, regressor = method.rpartition("-")
-    left, models = EPSILON, None
+    left, bound = EPSILON, 0
     if selector == "L" or (selector and regressor == "Tukey"):
         share = PUBLISHED_SHARE * EPSILON
         bound = rows_bound(table_from_arrays(X, y), share, SeededSource(seed), lambda _: None)
-        models, left = max(1, bound // k), left - share
+        left -= share
     chosen = np.ones(X.shape[1], dtype=bool)
     if selector:
         share = PUBLISHED_SHARE * EPSILON
         left -= share
         if k < X.shape[1]:
-            kind = _selector(selector, k, share, models, seed)
-            chosen = kind.fit(X, y).support_
+            chosen = _selector(selector, k, share, bound // k, seed).fit(X, y).support_
+    # A model has k + 1 coefficients, and each a row, as in the authors' public code.
+    models = max(1, bound // (k + 1)) if selector else "auto"
     model = _regressor(regressor, left, models, seed).fit(X[:, chosen], y)
     return lambda rows: model.predict(rows[:, chosen])
 
 
-def _selector(letter: str, k: int, epsilon: float, models: int | None, seed: int) -> Any:
+def _selector(letter: str, k: int, epsilon: float, models: int, seed: int) -> Any:
     if letter == "K":
         return PublishedKendallSelector(k, epsilon, random_state=seed)
-    return RawLassoSelector(k, epsilon, models or "auto", random_state=seed)
+    return RawLassoSelector(k, epsilon, max(1, models), random_state=seed)
 
 
-def _regressor(name: str, epsilon: float, models: int | None, seed: int) -> Any:
+def _regressor(name: str, epsilon: float, models: int | str, seed: int) -> Any:
     if name == "BAS":
         return UnscaledBoostedAdaSSPRegressor(epsilon, DELTA, random_state=seed)
-    return PublishedTukeyRegressor(epsilon, DELTA, models or "auto", random_state=seed)
+    return PublishedTukeyRegressor(epsilon, DELTA, models, random_state=seed)
 
 
 def _for_rows(X: Vector, y: Vector, method: str, k: int, seed: int) -> Predict:

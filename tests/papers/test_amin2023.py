@@ -200,3 +200,13 @@ def test_extreme_cells_get_an_ordinary_answer(cell):
         model = OracleAdaSSPRegressor(random_state=0).fit(X, target)
         assert np.isfinite([*model.coef_, model.intercept_]).all()
         assert np.isfinite(model.predict(np.zeros((1, 3)))).all()
+
+
+def test_the_published_version_deals_rows_evenly():
+    from nolook.privacy.noise import SeededSource
+
+    release = PublishedTukeyRegressor(3.0, 1e-5, n_models=7).plan().release
+    blocks = release.deal(100, 7, SeededSource(0))
+    counts = np.bincount(blocks, minlength=7)
+    assert counts.max() - counts.min() == 1
+    assert (blocks != np.arange(100) % 7).mean() > 0.5

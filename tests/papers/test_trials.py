@@ -106,7 +106,10 @@ run(Experiment("slow", (1,), trial, plan), data=Path("."), folder=Path(sys.argv[
 
 
 def test_a_killed_run_has_kept_its_trials(tmp_path):
-    running = subprocess.Popen([sys.executable, "-c", SLOW, tmp_path], cwd=ROOT)
+    script = tmp_path / "slow_trials.py"
+    script.write_text(SLOW)
+    path = {**os.environ, "PYTHONPATH": str(ROOT)}
+    running = subprocess.Popen([sys.executable, script, tmp_path], env=path)
     try:
         until = time.monotonic() + 60
         while len(list(tmp_path.glob("slow.parts/*.parquet"))) < 3 and time.monotonic() < until:
@@ -160,3 +163,32 @@ def test_a_figure_that_the_paper_has_not_is_refused(capsys):
 def test_numbers_read_well():
     found = [number(value) for value in (0.9971, -1.285, -4.5e4, float("-inf"), float("nan"))]
     assert found == ["0.997", "-1.285", "-4.5e+04", "failed", ""]
+
+
+MODULE = """
+from papers.helpers_of_a_test import helper
+
+def trial(data, *, trial):
+    return {"value": helper(trial)}  # a comment
+"""
+
+
+def test_a_change_of_what_a_trial_imports_is_another_source(tmp_path, monkeypatch):
+    from papers import trials
+
+    monkeypatch.setattr(trials, "__file__", str(tmp_path / "papers" / "trials.py"))
+    (tmp_path / "papers").mkdir()
+    own, helper = tmp_path / "own.py", tmp_path / "papers" / "helpers_of_a_test.py"
+
+    def digest(text, help_text):
+        trials._parsed.cache_clear()
+        own.write_text(text)
+        helper.write_text(help_text)
+        monkeypatch.setattr(trials.inspect, "getfile", lambda _: str(own))
+        return trials.source_of(square)
+
+    plain = "def helper(x):\n    return x\n"
+    first = digest(MODULE, plain)
+    assert digest(MODULE.replace("# a comment", ""), "# new\n" + plain) == first
+    assert digest(MODULE, plain.replace("return x", "return 2 * x")) != first
+    assert digest(MODULE.replace("trial)}", "trial) + 1}"), plain) != first
