@@ -56,11 +56,10 @@ def table(name):
     return X, content["target"].to_numpy().astype(float)
 
 
-def main(report, about, *, figures=False, **options):
+def main(report, about, **options):
     """Print the lines of a report as they come, and write them to ``--output`` if it is given.
 
-    `options` are the report's own, with their defaults. A report with figures also takes the folder
-    they go to, that of the output.
+    `options` are the report's own, with their defaults.
     """
     parser = argparse.ArgumentParser(description=about.splitlines()[0], parents=[_options()])
     for name, default in options.items():
@@ -69,8 +68,6 @@ def main(report, about, *, figures=False, **options):
     given = vars(parser.parse_args())
     output = given.pop("output")
     del given["data"]  # taken already
-    if figures:
-        given["folder"] = output.parent if output else None
     lines = []
     for line in report(**given):
         print(line, flush=True)
