@@ -118,7 +118,9 @@ def truth_lines(frames: Frames, folder: Path) -> Iterator[str]:  # noqa: ARG001
     yield from table(("scaled", *names, "mean distance"), [paper, *rows])
     yield (
         f"Ours in everything below is the first: {VARIANTS[0]}. The closest to the paper on "
-        f"average is: {best}. The mean over all tables is given for both."
+        f"average is: {best}. The mean over all tables is given for both. Of chiaretti 111 rows "
+        "are here, the paper has 128; sorlie and su differ by one column. The paper's other seven "
+        "tables are not here."
     )
 
 
