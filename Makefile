@@ -83,7 +83,7 @@ test-install: $(READY) ## Install nolook into empty environments and run README'
 	@$(BIN)/python scripts/check_install.py $(PYTHONS)
 
 # Each paper's trials, figures and page; a run that was stopped goes on.
-PAPERS := amin2023 dick2023
+PAPERS := amin2023 dick2023 swope2024 barczewski2024
 
 papers: $(READY) ## Make the tables and figures of the papers again (hours)
 	@for paper in $(PAPERS); do $(BIN)/python -m papers.$$paper || exit 1; done

@@ -3,7 +3,7 @@
     python -m benchmarks.distribution [--output FILE] [--runs 40] [--peer PYTHON] [--kept FOLDER]
 
 OpenDP runs in a temporary environment, or in that of the interpreter named; what it releases can be
-kept in a folder. The paper's own figures are those of `distribution_paper.py`.
+kept in a folder. The paper's own figures are those of `papers/barczewski2024`.
 """
 
 from __future__ import annotations

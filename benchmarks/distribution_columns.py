@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 from benchmarks.harness import DATA
 from nolook.algorithms.grids import LinearGrid
 
-__all__ = ["COLUMNS", "LEVEL", "column", "poisson_cells", "shape_cells"]
+__all__ = ["COLUMNS", "LEVEL", "column", "shape_cells"]
 
 LEVEL = 15
 
@@ -33,11 +33,6 @@ def column(table, name):
     """Return the values of a real column."""
     content = pq.read_table(DATA / f"{table}.parquet", columns=[name])
     return content[name].to_numpy().astype(float)
-
-
-def poisson_cells(rate, seed):
-    """Return how many values the paper's X(rate) has at each of its thresholds."""
-    return np.random.default_rng(seed).poisson(rate, 1 << LEVEL)
 
 
 def shape_cells(level=LEVEL, seed=0):

@@ -1,24 +1,21 @@
-"""Time of releases and of smoothing, and time and memory of a fit of nolook.ECDF.
+"""Time of releases, and time and memory of a fit of nolook.ECDF.
 
-python -m benchmarks.distribution_time
+python -m benchmarks.distribution_time [--output FILE]
 """
 
 from __future__ import annotations
 
-import statistics
+import os
 
 import numpy as np
 
-from benchmarks.harness import in_own_process, seconds
-from benchmarks.smoothing import by_cvxopt, cvxopt_problem, noisy_counts
+from benchmarks.harness import in_own_process, main, median_ratio, medians, seconds
 from nolook.algorithms.ecdf import ecdf_release, release_counts
 from nolook.algorithms.grids import LinearGrid
-from nolook.algorithms.tree_smoothing import smooth
 from nolook.privacy.guarantee import Budget
 from nolook.privacy.noise import byte_source
 
-LEVELS = tuple(range(8, 21))
-SLOW_LEVELS = (8, 10, 12, 14, 15)
+SIZE = 2**15
 RELEASE_LEVELS = (14, 16, 18, 20, 22)
 RELEASE_TURNS = 5
 
@@ -44,24 +41,6 @@ print(json.dumps([turns, added]))
 """
 
 
-def smoothing_times():
-    """Return seconds of smoothing by number of counts: ours for both norms, and cvxopt's."""
-    times = {"nolook, p = 2": {}, "nolook, p = 1 (HiGHS)": {}, "cvxopt, p = 2": {}}
-    smooth(np.zeros(2), 1.0)
-    for level in LEVELS:
-        noisy, counts = noisy_counts("Poisson(3) a cell", level, 0.5, 0)
-        top, size = counts[-1], 1 << level
-        programs = {"nolook, p = 2": lambda n=noisy, t=top: smooth(n, t)}
-        if level in SLOW_LEVELS:
-            problem = cvxopt_problem(size)
-            programs["nolook, p = 1 (HiGHS)"] = lambda n=noisy, t=top: smooth(n, t, "l1")
-            programs["cvxopt, p = 2"] = lambda p=problem, n=noisy, t=top: by_cvxopt(p, n, t)
-        for name, program in programs.items():
-            repeats = 3 if name == "nolook, p = 2" else 1
-            times[name][size] = statistics.median(seconds(program) for _ in range(repeats))
-    return times
-
-
 def release_times():
     """Return seconds of a default release, from exact cells to rising counts, by their number."""
     found = {}
@@ -80,6 +59,32 @@ def fit_cost(rows, grid, turns=3):
     return in_own_process(FIT.format(rows=rows, grid=grid, turns=turns))
 
 
-if __name__ == "__main__":
+def report():
+    """Yield the lines of the report."""
+    yield "# Private distributions: time and memory"
+    yield ""
+    yield f"{os.cpu_count()} processors. Printed by `python -m benchmarks.distribution_time`."
+    yield ""
+    yield "| cells | seconds of a release | nanoseconds a cell |"
+    yield "|---:|---:|---:|"
     for size, took in release_times().items():
-        print(f"{size:,} cells: {took:.4f} s, {took / size * 1e9:.0f} ns a cell")
+        yield f"| {size:,} | {took:.4f} | {took / size * 1e9:.0f} |"
+    yield ""
+    yield "ECDF(1.0, grid).fit(values); values are normal, in memory already; medians of 3 turns in"
+    yield "one process."
+    yield ""
+    yield "| values | grid | fit, s | numpy.sort, s | fit over sort | memory added, MiB |"
+    yield "|---:|---|---:|---:|---:|---:|"
+    for rows in (10**6, 10**7):
+        for title, grid in {
+            "the default": "None",
+            "2^15 thresholds": f"nolook.LinearGrid(1, {SIZE}, 1)",
+        }.items():
+            turns, added = fit_cost(rows, grid)
+            sort, fit = medians(turns)
+            ratio = median_ratio(turns, 1, 0)
+            yield f"| {rows:,} | {title} | {fit:.2f} | {sort:.2f} | {ratio:.1f} | {added:.0f} |"
+
+
+if __name__ == "__main__":
+    main(report, __doc__)

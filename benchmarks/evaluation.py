@@ -15,8 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from benchmarks.distribution_scores import TABLES, scored
-from benchmarks.harness import main
+from benchmarks.harness import DATA, main
 from nolook.algorithms.evaluation import CALIBRATION_SHARE, EvaluationRelease
 from nolook.algorithms.hosmer_lemeshow import sums_event
 from nolook.algorithms.roc import RocRelease, roc_plan
@@ -24,6 +23,8 @@ from nolook.algorithms.roc_curve import RocCurve, area
 from nolook.privacy.noise import SeededSource
 from nolook.tables import table_from_arrays
 from nolook.tables.scored import ScoredTable
+from papers.barczewski2024.experiments import TABLES
+from papers.barczewski2024.scores import scored
 
 EPSILONS = (0.1, 0.3, 1.0)
 SHARES = (0.1, 0.2, CALIBRATION_SHARE, 0.5, 0.7)
@@ -136,7 +137,7 @@ def report(runs):
     """Yield all lines."""
     about = __doc__.split("\n\n")[1].strip()
     yield from ("# One budget for curves and groups", "", *about.splitlines(), "")
-    known = {name: scored(name) for name in TABLES}
+    known = {name: scored(name, DATA) for name in TABLES}
     tables = {name: Rows(one.scores, one.positive) for name, one in known.items()}
     tables["rare"] = rare()
     yield from shares_report(tables, runs)

@@ -18,8 +18,8 @@ from pathlib import Path
 import numpy as np
 
 import nolook
-from benchmarks.distribution_scores import GRID, scored
-from benchmarks.harness import main
+from benchmarks.harness import DATA, main
+from benchmarks.roc import GRID
 from nolook.algorithms.node_counts import NoisyForest
 from nolook.algorithms.roc import class_scores, release_roc, roc_plan
 from nolook.algorithms.roc_curve import RocCurve, area
@@ -31,6 +31,7 @@ from nolook.federated.sealing import Opener, new_private_key, public_key, seal, 
 from nolook.federated.server.store import Arrival, Store
 from nolook.federated.vidpf import MESSAGE_BYTES
 from nolook.privacy.noise import SeededSource, SystemEntropy
+from papers.barczewski2024.scores import scored
 
 EPSILONS = (0.1, 1.0)
 MEASURES = {
@@ -203,7 +204,7 @@ def scaled():
 
 def report(runs):
     """Yield the lines of the report."""
-    table = scored("bank_marketing")
+    table = scored("bank_marketing", DATA)
     batch = batch_of("roc", 1.0, GRID)
     halves = make_reports(batch, table.scores, table.positive, SystemEntropy())[1:]
     shares = [check_reports(batch, role, half).shares for role, half in enumerate(halves)]

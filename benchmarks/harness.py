@@ -2,7 +2,7 @@
 
 Every benchmark is run from the project's folder:
 
-    python -m benchmarks.NAME [--output benchmarks/results/NAME.md] [options of its own]
+    python -m benchmarks.NAME [--output benchmarks/results/NAME.md] [--data DIR] [its own options]
 """
 
 from __future__ import annotations
@@ -23,8 +23,21 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 
-from papers.tables import DATA
+from papers import tables
 from papers.trials import in_processes
+
+
+def _options():
+    """Return a parser of what every benchmark takes."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--output", type=Path, metavar="FILE")
+    parser.add_argument("--data", type=Path, default=tables.DATA, help="the folder of the tables")
+    return parser
+
+
+#: The folder of the tables. It is known before anything is imported that names it, in the processes
+#: of a benchmark too.
+DATA = _options().parse_known_args()[0].data
 
 # getrusage would do for a process started from a small one, but its peak begins with the size of
 # whoever started it.
@@ -44,15 +57,13 @@ def table(name):
     return X, content["target"].to_numpy().astype(float)
 
 
-def main(report, about, *, figures=False, quick=None, **options):
+def main(report, about, *, quick=None, **options):
     """Print the lines of a report as they come, and write them to ``--output`` if it is given.
 
-    `options` are the report's own, with their defaults. A report with figures also takes the folder
-    they go to, that of the output. `quick` has the options that ``--quick`` sets, to see that a
-    benchmark runs: its numbers say nothing.
+    `options` are the report's own, with their defaults. `quick` has the options that ``--quick``
+    sets, to see that a benchmark runs: its numbers say nothing.
     """
-    parser = argparse.ArgumentParser(description=about.splitlines()[0])
-    parser.add_argument("--output", type=Path, metavar="FILE")
+    parser = argparse.ArgumentParser(description=about.splitlines()[0], parents=[_options()])
     for name, default in options.items():
         kind = str if default is None else type(default)
         parser.add_argument(f"--{name}", type=kind, default=default)
@@ -62,8 +73,7 @@ def main(report, about, *, figures=False, quick=None, **options):
     if quick and given.pop("quick"):
         given |= quick
     output = given.pop("output")
-    if figures:
-        given["folder"] = output.parent if output else None
+    del given["data"]  # taken already
     lines = []
     for line in report(**given):
         print(line, flush=True)

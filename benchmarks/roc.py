@@ -14,13 +14,15 @@ from dataclasses import dataclass
 import numpy as np
 
 import nolook
-from benchmarks.distribution_scores import GRID, TABLES, scored
-from benchmarks.harness import main
+from benchmarks.harness import DATA, main
 from nolook.algorithms.roc import release_roc, roc_plan, search_grid
 from nolook.algorithms.roc_curve import ClassScores, RocCurve, area
 from nolook.privacy.noise import SeededSource
 from nolook.statistics.cell_counts import CellCounts
+from papers.barczewski2024.experiments import TABLES
+from papers.barczewski2024.scores import scored
 
+GRID = nolook.LinearGrid(1 / 256, 1, 1 / 256)
 ERROR_EPSILON = 0.1
 ROWS = (500, 2000, 5000, 20_000)
 EPSILONS = (0.1, 0.3, 1.0)
@@ -167,7 +169,7 @@ def report(runs):
     yield "as in Barczewski, Mawass and Ramon (2024). That only shows the size of the noise; on"
     yield "rows that matter it would give them away."
     yield ""
-    tables = {name: scored(name) for name in TABLES}
+    tables = {name: scored(name, DATA) for name in TABLES}
     yield from error_report(tables, runs)
     yield from coverage_report(tables, runs)
 

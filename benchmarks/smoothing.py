@@ -12,12 +12,11 @@ from __future__ import annotations
 
 import os
 
-import cvxopt
 import numpy as np
-from scipy import sparse
 
 from benchmarks.harness import in_own_process, main, median_ratio, medians, timed
 from nolook.algorithms.tree_smoothing import smooth
+from papers.barczewski2024.cvxopt_smoothing import by_cvxopt, cvxopt_problem
 
 EPSILONS = (0.1, 0.5, 1.0)
 SHAPES = ("Poisson(3) a cell", "uniform", "two humps", "7 values")
@@ -64,39 +63,6 @@ def objective(residuals):
         support *= 2
         total += details @ details / (support - 1)
     return total + residuals[0] ** 2 / (2 * support - 1)
-
-
-def to_cvxopt(matrix):
-    """Return a sparse matrix as cvxopt's."""
-    entries = sparse.coo_array(matrix)
-    return cvxopt.spmatrix(
-        entries.data.tolist(), entries.row.tolist(), entries.col.tolist(), entries.shape
-    )
-
-
-def cvxopt_problem(size):
-    """Return the quadratic form and the constraints, which are the same for all counts."""
-    nodes = 2 * size - 1
-    child = np.arange(1, nodes)
-    parents = sparse.coo_array((np.ones(nodes - 1), (child, (child - 1) // 2)), (nodes, nodes))
-    noises = sparse.eye_array(nodes) - parents
-    ones = np.ones(size)
-    falls = sparse.diags_array([ones, -ones], offsets=[0, -1], shape=(size + 1, size))
-    leaves = sparse.coo_array((ones, (np.arange(size), np.arange(size - 1, nodes))), (size, nodes))
-    return to_cvxopt(noises.T @ noises), to_cvxopt(falls @ leaves)
-
-
-def by_cvxopt(problem, noisy, top):
-    """Return the counts that cvxopt finds, at its own tolerance."""
-    quadratic, constraints = problem
-    solved = cvxopt.solvers.qp(
-        quadratic,
-        cvxopt.matrix(0.0, (quadratic.size[0], 1)),
-        constraints,
-        cvxopt.matrix(np.diff(noisy, prepend=0.0, append=top)),
-        options={"show_progress": False},
-    )
-    return noisy - np.array(solved["x"]).ravel()[-len(noisy) :]
 
 
 def speed(level, shape, epsilon, repeats):

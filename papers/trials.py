@@ -212,14 +212,16 @@ def run(
     done = {key for key, row in found.items() if not renew or row[CODE] == code}
     left = [settings for settings in planned if _key(settings) not in done]
     work = partial(_timed, experiment.trial, data)
-    with _progress(experiment.name, len(left)) as advance:
-        made = in_processes(work, left, 1 if experiment.alone else jobs)
-        for count, (settings, row) in enumerate(made, 1):
-            kept.add(settings, {**row, CODE: code})
-            advance()
-            if count % _COMPACT_EVERY == 0:
-                kept.compact(planned)
-    kept.compact(planned)
+    try:
+        with _progress(experiment.name, len(left)) as advance:
+            made = in_processes(work, left, 1 if experiment.alone else jobs)
+            for count, (settings, row) in enumerate(made, 1):
+                kept.add(settings, {**row, CODE: code})
+                advance()
+                if count % _COMPACT_EVERY == 0:
+                    kept.compact(planned)
+    finally:
+        kept.compact(planned)
     return kept.frame(planned)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -57,3 +59,10 @@ def test_scripts_measure_and_results_report_what_tests_demand(project_root):
     folder = project_root / "benchmarks"
     for path in (*folder.glob("*.py"), *folder.glob("results/*.md")):
         assert not re.search(r"\bwanted\b", path.read_text(encoding="utf-8"), re.IGNORECASE), path
+
+
+def test_every_benchmark_takes_the_folder_of_the_tables(tmp_path):
+    code = "from benchmarks import accuracy; print(accuracy.DATA)"
+    command = [sys.executable, "-c", code, "--data", str(tmp_path)]
+    printed = subprocess.run(command, capture_output=True, check=True, text=True).stdout
+    assert printed.strip() == str(tmp_path)

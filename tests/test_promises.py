@@ -5,12 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import nolook
 from benchmarks import (
     accuracy,
     boosting,
-    distribution_paper,
-    distribution_scores,
     fit,
     intervals,
     regressors,
@@ -23,6 +20,7 @@ from nolook.algorithms.kendall_selection import kendall_selection
 from nolook.privacy.noise import SeededSource
 from nolook.privacy.sampling import SAMPLING_UNIT
 from nolook.tables import table_from_arrays
+from papers.barczewski2024.scores import scored
 from papers.swope2024.tables import synthetic
 from tests.thresholds import LASSO_SPEED, MEAN_AUC_ERROR, TUKEY_R2
 
@@ -108,24 +106,11 @@ def test_speed_of_a_round_of_boosted_adassp():
     assert boosting.agreement() < 1e-3
 
 
-def test_a_distribution_beats_the_published_release():
-    errors = distribution_paper.evaluation_errors(0.5, runs=5)
-    shares, quantiles = errors["nolook, replacing"]
-    assert shares < 0.35 * errors["paper, l2"][0] < 0.35 * errors["paper, unsmoothed"][0]
-    assert quantiles < errors["paper, l2"][1]
-
-
 @pytest.mark.parametrize(("name", "most"), MEAN_AUC_ERROR.items())
 def test_the_area_under_a_private_roc_curve(shared_data, name, most):
-    shared_data("README.md")
-    table = distribution_scores.scored(name)
+    table = scored(name, shared_data(f"{name}.parquet").parent)
     # The mean of few runs may be off by half.
     assert (roc.errors(table, runs=20) <= 1.5 * most).all()
-    for method, grid in {"grid": distribution_scores.GRID, "no grid": None}.items():
-        curve = nolook.ROCCurve(0.1, grid, relation="replace", random_state=3)
-        curve.fit(table.scores, table.positive)
-        measured = distribution_scores.rates(table, method, 0.1, 3)
-        np.testing.assert_array_equal(measured, (curve.fpr_, curve.tpr_))
 
 
 def test_the_benchmark_of_kendall_selection_runs_the_published_algorithm():

@@ -5,6 +5,7 @@ The unknowns are each node's noise with all above it, so that a row has at most 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import cvxopt
@@ -15,12 +16,32 @@ from scipy import sparse
 __all__ = ["Problem", "by_cvxopt", "by_cvxopt_l1", "cvxopt_problem"]
 
 Vector = NDArray[np.float64]
-#: The nodes' noises of the unknowns, and how much each count falls below the one before.
-Problem = tuple[Any, Any]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is the same for all counts, as matrices of cvxopt.
+
+    Parameters
+    ----------
+    nodes : int
+        How many unknowns.
+    quadratic : spmatrix
+        The sum of the nodes' noises squared, twice.
+    falls : spmatrix
+        How much each count falls below the one before.
+    sizes : spmatrix
+        The same, after the bounds of the noises' sizes, which are unknowns of their own.
+    """
+
+    nodes: int
+    quadratic: Any
+    falls: Any
+    sizes: Any
 
 
 def cvxopt_problem(size: int) -> Problem:
-    """Return what is the same for all counts, as sparse matrices of SciPy."""
+    """Return the problems of so many counts."""
     nodes = 2 * size - 1
     child = np.arange(1, nodes)
     parents = sparse.coo_array((np.ones(nodes - 1), (child, (child - 1) // 2)), (nodes, nodes))
@@ -28,40 +49,37 @@ def cvxopt_problem(size: int) -> Problem:
     ones = np.ones(size)
     falls = sparse.diags_array([ones, -ones], offsets=[0, -1], shape=(size + 1, size))
     leaves = sparse.coo_array((ones, (np.arange(size), np.arange(size - 1, nodes))), (size, nodes))
-    return noises, falls @ leaves
+    bounds, none = sparse.eye_array(nodes), sparse.coo_array((size + 1, nodes))
+    sizes = sparse.vstack(
+        [
+            sparse.hstack([noises, -bounds]),
+            sparse.hstack([-noises, -bounds]),
+            sparse.hstack([falls @ leaves, none]),
+        ]
+    )
+    return Problem(nodes, *map(_to_cvxopt, (noises.T @ noises, falls @ leaves, sizes)))
 
 
 def by_cvxopt(problem: Problem, noisy: Vector, top: float) -> Vector:
     """Return the counts of the quadratic program, p = 2, at cvxopt's own tolerance."""
-    noises, falls = problem
     solved = cvxopt.solvers.qp(
-        _to_cvxopt(noises.T @ noises),
-        cvxopt.matrix(0.0, (noises.shape[0], 1)),
-        _to_cvxopt(falls),
+        problem.quadratic,
+        cvxopt.matrix(0.0, (problem.nodes, 1)),
+        problem.falls,
         cvxopt.matrix(np.diff(noisy, prepend=0.0, append=top)),
         options={"show_progress": False},
     )
-    return _counts(solved, noisy, noises.shape[0])
+    return _counts(solved, noisy, problem.nodes)
 
 
 def by_cvxopt_l1(problem: Problem, noisy: Vector, top: float) -> Vector:
     """Return the counts of the linear program, p = 1: the sizes of the noises are unknowns too."""
-    noises, falls = problem
-    nodes = noises.shape[0]
-    sizes = sparse.eye_array(nodes)
-    none = sparse.coo_array((falls.shape[0], nodes))
-    held = sparse.vstack(
-        [
-            sparse.hstack([noises, -sizes]),
-            sparse.hstack([-noises, -sizes]),
-            sparse.hstack([falls, none]),
-        ]
-    )
-    bounds = np.concatenate([np.zeros(2 * nodes), np.diff(noisy, prepend=0.0, append=top)])
+    nodes = problem.nodes
+    rises = np.diff(noisy, prepend=0.0, append=top)
     solved = cvxopt.solvers.lp(
         cvxopt.matrix(np.repeat([0.0, 1.0], nodes)),
-        _to_cvxopt(held),
-        cvxopt.matrix(bounds),
+        problem.sizes,
+        cvxopt.matrix(np.concatenate([np.zeros(2 * nodes), rises])),
         options={"show_progress": False},
     )
     return _counts(solved, noisy, nodes)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from papers.barczewski2024.columns import line, mean, median, ratio_of, rejected
 from papers.barczewski2024.experiments import (
     CURVE_EPSILONS,
     CURVES,
@@ -105,7 +106,7 @@ def smoothing_lines(frames: Frames, folder: Path) -> Iterator[str]:
         figure, panels = axes(1, 2, (8.0, 3.4), sharey=True)
         for axis, relation in zip(panels, RELATIONS, strict=True):
             for place, (title, base) in enumerate(_RATIOS.items()):
-                xs, ys = _line(own[own.relation == relation], along, _ratio_of(title, base))
+                xs, ys = line(own[own.relation == relation], along, ratio_of(title, base))
                 axis.plot(xs, ys, label=title, **line_style(place))
             axis.axhline(1.0, color="black", linewidth=0.8)
             axis.set(xscale="log", xlabel=along, title=RELATION[relation])
@@ -116,8 +117,8 @@ def smoothing_lines(frames: Frames, folder: Path) -> Iterator[str]:
     yield (
         f"X(rate) has a Poisson number of values at each of 2^{LEVEL} thresholds. Figure 2: rate = "
         "3; figure 3: epsilon = 1. Errors of smoothed over those of unsmoothed shares of the same "
-        "release, summed over trials. A linear program has many best solutions: *p = 1* is "
-        "cvxopt's, from inside, *corner* that of the simplex method."
+        "release, summed over trials; few of them solve linear programs, which have many best "
+        "solutions: *p = 1* is cvxopt's, from inside, *corner* that of the simplex method."
     )
     yield ""
     for relation in RELATIONS:
@@ -128,7 +129,7 @@ def smoothing_lines(frames: Frames, folder: Path) -> Iterator[str]:
             for along, value in columns:
                 chosen = panels_of[along]
                 chosen = chosen[(chosen.relation == relation) & (chosen[along] == value)]
-                cells.append(f"{_ratio_of(title, base)(chosen):.2f}" if len(chosen) else "")
+                cells.append(f"{ratio_of(title, base)(chosen):.2f}" if len(chosen) else "")
             rows.append((title, *cells))
         yield f"### {RELATION[relation].capitalize()}"
         yield ""
@@ -144,33 +145,6 @@ _RATIOS = {
 }
 
 
-def _ratio_of(title: str, base: str) -> Callable[[pd.DataFrame], float]:
-    def ratio(chosen: pd.DataFrame) -> float:
-        both = chosen[[title, base]].dropna()
-        return float(both[title].sum() / both[base].sum()) if len(both) else float("nan")
-
-    return ratio
-
-
-def _line(
-    own: pd.DataFrame, along: str, value: Callable[[pd.DataFrame], float]
-) -> tuple[list[float], list[float]]:
-    xs = sorted(set(own[along]))
-    return xs, [value(own[own[along] == x]) for x in xs]
-
-
-def _mean(title: str) -> Callable[[pd.DataFrame], float]:
-    return lambda chosen: float(chosen[title].mean())
-
-
-def _median(title: str) -> Callable[[pd.DataFrame], float]:
-    return lambda chosen: float(chosen[title].median())
-
-
-def _rejected(title: str) -> Callable[[pd.DataFrame], float]:
-    return lambda chosen: float((chosen[title] < 0.05).mean())
-
-
 def evaluation_lines(frames: Frames, folder: Path) -> Iterator[str]:
     """Yield figure 4: errors of shares and of quantiles."""
     made = frames["ecdf"]
@@ -180,13 +154,13 @@ def evaluation_lines(frames: Frames, folder: Path) -> Iterator[str]:
     rows = []
     for axis, relation in zip(panels, RELATIONS, strict=True):
         for place, title in enumerate(wanted):
-            for kind, line in (("", "-"), (": quantile", ":")):
-                xs, ys = _line(
+            for kind, dots in (("", "-"), (": quantile", ":")):
+                xs, ys = line(
                     own[own.relation == relation],
                     "epsilon",
-                    _mean(title + kind),
+                    mean(title + kind),
                 )
-                style = {**line_style(place), "linestyle": line}
+                style = {**line_style(place), "linestyle": dots}
                 axis.plot(xs, ys, label=title + kind, **style)
                 cells = (f"{y:.1e}" for y in ys)
                 rows.append((RELATION[relation], title, kind[2:] or "share", *cells))
@@ -226,8 +200,8 @@ def roc_lines(frames: Frames, folder: Path) -> Iterator[str]:
     for axis, (relation, name) in zip(panels, places, strict=True):
         own = made[(made.table == name) & (made.relation == relation)]
         for place, title in enumerate(ROC):
-            xs, ys = _line(own, "epsilon", _mean(title))
-            _, aucs = _line(own, "epsilon", _mean(f"{title}: AUC"))
+            xs, ys = line(own, "epsilon", mean(title))
+            _, aucs = line(own, "epsilon", mean(f"{title}: AUC"))
             axis.plot(xs, ys, label=title, **line_style(place))
             cells = (f"{y:.4f}, {auc:.4f}" for y, auc in zip(ys, aucs, strict=True))
             rows.append((name, RELATION[relation], title, *cells))
@@ -264,8 +238,8 @@ def calibration_lines(frames: Frames, folder: Path) -> Iterator[str]:
         for axis, relation in zip(panels, RELATIONS, strict=True):
             chosen = own[own.relation == relation]
             for place, title in enumerate(GROUPS):
-                xs, means = _line(chosen, "epsilon", _mean(title))
-                _, medians = _line(chosen, "epsilon", _median(title))
+                xs, means = line(chosen, "epsilon", mean(title))
+                _, medians = line(chosen, "epsilon", median(title))
                 style = line_style(place, private=not title.startswith("paper"))
                 axis.plot(xs, means, label=_proved(title), **style)
                 cells = (f"{a:.3g} ({b:.2g})" for a, b in zip(means, medians, strict=True))
@@ -294,7 +268,7 @@ def _p_values(own: pd.DataFrame) -> Iterator[str]:
     for relation in RELATIONS:
         chosen = own[own.relation == relation]
         for title in ("p-value, labels drawn", "p-value"):
-            _, shares = _line(chosen, "epsilon", _rejected(title))
+            _, shares = line(chosen, "epsilon", rejected(title))
             rows.append((RELATION[relation], title, *(f"{share:.2f}" for share in shares)))
     head = ("neighbours", "", *(f"{e:g}" for e in sorted(set(own.epsilon))))
     yield from table(head, rows, words=2)
@@ -328,7 +302,7 @@ def time_lines(frames: Frames, folder: Path) -> Iterator[str]:
     rows = []
     for place, program in enumerate(dict.fromkeys(made.program)):
         own = made[made.program == program]
-        xs, ys = _line(own, "level", _median("took"))
+        xs, ys = line(own, "level", median("took"))
         axis.plot([2.0**x for x in xs], ys, label=program, **line_style(place))
         by_level = dict(zip(xs, ys, strict=True))
         rows.append((program, *(f"{by_level[x]:.2g}" if x in by_level else "" for x in levels)))
@@ -344,6 +318,48 @@ def time_lines(frames: Frames, folder: Path) -> Iterator[str]:
     yield from table(("program", *(f"{1 << level:,}" for level in levels)), rows)
 
 
+def beside(frames: Frames, folder: Path) -> Iterator[str]:  # noqa: ARG001
+    """Yield what the paper states in words and formulae beside what was found."""
+    ecdf, roc, times = (frames[name] for name in ("ecdf", "roc", "times"))
+    one = ecdf[(ecdf.rate == 3.0) & (ecdf.epsilon == 1.0) & (ecdf.relation == "replace")]
+    rows = 3 * 2**LEVEL
+    stated, found = 2 * (LEVEL + 1) ** 3 / rows**2, float(one["paper, as it is"].mean())
+    ratios = line(
+        ecdf[(ecdf.rate == 3.0) & (ecdf.relation == "replace")],
+        "epsilon",
+        ratio_of("paper, p = 2", "paper, as it is"),
+    )
+    said = ", ".join(f"{y:.2f} at {x:g}" for x, y in zip(*ratios, strict=True))
+    bank = roc[(roc.table == "bank_marketing") & (roc.relation == "replace")]
+    p_1, p_2 = (line(bank, "epsilon", mean(f"paper, p = {p}"))[1] for p in (1, 2))
+    areas = [a / b for a, b in zip(p_1, p_2, strict=True)]
+    solved = times[times.level == times[times.program == "cvxopt, p = 1"].level.max()]
+    linear, quadratic = (
+        float(solved[solved.program == f"cvxopt, p = {p}"].took.median()) for p in (1, 2)
+    )
+    compared = [
+        (
+            "squared error of a count is 2(L + 1)^3/epsilon^2: of a share of X(3), epsilon = 1",
+            f"{stated:.2g}",
+            f"{found:.2g}",
+        ),
+        ("p = 2 makes errors of X(3) smaller, by a ratio below 1", "from about 0.2 on", said),
+        (
+            "p = 1 and p = 2 do about equally well on Bank's ROC curve",
+            "",
+            f"areas by p = 1 over those by p = 2: {min(areas):.2f} to {max(areas):.2f}"
+            if areas
+            else "",
+        ),
+        (
+            "the quadratic program is solved more quickly than the linear one",
+            "",
+            f"{linear / quadratic:.1f} times at N = {2 ** int(solved.level.max()):,}",
+        ),
+    ]
+    yield from table(("the paper", "stated", "found"), compared, words=3)
+
+
 PAPER = Paper(
     "barczewski2024",
     "Barczewski et al. (2024), Differentially Private Empirical CDFs",
@@ -357,4 +373,5 @@ PAPER = Paper(
         Section("Figures 6 and 10: Hosmer-Lemeshow", ("calibration",), calibration_lines),
         Section("Figure 7: time of smoothing", ("times",), time_lines),
     ),
+    Section("Beside", ("ecdf", "roc", "times"), beside),
 )

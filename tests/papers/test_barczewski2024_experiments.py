@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+import nolook
 from nolook.algorithms.tree_smoothing import smooth
 from nolook.privacy.mechanisms.binary_tree import tree_sensitivity
 from nolook.privacy.noise import SeededSource
@@ -21,6 +22,7 @@ from papers.barczewski2024.counterexamples import (
 )
 from papers.barczewski2024.cvxopt_smoothing import by_cvxopt, by_cvxopt_l1, cvxopt_problem
 from papers.barczewski2024.pages import PAPER, PAPER_TABLES
+from papers.barczewski2024.scores import scored
 from papers.command import main
 from papers.tables import DATA
 from tests.conftest import skip_or_fail
@@ -112,6 +114,18 @@ def test_smoothed_and_unsmoothed_errors_are_of_one_release():
     row = experiments.ecdf_row(DATA, relation="add-remove", **settings)
     # Isotonic regression never adds to the squared error of the same counts.
     assert row["paper, isotonic"] <= row["paper, as it is"]
+
+
+@pytest.mark.parametrize("relation", ["replace", "add-remove"])
+def test_curves_are_those_of_the_product(shared_data, relation):
+    data = shared_data("framingham.parquet").parent
+    table = scored("framingham", data)
+    row = experiments.curves_row(data, "framingham", relation, 0.5)
+    grids = {"isotonic": nolook.LinearGrid(1 / 256, 1, 1 / 256), "no grid given": None}
+    for name, grid in grids.items():
+        curve = nolook.ROCCurve(0.5, grid, relation=relation, random_state=2**20)
+        curve.fit(table.scores, table.positive)
+        np.testing.assert_allclose(row[f"nolook, {name}"], (curve.fpr_, curve.tpr_), atol=1e-5)
 
 
 def test_quantiles_are_found_by_halves():
