@@ -189,8 +189,8 @@ class _Wanted:
         self, batch: Batch, file: Path, digest: bytes | None, servers: Sequence[ServerClient]
     ) -> tuple[Bytes, Bytes]:
         """Make the reports and store them first, so that they are the same each time."""
-        from nolook.federated.client import check_tokens
         from nolook.federated.by_format import make_reports
+        from nolook.federated.client import check_tokens
         from nolook.federated.pending import write_pending
         from nolook.privacy.noise import SystemEntropy
 
