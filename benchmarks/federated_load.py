@@ -11,6 +11,7 @@ includes the callers, who are on the same machine.
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import socket
 import ssl
@@ -178,7 +179,8 @@ def measured(owners, idle):
         words, batch, token, ca, port = prepared(Path(name), owners)
         requests = requests_of(batch, token, owners)
         with served(words) as process, strangers(port, idle):
-            with ProcessPoolExecutor(CALLERS) as pool:
+            fresh = multiprocessing.get_context("spawn")  # a copy would lack the strangers' thread
+            with ProcessPoolExecutor(CALLERS, mp_context=fresh) as pool:
                 # Once for nothing, which starts the callers.
                 list(pool.map(called, [port] * CALLERS, [ca] * CALLERS, [[]] * CALLERS))
                 before, start = spent(process.pid), time.perf_counter()

@@ -42,13 +42,15 @@ class Pair:
     demanding : bool
         Whether callers must show certificates.
     budget : float
+        Epsilon of both ledgers.
+    delta : float
         Of both ledgers.
     options : sequence
         Further words that start a server.
     """
 
     def __init__(
-        self, forks, folder: Path, batches, *, demanding=False, budget=1e5, options=()
+        self, forks, folder: Path, batches, *, demanding=False, budget=1e5, delta=0.0, options=()
     ) -> None:
         self.forks, self.folder, self.demanding, self.options = forks, folder, demanding, options
         self.batches = [self._write(batch) for batch in batches]
@@ -66,7 +68,7 @@ class Pair:
             private = f"nolook private key {PRIVATE[role].hex()}\n"
             (folder / f"server{role}.private").write_text(private)
             name = folder / f"ledger{role}"
-            budgets = nolook.Budget(budget)
+            budgets = nolook.Budget(budget, delta)
             nolook.Ledger.create(name, budgets, name="all", relation="replace").close()
         for who in ("owner", "analyst", "peer"):
             files = [folder / f"{who}{role}.token" for role in (0, 1)]

@@ -17,7 +17,7 @@ from nolook.federated.batch import Batch
 from nolook.federated.batch_file import read_batch
 from nolook.federated.private_key import read_private_key
 from nolook.federated.sealing import public_key
-from nolook.federated.tokens import Tokens
+from nolook.federated.tokens import Tokens, make_tokens
 from tests.federated.forking import Forks
 from tests.federated.made import KEYS
 from tests.federated.servers import Pair
@@ -65,10 +65,10 @@ def refused(result, status=2):
     return result.err
 
 
-def described(cli, kind, epsilon, *grid, name="one"):
+def described(cli, kind, epsilon, *grid, name="one", servers=None):
     """Describe a batch on the command line; return it."""
     options = ["--name", name, "--kind", kind, "--epsilon", epsilon, "--minimum", 20]
-    options += [f"--server{role}=https://{role}.example" for role in (0, 1)]
+    options += servers or [f"--server{role}=https://{role}.example" for role in (0, 1)]
     options += [f"--key{role}={KEYS[role]}" for role in (0, 1)]
     assert fine(cli("batch", *options, *grid, "--output", f"{name}.json")) == ""
     return read_batch(nolook._validation.check_path(f"{name}.json", ""))
@@ -127,7 +127,44 @@ def test_a_distribution_from_batch_to_report(forks, cli, here, demanding):
         assert fine(cli("query", *analyst, *words)) == ""
         assert (here / "again.json").read_bytes() == content
         assert "closed" in refused(cli("submit", *owner, "--value", "3"))
+        assert fine(cli("close", *analyst)) == "one has ended at both servers\n"
+        assert fine(cli("close", *analyst, "--quiet")) == ""
+        fine(cli("query", *analyst, *words, "--force"))
+        assert (here / "again.json").read_bytes() == content
         assert pair.said() == ""
+    finally:
+        pair.close()
+
+
+def test_tokens_for_one_report_each_send_a_folder_once(forks, cli, here):
+    """Gaussian noise, and addresses that the batch names."""
+    pair = Pair(forks, here, [], delta=1e-3)
+    urls = [f"--server{role}={pair.urls[role]}" for role in (0, 1)]
+    grid = ["--grid", "0:7:1", "--delta", "1e-6"]
+    batch = described(cli, "ecdf", 1000.0, *grid, servers=urls)
+    pair.batches = [here / "one.json"]
+    (here / "t").mkdir()
+    for part in (0, 1):
+        ages = np.arange(20.0) % 8 + part
+        pq.write_table(pa.table({"age": ages}), here / "t" / f"{part}.parquet")
+    for role in (0, 1):
+        made = make_tokens("owner", here / f"server{role}.tokens", 40, most=1)
+        (here / f"once{role}").write_text("\n".join(made))
+    words = ["--batch", "one.json", "--ca", pair.ca]
+    owner = [*words, "--token-file", "once0", "--token-file", "once1"]
+    analyst = [*words, *(f"--token-file={file}" for file in pair.tokens["analyst"])]
+    pair.start()
+    try:
+        table = ["--table", "t", "--column", "age"]
+        assert "holds 40 tokens; expected one" in refused(cli("submit", *owner, "--value", "1"))
+        assert not (here / "one.pending").exists()
+        fine(cli("submit", *owner, *table))
+        assert "all the reports it may (1)" in refused(cli("submit", *owner, *table))
+        out = fine(cli("query", *analyst, "--freeze", "--smoothing", "none"))
+        assert "40 counted, 0 rejected" in out
+        found = nolook.load(here / "one.distribution.json")
+        assert found.privacy_.budget.delta == batch.delta == 1e-6
+        assert abs(found.cdf(np.array([3.0]))[0] * 40 - 21) < 0.01
     finally:
         pair.close()
 

@@ -20,7 +20,7 @@ from nolook.federated.point_batch import PointBatch
 from nolook.federated.sealing import seal
 from nolook.federated.tokens import read_tokens
 
-__all__ = ["Access", "ServerClient", "submit"]
+__all__ = ["Access", "ServerClient", "check_tokens", "submit"]
 
 _TIMEOUT = httpx.Timeout(60.0, connect=10.0)
 _ATTEMPTS = 5
@@ -149,6 +149,16 @@ class ServerClient:
             pause = min(2 * pause, 2.0)
 
 
+def check_tokens(servers: Sequence[ServerClient], reports: int) -> None:
+    """Refuse tokens that are neither one nor one for each of so many reports."""
+    for server in servers:
+        if server.tokens not in {1, reports}:
+            raise ParameterError(
+                f"--token-file for {server.url} holds {server.tokens} tokens; expected one, or one "
+                f"for each of the {reports} reports"
+            )
+
+
 def submit(
     batch: Batch,
     ids: Sequence[bytes],
@@ -160,12 +170,7 @@ def submit(
     Those of format 2 are sealed. Each has a token of its own where there is more than one. After an
     error the same call may be made again.
     """
-    for server in servers:
-        if server.tokens not in {1, len(ids)}:
-            raise ParameterError(
-                f"--token-file for {server.url} holds {server.tokens} tokens; expected one, or one "
-                f"for each of the {len(ids)} reports"
-            )
+    check_tokens(servers, len(ids))
 
     def send(which: int) -> None:
         for role, server in enumerate(servers):

@@ -30,10 +30,13 @@ from nolook.federated.commands._options import (
 from nolook.formats.files import check_outputs, one_line
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy as np
     from numpy.typing import NDArray
 
     from nolook.federated.batch import Batch
+    from nolook.federated.client import ServerClient
     from nolook.federated.pending import Bytes
     from nolook.tables.databases import Database
     from nolook.tables.schema import Schema
@@ -115,7 +118,7 @@ def submit(  # noqa: PLR0917 -- Typer gives every option by name
     with ServerClient(reach[0]) as first, ServerClient(reach[1]) as second:
         reports = read_pending(file, shared, digest)
         if reports is None:
-            reports = wanted.reports(shared, file, digest)
+            reports = wanted.reports(shared, file, digest, (first, second))
         ids = [one.tobytes() for one in ids_of(shared, reports[0])]
         listed = [[one.tobytes() for one in half] for half in reports]
         send(shared, ids, listed, (first, second))
@@ -182,9 +185,12 @@ class _Wanted:
         status = self.table.stat()
         return [str(self.table.absolute()), status.st_size, status.st_mtime_ns, *shown]
 
-    def reports(self, batch: Batch, file: Path, digest: bytes | None) -> tuple[Bytes, Bytes]:
+    def reports(
+        self, batch: Batch, file: Path, digest: bytes | None, servers: Sequence[ServerClient]
+    ) -> tuple[Bytes, Bytes]:
         """Make the reports and store them first, so that they are the same each time."""
         from nolook.federated.by_format import make_reports
+        from nolook.federated.client import check_tokens
         from nolook.federated.pending import write_pending
         from nolook.privacy.noise import SystemEntropy
 
@@ -200,6 +206,7 @@ class _Wanted:
                 "hosmer-lemeshow only"
             )
         values, targets = self._rows()
+        check_tokens(servers, len(values))
         _, first, second = make_reports(batch, values, targets, SystemEntropy())
         write_pending(file, batch, digest, first, second)
         return first, second

@@ -137,10 +137,10 @@ class BatchService:
         with self._changing, self._guarded():
             self._check_secret()
             self._store.shut()
-            self._wake()
+            self._hurry()
             if self._store.state == "closed":
                 agree(self._store, self.batch, self._entries, self._peer, self._noise)
-        self._wake()
+        self._hurry()
         return self.status()
 
     def end(self) -> dict[str, Any]:
@@ -288,6 +288,10 @@ class BatchService:
         self._failure = error
         sys.stderr.write(f"nolook: error: {error}\n")
         sys.stderr.flush()
+
+    def _hurry(self) -> None:
+        if self._expander is not None:
+            self._expander.hurry()
 
     def _wake(self) -> None:
         if self._expander is not None:

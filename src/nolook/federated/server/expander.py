@@ -21,7 +21,7 @@ __all__ = ["Expander"]
 
 # Seconds.
 _PATIENCE = 1.0  # between looks if nobody calls `wake`
-_GATHERING = 0.05  # for more reports to arrive and be added up together
+_GATHERING = 0.5  # for more reports to arrive: many together take much less time each
 _KEPT = 5.0  # between two stored sums while reports keep arriving
 
 
@@ -48,6 +48,7 @@ class Expander:
         self._failed = failed
         self._wake = threading.Event()
         self._stopping = threading.Event()
+        self._hurrying = threading.Event()
         self._kept = time.monotonic()
         self._forgetting = threading.Lock()
         self._sum: RunningSum | None = None
@@ -62,10 +63,15 @@ class Expander:
         """Say that there is something to do."""
         self._wake.set()
 
+    def hurry(self) -> None:
+        """Say that no more reports will arrive."""
+        self._hurrying.set()
+        self._wake.set()
+
     def close(self) -> None:
         """Stop after the block at hand."""
         self._stopping.set()
-        self._wake.set()
+        self.hurry()
         self._thread.join()
 
     def final(self) -> Sums | None:
@@ -108,7 +114,7 @@ class Expander:
             if time.monotonic() > self._kept + _KEPT:
                 self._keep(running)
             if running.count == stored and not frozen:
-                self._stopping.wait(_GATHERING)
+                self._hurrying.wait(_GATHERING)
         elif frozen:
             sums = running.without(self._store.outside())
             named, count = self._store.content_digest(), self._store.count

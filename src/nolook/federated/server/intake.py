@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import queue
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
@@ -16,6 +17,7 @@ __all__ = ["Intake"]
 
 _MOST_TOGETHER = 256
 _MOST_WAITING = 4096
+_GATHERING = 0.002  # seconds for more to arrive: a flush takes as long for many as for one
 
 _STOPPED = "the server cannot store anything now; try again later"
 
@@ -74,9 +76,11 @@ class Intake:
         self._refuse_all()
 
     def _collect(self) -> list[tuple[Arrival, Future[bool]]]:
-        """Wait for a report, then take all that wait."""
+        """Wait for a report, and a little for others; then take all that wait."""
         together = []
         entry = self._waiting.get()
+        if entry is not None:
+            time.sleep(_GATHERING)
         with suppress(queue.Empty):
             while entry is not None:
                 together.append(entry)
