@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Result", "Summary", "room"]
+__all__ = ["Drawn", "Result", "Summary", "room"]
 
 _ROOM = "nolook.report.results"
 
@@ -43,7 +43,32 @@ class Summary:
         return self.html
 
 
-class Result:
+class Drawn:
+    """What has a picture, which is post-processing and costs nothing more."""
+
+    __slots__ = ()
+
+    def plot(self, ax: Any = None) -> Any:  # noqa: ANN401 -- matplotlib's own types
+        """Draw what was found, with intervals or a band of the noise.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw; new ones by default.
+
+        Returns
+        -------
+        matplotlib axes
+
+        Raises
+        ------
+        ParameterError
+            If matplotlib is not installed, or there is nothing to draw.
+        """
+        return room().plot(self, ax)
+
+
+class Result(Drawn):
     """What is released can be looked at; all of it is post-processing and costs nothing more."""
 
     __slots__ = ()
@@ -78,25 +103,6 @@ class Result:
         """
         frame: pd.DataFrame = room().to_frame(self)
         return frame
-
-    def plot(self, ax: Any = None) -> Any:  # noqa: ANN401 -- matplotlib's own types
-        """Draw what was found, with intervals or a band of the noise.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw; new ones by default.
-
-        Returns
-        -------
-        matplotlib axes
-
-        Raises
-        ------
-        ParameterError
-            If matplotlib is not installed, or there is nothing to draw.
-        """
-        return room().plot(self, ax)
 
     def report(self, path: str | os.PathLike[str], *, table: str = "") -> None:
         """Write the report: one HTML page that loads nothing and may be shown to anyone.
