@@ -32,7 +32,7 @@ from nolook.statistics.clipped_gradients import ClippedGradients, UnitGradients
 from nolook.statistics.design_moments import DesignMoments
 from nolook.statistics.group_sums import GroupSums
 from nolook.statistics.held_out import HeldOutErrors
-from nolook.statistics.histograms import HistogramGroups, Histograms
+from nolook.statistics.histograms import Histograms
 from nolook.statistics.kendall import KendallRows
 from nolook.statistics.moments import MomentMatrix
 from nolook.statistics.residual_products import ResidualProducts, grid_model
@@ -172,10 +172,8 @@ STATISTICS = {
         (SCORES, POSITIVE, WEIGHTS),
         lambda s: plain(*s.value),
     ),
-    "HistogramGroups": Row(
-        partial(HistogramGroups, magnitude_counts, partial(magnitude_counts)),
-        (NUMBERS,),
-        lambda s: plain(*s.value(COLUMNS)),
+    "Histograms, of magnitudes": Row(
+        partial(Histograms, magnitude_counts), (NUMBERS,), lambda s: plain(s.value(COLUMNS))
     ),
     "Histograms": Row(
         partial(Histograms, in_equal_bins),
@@ -229,7 +227,7 @@ def test_every_statistic_is_here():
         assert any(one is not Statistic for one in own), f"{module.name} has no statistic"
         assert all(Statistic in one.__mro__ for one in own)
         found |= {one.__name__ for one in own if one is not Statistic}
-    assert found == {name.removesuffix(", weighted") for name in STATISTICS}
+    assert found == {name.partition(",")[0] for name in STATISTICS}
 
 
 @ALL

@@ -32,8 +32,9 @@ from nolook.privacy.guarantee import GaussianEvent
 from nolook.privacy.mechanisms.gaussian import gaussian_release
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import Announce
-from nolook.statistics.histograms import Count, HistogramGroups, Histograms, histograms_sensitivity
+from nolook.statistics.histograms import Count, Histograms, histograms_sensitivity
 from nolook.tables import Table
+from nolook.tables.folding import Together
 
 __all__ = [
     "LIMIT",
@@ -210,9 +211,10 @@ class ScaleSearch:
         rows = NoisyCount(1.0, math.inf)
         for number, stage in enumerate(_STAGES):
             announce(stage)
-            counters = [row_counts, *(groups[name].count for name in rounds)]
-            counted = table.fold(HistogramGroups(*counters))
-            exact = counted.value(table.n_columns)
+            counters = (row_counts, *(groups[name].count for name in rounds))
+            histograms = [Histograms(count) for count in counters]
+            table.fold(Together(*histograms))
+            exact = [each.value(table.n_columns) for each in histograms]
             if number == 0:
                 rows = _noisy_rows(exact[0], self.events()[0].mu, table.unit.whole, source)
             for (name, costs), counts in zip(rounds.items(), exact[1:], strict=True):

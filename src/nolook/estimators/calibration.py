@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +14,7 @@ from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.hosmer_lemeshow import hosmer_lemeshow_plan
 from nolook.algorithms.roc_noise import NORMAL_95
 from nolook.estimators._scores import ScoredEstimator, check_pos_label
-from nolook.estimators.result import room
+from nolook.estimators.result import Drawn
 from nolook.privacy.guarantee import Budget
 from nolook.privacy.release import Plan
 
@@ -28,11 +27,11 @@ Vector = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class CalibrationCurve:
+class CalibrationCurve(Drawn):
     """How often predicted events happened: a point for each group of probabilities.
 
     Made by :meth:`HosmerLemeshow.calibration_curve`; fields as in scikit-learn's
-    `calibration_curve`.
+    `calibration_curve`. `plot` draws 1.96 standard errors of the noise on either side of a point.
 
     Parameters
     ----------
@@ -50,25 +49,6 @@ class CalibrationCurve:
     prob_pred: Vector
     counts: Vector
     errors: Vector
-
-    def plot(self, ax: Any = None) -> Any:  # noqa: ANN401 -- matplotlib's own types
-        """Draw the points, each with 1.96 standard errors of the noise on either side.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw; new ones by default.
-
-        Returns
-        -------
-        matplotlib axes
-
-        Raises
-        ------
-        ParameterError
-            If `ax` is None and matplotlib is not installed.
-        """
-        return room().plot(self, ax)
 
 
 def shares_in_view(curve: CalibrationCurve) -> tuple[float, float]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from nolook.privacy.ledger import Ledger
 
-__all__ = ["Result", "Summary", "room"]
+__all__ = ["Drawn", "Result", "Summary", "room"]
 
 _ROOM = "nolook.report.results"
 
@@ -45,7 +45,32 @@ class Summary:
         return self.html
 
 
-class Result:
+class Drawn:
+    """What has a picture, which is post-processing and costs nothing more."""
+
+    __slots__ = ()
+
+    def plot(self, ax: Any = None) -> Any:  # noqa: ANN401 -- matplotlib's own types
+        """Draw what was found, with intervals or a band of the noise.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw; new ones by default.
+
+        Returns
+        -------
+        matplotlib axes
+
+        Raises
+        ------
+        ParameterError
+            If matplotlib is not installed, or there is nothing to draw.
+        """
+        return room().plot(self, ax)
+
+
+class Result(Drawn):
     """What is released can be looked at; all of it is post-processing and costs nothing more."""
 
     __slots__ = ()
@@ -80,25 +105,6 @@ class Result:
         """
         frame: pd.DataFrame = room().to_frame(self)
         return frame
-
-    def plot(self, ax: Any = None) -> Any:  # noqa: ANN401 -- matplotlib's own types
-        """Draw what was found, with intervals or a band of the noise.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw; new ones by default.
-
-        Returns
-        -------
-        matplotlib axes
-
-        Raises
-        ------
-        ParameterError
-            If matplotlib is not installed, or there is nothing to draw.
-        """
-        return room().plot(self, ax)
 
     def report(
         self, path: str | os.PathLike[str], *, table: str = "", ledger: Ledger | None = None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
 
 import numpy as np
 from numba import njit
@@ -15,6 +16,7 @@ __all__ = [
     "part_bits",
     "split_products",
     "weight_parts",
+    "weighted_sums",
 ]
 
 #: Weights are whole numbers from 0 to here.
@@ -24,6 +26,11 @@ LARGEST_WEIGHT = 2**30
 WEIGHTED_ROWS = 2**11
 # More bits leave room for fewer rows in a sum.
 _MOST_BITS = 10
+# Every block's sums stay within 2^53, so this many blocks fit an int64 with room to spare.
+_BLOCKS_PER_FLUSH = 512
+
+#: Gives int64 sums over the rows of a slice, each times its number of the array if it is one.
+Product: TypeAlias = Callable[[slice, NDArray[np.float64] | float], NDArray[np.int64]]
 
 
 def part_bits(largest: int) -> int:
@@ -46,6 +53,29 @@ def weight_parts(
         part = (weights >> shift) & ((1 << bits) - 1)
         if part.any():
             yield 1 << shift, part.astype(np.float64)
+
+
+def weighted_sums(
+    product: Product,
+    size: tuple[int, ...],
+    rows: int,
+    block_rows: int,
+    weights: NDArray[np.int64] | None = None,
+    bits: int = 0,
+) -> NDArray[np.object_]:
+    """Return what `product` gives for all rows and their weights, of a shape, as Python ints.
+
+    Sums of `block_rows` rows, times parts of weights of so many bits, must stay within 2^53.
+    """
+    total = np.zeros(size, dtype=object)
+    for factor, part in weight_parts(weights, bits):
+        for first in range(0, rows, _BLOCKS_PER_FLUSH * block_rows):
+            recent = np.zeros(size, dtype=np.int64)
+            for start in range(first, rows, block_rows)[:_BLOCKS_PER_FLUSH]:
+                place = slice(start, start + block_rows)
+                recent += product(place, part if isinstance(part, float) else part[place])
+            total = total + factor * recent.astype(object)
+    return total
 
 
 @njit(nogil=True, cache=True)

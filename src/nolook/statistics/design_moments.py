@@ -12,7 +12,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from nolook.kernels.weights import part_bits, weight_parts
+from nolook.kernels.weights import part_bits, weighted_sums
 from nolook.statistics import Statistic, in_full, rounding_sensitivity
 
 __all__ = [
@@ -25,13 +25,11 @@ __all__ = [
 ]
 
 Array = NDArray[np.float64]
-Objects = NDArray[np.object_]
 
 #: More rows than any table here has: a precondition of the eigenvalue's sensitivity.
 MOST_ROWS = 2**34
 
 _EXACT = 2**53
-_BLOCKS_PER_FLUSH = 512
 # The computed eigenvalue is off by at most this many times size * trace / 2^53.
 _BACKWARD_ERROR = 32
 
@@ -104,25 +102,19 @@ class DesignMoments(Statistic):
 
         Without targets only the second moments grow.
         """
-        for factor, part in weight_parts(weights, self._bits):
-            self._total = self._total + factor * self._sums(rows, targets, part)
-        return self
 
-    def _sums(self, rows: Array, targets: Array | None, weights: Array | float) -> Objects:
-        total = np.zeros(self._shape, dtype=object)
-        recent = np.zeros(self._shape, dtype=np.int64)
-        for block, start in enumerate(range(0, rows.shape[1], self._block_rows)):
-            if block and block % _BLOCKS_PER_FLUSH == 0:
-                total = total + recent.astype(object)
-                recent[...] = 0
-            place = slice(start, start + self._block_rows)
-            part = rows[:, place]
-            weighted = part if isinstance(weights, float) else part * weights[place]
-            recent[:, :-1] += (weighted @ part.T).astype(np.int64)
+        def products(place: slice, part: Array | float) -> NDArray[np.int64]:
+            block, sums = rows[:, place], np.zeros(self._shape)
+            weighted = block if isinstance(part, float) else block * part
+            sums[:, :-1] = weighted @ block.T
             if targets is not None:
-                recent[:, -1] += (weighted @ targets[place]).astype(np.int64)
-        exact: Objects = total + recent.astype(object)
-        return exact
+                sums[:, -1] = weighted @ targets[place]
+            return sums.astype(np.int64)
+
+        self._total = self._total + weighted_sums(
+            products, self._shape, rows.shape[1], self._block_rows, weights, self._bits
+        )
+        return self
 
     def merge(self, other: Self) -> Self:
         """Add the rows other moments have seen."""

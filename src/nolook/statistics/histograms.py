@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from nolook.statistics import Statistic
 
-__all__ = ["Count", "HistogramGroups", "Histograms", "histograms_sensitivity"]
+__all__ = ["Count", "Histograms", "histograms_sensitivity"]
 
 
 def histograms_sensitivity(columns: int, relation: Literal["add-remove", "replace"]) -> float:
@@ -59,26 +59,3 @@ class Histograms(Statistic):
         if self._value is None:
             return self._count(np.empty((columns, 0)), None)
         return self._value
-
-
-class HistogramGroups(Statistic):
-    """Several histograms of the same rows, counted in one pass; each `count` as for one."""
-
-    def __init__(self, *counts: Count) -> None:
-        self._groups = [Histograms(count) for count in counts]
-
-    def update(self, batch: NDArray[np.float64], weights: NDArray[np.int64] | None = None) -> Self:
-        """Add the rows of a batch of shape (columns, rows), each as often as its weight says."""
-        for group in self._groups:
-            group.update(batch, weights)
-        return self
-
-    def merge(self, other: Self) -> Self:
-        """Add the rows another one of the same bins has seen."""
-        for group, seen in zip(self._groups, other._groups, strict=True):
-            group.merge(seen)
-        return self
-
-    def value(self, columns: int) -> list[NDArray[np.int64]]:
-        """Return the counts of each, in order; all zero before any batch."""
-        return [group.value(columns) for group in self._groups]

@@ -8,15 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nolook.kernels.moments import UNIT, exact_block_rows, integer_gram, shrink_rows
-from nolook.kernels.weights import part_bits, weight_parts
+from nolook.kernels.weights import part_bits, weighted_sums
 from nolook.statistics import Statistic, in_full, rounding_sensitivity
 
 __all__ = ["MomentMatrix", "moment_sensitivity"]
 
 Vector = NDArray[np.float64]
-
-# Every block's sums stay within 2^53, so this many blocks fit an int64 with room to spare.
-_BLOCKS_PER_FLUSH = 512
 
 
 def moment_sensitivity(
@@ -58,22 +55,14 @@ class MomentMatrix(Statistic):
     def update(self, rows: NDArray[np.float64], weights: NDArray[np.int64] | None = None) -> Self:
         """Add integer rows of shape (columns, rows); they are shrunk in place."""
         shrink_rows(rows, self.squared_radius)
-        for factor, part in weight_parts(weights, self._bits):
-            self._total = self._total + factor * self._sums(rows, part)
-        return self
 
-    def _sums(self, rows: NDArray[np.float64], weights: Vector | float) -> NDArray[np.object_]:
-        total = np.zeros(self._total.shape, dtype=object)
-        recent = np.zeros(self._total.shape, dtype=np.int64)
-        for block, start in enumerate(range(0, rows.shape[1], self._block_rows)):
-            if block and block % _BLOCKS_PER_FLUSH == 0:
-                total = total + recent.astype(object)
-                recent[...] = 0
-            place = slice(start, start + self._block_rows)
-            part = weights if isinstance(weights, float) else weights[place]
-            recent += integer_gram(rows[:, place], part)
-        exact: NDArray[np.object_] = total + recent.astype(object)
-        return exact
+        def gram(place: slice, part: Vector | float) -> NDArray[np.int64]:
+            return integer_gram(rows[:, place], part)
+
+        self._total = self._total + weighted_sums(
+            gram, self._total.shape, rows.shape[1], self._block_rows, weights, self._bits
+        )
+        return self
 
     def merge(self, other: Self) -> Self:
         """Add the rows another matrix of the same radius has seen."""

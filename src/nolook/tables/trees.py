@@ -59,7 +59,10 @@ class Disk:
 
     def whole(self, folder: str) -> str:
         """Return the path of a folder from the top."""
-        return Path(os.path.realpath(folder)).as_posix()
+        try:
+            return Path(os.path.realpath(folder)).as_posix()
+        except ValueError:  # a null character: no folder has such a name
+            return folder
 
     def place(self, path: str, name: str) -> Place:
         """Return a file."""
@@ -109,5 +112,6 @@ def around(place: Place) -> tuple[Tree, str]:
     """Return the folder that a file is in, and the tree it belongs to."""
     if isinstance(place, StoredFile):
         return Store(place.system, ""), place.path.rpartition("/")[0]
-    path = os.path.realpath(cast("LocalFile", place).path)
-    return Disk(), Path(path).parent.as_posix()
+    disk = Disk()
+    path = disk.whole(cast("LocalFile", place).path.as_posix())
+    return disk, Path(path).parent.as_posix()
