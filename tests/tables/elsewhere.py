@@ -36,7 +36,10 @@ class Elsewhere(Cluster):
         self.passes += 1
         cutter = unpacked(packed(by_unit))
         pieces = [
-            piece for part in self.opened.parts() for piece in cutter.pieces(part, self.PLACES)
+            piece
+            for part in self.opened.parts()
+            for cut in cutter.pieces(part, self.PLACES)
+            for piece in cut
         ]
         found = {place: Pieces() for place in range(self.PLACES)}
         for place, piece in self.reorder(pieces):

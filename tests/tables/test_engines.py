@@ -19,6 +19,7 @@ from nolook.privacy.noise import SeededSource
 from nolook.privacy.sampling import SAMPLING_UNIT
 from nolook.statistics.histograms import Histograms
 from nolook.statistics.moments import MomentMatrix
+from nolook.tables import by_unit
 from nolook.tables.by_unit import ByUnit
 from nolook.tables.checksum import Checksum
 from nolook.tables.engines import Answer, packed, unpacked
@@ -321,6 +322,13 @@ def test_each_row_weighs_elsewhere_what_it_weighs_here(unit, path):
     expected = collected(table)
     assert len(np.unique(expected[-1])) > 3
     np.testing.assert_array_equal(collected(elsewhere(table)), expected)
+
+
+def test_pieces_of_many_cuts_and_on_disk_have_the_same_rows(path, monkeypatch):
+    table = of_units(path, "word")
+    monkeypatch.setattr(by_unit, "_NUMBERS", 2_000)
+    monkeypatch.setattr(by_unit, "_SPOOLED", 100)
+    np.testing.assert_array_equal(collected(elsewhere(table)), collected(table))
 
 
 def test_a_unit_cut_in_two_would_be_seen(path, monkeypatch):

@@ -327,7 +327,11 @@ def test_predictions_refuse_what_they_cannot_use(people, frame):
         predict_on_spark(model, frame.drop("a"))
 
 
-@pytest.mark.parametrize("kind", [as_files, as_frame])
+def by_unit(folder, frame, session):
+    return frame, {"unit": "id"}
+
+
+@pytest.mark.parametrize("kind", [as_files, as_frame, by_unit])
 def test_a_worker_killed_in_mid_pass_changes_nothing(kind, folder, frame, session, tmp_path):
     marks = tmp_path
     source, more = kind(folder, frame, session)

@@ -242,8 +242,10 @@ DISTRIBUTIONS = {
 # Shared parameters: the guarantee holds the first two, a seed is never kept, and a file names the
 # classes beside its parameters.
 _COMMON = frozenset({"epsilon", "delta", "random_state", "classes"})
-# Files of version 0.1 know no k of a regression: one that keeps all features says nothing.
-_SILENT = frozenset({"k", "sample"})
+# Older files know none of these: a file says nothing of one that is None.
+_SILENT = {kind: {"sample"} for kind in ("LassoSelector", "SISSelector")} | {
+    "LinearRegression": {"k"}
+}
 # Settings that only files of version 0.1 have.
 _RETIRED: dict[str, dict[str, tuple[str, ...]]] = {
     "tukey": {"guarantee": ("record", "paper"), "ptr": ("2023", "2022"), "basis": ("raw",)},
@@ -315,13 +317,13 @@ def method_parameters(method: str, options: Mapping[str, object]) -> dict[str, A
 def own_parameters(estimator: BaseEstimator) -> dict[str, Any]:
     """Return an estimator's parameters but the shared ones, with retired ones it was read with."""
     given = {**estimator.get_params(deep=False), **getattr(estimator, "retired_", {})}
-    silent = _COMMON | {name for name in _SILENT if given.get(name) is None}
+    silent = _COMMON | {name for name in silent_parameters(estimator) if given.get(name) is None}
     return {name: value for name, value in given.items() if name not in silent}
 
 
 def silent_parameters(estimator: BaseEstimator) -> frozenset[str]:
     """Return those of an estimator's parameters that :func:`own_parameters` leaves out if None."""
-    return _SILENT.intersection(estimator.get_params(deep=False))
+    return frozenset(_SILENT.get(type(estimator).__name__, ()))
 
 
 def retired_parameters(name: str, parameters: Mapping[str, object]) -> dict[str, str]:

@@ -7,8 +7,8 @@ with the table.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, pairwise
 from tempfile import SpooledTemporaryFile
 from typing import Any, cast
 
@@ -26,8 +26,8 @@ from nolook.tables.units import group_hashes, hashes_of, kept_cells, named_rows,
 
 __all__ = ["ByUnit", "Pieces", "row_keys"]
 
-# Numbers that are cut into pieces at a time: few make pieces small, and mostly headers.
-_NUMBERS = 1 << 20
+# Numbers that are cut into pieces at a time, 32 MB: few make pieces small, and mostly headers.
+_NUMBERS = 1 << 22
 # Bytes of a place that stay in memory.
 _SPOOLED = 1 << 24
 
@@ -50,28 +50,24 @@ class ByUnit:
         self._source, self._unit, self._names = source, unit, tuple(names)
         self._key = new_key()
 
-    def pieces(self, part: Source, places: int) -> Iterator[tuple[int, bytes]]:
-        """Yield places and pieces; an empty one for each place, so that it is heard of."""
-        yield from ((place, b"") for place in range(places))
-        held: list[Any] = []
-        for batch in part.batches(self._names):
-            held.append(batch.select(list(self._names)))
-            if sum(each.num_rows for each in held) * len(self._names) >= _NUMBERS:
-                yield from self._cut(held, places)
-                held = []
-        if held:
-            yield from self._cut(held, places)
+    def pieces(self, part: Source, places: int) -> Iterator[list[tuple[int, bytes]]]:
+        """Yield pieces with their places, and first an empty one for each, so that it is known."""
+        yield [(place, b"") for place in range(places)]
+        batches = (batch.select(list(self._names)) for batch in part.batches(self._names))
+        for batch in _joined(batches, _NUMBERS):
+            yield self._cut(batch, places)
 
-    def _cut(self, batches: list[Any], places: int) -> Iterator[tuple[int, bytes]]:
-        for batch in pa.Table.from_batches(batches).combine_chunks().to_batches():
-            place = self._places(batch, places)
-            order = pa.array(np.argsort(place, kind="stable"))
-            columns = [_movable(column).take(order) for column in batch.columns]
-            ends = np.cumsum(np.bincount(place, minlength=places))
-            for at, (start, stop) in enumerate(pairwise([0, *ends.tolist()])):
-                if stop > start:
-                    cells = [_own_words(each.slice(start, stop - start)) for each in columns]
-                    yield at, _written(pa.RecordBatch.from_arrays(cells, self._names))
+    def _cut(self, batch: Any, places: int) -> list[tuple[int, bytes]]:  # noqa: ANN401
+        place = self._places(batch, places)
+        order = pa.array(np.argsort(place, kind="stable"))
+        columns = [_movable(column).take(order) for column in batch.columns]
+        ends = np.cumsum(np.bincount(place, minlength=places))
+        pieces = []
+        for at, (start, stop) in enumerate(pairwise([0, *ends.tolist()])):
+            if stop > start:
+                cells = [_own_words(each.slice(start, stop - start)) for each in columns]
+                pieces.append((at, _written(pa.RecordBatch.from_arrays(cells, self._names))))
+        return pieces
 
     def _places(self, batch: Any, places: int) -> NDArray[np.int64]:  # noqa: ANN401
         """Return the place of each row; 0 where there is no identifier."""
@@ -126,12 +122,15 @@ class Pieces:
         self._file.close()
 
     def batches(self, names: Sequence[str]) -> Iterator[Any]:
-        """Yield the pieces."""
+        """Yield the pieces, several at a time."""
+        yield from _joined((piece.select(list(names)) for piece in self._read()), _NUMBERS // 4)
+
+    def _read(self) -> Iterator[Any]:
         start = 0
         for size in self._sizes:
             self._file.seek(start)
             with pa.ipc.open_stream(self._file.read(size)) as reader:
-                yield reader.read_next_batch().select(list(names))
+                yield reader.read_next_batch()
             start += size
 
     def parts(self) -> Sequence[Source]:
@@ -163,6 +162,21 @@ def _hashed(words: NDArray[np.uint64], key: bytes) -> NDArray[np.uint64]:
     size = 8 * words.shape[1]
     starts = np.arange(0, size * len(words) + 1, size)
     return keyed_hashes(np.ascontiguousarray(words).view(np.uint8).ravel(), starts, key)
+
+
+def _joined(batches: Iterable[Any], numbers: int) -> Iterator[Any]:
+    """Yield the rows of batches in batches of about so many numbers."""
+    held: list[Any] = []
+    for batch in chain(batches, (None,)):
+        if batch is not None:
+            held.append(batch)
+        if held and (batch is None or sum(map(_numbers, held)) >= numbers):
+            yield from pa.Table.from_batches(held).combine_chunks().to_batches()
+            held = []
+
+
+def _numbers(batch: Any) -> int:  # noqa: ANN401
+    return batch.num_rows * batch.num_columns  # type: ignore[no-any-return]
 
 
 def _movable(cells: Any) -> Any:  # noqa: ANN401

@@ -21,7 +21,7 @@ from nolook.errors import TableError
 from nolook.tables.by_unit import ByUnit
 from nolook.tables.source import Column, Source, attempt
 
-__all__ = ["Answer", "Cluster", "gathered", "next_piece", "packed", "state_of", "unpacked"]
+__all__ = ["Answer", "Cluster", "gathered", "next_pieces", "packed", "state_of", "unpacked"]
 
 # States are mostly zeros and small numbers: this makes them a tenth, and more costs time.
 _LEVEL = 1
@@ -93,8 +93,8 @@ def state_of(task: bytes, source: Source, part: int) -> bytes:
             return packed((None, str(refused)))
 
 
-def next_piece(pieces: Iterator[tuple[int, bytes]]) -> tuple[int, bytes] | None:
-    """Return the next piece of a part, or None after the last; called where its rows are."""
+def next_pieces(pieces: Iterator[list[tuple[int, bytes]]]) -> list[tuple[int, bytes]] | None:
+    """Return the next pieces of a part, or None after the last; called where its rows are."""
     with undisturbed():
         return next(pieces, None)
 

@@ -18,7 +18,7 @@ from nolook._language import named
 from nolook._version import __version__
 from nolook.errors import ParameterError, TableError
 from nolook.tables.by_unit import ByUnit, Pieces
-from nolook.tables.engines import Answer, Cluster, next_piece, packed, state_of, unpacked
+from nolook.tables.engines import Answer, Cluster, next_pieces, packed, state_of, unpacked
 from nolook.tables.files import File
 from nolook.tables.folders import Folder
 from nolook.tables.source import Column, Source, attempt, in_words
@@ -254,8 +254,9 @@ def _pieces(by_unit: ByUnit, parts: _Parts, places: int, batches: Iterable[Any])
     """Yield the pieces of the parts of a partition, in a worker."""
     for _, source in parts(batches):
         pieces = by_unit.pieces(source, places)
-        while (piece := without_cells(next_piece, pieces)) is not None:
-            yield _record(piece, (pa.int32(), pa.binary()), ("place", "rows"))
+        while (cut := without_cells(next_pieces, pieces)) is not None:
+            if cut:
+                yield _records(cut, (pa.int32(), pa.binary()), ("place", "rows"))
 
 
 def _of_places(task: bytes, batches: Iterable[Any]) -> Iterator[Any]:
@@ -283,11 +284,12 @@ def without_cells(action: Callable[..., T], *args: Any) -> T:  # noqa: ANN401
 
 def _answer(part: int, state: bytes) -> Any:  # noqa: ANN401
     kinds = (pa.int32(), pa.string(), pa.binary())
-    return _record((part, __version__, state), kinds, Answer._fields)
+    return _records([(part, __version__, state)], kinds, Answer._fields)
 
 
-def _record(cells: Sequence[Any], kinds: Sequence[Any], names: Sequence[str]) -> Any:  # noqa: ANN401
-    arrays = [pa.array([cell], kind) for cell, kind in zip(cells, kinds, strict=True)]
+def _records(rows: Sequence[Any], kinds: Sequence[Any], names: Sequence[str]) -> Any:  # noqa: ANN401
+    columns = zip(zip(*rows, strict=True), kinds, strict=True)
+    arrays = [pa.array(cells, kind) for cells, kind in columns]
     return pa.RecordBatch.from_arrays(arrays, names=list(names))
 
 
