@@ -169,8 +169,8 @@ def durations(frames: Frames, folder: Path) -> Iterator[str]:
     yield f"![Seconds a fit]({save(figure, folder / 'figure2_seconds.svg')})"
     yield ""
     yield (
-        "Seconds for the synthetic table, medians, on one core of a machine that had other work too; "
-        "dashed: not private for rows. Times of `tukey` and the other methods for rows hold the "
+        "Median seconds for the synthetic table, on one core of a machine that had other work, too. "
+        "Dashed: not private for rows. Times of `tukey` and the other methods for rows hold the "
         "noise's exact sampling."
     )
     yield ""
