@@ -169,7 +169,7 @@ def durations(frames: Frames, folder: Path) -> Iterator[str]:
     yield f"![Seconds a fit]({save(figure, folder / 'figure2_seconds.svg')})"
     yield ""
     yield (
-        "Median seconds for the synthetic table, on one core of a machine that had other work, too. "
+        "Median seconds for the synthetic table, on one core of a machine with other work, too. "
         "Dashed: not private for rows. Times of `tukey` and the other methods for rows hold the "
         "noise's exact sampling."
     )
