@@ -118,7 +118,7 @@ def smoothing_lines(frames: Frames, folder: Path) -> Iterator[str]:
     yield (
         f"X(rate) has a Poisson number of values at each of 2^{LEVEL} thresholds. Figure 2: rate = "
         "3; figure 3: epsilon = 1. Errors of smoothed over those of unsmoothed shares of the same "
-        "release, summed over trials. Linear programs are solved in few, and only where a row is "
+        "release, summed over trials. Linear programs are solved in one, and only where a row is "
         "replaced; they have many best solutions: *p = 1* is cvxopt's, from inside, *corner* that "
         "of the simplex method."
     )
