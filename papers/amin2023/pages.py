@@ -67,8 +67,11 @@ def figure_1(frames: Frames, folder: Path) -> Iterator[str]:  # noqa: ARG001
             out.append("failed" if m is None else f"{quartiles(own.r2)}, m = {m}")
         return out
 
+    made = [frame.groupby(["table", kind]).trial.nunique() for frame, kind in
+            ((methods[methods.method != "NonDP"], "method"), (tukey, "version"))]  # fmt: skip
     yield (
-        "Median R2 in sample, with quartiles, at epsilon = ln 3 and delta = 1e-5. **Not private "
+        f"Median R2 in sample, with quartiles, of {min(map(min, made))} to {max(map(max, made))} "
+        "trials, at epsilon = ln 3 and delta = 1e-5. **Not private "
         "for rows**: the paper's methods, with the paper's own numbers above ours. The published "
         "Tukey mechanism has the smallest of 250, 500, ..., 2000 models with which every trial "
         "here passed its test, a choice made by looking, as in the paper."
@@ -96,7 +99,7 @@ def notes(methods: Any, known: list[str]) -> Iterator[str]:
         if counted[name] != ROWS[name]
     ]
     if differ:
-        yield f"- The public tables have changed: {'; '.join(differ)}."
+        yield f"- Not the rows that the paper had: {'; '.join(differ)}."
     missing = [name for name in FIGURE_1 if name not in FILES]
     yield f"- Not here, since their tables are not: {', '.join(missing)}."
     yield (
@@ -124,12 +127,12 @@ def figure_2(frames: Frames, folder: Path) -> Iterator[str]:
         for place, (features, own) in enumerate(frame.groupby("features")):
             means = own.groupby("models")[lemma].mean()
             style = line_style(place, private=lemma == "for rows")
-            panel.plot(means.index, means, label=f"{features} features", **style)
+            panel.plot(means.index, means, label=str(features), **style)
         panel.axhline(frame[threshold].iloc[0], color="black", linewidth=1, linestyle=":")
         title = lemma if lemma == "for rows" else f"{lemma} (not for rows)"
         panel.set(title=title, xlabel="models m")
     panels[0].set_ylabel("distance to unsafety")
-    panels[0].legend(fontsize=7)
+    panels[0].legend(fontsize=7, title="features")
     name = save(figure, folder / "figure2_distance.svg")
     yield f"![Distance to unsafety against the number of models]({name})"
     yield ""
@@ -153,26 +156,26 @@ def durations(frames: Frames, folder: Path) -> Iterator[str]:
     figure, (panel,) = axes()
     lines = dict(list(frame.groupby("method")))
     for place, name in enumerate(name for name in lines if name in TUKEY):
-        means = lines[name].groupby("models").took.mean()
+        middle = lines[name].groupby("models").took.median()
         style = line_style(place, private=name not in PUBLISHED)
-        panel.plot(means.index, means, label=name, **style)
+        panel.plot(middle.index, middle, label=name, **style)
     flat = [name for name in lines if name not in TUKEY]
-    for place, name in enumerate(flat):
+    for place, name in enumerate(flat, len(TUKEY)):
         style = line_style(place, private=name in OURS)
         del style["marker"]
-        panel.axhline(lines[name].took.mean(), linewidth=1, label=name, **_no_marker(style))
+        panel.axhline(lines[name].took.median(), linewidth=1, label=name, **_no_marker(style))
     panel.set(xlabel="models m", ylabel="seconds", yscale="log")
     panel.legend(fontsize=7, ncols=2)
     yield f"![Seconds a fit]({save(figure, folder / 'figure2_seconds.svg')})"
     yield ""
     yield (
-        "Seconds for the synthetic table, means, on one core of a machine that had other work too; "
-        "dashed: not private for rows. Times of `tukey` and the other methods for rows hold the "
+        "Median seconds for the synthetic table, on one core of a machine with other work, too. "
+        "Dashed: not private for rows. Times of `tukey` and the other methods for rows hold the "
         "noise's exact sampling."
     )
     yield ""
-    means = frame.groupby(["method", "models"]).took.mean()
-    rows = [(method, models or "", f"{took:.3f}") for (method, models), took in means.items()]
+    middle = frame.groupby(["method", "models"]).took.median()
+    rows = [(method, models or "", f"{took:.3f}") for (method, models), took in middle.items()]
     yield from table(["method", "models", "seconds"], rows)
 
 
