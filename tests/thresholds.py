@@ -139,6 +139,8 @@ COMMITTED = [
         "least",
         -0.02,
     ),
+    ("papers/swope2024", r"ours less two-stage, the least of all: (\S+) \(", "least", -0.05),
+    ("papers/swope2024", r"at least 0.2 above two-stage .* on (\d+) of 13 tables", "least", 5),
     ("selection_choices", r"^\| \w+ \| \w+ \| third less first .*\| (\S+) \|$", "least", 1.0),
     ("selection_choices", r"least difference in standard errors \| (\S+) \|", "least", -2.0),
     ("selection_choices", r"^\| \d+ \| \S+ \| (\S+) \| \S+ \|$", "least", 1.5),

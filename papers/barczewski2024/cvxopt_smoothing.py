@@ -76,17 +76,18 @@ def by_cvxopt_l1(problem: Problem, noisy: Vector, top: float) -> Vector:
     """Return the counts of the linear program, p = 1: the sizes of the noises are unknowns too."""
     nodes = problem.nodes
     rises = np.diff(noisy, prepend=0.0, append=top)
+    unit = float(np.abs(rises).max())  # cvxopt gives up on large numbers
     solved = cvxopt.solvers.lp(
         cvxopt.matrix(np.repeat([0.0, 1.0], nodes)),
         problem.sizes,
-        cvxopt.matrix(np.concatenate([np.zeros(2 * nodes), rises])),
+        cvxopt.matrix(np.concatenate([np.zeros(2 * nodes), rises / unit])),
         options={"show_progress": False},
     )
-    return _counts(solved, noisy, nodes)
+    return _counts(solved, noisy, nodes, unit)
 
 
-def _counts(solved: Any, noisy: Vector, nodes: int) -> Vector:  # noqa: ANN401 -- cvxopt's own
-    counts: Vector = noisy - np.array(solved["x"]).ravel()[:nodes][-len(noisy) :]
+def _counts(solved: Any, noisy: Vector, nodes: int, unit: float = 1.0) -> Vector:  # noqa: ANN401
+    counts: Vector = noisy - unit * np.array(solved["x"]).ravel()[:nodes][-len(noisy) :]
     return counts
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -117,8 +118,9 @@ def smoothing_lines(frames: Frames, folder: Path) -> Iterator[str]:
     yield (
         f"X(rate) has a Poisson number of values at each of 2^{LEVEL} thresholds. Figure 2: rate = "
         "3; figure 3: epsilon = 1. Errors of smoothed over those of unsmoothed shares of the same "
-        "release, summed over trials; few of them solve linear programs, which have many best "
-        "solutions: *p = 1* is cvxopt's, from inside, *corner* that of the simplex method."
+        "release, summed over trials. Linear programs are solved in one, and only where a row is "
+        "replaced; they have many best solutions: *p = 1* is cvxopt's, from inside, *corner* that "
+        "of the simplex method."
     )
     yield ""
     for relation in RELATIONS:
@@ -129,7 +131,8 @@ def smoothing_lines(frames: Frames, folder: Path) -> Iterator[str]:
             for along, value in columns:
                 chosen = panels_of[along]
                 chosen = chosen[(chosen.relation == relation) & (chosen[along] == value)]
-                cells.append(f"{ratio_of(title, base)(chosen):.2f}" if len(chosen) else "")
+                ratio = ratio_of(title, base)(chosen)
+                cells.append("" if math.isnan(ratio) else f"{ratio:.2f}")
             rows.append((title, *cells))
         yield f"### {RELATION[relation].capitalize()}"
         yield ""
