@@ -35,7 +35,7 @@ def verified(batch, **named):
     )
 
 
-V_SMALL, V_ROC, V_CALIBRATION = (verified(batch) for batch in (SMALL, ROC, CALIBRATION))
+V_SMALL, V_ROC, V_CALIBRATION, V_WIDE = map(verified, (SMALL, ROC, CALIBRATION, WIDE))
 
 
 @lru_cache

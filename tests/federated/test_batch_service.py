@@ -31,6 +31,7 @@ from tests.federated.made import (
     V_CALIBRATION,
     V_ROC,
     V_SMALL,
+    V_WIDE,
     WIDE,
     changed,
     reports,
@@ -331,7 +332,9 @@ def test_groups_are_answered_for_one_set_of_borders(tmp_path):
         assert curves[0].n == first.n == 40
 
 
-@pytest.mark.parametrize("batch", [SMALL, ROC, CALIBRATION, WIDE, V_SMALL, V_ROC, V_CALIBRATION])
+@pytest.mark.parametrize(
+    "batch", [SMALL, ROC, CALIBRATION, WIDE, V_SMALL, V_ROC, V_CALIBRATION, V_WIDE]
+)
 def test_answers_have_noise_and_repeat_themselves(tmp_path, batch):
     batch = evolve(batch, epsilon=1e-5)
     question = (
@@ -563,19 +566,22 @@ def test_what_are_no_places_is_refused(places):
     refused(400, Question, CALIBRATION, {"question": "groups", "borders": places})
 
 
-def test_reports_are_deleted_when_the_final_sum_is_stored(both):
-    both.put(20, without=((4,), (5,)))
-    assert list((both.data(0) / "segments").iterdir())
-    both.freeze()
-    both.ask()
-    for role in (0, 1):
-        assert not list((both.data(role) / "segments").iterdir())
-        assert (both.data(role) / "final.sum").is_file()
-        assert not (both.data(role) / "running.sum").exists()
-    # A replay is still known.
-    ids, first, *_ = reports(SMALL, 40)
-    both.restart(0)
-    assert both.services[0].put(Arrival(ids[0], first[0])).result(PATIENCE) is False
+@pytest.mark.parametrize("batch", [SMALL, V_SMALL, V_WIDE], ids=["1", "2", "2, all doubles"])
+def test_reports_are_deleted_when_the_final_sum_is_stored(tmp_path, batch):
+    with two(tmp_path, batch) as both:
+        both.put(20, without=((4,), (5,)))
+        assert list((both.data(0) / "segments").iterdir())
+        both.freeze()
+        both.ask()
+        ids, first, *_ = reports(batch, 40)
+        for role in (0, 1):
+            assert not list((both.data(role) / "segments").iterdir())
+            names = {path.name for path in both.data(role).iterdir()}
+            assert "final.sum" in names
+            assert not names & {"running.sum", "running.messages"}
+        # A replay is still known.
+        both.restart(0)
+        assert both.services[0].put(Arrival(ids[0], first[0])).result(PATIENCE) is False
 
 
 def test_the_running_sum_is_the_sum_from_scratch(tmp_path, monkeypatch):

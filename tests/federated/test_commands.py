@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sqlite3
 
 import numpy as np
 import pyarrow as pa
@@ -15,9 +16,12 @@ import nolook.cli
 from examples.certificates import Authority
 from nolook.federated.batch import Batch
 from nolook.federated.batch_file import read_batch
+from nolook.federated.commands import _submit
+from nolook.federated.commands._submit import _place, _Wanted
 from nolook.federated.private_key import read_private_key
 from nolook.federated.sealing import public_key
 from nolook.federated.tokens import Tokens, make_tokens
+from nolook.tables.schema import Schema
 from tests.federated.forking import Forks
 from tests.federated.made import KEYS
 from tests.federated.servers import Pair
@@ -399,3 +403,26 @@ def test_nothing_of_the_network_is_loaded_for_help(tmp_path):
 
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_the_rows_of_a_database_or_a_folder_are_reported(here):
+    with sqlite3.connect("v.db") as database:
+        database.execute("CREATE TABLE t (age REAL, bought TEXT)")
+        database.executemany("INSERT INTO t VALUES (?, ?)", [(1.0, "yes"), (2.5, "no")])
+    database.close()
+    (here / "t").mkdir()
+    for part, age in enumerate((1.0, 2.5)):
+        pq.write_table(pa.table({"age": [age]}), here / "t" / f"{part}.parquet")
+    places = [_place("sqlite:v.db", "t", None), _place("t", None, None)]
+    places.append(_place("sqlite:v.db", None, "SELECT age FROM t WHERE age > 2"))
+    plain = Schema.from_dict({})
+    submissions = [_Wanted(None, place, "age", None, "1", False, plain) for place in places]
+    found = [each._rows()[0].tolist() for each in submissions]
+    assert found == [[1.0, 2.5], [1.0, 2.5], [2.5]]
+    assert len({each.digest() for each in submissions}) == 3
+    classed = _Wanted(None, places[0], "age", "bought", "yes", False, plain)
+    assert classed._rows()[1].tolist() == [True, False]
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(_submit, "_MOST_ROWS", 1)
+        with pytest.raises(nolook.ParameterError, match="more than 1 rows, each of which"):
+            submissions[0]._rows()

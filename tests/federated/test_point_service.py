@@ -15,7 +15,7 @@ from nolook.federated.failures import RefusedError
 from nolook.federated.point_shares import set_digest
 from nolook.federated.server.store import Arrival
 from tests.federated.forged_keys import FORGERIES
-from tests.federated.made import LOUD, V_CALIBRATION, V_ROC, V_SMALL, forged, reports
+from tests.federated.made import LOUD, V_CALIBRATION, V_ROC, V_SMALL, V_WIDE, forged, reports
 from tests.federated.test_batch_service import (
     PATIENCE,
     Both,
@@ -69,7 +69,7 @@ def found(both):
     return numbers, first.n
 
 
-@pytest.mark.parametrize("batch", [V_SMALL, V_ROC, V_CALIBRATION])
+@pytest.mark.parametrize("batch", [V_SMALL, V_ROC, V_CALIBRATION, V_WIDE])
 def test_forged_reports_and_those_at_one_server_change_no_count(tmp_path, batch):
     batch = evolve(batch, epsilon=LOUD)
     with two(tmp_path, batch) as both:

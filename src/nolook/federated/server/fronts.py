@@ -84,9 +84,13 @@ class Fronts:
 def _run(connection: Connection, batches: int, work: Callable[[list[Calls]], None]) -> None:
     """Do the work of one process, and end it."""
     line = Line(connection, lambda: os.kill(os.getpid(), signal.SIGTERM))
+    status = 0
     try:
         work([Remote(line, place) for place in range(batches)])
     except KeyboardInterrupt:
         pass
+    except Exception as error:  # noqa: BLE001 -- a message may quote what was sent
+        sys.stderr.write(f"nolook: error: internal error in serve: {type(error).__name__}\n")
+        status = 1
     finally:
-        os._exit(0)
+        os._exit(status)
