@@ -5,5 +5,6 @@ from __future__ import annotations
 from papers.command import main
 from papers.swope2024.pages import PAPER
 
-if __name__ == "__main__":
-    main(PAPER)
+__all__: list[str] = []
+
+main(PAPER)
