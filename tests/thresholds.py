@@ -140,6 +140,7 @@ COMMITTED = [
         "least",
         -0.02,
     ),
+    ("papers/barczewski2024", r"at every epsilon: at most (\S+)\.$", "most", 0.5),
     ("papers/swope2024", r"ours less two-stage, the least of all: (\S+) \(", "least", -0.05),
     ("papers/swope2024", r"at least 0.2 above two-stage .* on (\d+) of 13 tables", "least", 5),
     ("selection_choices", r"^\| \w+ \| \w+ \| third less first .*\| (\S+) \|$", "least", 1.0),
