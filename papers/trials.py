@@ -121,9 +121,9 @@ class Kept:
         if rows:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             _write(self.path, rows)
-        for part in self.parts.glob("*.parquet"):
+        for part in self.parts.glob("*"):  # what a killed run was writing, too
             part.unlink()
-        if self.parts.is_dir() and not any(self.parts.iterdir()):
+        if self.parts.is_dir():
             self.parts.rmdir()
 
 

@@ -57,7 +57,7 @@ def of_paper(found: Any) -> list[str]:
 
 def trials_made(frame: Any, methods: Sequence[str]) -> str:
     """Say how many trials stand behind a median."""
-    own = frame[frame.method.isin(methods)]
+    own = frame[frame.method.isin(methods) & frame.table.isin(set(TASKS))]
     made = own.groupby(["table", "method"]).size().unstack(fill_value=0).to_numpy()
     return f"Trials of a cell: {made.min()} to {made.max()} of {TRIALS}."
 
@@ -248,6 +248,7 @@ def beside(frames: Frames, folder: Path) -> Iterator[str]:  # noqa: ARG001
     rows.append(["`linear`, nothing selected", "", "", "", here["linear"]])
     rows += [[f"`{s}` before `linear`", "", "", "", here[f"{s}, linear"]] for s in SELECTORS]
     yield from table(head, rows)
+    yield trials_made(frames["five"], [*PRIVATE, *FOR_ROWS])
 
 
 PAPER = Paper(

@@ -77,6 +77,7 @@ def test_rows_survive_a_crash_between_the_steps_of_gathering(tmp_path):
     (kept.parts / "torn.parquet.part").write_bytes(b"PAR1")  # a file that was being written
     again, count = made(tmp_path)
     assert count == 0
+    assert not kept.parts.exists()
     pd.testing.assert_frame_equal(again, frame)
 
 
