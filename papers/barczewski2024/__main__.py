@@ -1,4 +1,4 @@
-"""``python -m papers.barczewski2024``: the paper's figures."""
+"""``python -m papers.barczewski2024 [figure ...]``: the paper's tables and figures."""
 
 from __future__ import annotations
 
@@ -7,4 +7,9 @@ from papers.command import main
 
 __all__: list[str] = []
 
+<<<<<<< HEAD
 main(PAPER)
+=======
+if __name__ == "__main__":
+    main(PAPER)
+>>>>>>> papers23b

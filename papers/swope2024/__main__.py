@@ -1,4 +1,4 @@
-"""``python -m papers.swope2024``: the paper's table and figures."""
+"""``python -m papers.swope2024 [figure ...]``: the paper's tables and figures."""
 
 from __future__ import annotations
 
@@ -7,4 +7,5 @@ from papers.swope2024.pages import PAPER
 
 __all__: list[str] = []
 
-main(PAPER)
+if __name__ == "__main__":
+    main(PAPER)
