@@ -9,7 +9,18 @@ import contextlib
 import os
 from pathlib import Path
 
-__all__ = ["append", "create", "flush", "link", "open_own", "replace", "write", "write_flushed"]
+__all__ = [
+    "append",
+    "create",
+    "flush",
+    "flush_open",
+    "link",
+    "open_own",
+    "replace",
+    "write",
+    "write_all",
+    "write_flushed",
+]
 
 
 def flush(path: Path) -> None:
@@ -43,12 +54,22 @@ def open_own(path: Path, flags: int) -> int:
     return os.open(path, os.O_WRONLY | os.O_CLOEXEC | flags, 0o600)
 
 
-def write_flushed(handle: int, content: bytes) -> None:
-    """Write all the bytes and flush them to disk."""
+def write_all(handle: int, content: bytes) -> None:
+    """Write all the bytes."""
     left = memoryview(content)
     while left:
         left = left[os.write(handle, left) :]
+
+
+def flush_open(handle: int) -> None:
+    """Have everything that was written to an open file on the disk."""
     os.fsync(handle)
+
+
+def write_flushed(handle: int, content: bytes) -> None:
+    """Write all the bytes and flush them to disk."""
+    write_all(handle, content)
+    flush_open(handle)
 
 
 def write(path: Path, content: bytes) -> None:

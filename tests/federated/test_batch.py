@@ -109,7 +109,7 @@ def refused(file, content, expected):
 @pytest.mark.parametrize(
     ("changed", "expected"),
     [
-        ({"format": 2}, "expected format 1; another one needs another nolook"),
+        ({"format": 3}, "expected format 1 or 2; another one needs another nolook"),
         ({"relation": "add-remove"}, r"add-remove.*\$\.relation"),
         ({"more": 1}, "unknown field `more`"),
         ({"format": None}, r"\$\.format"),

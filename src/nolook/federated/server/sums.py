@@ -84,15 +84,13 @@ class Messages:
     def append(self, messages: Bytes) -> None:
         """Append the messages of the next reports, shape (n, 32)."""
         with os_errors_as_store_errors(self._path):
-            left = memoryview(messages.tobytes())
-            while left:
-                left = left[os.write(self._handle, left) :]
+            _files.write_all(self._handle, messages.tobytes())
         self.count += len(messages)
 
     def flush(self) -> None:
         """Have everything on the disk."""
         with os_errors_as_store_errors(self._path):
-            os.fsync(self._handle)
+            _files.flush_open(self._handle)
 
     def at(self, positions: NDArray[np.int64]) -> Bytes:
         """Return the messages of the reports at some positions, shape (n, 32)."""
