@@ -7,9 +7,5 @@ from papers.command import main
 
 __all__: list[str] = []
 
-<<<<<<< HEAD
-main(PAPER)
-=======
 if __name__ == "__main__":
     main(PAPER)
->>>>>>> papers23b
