@@ -7,6 +7,7 @@ import json
 import math
 import os
 import pickle
+import re
 import shutil
 import sqlite3
 
@@ -222,11 +223,12 @@ def test_loading_never_runs_anything(folder, monkeypatch, kind):
 
 
 def test_no_module_reads_a_format_that_can_run_code(project_root):
-    forbidden = ("pickle", "marshal", "shelve", "joblib", "yaml", "eval(", "exec(", "__import__")
+    formats = r"^\s*(import|from) (pickle|marshal|shelve|joblib|yaml)\b"
+    forbidden = re.compile(formats + r"|\beval\(|\bexec\(|__import__", re.MULTILINE)
     states = project_root / "src" / "nolook" / "tables" / "engines.py"  # from its own workers
     for path in {*(project_root / "src").rglob("*.py")} - {states}:
         text = path.read_text(encoding="utf-8")
-        assert not [word for word in forbidden if word in text], path
+        assert not forbidden.search(text), path
 
 
 @pytest.fixture(scope="module")
