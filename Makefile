@@ -65,7 +65,7 @@ test-all: test test-slow ## Run every test
 # Flower holds other packages at old versions: its tests have an environment of their own.
 test-flower: $(FLOWER)/.nolook-installed ## Run the tests of secure sums by Flower
 	@FLWR_TELEMETRY_ENABLED=0 RAY_USAGE_STATS_ENABLED=0 timeout 600 \
-		$(FLOWER)/bin/python -m pytest -W ignore --durations=5 $(ADAPTER)/tests tests/test_cli.py tests/test_cli_plug_ins.py
+		$(FLOWER)/bin/python -m pytest -W ignore -m "not wallclock" --durations=5 $(ADAPTER)/tests tests/test_cli.py tests/test_cli_plug_ins.py
 
 $(FLOWER)/.dependencies-installed: $(ADAPTER)/requirements.txt
 	@echo "Setting up $(FLOWER)."

@@ -6,6 +6,7 @@ from typing import Any, Literal, Self, TypeAlias
 
 from attrs import field, frozen
 
+from nolook._defaults import MOST_ROWS_PER_UNIT
 from nolook._validation import check_choice, check_count
 from nolook.errors import ParameterError
 
@@ -16,7 +17,6 @@ RowsPerUnit: TypeAlias = Literal["weights"] | int
 
 #: What the rows of a unit weigh together in exact sums, at most; a power of two.
 WHOLE = 2**30
-MOST_ROWS_PER_UNIT = 2**10
 
 # What files call a unit that is a row.
 _RECORD = "record"

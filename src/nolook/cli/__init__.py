@@ -42,7 +42,7 @@ __all__ = ["app", "main"]
 
 _INTERRUPTED = 130
 # Of an address that was given where none is expected, and is quoted as any other word is.
-_PASSWORD = re.compile(r"(?<=/)[^/\s@']*:[^/\s@']*(?=@)|(?<=password=)[^\s']+", re.IGNORECASE)
+_IN_ADDRESS = r"(?i)(?<=/)[^/\s@']*:[^/\s@']*(?=@)|(?<=password=)[^\s']+"
 # Options that had another name before.
 _RENAMED = {"--label": "--target"}
 
@@ -123,7 +123,7 @@ def _silence_libraries() -> None:
 
 
 def _complain(message: str, status: int) -> int:
-    return _say(f"error: {_PASSWORD.sub('...', message)}", status)
+    return _say(f"error: {re.sub(_IN_ADDRESS, '...', message)}", status)
 
 
 def _say(message: str, status: int) -> int:

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from nolook._defaults import DEFAULT_DELTA
 from nolook._language import speaking
 from nolook._validation import check_choice, check_delta, check_fraction, count_or_auto
 from nolook.cli._options import (
@@ -30,7 +31,6 @@ from nolook.estimators.catalogue import (
     method_parameters,
 )
 from nolook.formats.files import one_line
-from nolook.privacy.guarantee import DEFAULT_DELTA
 
 __all__ = ["fit"]
 

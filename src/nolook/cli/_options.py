@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from nolook._defaults import MOST_ROWS_PER_UNIT
 from nolook._language import given
-from nolook._unit import MOST_ROWS_PER_UNIT, RowsPerUnit
 from nolook._validation import check_choice, check_count, check_names
 from nolook.errors import ParameterError
 from nolook.formats.files import one_line
 
 if TYPE_CHECKING:
+    from nolook._unit import RowsPerUnit
     from nolook.algorithms.grids import LinearGrid, LogGrid
 
 __all__ = [

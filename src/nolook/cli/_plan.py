@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from nolook._defaults import DEFAULT_DELTA
 from nolook._validation import check_epsilon, check_random_state
 from nolook.cli._count import count_rows, number_in
 from nolook.cli._options import (
@@ -33,7 +34,6 @@ from nolook.cli._release import console
 from nolook.cli._written import Written, reads_table
 from nolook.errors import ParameterError
 from nolook.formats.files import check_outputs
-from nolook.privacy.guarantee import DEFAULT_DELTA
 
 if TYPE_CHECKING:
     from nolook.tables import Table

@@ -7,6 +7,7 @@ from typing import Any, Literal, Self, TypeAlias, get_args
 
 from attrs import asdict, field, fields_dict, frozen
 
+from nolook._defaults import DEFAULT_DELTA
 from nolook._strength import guarantee_in_words
 from nolook._unit import ROW, Unit
 from nolook._validation import (
@@ -33,9 +34,6 @@ __all__ = [
 
 #: Which tables are neighbours: one row added or removed, or one replaced by another.
 Relation: TypeAlias = Literal["add-remove", "replace"]
-
-#: Delta of models and selections where none is given; distributions need none.
-DEFAULT_DELTA = 1e-6
 
 _MOST_STEPS = 10**6
 _MOST_CHOICES = 2**20

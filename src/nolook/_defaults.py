@@ -1,0 +1,10 @@
+"""Numbers that the command line shows before anything numeric is loaded."""
+
+from __future__ import annotations
+
+__all__ = ["DEFAULT_DELTA", "MOST_ROWS_PER_UNIT"]
+
+#: Delta of models and selections where none is given; distributions need none.
+DEFAULT_DELTA = 1e-6
+#: So many rows of a unit may count in full.
+MOST_ROWS_PER_UNIT = 2**10
