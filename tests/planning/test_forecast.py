@@ -130,8 +130,10 @@ def test_a_plan_is_about_what_then_happens():
     generator = np.random.default_rng(3)
     X = generator.normal(size=(15_000, 6)) + generator.normal(size=(15_000, 1))
     y = X @ [1.0, -1, 0.5, 0, 1, -0.5] + generator.normal(size=15_000)
-    model = nolook.LinearRegression(1.0, 1e-6).fit(X, y)
-    low, high = model.coef_interval_.T
-    narrowest = np.nanmin((high - low) / 2 * X.std(axis=0) / y.std())
+    narrowest = []
+    for seed in range(5):
+        model = nolook.LinearRegression(1.0, 1e-6, random_state=seed).fit(X, y)
+        low, high = model.coef_interval_.T
+        narrowest.append(np.nanmin((high - low) / 2 * X.std(axis=0) / y.std()))
     planned = nolook.plan(15_000, 6, epsilon=1.0).lines[0].interval
-    assert planned.expected / 3 < narrowest < planned.expected * 3
+    assert planned.expected / 2 < np.median(narrowest) < planned.expected * 2
