@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import math
 import socket
@@ -17,6 +18,7 @@ import pytest
 from examples.certificates import Authority
 from nolook.errors import ParameterError
 from nolook.federated import asking
+from nolook.federated import client as client_module
 from nolook.federated.client import ServerClient, submit
 from nolook.federated.failures import RefusedError
 from nolook.federated.pending import read_pending, write_pending
@@ -230,8 +232,10 @@ def plain_port(listener):
 
 
 def response(status, content):
-    head = f"HTTP/1.1 {status} X\r\ncontent-length: {len(content)}\r\nconnection: close\r\n\r\n"
-    return head.encode() + content
+    head = f"HTTP/1.1 {status} X\r\ncontent-length: {len(content)}\r\nconnection: close\r\n"
+    if content[:1] == b"\x1f":
+        head += "content-encoding: gzip\r\n"
+    return f"{head}\r\n".encode() + content
 
 
 @pytest.mark.parametrize(
@@ -240,7 +244,9 @@ def response(status, content):
         (b"nonsense\r\n\r\n", 502, None),
         (response(200, b"[]"), 502, "not answer like"),
         (response(200, b"\xff"), 502, "not answer like"),
-        (response(200, b"[" * 100_000), 502, "not answer like"),
+        (response(200, b"[" * 50_000), 502, "not answer like"),
+        (response(200, b" " * 65_536 + b"{}"), 502, "more than 65536 bytes"),
+        (response(200, gzip.compress(b"{}")), 502, "not answer like"),
         (response(418, b"{}"), 418, "without saying why"),
         (response(409, json.dumps({"error": "a\nb\x1b[31m" + "c" * 5000}).encode()), 409, "a?b?"),
     ],
@@ -257,6 +263,42 @@ def test_servers_that_are_none(pair, tmp_path, answer, status, said, monkeypatch
     assert len(message) < 500
     assert caught.value.status == (503 if said is None else status)
     assert said is None or said in message
+
+
+class Endless(Fake):
+    """A server that never ends an answer: every `pause` seconds comes a part of `size` bytes."""
+
+    def __init__(self, folder, size, pause):
+        self._part, self._pause = bytes(size), pause
+        self.sent = 0
+        super().__init__(folder, [b"HTTP/1.1 200 X\r\nconnection: close\r\n\r\n"])
+
+    def _serve(self):
+        line, _ = self._listener.accept()
+        with line, suppress(OSError):
+            line.recv(65536)
+            line.sendall(self._answers[0])
+            while True:
+                line.sendall(self._part)
+                self.sent += len(self._part)
+                threading.Event().wait(self._pause)
+
+
+@pytest.mark.parametrize("call", ["entries", "status", "answer"])
+@pytest.mark.parametrize(("size", "pause"), [(65536, 0.0), (1, 0.01)])
+def test_an_answer_without_an_end_is_given_up(pair, tmp_path, monkeypatch, call, size, pause):
+    monkeypatch.setattr(client_module, "_SLOWEST", 0.5 if pause else 60.0)
+    fake = Endless(tmp_path, size, pause)
+    access = replace(pair.access("peer", 0), url=fake.url, ca=fake.authority.path)
+    asked = {"entries": bytes(32), "answer": {"question": "curves"}}
+    with (
+        ServerClient(access) as client,
+        pytest.raises(RefusedError, match="not answer like a nolook server: more than") as caught,
+    ):
+        getattr(client, call)("ages", *([asked[call]] if call in asked else []))
+    fake.close()
+    assert caught.value.status == 502
+    assert fake.sent < 2**27
 
 
 @pytest.mark.parametrize(

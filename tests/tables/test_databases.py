@@ -18,7 +18,7 @@ import pytest
 
 import nolook
 from nolook.errors import NolookError, ParameterError, TableError
-from nolook.tables import _postgresql
+from nolook.tables import _duckdb, _postgresql
 from tests.tables.database_places import DATABASES, in_duckdb, in_postgresql, in_sqlite
 from tests.tables.servers import PASSWORD, postgresql
 
@@ -369,6 +369,36 @@ def test_what_is_no_database_is_refused(kind, content, tmp_path):
         nolook.read_table(f"{kind}:{path}#t")
     assert "\n" not in str(caught.value)
     assert content is not None or not path.exists()
+
+
+def test_memory_grows_with_the_columns_that_are_read(tmp_path, monkeypatch):
+    rows, columns = 150_000, 80
+    numbered = ", ".join(f"random() AS c{i}" for i in range(columns))
+    kept = from_duckdb(tmp_path, f"CREATE TABLE t AS SELECT {numbered} FROM range({rows})")
+    monkeypatch.setattr(_duckdb, "_ROOM", 8)
+    monkeypatch.setattr(_duckdb, "_ROWS_OF_A_RUN", rows // 2)
+    table = nolook.read_table(kept, "c0", threads=2)
+    assert table.fold(Seen()).rows == rows
+    assert not any(_duckdb._being_read.values())
+    # 8 MiB alone would not do.
+    monkeypatch.setattr(_duckdb, "_ROOM", 8 - columns // 2)
+    alone = nolook.read_table(kept, "c0", threads=1)
+    with pytest.raises(TableError, match="cannot be read"):
+        alone.fold(Seen())
+
+
+class Seen:
+    """Counts rows."""
+
+    rows = 0
+
+    def update(self, numbers, *_):
+        self.rows += numbers.shape[1]
+        return self
+
+    def merge(self, other):
+        self.rows += other.rows
+        return self
 
 
 @pytest.mark.parametrize("kind", ["duckdb", "sqlite"])

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import httpx
 
@@ -23,6 +23,10 @@ from nolook.federated.tokens import read_tokens
 __all__ = ["Access", "ServerClient", "check_tokens", "submit"]
 
 _TIMEOUT = httpx.Timeout(60.0, connect=10.0)
+_SLOWEST = 600.0  # seconds until the whole of an answer is here
+_LARGEST = 1 << 16  # bytes of what a server says of a batch, or why it refuses
+_LARGEST_PAGE = 1 << 20  # of its reports' entries
+_LARGEST_ANSWER = 1 << 26
 _ATTEMPTS = 5
 _FIRST_PAUSE = 0.1  # seconds, doubled each time
 _LONGEST_SHOWN = 300
@@ -39,6 +43,13 @@ class Access:
     ca: Path  # the certificates to trust, in PEM
     certificate: Path | None = None  # to show a server that demands one, in PEM
     key: Path | None = None
+
+
+class _Answer(NamedTuple):
+    """What a server answered."""
+
+    status: int
+    content: bytes
 
 
 class ServerClient:
@@ -82,7 +93,7 @@ class ServerClient:
         `which` of the tokens is shown.
         """
         address = f"/v1/batches/{name}/reports/{report_id.hex()}"
-        return self._call("PUT", address, report, which).status_code == 201
+        return self._call("PUT", address, report, which).status == 201
 
     def status(self, name: str) -> dict[str, Any]:
         """Return a batch's state and number of reports."""
@@ -98,7 +109,8 @@ class ServerClient:
 
     def entries(self, name: str, after: bytes) -> bytes:
         """Return some of its reports' entries, after an id: for the other server."""
-        return self._call("GET", f"/v1/batches/{name}/entries?after={after.hex()}").content
+        address = f"/v1/batches/{name}/entries?after={after.hex()}"
+        return self._call("GET", address, largest=_LARGEST_PAGE).content
 
     def end(self, name: str) -> dict[str, Any]:
         """End a batch, whose answers stay; return the state."""
@@ -107,7 +119,8 @@ class ServerClient:
     def answer(self, name: str, question: dict[str, Any]) -> bytes:
         """Return the answer to a question, waiting while the server adds up."""
         body = json.dumps(question).encode("ascii")
-        return self._call("POST", f"/v1/batches/{name}/answer", body).content
+        address = f"/v1/batches/{name}/answer"
+        return self._call("POST", address, body, largest=_LARGEST_ANSWER).content
 
     def _document(self, method: str, address: str) -> dict[str, Any]:
         content = self._call(method, address).content
@@ -119,14 +132,26 @@ class ServerClient:
             raise RefusedError(f"{self.url} does not answer like a nolook server", 502)
         return document
 
-    def _call(self, method: str, address: str, body: bytes = b"", which: int = 0) -> httpx.Response:
-        """Send the same request until it is answered."""
-        headers = {"authorization": f"Bearer {self._tokens[which]}"}
+    def _call(
+        self,
+        method: str,
+        address: str,
+        body: bytes = b"",
+        which: int = 0,
+        largest: int = _LARGEST,
+    ) -> _Answer:
+        """Send the same request until it is answered, with `largest` bytes at most."""
+        token = f"Bearer {self._tokens[which]}"
+        # What is compressed could be far more than what arrives.
+        headers = {"authorization": token, "accept-encoding": "identity"}
         deadline, pause, attempt = time.monotonic() + self._patience, _FIRST_PAUSE, 0
         while True:
             attempt += 1
             try:
-                response = self._client.request(method, address, content=body, headers=headers)
+                with self._client.stream(
+                    method, address, content=body, headers=headers
+                ) as response:
+                    answer = _Answer(response.status_code, _read(self.url, response, largest))
             except httpx.TransportError as error:
                 if "CERTIFICATE_VERIFY_FAILED" in str(error):
                     raise RefusedError(
@@ -143,8 +168,8 @@ class ServerClient:
                     f"{self.url} does not answer in HTTP ({type(error).__name__})", 502
                 ) from None
             else:
-                if response.status_code not in _LATER or time.monotonic() > deadline:
-                    return _checked(self.url, response)
+                if answer.status not in _LATER or time.monotonic() > deadline:
+                    return _checked(self.url, answer)
             time.sleep(pause)
             pause = min(2 * pause, 2.0)
 
@@ -201,12 +226,26 @@ def _context(access: Access) -> ssl.SSLContext:
     return context
 
 
-def _checked(url: str, response: httpx.Response) -> httpx.Response:
-    if response.is_success:
-        return response
+def _read(url: str, response: httpx.Response, largest: int) -> bytes:
+    """Return what a response holds; one that is too long or too slow is not read to its end."""
+    content, latest = bytearray(), time.monotonic() + _SLOWEST
+    for part in response.iter_raw():
+        content += part
+        if len(content) > largest or time.monotonic() > latest:
+            raise RefusedError(
+                f"{url} does not answer like a nolook server: more than {largest} bytes, or for "
+                f"longer than {_SLOWEST:.0f} seconds",
+                502,
+            )
+    return bytes(content)
+
+
+def _checked(url: str, answer: _Answer) -> _Answer:
+    if 200 <= answer.status < 300:
+        return answer
     try:
-        said = str(response.json()["error"])
+        said = str(json.loads(answer.content)["error"])
     except (ValueError, KeyError, TypeError, RecursionError):
         said = "without saying why"
     line = "".join(letter if letter.isprintable() else "?" for letter in said[:_LONGEST_SHOWN])
-    raise RefusedError(f"{url} refused ({response.status_code}): {line}", response.status_code)
+    raise RefusedError(f"{url} refused ({answer.status}): {line}", answer.status)

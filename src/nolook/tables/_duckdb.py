@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import threading
+from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -14,17 +17,22 @@ from nolook.tables._sql import quoted
 __all__ = ["DuckDBTable"]
 
 # Nothing but the file is read: no other file, address, extension or variable of this program,
-# whatever a view or a table's name says. One thread and little memory: rows come as a stream.
+# whatever a view or a table's name says. One thread: rows come as a stream.
 _SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
     "enable_external_access": "false",
-    "memory_limit": "256MB",
     "preserve_insertion_order": "true",
     "python_enable_replacements": "false",
     "threads": "1",
 }
 _ROWS_OF_A_RUN = 1 << 20
+# MiB of a file that are kept after they were read. Beside them a stream holds two blocks of each
+# column, of 256 KiB. A view may have to sort or join.
+_ROOM, _ROOM_OF_A_VIEW = 64, 256
+# All that read a file share one limit: columns being read, by file.
+_being_read: Counter[Path] = Counter()
+_counting = threading.Lock()
 
 _RELATIONS = """
 SELECT schema_name, table_name, TRUE FROM duckdb_tables() WHERE database_name = current_database()
@@ -84,10 +92,23 @@ class DuckDBTable(FileTable):
         with self._connect() as connection:
             return connection.sql(sql).to_arrow_reader(ROWS).schema
 
-    def _stream(self, sql: str, kinds: Any) -> Iterator[Any]:  # noqa: ANN401, ARG002
-        with self._connect() as connection:
+    def _stream(self, sql: str, kinds: Any) -> Iterator[Any]:  # noqa: ANN401
+        with self._connect() as connection, self._room_for(connection, len(kinds)):
             # By `execute` the whole result would be in memory before its first batch.
             yield from connection.sql(sql).to_arrow_reader(ROWS)
+
+    @contextmanager
+    def _room_for(self, connection: Any, columns: int) -> Iterator[None]:  # noqa: ANN401
+        """Allow as much memory as reading so many columns takes, beside what is being read."""
+        base = _ROOM if self.ordered else _ROOM_OF_A_VIEW
+        with _counting:
+            _being_read[self.path] += columns
+            connection.execute(f"SET memory_limit = '{base + _being_read[self.path] // 2} MiB'")
+        try:
+            yield
+        finally:
+            with _counting:
+                _being_read[self.path] -= columns
 
 
 def _is(found: tuple[str, str, bool], schema: str | None, table: str, *, exact: bool) -> bool:
