@@ -53,7 +53,10 @@ class Row:
 
 # Parameters a selector is tested with, if not once with its own defaults.
 VARIANTS = {
+    "kendall": {"KendallSelector": {}, "KendallSelector on a sample": {"sample": 0.5}},
+    "lasso": {"LassoSelector": {}, "LassoSelector on a sample": {"sample": 0.5}},
     "sis": {
+        "SISSelector on a sample": {"sample": 0.5},
         "SISSelector": {"top_k": "canonical-lipschitz"},
         "SISSelector with private ranges": {"score": "covariance"},
     },

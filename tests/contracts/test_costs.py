@@ -144,6 +144,12 @@ def choices(draws):
     return [math.fsum(draws)]
 
 
+def on_half(draws):
+    """Choices on a sample, of every second row, cost all rows less than those in it."""
+    *before, last = draws
+    return [*before, math.log1p(math.expm1(last) / 2)]
+
+
 def groups(draws):
     """A row is in one group, of which counts and sum are drawn one after the other."""
     borders, *rest = draws
@@ -187,8 +193,15 @@ RELEASES = {
     ),
     "kendall": (partial(nolook.KendallSelector, 3), choices, data),
     "kendall-delta": (partial(nolook.KendallSelector, 3, 0.1, delta=0.01), alike, data),
+    "kendall-sample": (
+        partial(nolook.KendallSelector, 3, sample=0.5),
+        lambda draws: on_half(choices(draws)),
+        data,
+    ),
     "lasso-delta": (partial(nolook.LassoSelector, 3, 0.1, delta=0.01), each, data),
+    "lasso-sample": (partial(nolook.LassoSelector, 3, sample=0.5), on_half, data),
     "sis-delta": (partial(nolook.SISSelector, 3, 0.1, delta=0.01), each, data),
+    "sis-sample": (partial(nolook.SISSelector, 2, sample=0.5), on_half, data),
     "sis-lipschitz": (partial(nolook.SISSelector, 2, top_k="canonical-lipschitz"), each, data),
     "sis-ranges": (partial(nolook.SISSelector, 2, score="covariance"), each, data),
     "ecdf": (nolook.ECDF, each, lambda: scored()[:1]),
@@ -218,7 +231,7 @@ def test_what_is_drawn_is_what_is_stated(name, drawn):
 
 
 #: Whose last release a unit changes as one row does, however many of its rows count in full.
-UNDIVIDED = ("tukey", "tukey-scaling", "lasso", "lasso-delta", "dpsgd")
+UNDIVIDED = ("tukey", "tukey-scaling", "lasso", "lasso-delta", "lasso-sample", "dpsgd")
 
 
 @pytest.mark.parametrize("rows", ["weights", 2])

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from contextlib import closing
+from functools import partial
 
 import nolook
 from nolook.tables.by_unit import Pieces
 from nolook.tables.declared import original
-from nolook.tables.engines import Answer, Cluster, packed, state_of, unpacked
+from nolook.tables.engines import Answer, Cluster, next_pieces, packed, state_of, unpacked
 from nolook.tables.table import Table
 
 
@@ -38,7 +39,7 @@ class Elsewhere(Cluster):
         pieces = [
             piece
             for part in self.opened.parts()
-            for cut in cutter.pieces(part, self.PLACES)
+            for cut in iter(partial(next_pieces, cutter.pieces(part, self.PLACES)), None)
             for piece in cut
         ]
         found = {place: Pieces() for place in range(self.PLACES)}

@@ -375,10 +375,11 @@ def test_workers_of_another_version_are_refused(frame, monkeypatch):
         rows_of(frame)
 
 
-def test_what_a_worker_refuses_comes_through(people, session, tmp_path):
+@pytest.mark.parametrize("unit", [None, "id"])
+def test_what_a_worker_refuses_comes_through(people, session, tmp_path, unit):
     for i in range(2):
         pq.write_table(people, tmp_path / f"{i}.parquet")
-    table = read_table(tmp_path, "y", features=["a"], engine=session)
+    table = read_table(tmp_path, "y", features=["a"], engine=session, unit=unit)
     pq.write_table(people.slice(1), tmp_path / "1.parquet")
     with pytest.raises(TableError, match="was changed or removed while it was in use"):
         table.fold(Histograms(row_counts))

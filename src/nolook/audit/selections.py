@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 
 from nolook.algorithms.kendall_selection import bounded_range_kendall, kendall_selection
 from nolook.algorithms.screening import covariance_scores, rank_scores, screen
+from nolook.algorithms.selection_plan import on_sample
 from nolook.algorithms.sublasso import lasso_selection
+from nolook.algorithms.unit_draws import sampled_rows
 from nolook.audit.case import FEWER_RUNS, Case, Vector, on_both, one_by_one, pure_case
 from nolook.audit.laws import (
     canonical_law,
@@ -26,7 +28,7 @@ from nolook.privacy.guarantee import Budget, PureEvent
 from nolook.privacy.mechanisms.exponential import exponential_choice, permute_and_flip
 from nolook.privacy.mechanisms.top_k import bounded_range_peeling, canonical_lipschitz, peeling
 from nolook.privacy.noise import ByteSource
-from nolook.privacy.sampling import SAMPLING_UNIT
+from nolook.privacy.sampling import SAMPLING_UNIT, sampled_epsilon
 from nolook.tables import Table, table_from_arrays
 
 __all__ = ["cases"]
@@ -40,6 +42,8 @@ _APART = np.array([[0, 0, 0, 2, 2, 2], [1, -1, -1, 3, 3, 1]])
 _HELD, _OTHERS = 3, 12  # of peeling
 _HALF, _CHOICES, _DELTA = 20, 6, 1e-3  # of peeling with a delta
 
+
+_OF_TWO = SAMPLING_UNIT // 2  # rows one is kept
 
 _AGAINST = "a row against the order in the best of two columns, with it in the other"
 
@@ -107,14 +111,20 @@ def _selectors(epsilon: float) -> tuple[Case, ...]:
         against(
             name="kendall-selection-on-a-sample",
             covers=("kendall_selection", "kept_rows", "sampled_epsilon"),
-            one=partial(_kendall, SAMPLING_UNIT // 2),
+            one=partial(_kendall, _OF_TWO),
             law=partial(_sampled_law, 0.5),
         ),
         against(
             name="rank-screening",
             covers=("screen", "rank_scores"),
-            one=_rank_screening,
+            one=partial(_rank_screening, SAMPLING_UNIT),
             law=partial(_sampled_law, 1.0),
+        ),
+        against(
+            name="rank-screening-on-a-sample",
+            covers=("screen", "rank_scores", "kept_rows", "sampled_epsilon"),
+            one=partial(_rank_screening, _OF_TWO),
+            law=partial(_sampled_law, 0.5),
         ),
         case(
             name="covariance-screening",
@@ -129,8 +139,15 @@ def _selectors(epsilon: float) -> tuple[Case, ...]:
             name="lasso-votes",
             neighbours="a row that turns the vote of its block, one of many that agree",
             covers=("lasso_selection",),
-            one=_votes,
-            law=_vote_law,
+            one=partial(_votes, SAMPLING_UNIT),
+            law=partial(_vote_law, 1.0),
+        ),
+        case(
+            name="lasso-votes-on-a-sample",
+            neighbours="a row that turns the vote of its block, one of many that agree",
+            covers=("lasso_selection", "kept_rows", "sampled_epsilon"),
+            one=partial(_votes, _OF_TWO),
+            law=partial(_vote_law, 0.5),
         ),
     )
 
@@ -274,9 +291,10 @@ def _bounded_kendall_law(epsilon: float, table: int) -> Vector:
     return exponential_law(np.array([agreeing, other], dtype=np.float64), 1.25, epsilon)
 
 
-def _rank_screening(epsilon: float, table: int, source: ByteSource) -> float:
-    scores = rank_scores(_ranks(_ordered(epsilon, 1.0), table))
-    return float(screen(scores, 1, epsilon, "peeling", source)[0])
+def _rank_screening(chances: int, epsilon: float, table: int, source: ByteSource) -> float:
+    ranks = _ranks(_ordered(epsilon, chances / SAMPLING_UNIT), table)
+    scores = rank_scores(sampled_rows(ranks, chances, source))
+    return float(screen(scores, 1, sampled_epsilon(epsilon, chances), "peeling", source)[0])
 
 
 def _ones_and_rows(epsilon: float) -> tuple[int, int]:
@@ -318,13 +336,14 @@ def _agreeing(blocks: int, table: int) -> Table:
     return table_from_arrays(X, y)
 
 
-def _votes(epsilon: float, table: int, source: ByteSource) -> float:
+def _votes(chances: int, epsilon: float, table: int, source: ByteSource) -> float:
     blocks = _lead(epsilon)
-    rows = _agreeing(blocks, table)
-    features = PureEvent("features", epsilon)
-    chosen = lasso_selection(rows, 1, features, blocks, 0.1, source)
-    return float(chosen[0])
+    rows = _agreeing(blocks * SAMPLING_UNIT // chances, table)
+    features = on_sample(PureEvent("features", epsilon), chances)
+    return float(lasso_selection(rows, 1, features, blocks, 0.1, source, chances)[0])
 
 
-def _vote_law(epsilon: float, table: int) -> Vector:
-    return flip_law(np.array([_lead(epsilon) - table, table]), 1, epsilon)
+def _vote_law(chance: float, epsilon: float, table: int) -> Vector:
+    inner, lead = math.log1p(math.expm1(epsilon) / chance), _lead(epsilon)
+    agreed, turned = (flip_law(np.array([lead - v, v]), 1, inner) for v in (0, 1))
+    return chance * turned + (1 - chance) * agreed if table else agreed

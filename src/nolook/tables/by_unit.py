@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.types as pt
 from numpy.typing import NDArray
 
+from nolook.errors import TableError
 from nolook.tables._hash import keyed_hashes
 from nolook.tables.blocks import identified
 from nolook.tables.declared import in_place_of
@@ -30,6 +31,8 @@ __all__ = ["ByUnit", "Pieces", "row_keys"]
 _NUMBERS = 1 << 22
 # Bytes of a place that stay in memory.
 _SPOOLED = 1 << 24
+# How a piece begins that is words instead of rows; no stream of Arrow's does.
+_REFUSED = b"\0"
 
 _VIEWS = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
 
@@ -56,6 +59,11 @@ class ByUnit:
         batches = (batch.select(list(self._names)) for batch in part.batches(self._names))
         for batch in _joined(batches, _NUMBERS):
             yield self._cut(batch, places)
+
+    @staticmethod
+    def refusal(words: str) -> list[tuple[int, bytes]]:
+        """Return what tells a place, in the place of pieces, that a part could not be read."""
+        return [(0, _REFUSED + words.encode())]
 
     def _cut(self, batch: Any, places: int) -> list[tuple[int, bytes]]:  # noqa: ANN401
         place = self._places(batch, places)
@@ -110,10 +118,13 @@ class Pieces:
     def __init__(self) -> None:
         self._file = SpooledTemporaryFile(_SPOOLED)  # noqa: SIM115 -- as long as the rows
         self._sizes: list[int] = []
+        self._refused: str | None = None
 
     def add(self, piece: bytes) -> None:
-        """Add what :meth:`ByUnit.pieces` cut for this place."""
-        if piece:
+        """Add what :meth:`ByUnit.pieces` cut for this place, or a refusal."""
+        if bytes(memoryview(piece)[:1]) == _REFUSED:
+            self._refused = bytes(piece)[1:].decode()
+        elif piece:
             self._file.write(piece)
             self._sizes.append(len(piece))
 
@@ -122,7 +133,9 @@ class Pieces:
         self._file.close()
 
     def batches(self, names: Sequence[str]) -> Iterator[Any]:
-        """Yield the pieces, several at a time."""
+        """Yield the pieces, several at a time; raises TableError where a part was refused."""
+        if self._refused is not None:
+            raise TableError(self._refused)
         yield from _joined((piece.select(list(names)) for piece in self._read()), _NUMBERS // 4)
 
     def _read(self) -> Iterator[Any]:

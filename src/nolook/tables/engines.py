@@ -96,7 +96,10 @@ def state_of(task: bytes, source: Source, part: int) -> bytes:
 def next_pieces(pieces: Iterator[list[tuple[int, bytes]]]) -> list[tuple[int, bytes]] | None:
     """Return the next pieces of a part, or None after the last; called where its rows are."""
     with undisturbed():
-        return next(pieces, None)
+        try:
+            return next(pieces, None)
+        except TableError as refused:
+            return ByUnit.refusal(str(refused))
 
 
 def gathered(
