@@ -126,20 +126,6 @@ COMMITTED = [
         for name in ROC_INTERVALS
         for place, least in ((r"(\S+), least \S+", 0.94), (r"\S+, least (\S+)", 0.90))
     ),
-    ("selected_regression", r"- Kendall: positive on (\d+) of 20 tables", "least", 17),
-    ("selected_regression", r"- Lasso: positive on (\d+) of 20 tables", "least", 14),
-    (
-        "selected_regression",
-        r"- moments before linear: better .* on (\d+) of 20 tables",
-        "least",
-        8,
-    ),
-    (
-        "selected_regression",
-        r"- moments before linear: .*, worst difference (\S+),",
-        "least",
-        -0.02,
-    ),
     ("papers/barczewski2024", r"at every epsilon: at most (\S+)\.$", "most", 0.5),
     ("papers/swope2024", r"ours less two-stage, the least of all: (\S+) \(", "least", -0.05),
     ("papers/swope2024", r"at least 0.2 above two-stage .* on (\d+) of 13 tables", "least", 5),

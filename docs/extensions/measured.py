@@ -2,8 +2,8 @@
 
     {measured}`gap-0.1`
 
-stands for what `FIGURES` finds in a file of `benchmarks/results`: the smallest or the largest of
-what the pattern's group matches, in the digits it was printed with.
+stands for what `FIGURES` finds in a file of `benchmarks/results`, or in the results of a paper: the
+smallest or the largest of what the pattern's group matches, in the digits it was printed with.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from docutils import nodes
 from gathered import ROOT
 
 RESULTS = ROOT / "benchmarks" / "results"
+DICK = "papers/dick2023"
 NUMBER = r"(-?[\d.]+)"
 SHARE = r"^- shares, .*"
 COUNTS = rf"^\| counts, .*\| {NUMBER} \|$"
@@ -24,6 +25,11 @@ AUC = rf"^\| {{}} \| [\d,]+ \| \S+ \| {NUMBER} \|"
 def gap(before):
     """Return the pattern of a gap of `linear`, so many budgets after the first."""
     return r"^\| gap of linear \| " + r"\S+ \| " * before + NUMBER
+
+
+def selected(columns, regressor):
+    """Return the pattern of what is said of a selection of so many columns before a regressor."""
+    return rf"^## nolook at k = {columns}\n(?:(?!#).*\n)*?- Best before `{regressor}`(?:.*\n)*?  "
 
 
 # Name: the file, a pattern, and which of what it finds.
@@ -42,12 +48,14 @@ FIGURES = {
     "covered-least": ("intervals", rf"least coverage of such a column: {NUMBER}", max),
     "interval-given": ("intervals", rf"- share given at epsilon = 1: {NUMBER}", max),
     "r2-error": ("intervals", rf"error of R2 over 14 tables, .*: {NUMBER}", max),
-    "moments-better": (
-        "selected_regression",
-        r"- moments before linear: better .* on (\d+) of",
-        max,
-    ),
-    "moments-worst": ("selected_regression", r"before linear: .* worst difference -(\S+),", max),
+    "moments-5": (DICK, rf"{selected(5, 'linear')}Moments beat .* on (\d+) of", max),
+    "moments-5-of": (DICK, rf"{selected(5, 'linear')}Moments beat .* of (\d+),", max),
+    "moments-5-worst": (DICK, rf"{selected(5, 'linear')}.* worst difference -(\S+)\.$", max),
+    "moments-10": (DICK, rf"{selected(10, 'linear')}Moments beat .* on (\d+) of", max),
+    "moments-10-of": (DICK, rf"{selected(10, 'linear')}Moments beat .* of (\d+),", max),
+    "all-columns-5": (DICK, rf"{selected(5, 'linear')}With all columns .* on (\d+) of", max),
+    "lasso-tukey-5": (DICK, rf"{selected(5, 'tukey')}Lasso beats Kendall on (\d+),", max),
+    "kendall-tukey-5": (DICK, rf"{selected(5, 'tukey')}Lasso beats .* Lasso on (\d+)\.", max),
     "shares-plain": ("distribution", rf"neither smoothed, .*: {NUMBER} to", min),
     "shares-best": ("distribution", rf"paper smoothed, .*: {NUMBER} to", min),
     "shares-worst": ("distribution", rf"paper smoothed, .*to {NUMBER}$", min),
@@ -76,10 +84,12 @@ FIGURES = {
 def figure(name):
     """Return a figure as it was printed."""
     result, pattern, which = FIGURES[name]
-    text = (RESULTS / f"{result}.md").read_text(encoding="utf-8")
+    paper = ROOT / result / "results" / "README.md"
+    path = paper if result.startswith("papers/") else RESULTS / f"{result}.md"
+    text = path.read_text(encoding="utf-8")
     found = re.findall(pattern, text, re.MULTILINE)
     if not found:
-        raise LookupError(f"{result}.md has no line like {pattern}")
+        raise LookupError(f"{result} has no line like {pattern}")
     return which(found, key=float)
 
 

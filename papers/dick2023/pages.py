@@ -115,6 +115,11 @@ def _counts(found: Any, columns: Sequence[str]) -> Iterator[str]:
             f"  Lasso beats Kendall on {int((lasso > kendall).sum())}, Kendall Lasso on "
             f"{int((kendall > lasso).sum())}."
         )
+        alone = found.loc[own.index, regressor]
+        yield (
+            f"  With all columns `{regressor}` is better than after any selection on "
+            f"{int((alone > own.max(axis=1)).sum())} of {len(own)}."
+        )
         peers = own[[f"{s}, {regressor}" for s in ("kendall", "lasso")]].max(axis=1)
         gaps = own[f"moments, {regressor}"] - peers
         gaps = gaps[np.isfinite(gaps)]
