@@ -10,7 +10,7 @@ from typing import Any
 
 from papers.trials import CODE, SECONDS, Experiment, Kept, source_of
 
-__all__ = ["Frames", "Paper", "Section", "number", "table", "write_page"]
+__all__ = ["Frames", "Paper", "Section", "between", "number", "table", "write_page"]
 
 #: The rows of experiments by the experiment's name; pandas' own types know nothing of columns.
 Frames = Mapping[str, Any]
@@ -76,6 +76,12 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]], words: int = 1)
     for row in rows:
         yield f"| {' | '.join(str(cell) for cell in row)} |"
     yield ""
+
+
+def between(counts: Iterable[int]) -> str:
+    """Return the smallest and the largest of some counts in words, or the only one."""
+    found = sorted(set(counts))
+    return " to ".join(f"{count}" for count in dict.fromkeys((found[0], found[-1])))
 
 
 def number(value: float) -> str:

@@ -80,8 +80,7 @@ COMMITTED = [
     ("distribution_errors", r"^- fullest cells: at most (\S+) times", "most", 1.05),
     ("evaluation", r"^- share 0.35: (\S+) \(", "most", 1.25),
     ("evaluation", r"^200 runs each; at most (\S+)$", "most", 0.1),
-    # The root of 2, and what so many runs differ by.
-    ("federated", r"counts of both classes.*\| (\S+) ±", "most", 1.44),
+    ("federated", r"counts of both classes.*\| (\S+) ±", "most", 1.42),
     ("federated_load", r"^\| 20,000 \| 0 \| \S+ \| \S+ \| (\S+) \|", "least", 700),
     ("federated_load", r"two cores takes in (\S+) times", "least", 0.8),
     ("federated_load", r"memory with 10 times as many owners: (\S+) times", "most", 1.1),
@@ -127,6 +126,15 @@ COMMITTED = [
         for place, least in ((r"(\S+), least \S+", 0.94), (r"\S+, least (\S+)", 0.90))
     ),
     ("papers/barczewski2024", r"at every epsilon: at most (\S+)\.$", "most", 0.5),
+    ("papers/dick2023", r"above 0, of 22 tables: linear (\d+);", "least", 22),
+    ("papers/dick2023", r"above 0, of 22 tables: .* kendall, tukey (\d+);", "least", 18),
+    (
+        "papers/dick2023",
+        r"nolook at k = 5\n(?:(?!#).*\n)*?- Best before `linear`(?:.*\n)*?.* worst "
+        r"difference (\S+)\.",
+        "least",
+        -0.06,
+    ),
     ("papers/swope2024", r"ours less two-stage, the least of all: (\S+) \(", "least", -0.05),
     ("papers/swope2024", r"at least 0.2 above two-stage .* on (\d+) of 13 tables", "least", 5),
     ("selection_choices", r"^\| \w+ \| \w+ \| third less first .*\| (\S+) \|$", "least", 1.0),

@@ -15,7 +15,7 @@ from papers.amin2023.experiments import EXPERIMENTS, ORACLE, REGRESSORS, SGD, TU
 from papers.amin2023.histograms import BINS, REACH
 from papers.amin2023.published import FIGURE_1, METHODS, ROWS
 from papers.drawing import axes, line_style, save
-from papers.pages import Frames, Paper, Section, number, table
+from papers.pages import Frames, Paper, Section, between, number, table
 
 __all__ = ["PAPER"]
 
@@ -54,7 +54,7 @@ def trials_made(methods: Any, tukey: Any) -> str:
     fitted = methods[methods.method != "NonDP"]
     parts = ((fitted, ["table", "method"]), (tukey, ["table", "version"]))
     made = [frame.groupby(keys).trial.nunique() for frame, keys in parts]
-    return f"{min(map(min, made))} to {max(map(max, made))} trials"
+    return f"{between(count for counts in made for count in counts)} trials"
 
 
 def figure_1(frames: Frames, folder: Path) -> Iterator[str]:  # noqa: ARG001

@@ -22,7 +22,7 @@ from papers.dick2023.experiments import (
 )
 from papers.dick2023.published import FIGURE_4, FIGURE_5, IN_PART, METHODS, TASKS
 from papers.drawing import axes, save
-from papers.pages import Frames, Paper, Section, number, table
+from papers.pages import Frames, Paper, Section, between, number, table
 
 __all__ = ["PAPER", "medians"]
 
@@ -59,7 +59,7 @@ def trials_made(frame: Any, methods: Sequence[str]) -> str:
     """Say how many trials stand behind a median."""
     own = frame[frame.method.isin(methods) & frame.table.isin(set(TASKS))]
     made = own.groupby(["table", "method"]).size().unstack(fill_value=0).to_numpy()
-    return f"Trials of a cell: {made.min()} to {made.max()} of {TRIALS}."
+    return f"Trials of a cell: {between(made.ravel().tolist())} of {TRIALS}."
 
 
 def published(name: str, frames: Frames, folder: Path) -> Iterator[str]:  # noqa: ARG001
