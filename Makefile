@@ -85,7 +85,7 @@ test-install: $(READY) ## Install nolook into empty environments and run README'
 # Each paper's trials, figures and page; a run that was stopped goes on.
 PAPERS := amin2023 dick2023 swope2024 barczewski2024
 
-papers: $(READY) ## Make the tables and figures of the papers again (hours)
+papers: $(READY) ## Make the tables and figures of the papers again (half an hour on two cores)
 	@for paper in $(PAPERS); do $(BIN)/python -m papers.$$paper || exit 1; done
 
 audit: $(READY) ## Attack guarantees, ledgers and readers at length (hours)
