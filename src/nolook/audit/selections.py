@@ -135,16 +135,25 @@ def _selectors(epsilon: float) -> tuple[Case, ...]:
             # Of centred products one cannot fall by 1 while another rises by 1.
             power=0.4,
         ),
+        *_votings(epsilon),
+    )
+
+
+def _votings(epsilon: float) -> tuple[Case, ...]:
+    case = partial(
+        _case,
+        epsilon,
+        neighbours="a row that turns the vote of its block, one of many that agree",
+    )
+    return (
         case(
             name="lasso-votes",
-            neighbours="a row that turns the vote of its block, one of many that agree",
             covers=("lasso_selection",),
             one=partial(_votes, SAMPLING_UNIT),
             law=partial(_vote_law, 1.0),
         ),
         case(
             name="lasso-votes-on-a-sample",
-            neighbours="a row that turns the vote of its block, one of many that agree",
             covers=("lasso_selection", "kept_rows", "sampled_epsilon"),
             one=partial(_votes, _OF_TWO),
             law=partial(_vote_law, 0.5),
