@@ -2,7 +2,8 @@
 
 A value's cell is found in two steps. A nondecreasing function maps it to one of about as many slots
 as there are borders; borders in earlier slots are below it and those in later slots above it,
-whatever the rounding. The borders of its own slot are searched.
+whatever the rounding. The borders from its own slot on are searched, by as many steps as the
+fullest slot needs: each step is the same for all of some values, whichever way they go.
 """
 
 from __future__ import annotations
@@ -21,20 +22,24 @@ Integers = NDArray[np.int64]
 # How a value is mapped to a number before slots of equal width are laid: by itself, or by its
 # place in the order of doubles.
 _MAPS = (False, True)
+# Values that take each step together.
+_TOGETHER = 1024
 
 
 class Cells(NamedTuple):
     """Borders of cells, indexed for search.
 
     Slots have equal width, ``1 / slots_per_unit`` from `low` on, on the line or, if `by_order`, in
-    the order of doubles; `first` says how many borders are in slots before each.
+    the order of doubles; `first` says how many borders are in slots before each. A slot has fewer
+    than 2**`steps`, and after the last of the `borders` come infinities for a search of so many.
     """
 
     borders: Floats
     by_order: bool
     low: float
     slots_per_unit: float
-    first: Integers
+    first: NDArray[np.int32]
+    steps: int
 
 
 @njit(nogil=True, cache=True)
@@ -48,42 +53,41 @@ def _place(values: Floats, i: int, by_order: bool) -> float:
 
 
 @njit(nogil=True, cache=True)
-def _slot(place: float, low: float, slots_per_unit: float, slots: int) -> int:
+def _slot(place: float, low: float, slots_per_unit: float, last: float) -> np.int32:
     """Return a slot that never falls as the place grows; NaN has the first."""
     offset = (place - low) * slots_per_unit
-    if offset >= slots:
-        return slots - 1
-    return int(offset) if offset > 0.0 else 0
+    offset = max(0.0, offset)  # of NaN, the first
+    return np.int32(min(last, offset))
 
 
 @njit(nogil=True, cache=True)
 def _slots_of(
-    values: Floats, by_order: bool, low: float, slots_per_unit: float, slots: int
-) -> Integers:
-    out = np.empty(values.size, dtype=np.int64)
-    for i in range(values.size):
-        out[i] = _slot(_place(values, i, by_order), low, slots_per_unit, slots)
-    return out
+    out: Integers, values: Floats, by_order: bool, low: float, slots_per_unit: float, last: float
+) -> None:
+    if by_order:
+        for i in range(values.size):
+            out[i] = _slot(_place(values, i, True), low, slots_per_unit, last)
+    else:
+        for i in range(values.size):
+            out[i] = _slot(values[i], low, slots_per_unit, last)
 
 
 @njit(nogil=True, cache=True)
 def _count(values: Floats, cells: Cells, counts: Integers, weights: Integers | None) -> None:
-    borders, by_order, low, slots_per_unit, first = cells
-    for i in range(values.size):
-        value, weight = values[i], 1 if weights is None else weights[i]
-        if np.isnan(value):
-            counts[-1] += weight
-            continue
-        place = _place(values, i, by_order)
-        slot = _slot(place, low, slots_per_unit, first.size - 1)
-        left, right = first[slot], first[slot + 1]
-        while left < right:
-            middle = (left + right) >> 1
-            if borders[middle] < value:
-                left = middle + 1
-            else:
-                right = middle
-        counts[left] += weight
+    borders, by_order, low, slots_per_unit, first, steps = cells
+    found = np.empty(_TOGETHER, dtype=np.int64)
+    for start in range(0, values.size, _TOGETHER):
+        some = values[start : start + _TOGETHER]
+        _slots_of(found, some, by_order, low, slots_per_unit, first.size - 1.0)
+        for i in range(some.size):
+            found[i] = first[found[i]]
+        for step in range(steps - 1, -1, -1):
+            half = 1 << step
+            for i in range(some.size):
+                found[i] += half if borders[found[i] + half - 1] < some[i] else 0
+        for i in range(some.size):
+            cell = counts.size - 1 if np.isnan(some[i]) else found[i]
+            counts[cell] += 1 if weights is None else weights[start + i]
 
 
 def index_cells(borders: Floats) -> Cells:
@@ -94,7 +98,7 @@ def index_cells(borders: Floats) -> Cells:
     # Adding 0.0 gives both zeros one pattern.
     borders = np.ascontiguousarray(borders, dtype=np.float64) + 0.0
     indexed = [_indexed(borders, by_order) for by_order in _MAPS]
-    return min(indexed, key=lambda cells: int(np.diff(cells.first).max()))
+    return min(indexed, key=lambda cells: cells.steps)
 
 
 def _indexed(borders: Floats, by_order: bool) -> Cells:
@@ -105,9 +109,13 @@ def _indexed(borders: Floats, by_order: bool) -> Cells:
         slots_per_unit = float(np.float64(slots) / np.float64(high - low))
     if not 0.0 < slots_per_unit < np.inf:
         slots_per_unit = 0.0
-    held = np.bincount(_slots_of(borders, by_order, low, slots_per_unit, slots), minlength=slots)
-    first = np.concatenate([[0], np.cumsum(held)]).astype(np.int64)
-    return Cells(borders, by_order, low, slots_per_unit, first)
+    found = np.empty(len(borders), dtype=np.int64)
+    _slots_of(found, borders, by_order, low, slots_per_unit, slots - 1.0)
+    held = np.bincount(found, minlength=slots)
+    first = (np.cumsum(held) - held).astype(np.int32)
+    steps = int(held.max()).bit_length()
+    padded = np.append(borders, np.full(2**steps, np.inf))
+    return Cells(padded, by_order, low, slots_per_unit, first, steps)
 
 
 def count_into(

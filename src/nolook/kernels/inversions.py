@@ -26,6 +26,8 @@ Vector = NDArray[np.float64]
 _BITS = 12
 # Cells; below, a second thread costs more than it saves.
 _WORTH_THREADS = 50_000
+# Bits of a digit by which keys are sorted.
+_DIGIT = 8
 # Words of four counters each, for 64 parts; no counter may exceed 16 bits.
 _COUNTS = 20
 _STRETCH = 2**15
@@ -50,6 +52,32 @@ def _pack(values: Vector, bits: int, out: NDArray[np.int64]) -> None:
         pattern = patterns[i]
         key = pattern ^ ((pattern >> 63) & 0x7FFFFFFFFFFFFFFF)
         out[i] = ((key >> bits) << bits) | i
+
+
+@njit(nogil=True, cache=True)
+def _sort(keys: NDArray[np.int64], bits: int, spare: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Sort keys, in which those alike above some bits are in order; return whichever holds them.
+
+    Digit by digit, each an orderly move to the other array; one that all keys share is left out.
+    """
+    top = 1 << (_DIGIT - 1)
+    for shift in range(bits, 64, _DIGIT):
+        # The last digit has the sign.
+        low = min(shift, 64 - _DIGIT)
+        flipped = top if low == 64 - _DIGIT else 0
+        places = np.zeros((1 << _DIGIT) + 1, dtype=np.int64)
+        for i in range(keys.size):
+            places[(((keys[i] >> low) & (2 * top - 1)) ^ flipped) + 1] += 1
+        if places.max() == keys.size:
+            continue
+        for digit in range(1 << _DIGIT):
+            places[digit + 1] += places[digit]
+        for i in range(keys.size):
+            digit = ((keys[i] >> low) & (2 * top - 1)) ^ flipped
+            spare[places[digit]] = keys[i]
+            places[digit] += 1
+        keys, spare = spare, keys
+    return keys
 
 
 @njit(nogil=True, cache=True)
@@ -98,17 +126,19 @@ def _unpack(packed: NDArray[np.int64], bits: int, out: Ranks) -> None:
         out[i] = packed[i] & ((1 << bits) - 1)
 
 
-def _rank_column(values: Vector, packed: NDArray[np.int64]) -> RankedColumn:
+def _rank_column(
+    values: Vector, packed: NDArray[np.int64], spare: NDArray[np.int64]
+) -> RankedColumn:
     """Rank a column: sort the numbers' leading bits, then what those leave in disorder.
 
-    `packed` is scratch space of the same size.
+    `packed` and `spare` are scratch space of the same size.
     """
     ranks = np.empty(values.size, dtype=np.uint32)
     if values.size == 0:
         return RankedColumn(ranks, 0)
     bits = (values.size - 1).bit_length()
     _pack(values, bits, packed)
-    packed.sort()
+    packed = _sort(packed, bits, spare)
     order = packed.view(np.uint32)[: values.size]
     _unpack(packed, bits, order)
     if not _repair(values, order):
@@ -127,10 +157,10 @@ def rank_columns(batches: Sequence[Vector]) -> list[RankedColumn]:
 
     def job(own: Iterator[int]) -> None:
         # Fresh memory is slow: a thread uses this again and again.
-        values, packed = np.empty(rows), np.empty(rows, dtype=np.int64)
+        values, packed, spare = np.empty(rows), *np.empty((2, rows), dtype=np.int64)
         for j in own:
             np.concatenate([batch[j] for batch in batches], out=values)
-            ranked[j] = _rank_column(values, packed)
+            ranked[j] = _rank_column(values, packed, spare)
 
     _share(job, columns, rows)
     return ranked

@@ -101,10 +101,10 @@ class DuckDBTable(FileTable):
     def _room_for(self, connection: Any, columns: int) -> Iterator[None]:  # noqa: ANN401
         """Allow as much memory as reading so many columns takes, beside what is being read."""
         base = _ROOM if self.ordered else _ROOM_OF_A_VIEW
-        with _counting:
-            _being_read[self.path] += columns
-            connection.execute(f"SET memory_limit = '{base + _being_read[self.path] // 2} MiB'")
         try:
+            with _counting:
+                _being_read[self.path] += columns
+                connection.execute(f"SET memory_limit = '{base + _being_read[self.path] // 2} MiB'")
             yield
         finally:
             with _counting:

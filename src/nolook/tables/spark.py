@@ -36,6 +36,9 @@ __all__ = [
 
 _ANSWER = "part int, version string, state binary"
 _PIECE = "place int, rows binary"
+# Tasks for each core: fewer wait for the slowest, and more for Spark, which takes longer to start
+# one than that takes to read a small part.
+_TASKS = 4
 
 T = TypeVar("T")
 
@@ -125,7 +128,7 @@ class _OnSpark(Cluster):
             f"worker answered; expected workers with nolook {__version__} that can read all of it "
             "(Spark's own log says more, and may quote cells; start again)"
         )
-        rows = attempt(failed, lambda: frame.mapInArrow(answers, _ANSWER).collect())
+        rows = attempt(failed, lambda: _in_few(frame).mapInArrow(answers, _ANSWER).collect())
         return [Answer(row["part"], row["version"], bytes(row["state"])) for row in rows]
 
     def states(self, task: bytes, names: Sequence[str]) -> tuple[list[Answer], int | None]:
@@ -151,7 +154,7 @@ class _OnSpark(Cluster):
 
         frame, parts, _ = self._divided(names)
         count = int(frame.sparkSession.conf.get("spark.sql.shuffle.partitions"))
-        pieces = frame.mapInArrow(partial(_pieces, by_unit, parts, count), _PIECE)
+        pieces = _in_few(frame).mapInArrow(partial(_pieces, by_unit, parts, count), _PIECE)
         moved = pieces.repartition(count, "place").persist(StorageLevel.DISK_ONLY)
         weakref.finalize(self, _let_go, moved).atexit = False  # the session's end does it
         return count, moved
@@ -159,6 +162,15 @@ class _OnSpark(Cluster):
     @abstractmethod
     def _divided(self, names: Sequence[str]) -> tuple[Any, _Parts, int | None]:
         """Return a frame, what makes numbered parts of its partitions, and how many are due."""
+
+
+def _in_few(frame: Any) -> Any:  # noqa: ANN401
+    """Return a frame whose partitions are put together where they are many for so many cores."""
+    try:
+        cores = frame.sparkSession.sparkContext.defaultParallelism
+    except Exception:  # noqa: BLE001 -- Spark Connect does not tell
+        return frame
+    return frame.coalesce(_TASKS * cores)
 
 
 def _let_go(moved: Any) -> None:  # noqa: ANN401
