@@ -107,7 +107,11 @@ def as_other_partitions(folder, frame, session):
     return frame.repartition(3, "id"), {}
 
 
-KINDS = [as_files, as_frame, as_other_partitions]
+def as_more_partitions(folder, frame, session):
+    return frame.repartition(20, "id"), {}
+
+
+KINDS = [as_files, as_frame, as_other_partitions, as_more_partitions]
 
 
 def linear(source, **more):
@@ -239,6 +243,17 @@ def rows_of(source, **more):
     """Count the rows in a pass, and add them up."""
     table = read_table(source, "y", features=["a", "score"], **more)
     return table.fold(Histograms(row_counts)).value(3).item()
+
+
+def test_many_partitions_are_read_in_few_tasks(frame, session):
+    table = read_table(frame.repartition(20), "y", features=["a", "score"])
+    tracker = session.sparkContext.statusTracker()
+    session.sparkContext.setJobGroup("few", "", interruptOnCancel=False)
+    table.fold(Histograms(row_counts))
+    jobs = tracker.getJobIdsForGroup("few")
+    stages = [stage for job in jobs for stage in tracker.getJobInfo(job).stageIds]
+    tasks = [tracker.getStageInfo(stage).numTasks for stage in stages]
+    assert tasks[-1] == 4 * session.sparkContext.defaultParallelism
 
 
 def failing(times, rows, batches):
