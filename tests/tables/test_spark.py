@@ -253,7 +253,7 @@ def test_many_partitions_are_read_in_few_tasks(frame, session):
     jobs = tracker.getJobIdsForGroup("few")
     stages = [stage for job in jobs for stage in tracker.getJobInfo(job).stageIds]
     tasks = [tracker.getStageInfo(stage).numTasks for stage in stages]
-    assert tasks[-1] == 4 * session.sparkContext.defaultParallelism
+    assert max(tasks) == 4 * session.sparkContext.defaultParallelism  # others make the frame
 
 
 def failing(times, rows, batches):
