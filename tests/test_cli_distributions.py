@@ -14,7 +14,7 @@ import pytest
 import nolook
 import nolook.cli
 from nolook.privacy.guarantee import PrivacyGuarantee
-from nolook.report.wording import number, with_error
+from nolook.report.wording import estimated, number, with_error
 from tests.report.command import Result, run, write_table
 from tests.report.pages import Page
 
@@ -312,7 +312,8 @@ def test_a_curve_is_printed_written_and_charged(here, cli):
     assert len(document["fpr"]) == len(document["tpr"]) == len(document["thresholds"])
     # Trapezoids between the points that are left give the same area.
     assert np.trapezoid(document["tpr"], document["fpr"]) == pytest.approx(document["auc"])
-    for text in (f"{document['auc']:.3f}", nolook.ROCCurve.caution, "Positive rows"):
+    auc, _ = estimated(document["auc"], document["auc_interval"])
+    for text in (auc, nolook.ROCCurve.caution, "Positive rows"):
         assert text in page.text
         assert text in " ".join(done.out.split())
     assert document["caution"] == nolook.ROCCurve.caution
