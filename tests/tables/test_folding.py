@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+import weakref
 
 import numpy as np
 import pyarrow as pa
@@ -81,6 +82,26 @@ def test_parts_are_read_by_several_threads_and_few_at_a_time():
 
     assert len(fold(Numbers(), [reader(part) for part in range(40)], 2).seen) == 40
     assert most[0] == 2
+
+
+@pytest.mark.parametrize("threads", [1, 2, 4])
+@pytest.mark.parametrize("parts", [1, 50])
+def test_few_batches_are_in_memory_at_a_time(threads, parts):
+    held, most, lock = weakref.WeakSet(), [0], threading.Lock()
+
+    class Batch(list):
+        __hash__ = object.__hash__
+
+    def batches():
+        for _ in range(200 // parts):
+            with lock:
+                batch = Batch([0])
+                held.add(batch)
+                most[0] = max(most[0], len(held))
+            yield (batch,)
+
+    assert len(fold(Numbers(), [batches] * parts, threads).seen) == 200
+    assert most[0] <= 2 * threads + 1
 
 
 @pytest.mark.parametrize("threads", [1, 2, 4])

@@ -1,9 +1,9 @@
 """Concordant less discordant pairs of one column with many others, as exact integers.
 
 Columns are ranked once. The discordant pairs of two columns are the inversions of one column's
-ranks in the other's order. They are counted eight bits at a time: each rank in turn goes to the
-256th of the range it belongs to, and adds the number of those before it that went to a higher one.
-Parts of 4096 ranks are finished with one bit a rank.
+ranks in the other's order. They are counted six bits at a time: each rank in turn goes to the 64th
+of the range it belongs to, and adds the number of those before it that went to a higher one. Parts
+of 4096 ranks are finished with one bit a rank.
 """
 
 from __future__ import annotations
@@ -17,20 +17,29 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from nolook.kernels.counters import (
+    COUNTERS,
+    MOST_COUNTED,
+    count_higher,
+    higher_before,
+    nothing_counted,
+)
+
 __all__ = ["RankedColumn", "pair_differences", "rank_columns"]
 
 Ranks = NDArray[np.uint32]
 Vector = NDArray[np.float64]
+Keys = NDArray[np.uint64]
 
 # Ranks of a part that is finished with bits, as a power of 2.
 _BITS = 12
 # Cells; below, a second thread costs more than it saves.
 _WORTH_THREADS = 50_000
-# Bits of a digit by which keys are sorted.
-_DIGIT = 8
-# Words of four counters each, for 64 parts; no counter may exceed 16 bits.
-_COUNTS = 20
-_STRETCH = 2**15
+# Bits of a digit by which keys are sorted, and digits: more precision than most columns need.
+_DIGIT = 9
+_DIGITS = 4
+# Bits by which a part is one of 64.
+_PART = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,37 +54,50 @@ class RankedColumn:
 
 
 @njit(nogil=True, cache=True)
-def _pack(values: Vector, bits: int, out: NDArray[np.int64]) -> None:
-    """Write the leading bits of each number, in the order of numbers, before its row."""
-    patterns = values.view(np.int64)
+def _keys(values: Vector, bits: int, out: Keys, places: NDArray[np.int64]) -> int:
+    """Write the leading bits of each number, in the order of numbers, before its row.
+
+    Bits that all numbers share do not count as leading. Returns which bit of keys is the lowest to
+    sort by; `places` counts the digits from there on.
+    """
+    patterns = values.view(np.uint64)
+    one, sign = np.uint64(1), np.uint64(63)
+    varied = np.uint64(0)
     for i in range(values.size):
         pattern = patterns[i]
-        key = pattern ^ ((pattern >> 63) & 0x7FFFFFFFFFFFFFFF)
-        out[i] = ((key >> bits) << bits) | i
+        out[i] = pattern ^ (np.uint64(np.int64(pattern) >> 63) | (one << sign))
+        varied |= out[i] ^ out[0]
+    top = 64
+    while top > 0 and varied >> np.uint64(top - 1) == 0:
+        top -= 1
+    lowest = max(bits, top - _DIGIT * len(places))
+    low, mask = np.uint64(lowest), (one << np.uint64(_DIGIT)) - one
+    for i in range(values.size):
+        key = out[i] >> low
+        out[i] = (key << low) | np.uint64(i)
+        for digit in range(len(places)):
+            places[digit, 1 + ((key >> np.uint64(_DIGIT * digit)) & mask)] += 1
+    return lowest
 
 
 @njit(nogil=True, cache=True)
-def _sort(keys: NDArray[np.int64], bits: int, spare: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Sort keys, in which those alike above some bits are in order; return whichever holds them.
+def _sort(keys: Keys, spare: Keys, lowest: int, places: NDArray[np.int64]) -> Keys:
+    """Sort keys whose rows are in order; return whichever array holds them.
 
     Digit by digit, each an orderly move to the other array; one that all keys share is left out.
     """
-    top = 1 << (_DIGIT - 1)
-    for shift in range(bits, 64, _DIGIT):
-        # The last digit has the sign.
-        low = min(shift, 64 - _DIGIT)
-        flipped = top if low == 64 - _DIGIT else 0
-        places = np.zeros((1 << _DIGIT) + 1, dtype=np.int64)
-        for i in range(keys.size):
-            places[(((keys[i] >> low) & (2 * top - 1)) ^ flipped) + 1] += 1
-        if places.max() == keys.size:
+    mask = (np.uint64(1) << np.uint64(_DIGIT)) - np.uint64(1)
+    for digit in range(len(places)):
+        place = places[digit]
+        if place.max() == keys.size:
             continue
-        for digit in range(1 << _DIGIT):
-            places[digit + 1] += places[digit]
+        for c in range(1, place.size):
+            place[c] += place[c - 1]
+        low = np.uint64(lowest + _DIGIT * digit)
         for i in range(keys.size):
-            digit = ((keys[i] >> low) & (2 * top - 1)) ^ flipped
-            spare[places[digit]] = keys[i]
-            places[digit] += 1
+            c = (keys[i] >> low) & mask
+            spare[place[c]] = keys[i]
+            place[c] += 1
         keys, spare = spare, keys
     return keys
 
@@ -103,14 +125,27 @@ def _repair(values: Vector, order: Ranks) -> bool:
 
 
 @njit(nogil=True, cache=True)
+def _invert(order: Ranks, out: Ranks) -> None:
+    """Write the inverse of a permutation."""
+    for i in range(order.size):
+        out[order[i]] = i
+
+
+@njit(nogil=True, cache=True)
 def _rank(values: Vector, order: Ranks, ranks: Ranks) -> int:
     """Write each row's rank; return the number of tied pairs."""
+    ties = False
+    for i in range(1, order.size):
+        # Not by bits: -0 and 0 are equal.
+        ties |= values[order[i]] == values[order[i - 1]]
+    if not ties:
+        _invert(order, ranks)
+        return 0
     tied = 0
     first = 0
     last = values[order[0]]
     for i in range(order.size):
         value = values[order[i]]
-        # Not by bits: -0 and 0 are equal.
         if value != last:
             first = i
             last = value
@@ -120,27 +155,27 @@ def _rank(values: Vector, order: Ranks, ranks: Ranks) -> int:
 
 
 @njit(nogil=True, cache=True)
-def _unpack(packed: NDArray[np.int64], bits: int, out: Ranks) -> None:
-    """Write the rows; `out` may be the beginning of the same memory."""
-    for i in range(packed.size):
-        out[i] = packed[i] & ((1 << bits) - 1)
+def _rows(keys: Keys, bits: int, out: Ranks) -> None:
+    """Write the rows of keys; `out` may be the beginning of the same memory."""
+    mask = (np.uint64(1) << np.uint64(bits)) - np.uint64(1)
+    for i in range(keys.size):
+        out[i] = keys[i] & mask
 
 
-def _rank_column(
-    values: Vector, packed: NDArray[np.int64], spare: NDArray[np.int64]
-) -> RankedColumn:
+def _rank_column(values: Vector, keys: Keys, spare: Keys) -> RankedColumn:
     """Rank a column: sort the numbers' leading bits, then what those leave in disorder.
 
-    `packed` and `spare` are scratch space of the same size.
+    `keys` and `spare` are scratch space of the same size.
     """
     ranks = np.empty(values.size, dtype=np.uint32)
     if values.size == 0:
         return RankedColumn(ranks, 0)
     bits = (values.size - 1).bit_length()
-    _pack(values, bits, packed)
-    packed = _sort(packed, bits, spare)
-    order = packed.view(np.uint32)[: values.size]
-    _unpack(packed, bits, order)
+    places = np.zeros((_DIGITS, (1 << _DIGIT) + 1), dtype=np.int64)
+    lowest = _keys(values, bits, keys, places)
+    keys = _sort(keys, spare, lowest, places)
+    order = keys.view(np.uint32)[: values.size]
+    _rows(keys, bits, order)
     if not _repair(values, order):
         order[:] = np.argsort(values)
     return RankedColumn(ranks, int(_rank(values, order, ranks)))
@@ -157,10 +192,10 @@ def rank_columns(batches: Sequence[Vector]) -> list[RankedColumn]:
 
     def job(own: Iterator[int]) -> None:
         # Fresh memory is slow: a thread uses this again and again.
-        values, packed, spare = np.empty(rows), *np.empty((2, rows), dtype=np.int64)
+        values, keys, spare = np.empty(rows), *np.empty((2, rows), dtype=np.uint64)
         for j in own:
             np.concatenate([batch[j] for batch in batches], out=values)
-            ranked[j] = _rank_column(values, packed, spare)
+            ranked[j] = _rank_column(values, keys, spare)
 
     _share(job, columns, rows)
     return ranked
@@ -188,43 +223,14 @@ def _set_bits(word: np.uint64) -> np.uint64:
 
 
 @njit(nogil=True, cache=True)
-def _count_quarter(quarter: np.uint64, group: np.uint64) -> tuple[np.int64, np.uint64]:
-    """Count the earlier entries of higher quarters of a group, and enter this one.
-
-    A number holds four counters of 16 bits: the entries above quarter 0, 1, 2 and 3.
-    """
-    one = np.uint64(1)
-    shift = quarter << np.uint64(4)
-    above = (group >> shift) & np.uint64(0xFFFF)
-    return np.int64(above), group + (np.uint64(0x0001000100010001) & ((one << shift) - one))
-
-
-@njit(nogil=True, cache=True)
-def _count_above(
-    part: np.uint64, top: np.uint64, counts: NDArray[np.uint64]
-) -> tuple[np.int64, np.uint64]:
-    """Count the earlier entries of higher parts, 0..63, and enter this one.
-
-    `top` counts for all parts, `counts` for 4 groups of sixteen and 16 of four. Returns the new
-    `top` too, which thereby stays in a register.
-    """
-    place = part >> np.uint64(4)
-    above, top = _count_quarter(place, top)
-    more, counts[place] = _count_quarter((part >> np.uint64(2)) & np.uint64(3), counts[place])
-    place = np.uint64(4) + (part >> np.uint64(2))
-    most, counts[place] = _count_quarter(part & np.uint64(3), counts[place])
-    return above + more + most, top
-
-
-@njit(nogil=True, cache=True)
 def _between(place: NDArray[np.int64], start: int, shift: int, before: NDArray[np.int64]) -> int:
     """Count the inversions of a stretch with all before it, and add it to what was before.
 
-    `place` tells where the next rank of each 256th goes, `before` how many had gone there.
+    `place` tells where the next rank of each part goes, `before` how many had gone there.
     """
     total = 0
     higher = 0
-    for c in range(255, -1, -1):
+    for c in range(COUNTERS - 1, -1, -1):
         entered = place[c] - start - (c << shift)
         total += (entered - before[c]) * higher
         higher += before[c]
@@ -234,33 +240,26 @@ def _between(place: NDArray[np.int64], start: int, shift: int, before: NDArray[n
 
 @njit(nogil=True, cache=True)
 def _split(ranks: Ranks, out: Ranks, shift: int) -> np.int64:
-    """Count the inversions between 256ths of blocks of 256 * 2^shift ranks, sort by 256th.
+    """Count the inversions between the parts of blocks of 64 * 2^shift ranks, sort by part.
 
-    Each block of positions holds exactly the ranks of that block, as do the 256ths afterwards.
+    Each block of positions holds exactly the ranks of that block, as do its parts afterwards.
     """
-    counts = np.empty((4, _COUNTS), dtype=np.uint64)
-    tops = np.empty(4, dtype=np.uint64)
-    place = np.empty(256, dtype=np.int64)
-    before = np.empty(256, dtype=np.int64)
+    scratch = np.empty(COUNTERS, dtype=np.uint16)
+    place = np.empty(COUNTERS, dtype=np.int64)
+    before = np.empty(COUNTERS, dtype=np.int64)
     total = np.int64(0)
-    for start in range(0, ranks.size, 256 << shift):
-        end = min(start + (256 << shift), ranks.size)
-        for c in range(256):
+    for start in range(0, ranks.size, COUNTERS << shift):
+        end = min(start + (COUNTERS << shift), ranks.size)
+        for c in range(COUNTERS):
             place[c] = start + (c << shift)
         before[:] = 0
-        for first in range(start, end, _STRETCH):
-            counts[:] = 0
-            tops[:] = 0
-            all_parts = np.uint64(0)
-            for i in range(first, min(first + _STRETCH, end)):
+        for first in range(start, end, MOST_COUNTED):
+            counters = nothing_counted()
+            for i in range(first, min(first + MOST_COUNTED, end)):
                 rank = ranks[i]
-                part = np.uint64((rank >> shift) & 255)
-                quarter = part >> np.uint64(6)
-                above, all_parts = _count_quarter(quarter, all_parts)
-                total += above
-                above, top = _count_above(part & np.uint64(63), tops[quarter], counts[quarter])
-                total += above
-                tops[quarter] = top
+                part = np.uint64((rank >> shift) & (COUNTERS - 1))
+                total += np.int64(higher_before(counters, scratch, part))
+                counters = count_higher(counters, part)
                 out[place[part]] = rank
                 place[part] += 1
             total += _between(place, start, shift, before)
@@ -270,20 +269,19 @@ def _split(ranks: Ranks, out: Ranks, shift: int) -> np.int64:
 @njit(nogil=True, cache=True)
 def _finish(ranks: Ranks) -> np.int64:
     """Count the inversions within blocks of 4096 ranks."""
-    counts = np.empty(_COUNTS, dtype=np.uint64)
-    words = np.empty(64, dtype=np.uint64)
+    scratch = np.empty(COUNTERS, dtype=np.uint16)
+    words = np.empty(COUNTERS, dtype=np.uint64)
     total = np.int64(0)
     for start in range(0, ranks.size, 1 << _BITS):
-        counts[:] = 0
         words[:] = 0
-        top = np.uint64(0)
+        counters = nothing_counted()
         for i in range(start, min(start + (1 << _BITS), ranks.size)):
             rank = np.uint64(ranks[i])
             part = (rank >> np.uint64(6)) & np.uint64(63)
             bit = rank & np.uint64(63)
             word = words[part]
-            above, top = _count_above(part, top, counts)
-            total += above + np.int64(_set_bits(word >> bit))
+            total += np.int64(higher_before(counters, scratch, part) + _set_bits(word >> bit))
+            counters = count_higher(counters, part)
             words[part] = word | (np.uint64(1) << bit)
     return total
 
@@ -292,13 +290,13 @@ def _finish(ranks: Ranks) -> np.int64:
 def _inversions(ranks: Ranks, other: Ranks) -> np.int64:
     """Count the pairs in falling order; `ranks` holds 0..n-1, each once, and is destroyed."""
     shift = _BITS
-    while ranks.size > 256 << shift:
-        shift += 8
+    while ranks.size > COUNTERS << shift:
+        shift += _PART
     total = np.int64(0)
     while shift >= _BITS and ranks.size > 1 << _BITS:
         total += _split(ranks, other, shift)
         ranks, other = other, ranks
-        shift -= 8
+        shift -= _PART
     return total + _finish(ranks)
 
 
@@ -340,22 +338,28 @@ def _by_both(ranks: Ranks, other: Ranks, order: Ranks, used: Ranks, out: Ranks) 
 
 
 @njit(nogil=True, cache=True)
-def _in_order(ranks: Ranks, other: Ranks, out: Ranks) -> None:
-    """Write the ranks `other` in rising order of `ranks`, which has no ties."""
-    for row in range(ranks.size):
-        out[ranks[row]] = other[row]
+def _take(ranks: Ranks, order: Ranks, out: Ranks) -> None:
+    """Write the ranks of rows in an order."""
+    for i in range(order.size):
+        out[i] = ranks[order[i]]
 
 
 @njit(nogil=True, cache=True)
-def _difference(ranks: Ranks, tied: int, other: Ranks, other_tied: int, work: Ranks) -> int:
-    """Return the concordant less the discordant pairs of two columns; `work` is scratch space."""
+def _difference(
+    ranks: Ranks, tied: int, order: Ranks, other: Ranks, other_tied: int, work: Ranks
+) -> int:
+    """Return the concordant less the discordant pairs of two columns.
+
+    `order` are the rows in rising order of `ranks`, if no two are tied; `work` is scratch space.
+    """
     n = ranks.size
     sequence, spare, third = work[0], work[1], work[2]
     both = 0
     if tied == 0:
-        _in_order(ranks, other, sequence)
+        _take(other, order, sequence)
     elif other_tied == 0:
-        _in_order(other, ranks, sequence)
+        _invert(other, third)
+        _take(ranks, third, sequence)
     else:
         both = _by_both(ranks, other, third, spare, sequence)
     if tied > 0 or other_tied > 0:
@@ -374,12 +378,15 @@ def pair_differences(column: RankedColumn, others: Sequence[RankedColumn]) -> ND
     out = np.zeros(len(others), dtype=np.int64)
     if rows < 2:
         return out
+    order = np.empty(0 if column.tied else rows, dtype=np.uint32)
+    if not column.tied:
+        _invert(column.ranks, order)
 
     def job(own: Iterator[int]) -> None:
         work = np.empty((3, rows), dtype=np.uint32)
         for j in own:
             other = others[j]
-            out[j] = _difference(column.ranks, column.tied, other.ranks, other.tied, work)
+            out[j] = _difference(column.ranks, column.tied, order, other.ranks, other.tied, work)
 
     _share(job, len(others), rows)
     return out

@@ -148,7 +148,7 @@ def _over_parts(statistic: Foldable, parts: Sequence[Part], threads: int) -> Non
 def _over_batches(statistic: Foldable, batches: Iterator[tuple[Any, ...]], threads: int) -> None:
     first = list(islice(batches, threads)) if threads > 1 else []
     if len(first) < threads or threads == 1:
-        for batch in (*first, *batches):
+        for batch in chain(first, batches):
             statistic.update(*batch)
         return
     idle: list[Foldable] = [deepcopy(statistic) for _ in range(threads)]
