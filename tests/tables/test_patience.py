@@ -18,6 +18,7 @@ import nolook
 from nolook.errors import ParameterError, TableError
 from nolook.tables import _postgresql, places
 from nolook.tables._patience import PATIENCE, answered, patient
+from nolook.tables.draft import draft_schema
 from tests.tables.buckets import SECRET
 from tests.tables.database_places import in_postgresql
 from tests.tables.servers import PASSWORD, postgresql
@@ -139,6 +140,17 @@ def test_a_bucket_that_says_nothing(scheme, path):
     assert f"{scheme}://bucket/" in message
     assert "gave nothing" in message
     assert SECRET not in message
+
+
+@pytest.mark.usefixtures("hurried")
+def test_a_file_that_a_draft_waits_for(tmp_path, monkeypatch):
+    table = tmp_path / "t.csv"
+    table.write_text("a,b\n1,2\n", encoding="utf-8")
+    waiting = threading.Event()
+    monkeypatch.setattr("nolook.tables.draft.first_rows", lambda _: waiting.wait(60))
+    message = refused(draft_schema, table)
+    waiting.set()
+    assert message.startswith(f"'{table}' gave nothing for 0.5 seconds")
 
 
 def test_a_bucket_without_credentials(monkeypatch):

@@ -35,9 +35,10 @@ Keys = NDArray[np.uint64]
 _BITS = 12
 # Cells; below, a second thread costs more than it saves.
 _WORTH_THREADS = 50_000
-# Bits of a digit by which keys are sorted, and digits: more precision than most columns need.
-_DIGIT = 9
-_DIGITS = 4
+# Digits by which keys are sorted, more precise than most columns need, and bits of each: in few
+# rows the places of large digits stay near the processor.
+_DIGITS, _MANY_DIGITS = (3, 11), (4, 9)
+_MANY_ROWS = 2**18
 # Bits by which a part is one of 64.
 _PART = 6
 
@@ -54,11 +55,11 @@ class RankedColumn:
 
 
 @njit(nogil=True, cache=True)
-def _keys(values: Vector, bits: int, out: Keys, places: NDArray[np.int64]) -> int:
+def _keys(values: Vector, bits: int, out: Keys, places: NDArray[np.int64], wide: int) -> int:
     """Write the leading bits of each number, in the order of numbers, before its row.
 
     Bits that all numbers share do not count as leading. Returns which bit of keys is the lowest to
-    sort by; `places` counts the digits from there on.
+    sort by; `places` counts the digits from there on, each `wide` bits.
     """
     patterns = values.view(np.uint64)
     one, sign = np.uint64(1), np.uint64(63)
@@ -70,30 +71,30 @@ def _keys(values: Vector, bits: int, out: Keys, places: NDArray[np.int64]) -> in
     top = 64
     while top > 0 and varied >> np.uint64(top - 1) == 0:
         top -= 1
-    lowest = max(bits, top - _DIGIT * len(places))
-    low, mask = np.uint64(lowest), (one << np.uint64(_DIGIT)) - one
+    lowest = max(bits, top - wide * len(places))
+    low, mask = np.uint64(lowest), (one << np.uint64(wide)) - one
     for i in range(values.size):
         key = out[i] >> low
         out[i] = (key << low) | np.uint64(i)
         for digit in range(len(places)):
-            places[digit, 1 + ((key >> np.uint64(_DIGIT * digit)) & mask)] += 1
+            places[digit, 1 + ((key >> np.uint64(wide * digit)) & mask)] += 1
     return lowest
 
 
 @njit(nogil=True, cache=True)
-def _sort(keys: Keys, spare: Keys, lowest: int, places: NDArray[np.int64]) -> Keys:
+def _sort(keys: Keys, spare: Keys, lowest: int, places: NDArray[np.int64], wide: int) -> Keys:
     """Sort keys whose rows are in order; return whichever array holds them.
 
     Digit by digit, each an orderly move to the other array; one that all keys share is left out.
     """
-    mask = (np.uint64(1) << np.uint64(_DIGIT)) - np.uint64(1)
+    mask = (np.uint64(1) << np.uint64(wide)) - np.uint64(1)
     for digit in range(len(places)):
         place = places[digit]
         if place.max() == keys.size:
             continue
         for c in range(1, place.size):
             place[c] += place[c - 1]
-        low = np.uint64(lowest + _DIGIT * digit)
+        low = np.uint64(lowest + wide * digit)
         for i in range(keys.size):
             c = (keys[i] >> low) & mask
             spare[place[c]] = keys[i]
@@ -162,23 +163,24 @@ def _rows(keys: Keys, bits: int, out: Ranks) -> None:
         out[i] = keys[i] & mask
 
 
-def _rank_column(values: Vector, keys: Keys, spare: Keys) -> RankedColumn:
-    """Rank a column: sort the numbers' leading bits, then what those leave in disorder.
+def _rank_column(values: Vector, keys: Keys, spare: Keys, ranks: Ranks) -> int:
+    """Write a column's ranks; return the number of tied pairs.
 
-    `keys` and `spare` are scratch space of the same size.
+    Sorts by the numbers' leading bits, then what those leave in disorder. `keys` and `spare` are
+    scratch space of the same size.
     """
-    ranks = np.empty(values.size, dtype=np.uint32)
     if values.size == 0:
-        return RankedColumn(ranks, 0)
+        return 0
     bits = (values.size - 1).bit_length()
-    places = np.zeros((_DIGITS, (1 << _DIGIT) + 1), dtype=np.int64)
-    lowest = _keys(values, bits, keys, places)
-    keys = _sort(keys, spare, lowest, places)
+    digits, wide = _DIGITS if values.size <= _MANY_ROWS else _MANY_DIGITS
+    places = np.zeros((digits, (1 << wide) + 1), dtype=np.int64)
+    lowest = _keys(values, bits, keys, places, wide)
+    keys = _sort(keys, spare, lowest, places, wide)
     order = keys.view(np.uint32)[: values.size]
     _rows(keys, bits, order)
     if not _repair(values, order):
         order[:] = np.argsort(values)
-    return RankedColumn(ranks, int(_rank(values, order, ranks)))
+    return int(_rank(values, order, ranks))
 
 
 def rank_columns(batches: Sequence[Vector]) -> list[RankedColumn]:
@@ -188,17 +190,18 @@ def rank_columns(batches: Sequence[Vector]) -> list[RankedColumn]:
     """
     columns = len(batches[0])
     rows = sum(batch.shape[1] for batch in batches)
-    ranked = [RankedColumn(np.empty(0, dtype=np.uint32), 0)] * columns
+    ranks = np.empty((columns, rows), dtype=np.uint32)
+    tied = [0] * columns
 
     def job(own: Iterator[int]) -> None:
         # Fresh memory is slow: a thread uses this again and again.
         values, keys, spare = np.empty(rows), *np.empty((2, rows), dtype=np.uint64)
         for j in own:
             np.concatenate([batch[j] for batch in batches], out=values)
-            ranked[j] = _rank_column(values, keys, spare)
+            tied[j] = _rank_column(values, keys, spare, ranks[j])
 
     _share(job, columns, rows)
-    return ranked
+    return [RankedColumn(*each) for each in zip(ranks, tied, strict=True)]
 
 
 def _share(job: Callable[[Iterator[int]], None], columns: int, rows: int) -> None:

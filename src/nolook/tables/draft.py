@@ -17,6 +17,7 @@ import pyarrow.types as pt
 
 from nolook._validation import check_path
 from nolook.errors import TableError
+from nolook.tables._patience import answered
 from nolook.tables.advice import is_identifier
 from nolook.tables.cells import conversion, trimmed
 from nolook.tables.declarations import ColumnSchema
@@ -131,7 +132,7 @@ def _typed(source: Source, told: dict[str, Any]) -> Draft:
 def _written(place: Place, told: dict[str, Any]) -> Draft:
     """Guess from the first rows of a file of text, and from what names of folders tell."""
     refused = f"{place.name} is not a readable CSV file (damaged, or not text?)"
-    sample = attempt(refused, first_rows, place)
+    sample = attempt(refused, answered, place.name, first_rows, place)
     _check_names(sample.names, place.name)
     columns = {
         column: trimmed(cells) for column, cells in zip(sample.names, sample.columns, strict=True)
