@@ -19,6 +19,7 @@ NUMBER = r"(-?[\d.]+)"
 SHARE = r"^- shares, .*"
 COUNTS = rf"^\| counts, .*\| {NUMBER} \|$"
 MILLION = rf"^\| 1,000,000 \| \w+ \| {{}} \| \S+ \| \S+ \| {NUMBER} \|"
+ONE_FILE = r"^\| 1 \| quiet \|"
 AUC = rf"^\| {{}} \| [\d,]+ \| \S+ \| {NUMBER} \|"
 
 
@@ -77,6 +78,10 @@ FIGURES = {
     "million-worst": ("fit", MILLION.format("quiet"), max),
     "million-busy-worst": ("fit", MILLION.format("busy"), max),
     "ten-million": ("fit", rf"^\| 10,000,000 \|.*\| {NUMBER} \| \d+ \|$", max),
+    "second-thread": ("cores", rf"{ONE_FILE}(?:[^|]+\|){{5}} {NUMBER} \|", max),
+    "second-decoding": ("cores", rf"{ONE_FILE}(?:[^|]+\|){{2}} {NUMBER} \|", max),
+    "tukey-fit": ("kernels", rf"^\| whole Tukey fit, .* \| {NUMBER} \|$", max),
+    "kendall-fit": ("kernels", rf"^\| Kendall selection, .* \| {NUMBER} \|$", max),
     "peak": ("fit", r"^\| 1,?0?,?000,000 .* (\d+) \|$", max),
 }
 
