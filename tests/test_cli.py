@@ -16,7 +16,16 @@ import nolook
 import nolook.cli
 from nolook.privacy.guarantee import DEFAULT_DELTA
 from nolook.report.wording import estimated
-from tests.report.command import BUDGET, Result, columns, run, run_patched, says, write_table
+from tests.report.command import (
+    BUDGET,
+    ROWS,
+    Result,
+    columns,
+    run,
+    run_patched,
+    says,
+    write_table,
+)
 
 HEAVY = {"dp_accounting", "numba", "numpy", "pandas", "polars", "pyarrow", "scipy", "sklearn"}
 
@@ -138,7 +147,7 @@ def test_fit_writes_a_model_and_says_what_it_found(people, tmp_path):
     assert "NOT PRIVATE" not in report.read_text()
     # The number of rows is private.
     for text in (done.out, report.read_text(), (tmp_path / "people.income.model.json").read_text()):
-        assert not says(text, 4000)
+        assert not says(text, ROWS)
 
 
 def test_fit_prints_nothing_when_quiet(people, here, cli):
@@ -344,7 +353,7 @@ def test_a_progress_bar_is_drawn_on_a_terminal(people, tmp_path):
     assert process.returncode == 0
     assert "results" in drawn  # the last step, drawn when the bar ends
     assert "%" in drawn
-    assert not says(drawn, 4000)
+    assert not says(drawn, ROWS)
 
 
 def _read_terminal(leader) -> str:

@@ -14,7 +14,7 @@ import nolook.cli
 from nolook.errors import TargetNotVisible
 from nolook.estimators.base import ESTIMATES
 from nolook.estimators.catalogue import METHODS
-from tests.report.command import BUDGET, Result, columns, write_table
+from tests.report.command import BUDGET, ROWS, Result, columns, write_table
 from tests.report.pages import Page
 
 NUMBERS_OF_A_MODEL = ("R²", "RMSE", "interval", "intercept", "Times scale")
@@ -110,7 +110,7 @@ def test_a_column_without_a_number_is_suspected_where_hardly_any_row_was_usable(
         assert suspected == (policy == "drop-row")
         assert ("Fewer than" in printed) == (policy == "drop-row")
         model = nolook.load(here / "m.json")
-        assert abs(model.n_rows_ - 4000 * (policy == "zero")) < 6 * model.n_rows_error_
+        assert abs(model.n_rows_ - ROWS * (policy == "zero")) < 6 * model.n_rows_error_
 
 
 def test_no_warning_and_no_failure_tells_of_a_constant_in_python():

@@ -16,14 +16,14 @@ import nolook.cli
 from nolook.estimators.catalogue import METHODS, SELECTORS
 from nolook.privacy.guarantee import PrivacyGuarantee
 from nolook.report.wording import number
-from tests.report.command import Result, run, says, write_table
+from tests.report.command import ROWS, Result, run, says, write_table
 from tests.report.pages import Page
 
 NAMES = ("noise", "age", "luck", "height", "chance")
 LEFT_ALONE = {"people.parquet", "a.ledger"}
 
 
-def columns(rows: int = 4000, seed: int = 0) -> dict:
+def columns(rows: int = ROWS, seed: int = 0) -> dict:
     """A table in which income depends on age and height only, however noisy the choice."""
     generator = np.random.default_rng(seed)
     data = {name: generator.normal(size=rows) for name in NAMES}
@@ -123,7 +123,7 @@ def test_a_selection_is_printed_written_and_charged(here, cli, selector):
     assert f"epsilon = 20, delta = {delta:g}" in " ".join(done.out.split())
     assert "selection: people.income.selection.json" in done.out
     assert "NOT PRIVATE" not in done.out + page.text
-    assert not says(done.out + page.text + json.dumps(document), 4000)
+    assert not says(done.out + page.text + json.dumps(document), ROWS)
     assert spent(here) == (20.0, [RELEASES[selector]])
 
 

@@ -50,6 +50,10 @@ def run_python_script(command: list[str], *, cwd: Path, env: dict | None) -> Res
     return Result(done.returncode, done.stdout, done.stderr)
 
 
+#: Of small tables: not a round number, which an estimate may happen to be.
+ROWS = 4014
+
+
 def says(text: str, number: int) -> re.Match | None:
     """Find a number that stands in a text by itself, not among the digits of another.
 
@@ -59,7 +63,7 @@ def says(text: str, number: int) -> re.Match | None:
     return re.search(rf"(?<![\d.,]){number}(?!\d|\.\d)", text.replace(f"{number:,}", str(number)))
 
 
-def columns(rows: int = 4000, seed: int = 0) -> dict:
+def columns(rows: int = ROWS, seed: int = 0) -> dict:
     """A small table: income depends on age and height; city is text, member a boolean."""
     generator = np.random.default_rng(seed)
     age = generator.uniform(20, 60, rows)
