@@ -69,7 +69,8 @@ COMMITTED = [
     ("cores", r"quiet \|(?:[^|]+\|){9} (\S+) \|", "most", 1.5),
     ("cores", r"two threads takes (\S+) times as long", "most", 2.2),
     # Linear would be 1; the longer files may not stay in the memory that the system has to spare.
-    ("cores", r"^- time a row against .*: (\S+)$", "most", 2),
+    ("cores", r"^- processor time a row against .*: (\S+)$", "most", 1.2),
+    ("cores", r"^- time a row against .*: (\S+), with", "most", 1.5),
     ("cores", r"^- memory against .*: (\S+)$", "most", 1.1),
     *(
         ("dcf", rf"\| nolook \| 16 \| {name} \| ([\d,.]+ [kM]) \|", "least", rate)
