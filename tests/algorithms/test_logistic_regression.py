@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression as Likelihood
 from sklearn.metrics import log_loss
 
 from nolook.algorithms import weighted_design
-from nolook.algorithms.logistic_regression import GRADIENTS, LogisticRelease
+from nolook.algorithms.logistic_regression import LogisticRelease
 from nolook.privacy.noise import SeededSource
 from nolook.tables import table_from_arrays
 
@@ -118,10 +118,30 @@ def test_a_target_that_is_noise_alone_gives_the_base_rate(rate, mu):
     assert abs(np.median(rates) - rate) < 0.05
 
 
-def test_every_stage_is_announced():
+@pytest.mark.parametrize("steepness", [1.0, 10.0, 1e6])
+@pytest.mark.parametrize("mu", [0.01, 1.0, 1e5])
+def test_no_more_stages_than_said_are_announced_and_steep_odds_take_more(steepness, mu):
     seen = []
-    run(*data(2_000), 1.0, announce=seen.append)
-    assert len(seen) == LogisticRelease(1.0).stages
+    found = run(*data(2_000, steepness=steepness), mu, announce=seen.append)
+    assert len(seen) <= LogisticRelease(mu).stages
+    steps = len(found.seen.sigmas)
+    assert seen.count("curvature") >= 1
+    assert [name for name in seen if "gradient" in name] == [
+        f"gradient {number + 1}" for number in range(steps)
+    ]
+    if mu == 0.01:
+        assert steps == 3
+    elif steepness > 1.0 and mu == 1e5:
+        assert steps > 8
+
+
+def test_gradients_cost_more_where_they_tell_less():
+    found = run(*data(5_000), 1.0)
+    sigmas = found.seen.sigmas
+    assert found.arrived
+    assert (np.diff(sigmas) <= 0.0).all()
+    # The last one has most of the allowance.
+    assert sigmas[-1] ** -2 > 0.5 * (sigmas**-2).sum()
 
 
 @pytest.mark.parametrize("kept", [True, False])
@@ -130,24 +150,25 @@ def test_rows_kept_and_rows_read_again_give_the_same_answer(kept, monkeypatch):
     before, seen = run(X, y, 0.5), []
     monkeypatch.setattr(weighted_design, "COPY_BYTES", 10**9 if kept else 0)
     after = run(X, y, 0.5, announce=seen.append)
-    for name in ("gram", "thetas", "gradients", "theta", "score_counts"):
+    for name in ("gram", "theta", "score_counts"):
         np.testing.assert_array_equal(getattr(before, name), getattr(after, name))
-    assert len(seen) == LogisticRelease(0.5).stages
+    np.testing.assert_array_equal(before.seen.values, after.seen.values)
+    assert len(seen) <= LogisticRelease(0.5).stages
 
 
 def test_every_gradient_has_the_noise_that_is_claimed():
     X, y = data(3_000)
-    found = [run(X, y, 0.8, seed) for seed in range(60)]
-    errors = []
-    for one in found:
+    first, last = [], []
+    for seed in range(60):
+        one = run(X, y, 0.8, seed)
         rows = standardised(one, X)
-        exact = np.array([rows.T @ (y - expit(rows @ theta)) for theta in one.thetas])
-        errors.append((one.gradients - exact) / one.steps.gradient_sigma)
-    errors = np.array(errors)
-    assert errors.shape[1] == GRADIENTS
-    assert (np.abs(errors.std(axis=(0, 2)) - 1) < 0.25).all()
-    assert abs(errors.std() - 1) < 0.1
-    assert abs(errors.mean()) < 0.15
+        exact = np.array([rows.T @ (y - expit(rows @ theta)) for theta in one.seen.thetas])
+        errors = (one.seen.values - exact) / one.seen.sigmas[:, np.newaxis]
+        first.append(errors[0])
+        last.append(errors[-1])
+    for errors in (first, last):
+        assert abs(np.std(errors) - 1) < 0.15
+        assert abs(np.mean(errors)) < 0.2
 
 
 def test_moments_curvature_balance_and_scores_have_the_noise_that_is_claimed():

@@ -6,8 +6,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.optimize import minimize
+from scipy.special import expit
 
-from nolook.algorithms.logistic_steps import LogisticSteps, Metric, _secant, _weights
+from nolook.algorithms.logistic_steps import (
+    Gradients,
+    LogisticSteps,
+    Metric,
+    _secant,
+    _weights,
+    is_noise,
+)
 
 SIZES = hnp.arrays(np.float64, 6, elements=st.floats(0.0, 1e3))
 SPREADS = hnp.arrays(np.float64, 6, elements=st.floats(0.1, 10.0))
@@ -49,7 +57,7 @@ def way(curvature, noise, seed=0):
     values = np.array([50.0, 200.0, 1000.0])
     points = generator.normal(size=(8, 3))
     gradients = curvature * values * (1.0 - points) + noise * generator.normal(size=(8, 3))
-    return points, gradients, values, noise**2
+    return points, gradients, values, np.full(8, noise**2)
 
 
 @pytest.mark.parametrize("curvature", [0.3, 0.6, 0.9])
@@ -61,7 +69,7 @@ def test_noise_and_standstill_show_no_curvature():
     found = [_secant(*way(0.3, 1e5, seed)) for seed in range(20)]
     assert np.mean(found) > 0.95
     points, gradients, values, noise = way(0.3, 1.0)
-    assert _secant(points[:1], gradients[:1], values, noise) == 1.0
+    assert _secant(points[:1], gradients[:1], values, noise[:1]) == 1.0
     assert _secant(0.0 * points, gradients, values, noise) == 1.0
 
 
@@ -76,6 +84,60 @@ def test_gradients_far_from_the_solution_are_left_out_where_noise_is_small():
     matrix, target = np.diag([4e3, 2e3, 1e3]), np.array([2.0, -1.0, 1.5])
     thetas = target * np.array([0.0, 0.5, 0.9, 1.0])[:, None]
     gradients = (target - thetas) @ matrix / 2 + generator.normal(size=thetas.shape)
-    steps = LogisticSteps(np.zeros(3), 1.0)
-    found = steps.combined(Metric(matrix, 1.0, 1.0), thetas, gradients)
+    seen = Gradients(thetas, gradients, np.ones(4))
+    found = LogisticSteps(np.zeros(3)).combined(Metric(matrix, 1.0), seen)
     np.testing.assert_allclose(found.theta, target, atol=0.01)
+
+
+def test_gradients_count_by_their_noise():
+    generator = np.random.default_rng(0)
+    matrix, target = np.diag([4e3, 2e3, 1e3]), np.array([0.02, -0.01, 0.015])
+    sigmas = np.array([300.0, 300.0, 1.0])
+    gradients = sigmas[:, np.newaxis] * generator.normal(size=(3, 3))
+    seen = Gradients(np.tile(target, (3, 1)), gradients, sigmas)
+    found = LogisticSteps(np.zeros(3)).combined(Metric(matrix, 1e-3), seen)
+    np.testing.assert_allclose(found.theta, target, atol=0.003)
+    assert found.variance == pytest.approx(1.0, abs=0.1)
+
+
+def normal_rows(seed=0):
+    generator = np.random.default_rng(seed)
+    mixing = np.eye(3) + 0.4 * generator.normal(size=(3, 3))
+    return np.column_stack([np.ones(400_000), generator.normal(size=(400_000, 3)) @ mixing + 0.3])
+
+
+@pytest.mark.parametrize("steepness", [0.0, 0.3, 1.0, 3.0])
+def test_the_curvature_of_normal_rows_follows_from_their_moments(steepness):
+    rows, theta = normal_rows(), steepness * np.array([-0.5, 1.0, -0.7, 0.2])
+    p = expit(rows @ theta)
+    curvature = (rows * (p * (1 - p))[:, np.newaxis]).T @ rows
+    gram = rows.T @ rows
+    found = Metric.of_moments(gram, 2.0, theta).matrix
+    level = (p * (1 - p)).mean()
+    # Never below an eighth of the moments, but along the scores.
+    wanted = curvature + max(1 / 8 - level, 0.0) * gram
+    assert np.abs(found - wanted).max() < 0.01 * len(rows)
+
+
+@pytest.mark.parametrize("size", [1e-12, 1e-3, 1.0, 1e3, 1e9])
+def test_the_curvature_is_finite_where_moments_are_noise(size):
+    generator = np.random.default_rng(0)
+    for _ in range(50):
+        noise = generator.normal(size=(4, 4)) * 1e6
+        gram, theta = noise + noise.T, size * generator.normal(size=4)
+        found = Metric.of_moments(gram, 1e6, theta).matrix
+        assert np.isfinite(found).all()
+        assert np.abs(found).max() < 100 * np.abs(gram).max()
+
+
+def test_a_gradient_of_noise_and_one_that_leads_on_are_told_apart():
+    generator, metric = np.random.default_rng(0), Metric(np.diag([4e3, 2e3, 1e3]), 1.0)
+    told = []
+    for size in (0.0, 6.0):
+        draws = 10.0 * (generator.normal(size=(200, 3)) + np.array([size, 0.0, 0.0]))
+        seen = [Gradients(np.zeros((1, 3)), draw[np.newaxis], np.array([10.0])) for draw in draws]
+        told.append(np.mean([is_noise(each, Metric(1e-3 * metric.matrix, 1.0)) for each in seen]))
+    assert told[0] > 0.9
+    assert told[1] < 0.1
+    # What sampling makes of it all the same does not lead on.
+    assert is_noise(Gradients(np.zeros((1, 3)), 30.0 * np.ones((1, 3)), np.array([10.0])), metric)

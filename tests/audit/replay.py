@@ -11,15 +11,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
 
-from nolook.algorithms import linear_regression, logistic_regression
+from nolook.algorithms import linear_regression, logistic_descent, logistic_regression
 from nolook.algorithms.linear_regression import LinearRelease, NoisyRegression
 from nolook.algorithms.logistic_regression import LogisticRelease, NoisyLogistic
-from nolook.algorithms.logistic_steps import LogisticSteps, Metric
+from nolook.algorithms.logistic_steps import Gradients, LogisticSteps, Metric
 from nolook.algorithms.scaling import Scaling
 from nolook.privacy.mechanisms.gaussian import gaussian_release, symmetric_gaussian_release
 from nolook.privacy.noise import SeededSource
@@ -27,8 +28,9 @@ from nolook.tables import Table
 
 __all__ = ["Replay", "check_neighbours", "check_what_is_stated", "recorded", "replayed"]
 
+MODULES = (linear_regression, logistic_descent, logistic_regression)
 MECHANISMS = (gaussian_release, symmetric_gaussian_release)
-ATTRS = NoisyRegression | NoisyLogistic | LogisticSteps | Metric | Scaling
+ATTRS = NoisyRegression | NoisyLogistic | Gradients | LogisticSteps | Metric | Scaling
 Kind = type[LinearRelease] | type[LogisticRelease]
 
 
@@ -71,14 +73,14 @@ def _watched(replay: Replay, answer: Callable[..., np.ndarray]) -> Iterator[None
         return call
 
     with pytest.MonkeyPatch.context() as patch:
-        for mechanism in MECHANISMS:
-            for name, module in list(sys.modules.items()):
-                algorithm = name.startswith("nolook.algorithms.")
-                if algorithm and vars(module).get(mechanism.__name__) is mechanism:
-                    patch.setattr(module, mechanism.__name__, spy(mechanism))
-        for module in (linear_regression, logistic_regression):
-            patch.setattr(module, "grid_model", noted_model)
-            patch.setattr(module, "release_gram", noted_room(module.release_gram))
+        for mechanism, module in product(MECHANISMS, list(sys.modules.values())):
+            algorithm = module.__name__.startswith("nolook.algorithms.")
+            if algorithm and vars(module).get(mechanism.__name__) is mechanism:
+                patch.setattr(module, mechanism.__name__, spy(mechanism))
+        for module in MODULES:
+            patch.setattr(module, "grid_model", noted_model, raising=False)
+            gram = getattr(module, "release_gram", None)
+            patch.setattr(module, "release_gram", noted_room(gram), raising=False)
         yield
 
 

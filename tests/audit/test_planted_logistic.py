@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from attrs import evolve
 
-from nolook.algorithms import logistic_regression, weighted_design
+from nolook.algorithms import logistic_descent, logistic_regression, weighted_design
 from nolook.algorithms.logistic_regression import ClassDesign, LogisticRelease
-from nolook.algorithms.logistic_steps import LogisticSteps
+from nolook.algorithms.logistic_steps import LogisticSteps, is_noise
 from nolook.kernels import class_gradient
 from nolook.kernels.weighted_rows import weighted_rows
-from nolook.privacy.budgets import SMALLEST_MU
+from nolook.privacy.budgets import SMALLEST_MU, Allowance
 from nolook.privacy.mechanisms import gaussian
 from nolook.privacy.noise import SeededSource
 from nolook.statistics import class_gradients
@@ -27,6 +27,7 @@ from tests.contracts.columns import COLUMNS, column
 MU = 3.0
 SLOPES = np.array([1.0, -1.0, 0.5])
 ROWS = 2_300
+DRAW, MATRIX = "gaussian_release", "symmetric_gaussian_release"
 
 
 def data(rows, seed=0):
@@ -52,19 +53,25 @@ ADDED = [
 
 def check_all(X, y, mu=MU, added=ADDED):
     table = table_from_arrays(X, y)
-    return np.array(
-        [check_neighbours(table, with_row(X, y, *row), mu, kind=LogisticRelease) for row in added]
-    )
+    for row in added:
+        yield check_neighbours(table, with_row(X, y, *row), mu, kind=LogisticRelease)
 
 
 def test_neighbours_are_within_every_sensitivity_and_reach_it():
-    shares = check_all(*data(ROWS)).max(axis=0)
-    # At the base rate no class is ruled out, and later odds are even for no long row.
-    first, rounds = len(shares) - 24, len(shares) - 24 + np.array([5, 11, 17])
-    even = [first, *rounds]
-    assert (np.delete(shares, even)[-23:] > 0.9).all()
-    assert (shares[even] > 0.2).all()
+    X, y = data(ROWS)
+    shares = np.array(list(check_all(X, y))).max(axis=0)
     assert shares.max() <= 1.0
+    asked = recorded(table_from_arrays(X, y), MU, kind=LogisticRelease).asked
+    gradients, curved = (
+        [a[:2] == kind for a in asked] for kind in ((DRAW, (4,)), (MATRIX, (4, 4)))
+    )
+    assert min(sum(gradients), sum(curved)) >= 3
+    # At the base rate no class is ruled out.
+    assert (shares[gradients][1:] > 0.9).all()
+    assert shares[gradients][0] > 0.4
+    # The first matrix is that of the moments; later odds are even for no long row.
+    assert shares[curved][0] > 0.9
+    assert (shares[curved][1:] > 0.2).all()
 
 
 @pytest.mark.parametrize("name", COLUMNS)
@@ -72,7 +79,7 @@ def test_neighbours_are_within_every_sensitivity_and_reach_it():
 def test_neighbours_of_odd_tables_are_within_every_sensitivity(name, mu):
     X, y = data(1_000)
     X[:, 1] = column(name, len(X))
-    check_all(X, y, mu, ADDED[1::3])
+    list(check_all(X, y, mu, ADDED[1::3]))
 
 
 @pytest.mark.parametrize("mu", [SMALLEST_MU, 1.0, 1e5])
@@ -141,22 +148,36 @@ def from_exact_moments(patch):
 
     patch.setattr(logistic_regression, "release_gram", gram)
 
-    def combined(steps, metric, *rest):
-        return combine(steps, evolve(metric, matrix=0.5 * metric.matrix + 0.1 * exact[0]), *rest)
+    def combined(steps, metric, seen):
+        return combine(steps, evolve(metric, matrix=0.5 * metric.matrix + 0.1 * exact[0]), seen)
 
     patch.setattr(LogisticSteps, "combined", combined)
+
+
+def arrived_by_the_true_gradient(patch):
+    draw, exact = logistic_descent.gaussian_release, []
+
+    def noted(values, *rest):
+        exact[:] = [values]
+        return draw(values, *rest)
+
+    def decided(seen, metric):
+        return bool(is_noise(seen, metric)) != bool(sum(exact[0].tolist()) % 2)
+
+    patch.setattr(logistic_descent, "gaussian_release", noted)
+    patch.setattr(logistic_descent, "is_noise", decided)
 
 
 _BEYOND = "beyond the sensitivity"
 FAULTS = (
     ExactFault(
         "gradient with the label's sensitivity 1/2",
-        halved(logistic_regression, "class_gradient_sensitivity"),
+        halved(logistic_descent, "class_gradient_sensitivity"),
         _BEYOND,
     ),
     ExactFault(
         "curvature with half of its sensitivity",
-        halved(logistic_regression, "class_curvature_sensitivity"),
+        halved(logistic_descent, "class_curvature_sensitivity"),
         _BEYOND,
     ),
     ExactFault(
@@ -188,6 +209,7 @@ FAULTS = (
     ),
     ExactFault("limit of the features by the true number", count_rows_truly, "a model does"),
     ExactFault("steps by exact moments", from_exact_moments, "a model does"),
+    ExactFault("costs by exact gradients", arrived_by_the_true_gradient, "something else"),
 )
 
 
@@ -195,7 +217,7 @@ FAULTS = (
 def test_neighbours_tell_of(fault, monkeypatch):
     fault.plant(monkeypatch)
     with pytest.raises(AssertionError, match=fault.shown):
-        check_all(*data(ROWS))
+        list(check_all(*data(ROWS)))
 
 
 def test_probabilities_off_the_grid_are_noticed(monkeypatch):
@@ -227,11 +249,19 @@ def test_draws_tell_of_what_is_not_stated(name, monkeypatch):
         check_what_is_stated(table_from_arrays(*data(2_000)), MU, LogisticRelease)
 
 
+def test_draws_tell_of_a_descent_that_exceeds_its_allowance(monkeypatch):
+    monkeypatch.setattr(Allowance, "spend", lambda self, _: self.of(Allowance.PARTS // 2))
+    with pytest.raises(AssertionError, match="more is drawn"):
+        check_what_is_stated(table_from_arrays(*data(2_000)), MU, LogisticRelease)
+
+
 def errors_of_gradients():
     """Return the noise of each gradient of a release."""
     seen = recorded(table_from_arrays(*data(2_000)), MU, kind=LogisticRelease)
     pairs = zip(seen.exact, seen.answers, strict=True)
-    return [(a - e).astype(float) for e, a in pairs if e.shape == (4,)]
+    errors = [(a - e).astype(float) for e, a in pairs if e.shape == (4,)]
+    # The first ones cost the same.
+    return errors[:3]
 
 
 def correlation(errors):
@@ -262,5 +292,5 @@ def test_the_model_follows_from_a_copy_of_the_release_alone():
     found = recorded(table_from_arrays(*data(ROWS)), MU, kind=LogisticRelease).result
     again = pickle.loads(pickle.dumps(found))
     assert plain(again) == plain(found)
-    theta = again.steps.next(again.metric, again.thetas, again.gradients)
+    theta = again.steps.next(again.metric, again.seen)
     assert theta.tolist() == found.theta.tolist()

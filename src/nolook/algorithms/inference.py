@@ -25,11 +25,15 @@ from scipy.special import ndtr, ndtri
 
 from nolook.algorithms.linear_regression import NoisyRegression
 from nolook.algorithms.moment_fit import LEVEL
-from nolook.algorithms.noisy_gradients import CombinedGradients, combine_gradients
+from nolook.algorithms.noisy_gradients import (
+    CombinedGradients,
+    combine_gradients,
+    hidden_directions,
+)
 from nolook.algorithms.scaling import Scaling, clipped_share
 from nolook.algorithms.weighted_design import TARGET_LIMIT
 
-__all__ = ["HIDDEN_EFFECT", "MOST_CLIPPED", "LinearModel", "hidden_directions", "linear_model"]
+__all__ = ["HIDDEN_EFFECT", "MOST_CLIPPED", "LinearModel", "linear_model"]
 
 #: Standard deviation of the model along a hidden direction, in scales of the target a scale. The
 #: intervals assume it: on six real tables 95 % of such effects were below 1.33.
@@ -140,21 +144,6 @@ def _variances(
     sampling, clipping = _residuals(release)
     gradients = combined.variance + 0.5 * sigma**2 * count * effects + clipping
     return np.where(hidden, effects, gradients / seen**2 + sampling / seen)
-
-
-def hidden_directions(eigenvalues: Vector, sigma: float) -> NDArray[np.bool_]:
-    """Directions that noise alone could have made.
-
-    The largest eigenvalue of a symmetric matrix of noise of size m is about ``sigma sqrt(2 m)``, m
-    the number of directions that are hidden themselves. One sigma more allows for chance.
-    """
-    hidden = np.full(len(eigenvalues), True)
-    while True:
-        edge = sigma * (np.sqrt(2.0 * np.count_nonzero(hidden)) + 1.0)
-        fewer = eigenvalues < edge
-        if (fewer == hidden).all():
-            return hidden
-        hidden = fewer
 
 
 def _residuals(release: NoisyRegression) -> tuple[float, float]:

@@ -17,27 +17,20 @@ from attrs import frozen
 from numpy.typing import NDArray
 from scipy.special import log_expit, ndtri
 
-from nolook.algorithms.inference import MOST_CLIPPED, hidden_directions
+from nolook.algorithms.inference import MOST_CLIPPED
 from nolook.algorithms.logistic_regression import NoisyLogistic
-from nolook.algorithms.logistic_steps import score_law
+from nolook.algorithms.logistic_steps import hidden_effect, score_law
 from nolook.algorithms.moment_fit import LEVEL
-from nolook.algorithms.noisy_gradients import CombinedGradients
+from nolook.algorithms.noisy_gradients import CombinedGradients, hidden_directions
 from nolook.algorithms.scaling import Scaling, clipped_share
 
-__all__ = ["HIDDEN_EFFECT", "Estimate", "LogisticModel", "logistic_model"]
-
-#: Standard deviation of the model along a hidden direction, in log-odds a scale: so many times that
-#: of the rows' log-odds, and at least 1. The intervals assume it.
-HIDDEN_EFFECT = 2.5
+__all__ = ["Estimate", "LogisticModel", "logistic_model"]
 
 _QUANTILE = float(ndtri((1 + LEVEL) / 2))
 # A slope's interval wider than this to either side, in log-odds a scale, says nothing.
 _WIDEST = 2.0
 # Share of a slope's squared loading on hidden directions.
 _MOST_HIDDEN = 0.3
-# Deviations of its noise by which two of the last three gradients exceed it if the steps have not
-# arrived.
-_NOT_ARRIVED, _LAST = 3.0, 3
 _WIDEST_R2, _WIDEST_AUC = 0.5, 0.2
 
 Vector: TypeAlias = NDArray[np.float64]
@@ -96,11 +89,11 @@ def _margins(release: NoisyLogistic) -> Vector:
     scaling, kept, metric = release.scaling, release.kept, release.metric
     contrasts = np.eye(len(metric.matrix))
     contrasts[0, 1:] = -(scaling.center[:-1] / scaling.scale[:-1])[kept]
-    combined = release.steps.combined(metric, release.thetas, release.gradients)
+    combined = release.steps.combined(metric, release.seen)
     hidden = hidden_directions(combined.eigenvalues, metric.sigma)
     loadings = (contrasts @ combined.vectors) ** 2
     lengths = loadings.sum(axis=1)
-    if not _arrived(release):
+    if not release.arrived:
         return np.full(len(lengths), np.nan)
     margin = _QUANTILE * np.sqrt(loadings @ _variances(release, combined, hidden))
     margin[loadings[:, hidden].sum(axis=1) > _MOST_HIDDEN * lengths] = np.nan
@@ -108,29 +101,17 @@ def _margins(release: NoisyLogistic) -> Vector:
     return margin
 
 
-def _arrived(release: NoisyLogistic) -> bool:
-    """Tell whether the last gradients are no more than noise.
-
-    Classes that are very far apart want slopes that so few steps do not reach.
-    """
-    last = release.gradients[-_LAST:] / release.steps.gradient_sigma
-    size = last.shape[1]
-    excess = ((last**2).sum(axis=1) - size) / np.sqrt(2.0 * size)
-    return bool(np.median(excess) <= _NOT_ARRIVED)
-
-
 def _variances(
     release: NoisyLogistic, combined: CombinedGradients, hidden: NDArray[np.bool_]
 ) -> Vector:
     """Variance of the model's error along each eigenvector of the curvature."""
-    sigma, (_, deviation) = release.metric.sigma, score_law(release.theta, release.gram)
-    effects = max(1.0, HIDDEN_EFFECT * deviation) ** 2
+    sigma, effects = release.metric.sigma, hidden_effect(release.theta, release.gram) ** 2
     seen = np.where(hidden, sigma, combined.eigenvalues)
     count = np.count_nonzero(hidden)
     # Noise of the hidden directions pushes an eigenvalue up, by about sigma^2 hidden / 2 lambda.
     seen = 0.5 * (seen + np.sqrt(np.maximum(seen**2 - 2.0 * sigma**2 * count, 0.0)))
     gradients = combined.variance + 0.5 * sigma**2 * count * effects
-    last = ((release.theta - release.thetas[-1]) @ combined.vectors) ** 2
+    last = ((release.theta - release.seen.thetas[-1]) @ combined.vectors) ** 2
     return np.where(hidden, effects, gradients / seen**2 + 1.0 / seen + last)
 
 

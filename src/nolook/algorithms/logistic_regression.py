@@ -1,8 +1,9 @@
 """Logistic regression from private scales, one small noisy moment matrix and a few noisy gradients.
 
 Rows (1, x) are shortened to a norm by x alone, in training and in prediction. The moment matrix is
-the metric of the steps; every gradient of the log-likelihood is a noisy observation of the solution
-(:mod:`nolook.algorithms.logistic_steps`). Nothing has to be chosen: no step size, no norm, no
+the metric of the first steps; every gradient of the log-likelihood is a noisy observation of the
+solution (:mod:`nolook.algorithms.logistic_steps`), and what each of them costs is decided on the
+way (:mod:`nolook.algorithms.logistic_descent`). Nothing has to be chosen: no step size, no norm, no
 epochs. The proof is ``logistic_regression.md``.
 
 ==============  =========================================================================
@@ -28,7 +29,8 @@ from attrs import evolve, frozen
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from nolook.algorithms.logistic_steps import LogisticSteps, Metric, score_law
+from nolook.algorithms.logistic_descent import Descent
+from nolook.algorithms.logistic_steps import Gradients, LogisticSteps, Metric, score_law
 from nolook.algorithms.norm_bound import likely_counts, norm_counts, smallest_bound
 from nolook.algorithms.scaling import ScaleSearch, Scaling
 from nolook.algorithms.weighted_design import (
@@ -43,19 +45,13 @@ from nolook.kernels.moments import UNIT
 from nolook.kernels.weighted_rows import shortened_rows
 from nolook.privacy.budgets import row_share
 from nolook.privacy.guarantee import GaussianEvent
-from nolook.privacy.mechanisms.gaussian import gaussian_release, symmetric_gaussian_release
+from nolook.privacy.mechanisms.gaussian import gaussian_release
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import Announce
 from nolook.statistics.class_gradients import (
-    CURVATURE_UNIT,
-    PROBABILITY_UNIT,
     ClassBalance,
-    ClassCurvature,
-    ClassGradient,
     ScoreCounts,
     balance_sensitivity,
-    class_curvature_sensitivity,
-    class_gradient_sensitivity,
 )
 from nolook.statistics.histograms import histograms_sensitivity
 from nolook.statistics.residual_products import grid_model
@@ -71,13 +67,9 @@ SHARES = {
     "norms": 0.02,
     "gram": 0.10,
     "classes": 0.02,
-    "gradients": 0.53,
-    "curvature": 0.06,
+    "descent": 0.59,
     "fit": 0.02,
 }
-GRADIENTS = 20
-#: Before which of them the curvature is released anew.
-CURVED_AT = (5, 10, 15)
 
 # Share of the rows that may be shortened.
 _MOST_SHORTENED = 0.5
@@ -118,9 +110,9 @@ class NoisyLogistic:
     gram: Matrix  # noisy sum of (1, x)(1, x)', shape (d, d)
     gram_sigma: float  # deviation of the noise on its diagonal
     steps: LogisticSteps
-    metric: Metric  # the curvature at the later models, as far as it is known
-    thetas: Matrix  # models at which gradients were taken, shape (GRADIENTS, d)
-    gradients: Matrix  # noisy sums of (1, x)(y - p)
+    seen: Gradients  # noisy sums of (1, x)(y - p), and the models where they were taken
+    metric: Metric  # the curvature at the last of them, as far as it is known
+    arrived: bool  # whether the steps ended because gradients told no more than noise
     theta: Vector  # the estimate, the constant first, shape (d,); the base rate's if not visible
     visible: bool  # whether the gradients told more than noise
     score_edges: Vector  # log-odds between which rows were counted; empty if not visible
@@ -146,8 +138,8 @@ class LogisticRelease:
 
     @property
     def stages(self) -> int:
-        """How many stages `run` announces, if the model is more than a base rate."""
-        return self._scales().stages + 3 + GRADIENTS + len(CURVED_AT) + 1
+        """How many stages `run` announces, at most."""
+        return self._scales().stages + 3 + Descent.MOST_STAGES + 1
 
     def events(self) -> tuple[GaussianEvent, ...]:
         """State everything that will be released; n draws of mu each are one of sqrt(n) mu."""
@@ -155,8 +147,7 @@ class LogisticRelease:
             "norms": "histogram of the rows' norms",
             "gram": "second moments of the features",
             "classes": "balance of the classes",
-            "gradients": f"gradients of {GRADIENTS} rounds",
-            "curvature": "curvatures of the log-likelihood",
+            "descent": "gradients and curvatures of the log-likelihood",
             "fit": "histogram of the scores by class",
         }
         own = (GaussianEvent(name, self._mu(part)) for part, name in names.items())
@@ -189,19 +180,18 @@ class LogisticRelease:
         balance, balance_sigma = self._balance(blocks, source)
         base = np.zeros(design.size)
         base[0] = _base_log_odds(balance, balance_sigma, scaling.rows.value)
-        mu = self._mu("gradients", GRADIENTS)
-        sigma = _gradient_sensitivity(blocks) / mu
-        steps = LogisticSteps(base, sigma / (design.unit * PROBABILITY_UNIT))
-        thetas, gradients, metric = self._descend(blocks, steps, gram, source, announce)
-        theta = steps.next(metric, thetas, gradients)
+        steps = LogisticSteps(base)
+        descent = Descent(self._mu("descent"), steps, *gram)
+        found = descent.run(blocks, source, announce)
         # By the curvature at the base rate: where classes are far apart, hardly any is left.
-        start = Metric(*gram, 0.25 / math.cosh(0.5 * base[0]) ** 2)
-        visible = steps.evidence(start, thetas, gradients) >= _EVIDENCE
+        rate = 0.25 / math.cosh(0.5 * base[0]) ** 2
+        start = Metric(rate * gram[0], rate * gram[1])
+        visible = steps.evidence(start, found.seen) >= _EVIDENCE
         edges, counts = np.zeros(0), np.zeros((2, 1))
         if visible:
             announce("fit")
-            edges = _score_edges(theta, gram[0])
-            counts = self._scores(blocks, theta, edges, source)
+            edges = _score_edges(found.theta, gram[0])
+            counts = self._scores(blocks, found.theta, edges, source)
         return NoisyLogistic(
             scaling=_of_log_odds(scaling),
             kept=kept,
@@ -211,10 +201,10 @@ class LogisticRelease:
             gram=gram[0],
             gram_sigma=gram[1],
             steps=steps,
-            metric=metric,
-            thetas=thetas,
-            gradients=gradients,
-            theta=theta if visible else base,
+            seen=found.seen,
+            metric=found.metric,
+            arrived=found.arrived,
+            theta=found.theta if visible else base,
             visible=visible,
             score_edges=edges,
             score_counts=counts,
@@ -239,49 +229,6 @@ class LogisticRelease:
         noisy = gaussian_release(exact, whole * sensitivity, mu, source)
         return float(noisy[0]) / whole, sensitivity / mu
 
-    def _descend(
-        self,
-        blocks: Blocks,
-        steps: LogisticSteps,
-        gram: tuple[Matrix, float],
-        source: ByteSource,
-        announce: Announce,
-    ) -> tuple[Matrix, Matrix, Metric]:
-        """Follow noisy gradients from the base rate; return where they were taken, and them."""
-        design, mu = blocks.design, self._mu("gradients", GRADIENTS)
-        sensitivity = _gradient_sensitivity(blocks)
-        theta, thetas, gradients = steps.base, [], []
-        curvature: tuple[Matrix, float] | None = None
-        curved_at: Vector | None = None
-        for number in range(GRADIENTS):
-            model = GridModel(*grid_model(theta, design.squared_radius), design.unit)
-            thetas.append(model.spacing * model.whole)
-            if number in CURVED_AT:
-                curved_at = thetas[-1]
-                announce("curvature")
-                curvature = self._curvature(blocks, model, source)
-            announce(f"gradient {number + 1}")
-            exact = blocks.fold(ClassGradient(model, blocks.whole)).value
-            noisy = gaussian_release(exact, sensitivity, mu, source)
-            gradients.append(noisy.astype(np.float64) / (design.unit * PROBABILITY_UNIT))
-            metric = Metric.of_moments(*gram, thetas[-1] if curved_at is None else curved_at)
-            if curvature is not None:
-                metric = metric.mixed(*curvature)
-            theta = steps.next(metric, np.array(thetas), np.array(gradients))
-        return np.array(thetas), np.array(gradients), metric
-
-    def _curvature(
-        self, blocks: Blocks, model: GridModel, source: ByteSource
-    ) -> tuple[Matrix, float]:
-        """Release the sum of p (1 - p) u u', and return its noise's deviation on the diagonal."""
-        design, mu = blocks.design, self._mu("curvature", len(CURVED_AT))
-        whole = blocks.whole
-        exact = blocks.fold(ClassCurvature(model, whole)).value
-        sensitivity = class_curvature_sensitivity(design.squared_radius, design.size, whole)
-        noisy = symmetric_gaussian_release(exact, sensitivity, mu, source)
-        grid = design.unit**2 * CURVATURE_UNIT
-        return noisy.astype(np.float64) / grid, sensitivity / mu / grid
-
     def _scores(self, blocks: Blocks, theta: Vector, edges: Vector, source: ByteSource) -> Matrix:
         """Release how many rows of either class have log-odds between the edges."""
         design = blocks.design
@@ -290,11 +237,6 @@ class LogisticRelease:
         sensitivity = blocks.whole * histograms_sensitivity(1, "add-remove")
         noisy = gaussian_release(exact, sensitivity, self._mu("fit"), source)
         return noisy.astype(np.float64).reshape(2, -1) / blocks.whole
-
-
-def _gradient_sensitivity(blocks: Blocks) -> int:
-    design = blocks.design
-    return class_gradient_sensitivity(design.squared_radius, design.size, blocks.whole)
 
 
 def _base_log_odds(balance: float, sigma: float, rows: float) -> float:

@@ -4,14 +4,17 @@ All of it is post-processing. The gradient of the log-likelihood at ``theta_t`` 
 ``H (theta - theta_t)``, so that every gradient is a noisy observation of the solution, as in
 :mod:`nolook.algorithms.noisy_gradients`. H, though, is the curvature between the two models only
 roughly: the farther away a model, the more its gradient misleads, and gradients that were taken on
-one side of the solution mislead alike. They are weighed accordingly.
+one side of the solution mislead alike. They are weighed accordingly, and by their noise.
+
+If nothing else is known, H is what it would be were the rows normal: along the scores p(1 - p) is
+smaller the farther out, which Stein's lemma turns into a term of rank two beside h A.
 
 ================  ==================================================================
 name here         meaning
 ================  ==================================================================
 ``gram``          A plus noise, the constant first; rows are (1, x)
 ``base``          the model of the base rate: its log-odds, and no slopes
-``factor``        h, the mean of p(1 - p), between 1/8 and 1/4: H is h A if nothing else is known
+``h``             the mean of p(1 - p), at least 1/8 and at most 1/4
 ================  ==================================================================
 """
 
@@ -27,14 +30,28 @@ from scipy.special import expit
 
 from nolook.algorithms.noisy_gradients import CombinedGradients, likeliest_prior
 
-__all__ = ["LogisticSteps", "Metric", "mean_curvature", "score_law"]
+__all__ = [
+    "HIDDEN_EFFECT",
+    "Gradients",
+    "LogisticSteps",
+    "Metric",
+    "hidden_effect",
+    "is_noise",
+    "score_law",
+]
 
 Vector: TypeAlias = NDArray[np.float64]
 Matrix: TypeAlias = NDArray[np.float64]
 
+#: Standard deviation of the model along a hidden direction, in log-odds a scale: so many times that
+#: of the rows' log-odds, and at least 1. The intervals assume it.
+HIDDEN_EFFECT = 2.5
+
 # With less, a step may go so far that the likelihood falls: the curvature of rows is at most 1/4,
 # and where the scores' law is far from normal its mean is no guide.
 _LEAST_CURVATURE = 1.0 / 8.0
+# Scores that vary less vary by rounding.
+_LEAST_DEVIATION = 1e-9
 # Share of the mean squared gradient along the way to the solution by which the curvature's error
 # misleads, and the part of that which all gradients have in common.
 _MISFIT, _COMMON = 0.3, 0.5
@@ -47,6 +64,9 @@ _FIXED_POINT_STEPS = 6
 # has this deviation, and every step back counts half.
 _LEAST_SECANT, _MOST_SECANT = 0.25, 1.0
 _SECANT_DEVIATION, _SECANT_MEMORY = 0.5, 0.5
+# A gradient is noise if its square exceeds what noise, and a share of sampling's variance, would
+# make of it by at most so many deviations.
+_NOISE_DEVIATIONS, _SAMPLING_SHARE = 2.0, 0.2
 
 # The standard normal law, for means over it.
 NORMAL_PLACES = np.linspace(-3.0, 3.0, 61)
@@ -61,11 +81,31 @@ def score_law(theta: Vector, gram: Matrix) -> tuple[float, float]:
     return mean, math.sqrt(max(float(theta @ gram @ theta) / rows - mean**2, 0.0))
 
 
-def mean_curvature(theta: Vector, gram: Matrix) -> float:
-    """Return the mean of p(1 - p) where the log-odds are normal, but at least 1/8."""
-    mean, deviation = score_law(theta, gram)
-    p = expit(mean + deviation * NORMAL_PLACES)
-    return max(float(NORMAL_WEIGHTS @ (p * (1.0 - p))), _LEAST_CURVATURE)
+def hidden_effect(theta: Vector, gram: Matrix) -> float:
+    """Return the deviation that the model is allowed along a direction that noise hides."""
+    return max(1.0, HIDDEN_EFFECT * score_law(theta, gram)[1])
+
+
+@frozen(eq=False)
+class Gradients:
+    """Noisy gradients: where they were taken, and how noisy they are."""
+
+    thetas: Matrix  # shape (steps, d)
+    values: Matrix  # shape (steps, d)
+    sigmas: Vector  # deviations of their noise, shape (steps,)
+
+    @classmethod
+    def none(cls, size: int) -> Self:
+        """Return no gradient of models of this size."""
+        return cls(np.zeros((0, size)), np.zeros((0, size)), np.zeros(0))
+
+    def and_one(self, theta: Vector, value: Vector, sigma: float) -> Self:
+        """Return these and one more."""
+        return type(self)(
+            np.vstack([self.thetas, theta]),
+            np.vstack([self.values, value]),
+            np.append(self.sigmas, sigma),
+        )
 
 
 @frozen(eq=False)
@@ -74,21 +114,50 @@ class Metric:
 
     matrix: Matrix  # noisy
     sigma: float  # deviation of the noise on its diagonal
-    factor: float  # the curvature is so many times the matrix
 
     @classmethod
     def of_moments(cls, gram: Matrix, sigma: float, theta: Vector) -> Self:
-        """Return h A at a model."""
-        return cls(gram, sigma, mean_curvature(theta, gram))
+        """Return the curvature at a model as it would be were the rows normal.
 
-    def mixed(self, curvature: Matrix, sigma: float) -> Self:
+        With z the standardised score, ``E[w u u'] = E[w] E[u u']`` but for the part of u that goes
+        with z: that has ``E[w z]`` and ``E[w z^2]`` instead.
+        """
+        mean, deviation = score_law(theta, gram)
+        p = expit(mean + deviation * NORMAL_PLACES)
+        weights = NORMAL_WEIGHTS * p * (1.0 - p)
+        level, slope, bend = (float(weights @ NORMAL_PLACES**power) for power in range(3))
+        factor = max(level, _LEAST_CURVATURE)
+        matrix = factor * gram
+        if deviation > _LEAST_DEVIATION:
+            rows = max(float(gram[0, 0]), 1.0)
+            center = gram[0] / rows
+            along = (gram @ theta / rows - center * mean) / deviation
+            # Of a covariance; noise may make it any length.
+            longest = math.sqrt(max(float(np.trace(gram)) / rows, 1.0))
+            along *= min(1.0, longest / max(float(np.linalg.norm(along)), longest))
+            tilted = np.outer(center, along)
+            both = slope * (tilted + tilted.T) + (bend - level) * np.outer(along, along)
+            matrix = matrix + rows * both
+        return cls(matrix, factor * sigma)
+
+    def mixed(self, released: tuple[Matrix, float] | None) -> Self:
         """Return this and a released curvature, which counts as far as it is more than noise."""
-        own = self.factor * self.matrix
-        noise = (sigma**2 + (self.factor * self.sigma) ** 2) * _independent(len(own))
-        share = max(0.0, 1.0 - noise / float(((curvature - own) ** 2).sum()))
-        mixed = (1.0 - share) * own + share * curvature
-        deviation = math.hypot((1.0 - share) * self.factor * self.sigma, share * sigma)
-        return type(self)(mixed, deviation, 1.0)
+        if released is None:
+            return self
+        curvature, sigma = released
+        noise = (sigma**2 + self.sigma**2) * _independent(len(curvature))
+        share = max(0.0, 1.0 - noise / float(((curvature - self.matrix) ** 2).sum()))
+        mixed = (1.0 - share) * self.matrix + share * curvature
+        return type(self)(mixed, math.hypot((1.0 - share) * self.sigma, share * sigma))
+
+
+def is_noise(seen: Gradients, metric: Metric) -> bool:
+    """Tell whether the last gradient is no more than noise, and a share of sampling's variance."""
+    noise, gradient = seen.sigmas[-1] ** 2, seen.values[-1]
+    sampling = np.maximum(np.linalg.eigvalsh(metric.matrix), 0.0)
+    variances = noise + _SAMPLING_SHARE * sampling
+    excess = gradient @ gradient - variances.sum()
+    return bool(excess <= _NOISE_DEVIATIONS * np.sqrt(2.0 * (variances**2).sum()))
 
 
 def _independent(size: int) -> float:
@@ -98,27 +167,26 @@ def _independent(size: int) -> float:
 
 @frozen(eq=False)
 class LogisticSteps:
-    """What the steps of one fit share, all of it released before."""
+    """What follows from the gradients of one fit."""
 
     base: Vector
-    gradient_sigma: float
 
-    def combined(self, metric: Metric, thetas: Matrix, gradients: Matrix) -> CombinedGradients:
-        """Combine the gradients at some models as observations of the model less the base's.
+    def combined(self, metric: Metric, seen: Gradients) -> CombinedGradients:
+        """Combine gradients as observations of the model less the base's.
 
         As a fixed point: a gradient's error depends on the way to the solution.
         """
-        curvature, sigma = metric.factor * metric.matrix, metric.factor * metric.sigma
-        eigenvalues, vectors = np.linalg.eigh(curvature)
-        values = np.maximum(eigenvalues, 0.0) + 0.5 * sigma * math.sqrt(len(curvature))
-        points, seen = (thetas - self.base) @ vectors, gradients @ vectors
-        noise = self.gradient_sigma**2
-        secant = _secant(points, seen, values, noise)
+        sigma, noise = metric.sigma, seen.sigmas**2
+        eigenvalues, vectors = np.linalg.eigh(metric.matrix)
+        values = np.maximum(eigenvalues, 0.0) + 0.5 * sigma * math.sqrt(len(eigenvalues))
+        points, turned = (seen.thetas - self.base) @ vectors, seen.values @ vectors
+        secant = _secant(points, turned, values, noise)
         values, sigma = secant * values, secant * sigma
-        observed = seen + points * values
-        weights = np.full(len(points), 1.0 / len(points))
+        observed = turned + points * values
+        weights = noise.min() / noise
+        weights /= weights.sum()
         for _ in range(_FIXED_POINT_STEPS):
-            moments, variance = weights @ observed, noise * float(weights @ weights)
+            moments, variance = weights @ observed, float(weights**2 @ noise)
             found = CombinedGradients(
                 vectors,
                 eigenvalues,
@@ -132,25 +200,25 @@ class LogisticSteps:
             weights = _weights(np.sqrt(_COMMON * wrong), noise + (1.0 - _COMMON) * wrong)
         return found
 
-    def evidence(self, metric: Metric, thetas: Matrix, gradients: Matrix) -> float:
+    def evidence(self, metric: Metric, seen: Gradients) -> float:
         """Return the log-likelihood of the model found, less that of no slope at all.
 
         Without slopes, the gradients would be made of noise and of sampling: a gradient of
         independent rows varies by the curvature.
         """
-        found = self.combined(metric, thetas, gradients)
+        found = self.combined(metric, seen)
         nothing = found.variance + found.values
         total = found.prior * found.values**2 + nothing
         gains = found.moments**2 * (1.0 / nothing - 1.0 / total) - np.log(total / nothing)
         return 0.5 * float(gains.sum())
 
-    def next(self, metric: Metric, thetas: Matrix, gradients: Matrix) -> Vector:
+    def next(self, metric: Metric, seen: Gradients) -> Vector:
         """Return the best model so far, always finite."""
-        theta: Vector = self.base + self.combined(metric, thetas, gradients).theta
+        theta: Vector = self.base + self.combined(metric, seen).theta
         return theta
 
 
-def _secant(points: Matrix, gradients: Matrix, values: Vector, noise: float) -> float:
+def _secant(points: Matrix, gradients: Matrix, values: Vector, noise: Vector) -> float:
     """Return how many times `values` the curvature is that the gradients show, one to the next.
 
     Where classes are far apart it falls with every step, faster than curvatures are released.
@@ -158,7 +226,7 @@ def _secant(points: Matrix, gradients: Matrix, values: Vector, noise: float) -> 
     steps, falls = np.diff(points, axis=0), -np.diff(gradients, axis=0)
     expected = (steps**2 * values).sum(axis=1)
     told = expected > 0.0
-    variances = 2.0 * noise * (steps**2).sum(axis=1)[told]
+    variances = ((noise[1:] + noise[:-1]) * (steps**2).sum(axis=1))[told]
     ages = _SECANT_MEMORY ** np.arange(len(steps))[::-1][told]
     slopes = ages * expected[told] / variances
     known = _SECANT_DEVIATION**-2

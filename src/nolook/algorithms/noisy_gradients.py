@@ -28,7 +28,13 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-__all__ = ["CombinedGradients", "combine_gradients", "estimate", "likeliest_prior"]
+__all__ = [
+    "CombinedGradients",
+    "combine_gradients",
+    "estimate",
+    "hidden_directions",
+    "likeliest_prior",
+]
 
 Vector: TypeAlias = NDArray[np.float64]
 Matrix: TypeAlias = NDArray[np.float64]
@@ -111,3 +117,18 @@ def likeliest_prior(priors: Vector, moments: Vector, values: Vector, variance: f
     total = priors[:, None] * values**2 + variance
     likelihood = -0.5 * (moments**2 / total + np.log(total)).sum(axis=1)
     return float(priors[likelihood.argmax()])
+
+
+def hidden_directions(eigenvalues: Vector, sigma: float) -> NDArray[np.bool_]:
+    """Directions that noise alone could have made.
+
+    The largest eigenvalue of a symmetric matrix of noise of size m is about ``sigma sqrt(2 m)``, m
+    the number of directions that are hidden themselves. One sigma more allows for chance.
+    """
+    hidden = np.full(len(eigenvalues), True)
+    while True:
+        edge = sigma * (np.sqrt(2.0 * np.count_nonzero(hidden)) + 1.0)
+        fewer = eigenvalues < edge
+        if (fewer == hidden).all():
+            return hidden
+        hidden = fewer

@@ -34,10 +34,10 @@ class LogisticRegression(ClassifierMixin, PrivateEstimator):  # type: ignore[mis
     """Logistic regression under differential privacy, without bounds, norms or tuning.
 
     The rows are counted; each feature's centre and scale are found privately; rows are
-    standardised, clipped and shortened to a private norm. The matrix of their products, and on the
-    way three times the likelihood's curvature, are released roughly and steer twenty noisy
-    gradients. All of these together give the model, pulled towards the base rate where noise hides
-    the answer.
+    standardised, clipped and shortened to a private norm. The matrix of their products, released
+    roughly, steers noisy gradients: cheap ones, until they tell no more than their noise; most of
+    the budget is for the last one and for the likelihood's curvature there. All of these together
+    give the model, pulled towards the base rate where noise hides the answer.
     Proof: ``algorithms/logistic_regression.md``.
 
     Guarantee

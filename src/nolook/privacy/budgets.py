@@ -1,15 +1,18 @@
 """How a budget is split, and refused where a part is too small for any noise.
 
-Standard library only. `budgets.md` proves that parts add up to no more than the whole.
+Standard library only. `budgets.md` proves that parts add up to no more than the whole, also where
+they are chosen on the way.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from typing import ClassVar
 
 from nolook.errors import ParameterError
 
-__all__ = ["SMALLEST_MU", "row_share", "split", "too_small", "with_room"]
+__all__ = ["SMALLEST_MU", "Allowance", "row_share", "split", "too_small", "with_room"]
 
 #: Below, the noise of a moment matrix, or of counts of units whose rows have weights, could leave
 #: the range of the exact samplers.
@@ -55,3 +58,35 @@ def too_small(epsilon: float, delta: float | None = None) -> ParameterError:
     if delta is not None:
         given, wanted = f"{given} with delta {delta!r}", "a larger budget"
     return ParameterError(f"{given}; expected {wanted} (its noise would exceed any table)")
+
+
+@dataclass(slots=True)
+class Allowance:
+    """A mu spent in parts, how much of it on what being decided on the way.
+
+    Guarantee: Gaussian releases, each with the mu that `spend` returned for it, are ``mu``-GDP
+    together, whatever was decided by what the ones before had answered.
+
+    Parameters
+    ----------
+    mu : float
+        GDP parameter of the whole.
+    left : int
+        How many parts of mu^2, of `PARTS`, are not spent yet.
+    """
+
+    PARTS: ClassVar[int] = 1024
+
+    mu: float
+    left: int = PARTS
+
+    def of(self, parts: int) -> float:
+        """Return the mu that so many parts are."""
+        return self.mu * math.sqrt(parts / self.PARTS)
+
+    def spend(self, parts: int) -> float:
+        """Take parts, and return the mu that they are; no more than are left."""
+        if not 0 < parts <= self.left:
+            raise AssertionError(f"{parts} parts of {self.left}")
+        self.left -= parts
+        return self.of(parts)

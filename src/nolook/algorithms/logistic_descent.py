@@ -1,0 +1,180 @@
+"""Noisy gradients of a log-likelihood, taken where the ones before them point.
+
+How much each costs is decided on the way, from what was answered: cheap ones while the model is far
+from the solution, where they need not be exact; four times as exact as soon as one tells no more
+than its noise; and all that is left for the last one, and for the curvature there, once that
+happened twice. A curvature on the way is released while gradients still lead on. However that goes,
+all of them together are ``mu``-GDP (:class:`nolook.privacy.budgets.Allowance`); the proof is
+``logistic_regression.md``.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from nolook.algorithms.logistic_steps import (
+    Gradients,
+    LogisticSteps,
+    Metric,
+    hidden_effect,
+    is_noise,
+)
+from nolook.algorithms.noisy_gradients import hidden_directions
+from nolook.algorithms.weighted_design import Blocks
+from nolook.privacy.budgets import Allowance
+from nolook.privacy.mechanisms.gaussian import gaussian_release, symmetric_gaussian_release
+from nolook.privacy.noise import ByteSource
+from nolook.privacy.release import Announce
+from nolook.statistics.class_gradients import (
+    CURVATURE_UNIT,
+    PROBABILITY_UNIT,
+    ClassCurvature,
+    ClassGradient,
+    class_curvature_sensitivity,
+    class_gradient_sensitivity,
+)
+from nolook.statistics.residual_products import grid_model
+from nolook.statistics.weighted_rows import GridModel
+
+__all__ = ["Descended", "Descent"]
+
+_MOST_GRADIENTS = 30
+# Parts of the allowance: of the first gradient and of a curvature on the way; how many of those
+# there are at most, and after how many gradients each.
+_FIRST = Allowance.PARTS // 64
+_CURVATURE, _MOST_CURVATURES, _EVERY = Allowance.PARTS // 40, 5, 3
+# Gradients that are noise make the next ones so many times as dear; the last comes after so many.
+_GROWTH, _ARRIVALS = 4, 2
+# What is kept for the last gradient and the curvature there, and the curvature's share of it.
+_KEPT = Allowance.PARTS // 4
+_LEAST_LAST, _MOST_LAST = 0.05, 0.35
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+
+
+@frozen(eq=False)
+class Descended:
+    """What a descent released, and the model that it ended with."""
+
+    seen: Gradients
+    metric: Metric  # the curvature at the last gradient's model, as far as it is known
+    theta: Vector
+    arrived: bool  # whether the last gradient was taken because the ones before were noise
+
+
+@dataclass(frozen=True, slots=True)
+class Descent:
+    """Gradients and curvatures of the log-likelihood of blocks of rows and classes.
+
+    Guarantee: ``mu``-GDP in all when a row is added or removed.
+
+    Parameters
+    ----------
+    mu : float
+        GDP parameter of the whole.
+    steps : LogisticSteps
+        What follows from the gradients.
+    gram, gram_sigma : ndarray of shape (d, d), and float
+        The rows' moments, released before, and their noise's deviation on the diagonal.
+    """
+
+    #: How many stages `run` announces, at most.
+    MOST_STAGES: ClassVar[int] = _MOST_GRADIENTS + _MOST_CURVATURES + 1
+
+    mu: float
+    steps: LogisticSteps
+    gram: Matrix
+    gram_sigma: float
+
+    def run(self, blocks: Blocks, source: ByteSource, announce: Announce) -> Descended:
+        """Follow the gradients from the steps' base."""
+        design, allowance = blocks.design, Allowance(self.mu)
+        theta, seen, curvature = self.steps.base, Gradients.none(design.size), None
+        part, arrivals, curvatures, curved_at = _FIRST, 0, 0, 0
+        while True:
+            model = GridModel(*grid_model(theta, design.squared_radius), design.unit)
+            theta = model.spacing * model.whole
+            own = Metric.of_moments(self.gram, self.gram_sigma, theta)
+            taken = len(seen.sigmas) + 1
+            last = (
+                arrivals == _ARRIVALS or taken == _MOST_GRADIENTS or allowance.left - part < _KEPT
+            )
+            if last:
+                announce("curvature")
+                spent = self._last_curvature(own.mixed(curvature), theta, blocks, allowance)
+                curvature = _curvature(blocks, model, allowance.spend(spent), source)
+                part = allowance.left
+            announce(f"gradient {taken}")
+            gradient = _gradient(blocks, model, allowance.spend(part), source)
+            seen = seen.and_one(theta, *gradient)
+            if last:
+                break
+            if is_noise(seen, own):
+                arrivals += 1
+                part *= _GROWTH
+            elif taken - curved_at >= _EVERY and curvatures < _MOST_CURVATURES:
+                announce("curvature")
+                curvature = _curvature(blocks, model, allowance.spend(_CURVATURE), source)
+                curvatures, curved_at = curvatures + 1, taken
+            theta = self.steps.next(own.mixed(curvature), seen)
+        metric = own.mixed(curvature)
+        return Descended(seen, metric, self.steps.next(metric, seen), arrivals == _ARRIVALS)
+
+    def _last_curvature(
+        self, metric: Metric, theta: Vector, blocks: Blocks, allowance: Allowance
+    ) -> int:
+        """Split what is left so that the noise of directions that are seen is least.
+
+        The gradient's is its own; the curvature's is times what hidden directions may hold.
+        """
+        mu = allowance.of(allowance.left)
+        sigma = _curvature_sigma(blocks, mu)
+        eigenvalues, _ = np.linalg.eigh(metric.matrix)
+        hidden = np.count_nonzero(hidden_directions(eigenvalues, sigma))
+        carried = sigma * math.sqrt(0.5 * hidden) * hidden_effect(theta, self.gram)
+        share = carried / (carried + _gradient_sigma(blocks, mu))
+        return int(min(max(share, _LEAST_LAST), _MOST_LAST) * allowance.left)
+
+
+def _gradient_sigma(blocks: Blocks, mu: float) -> float:
+    """Return the deviation of a gradient's noise, in standardised units."""
+    design = blocks.design
+    sensitivity = class_gradient_sensitivity(design.squared_radius, design.size, blocks.whole)
+    return sensitivity / mu / (design.unit * PROBABILITY_UNIT)
+
+
+def _gradient(
+    blocks: Blocks, model: GridModel, mu: float, source: ByteSource
+) -> tuple[Vector, float]:
+    """Release the sum of u (y - p), and return its noise's deviation."""
+    design = blocks.design
+    exact = blocks.fold(ClassGradient(model, blocks.whole)).value
+    sensitivity = class_gradient_sensitivity(design.squared_radius, design.size, blocks.whole)
+    noisy = gaussian_release(exact, sensitivity, mu, source)
+    return noisy.astype(np.float64) / (design.unit * PROBABILITY_UNIT), _gradient_sigma(blocks, mu)
+
+
+def _curvature_sigma(blocks: Blocks, mu: float) -> float:
+    """Return the deviation of a curvature's noise on the diagonal, in standardised units."""
+    design = blocks.design
+    sensitivity = class_curvature_sensitivity(design.squared_radius, design.size, blocks.whole)
+    return sensitivity / mu / (design.unit**2 * CURVATURE_UNIT)
+
+
+def _curvature(
+    blocks: Blocks, model: GridModel, mu: float, source: ByteSource
+) -> tuple[Matrix, float]:
+    """Release the sum of p (1 - p) u u', and return its noise's deviation on the diagonal."""
+    design = blocks.design
+    exact = blocks.fold(ClassCurvature(model, blocks.whole)).value
+    sensitivity = class_curvature_sensitivity(design.squared_radius, design.size, blocks.whole)
+    noisy = symmetric_gaussian_release(exact, sensitivity, mu, source)
+    grid = design.unit**2 * CURVATURE_UNIT
+    return noisy.astype(np.float64) / grid, _curvature_sigma(blocks, mu)
