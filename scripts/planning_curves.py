@@ -8,7 +8,7 @@ never tells less: what chance made worse is levelled.
     python scripts/planning_curves.py [--output src/nolook/planning/curves.json]
         [--kept FILE] [--only METHOD,METHOD]
 
---kept is a file where results stay until all are there.
+--kept is a file where results stay until all are there. With --only, other methods' curves stay.
 """
 
 from __future__ import annotations
@@ -173,7 +173,10 @@ def main():
 
     with warnings.catch_warnings(), threadpool_limits(1):
         warnings.simplefilter("ignore")
-        document = {method: curve(method, known) for method in given.only.split(",")}
+        found = {method: curve(method, known) for method in given.only.split(",")}
+    # The curves of other methods stay as they are.
+    before = json.loads(given.output.read_text("utf-8")) if given.output.exists() else {}
+    document = before | found
     given.output.write_text(json.dumps(document, separators=(",", ":")) + "\n", encoding="utf-8")
 
 
