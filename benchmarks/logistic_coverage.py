@@ -53,7 +53,8 @@ def truth(model, X, y):
     """Return the slopes, in the columns' units, that are the likeliest in a population."""
     scaling, kept = model.scaling_, model.scaling_.visible[:-1]
     low, high = (end[:-1] for end in scaling.limits)
-    z = ((X - scaling.center[:-1]) / scaling.scale[:-1]).clip(low, high)[:, kept]
+    z = ((X - scaling.center[:-1]) / scaling.scale[:-1]).clip(low, high)
+    z = ((z - model.spread_.center) @ model.spread_.map)[:, kept]
     z *= np.minimum(1.0, model.row_norm_ / np.maximum(np.linalg.norm(z, axis=1), 1e-300))[:, None]
     rows, theta = np.column_stack([np.ones(len(z)), z]), np.zeros(1 + z.shape[1])
     for _ in range(60):
@@ -63,9 +64,7 @@ def truth(model, X, y):
         theta += step * min(1.0, 2.0 / np.abs(step).max())
         if np.abs(step).max() < 1e-6:
             break
-    slopes = np.zeros(len(kept))
-    slopes[kept] = theta[1:] / scaling.scale[:-1][kept]
-    return slopes
+    return model.spread_.map[:, kept] @ theta[1:] / scaling.scale[:-1]
 
 
 def covered(epsilon, sample, population, runs):

@@ -24,6 +24,7 @@ from threadpoolctl import threadpool_limits
 
 from nolook.estimators.catalogue import CLASSIFIERS, MODELS
 from nolook.planning import outcomes
+from nolook.planning.curves import WIDEST
 from nolook.planning.family import KINDS, classes, simulate
 from nolook.privacy.accounting import gaussian_epsilon
 
@@ -72,6 +73,9 @@ def of_model(method, rows, columns):
     medians = np.median(found, axis=1)
     lowest, highest = medians.min(axis=0), medians.max(axis=0)
     lowest[:, 2], highest[:, 2] = (end(found[..., 2], axis=(0, 1)) for end in (np.min, np.max))
+    if method in CLASSIFIERS:
+        # Where classes are far apart no interval is given at all; no kind of table is like that.
+        highest[:, :2] = WIDEST
     return np.stack([lowest, medians[ORDINARY], highest], axis=-1).tolist()
 
 

@@ -17,20 +17,26 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nolook.algorithms import linear_regression, logistic_descent, logistic_regression
+from nolook.algorithms import (
+    class_design,
+    linear_regression,
+    logistic_descent,
+    logistic_regression,
+)
 from nolook.algorithms.linear_regression import LinearRelease, NoisyRegression
 from nolook.algorithms.logistic_regression import LogisticRelease, NoisyLogistic
 from nolook.algorithms.logistic_steps import Gradients, LogisticSteps, Metric
 from nolook.algorithms.scaling import Scaling
+from nolook.algorithms.whitening import Spread
 from nolook.privacy.mechanisms.gaussian import gaussian_release, symmetric_gaussian_release
 from nolook.privacy.noise import SeededSource
 from nolook.tables import Table
 
 __all__ = ["Replay", "check_neighbours", "check_what_is_stated", "recorded", "replayed"]
 
-MODULES = (linear_regression, logistic_descent, logistic_regression)
+MODULES = (linear_regression, class_design, logistic_descent, logistic_regression)
 MECHANISMS = (gaussian_release, symmetric_gaussian_release)
-ATTRS = NoisyRegression | NoisyLogistic | Gradients | LogisticSteps | Metric | Scaling
+ATTRS = NoisyRegression | NoisyLogistic | Gradients | LogisticSteps | Metric | Scaling | Spread
 Kind = type[LinearRelease] | type[LogisticRelease]
 
 

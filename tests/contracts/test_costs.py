@@ -36,8 +36,8 @@ SAMPLERS = (
     noise.permuted_flips,
 )
 ROUNDS = 7
-#: What a logistic regression draws first: scales, norms, moments and the balance of the classes.
-BEFORE_STEPS = 7
+#: What a logistic regression draws first: scales, moments, norms, moments, balance of the classes.
+BEFORE_STEPS = 8
 
 
 def data():

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -31,19 +33,33 @@ def test_probabilities_classes_and_scores_agree(fitted):
     np.testing.assert_allclose(p[:, 1], expit(scores))
     np.testing.assert_array_equal(fitted.predict(X), scores > 0)
     # No row here is shortened, so the model is its coefficients.
-    inside = np.linalg.norm(X / fitted.scaling_.scale[:-1], axis=1) < 0.9 * fitted.row_norm_
+    inside = whitened(fitted, X)[1] < fitted.row_norm_
     linear = fitted.intercept_ + X @ fitted.coef_
     np.testing.assert_allclose(scores[inside], linear[inside], rtol=1e-9, atol=1e-9)
 
 
+def whitened(model, X):
+    """Return rows from the centre, in scales, and their Mahalanobis distances."""
+    scaling, spread = model.scaling_, model.spread_
+    z = (X.clip(scaling.low[:-1], scaling.high[:-1]) - scaling.center[:-1]) / scaling.scale[:-1]
+    moved = z - spread.center
+    return moved, np.linalg.norm(moved @ spread.map, axis=1)
+
+
 def test_far_rows_are_shortened_as_in_training(fitted):
     far = np.array([[1e6, 1e6, 0.0], [1e300, -1e300, 1e300]])
-    scaling = fitted.scaling_
-    z = ((far - scaling.center[:-1]) / scaling.scale[:-1]).clip(-scaling.limit, scaling.limit)
-    z *= np.minimum(1.0, fitted.row_norm_ / np.linalg.norm(z, axis=1))[:, None]
-    at_center = fitted.intercept_ + fitted.coef_ @ scaling.center[:-1]
-    expected = at_center + z @ (fitted.coef_ * scaling.scale[:-1])
-    np.testing.assert_allclose(fitted.decision_function(far), expected, rtol=1e-9)
+    X = np.vstack([far, np.random.default_rng(2).normal(size=(200, 3)) * 4.0])
+    moved, lengths = whitened(fitted, X)
+    shares = np.minimum(1.0, fitted.row_norm_ / lengths)
+    assert 0.1 < (shares < 1.0).mean() < 0.9
+    scale = fitted.scaling_.scale[:-1]
+    middle = fitted.scaling_.center[:-1] + scale * fitted.spread_.center
+    short = middle + shares[:, None] * moved * scale
+    found = fitted.decision_function(X)
+    np.testing.assert_allclose(found, fitted.intercept_ + short @ fitted.coef_, rtol=1e-9)
+    for step in (1, 3, 100):
+        parts = [fitted.decision_function(X[i : i + step]) for i in range(0, len(X), step)]
+        assert np.concatenate(parts).tobytes() == found.tobytes()
 
 
 def test_what_is_told_of_the_fit_is_near_the_truth(fitted):
@@ -205,3 +221,28 @@ def test_a_file_gives_the_same_model_back(make, tmp_path):
         np.testing.assert_array_equal(getattr(again, name), getattr(model, name))
     nolook.save(again, tmp_path / "again.json")
     assert (tmp_path / "again.json").read_bytes() == (tmp_path / "m.json").read_bytes()
+
+
+def test_a_file_of_a_version_that_did_not_whiten_shortens_standardised_rows(fitted, tmp_path):
+    path = tmp_path / "m.json"
+    nolook.save(fitted, path)
+    document = json.loads(path.read_text("utf-8"))
+    del document["spread"]
+    path.write_text(json.dumps(document), "utf-8")
+    old, X = nolook.load(path), data(50, seed=3)[0]
+    np.testing.assert_array_equal(old.spread_.center, 0.0)
+    np.testing.assert_array_equal(old.spread_.map, np.eye(3))
+    assert np.isfinite(old.predict_proba(X)).all()
+
+
+@pytest.mark.parametrize(
+    "change", [lambda s: s["center"].pop(), lambda s: s["map"].pop(), lambda s: s["map"][1].pop()]
+)
+def test_a_file_with_a_spread_of_another_size_is_refused(fitted, tmp_path, change):
+    path = tmp_path / "m.json"
+    nolook.save(fitted, path)
+    document = json.loads(path.read_text("utf-8"))
+    change(document["spread"])
+    path.write_text(json.dumps(document), "utf-8")
+    with pytest.raises(nolook.ModelFileError, match=r"spread.* to have 3 entries"):
+        nolook.load(path)

@@ -7,8 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from nolook.algorithms.whitening import Spread
 from nolook.kernels.moments import UNIT, integer_rows, squared_norms
-from nolook.kernels.weighted_rows import shortened_rows, standard_squares, weighted_rows
+from nolook.kernels.weighted_rows import (
+    LARGEST_ROW,
+    standard_squares,
+    weighted_rows,
+    whitened_rows,
+    whitened_squares,
+)
 
 ANY = st.floats(allow_nan=True, allow_infinity=True) | st.floats(-3, 3)
 COLUMNS = hnp.arrays(np.float64, st.tuples(st.integers(0, 5), st.integers(1, 12)), elements=ANY)
@@ -88,9 +95,86 @@ def test_short_rows_stay_as_they_are():
     np.testing.assert_array_equal(factors, 1.0)
 
 
-def shortened(columns, norm, unit):
+def some_spread(size, seed=0, largest=1e3):
+    """A spread of directions that vary very differently."""
+    generator = np.random.default_rng(seed)
+    turn, _ = np.linalg.qr(generator.normal(size=(size, size)))
+    return Spread(
+        generator.uniform(-2.0, 2.0, size), (turn * np.geomspace(0.3, largest, size)) @ turn.T
+    )
+
+
+def shortened(columns, norm, unit, spread=None):
     """Return u and |u_x|^2."""
-    return shortened_rows(columns, standard(len(columns)), math.floor((norm * unit) ** 2), unit)
+    size = len(columns)
+    whitening = (spread or some_spread(size)).whitening
+    squared_radius = math.floor((norm * unit) ** 2)
+    return whitened_rows(columns, standard(size), whitening, squared_radius, unit)
+
+
+def in_python(columns, spread):
+    """Whiten with Python's integers."""
+    x = integer_rows(columns, *standard(len(columns))).astype(int).tolist()
+    center, matrix, spacing, most = spread.whitening
+    ways = [[int(each) for each in row] for row in matrix]
+    shift, rows = round(1.0 / spacing), []
+    assert shift * spacing == 1.0
+    for way in ways:
+        sums = [
+            sum(a * (each - int(c)) for a, each, c in zip(way, row, center, strict=True))
+            for row in zip(*x, strict=True)
+        ]
+        whole = [abs(each) // shift * (1 if each > 0 else -1) for each in sums]
+        rows.append([max(min(each, most), -most) for each in whole])
+    return np.array(rows, dtype=float).reshape(columns.shape)
+
+
+@given(COLUMNS, st.integers(0, 3), st.sampled_from([1.0, 1e3]))
+def test_whitened_rows_are_those_of_whole_numbers(columns, seed, largest):
+    spread = some_spread(len(columns), seed, largest)
+    expected = in_python(columns, spread)
+    whitening = spread.whitening
+    found = whitened_squares(columns, standard(len(columns)), whitening)
+    np.testing.assert_array_equal(found, (expected**2).sum(axis=0))
+    # A radius that nothing reaches: the rows themselves, in coarser units.
+    rows, _ = whitened_rows(columns, standard(len(columns)), whitening, 2**28, 2**4)
+    short = (found <= (2**14 * UNIT / 2**4) ** 2) & (np.abs(expected) < most_of(2**4)).all(axis=0)
+    np.testing.assert_array_equal(
+        rows[1:, short], np.trunc(expected * 2**4 / UNIT)[:, short].astype(np.int16)
+    )
+
+
+def most_of(unit):
+    return 2**15 * UNIT // unit
+
+
+def test_a_map_in_whole_numbers_is_the_map_and_its_products_stay_exact():
+    for size in (1, 3, 200):
+        spread = some_spread(size)
+        center, matrix, spacing, most = spread.whitening
+        assert np.abs(matrix).sum(axis=1).max() <= LARGEST_ROW
+        np.testing.assert_allclose(matrix * spacing, spread.map, atol=2.0**-20)
+        np.testing.assert_allclose(center / UNIT, spread.center, atol=1.0 / UNIT)
+        # 20 scales on either side of the centre.
+        assert LARGEST_ROW * 40 * UNIT < 2**53
+        assert size * most**2 < 2**53
+        assert (matrix == np.trunc(matrix)).all()
+
+
+def test_no_columns_and_a_map_of_zeros_are_rows_of_the_constant():
+    empty = Spread.standard(0)
+    rows, squares = whitened_rows(np.empty((0, 5)), standard(0), empty.whitening, 16, 16)
+    assert (rows == 16).all()
+    assert not squares.any()
+    flat = Spread(np.zeros(2), np.zeros((2, 2)))
+    assert not whitened_squares(np.ones((2, 3)), standard(2), flat.whitening).any()
+
+
+def test_rows_that_are_left_as_they_are_are_the_standard_rows():
+    columns = np.random.default_rng(0).normal(size=(4, 7_000)) * 9.0
+    plain = Spread.standard(4).whitening
+    expected = standard_squares(columns, standard(4))
+    np.testing.assert_array_equal(whitened_squares(columns, standard(4), plain), expected)
 
 
 @given(COLUMNS, st.floats(0.0, 30.0), UNITS)
@@ -100,7 +184,7 @@ def test_shortened_rows_are_within_the_norm_and_keep_their_constant(columns, nor
     assert exact.max() <= (norm * unit) ** 2
     np.testing.assert_array_equal(squares, exact)
     assert (rows[0] == unit).all()
-    x = integer_rows(columns, *standard(len(columns))) / UNIT
+    x = in_python(columns, some_spread(len(columns))) / UNIT
     lengths = np.maximum(np.sqrt((x**2).sum(axis=0)), 1e-9)
     np.testing.assert_allclose(rows[1:], np.minimum(1.0, norm / lengths) * unit * x, atol=2.0)
 

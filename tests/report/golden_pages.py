@@ -21,6 +21,7 @@ from nolook._unit import Unit
 from nolook.algorithms.cross_validation import Estimate
 from nolook.algorithms.logistic_regression import LogisticRelease
 from nolook.algorithms.scaling import NoisyCount, Scaling
+from nolook.algorithms.whitening import Spread
 from nolook.estimators.folds import CrossValidation
 from nolook.estimators.quantiles import quantiles
 from nolook.federated.batch_file import read_batch
@@ -218,6 +219,7 @@ def classified_model(*withheld_places, visible=True):
     if withheld_places:
         model.auc_ = model.auc_interval_ = None
     model.row_norm_, model.visible_ = 3.75, visible
+    model.spread_ = Spread.standard(3)
     model.clipped_share_ = np.array([0.0, 0.032, 0.01, 0.0])
     events = LogisticRelease(0.2).events()
     model.privacy_ = PrivacyGuarantee(1.0, 1e-6, "add-remove", events, private=True)

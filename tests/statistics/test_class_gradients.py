@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.special import expit
 
+from nolook.algorithms.whitening import Spread
 from nolook.kernels.moments import UNIT
-from nolook.kernels.weighted_rows import shortened_rows
+from nolook.kernels.weighted_rows import whitened_rows
 from nolook.statistics.class_gradients import (
     CURVATURE_UNIT,
     PROBABILITY_UNIT,
@@ -46,7 +47,8 @@ def made(table, norm, theta):
     radius = radius_of(norm)
     ones = np.ones(len(table) - 1)
     standard = 0 * ones, ones, -20 * ones, 20 * ones
-    rows, squares = shortened_rows(table[:-1] / UNIT, standard, radius - GRID**2, GRID)
+    plain = Spread.standard(len(ones)).whitening
+    rows, squares = whitened_rows(table[:-1] / UNIT, standard, plain, radius - GRID**2, GRID)
     block = RowBlock(rows, squares, (table[-1] > 0).astype(np.float64))
     return block, GridModel(*grid_model(theta[: len(table)], radius), GRID)
 

@@ -22,11 +22,12 @@ from nolook.algorithms.logistic_steps import (
     Gradients,
     LogisticSteps,
     Metric,
-    hidden_effect,
+    hidden_variances,
     is_noise,
 )
 from nolook.algorithms.noisy_gradients import hidden_directions
 from nolook.algorithms.weighted_design import Blocks
+from nolook.algorithms.whitening import Spread
 from nolook.privacy.budgets import Allowance
 from nolook.privacy.mechanisms.gaussian import gaussian_release, symmetric_gaussian_release
 from nolook.privacy.noise import ByteSource
@@ -83,6 +84,8 @@ class Descent:
         What follows from the gradients.
     gram, gram_sigma : ndarray of shape (d, d), and float
         The rows' moments, released before, and their noise's deviation on the diagonal.
+    spread : Spread
+        What the rows were whitened by.
     """
 
     #: How many stages `run` announces, at most.
@@ -92,6 +95,7 @@ class Descent:
     steps: LogisticSteps
     gram: Matrix
     gram_sigma: float
+    spread: Spread
 
     def run(self, blocks: Blocks, source: ByteSource, announce: Announce) -> Descended:
         """Follow the gradients from the steps' base."""
@@ -137,9 +141,10 @@ class Descent:
         """
         mu = allowance.of(allowance.left)
         noise, sigma = _gradient_sigma(blocks, mu), _curvature_sigma(blocks, mu)
-        eigenvalues, _ = np.linalg.eigh(metric.matrix)
-        hidden = np.count_nonzero(hidden_directions(eigenvalues, sigma))
-        carried = sigma * math.sqrt(0.5 * hidden) * hidden_effect(theta, self.gram)
+        eigenvalues, vectors = np.linalg.eigh(metric.matrix)
+        hidden = hidden_directions(eigenvalues, sigma)
+        variances = hidden_variances(theta, self.gram, self.spread.along(vectors))
+        carried = sigma * math.sqrt(0.5 * variances[hidden].sum())
         sampling = max(float(eigenvalues.mean()), 0.0)
         most = _MOST_LAST * min(1.0, sampling / noise**2)
         share = max(min(carried / (carried + noise), most), _LEAST_LAST)

@@ -19,7 +19,7 @@ from scipy.special import log_expit, ndtri
 
 from nolook.algorithms.inference import MOST_CLIPPED
 from nolook.algorithms.logistic_regression import NoisyLogistic
-from nolook.algorithms.logistic_steps import hidden_effect, score_law
+from nolook.algorithms.logistic_steps import hidden_variances, score_law
 from nolook.algorithms.moment_fit import LEVEL
 from nolook.algorithms.noisy_gradients import CombinedGradients, hidden_directions
 from nolook.algorithms.scaling import Scaling, clipped_share
@@ -67,7 +67,7 @@ def logistic_model(release: NoisyLogistic) -> LogisticModel:
     scaling = release.scaling
     columns = np.append(True, release.kept)
     theta, margin = np.zeros(columns.size), np.full(columns.size, np.nan)
-    theta[columns] = release.theta
+    theta[columns] = release.spread.model(release.theta)
     clipped, errors = _clipped_shares(scaling)
     pseudo_r2 = auc = None
     if release.visible:
@@ -89,14 +89,15 @@ def _margins(release: NoisyLogistic) -> Vector:
     scaling, kept, metric = release.scaling, release.kept, release.metric
     contrasts = np.eye(len(metric.matrix))
     contrasts[0, 1:] = -(scaling.center[:-1] / scaling.scale[:-1])[kept]
-    combined = release.steps.combined(metric, release.seen)
-    hidden = hidden_directions(combined.eigenvalues, metric.sigma)
-    loadings = (contrasts @ combined.vectors) ** 2
-    lengths = loadings.sum(axis=1)
+    lengths = (contrasts**2).sum(axis=1)
     if not release.arrived:
         return np.full(len(lengths), np.nan)
-    margin = _QUANTILE * np.sqrt(loadings @ _variances(release, combined, hidden))
-    margin[loadings[:, hidden].sum(axis=1) > _MOST_HIDDEN * lengths] = np.nan
+    combined = release.steps.combined(metric, release.seen)
+    hidden = hidden_directions(combined.eigenvalues, metric.sigma)
+    contrasts, along = release.spread.centred(contrasts), release.spread.along(combined.vectors)
+    margin = _QUANTILE * np.sqrt((contrasts @ along) ** 2 @ _variances(release, combined, hidden))
+    ways, _ = np.linalg.qr(along[:, hidden])
+    margin[((contrasts @ ways) ** 2).sum(axis=1) > _MOST_HIDDEN * lengths] = np.nan
     margin[margin > _WIDEST * np.sqrt(lengths)] = np.nan
     return margin
 
@@ -105,12 +106,13 @@ def _variances(
     release: NoisyLogistic, combined: CombinedGradients, hidden: NDArray[np.bool_]
 ) -> Vector:
     """Variance of the model's error along each eigenvector of the curvature."""
-    sigma, effects = release.metric.sigma, hidden_effect(release.theta, release.gram) ** 2
+    sigma, along = release.metric.sigma, release.spread.along(combined.vectors)
+    effects = hidden_variances(release.theta, release.gram, along)
     seen = np.where(hidden, sigma, combined.eigenvalues)
     count = np.count_nonzero(hidden)
     # Noise of the hidden directions pushes an eigenvalue up, by about sigma^2 hidden / 2 lambda.
     seen = 0.5 * (seen + np.sqrt(np.maximum(seen**2 - 2.0 * sigma**2 * count, 0.0)))
-    gradients = combined.variance + 0.5 * sigma**2 * count * effects
+    gradients = combined.variance + 0.5 * sigma**2 * float(effects[hidden].sum())
     last = ((release.theta - release.seen.thetas[-1]) @ combined.vectors) ** 2
     return np.where(hidden, effects, gradients / seen**2 + 1.0 / seen + last)
 

@@ -1,6 +1,7 @@
 """Logistic regression from private scales, one small noisy moment matrix and a few noisy gradients.
 
-Rows (1, x) are shortened to a norm by x alone, in training and in prediction. The moment matrix is
+Rows (1, x) are whitened by a first moment matrix (:mod:`nolook.algorithms.class_design`) and
+shortened to a norm by x alone, in training and in prediction. Their own moment matrix is
 the metric of the first steps; every gradient of the log-likelihood is a noisy observation of the
 solution (:mod:`nolook.algorithms.logistic_steps`), and what each of them costs is decided on the
 way (:mod:`nolook.algorithms.logistic_descent`). Nothing has to be chosen: no step size, no norm, no
@@ -21,7 +22,6 @@ name here       meaning
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -29,20 +29,17 @@ from attrs import evolve, frozen
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from nolook.algorithms.class_design import ClassDesign, choose_design, release_spread
 from nolook.algorithms.logistic_descent import Descent
 from nolook.algorithms.logistic_steps import Gradients, LogisticSteps, Metric, score_law
-from nolook.algorithms.norm_bound import likely_counts, norm_counts, smallest_bound
 from nolook.algorithms.scaling import ScaleSearch, Scaling
 from nolook.algorithms.weighted_design import (
     Blocks,
-    WeightedDesign,
-    choose_unit,
     copy_room,
     limit_for,
     release_gram,
 )
-from nolook.kernels.moments import UNIT
-from nolook.kernels.weighted_rows import shortened_rows
+from nolook.algorithms.whitening import Spread
 from nolook.privacy.budgets import row_share
 from nolook.privacy.guarantee import GaussianEvent
 from nolook.privacy.mechanisms.gaussian import gaussian_release
@@ -55,24 +52,22 @@ from nolook.statistics.class_gradients import (
 )
 from nolook.statistics.histograms import histograms_sensitivity
 from nolook.statistics.residual_products import grid_model
-from nolook.statistics.weighted_rows import GridModel, RowBlock
+from nolook.statistics.weighted_rows import GridModel
 from nolook.tables import Table
-from nolook.tables.table import Weights
 
-__all__ = ["ClassDesign", "LogisticRelease", "NoisyLogistic"]
+__all__ = ["LogisticRelease", "NoisyLogistic"]
 
 #: Shares of mu^2. The scales' part counts the rows, too.
 SHARES = {
     "scales": 0.25,
-    "norms": 0.02,
-    "gram": 0.10,
+    "spread": 0.10,
+    "norms": 0.01,
+    "gram": 0.06,
     "classes": 0.02,
-    "descent": 0.59,
+    "descent": 0.54,
     "fit": 0.02,
 }
 
-# Share of the rows that may be shortened.
-_MOST_SHORTENED = 0.5
 # Bins of the log-odds, of each class.
 _SCORE_BINS = 16
 # A base rate is at least this, and at least what the noise of the classes' balance can tell from 0.
@@ -84,27 +79,14 @@ Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 
 
-@frozen(eq=False)
-class ClassDesign(WeightedDesign):
-    """How a table becomes rows (1, x) of bounded norm: all of it released before."""
-
-    def rows(self, batch: Matrix, weights: Weights) -> Iterator[RowBlock]:
-        """Make the rows of a batch of these features and a target of 0 and 1."""
-        scaling = self.scaling
-        low, high = scaling.limits
-        standard = scaling.center[:-1], scaling.scale[:-1], low[:-1], high[:-1]
-        squared = self.squared_radius - self.unit**2
-        rows, squares = shortened_rows(batch[:-1], standard, squared, self.unit)
-        yield RowBlock(rows, squares, (batch[-1] > 0.5).astype(np.float64), weights)
-
-
 @frozen(eq=False, kw_only=True)
 class NoisyLogistic:
     """What is released of a table, in standardised units: all later results follow from it."""
 
     scaling: Scaling  # of all columns; the target's entry stands for log-odds
     kept: NDArray[np.bool_]  # features in the design; the others have coefficient 0
-    norm: float  # R; a row x is multiplied by min(1, R / |x|)
+    spread: Spread  # what a row is whitened by
+    norm: float  # R; a whitened row x is multiplied by min(1, R / |x|)
     balance: float  # noisy number of rows of class 1, less that of class 0
     balance_sigma: float
     gram: Matrix  # noisy sum of (1, x)(1, x)', shape (d, d)
@@ -139,13 +121,14 @@ class LogisticRelease:
     @property
     def stages(self) -> int:
         """How many stages `run` announces, at most."""
-        return self._scales().stages + 3 + Descent.MOST_STAGES + 1
+        return self._scales().stages + 4 + Descent.MOST_STAGES + 1
 
     def events(self) -> tuple[GaussianEvent, ...]:
         """State everything that will be released; n draws of mu each are one of sqrt(n) mu."""
         names = {
-            "norms": "histogram of the rows' norms",
-            "gram": "second moments of the features",
+            "spread": "second moments of the features",
+            "norms": "histogram of the whitened rows' norms",
+            "gram": "second moments of the whitened features",
             "classes": "balance of the classes",
             "descent": "gradients and curvatures of the log-likelihood",
             "fit": "histogram of the scores by class",
@@ -160,6 +143,13 @@ class LogisticRelease:
     def _mu(self, part: str, draws: int = 1) -> float:
         return self.mu * math.sqrt(SHARES[part] / draws)
 
+    def most_shortened(self, size: int) -> float:
+        """How many rows of this size may be shortened, were there any number of them.
+
+        As many lose as much of the moments as a longer norm would add to their noise.
+        """
+        return 2.0 * size * math.sqrt(2 * size) / self._mu("gram")
+
     def for_rows(self, most: int) -> LogisticRelease:
         """Return the release that costs a unit of so many rows as much."""
         return replace(self, mu=row_share(self.mu, most))
@@ -171,8 +161,7 @@ class LogisticRelease:
         scaling = evolve(scaling, limit=limit_for(scaling.rows.value, self.mu))
         kept = scaling.visible[:-1]
         table = table.select(kept)
-        announce("norms")
-        design = self._bound_norms(table, scaling.select(kept), source)
+        design = self._design(table, scaling.select(kept), source, announce)
         announce("moments")
         blocks = Blocks(table, design, copy_room(scaling, design.size, table.unit))
         gram = release_gram(blocks, self._mu("gram"), source)
@@ -181,7 +170,7 @@ class LogisticRelease:
         base = np.zeros(design.size)
         base[0] = _base_log_odds(balance, balance_sigma, scaling.rows.value)
         steps = LogisticSteps(base)
-        descent = Descent(self._mu("descent"), steps, *gram)
+        descent = Descent(self._mu("descent"), steps, *gram, design.spread)
         found = descent.run(blocks, source, announce)
         # By the curvature at the base rate: where classes are far apart, hardly any is left.
         rate = 0.25 / math.cosh(0.5 * base[0]) ** 2
@@ -196,6 +185,7 @@ class LogisticRelease:
             scaling=_of_log_odds(scaling),
             kept=kept,
             norm=math.sqrt(design.norm**2 - 1.0),
+            spread=design.spread,
             balance=balance,
             balance_sigma=balance_sigma,
             gram=gram[0],
@@ -211,16 +201,15 @@ class LogisticRelease:
             score_sigma=histograms_sensitivity(1, "add-remove") / self._mu("fit"),
         )
 
-    def _bound_norms(self, table: Table, scaling: Scaling, source: ByteSource) -> ClassDesign:
-        """Choose R: the noise grows with it, and rows beyond it are shortened."""
-        size = table.n_columns
-        counts, squares = norm_counts(table, scaling, size - 1, self._mu("norms"), source)
-        few = 2.0 * size * math.sqrt(2 * size) / self._mu("gram")
-        rows = scaling.rows.value
-        counts = likely_counts(counts, squares, 1 / self._mu("norms"), rows, UNIT**2 * (size - 0.5))
-        squared = int(smallest_bound(counts, squares, min(few, _MOST_SHORTENED * rows)))
-        unit = choose_unit(math.sqrt(1.0 + squared / UNIT**2))
-        return ClassDesign(scaling, unit**2 + squared // (UNIT // unit) ** 2, unit)
+    def _design(
+        self, table: Table, scaling: Scaling, source: ByteSource, announce: Announce
+    ) -> ClassDesign:
+        """Find what rows are whitened by, and shortened to."""
+        announce("spread")
+        spread = release_spread(table, scaling, self._mu("spread"), source)
+        announce("norms")
+        few, mu = self.most_shortened(table.n_columns), self._mu("norms")
+        return choose_design(table, scaling, spread, few, mu, source)
 
     def _balance(self, blocks: Blocks, source: ByteSource) -> tuple[float, float]:
         """Release by how many rows class 1 is ahead, and return its noise's deviation."""

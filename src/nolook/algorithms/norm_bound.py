@@ -12,14 +12,22 @@ from scipy.special import ndtr
 from nolook.algorithms.scaling import Scaling, release_histograms
 from nolook.kernels.histogram import threshold_counts
 from nolook.kernels.moments import UNIT
-from nolook.kernels.weighted_rows import standard_squares
+from nolook.kernels.weighted_rows import Whitening, standard_squares, whitened_squares
 from nolook.privacy.noise import ByteSource
 from nolook.tables import Table
 
-__all__ = ["choose_squared_radius", "likely_counts", "norm_counts", "smallest_bound"]
+__all__ = [
+    "choose_squared_radius",
+    "likely_counts",
+    "norm_counts",
+    "smallest_bound",
+    "whitened_norm_counts",
+]
 
 # Candidate bounds on the squared norm, a quarter of a power of two apart, down from the largest.
 _RADII = 49
+# The last one where rows are whitened, in times as many features as they have.
+_LONGEST = 2.0**8
 # Lognormal sizes that are tried: octaves of their median above what is usual, and widths.
 _OCTAVES = np.arange(-6.0, 4.1, 0.5)
 _WIDTHS = np.array([0.2, 0.5, 1.0, 1.5])
@@ -42,6 +50,26 @@ def norm_counts(
     squares = np.floor(largest * 2.0 ** (np.arange(1 - _RADII, 1) / 4))
     standard = scaling.center[:columns], scaling.scale[:columns], low, high
     count = partial(_count, standard, squares)
+    return release_histograms(table, mu, source, count)[0], squares
+
+
+def whitened_norm_counts(
+    table: Table, scaling: Scaling, whitening: Whitening, mu: float, source: ByteSource
+) -> tuple[Vector, Vector]:
+    """Count rows by the squared norm of their whitened features, in one pass.
+
+    As :func:`norm_counts`, but rows may be longer than the last candidate.
+    """
+    size = len(whitening.center)
+    largest = _LONGEST * UNIT**2 * max(size, 1)
+    squares = np.floor(largest * 2.0 ** (np.arange(1 - _RADII, 1) / 4))
+    low, high = (end[:size] for end in scaling.limits)
+    standard = scaling.center[:size], scaling.scale[:size], low, high
+
+    def count(batch: NDArray[np.float64], weights: NDArray[np.int64] | None) -> NDArray[np.int64]:
+        norms = whitened_squares(batch[:size], standard, whitening)
+        return threshold_counts(norms, squares, weights)[None, :]
+
     return release_histograms(table, mu, source, count)[0], squares
 
 

@@ -19,7 +19,6 @@ from nolook.estimators._classes import class_probabilities, class_table, declare
 from nolook.estimators._outside import warn_of_score
 from nolook.estimators._tables import prediction_rows
 from nolook.estimators.base import PrivateEstimator, check_budget, whole_mu
-from nolook.kernels.moments import squared_norms
 from nolook.kernels.row_products import row_products
 from nolook.privacy.guarantee import DEFAULT_DELTA
 from nolook.privacy.release import Plan
@@ -34,10 +33,10 @@ class LogisticRegression(ClassifierMixin, PrivateEstimator):  # type: ignore[mis
     """Logistic regression under differential privacy, without bounds, norms or tuning.
 
     The rows are counted; each feature's centre and scale are found privately; rows are
-    standardised, clipped and shortened to a private norm. The matrix of their products, released
-    roughly, steers noisy gradients: cheap ones, until they tell no more than their noise; most of
-    the budget is for the last one and for the likelihood's curvature there. All of these together
-    give the model, pulled towards the base rate where noise hides the answer.
+    standardised, clipped, whitened and shortened to a private norm. The matrix of their products,
+    released roughly, steers noisy gradients: cheap ones, until they tell no more than their noise;
+    most of the budget is for the last one and for the likelihood's curvature there. All of these
+    together give the model, pulled towards the base rate where noise hides the answer.
     Proof: ``algorithms/logistic_regression.md``.
 
     Guarantee
@@ -64,9 +63,10 @@ class LogisticRegression(ClassifierMixin, PrivateEstimator):  # type: ignore[mis
     intercept_ : float
     coef_interval_, intercept_interval_ : ndarray of shape (n_features_in_, 2), and (2,) or None
         95 % intervals; NaN where none is known. They are for the logistic regression of the
-        population, each column clipped and each row shortened as `scaling_` and `row_norm_` say.
-        They cover sampling and noise, and assume effects of a standard deviation of 2.5 times that
-        of the rows' log-odds, for one scale of a column, in directions that noise hides. The
+        population, each column clipped and each row shortened as `scaling_`, `spread_` and
+        `row_norm_` say.
+        They cover sampling and noise, and assume effects of a standard deviation of about 2.5 times
+        that of the rows' log-odds, for one scale of a column, in directions that noise hides. The
         coefficients are pulled towards 0. A column has none where more than a tenth of its rows was
         clipped, where noise does not tell it apart from others, where the steps had not arrived, or
         where the interval would say nothing.
@@ -85,9 +85,12 @@ class LogisticRegression(ClassifierMixin, PrivateEstimator):  # type: ignore[mis
     scaling_ : Scaling
         Centre, scale, low and high of each column, found privately; the target, last, stands for
         log-odds.
+    spread_ : Spread
+        Where the rows lie and how they vary, found privately: a row x of standardised columns
+        becomes ``spread_.map @ (x - spread_.center)``, which varies alike in all directions that
+        noise does not hide. Its norm is a Mahalanobis distance.
     row_norm_ : float
-        Bound on the norm of x in standardised units, to which rows are shortened in training and in
-        prediction.
+        Bound on that norm, to which rows are shortened in training and in prediction.
     visible_ : bool
         Whether the model stood out from the noise. If not, it is the private base rate, and nothing
         else is estimated; the budget is spent in full.
@@ -135,6 +138,7 @@ class LogisticRegression(ClassifierMixin, PrivateEstimator):  # type: ignore[mis
 
     def _store(self, released: NoisyLogistic) -> None:
         self.visible_, self.row_norm_ = released.visible, released.norm
+        self.spread_ = released.spread.among(released.kept)
         self._keep_model(logistic_model(released), released.scaling)
 
     def _keep_model(self, model: LogisticModel, scaling: Scaling) -> None:
@@ -232,15 +236,15 @@ class LogisticRegression(ClassifierMixin, PrivateEstimator):  # type: ignore[mis
         center, scale = scaling.center[:-1], scaling.scale[:-1]
         rows = np.where(np.isnan(rows), center, rows)
         standard = (rows.clip(scaling.low[:-1], scaling.high[:-1]) - center) / scale
-        at_center = self.intercept_ + float(row_products(center[:, None], self.coef_)[0])
-        slopes = row_products(standard.T, np.nan_to_num(self.coef_ * scale))
-        if self.row_norm_ < math.inf:
-            # Features that the model leaves out are in no row's norm.
-            used = scaling.visible[:-1] | (self.coef_ != 0.0)
-            norms = np.sqrt(squared_norms(standard[:, used].T))
-            slopes *= np.minimum(1.0, self.row_norm_ / np.maximum(norms, 1e-300))
-        log_odds: Numbers = at_center + slopes
-        return log_odds
+        slopes = np.nan_to_num(self.coef_ * scale)
+        log_odds = self.intercept_ + float(row_products(center[:, None], self.coef_)[0])
+        if self.row_norm_ == math.inf:
+            return log_odds + row_products(standard.T, slopes)
+        log_odds += float(slopes @ self.spread_.center)
+        moved = (standard - self.spread_.center).T
+        squares = sum(row_products(moved, way) ** 2 for way in self.spread_.map)
+        shares = np.minimum(1.0, self.row_norm_ / np.sqrt(np.maximum(squares, 1e-300)))
+        return log_odds + row_products(moved, slopes) * shares
 
     def __sklearn_tags__(self) -> Any:  # noqa: ANN401 -- scikit-learn's own untyped class
         """Say that there are two classes."""

@@ -54,6 +54,7 @@ _SHARED = (
     "rmse_",
     "rmse_interval_",
     "row_norm_",
+    "spread_",
     "scaling_",
     "visible_",
     "n_rows_",

@@ -6,9 +6,10 @@ import math
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from nolook._validation import check_choice
+from nolook.algorithms.whitening import Spread
 from nolook.errors import ParameterError
 from nolook.estimators._classes import declared_classes
 from nolook.estimators.catalogue import CLASSIFIERS, name_of
@@ -53,6 +54,18 @@ class ClassMetrics(Content, frozen=True):
     auc_interval: Interval | None
 
 
+class Whitened(Content, frozen=True):
+    """What rows of standardised columns are whitened by: their centre, and a matrix, row by row."""
+
+    center: list[float]
+    map: list[list[float]]
+
+    def check_size(self, size: int) -> None:
+        """Raise unless it is for rows of this size."""
+        if {len(self.center), len(self.map), *map(len, self.map)} != {size}:
+            raise Broken(f"expected spread.center, spread.map and its rows to have {size} entries")
+
+
 class Classifier(Fitted, frozen=True, kw_only=True):
     """A fitted classifier; `recipe` is null for one fitted to arrays, an infinite norm is too."""
 
@@ -64,6 +77,7 @@ class Classifier(Fitted, frozen=True, kw_only=True):
     intercept: float
     intercept_interval: Interval | None
     row_norm: _Positive | None
+    spread: Whitened | UnsetType = UNSET  # files of version 0.2 have none: rows stay as they are
     scaling: Scales
     metrics: ClassMetrics
     visible: bool
@@ -79,6 +93,8 @@ class Classifier(Fitted, frozen=True, kw_only=True):
             found, expected = getattr(self, key), len(self.features) + more
             if found is not None and len(found) != expected:
                 raise Broken(f"expected {key} to have {expected} entries")
+        if isinstance(self.spread, Whitened):
+            self.spread.check_size(len(self.features))
         *names, target = self.scaling.names
         if names != self.features or target in names:
             raise Broken("expected scaling.names to be the features and the target")
@@ -88,6 +104,15 @@ class Classifier(Fitted, frozen=True, kw_only=True):
         if not self.visible and (any(self.coef) or estimates != (None, None, None)):
             raise Broken("expected no coefficients and no estimates where visible is false")
 
+    def _spread(self) -> Spread:
+        if isinstance(self.spread, Whitened):
+            size = len(self.features)
+            return Spread(
+                np.array(self.spread.center), np.array(self.spread.map).reshape(size, size)
+            )
+        used = np.array(self.scaling.visible[:-1]) | (np.array(self.coef) != 0.0)
+        return Spread(np.zeros(used.size), np.diag(used.astype(np.float64)))
+
     def estimator(self) -> LogisticRegression:
         """Return the fitted model."""
         model: LogisticRegression = self.unfitted(self.method, CLASSIFIERS)
@@ -96,6 +121,7 @@ class Classifier(Fitted, frozen=True, kw_only=True):
         for key in (end for name in _MEASURES for end in (name, f"{name}_interval")):
             setattr(model, f"{key}_", numbers(getattr(self.metrics, key)))
         model.row_norm_ = math.inf if self.row_norm is None else self.row_norm
+        model.spread_ = self._spread()
         model.scaling_ = self.scaling.scaling(self.rows())
         model.visible_ = self.visible
         model.clipped_share_ = np.array(self.clipped_share)
@@ -132,6 +158,7 @@ def classifier_content(model: LogisticRegression) -> dict[str, Any]:
         "classes": model.classes_.tolist(),
         **{key: withheld(getattr(model, f"{key}_")) for key in _NUMBERS},
         "row_norm": finite(model.row_norm_) or None,
+        "spread": {"center": model.spread_.center, "map": model.spread_.map},
         "scaling": scaling_content(model.scaling_),
         "metrics": {key: getattr(model, f"{key}_") for key in measures},
         "visible": model.visible_,

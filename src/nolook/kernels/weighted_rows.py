@@ -7,22 +7,36 @@ sums of whole numbers below 2^53, which are exact in any order.
 from __future__ import annotations
 
 import math
-from typing import TypeAlias
+from collections.abc import Iterator
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from nolook.kernels.moments import UNIT
+from nolook.kernels.moments import UNIT, squared_norms
 
-__all__ = ["Standard", "shortened_rows", "standard_squares", "weighted_rows"]
+__all__ = [
+    "LARGEST_ROW",
+    "Standard",
+    "Whitening",
+    "standard_squares",
+    "weighted_rows",
+    "whitened_rows",
+    "whitened_squares",
+]
 
 Array = NDArray[np.float64]
 #: Centre, scale, low and high of every column: the arguments of `integer_rows` in ``moments.py``.
 Standard: TypeAlias = tuple[Array, Array, Array, Array]
 
+#: What the sizes of a row of a whitening's matrix may add up to: times 2^20 it is below 2^53.
+LARGEST_ROW = 2.0**32
+
 # Numbers that are still in the cache when they are used for the second time.
 _CACHED = 1 << 14
+# Rows that are whitened at a time.
+_PART_ROWS = 1 << 11
 
 
 @njit(nogil=True, cache=True)
@@ -105,33 +119,27 @@ def _weighted(columns, center, scale, low, high, squared_radius, unit, rows, squ
 
 
 @njit(nogil=True, cache=True)
-def _shortened(columns, center, scale, low, high, squared_radius, unit, rows, squares):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202, PLR0913, PLR0917
-    size = columns.shape[0]
-    block = max(16, _CACHED // (size + 1))
-    buffer, totals, factors = np.empty((size, block)), np.empty(block), np.empty(block)
-    bound = math.sqrt(squared_radius) / unit * UNIT
-    for start in range(0, squares.size, block):
-        stop = min(start + block, squares.size)
-        whole, total, factor = (
-            buffer[:, : stop - start],
-            totals[: stop - start],
-            factors[: stop - start],
-        )
-        total[:] = 0.0
-        for j in range(size):
-            part = whole[j]
-            _standardise(columns[j, start:stop], center[j], scale[j], low[j], high[j], part)
-            for i in range(part.size):
-                total[i] += part[i] * part[i]
-        # A row of zeros is no reason to divide by one.
-        _factors(np.maximum(total, 1.0), bound, factor)
-        _multiply(whole, factor * unit / UNIT, total)
-        for i in range(total.size):
-            if total[i] > squared_radius:
-                _shrink(whole[:, i], squared_radius)
-                total[i] = np.sum(whole[:, i] * whole[:, i])
-            squares[start + i] = total[i]
-        rows[1:, start:stop] = whole
+def _standard_rows(columns, center, scale, low, high, out):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    for j in range(columns.shape[0]):
+        _standardise(columns[j], center[j], scale[j], low[j], high[j], out[j])
+
+
+@njit(nogil=True, cache=True)
+def _shortened(whole, squared_radius, unit, rows, squares):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    totals, factors = np.zeros(squares.size), np.empty(squares.size)
+    for j in range(whole.shape[0]):
+        part = whole[j]
+        for i in range(totals.size):
+            totals[i] += part[i] * part[i]
+    # A row of zeros is no reason to divide by one.
+    _factors(np.maximum(totals, 1.0), math.sqrt(squared_radius) / unit * UNIT, factors)
+    _multiply(whole, factors * unit / UNIT, totals)
+    for i in range(totals.size):
+        if totals[i] > squared_radius:
+            _shrink(whole[:, i], squared_radius)
+            totals[i] = np.sum(whole[:, i] * whole[:, i])
+        squares[i] = totals[i]
+    rows[:] = whole
 
 
 def standard_squares(columns: Array, standard: Standard) -> Array:
@@ -171,29 +179,61 @@ def weighted_rows(
     return rows, squares, factors
 
 
-def shortened_rows(
-    columns: Array, standard: Standard, squared_radius: int, unit: int
+class Whitening(NamedTuple):
+    """A linear map of standard rows: ``spacing matrix (x - center)``, each entry cut to +-`most`.
+
+    All of it whole numbers but for `spacing`, a power of two; in units of 1/UNIT. With entries of x
+    and `center` of at most 2^19 and rows of `matrix` whose sizes add up to at most
+    :data:`LARGEST_ROW`, products are exact, whatever adds them up.
+    """
+
+    center: Array  # shape (columns,)
+    matrix: Array  # shape (columns, columns)
+    spacing: float
+    most: float
+
+
+def _whitened(
+    columns: Array, standard: Standard, whitening: Whitening
+) -> Iterator[tuple[slice, Array]]:
+    """Yield rows of whole units, few at a time, and where they stand."""
+    center, scale, low, high = standard
+    low, high = UNIT * low, UNIT * high
+    most = whitening.most
+    for start in range(0, columns.shape[1], _PART_ROWS):
+        part = slice(start, start + _PART_ROWS)
+        some = columns[:, part]
+        whole = np.empty(some.shape)
+        _standard_rows(some, center, scale, low, high, whole)
+        whole -= whitening.center[:, None]
+        turned = whitening.matrix @ whole
+        turned *= whitening.spacing
+        np.trunc(turned, out=turned)
+        yield part, turned.clip(-most, most, out=turned)
+
+
+def whitened_squares(columns: Array, standard: Standard, whitening: Whitening) -> Array:
+    """Return ``|x|^2`` of every row of :func:`whitened_rows` before it is shortened."""
+    out = np.empty(columns.shape[1])
+    for part, whole in _whitened(columns, standard, whitening):
+        out[part] = squared_norms(whole)
+    return out
+
+
+def whitened_rows(
+    columns: Array, standard: Standard, whitening: Whitening, squared_radius: int, unit: int
 ) -> tuple[NDArray[np.int16], NDArray[np.int32]]:
-    """Standardise, shorten each row to a norm, and put a 1 before it that stays as it is.
+    """Standardise, whiten, shorten each row to a norm, and put a 1 before it that stays as it is.
 
     As :func:`weighted_rows`, but ``f = min(1, R / |x|)`` is made of the columns alone and R is
     ``sqrt(squared_radius) / unit``, with ``unit max(1, R) < 2^15``. Returns whole multiples of
     1/`unit`, shape (columns + 1, rows), the squares of all but the first adding up to at most
     `squared_radius` a row, in integers; and these squares, shape (rows,).
     """
-    center, scale, low, high = standard
     rows = np.empty((len(columns) + 1, columns.shape[1]), dtype=np.int16)
     rows[0] = unit
     squares = np.empty(rows.shape[1], dtype=np.int32)
-    _shortened(
-        columns,
-        center,
-        scale,
-        UNIT * low,
-        UNIT * high,
-        float(squared_radius),
-        float(unit),
-        rows,
-        squares,
-    )
+    radius = float(squared_radius)
+    for part, whole in _whitened(columns, standard, whitening):
+        _shortened(whole, radius, float(unit), rows[1:, part], squares[part])
     return rows, squares

@@ -43,9 +43,8 @@ def purpose(model: PrivateRegressor) -> tuple[str, ...]:
         f"The {CONFIDENCE} intervals are for the logistic regression of the population that the "
         f"{model.privacy_.unit.protected}s were drawn from: columns clipped to the ranges below, "
         "long rows shortened. They cover sampling and privacy noise. Of what noise hides they "
-        "assume effects of a standard "
-        f"deviation of {HIDDEN_EFFECT:g} times that of the rows' log-odds, for one scale of a "
-        "column."
+        f"assume effects of a standard deviation of about {HIDDEN_EFFECT:g} times that of the "
+        "rows' log-odds, for one scale of a column."
     )
     return meaning, _LEANING
 
@@ -124,7 +123,7 @@ def shortened_in_words(model: PrivateRegressor) -> tuple[str, ...]:
     if not math.isfinite(model.row_norm_):
         return ()
     words = (
-        "A row is shortened where the norm of its scaled columns is above "
+        "A row is shortened where its Mahalanobis distance from the centre is above "
         f"{number(model.row_norm_)}, in training and in predictions."
     )
     return (words,)

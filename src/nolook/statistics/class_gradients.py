@@ -1,7 +1,7 @@
 """Exact sums over rows of two classes: their balance, gradients of the log-likelihood, scores.
 
 Rows are those of :class:`nolook.statistics.weighted_rows.RowBlock`, made by
-:func:`nolook.kernels.weighted_rows.shortened_rows`; their targets are 0 and 1. A model is on the
+:func:`nolook.kernels.weighted_rows.whitened_rows`; their targets are 0 and 1. A model is on the
 grid that :func:`nolook.statistics.residual_products.grid_model` makes, so ``theta'u`` is exact and
 a row's probability depends on that row alone, to the last bit.
 """

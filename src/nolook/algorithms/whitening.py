@@ -1,0 +1,91 @@
+"""Rows in units of their own spread: private moments turned into a map that evens them out.
+
+Noise is as large in every direction. Where columns go together some directions hardly vary, so that
+one person's row can say as much there as all the others; and noise that hides that person hides
+them all. Rows are therefore stretched until they vary alike in all directions that stand out from
+the moments' noise (:class:`nolook.kernels.weighted_rows.Whitening`). All of it is post-processing.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from nolook.kernels.moments import UNIT
+from nolook.kernels.weighted_rows import LARGEST_ROW, Whitening
+
+__all__ = ["Spread", "spread_of"]
+
+# Variances below this, in squared scales, are not told from 0: hardly more than rounding.
+_LEAST_VARIANCE = 1e-6
+# Squared norms stay below 2^52, in squares of 1/UNIT.
+_LARGEST_NORM = 2.0**26
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+
+
+@frozen(eq=False)
+class Spread:
+    """Where rows lie and how they vary, in scales: x becomes ``map (x - center)``."""
+
+    center: Vector  # (p,)
+    map: Matrix  # (p, p), symmetric
+
+    @classmethod
+    def standard(cls, size: int) -> Spread:
+        """Leave rows of this size as they are."""
+        return cls(np.zeros(size), np.eye(size))
+
+    def among(self, kept: NDArray[np.bool_]) -> Spread:
+        """Return the same for rows of more columns, of which those not kept count for nothing."""
+        center, whole = np.zeros(kept.size), np.zeros((kept.size, kept.size))
+        center[kept], whole[np.ix_(kept, kept)] = self.center, self.map
+        return Spread(center, whole)
+
+    def model(self, theta: Vector) -> Vector:
+        """Return the model of (1, x) that is `theta` of whitened rows, the constant first."""
+        slopes = self.map @ theta[1:]
+        return np.append(theta[0] - self.center @ slopes, slopes)
+
+    def along(self, vectors: Matrix) -> Matrix:
+        """Return how far a model of (1, x - center) moves while `theta` does by each column."""
+        return np.vstack([vectors[:1], self.map @ vectors[1:]])
+
+    def centred(self, contrasts: Matrix) -> Matrix:
+        """Return contrasts of a model of (1, x - center) that are these of one of (1, x)."""
+        return np.hstack([contrasts[:, :1], contrasts[:, 1:] - contrasts[:, :1] * self.center])
+
+    @property
+    def whitening(self) -> Whitening:
+        """The same map in whole numbers."""
+        size = len(self.center)
+        largest = max(float(np.abs(self.map).sum(axis=1).max(initial=0.0)), 1e-300)
+        spacing = 2.0 ** math.ceil(math.log2((largest + 1e-9) / (LARGEST_ROW - size)))
+        most = math.floor(_LARGEST_NORM / math.sqrt(max(size, 1)))
+        return Whitening(np.rint(self.center * UNIT), np.rint(self.map / spacing), spacing, most)
+
+
+def spread_of(gram: Matrix, sigma: float, rows: float, limits: tuple[Vector, Vector]) -> Spread:
+    """Return what evens out rows (1, x) of these noisy moments, whose rows number `rows`.
+
+    Directions whose variance noise hides are stretched as if they had as much as noise could hide.
+
+    Parameters
+    ----------
+    gram, sigma : ndarray of shape (p + 1, p + 1), and float
+        Sum of (1, x)(1, x)', and the deviation of the noise on its diagonal.
+    rows : float
+        At least 1.
+    limits : pair of ndarray of shape (p,)
+        Between which x lies.
+    """
+    mean = (gram[0, 1:] / rows).clip(*limits)
+    covariance = gram[1:, 1:] / rows - np.outer(mean, mean)
+    values, vectors = np.linalg.eigh(covariance)
+    least = max(3.0 * sigma * math.sqrt(len(gram)) / rows, _LEAST_VARIANCE)
+    evened = (vectors / np.sqrt(np.maximum(values, least))) @ vectors.T
+    return Spread(mean, 0.5 * (evened + evened.T))

@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from nolook.algorithms.whitening import spread_of
+
+LIMITS = np.full(3, -5.0), np.full(3, 5.0)
+ROWS = 50_000
+
+
+def moments(X):
+    rows = np.column_stack([np.ones(len(X)), X])
+    return rows.T @ rows
+
+
+def together(seed=0):
+    """Rows of which two columns are almost the same."""
+    X = np.random.default_rng(seed).normal(size=(ROWS, 3))
+    X[:, 1] = X[:, 0] + 0.05 * X[:, 1]
+    X += [0.5, 0.5, -1.0]
+    return X
+
+
+def evened(spread, X):
+    return (X - spread.center) @ spread.map
+
+
+def test_without_noise_all_directions_vary_alike():
+    X = together()
+    spread = spread_of(moments(X), 0.0, ROWS, LIMITS)
+    np.testing.assert_allclose(spread.center, X.mean(axis=0))
+    np.testing.assert_allclose(np.cov(evened(spread, X).T), np.eye(3), atol=1e-3)
+
+
+def test_what_noise_hides_is_stretched_no_further_than_noise():
+    X, sigma = together(), 0.1 * ROWS
+    spread = spread_of(moments(X), sigma, ROWS, LIMITS)
+    variances = np.linalg.eigvalsh(np.cov(evened(spread, X).T))
+    assert variances[0] < 0.01
+    assert np.linalg.eigvalsh(spread.map)[-1] == pytest.approx((3 * 0.1 * 2) ** -0.5)
+
+
+@pytest.mark.parametrize("sigma", [0.0, 1.0, 1e12, 1e30])
+def test_any_released_number_gives_a_finite_map_of_whole_numbers(sigma):
+    noise = np.random.default_rng(0).normal(size=(4, 4)) * sigma
+    spread = spread_of(noise + noise.T, sigma, 1.0, LIMITS)
+    center, matrix, spacing, most = spread.whitening
+    for each in (spread.center, spread.map, center, matrix, spacing, most):
+        assert np.isfinite(each).all()
+    np.testing.assert_array_equal(spread.map, spread.map.T)
+
+
+def test_a_model_and_contrasts_of_whitened_rows_are_those_of_the_rows():
+    generator = np.random.default_rng(1)
+    X = together()
+    spread = spread_of(moments(X), 0.0, ROWS, LIMITS)
+    theta, contrasts = generator.normal(size=4), generator.normal(size=(5, 4))
+    model = spread.model(theta)
+    np.testing.assert_allclose(
+        model[0] + X[:9] @ model[1:], theta[0] + evened(spread, X[:9]) @ theta[1:]
+    )
+    np.testing.assert_allclose(
+        contrasts @ model, spread.centred(contrasts) @ spread.along(theta[:, None])[:, 0]
+    )
+
+
+def test_columns_left_out_count_for_nothing():
+    kept = np.array([True, False, True, True])
+    spread = spread_of(moments(together()), 0.0, ROWS, LIMITS)
+    among = spread.among(kept)
+    rows = np.random.default_rng(2).normal(size=(7, 4))
+    np.testing.assert_allclose(evened(among, rows)[:, kept], evened(spread, rows[:, kept]))
+    assert not evened(among, rows)[:, ~kept].any()
