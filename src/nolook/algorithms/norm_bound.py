@@ -12,7 +12,12 @@ from scipy.special import ndtr
 from nolook.algorithms.scaling import Scaling, release_histograms
 from nolook.kernels.histogram import threshold_counts
 from nolook.kernels.moments import UNIT
-from nolook.kernels.weighted_rows import Whitening, standard_squares, whitened_squares
+from nolook.kernels.weighted_rows import (
+    Standard,
+    Whitening,
+    standard_squares,
+    whitened_squares,
+)
 from nolook.privacy.noise import ByteSource
 from nolook.tables import Table
 
@@ -65,22 +70,30 @@ def whitened_norm_counts(
     squares = np.floor(largest * 2.0 ** (np.arange(1 - _RADII, 1) / 4))
     low, high = (end[:size] for end in scaling.limits)
     standard = scaling.center[:size], scaling.scale[:size], low, high
-
-    def count(batch: NDArray[np.float64], weights: NDArray[np.int64] | None) -> NDArray[np.int64]:
-        norms = whitened_squares(batch[:size], standard, whitening)
-        return threshold_counts(norms, squares, weights)[None, :]
-
+    count = partial(_count_whitened, standard, whitening, squares)
     return release_histograms(table, mu, source, count)[0], squares
 
 
 def _count(
-    standard: tuple[Vector, Vector, Vector, Vector],
+    standard: Standard,
     squares: Vector,
     batch: NDArray[np.float64],
     weights: NDArray[np.int64] | None,
 ) -> NDArray[np.int64]:
     """Count rows by their squared norm; `standard` tells how many columns are meant."""
     norms = standard_squares(batch[: standard[0].size], standard)
+    return threshold_counts(norms, squares, weights)[None, :]
+
+
+def _count_whitened(
+    standard: Standard,
+    whitening: Whitening,
+    squares: Vector,
+    batch: NDArray[np.float64],
+    weights: NDArray[np.int64] | None,
+) -> NDArray[np.int64]:
+    """Count rows by the squared norm of their whitened features."""
+    norms = whitened_squares(batch[: standard[0].size], standard, whitening)
     return threshold_counts(norms, squares, weights)[None, :]
 
 
