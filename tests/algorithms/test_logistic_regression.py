@@ -122,6 +122,12 @@ def test_a_target_that_is_noise_alone_gives_the_base_rate(rate, mu):
     assert abs(np.median(rates) - rate) < 0.05
 
 
+def test_gradients_taken_where_noise_led_are_no_evidence():
+    X, y = data(300)
+    shown = sum(run(X[:, :2], y, 0.002, seed).visible for seed in range(100))
+    assert shown <= 5
+
+
 @pytest.mark.parametrize("steepness", [1.0, 10.0, 1e6])
 @pytest.mark.parametrize("mu", [0.01, 1.0, 1e5])
 def test_no_more_stages_than_said_are_announced_and_steep_odds_take_more(steepness, mu):

@@ -73,7 +73,7 @@ _SCORE_BINS = 16
 # A base rate is at least this, and at least what the noise of the classes' balance can tell from 0.
 _LEAST_RATE, _MOST_DOUBT = 1e-4, 0.25
 # Log-likelihood by which slopes must beat noise and chance, or else the model is the base rate.
-_EVIDENCE = 6.0
+_EVIDENCE = 4.0
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]

@@ -181,7 +181,11 @@ class LogisticSteps:
     base: Vector
 
     def combined(self, metric: Metric, seen: Gradients) -> CombinedGradients:
-        """Combine gradients as observations of the model less the base's.
+        """Combine gradients as observations of the model less the base's."""
+        return self._combined(metric, seen)[0]
+
+    def _combined(self, metric: Metric, seen: Gradients) -> tuple[CombinedGradients, Vector]:
+        """Combine gradients, and return how wrong that is where the base's model is right.
 
         As a fixed point: a gradient's error depends on the way to the solution.
         """
@@ -207,16 +211,20 @@ class LogisticSteps:
             ways = (found.shrinkage * moments / values - points) ** 2
             wrong = 0.5 * sigma**2 * ways.sum(axis=1) + _MISFIT * (ways @ values**2) / len(values)
             weights = _weights(np.sqrt(_COMMON * wrong), noise + (1.0 - _COMMON) * wrong)
-        return found
+        # What was added to the gradients is the curvature times this way, and noise is in both.
+        way = weights @ points
+        floor = 0.5 * sigma * math.sqrt(len(values))
+        return found, 0.5 * sigma**2 * float(way @ way) + (floor * way) ** 2
 
     def evidence(self, metric: Metric, seen: Gradients) -> float:
         """Return the log-likelihood of the model found, less that of no slope at all.
 
         Without slopes, the gradients would be made of noise and of sampling: a gradient of
-        independent rows varies by the curvature.
+        independent rows varies by the curvature. Later ones were taken where noise led, and what
+        is added to them for the way there is as wrong as the curvature.
         """
-        found = self.combined(metric, seen)
-        nothing = found.variance + found.values
+        found, misled = self._combined(metric, seen)
+        nothing = found.variance + found.values + misled
         total = found.prior * found.values**2 + nothing
         gains = found.moments**2 * (1.0 / nothing - 1.0 / total) - np.log(total / nothing)
         return 0.5 * float(gains.sum())
