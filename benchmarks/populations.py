@@ -85,24 +85,28 @@ def clipped(model, X, y):
 def weighted_truth(model, X, y):
     """Return what `model` estimates of a population: least squares of its rows as it uses them.
 
-    Columns and target are clipped as released, and rows of standardised norm |(1, x)| above the
-    released B weigh (B / |(1, x)|)^2. Columns that the model drops have coefficient 0. Standard
-    errors are those of rows drawn from the population, without the noise, robust to residuals of
-    unequal variance. With :func:`limits` this is all that knows what a model's attributes mean.
+    Columns and target are clipped as released, and rows of norm |(1, x)| above the released B weigh
+    (B / |(1, x)|)^2, x being whitened if the model says by what, else standardised. Columns that
+    the model drops have coefficient 0. Standard errors are those of rows drawn from the population,
+    without the noise, robust to residuals of unequal variance. With :func:`limits` this is all that
+    knows what a model's attributes mean.
     """
     scaling = model.scaling_
     bound = getattr(model, "weight_norm_", model.row_norm_)
     kept = np.flatnonzero(model.coef_ != 0.0)
     features, target = clipped(model, X, y)
     center, scale = scaling.center, scaling.scale
-    rows = np.column_stack([np.ones(len(y)), (features[:, kept] - center[kept]) / scale[kept]])
-    factor = np.minimum(1.0, bound / np.sqrt((rows * rows).sum(axis=1)))[:, None]
+    standard = (features - center[:-1]) / scale[:-1]
+    rows = np.column_stack([np.ones(len(y)), standard[:, kept]])
+    spread = getattr(model, "spread_", None)
+    lengths = standard[:, kept] if spread is None else (standard - spread.center) @ spread.map
+    factor = np.minimum(1.0, bound / np.sqrt(1.0 + (lengths**2).sum(axis=1)))[:, None]
     rows = rows * factor
     shrunk = (target - center[-1]) / scale[-1] * factor[:, 0]
     inverse = np.linalg.pinv(rows.T @ rows / len(y), hermitian=True)
     theta = inverse @ (rows.T @ shrunk) / len(y)
     scores = rows * (shrunk - rows @ theta)[:, None]
-    spread = inverse @ (scores.T @ scores / len(y)) @ inverse
+    sandwich = inverse @ (scores.T @ scores / len(y)) @ inverse
     # From standardised units to the columns' own, the intercept last.
     back = np.zeros((X.shape[1] + 1, len(theta)))
     back[kept, np.arange(1, len(theta))] = scale[-1] / scale[kept]
@@ -110,7 +114,7 @@ def weighted_truth(model, X, y):
     back[-1, 1:] = -scale[-1] * center[kept] / scale[kept]
     values = back @ theta
     values[-1] += center[-1]
-    variances = np.einsum("ij,jk,ik->i", back, spread, back)
+    variances = np.einsum("ij,jk,ik->i", back, sandwich, back)
     return Truth(values, np.sqrt(np.maximum(variances, 0.0)))
 
 

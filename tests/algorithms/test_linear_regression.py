@@ -44,6 +44,7 @@ def standardised(found, X, y):
     scaling = found.scaling
     low, high = scaling.limits
     z = ((X - scaling.center[:-1]) / scaling.scale[:-1]).clip(low[:-1], high[:-1])
+    z = (z[:, found.kept] - found.spread.center) @ found.spread.map
     z = np.column_stack([np.ones(len(z)), z])
     factor = np.minimum(1.0, found.norm / np.sqrt((z**2).sum(axis=1)))
     return z, (y - scaling.center[-1]) / scaling.scale[-1], factor
@@ -80,7 +81,7 @@ def test_rows_kept_and_rows_read_again_give_the_same_answer(kept, monkeypatch):
     before, seen = run(X, y, 0.5), []
     monkeypatch.setattr(weighted_design, "COPY_BYTES", 10**9 if kept else 0)
     after = run(X, y, 0.5, announce=seen.append)
-    for name in ("gram", "thetas", "gradients", "clip_counts", "fit"):
+    for name in ("gram", "thetas", "gradients", "clip_counts", "fit", "score_moments"):
         np.testing.assert_array_equal(getattr(before, name), getattr(after, name))
     assert len(seen) == LinearRelease(0.5).stages
 
@@ -100,8 +101,8 @@ def passes(monkeypatch, copy_bytes, X, y):
     return len(count), found
 
 
-@pytest.mark.parametrize(("copy_bytes", "most"), [(10**9, 5), (0, 16)])
-def test_the_table_is_read_five_or_sixteen_times(copy_bytes, most, monkeypatch):
+@pytest.mark.parametrize(("copy_bytes", "most"), [(10**9, 6), (0, 18)])
+def test_the_table_is_read_six_or_eighteen_times(copy_bytes, most, monkeypatch):
     assert passes(monkeypatch, copy_bytes, *data(5_000))[0] <= most
 
 
@@ -175,7 +176,7 @@ def test_the_constant_is_found_where_mu_n_is_small():
         wrong.append(model.predict(X).mean() - y.mean())
     assert 5 < hidden < 35  # both kinds of runs are looked at
     # The deviation is .54; the centres that the search finds are off by more than half of that.
-    assert np.median(np.abs(wrong)) < 0.22
+    assert np.median(np.abs(wrong)) < 0.26
 
 
 def test_features_limits_grow_with_rows_and_budget():

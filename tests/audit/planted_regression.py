@@ -12,6 +12,8 @@ from attrs import evolve
 from nolook.algorithms import linear_regression, weighted_design
 from nolook.algorithms.linear_regression import LinearRelease
 from nolook.algorithms.scaling import NoisyCount, ScaleSearch
+from nolook.algorithms.whitening import Spread
+from nolook.kernels.moments import UNIT as MOMENT_UNIT
 from nolook.kernels.weighted_rows import weighted_rows as exact_weighted_rows
 from nolook.privacy.mechanisms import gaussian
 from nolook.statistics import residual_products, weighted_rows
@@ -28,8 +30,9 @@ def as_block(rows):
     """Return a table, whose last column is the target, as weighted rows of centre 0 and scale 1."""
     ones = np.ones(rows.shape[1] - 1)
     standard = 0 * ones, ones, -20 * ones, 20 * ones
+    whitening = Spread.standard(ones.size).whitening
     whole, squares, factors = exact_weighted_rows(
-        np.ascontiguousarray(rows.T[:-1]), standard, _RADIUS, UNIT
+        np.ascontiguousarray(rows.T[:-1]), standard, whitening, _RADIUS, UNIT
     )
     return RowBlock(whole, squares, factors * rows.T[-1])
 
@@ -173,21 +176,31 @@ class ExactFault:
     shown: str
 
 
-def rows_rounded(columns, standard, squared_radius, unit):
+def rows_rounded(columns, standard, whitening, squared_radius, unit):
     """Round entries to the nearest, so that the norm is kept to in real numbers only."""
     center, scale, low, high = (each[:, np.newaxis] for each in standard)
-    x = np.vstack([np.ones(columns.shape[1]), ((columns - center) / scale).clip(low, high)])
+    z = ((columns - center) / scale).clip(low, high) - whitening.center[:, np.newaxis] / MOMENT_UNIT
+    x = np.vstack([np.ones(columns.shape[1]), whitening.spacing * whitening.matrix @ z])
     factors = np.minimum(1.0, np.sqrt(squared_radius / (x**2).sum(axis=0)) / unit)
     rows = np.rint(unit * factors * x).astype(np.int16)
     return rows, (rows[1:].astype(np.int32) ** 2).sum(axis=0, dtype=np.int32), factors
 
 
-def a_column_more(columns, standard, squared_radius, unit):
+def a_column_more(columns, standard, whitening, squared_radius, unit):
     """Bound the norm of all columns but the last, and release that one, too."""
-    one = exact_weighted_rows(columns[:-1], [each[:-1] for each in standard], squared_radius, unit)
+    fewer = Spread.standard(len(columns) - 1).whitening
+    bound = squared_radius, unit
+    one = exact_weighted_rows(columns[:-1], [each[:-1] for each in standard], fewer, *bound)
     center, scale, low, high = (each[-1] for each in standard)
     last = np.trunc(unit * ((columns[-1] - center) / scale).clip(low, high)).astype(np.int16)
     return np.vstack([one[0], last]), one[1] + last.astype(np.int32) ** 2, one[2]
+
+
+def whole_scores(model, clip, rows, squares, targets):
+    """Leave out the clip."""
+    del squares
+    factors = model.residuals(rows, targets) / (clip * model.unit) * weighted_rows.SCORE_UNIT
+    return np.trunc((rows * factors).clip(-(2.0**24), 2.0**24))
 
 
 def rows_of(table):
@@ -249,8 +262,13 @@ EXACT_FAULTS = (
         lambda patch: patch.setattr(weighted_design, "weighted_rows", a_column_more),
         _BEYOND,
     ),
+    ExactFault(
+        "scores that are not clipped",
+        lambda patch: patch.setattr(weighted_design, "clipped_scores", whole_scores),
+        _BEYOND,
+    ),
     ExactFault("separate clips of row and residual", FAULTS[0].plant, _BEYOND),
-    ExactFault("limit of the features by the true number", count_rows_truly, "something else"),
+    ExactFault("limit of the features by the true number", count_rows_truly, "does not follow"),
     ExactFault("empirical Bayes from exact moments", estimate_from_exact_moments, "a model does"),
 )
 #: On tables of another length.
@@ -262,5 +280,15 @@ KEPT_BY_LENGTH = ExactFault(
 #: On one table.
 UNSTATED = [
     ExactFault(f"{name} not stated", leave_out(name), "more is drawn")
-    for name in ("number", "target", "column", "norms", "moments", "sizes", "rounds", "errors")
+    for name in (
+        "number",
+        "target",
+        "column",
+        "norms",
+        "moments",
+        "sizes",
+        "rounds",
+        "errors",
+        "rows' gradients",
+    )
 ]

@@ -58,7 +58,7 @@ def check_all(X, y, mu=MU, added=ADDED):
 
 def test_neighbours_are_within_every_sensitivity_and_reach_it():
     shares = check_all(*data(ROWS)).max(axis=0)
-    assert (shares[-13:] > 0.9).all()
+    assert (shares[-15:] > 0.9).all()
     assert shares.max() <= 1.0
 
 
@@ -100,7 +100,10 @@ def see_all(monkeypatch, features=True):
 
 def test_neighbours_without_any_visible_feature_are_within_every_sensitivity(monkeypatch):
     see_all(monkeypatch, features=False)
-    assert (check_all(*data(300)).max(axis=0)[-13:] > 0.4).all()
+    shares = check_all(*data(300)).max(axis=0)[-15:]
+    # A constant alone fills half of a clip.
+    assert (shares[1:-1] > 0.4).all()
+    assert 0.15 < shares[-1] < 0.25
 
 
 @pytest.mark.parametrize("fault", EXACT_FAULTS, ids=lambda fault: fault.name)
@@ -113,7 +116,7 @@ def test_neighbours_tell_of(fault, monkeypatch):
 def recorded_with_room(monkeypatch):
     monkeypatch.setattr(weighted_design, "COPY_BYTES", 20 * ROWS * 2)
     first = recorded(table_from_arrays(*data(ROWS)), MU)
-    assert first.rooms[0] > 0
+    assert first.rooms[-1] > 0
     return first
 
 
@@ -168,7 +171,7 @@ def rows_far_out():
 
 def slopes_without_noise(X, y):
     found = recorded(table_from_arrays(X, y), 0.03, noise=False).result
-    return found.scaling.original_units(model_of(found))[0]
+    return found.scaling.original_units(found.spread.model(model_of(found)))[0]
 
 
 def test_rows_that_are_shrunk_keep_their_slopes():

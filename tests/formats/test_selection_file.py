@@ -137,7 +137,7 @@ def test_a_file_without_any_one_key_is_refused(tmp_path, document):
         for key in inside:
             place = place[key]
         # Version 0.1 did not know these.
-        for key in place.keys() - {"visible", "weight_norm", "clipped_share", "chosen"}:
+        for key in place.keys() - {"visible", "weight_norm", "spread", "clipped_share", "chosen"}:
             value = place.pop(key)
             message = refusal(tmp_path, json.dumps(document))
             assert "file of a release" in message

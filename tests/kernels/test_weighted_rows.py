@@ -31,7 +31,13 @@ def standard(columns):
 
 def weighted(columns, norm, unit):
     """Return u, |u_x|^2 and f."""
-    return weighted_rows(columns, standard(len(columns)), math.floor((norm * unit) ** 2), unit)
+    bound = math.floor((norm * unit) ** 2), unit
+    return weighted_rows(columns, standard(len(columns)), as_they_are(len(columns)), *bound)
+
+
+def as_they_are(size):
+    """Return a whitening that changes nothing."""
+    return Spread.standard(size).whitening
 
 
 @given(COLUMNS)
@@ -83,7 +89,7 @@ def test_a_row_that_rounding_left_outside_is_shrunk_further():
     # A radius of which no row keeps to the factor: its root is rounded up.
     columns = np.full((1, 1), 1.5)
     for radius in range(2, 400):
-        rows, _, _ = weighted_rows(columns, standard(1), radius, 16)
+        rows, _, _ = weighted_rows(columns, standard(1), as_they_are(1), radius, 16)
         assert int((rows.astype(int) ** 2).sum()) <= radius
 
 

@@ -9,6 +9,7 @@ from attrs import evolve
 
 from nolook import LinearRegression, PrivacyGuarantee
 from nolook.algorithms.scaling import NoisyCount, ScaleSearch, Scaling
+from nolook.algorithms.whitening import Spread
 from nolook.errors import PrivateFitFailed
 from nolook.estimators.base import ESTIMATES, PrivateRegressor
 from nolook.estimators.catalogue import METHODS
@@ -111,6 +112,8 @@ def current(model, shares=None):
     found = np.zeros(len(model.scaling_.names)) if shares is None else shares
     model.clipped_share_ = np.array(found, dtype=np.float64)
     model.weight_norm_ = 2.5
+    size = len(found) - 1
+    model.spread_ = Spread(np.linspace(-1.0, 1.0, size), np.eye(size) + 0.25)
     return model
 
 

@@ -172,8 +172,10 @@ def test_the_target_is_said_to_be_clipped_where_it_was_and_not_where_predictions
 
 
 def test_the_page_says_which_rows_have_less_weight():
-    assert "where the norm of 1 and its scaled columns is above 2.5:" in shown(a_model())
     model = a_model()
+    assert "its Mahalanobis distance from the centre is above 2.291: 6.25 over" in shown(model)
+    model.spread_ = None  # of version 0.2
+    assert "where the norm of 1 and its scaled columns is above 2.5:" in shown(model)
     model.weight_norm_ = math.inf
     assert "less weight in training" not in shown(model)
 

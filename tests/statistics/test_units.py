@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 
 import nolook.statistics
 from nolook._unit import WHOLE
+from nolook.algorithms.whitening import Spread
 from nolook.kernels.bounded_rows import bounded_targets
 from nolook.kernels.histogram import linear_counts, magnitude_counts, row_counts
 from nolook.kernels.moments import UNIT
@@ -125,8 +126,9 @@ def as_rows(table):
     """Return numbers as weighted rows, and targets."""
     table = np.nan_to_num(table, posinf=1e308, neginf=-1e308)
     ones = np.ones(2)
+    standard, whitening = (0 * ones, ones, -20 * ones, 20 * ones), Spread.standard(2).whitening
     rows, squares, factors = weighted_rows(
-        np.ascontiguousarray(table[:2]), (0 * ones, ones, -20 * ones, 20 * ones), _RADIUS, _UNIT
+        np.ascontiguousarray(table[:2]), standard, whitening, _RADIUS, _UNIT
     )
     return rows, squares, factors * bounded_targets(table[2], 0.0, 1.0, 50.0)
 

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from nolook.algorithms.whitening import Spread
 from nolook.kernels.moments import UNIT
 from nolook.kernels.weighted_rows import weighted_rows
 from nolook.statistics.residual_products import grid_model
@@ -15,12 +16,15 @@ from nolook.statistics.weighted_rows import (
     ERROR_UNIT,
     LARGEST_ERROR,
     PRODUCT_UNIT,
+    SCORE_RADIUS,
+    SCORE_UNIT,
     ClippedProducts,
     GridModel,
     ModelErrors,
     ProductSizes,
     RowBlock,
     clipped_products_sensitivity,
+    clipped_scores,
     errors_sensitivity,
 )
 from nolook.tables.folding import Batches
@@ -41,7 +45,8 @@ def made(table, norm, theta):
     radius = math.floor((norm * GRID) ** 2)
     ones = np.ones(len(table) - 1)
     standard = 0 * ones, ones, -20 * ones, 20 * ones
-    rows, squares, factors = weighted_rows(table[:-1] / UNIT, standard, radius, GRID)
+    whitening = Spread.standard(len(ones)).whitening
+    rows, squares, factors = weighted_rows(table[:-1] / UNIT, standard, whitening, radius, GRID)
     block = RowBlock(rows, squares, factors * table[-1] / UNIT)
     return block, GridModel(*grid_model(theta[: len(table)], radius), GRID)
 
@@ -78,6 +83,30 @@ def test_cuts_order_and_merges_do_not_matter(table, norm, theta, data):
         whole.update(*block)
         first.update(*parts[0]).merge(second.update(*parts[1]))
         np.testing.assert_array_equal(whole.value, first.value)
+
+
+@given(TABLES, NORMS, MODELS, st.floats(0.05, 50.0), st.data())
+def test_scores_keep_to_their_norm_and_are_the_rows_products(table, norm, theta, clip, data):
+    block, model = made(table, norm, theta)
+    scores = clipped_scores(model, clip, *block[:3])
+    np.testing.assert_array_equal(scores, np.trunc(scores))
+    assert (scores.astype(np.int64) ** 2).sum(axis=0).max() <= SCORE_RADIUS
+    most = 2 * round(clip * GRID * PRODUCT_UNIT / 2)
+    for place in range(table.shape[1]):
+        alone = RowBlock(*(np.ascontiguousarray(part[..., [place]]) for part in block[:3]))
+        np.testing.assert_array_equal(
+            clipped_scores(model, clip, *alone[:3])[:, 0], scores[:, place]
+        )
+        product = ClippedProducts(model, most).update(*alone).value / (GRID * PRODUCT_UNIT)
+        room = clip / SCORE_UNIT + norm / PRODUCT_UNIT + 1e-6 * clip
+        found = scores[:, place] * clip / SCORE_UNIT
+        np.testing.assert_allclose(found, product.astype(float), atol=1.01 * room)
+
+
+def test_the_sensitivity_of_scores_is_reached():
+    block, model = made(np.array([[UNIT / 2.0], [50.0 * UNIT]]), 7.0, np.zeros(2))
+    scores = clipped_scores(model, 0.3, *block[:3])
+    assert 0.99 < (scores**2).sum() / SCORE_RADIUS <= 1.0
 
 
 def test_the_sensitivity_of_products_is_reached():

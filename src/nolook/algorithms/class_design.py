@@ -24,7 +24,7 @@ from nolook.statistics.weighted_rows import RowBlock
 from nolook.tables import Table
 from nolook.tables.table import Weights
 
-__all__ = ["ClassDesign", "choose_design", "release_spread"]
+__all__ = ["ClassDesign", "choose_design", "release_spread", "whitened_bound"]
 
 # Share of the rows that may be shortened.
 _MOST_SHORTENED = 0.5
@@ -36,16 +36,10 @@ Matrix = NDArray[np.float64]
 class ClassDesign(WeightedDesign):
     """How a table becomes whitened rows (1, x) of bounded norm: all of it released before."""
 
-    spread: Spread
-
     def rows(self, batch: Matrix, weights: Weights) -> Iterator[RowBlock]:
         """Make the rows of a batch of these features and a target of 0 and 1."""
-        scaling = self.scaling
-        low, high = scaling.limits
-        standard = scaling.center[:-1], scaling.scale[:-1], low[:-1], high[:-1]
-        squared = self.squared_radius - self.unit**2
-        whitening = self.spread.whitening
-        rows, squares = whitened_rows(batch[:-1], standard, whitening, squared, self.unit)
+        bound = self.squared_radius - self.unit**2, self.unit
+        rows, squares = whitened_rows(batch[:-1], self._standard, self.spread.whitening, *bound)
         yield RowBlock(rows, squares, (batch[-1] > 0.5).astype(np.float64), weights)
 
 
@@ -63,16 +57,28 @@ def release_spread(table: Table, scaling: Scaling, mu: float, source: ByteSource
     return spread_of(gram, sigma, max(scaling.rows.value, 1.0), (low, high))
 
 
+def whitened_bound(
+    table: Table, scaling: Scaling, spread: Spread, few: float, mu: float, source: ByteSource
+) -> int:
+    """Choose a bound on the squared norm of whitened features, in squares of 1/UNIT.
+
+    The noise grows with it, and rows beyond it, about `few`, are shortened or lose weight.
+    Guarantee: ``mu``-GDP when a row is added or removed.
+    """
+    counts, squares = whitened_norm_counts(table, scaling, spread.whitening, mu, source)
+    usual = UNIT**2 * (table.n_columns - 0.5)
+    counts = likely_counts(counts, squares, 1 / mu, scaling.rows.value, usual)
+    return int(smallest_bound(counts, squares, few))
+
+
 def choose_design(
     table: Table, scaling: Scaling, spread: Spread, few: float, mu: float, source: ByteSource
 ) -> ClassDesign:
-    """Choose R: the noise grows with it, and rows beyond it, about `few`, are shortened.
+    """Choose R, with about `few` rows beyond, which are shortened.
 
     Guarantee: ``mu``-GDP when a row is added or removed.
     """
-    size, rows = table.n_columns, scaling.rows.value
-    counts, squares = whitened_norm_counts(table, scaling, spread.whitening, mu, source)
-    counts = likely_counts(counts, squares, 1 / mu, rows, UNIT**2 * (size - 0.5))
-    squared = int(smallest_bound(counts, squares, min(few, _MOST_SHORTENED * rows)))
+    few = min(few, _MOST_SHORTENED * scaling.rows.value)
+    squared = whitened_bound(table, scaling, spread, few, mu, source)
     unit = choose_unit(math.sqrt(1.0 + squared / UNIT**2))
     return ClassDesign(scaling, unit**2 + squared // (UNIT // unit) ** 2, unit, spread)

@@ -7,9 +7,10 @@ none. What they cover, and how that was tried, is in ``linear_regression.md``.
 The matrix's eigenvectors are directions in which the model is known more or less well:
 
 * told apart from noise: the variance has four parts. The gradients' noise; the matrix's noise times
-  what the hidden directions may hold; sampling, ``s / lambda`` with s the mean of ``|u|^2 rho^2``
-  over that of ``|u|^2``, which sees residuals rho that grow with the row; and the most that the
-  clipped rows can have moved the gradients;
+  what the hidden directions may hold; sampling, by the second moments of the rows' parts of the
+  gradient, one deviation of their noise up, or ``s / lambda`` with s the mean of ``|u|^2 rho^2``
+  over that of ``|u|^2`` if that is more; and the most that the clipped rows can have moved the
+  gradients;
 * hidden: the eigenvalue is no larger than noise alone would make it. Nothing is known of the model
   there, and the interval allows for effects of :data:`HIDDEN_EFFECT`.
 """
@@ -49,7 +50,7 @@ _QUANTILE = float(ndtri((1 + LEVEL) / 2))
 _WIDEST = 1.1
 # Share of a slope's squared loading on hidden directions; each of two columns that cannot be told
 # apart has half of its there.
-_MOST_HIDDEN = 0.48
+_MOST_HIDDEN = 0.3
 _TAIL_POWERS = np.array([1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 9.0, 14.0])
 _WIDEST_R2 = 0.5
 _NOT_SEEN = 3.0  # sigmas below which a column's own sum of squares is not told apart from noise
@@ -97,7 +98,10 @@ def linear_model(release: NoisyRegression | Scaling) -> LinearModel:
             release.gradients,
             release.gradient_sigmas,
         )
-        theta[columns] = release.theta
+        model = release.spread.model(release.theta)
+        if release.chosen is not None:  # what is left of the others is rounding
+            model[1:][~np.isin(np.arange(len(model) - 1), release.chosen)] = 0.0
+        theta[columns] = model
         if release.chosen is None:  # a choice by the same rows voids what intervals promise
             margin[columns] = _margins(release, combined)
             margin[1:][(clipped - errors)[:-1] > MOST_CLIPPED] = np.nan
@@ -116,34 +120,56 @@ def _margins(release: NoisyRegression, combined: CombinedGradients) -> Vector:
     scaling, kept, sigma = release.scaling, release.kept, release.gram_sigma
     contrasts = np.eye(len(release.gram))
     contrasts[0, 1:] = -(scaling.center[:-1] / scaling.scale[:-1])[kept]
+    lengths = (contrasts**2).sum(axis=1)
     hidden = hidden_directions(combined.eigenvalues, sigma)
-    loadings = (contrasts @ combined.vectors) ** 2
-    lengths = loadings.sum(axis=1)
-    variance = loadings @ _variances(release, combined, hidden)
-    # A column whose scale is far too large for it has a slope as much larger. The other slopes do
-    # not mind, since it hardly moves, but the origin may lie far from its centre.
-    squares = release.gram.diagonal()[1:]
-    unseen = squares < _NOT_SEEN * sigma
-    sizes = scaling.rows.value / np.maximum(squares, sigma)
-    variance[0] += HIDDEN_EFFECT**2 * (contrasts[0, 1:] ** 2 * sizes)[unseen].sum()
+    origin = _far_origin(release, contrasts[0, 1:])
+    contrasts, along = release.spread.centred(contrasts), release.spread.along(combined.vectors)
+    variance = _variances(release, combined, hidden, contrasts @ along)
+    variance[0] += origin
     margin = _QUANTILE * np.sqrt(variance)
-    margin[loadings[:, hidden].sum(axis=1) > _MOST_HIDDEN * lengths] = np.nan
+    ways, _ = np.linalg.qr(along[:, hidden])
+    margin[((contrasts @ ways) ** 2).sum(axis=1) > _MOST_HIDDEN * lengths] = np.nan
     margin[margin > _WIDEST * np.sqrt(lengths)] = np.nan
     return margin
 
 
+def _far_origin(release: NoisyRegression, ways: Vector) -> float:
+    """Variance of the value at the origin that columns have whose scale is far too large for them.
+
+    Their slopes are as much larger. The other slopes do not mind, since such a column hardly moves,
+    but the origin may lie far from its centre: by `ways`, in scales.
+    """
+    back = release.spread.back
+    noise = release.gram_sigma * (back**2).sum(axis=1)[1:]
+    squares = ((back @ release.gram) * back).sum(axis=1)[1:]
+    sizes = release.scaling.rows.value / np.maximum(squares, noise)
+    unseen = squares < _NOT_SEEN * noise
+    return float(HIDDEN_EFFECT**2 * (ways**2 * sizes)[unseen].sum())
+
+
 def _variances(
-    release: NoisyRegression, combined: CombinedGradients, hidden: NDArray[np.bool_]
+    release: NoisyRegression,
+    combined: CombinedGradients,
+    hidden: NDArray[np.bool_],
+    moved: Matrix,
 ) -> Vector:
-    """Variance of the model's error along each eigenvector."""
-    sigma, effects = release.gram_sigma, HIDDEN_EFFECT**2
+    """Variance of the errors of contrasts, which move by so much along each eigenvector."""
+    sigma = release.gram_sigma
+    effects = release.spread.hidden_variances(combined.vectors, HIDDEN_EFFECT)
     count = np.count_nonzero(hidden)
     # Noise of the hidden directions pushes an eigenvalue up, by about sigma^2 hidden / 2 lambda.
     seen = np.where(hidden, sigma, combined.eigenvalues)
     seen = 0.5 * (seen + np.sqrt(np.maximum(seen**2 - 2.0 * sigma**2 * count, 0.0)))
-    sampling, clipping = _residuals(release)
-    gradients = combined.variance + 0.5 * sigma**2 * count * effects + clipping
-    return np.where(hidden, effects, gradients / seen**2 + sampling / seen)
+    usual, clipping = _residuals(release)
+    gradients = combined.variance + 0.5 * sigma**2 * effects[hidden].sum() + clipping
+    response = np.where(hidden, 0.0, moved / seen)
+    lengths = (response**2).sum(axis=1)
+    # Where residuals are larger in rows that matter more, sampling varies more than usual.
+    ways = response @ combined.vectors.T
+    found = ((ways @ release.score_moments) * ways).sum(axis=1) + release.score_sigma * lengths
+    sampling = np.maximum(found, response**2 @ (usual * seen))
+    variance: Vector = moved[:, hidden] ** 2 @ effects[hidden] + gradients * lengths + sampling
+    return variance
 
 
 def _residuals(release: NoisyRegression) -> tuple[float, float]:

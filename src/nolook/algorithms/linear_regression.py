@@ -1,9 +1,9 @@
 """Least squares from private scales, one small noisy Gram matrix and a few noisy gradients.
 
-Rows u = f (1, x) and targets v = f y are shrunk together, so the model is that of weighted least
-squares. The Gram matrix only steers; what is left of its noise after eight steps is small, and
-every gradient is a noisy observation of the solution (:mod:`nolook.algorithms.noisy_gradients`).
-The proof is ``linear_regression.md``.
+Rows u = f (1, x), whitened, and targets v = f y are shrunk together, so the model is that of
+weighted least squares. The Gram matrix only steers; what is left of its noise after eight steps is
+small, and every gradient is a noisy observation of the solution
+(:mod:`nolook.algorithms.noisy_gradients`). The proof is ``linear_regression.md``.
 
 ==============  =========================================================================
 name here       meaning
@@ -27,9 +27,10 @@ import numpy as np
 from attrs import asdict, evolve, frozen
 from numpy.typing import NDArray
 
+from nolook.algorithms.class_design import release_spread, whitened_bound
 from nolook.algorithms.moment_selection import NoisyProducts, select_features
 from nolook.algorithms.noisy_gradients import combine_gradients, estimate
-from nolook.algorithms.norm_bound import likely_counts, norm_counts, smallest_bound
+from nolook.algorithms.norm_bound import likely_counts, smallest_bound
 from nolook.algorithms.scaling import ScaleSearch, Scaling
 from nolook.algorithms.weighted_design import (
     TARGET_LIMIT,
@@ -39,7 +40,9 @@ from nolook.algorithms.weighted_design import (
     copy_room,
     limit_for,
     release_gram,
+    release_score_moments,
 )
+from nolook.algorithms.whitening import Spread
 from nolook.kernels.moments import UNIT
 from nolook.privacy.budgets import row_share
 from nolook.privacy.guarantee import GaussianEvent
@@ -64,12 +67,14 @@ __all__ = ["LinearRelease", "NoisyRegression"]
 
 #: Shares of mu^2. The scales' part counts the rows, too.
 SHARES = {
-    "scales": 0.30,
+    "scales": 0.28,
+    "spread": 0.06,
     "norms": 0.02,
-    "gram": 0.20,
-    "clips": 0.04,
-    "gradients": 0.42,
-    "fit": 0.02,
+    "gram": 0.10,
+    "clips": 0.08,
+    "gradients": 0.40,
+    "fit": 0.03,
+    "scores": 0.03,
 }
 #: Gradients, and before which of them a histogram of their sizes bounds them anew.
 GRADIENTS = 8
@@ -103,18 +108,21 @@ class NoisyRegression(NoisySteps):
 
     scaling: Scaling  # of all columns, the target last
     kept: NDArray[np.bool_]  # features in the design; the others have coefficient 0
+    spread: Spread  # what rows are whitened by
     norm: float  # B; rows (1, x) and targets are multiplied by f = min(1, B / |(1, x)|)
     gram: Matrix  # noisy sum of u u', the constant first, shape (d, d)
     gram_sigma: float  # deviation of the noise on its diagonal; smaller by sqrt(2) elsewhere
     theta: Vector  # the estimate, the constant first, shape (d,)
     chosen: tuple[int, ...] | None  # features with a slope, counted from 0 among those kept
+    score_moments: Matrix  # noisy sum of s s', s a row's part of the gradient at theta, clipped
+    score_sigma: float  # as that of the Gram matrix
     fit: Vector  # noisy sums of min(|y - c|, 4)^2 and min(|y - theta'x|, 4)^2
     fit_sigma: float
 
 
 @dataclass(frozen=True, slots=True)
 class LinearRelease:
-    """Scales, norms, a Gram matrix, gradients and errors of a table.
+    """Scales, norms, second moments, gradients, errors and scores of a table.
 
     Guarantee: ``mu``-GDP in all when a row is added or removed. No table raises; an empty one is
     answered with noise. Keeps the rows in memory, two bytes a feature and 14 more a row, where they
@@ -134,16 +142,18 @@ class LinearRelease:
     @property
     def stages(self) -> int:
         """How many stages `run` announces, if the target is visible."""
-        return self._scales().stages + 2 + len(CLIPPED_AT) + GRADIENTS + 1
+        return self._scales().stages + 3 + len(CLIPPED_AT) + GRADIENTS + 2
 
     def events(self) -> tuple[GaussianEvent, ...]:
         """State everything that will be released; n draws of mu each are one of sqrt(n) mu."""
         names = {
-            "norms": "histogram of the rows' norms",
-            "gram": "second moments of the features",
+            "spread": "second moments of the features",
+            "norms": "histogram of the whitened rows' norms",
+            "gram": "second moments of the whitened features",
             "clips": "histograms of the gradients' sizes",
             "gradients": f"gradients of {GRADIENTS} rounds",
             "fit": "squared errors",
+            "scores": "second moments of the rows' gradients",
         }
         own = (GaussianEvent(name, self._mu(part)) for part, name in names.items())
         return (*self._scales().events(), *own)
@@ -171,40 +181,47 @@ class LinearRelease:
         scaling = evolve(scaling, limit=limit_for(scaling.rows.value, self.mu))
         kept = scaling.visible[:-1] & scaling.visible[-1]
         table = table.select(kept)
-        announce("norms")
-        design = self._bound_norms(table, scaling.select(kept), source)
+        design = self._design(table, scaling.select(kept), source, announce)
         announce("moments")
         blocks = Blocks(table, design, copy_room(scaling, design.size, table.unit))
         gram, gram_sigma = self._gram(blocks, source)
         steps = self._descend(blocks, gram, gram_sigma, source, announce)
-        theta, chosen = self._estimate(gram, gram_sigma, steps, scaling.rows.value)
+        theta, chosen = self._estimate(gram, gram_sigma, steps, design)
         if not scaling.visible[-1]:
             return _recentred(scaling, float(theta[0]))
         announce("fit")
         fit = self._fit(blocks, theta, gram, source)
+        announce("scores")
+        clip = float(steps.clips[-1])
+        scores = release_score_moments(blocks, theta, clip, self._mu("scores"), source)
         return NoisyRegression(
             **asdict(steps, recurse=False),
             scaling=scaling,
             kept=kept,
             norm=design.norm,
+            spread=design.spread,
             gram=gram,
             gram_sigma=gram_sigma,
             theta=theta,
             chosen=chosen,
+            score_moments=scores[0],
+            score_sigma=scores[1],
             fit=fit,
             fit_sigma=errors_sensitivity() / ERROR_UNIT**2 / self._mu("fit"),
         )
 
-    def _bound_norms(self, table: Table, scaling: Scaling, source: ByteSource) -> WeightedDesign:
-        """Choose B: the noise grows with its square, and rows beyond it lose weight."""
-        size = table.n_columns
-        counts, squares = norm_counts(table, scaling, size - 1, self._mu("norms"), source)
-        few = size * math.sqrt(2 * size) / self._mu("gram")
-        rows = scaling.rows.value
-        counts = likely_counts(counts, squares, 1 / self._mu("norms"), rows, UNIT**2 * (size - 0.5))
-        squared = UNIT**2 + int(smallest_bound(counts, squares, min(few, 0.75 * rows)))
+    def _design(
+        self, table: Table, scaling: Scaling, source: ByteSource, announce: Announce
+    ) -> WeightedDesign:
+        """Find what rows are whitened by, and B: the noise grows with its square."""
+        announce("spread")
+        spread = release_spread(table, scaling, self._mu("spread"), source)
+        announce("norms")
+        size, mu = table.n_columns, self._mu("norms")
+        few = min(size * math.sqrt(2 * size) / self._mu("gram"), 0.75 * scaling.rows.value)
+        squared = UNIT**2 + whitened_bound(table, scaling, spread, few, mu, source)
         unit = choose_unit(math.sqrt(squared) / UNIT)
-        return WeightedDesign(scaling, squared // (UNIT // unit) ** 2, unit)
+        return WeightedDesign(scaling, squared // (UNIT // unit) ** 2, unit, spread)
 
     def _gram(self, blocks: Blocks, source: ByteSource) -> tuple[Matrix, float]:
         """Release the sum of u u', and return its noise's deviation on the diagonal."""
@@ -258,16 +275,21 @@ class LinearRelease:
         )
 
     def _estimate(
-        self, gram: Matrix, sigma: float, steps: NoisySteps, rows: float
+        self, gram: Matrix, sigma: float, steps: NoisySteps, design: WeightedDesign
     ) -> tuple[Vector, tuple[int, ...] | None]:
         """Estimate the model; of k features only, if k is given. Post-processing."""
         combined = combine_gradients(
             gram, sigma, steps.thetas, steps.gradients, steps.gradient_sigmas
         )
-        visible = len(gram) - 1
+        visible, rows = len(gram) - 1, design.scaling.rows.value
         if self.k is None or (self.k != "auto" and int(self.k) >= visible) or visible < 2:
             return combined.theta, None if self.k is None else tuple(range(visible))
-        products, noise = combined.vectors @ combined.moments, math.sqrt(combined.variance)
+        # Columns are chosen, not directions: in scales, where noise is about as large in each.
+        back = design.spread.back
+        size = float((back**2).sum(axis=1).mean())
+        gram, sigma = back @ gram @ back.T, sigma * size
+        products = back @ combined.vectors @ combined.moments
+        noise = math.sqrt(combined.variance * size)
         moments = NoisyProducts(gram, products, rows, sigma, noise, rows)
         k = None if self.k == "auto" else int(self.k)
         chosen = select_features(moments, k, np.ones(visible, dtype=np.bool_))
@@ -280,7 +302,7 @@ class LinearRelease:
             products[None, fitted],
             np.array([noise]),
         )
-        return theta, chosen
+        return back.T @ theta, chosen
 
     def _fit(self, blocks: Blocks, theta: Vector, gram: Matrix, source: ByteSource) -> Vector:
         """Release the squared errors of the model's mean, and of the model."""

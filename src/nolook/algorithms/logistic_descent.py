@@ -22,7 +22,7 @@ from nolook.algorithms.logistic_steps import (
     Gradients,
     LogisticSteps,
     Metric,
-    hidden_variances,
+    hidden_effect,
     is_noise,
 )
 from nolook.algorithms.noisy_gradients import hidden_directions
@@ -143,7 +143,7 @@ class Descent:
         noise, sigma = _gradient_sigma(blocks, mu), _curvature_sigma(blocks, mu)
         eigenvalues, vectors = np.linalg.eigh(metric.matrix)
         hidden = hidden_directions(eigenvalues, sigma)
-        variances = hidden_variances(theta, self.gram, self.spread.along(vectors))
+        variances = self.spread.hidden_variances(vectors, hidden_effect(theta, self.gram))
         carried = sigma * math.sqrt(0.5 * variances[hidden].sum())
         sampling = max(float(eigenvalues.mean()), 0.0)
         most = _MOST_LAST * min(1.0, sampling / noise**2)

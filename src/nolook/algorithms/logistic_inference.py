@@ -19,7 +19,7 @@ from scipy.special import log_expit, ndtri
 
 from nolook.algorithms.inference import MOST_CLIPPED
 from nolook.algorithms.logistic_regression import NoisyLogistic
-from nolook.algorithms.logistic_steps import hidden_variances, score_law
+from nolook.algorithms.logistic_steps import hidden_effect, score_law
 from nolook.algorithms.moment_fit import LEVEL
 from nolook.algorithms.noisy_gradients import CombinedGradients, hidden_directions
 from nolook.algorithms.scaling import Scaling, clipped_share
@@ -106,8 +106,8 @@ def _variances(
     release: NoisyLogistic, combined: CombinedGradients, hidden: NDArray[np.bool_]
 ) -> Vector:
     """Variance of the model's error along each eigenvector of the curvature."""
-    sigma, along = release.metric.sigma, release.spread.along(combined.vectors)
-    effects = hidden_variances(release.theta, release.gram, along)
+    sigma, effect = release.metric.sigma, hidden_effect(release.theta, release.gram)
+    effects = release.spread.hidden_variances(combined.vectors, effect)
     seen = np.where(hidden, sigma, combined.eigenvalues)
     count = np.count_nonzero(hidden)
     # Noise of the hidden directions pushes an eigenvalue up, by about sigma^2 hidden / 2 lambda.

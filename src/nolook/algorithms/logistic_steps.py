@@ -35,7 +35,7 @@ __all__ = [
     "Gradients",
     "LogisticSteps",
     "Metric",
-    "hidden_variances",
+    "hidden_effect",
     "is_noise",
     "score_law",
 ]
@@ -50,8 +50,6 @@ HIDDEN_EFFECT = 2.5
 # With less, a step may go so far that the likelihood falls: the curvature of rows is at most 1/4,
 # and where the scores' law is far from normal its mean is no guide.
 _LEAST_CURVATURE = 1.0 / 8.0
-# By so little does the model in scales move at least along a direction.
-_LEAST_WAY = 1e-6
 # Scores that vary less vary by rounding.
 _LEAST_DEVIATION = 1e-9
 # Share of the mean squared gradient along the way to the solution by which the curvature's error
@@ -83,16 +81,9 @@ def score_law(theta: Vector, gram: Matrix) -> tuple[float, float]:
     return mean, math.sqrt(max(float(theta @ gram @ theta) / rows - mean**2, 0.0))
 
 
-def hidden_variances(theta: Vector, gram: Matrix, along: Matrix) -> Vector:
-    """Return the variance that theta is allowed along directions, were noise to hide them.
-
-    `along` is how far the model in scales moves by them
-    (:meth:`nolook.algorithms.whitening.Spread.along`). The effect is between one for a scale and
-    one for what the rows vary by.
-    """
-    effect = max(1.0, HIDDEN_EFFECT * score_law(theta, gram)[1])
-    variances: Vector = effect**2 / np.maximum(np.linalg.norm(along, axis=0), _LEAST_WAY)
-    return variances
+def hidden_effect(theta: Vector, gram: Matrix) -> float:
+    """Return the deviation that the model is allowed along a direction, were noise to hide it."""
+    return max(1.0, HIDDEN_EFFECT * score_law(theta, gram)[1])
 
 
 @frozen(eq=False)

@@ -66,7 +66,7 @@ def whitened_norm_counts(
     As :func:`norm_counts`, but rows may be longer than the last candidate.
     """
     size = len(whitening.center)
-    largest = _LONGEST * UNIT**2 * max(size, 1)
+    largest = _LONGEST * UNIT**2 * size
     squares = np.floor(largest * 2.0 ** (np.arange(1 - _RADII, 1) / 4))
     low, high = (end[:size] for end in scaling.limits)
     standard = scaling.center[:size], scaling.scale[:size], low, high

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -12,13 +13,21 @@ from numpy.typing import NDArray
 
 from nolook._unit import Unit
 from nolook.algorithms.scaling import Scaling
+from nolook.algorithms.whitening import Spread
 from nolook.kernels.bounded_rows import bounded_targets
-from nolook.kernels.weighted_rows import weighted_rows
+from nolook.kernels.weighted_rows import Standard, weighted_rows
 from nolook.privacy.mechanisms.gaussian import symmetric_gaussian_release
 from nolook.privacy.noise import ByteSource
 from nolook.statistics import Statistic
 from nolook.statistics.design_moments import DesignMoments, gram_sensitivity
-from nolook.statistics.weighted_rows import RowBlock
+from nolook.statistics.residual_products import grid_model
+from nolook.statistics.weighted_rows import (
+    SCORE_RADIUS,
+    SCORE_UNIT,
+    GridModel,
+    RowBlock,
+    clipped_scores,
+)
 from nolook.tables import Table
 from nolook.tables.folding import Batches, Foldable, Mapped, S, Together
 from nolook.tables.table import Weights
@@ -32,6 +41,7 @@ __all__ = [
     "copy_room",
     "limit_for",
     "release_gram",
+    "release_score_moments",
 ]
 
 Vector = NDArray[np.float64]
@@ -85,6 +95,7 @@ class WeightedDesign:
     scaling: Scaling  # of the columns in use, the target last
     squared_radius: int  # bound on a row's squared norm, in squares of 1/unit
     unit: int  # grid units in a scale, a power of two
+    spread: Spread  # what rows are whitened by
 
     @property
     def size(self) -> int:
@@ -96,14 +107,20 @@ class WeightedDesign:
         """B, in standardised units."""
         return math.sqrt(self.squared_radius) / self.unit
 
+    @property
+    def _standard(self) -> Standard:
+        """How features are standardised."""
+        low, high = self.scaling.limits
+        return self.scaling.center[:-1], self.scaling.scale[:-1], low[:-1], high[:-1]
+
     def rows(self, batch: NDArray[np.float64], weights: Weights) -> Iterator[RowBlock]:
         """Make the weighted rows of a batch of these features and the target."""
-        scaling = self.scaling
-        low, high = scaling.limits
-        standard = scaling.center[:-1], scaling.scale[:-1], low[:-1], high[:-1]
-        target = float(scaling.center[-1]), float(scaling.scale[-1]), TARGET_LIMIT
-        rows, squares, factors = weighted_rows(batch[:-1], standard, self.squared_radius, self.unit)
-        factors *= bounded_targets(batch[-1], *target)
+        center, scale = self.scaling.center[-1], self.scaling.scale[-1]
+        bound = self.squared_radius, self.unit
+        rows, squares, factors = weighted_rows(
+            batch[:-1], self._standard, self.spread.whitening, *bound
+        )
+        factors *= bounded_targets(batch[-1], float(center), float(scale), TARGET_LIMIT)
         yield RowBlock(rows, squares, factors, weights)
 
 
@@ -181,11 +198,47 @@ def release_gram(
     return noisy.astype(np.float64) / design.unit**2, sensitivity / mu / design.unit**2
 
 
+def release_score_moments(
+    blocks: Blocks, theta: Vector, clip: float, mu: float, source: ByteSource
+) -> tuple[NDArray[np.float64], float]:
+    """Release the sum of s s' over the rows, s the row's part of a model's gradient, clipped.
+
+    Guarantee: ``mu``-GDP when a row is added or removed. As :func:`release_gram`. It is what the
+    gradient varies by from sample to sample, whatever the residuals do.
+    """
+    design, whole = blocks.design, blocks.whole
+    model = GridModel(*grid_model(theta, design.squared_radius), design.unit)
+    moments = DesignMoments(design.size, SCORE_RADIUS, 0, whole)
+    blocks.fold(Mapped(moments, partial(_scores_in_parts, model, clip)))
+    sensitivity = gram_sensitivity(SCORE_RADIUS, design.size, whole)
+    noisy = symmetric_gaussian_release(moments.gram, sensitivity, mu, source)
+    unit = (clip / SCORE_UNIT) ** 2
+    return noisy.astype(np.float64) * unit, sensitivity / mu * unit
+
+
 def _in_parts(
     rows: NDArray[np.int16], squares: NDArray[np.int32], targets: Vector, weights: Weights
 ) -> Iterator[tuple[NDArray[np.float64], None, Weights]]:
     """Yield rows, few at a time, as doubles."""
     del squares, targets
-    for start in range(0, rows.shape[1], _PART_ROWS):
-        part = slice(start, start + _PART_ROWS)
+    for part in _parts(rows):
         yield rows[:, part].astype(np.float64), None, None if weights is None else weights[part]
+
+
+def _scores_in_parts(
+    model: GridModel,
+    clip: float,
+    rows: NDArray[np.int16],
+    squares: NDArray[np.int32],
+    targets: Vector,
+    weights: Weights,
+) -> Iterator[tuple[NDArray[np.float64], None, Weights]]:
+    """Yield the rows' scores, few at a time."""
+    for part in _parts(rows):
+        some = np.ascontiguousarray(rows[:, part]), squares[part], targets[part]
+        yield clipped_scores(model, clip, *some), None, None if weights is None else weights[part]
+
+
+def _parts(rows: NDArray[np.int16]) -> Iterator[slice]:
+    for start in range(0, rows.shape[1], _PART_ROWS):
+        yield slice(start, start + _PART_ROWS)

@@ -23,6 +23,8 @@ __all__ = ["Spread", "spread_of"]
 _LEAST_VARIANCE = 1e-6
 # Squared norms stay below 2^52, in squares of 1/UNIT.
 _LARGEST_NORM = 2.0**26
+# By so little does the model in scales move at least along a direction.
+_LEAST_WAY = 1e-6
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -55,6 +57,23 @@ class Spread:
         """Return how far a model of (1, x - center) moves while `theta` does by each column."""
         return np.vstack([vectors[:1], self.map @ vectors[1:]])
 
+    def hidden_variances(self, vectors: Matrix, effect: float) -> Vector:
+        """Return the variance that theta is allowed along directions, were noise to hide them.
+
+        `effect` is the deviation of what a scale does, or of what a whitened unit does: between the
+        two, since a direction in which rows hardly vary may be long in scales.
+        """
+        lengths = np.linalg.norm(self.along(vectors), axis=0)
+        variances: Vector = effect**2 / np.maximum(lengths, _LEAST_WAY)
+        return variances
+
+    @property
+    def back(self) -> Matrix:
+        """What makes (1, x) of a whitened row (1, x), shape (p + 1, p + 1)."""
+        back = np.eye(len(self.center) + 1)
+        back[1:, 0], back[1:, 1:] = self.center, np.linalg.inv(self.map)
+        return back
+
     def centred(self, contrasts: Matrix) -> Matrix:
         """Return contrasts of a model of (1, x - center) that are these of one of (1, x)."""
         return np.hstack([contrasts[:, :1], contrasts[:, 1:] - contrasts[:, :1] * self.center])
@@ -84,8 +103,12 @@ def spread_of(gram: Matrix, sigma: float, rows: float, limits: tuple[Vector, Vec
         Between which x lies.
     """
     mean = (gram[0, 1:] / rows).clip(*limits)
-    covariance = gram[1:, 1:] / rows - np.outer(mean, mean)
-    values, vectors = np.linalg.eigh(covariance)
-    least = max(3.0 * sigma * math.sqrt(len(gram)) / rows, _LEAST_VARIANCE)
+    covariance, noise = gram[1:, 1:] / rows - np.outer(mean, mean), sigma / rows
+    # Columns are in scales: where noise is all that is seen they stay as they are.
+    size, same = len(mean), np.eye(len(mean))
+    far = float(((covariance - same) ** 2).sum())
+    share = max(0.0, 1.0 - 0.5 * size * (size + 1) * noise**2 / max(far, noise**2))
+    values, vectors = np.linalg.eigh(share * covariance + (1.0 - share) * same)
+    least = min(max(3.0 * noise * math.sqrt(len(gram)), _LEAST_VARIANCE), 1.0)
     evened = (vectors / np.sqrt(np.maximum(values, least))) @ vectors.T
     return Spread(mean, 0.5 * (evened + evened.T))

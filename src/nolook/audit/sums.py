@@ -31,12 +31,14 @@ from nolook.statistics.histograms import Histograms, histograms_sensitivity
 from nolook.statistics.moments import MomentMatrix, moment_sensitivity
 from nolook.statistics.residual_products import RESIDUAL_UNIT, ResidualProducts, grid_model
 from nolook.statistics.weighted_rows import (
+    SCORE_RADIUS,
     ClippedProducts,
     GridModel,
     ModelErrors,
     ProductSizes,
     RowBlock,
     clipped_products_sensitivity,
+    clipped_scores,
     errors_sensitivity,
 )
 
@@ -151,6 +153,12 @@ def _weighted_rows(mu: float) -> tuple[Case, ...]:
             neighbours="a row as long in its constant as in its features, its residual clipped",
             covers=("gaussian_release", "clipped_products_sensitivity"),
             draw=vectors(mu, products, *map(_products, (1, 0))),
+        ),
+        case(
+            name="score-moments",
+            neighbours="a row as long in its constant as in its features, its residual clipped",
+            covers=("symmetric_gaussian_release", "gram_sensitivity"),
+            draw=matrices(mu, gram_sensitivity(SCORE_RADIUS), _scores(1), _scores(0)),
         ),
         case(
             name="product-sizes",
@@ -298,6 +306,12 @@ def _model(theta: Matrix) -> GridModel:
 def _products(rows: int, whole: int = 1) -> NDArray[np.object_]:
     products = ClippedProducts(_model(np.zeros(6)), _CLIP, whole)
     return products.update(*_block(rows, 1e9, whole)).value
+
+
+def _scores(rows: int) -> NDArray[np.object_]:
+    block = _block(rows, 1e9)
+    scores = clipped_scores(_model(np.zeros(6)), 1.0, block.rows, block.squares, block.targets)
+    return DesignMoments(6, SCORE_RADIUS, 0).update(scores).gram
 
 
 def _sizes(rows: int) -> Integers:

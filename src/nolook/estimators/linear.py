@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from nolook.algorithms.inference import linear_model
 from nolook.algorithms.linear_regression import LinearRelease, NoisyRegression
 from nolook.algorithms.scaling import Scaling
+from nolook.algorithms.whitening import Spread
 from nolook.estimators._selector import check_selected, known_k
 from nolook.estimators.base import PrivateRegressor, check_budget, whole_mu
 from nolook.privacy.guarantee import DEFAULT_DELTA
@@ -48,11 +49,12 @@ class LinearRegression(PrivateRegressor):
     coef_interval_, intercept_interval_ : ndarray of shape (n_features_in_, 2), and (2,) or None
         95 % intervals; NaN where none is known. They are for the weighted least squares of the
         population, each column clipped as `scaling_` says and each row weighted by the square of
-        ``min(1, weight_norm_ / |(1, x)|)``, x in standardised units. They cover sampling and noise,
-        and allow for effects of the usual size (a standard deviation of 0.7 scales of the target a
-        scale) in directions that noise hides. The coefficients are pulled towards 0. A column has
-        none where more than a tenth of its rows was clipped, where noise does not tell it apart
-        from others, or where the interval would say nothing.
+        ``min(1, weight_norm_ / |(1, x)|)``, x whitened as `spread_` says. They cover sampling,
+        whether residuals vary alike in all rows or not, and noise, and allow for effects of the
+        usual size in directions that noise hides: a standard deviation of 0.7 scales of the target,
+        between one for a scale and one for what rows vary by. The coefficients are pulled towards
+        0. A column has none where more than a tenth of its rows was clipped, where noise does not
+        tell it apart from others, or where the interval would say nothing.
     r2_, rmse_ : float or None
         Fit to the training rows, as they were clipped; an error above four scales of the target
         counts as four. None if noise hides it.
@@ -61,8 +63,13 @@ class LinearRegression(PrivateRegressor):
         At most this share of the rows was clipped in each column, the target last: a noisy share,
         one standard deviation up.
     weight_norm_ : float
-        Rows (1, x), x in standardised units, that are longer have less weight; infinite if the
-        target was not visible.
+        Rows (1, x) that are longer, x whitened, have less weight; infinite if the target was not
+        visible.
+    spread_ : Spread or None
+        Where the rows lie and how they vary, found privately: a row x of standardised columns
+        becomes ``spread_.map @ (x - spread_.center)``, which varies alike in all directions that
+        noise does not hide. None if the target was not visible, and in models of version 0.2, whose
+        rows were not whitened.
     chosen_ : ndarray of int, or None
         With `k`, the features chosen, each followed by the one that adds most to those before it.
 
@@ -80,6 +87,7 @@ class LinearRegression(PrivateRegressor):
 
     clipped_share_: NDArray[np.float64] | None = None
     weight_norm_: float = math.inf
+    spread_: Spread | None = None
     chosen_: NDArray[np.intp] | None = None
 
     _purpose = "linear regression"
@@ -124,6 +132,7 @@ class LinearRegression(PrivateRegressor):
         self.clipped_share_ = model.clipped_share
         if isinstance(released, NoisyRegression):
             self.weight_norm_ = released.norm
+            self.spread_ = released.spread.among(released.kept)
             if released.chosen is not None:
                 self.chosen_ = np.flatnonzero(released.kept)[list(released.chosen)]
 

@@ -182,6 +182,8 @@ class PrivatePipeline(PrivateRegressor):
     r2_interval_, rmse_interval_ : ndarray of shape (2,) or None
     scaling_ : Scaling
         That of `regressor_`: centre, scale, low and high of each chosen column, the target last.
+    spread_ : Spread or None
+        That of `regressor_`, if its method whitens rows.
 
     Examples
     --------

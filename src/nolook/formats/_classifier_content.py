@@ -16,9 +16,11 @@ from nolook.estimators.catalogue import CLASSIFIERS, name_of
 from nolook.formats._model_content import (
     Interval,
     Scales,
+    Whitened,
     finite,
     numbers,
     scaling_content,
+    spread_content,
     withheld,
 )
 from nolook.formats.parts import (
@@ -52,18 +54,6 @@ class ClassMetrics(Content, frozen=True):
     pseudo_r2_interval: Interval | None
     auc: _Share | None
     auc_interval: Interval | None
-
-
-class Whitened(Content, frozen=True):
-    """What rows of standardised columns are whitened by: their centre, and a matrix, row by row."""
-
-    center: list[float]
-    map: list[list[float]]
-
-    def check_size(self, size: int) -> None:
-        """Raise unless it is for rows of this size."""
-        if {len(self.center), len(self.map), *map(len, self.map)} != {size}:
-            raise Broken(f"expected spread.center, spread.map and its rows to have {size} entries")
 
 
 class Classifier(Fitted, frozen=True, kw_only=True):
@@ -106,10 +96,7 @@ class Classifier(Fitted, frozen=True, kw_only=True):
 
     def _spread(self) -> Spread:
         if isinstance(self.spread, Whitened):
-            size = len(self.features)
-            return Spread(
-                np.array(self.spread.center), np.array(self.spread.map).reshape(size, size)
-            )
+            return self.spread.spread()
         used = np.array(self.scaling.visible[:-1]) | (np.array(self.coef) != 0.0)
         return Spread(np.zeros(used.size), np.diag(used.astype(np.float64)))
 
@@ -158,7 +145,7 @@ def classifier_content(model: LogisticRegression) -> dict[str, Any]:
         "classes": model.classes_.tolist(),
         **{key: withheld(getattr(model, f"{key}_")) for key in _NUMBERS},
         "row_norm": finite(model.row_norm_) or None,
-        "spread": {"center": model.spread_.center, "map": model.spread_.map},
+        "spread": spread_content(model.spread_),
         "scaling": scaling_content(model.scaling_),
         "metrics": {key: getattr(model, f"{key}_") for key in measures},
         "visible": model.visible_,

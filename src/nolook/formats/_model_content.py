@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from nolook._validation import check_choice
 from nolook.algorithms.scaling import NoisyCount, Scaling
+from nolook.algorithms.whitening import Spread
 from nolook.errors import ParameterError
 from nolook.estimators.catalogue import METHODS, name_of
 from nolook.formats.parts import (
@@ -33,10 +34,12 @@ __all__ = [
     "Interval",
     "Model",
     "Scales",
+    "Whitened",
     "finite",
     "model_content",
     "numbers",
     "scaling_content",
+    "spread_content",
     "withheld",
 ]
 
@@ -100,6 +103,23 @@ class Scales(Content, frozen=True):
         return found if rows is None else evolve(found, rows=rows)
 
 
+class Whitened(Content, frozen=True):
+    """What rows of standardised columns are whitened by: their centre, and a matrix, row by row."""
+
+    center: list[float]
+    map: list[list[float]]
+
+    def check_size(self, size: int) -> None:
+        """Raise unless it is for rows of this size."""
+        if {len(self.center), len(self.map), *map(len, self.map)} != {size}:
+            raise Broken(f"expected spread.center, spread.map and its rows to have {size} entries")
+
+    def spread(self) -> Spread:
+        """Return what an estimator holds for it."""
+        size = len(self.center)
+        return Spread(np.array(self.center), np.array(self.map).reshape(size, size))
+
+
 class Model(Fitted, frozen=True, kw_only=True):
     """A fitted regression; `recipe` is null for one fitted to arrays, infinite numbers are too."""
 
@@ -116,6 +136,7 @@ class Model(Fitted, frozen=True, kw_only=True):
     failed: bool | UnsetType = UNSET
     visible: bool | UnsetType = UNSET
     weight_norm: _Positive | UnsetType = UNSET
+    spread: Whitened | UnsetType = UNSET
     clipped_share: list[_Share] | UnsetType = UNSET
     chosen: list[_Place] | UnsetType = UNSET
 
@@ -123,12 +144,7 @@ class Model(Fitted, frozen=True, kw_only=True):
         super().__post_init__()
         check_choice("method", self.method, tuple(METHODS))
         self.unfitted(self.method, METHODS)
-        for key in ("coef", "coef_interval"):
-            numbers = getattr(self, key)
-            if numbers is not None and len(numbers) != len(self.features):
-                raise Broken(f"expected {key} to have {len(self.features)} entries")
-        if self.clipped_share is not UNSET and len(self.clipped_share) != len(self.features) + 1:
-            raise Broken(f"expected clipped_share to have {len(self.features) + 1} entries")
+        self._check_sizes()
         self._check_chosen()
         low, high = self._target_range()
         if low > high:
@@ -144,6 +160,14 @@ class Model(Fitted, frozen=True, kw_only=True):
             raise Broken("expected visible to be the last of scaling.visible")
         if self.visible is False and (any(self.coef) or self._estimates()):
             raise Broken("expected no coefficients and no estimates where visible is false")
+
+    def _check_sizes(self) -> None:
+        for key, more in {"coef": 0, "coef_interval": 0, "clipped_share": 1}.items():
+            found, expected = getattr(self, key), len(self.features) + more
+            if found not in (None, UNSET) and len(found) != expected:
+                raise Broken(f"expected {key} to have {expected} entries")
+        if isinstance(self.spread, Whitened):
+            self.spread.check_size(len(self.features))
 
     def _check_chosen(self) -> None:
         if self.chosen is UNSET:
@@ -182,13 +206,18 @@ class Model(Fitted, frozen=True, kw_only=True):
         for key in _OUTCOMES:
             if getattr(self, key) is not UNSET:
                 setattr(model, f"{key}_", getattr(self, key))
+        self._keep_findings(model)
+        return model
+
+    def _keep_findings(self, model: PrivateRegressor) -> None:
         if self.weight_norm is not UNSET:
             model.weight_norm_ = self.weight_norm
+        if isinstance(self.spread, Whitened):
+            model.spread_ = self.spread.spread()
         if self.clipped_share is not UNSET:
             model.clipped_share_ = np.array(self.clipped_share)
         if self.chosen is not UNSET:
             model.chosen_ = np.array(self.chosen, dtype=np.intp)
-        return model
 
 
 def numbers(value: object) -> NDArray[np.float64] | float | None:
@@ -209,7 +238,7 @@ def model_content(model: PrivateRegressor) -> dict[str, Any]:
         raise ParameterError(
             f"model is of type {type(model).__name__}; expected a fitted {known} (call fit first)"
         )
-    scaling = model.scaling_
+    scaling, spread = model.scaling_, vars(model).get("spread_")
     return {
         "method": method,
         "parameters": plain_parameters(model),
@@ -228,7 +257,13 @@ def model_content(model: PrivateRegressor) -> dict[str, Any]:
             for key in (*_OUTCOMES, *_FINDINGS)
             if vars(model).get(f"{key}_") is not None
         },
+        **({} if spread is None else {"spread": spread_content(spread)}),
     }
+
+
+def spread_content(spread: Spread) -> dict[str, Any]:
+    """Return what a file says of what rows are whitened by."""
+    return {"center": spread.center, "map": spread.map}
 
 
 def scaling_content(scaling: Scaling) -> dict[str, Any]:

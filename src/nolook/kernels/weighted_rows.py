@@ -90,43 +90,14 @@ def _multiply(whole, steps, totals):  # type: ignore[no-untyped-def] # noqa: ANN
 
 
 @njit(nogil=True, cache=True)
-def _weighted(columns, center, scale, low, high, squared_radius, unit, rows, squares, factors):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202, PLR0913, PLR0917
-    size = columns.shape[0]
-    block = max(16, _CACHED // (size + 1))
-    buffer, totals = np.empty((size + 1, block)), np.empty(block)
-    bound = math.sqrt(squared_radius) / unit * UNIT
-    for start in range(0, squares.size, block):
-        stop = min(start + block, squares.size)
-        whole, total, factor = (
-            buffer[:, : stop - start],
-            totals[: stop - start],
-            factors[start:stop],
-        )
-        whole[0], total[:] = UNIT, UNIT * UNIT
-        for j in range(size):
-            part = whole[j + 1]
-            _standardise(columns[j, start:stop], center[j], scale[j], low[j], high[j], part)
-            for i in range(part.size):
-                total[i] += part[i] * part[i]
-        _factors(total, bound, factor)
-        _multiply(whole, factor * unit / UNIT, total)
-        for i in range(total.size):
-            if total[i] > squared_radius:
-                _shrink(whole[:, i], squared_radius)
-                total[i] = np.sum(whole[:, i] * whole[:, i])
-            squares[start + i] = total[i] - whole[0, i] * whole[0, i]
-        rows[:, start:stop] = whole
-
-
-@njit(nogil=True, cache=True)
 def _standard_rows(columns, center, scale, low, high, out):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     for j in range(columns.shape[0]):
         _standardise(columns[j], center[j], scale[j], low[j], high[j], out[j])
 
 
 @njit(nogil=True, cache=True)
-def _shortened(whole, squared_radius, unit, rows, squares):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
-    totals, factors = np.zeros(squares.size), np.empty(squares.size)
+def _bounded(whole, squared_radius, unit, rows, squares, factors):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    totals = np.zeros(squares.size)
     for j in range(whole.shape[0]):
         part = whole[j]
         for i in range(totals.size):
@@ -150,35 +121,6 @@ def standard_squares(columns: Array, standard: Standard) -> Array:
     return out
 
 
-def weighted_rows(
-    columns: Array, standard: Standard, squared_radius: int, unit: int
-) -> tuple[NDArray[np.int16], NDArray[np.int32], Array]:
-    """Standardise, put a 1 before each row and multiply it by ``f = min(1, B / |(1, x)|)``.
-
-    The standard rows x, multiples of 1/UNIT, are those of `integer_rows` in ``moments.py``. B is
-    ``sqrt(squared_radius) / unit``, `unit` a power of two with ``unit B < 2^15``. Returns whole
-    multiples of 1/`unit`, truncated toward zero, shape (columns + 1, rows), whose squares add up to
-    at most `squared_radius` a row, in integers; the squares of all but the first, shape (rows,);
-    and f, shape (rows,).
-    """
-    center, scale, low, high = standard
-    rows = np.empty((len(columns) + 1, columns.shape[1]), dtype=np.int16)
-    squares, factors = np.empty(rows.shape[1], dtype=np.int32), np.empty(rows.shape[1])
-    _weighted(
-        columns,
-        center,
-        scale,
-        UNIT * low,
-        UNIT * high,
-        float(squared_radius),
-        float(unit),
-        rows,
-        squares,
-        factors,
-    )
-    return rows, squares, factors
-
-
 class Whitening(NamedTuple):
     """A linear map of standard rows: ``spacing matrix (x - center)``, each entry cut to +-`most`.
 
@@ -196,27 +138,29 @@ class Whitening(NamedTuple):
 def _whitened(
     columns: Array, standard: Standard, whitening: Whitening
 ) -> Iterator[tuple[slice, Array]]:
-    """Yield rows of whole units, few at a time, and where they stand."""
+    """Yield rows (1, x) of whole units, few at a time, and where they stand."""
     center, scale, low, high = standard
     low, high = UNIT * low, UNIT * high
     most = whitening.most
     for start in range(0, columns.shape[1], _PART_ROWS):
         part = slice(start, start + _PART_ROWS)
         some = columns[:, part]
-        whole = np.empty(some.shape)
-        _standard_rows(some, center, scale, low, high, whole)
-        whole -= whitening.center[:, None]
-        turned = whitening.matrix @ whole
+        standing, whole = np.empty(some.shape), np.empty((len(some) + 1, some.shape[1]))
+        _standard_rows(some, center, scale, low, high, standing)
+        standing -= whitening.center[:, None]
+        whole[0], turned = UNIT, whole[1:]
+        np.matmul(whitening.matrix, standing, out=turned)
         turned *= whitening.spacing
         np.trunc(turned, out=turned)
-        yield part, turned.clip(-most, most, out=turned)
+        turned.clip(-most, most, out=turned)
+        yield part, whole
 
 
 def whitened_squares(columns: Array, standard: Standard, whitening: Whitening) -> Array:
     """Return ``|x|^2`` of every row of :func:`whitened_rows` before it is shortened."""
     out = np.empty(columns.shape[1])
     for part, whole in _whitened(columns, standard, whitening):
-        out[part] = squared_norms(whole)
+        out[part] = squared_norms(whole[1:])
     return out
 
 
@@ -225,15 +169,37 @@ def whitened_rows(
 ) -> tuple[NDArray[np.int16], NDArray[np.int32]]:
     """Standardise, whiten, shorten each row to a norm, and put a 1 before it that stays as it is.
 
-    As :func:`weighted_rows`, but ``f = min(1, R / |x|)`` is made of the columns alone and R is
-    ``sqrt(squared_radius) / unit``, with ``unit max(1, R) < 2^15``. Returns whole multiples of
-    1/`unit`, shape (columns + 1, rows), the squares of all but the first adding up to at most
+    The standard rows x, multiples of 1/UNIT, are those of `integer_rows` in ``moments.py``. R is
+    ``sqrt(squared_radius) / unit``, `unit` a power of two with ``unit max(1, R) < 2^15``; rows are
+    multiplied by ``min(1, R / |x|)``. Returns whole multiples of 1/`unit`, truncated toward zero,
+    shape (columns + 1, rows), the squares of all but the first adding up to at most
     `squared_radius` a row, in integers; and these squares, shape (rows,).
     """
-    rows = np.empty((len(columns) + 1, columns.shape[1]), dtype=np.int16)
+    rows, squares, factors = _empty(columns)
     rows[0] = unit
-    squares = np.empty(rows.shape[1], dtype=np.int32)
-    radius = float(squared_radius)
     for part, whole in _whitened(columns, standard, whitening):
-        _shortened(whole, radius, float(unit), rows[1:, part], squares[part])
+        bound = float(squared_radius), float(unit)
+        _bounded(whole[1:], *bound, rows[1:, part], squares[part], factors[part])
     return rows, squares
+
+
+def weighted_rows(
+    columns: Array, standard: Standard, whitening: Whitening, squared_radius: int, unit: int
+) -> tuple[NDArray[np.int16], NDArray[np.int32], Array]:
+    """Standardise, whiten, put a 1 before each row and multiply it by ``f = min(1, B / |(1, x)|)``.
+
+    As :func:`whitened_rows`, but the squares of the 1 are among those that add up to at most
+    `squared_radius`, and f is returned, too, shape (rows,).
+    """
+    rows, squares, factors = _empty(columns)
+    for part, whole in _whitened(columns, standard, whitening):
+        bound = float(squared_radius), float(unit)
+        _bounded(whole, *bound, rows[:, part], squares[part], factors[part])
+    squares -= rows[0].astype(np.int32) ** 2
+    return rows, squares, factors
+
+
+def _empty(columns: Array) -> tuple[NDArray[np.int16], NDArray[np.int32], Array]:
+    size, count = columns.shape
+    rows = np.empty((size + 1, count), dtype=np.int16)
+    return rows, np.empty(count, dtype=np.int32), np.empty(count)

@@ -58,11 +58,11 @@ class Kind:
 
 #: From easy to hard; "ordinary" is what is expected of a table nothing is known about.
 KINDS = {
-    "plain": Kind(0.0, 0.5, "spread", 0.0, 0.5),
-    "dirty": Kind(0.0, 0.5, "common", 0.0, 0.5, 0.01),
+    "plain": Kind(0.0, 0.9, "spread", 0.0, 0.5),
+    "dirty": Kind(0.0, 0.5, "common", 0.0, 0.5, 0.03),
     "alike": Kind(0.6, 0.5, "common", 0.0, 0.5),
-    "ordinary": Kind(0.6, 0.5, "spread", 0.5, 0.25),
-    "tangled": Kind(0.9, 0.8, "spread", 1.0, 0.1),
+    "ordinary": Kind(0.6, 0.5, "spread", 0.75, 0.25),
+    "tangled": Kind(0.95, 0.8, "spread", 1.25, 0.1),
 }
 
 

@@ -174,11 +174,14 @@ def weights_in_words(model: PrivateRegressor) -> tuple[str, ...]:
     norm = getattr(model, "weight_norm_", math.inf)
     if not math.isfinite(norm):
         return ()
-    words = (
-        f"A row has less weight in training where the norm of 1 and its scaled columns is above "
-        f"{number(norm)}: the square of {number(norm)} over that norm."
-    )
-    return (words,)
+    if getattr(model, "spread_", None) is None:  # of version 0.2
+        where = f"the norm of 1 and its scaled columns is above {number(norm)}"
+        weight = f"the square of {number(norm)} over that norm"
+    else:
+        distance = math.sqrt(max(norm**2 - 1.0, 0.0))
+        where = f"its Mahalanobis distance from the centre is above {number(distance)}"
+        weight = f"{number(norm**2)} over 1 and that distance squared"
+    return (f"A row has less weight in training where {where}: {weight}.",)
 
 
 def clipped_shares(model: PrivateRegressor) -> tuple[str, ...]:

@@ -24,12 +24,15 @@ __all__ = [
     "LARGEST_ERROR",
     "MOST_ROWS",
     "PRODUCT_UNIT",
+    "SCORE_RADIUS",
+    "SCORE_UNIT",
     "ClippedProducts",
     "GridModel",
     "ModelErrors",
     "ProductSizes",
     "RowBlock",
     "clipped_products_sensitivity",
+    "clipped_scores",
     "errors_sensitivity",
 ]
 
@@ -42,9 +45,16 @@ LARGEST_ERROR = 4
 #: ... and are whole multiples of 1/ERROR_UNIT of a scale.
 ERROR_UNIT = 2**12
 
+#: A row's clipped score is whole multiples of 1/SCORE_UNIT of the clip ...
+SCORE_UNIT = 2**12
+#: ... whose squares add up to less than this.
+SCORE_RADIUS = 5 * SCORE_UNIT**2 // 4
+
 #: Rows of a block. A clip is below 2^30, so a block's sums are exact.
 MOST_ROWS = 2**17
 
+# Room for the rounding of a norm, a quotient and a product.
+_ROOM = 1.0 - 2.0**-40
 # Of weights at a time; sums are of 64 bits.
 _WEIGHT_BITS = 10
 
@@ -123,6 +133,28 @@ def clipped_products_sensitivity(most: int, size: int = 0, whole: int = 1) -> in
     root = math.isqrt(squared)
     half = -(-(root + (root * root < squared)) // 2)
     return half + rounding_sensitivity(size, whole)
+
+
+def clipped_scores(
+    model: GridModel,
+    clip: float,
+    rows: NDArray[np.int16],
+    squares: NDArray[np.int32],
+    targets: Array,
+) -> Array:
+    """Return ``(u_0 q_0, u_x q_x)`` of every row in units of ``clip / SCORE_UNIT``, truncated.
+
+    Whole numbers, shape (size, rows): of the features at most SCORE_UNIT long, the constant at most
+    half of it. `clip`, above 0, is in scales, as is that of :class:`ClippedProducts`.
+    """
+    residuals = model.residuals(rows, targets) / (clip * model.unit)
+    sizes, most = np.abs(residuals), _ROOM * SCORE_UNIT
+    longest = np.sqrt(np.maximum(squares, 1).astype(np.float64))
+    factors = most * np.copysign(np.minimum(sizes, 1.0 / longest), residuals)
+    scores = rows * factors
+    twice = 2.0 * np.maximum(rows[0], 0.5)
+    scores[0] = rows[0] * (most * np.copysign(np.minimum(sizes, 1.0 / twice), residuals))
+    return np.trunc(scores, out=scores)
 
 
 class ClippedProducts(WeightedTotal, Statistic):
