@@ -62,3 +62,9 @@ def chromium() -> str:
         if found:
             return found
     skip_or_fail("needs Chromium")
+
+
+@pytest.fixture
+def nothing_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let every pass read the table anew, as if it were a long one."""
+    monkeypatch.setattr("nolook.tables.passes.KEPT_BYTES", 0)

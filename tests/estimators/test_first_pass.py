@@ -89,6 +89,7 @@ def test_a_gap_is_found_in_the_first_pass_and_nothing_handed_on(views, ledger, t
     assert not list(ledger.charged())
 
 
+@pytest.mark.usefixtures("nothing_kept")
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
 def test_what_ends_the_first_pass_costs_nothing_and_later_ones_do(
     error, ledger, tmp_path, monkeypatch
@@ -109,13 +110,16 @@ def test_what_ends_the_first_pass_costs_nothing_and_later_ones_do(
         assert ledger.spent.epsilon == spent
 
 
-def test_no_pass_is_spent_on_looking_for_gaps_alone(ledger, tmp_path, monkeypatch):
+@pytest.mark.parametrize("kept", [True, False])
+def test_no_pass_is_spent_on_looking_for_gaps_alone(kept, ledger, tmp_path, monkeypatch, request):
+    if not kept:
+        request.getfixturevalue("nothing_kept")
     table, stream, passes = stored(tmp_path), ParquetFile._stream, []
     monkeypatch.setattr(
         ParquetFile, "_stream", lambda self, names: passes.append(1) or stream(self, names)
     )
     made(Reading(ledger, 3), table, ledger)
-    assert len(passes) == 3
+    assert len(passes) == (1 if kept else 3)
 
 
 @pytest.mark.parametrize("unit", [None, "a"])

@@ -502,6 +502,7 @@ def ledger(folder):
         yield made
 
 
+@pytest.mark.usefixtures("nothing_kept")
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_connection_lost_in_the_middle_of_a_pass(when, tmp_path, monkeypatch):
     """In one line; nothing is spent before the charge, and the charge stays after it."""

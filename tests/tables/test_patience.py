@@ -172,6 +172,7 @@ def signalled(database: str, number: signal.Signals) -> None:
         os.kill(process, number)
 
 
+@pytest.mark.usefixtures("nothing_kept")
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_server_that_hangs_in_the_middle_of_a_pass(when, tmp_path, monkeypatch):
     rng = np.random.default_rng(0)

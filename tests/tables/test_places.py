@@ -217,6 +217,7 @@ def test_a_change_before_the_charge_costs_nothing(name, table, tmp_path):
         assert len(ledger.charged()) == 0
 
 
+@pytest.mark.usefixtures("nothing_kept")
 @pytest.mark.parametrize("name", CHANGING)
 def test_a_change_after_the_charge_is_refused_and_stays_charged(name, table, tmp_path):
     data = tmp_path / "data"

@@ -8,6 +8,7 @@ weight says, once without weights: whole numbers, shape (rows,), that add up to 
 from __future__ import annotations
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 __all__ = [
@@ -33,18 +34,39 @@ _HALF = _BIASED_OUT - _BIASED_ZERO
 MAGNITUDE_BINS = 2 * _HALF + 1
 
 
+@njit(nogil=True, cache=True)
+def _count_magnitudes(bits, weights, counts):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    for j in range(bits.shape[0]):
+        own = counts[j]
+        for i in range(bits.shape[1]):
+            pattern = bits[j, i]
+            exponent = (pattern >> 52) & 0x7FF
+            size = min(max(exponent, _BIASED_ZERO), _BIASED_OUT) - _BIASED_ZERO
+            place = _HALF - size if pattern < 0 else _HALF + size
+            own[place] += 1 if weights is None else weights[i]
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _count_linear(columns, weights, low, width, counts):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    last = counts.shape[1] - 1
+    for j in range(columns.shape[0]):
+        own, start, step = counts[j], low[j], width[j]
+        for i in range(columns.shape[1]):
+            place = (columns[j, i] - start) / step + 1.0
+            # No comparison holds of NaN. The cast truncates, which floors: nothing is below zero.
+            place = min(place, float(last)) if place > 0.0 else 0.0
+            own[int(place)] += 1 if weights is None else weights[i]
+
+
 def magnitude_counts(columns: Array, weights: Weights = None) -> Counts:
     """Count every value by its sign and binary exponent, in the order of the real line.
 
     Any doubles: zeros of both signs and values below ``2**-1000`` in size share the middle bin;
     infinities, NaN and values of ``2**1000`` and more share the first and last bin.
     """
-    counts = np.empty((columns.shape[0], MAGNITUDE_BINS), dtype=np.int64)
-    for index, column in enumerate(columns):
-        bits = np.ascontiguousarray(column).view(np.int64)
-        size = ((bits >> 52) & 0x7FF).clip(_BIASED_ZERO, _BIASED_OUT) - _BIASED_ZERO
-        np.negative(size, out=size, where=bits < 0)
-        counts[index] = _count(size + _HALF, MAGNITUDE_BINS, weights)
+    counts = np.zeros((columns.shape[0], MAGNITUDE_BINS), dtype=np.int64)
+    bits = np.ascontiguousarray(columns).view(np.int64)
+    _count_magnitudes(bits, weights, counts)
     return counts
 
 
@@ -70,17 +92,8 @@ def linear_counts(
 
     The first inner bin begins at `low`, and a `width` is above 0; NaN counts in the lower end bin.
     """
-    counts = np.empty((columns.shape[0], bins + 2), dtype=np.int64)
-    with np.errstate(over="ignore", invalid="ignore"):
-        for index, column in enumerate(columns):
-            place = column - low[index]
-            place /= width[index]
-            place += 1.0
-            # fmax and fmin send NaN to the lower end bin; the cast then truncates, which floors
-            # because nothing below zero is left.
-            np.fmax(place, 0.0, out=place)
-            np.fmin(place, bins + 1.0, out=place)
-            counts[index] = _count(place.astype(np.int64), bins + 2, weights)
+    counts = np.zeros((columns.shape[0], bins + 2), dtype=np.int64)
+    _count_linear(np.ascontiguousarray(columns), weights, low, width, counts)
     return counts
 
 

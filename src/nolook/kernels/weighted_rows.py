@@ -110,7 +110,10 @@ def _bounded(whole, squared_radius, unit, rows, squares, factors):  # type: igno
             _shrink(whole[:, i], squared_radius)
             totals[i] = np.sum(whole[:, i] * whole[:, i])
         squares[i] = totals[i]
-    rows[:] = whole
+    # Numba takes seconds to compile the assignment of one array to another.
+    for j in range(whole.shape[0]):
+        for i in range(totals.size):
+            rows[j, i] = whole[j, i]
 
 
 def standard_squares(columns: Array, standard: Standard) -> Array:

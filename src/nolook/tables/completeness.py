@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from nolook._language import given
@@ -10,6 +10,7 @@ from nolook.errors import TableError
 from nolook.tables.checksum import Checksum
 from nolook.tables.declared import DeclaredSource, original
 from nolook.tables.design import Design
+from nolook.tables.remembered import Block, Remembered
 from nolook.tables.source import MemorySource, Source
 
 __all__ = ["FirstPass", "Seen", "look", "may_drop_rows", "surely_complete"]
@@ -18,13 +19,29 @@ _DROPPING = "nolook.read_table(..., missing='drop-row')"
 
 
 class FirstPass:
-    """What the first pass over a table, or over one of its views, settles."""
+    """What the first pass over a table, or over one of its views, settles, and what it keeps.
 
-    def __init__(self, source: Source, design: Design) -> None:
+    Parameters
+    ----------
+    source : Source
+    design : Design
+    room : int, default=0
+        Bytes of numbers that may be kept for the passes after it.
+    """
+
+    def __init__(self, source: Source, design: Design, room: int = 0) -> None:
         self._about = source, design
+        self.kept = Remembered(room) if room else None
         self.gaps = False  # whether a missing value was seen
         self.pay: Callable[[], object] | None = None
         self.rows: Checksum | None = None  # of an engine's rows, or of those a worker has seen
+
+    def through(self, part: int | None, read: Iterator[Block]) -> Iterator[Block]:
+        """Yield the blocks of a part, from memory if they are there, and note them if asked to."""
+        for block in read if self.kept is None else self.kept.through(part, read):
+            if self.rows is not None:
+                self.rows.update(block[0])
+            yield block
 
     def compare(self, gaps: bool, rows: Checksum) -> None:
         """Take over what a pass by an engine saw; refuse other rows than in the pass before."""

@@ -20,7 +20,8 @@ from nolook.tables.declared import in_place_of, needed, original
 from nolook.tables.design import Design
 from nolook.tables.engines import Cluster, gathered
 from nolook.tables.folding import Drawing, Foldable, S, fold
-from nolook.tables.source import Source
+from nolook.tables.remembered import KEPT_BYTES
+from nolook.tables.source import MemorySource, Source
 
 __all__ = ["Passes", "Weights"]
 
@@ -132,15 +133,17 @@ class Passes(ABC):
         if self.unit.column is not None:
             self.check_complete()  # the pass that groups units looks at nothing else
             pay()
-            return self
+            return self._again()
         table = self._again()
         table._first_pass.pay = pay
         return table
 
     def _again(self) -> Self:
-        """Return a copy whose first pass is still to come."""
+        """Return a copy whose first pass is still to come; that keeps what fits, for the others."""
         table = copy(self)
-        table._first_pass = FirstPass(self._source, self._design)
+        in_memory = isinstance(original(self._source), MemorySource)
+        room = 0 if in_memory else KEPT_BYTES
+        table._first_pass = FirstPass(self._source, self._design, room)
         return table
 
     def settle(self) -> None:

@@ -195,8 +195,8 @@ def _with_class(table: Table, positive: float) -> Table:
 
 
 def _marked(numbers: NDArray[np.float64], positive: float) -> NDArray[np.float64]:
-    numbers[1] = numbers[1] == positive
-    return numbers
+    scores, targets = numbers
+    return np.stack([scores, targets == positive])
 
 
 def _number(text: str) -> float | None:

@@ -263,10 +263,8 @@ class Table(Passes):
         """Fill blocks of fixed size from the batches of the source, or of a part."""
         source = self._source if part is None else self._parts[part]
         first = self._first_pass
-        for numbers, complete in blocks(source, self._design, self.n_columns, first, drop=drop):
-            if first.rows is not None:
-                first.rows.update(numbers)
-            yield numbers, complete
+        read = blocks(source, self._design, self.n_columns, first, drop=drop)
+        yield from first.through(part, read) if drop else read
 
 
 class View(Table):

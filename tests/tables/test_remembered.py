@@ -1,0 +1,124 @@
+"""What the first pass of a release has read, the next ones have in memory, if all of it fits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import nolook
+from nolook.tables.files import ParquetFile
+from nolook.tables.remembered import Remembered
+
+ROWS, COLUMNS = 30_000, 4
+
+
+@pytest.fixture
+def path(tmp_path):
+    rng = np.random.default_rng(0)
+    columns = {f"x{i}": rng.normal(size=ROWS) for i in range(COLUMNS - 1)}
+    columns["y"] = columns["x0"] - columns["x1"] + rng.normal(size=ROWS)
+    # A row without a value, which is left out.
+    columns["x2"][7] = np.nan
+    pq.write_table(pa.table(columns), tmp_path / "t.parquet", row_group_size=4_000)
+    return tmp_path / "t.parquet"
+
+
+@pytest.fixture
+def reads(monkeypatch):
+    """How often the file, or a part of it, was read."""
+    found, stream = [], ParquetFile._stream
+
+    def reading(self, names):
+        found.append(self._run_of)
+        return stream(self, names)
+
+    monkeypatch.setattr(ParquetFile, "_stream", reading)
+    return found
+
+
+def fitted(path, kind=nolook.LinearRegression, **given):
+    table = nolook.read_table(path, "y", missing="drop-row", **given)
+    return kind(1.0, 1e-6, random_state=1).fit(table)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_fit_reads_a_file_once_and_finds_what_it_would_by_reading_on(
+    threads, path, reads, monkeypatch
+):
+    model = fitted(path, threads=threads)
+    # Every part once, or all of them at a time.
+    assert len(reads) == len({str(part) for part in reads})
+    once = len(reads)
+    reads.clear()
+    monkeypatch.setattr("nolook.tables.passes.KEPT_BYTES", 0)
+    again = fitted(path, threads=threads)
+    assert len(reads) >= 6 * once
+    np.testing.assert_array_equal(model.coef_, again.coef_)
+    np.testing.assert_array_equal(model.coef_interval_, again.coef_interval_)
+
+
+def test_rows_of_units_are_kept_too(path, reads):
+    held = pq.read_table(path)
+    unit = pa.array(np.arange(ROWS) // 3)
+    pq.write_table(held.append_column("who", unit), path)
+    fitted(path, unit="who")
+    # Who is whose, whether values are missing, and all else.
+    assert len(reads) <= 3
+
+
+@pytest.mark.parametrize("room", ["nothing", "less", "enough"])
+def test_parts_are_kept_as_far_as_they_fit(room, path, reads, monkeypatch):
+    bytes_ = {"nothing": 0, "less": ROWS * COLUMNS * 8, "enough": 2 * ROWS * COLUMNS * 8}[room]
+    monkeypatch.setattr("nolook.tables.passes.KEPT_BYTES", bytes_)
+    table = nolook.read_table(path, "y", missing="drop-row", threads=2)._again()
+    passes = [sum(numbers.sum() for numbers, _ in part_of(table)) for _ in range(3)]
+    assert passes[0] == passes[1] == passes[2]
+    parts = len(table._parts)
+    again = {"nothing": parts, "less": 1, "enough": 0}[room]
+    assert len(reads) == parts + 2 * again
+
+
+def part_of(table):
+    for part in range(len(table._parts)):
+        yield from table._weighted(part)
+
+
+def test_what_is_kept_of_a_table_goes_with_the_release(path, reads):
+    table = nolook.read_table(path, "y", missing="drop-row", threads=1)
+    for _ in range(2):
+        nolook.LinearRegression(1.0, 1e-6).fit(table)
+        assert len(reads) == len(table._parts)
+        reads.clear()
+
+
+def test_rows_in_memory_are_not_kept_twice():
+    rng = np.random.default_rng(0)
+    table = nolook.read_table(pa.table({"x": rng.normal(size=100), "y": rng.normal(size=100)}), "y")
+    assert table._again()._first_pass.kept is None
+
+
+def block(rows):
+    return np.ones((2, rows)), np.ones(rows, dtype=bool)
+
+
+def test_a_pass_that_is_stopped_is_read_again_from_its_start():
+    kept = Remembered(10_000)
+    stopped = kept.through(0, iter([block(100), block(100)]))
+    next(stopped)
+    stopped.close()
+    # Its room is free again: 500 rows take 8,500 bytes.
+    read = iter([block(500)])
+    assert len(list(kept.through(0, read))) == 1
+    ((numbers, _),) = kept.through(0, iter([]))
+    assert numbers.shape == (2, 500)
+
+
+def test_a_part_that_does_not_fit_is_read_every_time_and_leaves_its_room_to_others():
+    kept = Remembered(10_000)
+    for _ in range(2):
+        assert len(list(kept.through(0, iter([block(300), block(300)])))) == 2
+    assert kept._room == 10_000
+    assert len(list(kept.through(1, iter([block(500)])))) == 1
+    assert len(list(kept.through(1, iter([])))) == 1
