@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import feather
 
 import nolook
 from nolook.tables.files import ParquetFile
@@ -52,7 +53,7 @@ def test_a_fit_reads_a_file_once_and_finds_what_it_would_by_reading_on(
     assert len(reads) == len({str(part) for part in reads})
     once = len(reads)
     reads.clear()
-    monkeypatch.setattr("nolook.tables.passes.KEPT_BYTES", 0)
+    monkeypatch.setattr("nolook.tables.remembered.KEPT_BYTES", 0)
     again = fitted(path, threads=threads)
     assert len(reads) >= 6 * once
     np.testing.assert_array_equal(model.coef_, again.coef_)
@@ -68,16 +69,13 @@ def test_rows_of_units_are_kept_too(path, reads):
     assert len(reads) <= 3
 
 
-@pytest.mark.parametrize("room", ["nothing", "less", "enough"])
-def test_parts_are_kept_as_far_as_they_fit(room, path, reads, monkeypatch):
-    bytes_ = {"nothing": 0, "less": ROWS * COLUMNS * 8, "enough": 2 * ROWS * COLUMNS * 8}[room]
-    monkeypatch.setattr("nolook.tables.passes.KEPT_BYTES", bytes_)
+@pytest.mark.parametrize("fits", [True, False])
+def test_all_that_is_in_use_is_kept_or_nothing(fits, path, reads, monkeypatch):
+    monkeypatch.setattr("nolook.tables.remembered.KEPT_BYTES", ROWS * COLUMNS * 8 - (not fits))
     table = nolook.read_table(path, "y", missing="drop-row", threads=2)._again()
     passes = [sum(numbers.sum() for numbers, _ in part_of(table)) for _ in range(3)]
     assert passes[0] == passes[1] == passes[2]
-    parts = len(table._parts)
-    again = {"nothing": parts, "less": 1, "enough": 0}[room]
-    assert len(reads) == parts + 2 * again
+    assert len(reads) == len(table._parts) * (1 if fits else 3)
 
 
 def part_of(table):
@@ -99,26 +97,29 @@ def test_rows_in_memory_are_not_kept_twice():
     assert table._again()._first_pass.kept is None
 
 
+def test_a_folder_is_kept_if_all_its_files_tell_their_rows(path, tmp_path):
+    def kept(source):
+        return nolook.read_table(source, "y")._again()._first_pass.kept is not None
+
+    (tmp_path / "more").mkdir()
+    held = pq.read_table(path)
+    for i in range(2):
+        pq.write_table(held, tmp_path / "more" / f"{i}.parquet")
+    assert kept(path)
+    assert kept(tmp_path / "more")
+    feather.write_feather(held, tmp_path / "t.arrow")
+    assert not kept(tmp_path / "t.arrow")
+
+
 def block(rows):
     return np.ones((2, rows)), np.ones(rows, dtype=bool)
 
 
 def test_a_pass_that_is_stopped_is_read_again_from_its_start():
-    kept = Remembered(10_000)
+    kept = Remembered()
     stopped = kept.through(0, iter([block(100), block(100)]))
     next(stopped)
     stopped.close()
-    # Its room is free again: 500 rows take 8,500 bytes.
-    read = iter([block(500)])
-    assert len(list(kept.through(0, read))) == 1
+    assert len(list(kept.through(0, iter([block(500)])))) == 1
     ((numbers, _),) = kept.through(0, iter([]))
     assert numbers.shape == (2, 500)
-
-
-def test_a_part_that_does_not_fit_is_read_every_time_and_leaves_its_room_to_others():
-    kept = Remembered(10_000)
-    for _ in range(2):
-        assert len(list(kept.through(0, iter([block(300), block(300)])))) == 2
-    assert kept._room == 10_000
-    assert len(list(kept.through(1, iter([block(500)])))) == 1
-    assert len(list(kept.through(1, iter([])))) == 1

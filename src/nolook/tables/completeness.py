@@ -25,13 +25,13 @@ class FirstPass:
     ----------
     source : Source
     design : Design
-    room : int, default=0
-        Bytes of numbers that may be kept for the passes after it.
+    kept : Remembered, optional
+        What keeps rows for the passes after it.
     """
 
-    def __init__(self, source: Source, design: Design, room: int = 0) -> None:
+    def __init__(self, source: Source, design: Design, kept: Remembered | None = None) -> None:
         self._about = source, design
-        self.kept = Remembered(room) if room else None
+        self.kept = kept
         self.gaps = False  # whether a missing value was seen
         self.pay: Callable[[], object] | None = None
         self.rows: Checksum | None = None  # of an engine's rows, or of those a worker has seen

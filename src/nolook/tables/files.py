@@ -39,6 +39,7 @@ class File(ABC):
     kind: str  # what messages call the format
     _pieces = 1  # that can be read apart, as opening it tells
     _run_of: range | None = None  # the pieces to be read, if not all
+    rows: int | None = None  # of the whole, if opening it tells; as confidential as the table
 
     def __init__(self, place: str | os.PathLike[str] | Place) -> None:
         self.place = LocalFile(place) if isinstance(place, str | os.PathLike) else place
@@ -98,7 +99,7 @@ class ParquetFile(File):
     def _declared(self) -> tuple[Column, ...]:
         with self.place.open() as file:
             opened = _parquet(file, ahead=False)
-            self._pieces = opened.num_row_groups
+            self._pieces, self.rows = opened.num_row_groups, opened.metadata.num_rows
             return tuple(Column.from_field(field) for field in opened.schema_arrow)
 
     def _stream(self, names: list[str]) -> Iterator[Any]:

@@ -100,6 +100,8 @@ class Folder:
                     "expected it in one of them"
                 )
         self.kind = self._files[0].kind
+        counts = [file.rows for file in self._files]
+        self.rows = None if None in counts else sum(filter(None, counts))
         self._kinds = {column.name: column.type for column in own}
         self.columns = (*own, *(Column(key, _TEXT, "text") for key in self.keys))
 

@@ -20,8 +20,8 @@ from nolook.tables.declared import in_place_of, needed, original
 from nolook.tables.design import Design
 from nolook.tables.engines import Cluster, gathered
 from nolook.tables.folding import Drawing, Foldable, S, fold
-from nolook.tables.remembered import KEPT_BYTES
-from nolook.tables.source import MemorySource, Source
+from nolook.tables.remembered import Remembered
+from nolook.tables.source import Source
 
 __all__ = ["Passes", "Weights"]
 
@@ -139,11 +139,10 @@ class Passes(ABC):
         return table
 
     def _again(self) -> Self:
-        """Return a copy whose first pass is still to come; that keeps what fits, for the others."""
+        """Return a copy whose first pass is still to come, and keeps the rows if they fit."""
         table = copy(self)
-        in_memory = isinstance(original(self._source), MemorySource)
-        room = 0 if in_memory else KEPT_BYTES
-        table._first_pass = FirstPass(self._source, self._design, room)
+        kept = Remembered.of(self._source, self._design.binary.size)
+        table._first_pass = FirstPass(self._source, self._design, kept)
         return table
 
     def settle(self) -> None:
