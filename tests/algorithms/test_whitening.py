@@ -41,6 +41,20 @@ def test_what_noise_hides_is_stretched_no_further_than_noise():
     assert np.linalg.eigvalsh(spread.map)[-1] == pytest.approx((3 * 0.1 * 2) ** -0.5)
 
 
+def test_the_centre_is_the_mean_as_far_as_noise_hides_nothing():
+    X = np.random.default_rng(3).normal((0.5, 2.0, -1.0), size=(ROWS, 3))
+    spread = spread_of(moments(X), 0.01 * ROWS, ROWS, LIMITS)
+    np.testing.assert_allclose(spread.center, (1 - 3 * 0.01 * 2) * X.mean(axis=0))
+    rows = evened(spread, X)
+    np.testing.assert_allclose(rows.T @ rows / ROWS, np.eye(3), atol=2e-2)
+
+
+def test_where_noise_hides_everything_rows_stay_as_they_are():
+    spread = spread_of(moments(together()), 1.0 * ROWS, ROWS, LIMITS)
+    assert not spread.center.any()
+    np.testing.assert_allclose(spread.map, np.eye(3), atol=0.2)
+
+
 @pytest.mark.parametrize("sigma", [0.0, 1.0, 1e12, 1e30])
 def test_any_released_number_gives_a_finite_map_of_whole_numbers(sigma):
     noise = np.random.default_rng(0).normal(size=(4, 4)) * sigma

@@ -192,7 +192,7 @@ def release_gram(
     """
     design, whole = blocks.design, blocks.whole
     moments = DesignMoments(design.size, design.squared_radius, 0, whole)
-    blocks.first(Mapped(moments, _in_parts))
+    blocks.first(Mapped(moments, _rows_alone))
     sensitivity = gram_sensitivity(design.squared_radius, design.size, whole)
     noisy = symmetric_gaussian_release(moments.gram, sensitivity, mu, source)
     return noisy.astype(np.float64) / design.unit**2, sensitivity / mu / design.unit**2
@@ -216,13 +216,11 @@ def release_score_moments(
     return noisy.astype(np.float64) * unit, sensitivity / mu * unit
 
 
-def _in_parts(
+def _rows_alone(
     rows: NDArray[np.int16], squares: NDArray[np.int32], targets: Vector, weights: Weights
-) -> Iterator[tuple[NDArray[np.float64], None, Weights]]:
-    """Yield rows, few at a time, as doubles."""
+) -> Iterator[tuple[NDArray[np.int16], None, Weights]]:
     del squares, targets
-    for part in _parts(rows):
-        yield rows[:, part].astype(np.float64), None, None if weights is None else weights[part]
+    yield rows, None, weights
 
 
 def _scores_in_parts(
@@ -234,11 +232,7 @@ def _scores_in_parts(
     weights: Weights,
 ) -> Iterator[tuple[NDArray[np.float64], None, Weights]]:
     """Yield the rows' scores, few at a time."""
-    for part in _parts(rows):
+    for start in range(0, rows.shape[1], _PART_ROWS):
+        part = slice(start, start + _PART_ROWS)
         some = np.ascontiguousarray(rows[:, part]), squares[part], targets[part]
         yield clipped_scores(model, clip, *some), None, None if weights is None else weights[part]
-
-
-def _parts(rows: NDArray[np.int16]) -> Iterator[slice]:
-    for start in range(0, rows.shape[1], _PART_ROWS):
-        yield slice(start, start + _PART_ROWS)

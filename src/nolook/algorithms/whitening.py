@@ -92,6 +92,8 @@ def spread_of(gram: Matrix, sigma: float, rows: float, limits: tuple[Vector, Vec
     """Return what evens out rows (1, x) of these noisy moments, whose rows number `rows`.
 
     Directions whose variance noise hides are stretched as if they had as much as noise could hide.
+    The less noise hides, the nearer to their mean is the centre: that of a column whose scale is
+    wrong may be far away, and its noise moves every row.
 
     Parameters
     ----------
@@ -102,13 +104,14 @@ def spread_of(gram: Matrix, sigma: float, rows: float, limits: tuple[Vector, Vec
     limits : pair of ndarray of shape (p,)
         Between which x lies.
     """
-    mean = (gram[0, 1:] / rows).clip(*limits)
-    covariance, noise = gram[1:, 1:] / rows - np.outer(mean, mean), sigma / rows
+    mean, noise = (gram[0, 1:] / rows).clip(*limits), sigma / rows
+    hidden = min(3.0 * noise * math.sqrt(len(gram)), 1.0)
+    # The moments about the centre, (1 - hidden) mean; those of the rows are about 0.
+    covariance = gram[1:, 1:] / rows - (1.0 - hidden**2) * np.outer(mean, mean)
     # Columns are in scales: where noise is all that is seen they stay as they are.
     size, same = len(mean), np.eye(len(mean))
     far = float(((covariance - same) ** 2).sum())
     share = max(0.0, 1.0 - 0.5 * size * (size + 1) * noise**2 / max(far, noise**2))
     values, vectors = np.linalg.eigh(share * covariance + (1.0 - share) * same)
-    least = min(max(3.0 * noise * math.sqrt(len(gram)), _LEAST_VARIANCE), 1.0)
-    evened = (vectors / np.sqrt(np.maximum(values, least))) @ vectors.T
-    return Spread(mean, 0.5 * (evened + evened.T))
+    evened = (vectors / np.sqrt(np.maximum(values, max(hidden, _LEAST_VARIANCE)))) @ vectors.T
+    return Spread((1.0 - hidden) * mean, 0.5 * (evened + evened.T))

@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from nolook.kernels.moments import UNIT, squared_norms
+from nolook.kernels.moments import UNIT
 
 __all__ = [
     "LARGEST_ROW",
@@ -36,7 +36,7 @@ LARGEST_ROW = 2.0**32
 # Numbers that are still in the cache when they are used for the second time.
 _CACHED = 1 << 14
 # Rows that are whitened at a time.
-_PART_ROWS = 1 << 11
+_PART_ROWS = 1 << 10
 
 
 @njit(nogil=True, cache=True)
@@ -90,18 +90,35 @@ def _multiply(whole, steps, totals):  # type: ignore[no-untyped-def] # noqa: ANN
 
 
 @njit(nogil=True, cache=True)
-def _standard_rows(columns, center, scale, low, high, out):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+def _standard_rows(columns, center, scale, low, high, shift, out):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     for j in range(columns.shape[0]):
-        _standardise(columns[j], center[j], scale[j], low[j], high[j], out[j])
+        part, less = out[j], shift[j]
+        _standardise(columns[j], center[j], scale[j], low[j], high[j], part)
+        for i in range(part.size):
+            part[i] -= less
 
 
 @njit(nogil=True, cache=True)
-def _bounded(whole, squared_radius, unit, rows, squares, factors):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
-    totals = np.zeros(squares.size)
+def _settle(whole, spacing, most):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    for j in range(whole.shape[0]):
+        part = whole[j]
+        for i in range(part.size):
+            part[i] = min(max(np.trunc(part[i] * spacing), -most), most)
+
+
+@njit(nogil=True, cache=True)
+def _squares(whole, totals):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    totals[:] = 0.0
     for j in range(whole.shape[0]):
         part = whole[j]
         for i in range(totals.size):
             totals[i] += part[i] * part[i]
+
+
+@njit(nogil=True, cache=True)
+def _bounded(whole, squared_radius, unit, rows, squares, factors):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    totals = np.empty(squares.size)
+    _squares(whole, totals)
     # A row of zeros is no reason to divide by one.
     _factors(np.maximum(totals, 1.0), math.sqrt(squared_radius) / unit * UNIT, factors)
     _multiply(whole, factors * unit / UNIT, totals)
@@ -141,21 +158,19 @@ class Whitening(NamedTuple):
 def _whitened(
     columns: Array, standard: Standard, whitening: Whitening
 ) -> Iterator[tuple[slice, Array]]:
-    """Yield rows (1, x) of whole units, few at a time, and where they stand."""
+    """Yield rows (1, x) of whole units, few at a time and in the same memory, and their places."""
     center, scale, low, high = standard
     low, high = UNIT * low, UNIT * high
-    most = whitening.most
-    for start in range(0, columns.shape[1], _PART_ROWS):
-        part = slice(start, start + _PART_ROWS)
-        some = columns[:, part]
-        standing, whole = np.empty(some.shape), np.empty((len(some) + 1, some.shape[1]))
-        _standard_rows(some, center, scale, low, high, standing)
-        standing -= whitening.center[:, None]
-        whole[0], turned = UNIT, whole[1:]
-        np.matmul(whitening.matrix, standing, out=turned)
-        turned *= whitening.spacing
-        np.trunc(turned, out=turned)
-        turned.clip(-most, most, out=turned)
+    size, count = columns.shape
+    memory = np.empty((2, (size + 1) * min(_PART_ROWS, count)))
+    for start in range(0, count, _PART_ROWS):
+        part = slice(start, min(start + _PART_ROWS, count))
+        width = part.stop - start
+        standing, whole = memory[:, : (size + 1) * width].reshape(2, size + 1, width)
+        _standard_rows(columns[:, part], center, scale, low, high, whitening.center, standing[1:])
+        whole[0] = UNIT
+        np.matmul(whitening.matrix, standing[1:], out=whole[1:])
+        _settle(whole[1:], whitening.spacing, whitening.most)
         yield part, whole
 
 
@@ -163,7 +178,7 @@ def whitened_squares(columns: Array, standard: Standard, whitening: Whitening) -
     """Return ``|x|^2`` of every row of :func:`whitened_rows` before it is shortened."""
     out = np.empty(columns.shape[1])
     for part, whole in _whitened(columns, standard, whitening):
-        out[part] = squared_norms(whole[1:])
+        _squares(whole[1:], out[part])
     return out
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from nolook.kernels.class_gradient import class_products, probabilities, scores
 from nolook.kernels.histogram import threshold_counts
-from nolook.kernels.weights import weight_parts
+from nolook.kernels.weights import weighted_sums
 from nolook.statistics import Statistic, WeightedTotal
 from nolook.statistics.design_moments import gram_sensitivity, product_sensitivity
 from nolook.statistics.weighted_rows import GridModel
@@ -138,14 +138,16 @@ class ClassCurvature(WeightedTotal, Statistic):
         """Add a block's rows."""
         p = probabilities(scores(rows, self._model.whole, self._model.spacing / self._model.unit))
         curved = np.trunc(p * (1.0 - p) * CURVATURE_UNIT)
-        size = _PART_ROWS if weights is None else _WEIGHTED_ROWS
-        for factor, weight in weight_parts(weights, _WEIGHT_BITS):
-            each = curved * weight
-            for start in range(0, each.size, size):
-                place = slice(start, start + size)
-                part = rows[:, place].astype(np.float64)
-                products = ((part * each[place]) @ part.T).astype(np.int64).astype(object)
-                self._total = self._total + factor * products
+
+        def products(place: slice, part: Array | float) -> NDArray[np.int64]:
+            block = rows[:, place].astype(np.float64)
+            sums: NDArray[np.int64] = ((curved[place] * part * block) @ block.T).astype(np.int64)
+            return sums
+
+        block_rows = _PART_ROWS if weights is None else _WEIGHTED_ROWS
+        self._total = self._total + weighted_sums(
+            products, self._total.shape, curved.size, block_rows, weights, _WEIGHT_BITS
+        )
         return self
 
 

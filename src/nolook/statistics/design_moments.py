@@ -30,6 +30,8 @@ Array = NDArray[np.float64]
 MOST_ROWS = 2**34
 
 _EXACT = 2**53
+# Rows that are multiplied at a time.
+_PART_ROWS = 4096
 # The computed eigenvalue is off by at most this many times size * trace / 2^53.
 _BACKWARD_ERROR = 32
 
@@ -90,11 +92,11 @@ class DesignMoments(Statistic):
         # Every entry of a product is at most the largest of these (Cauchy-Schwarz).
         largest = max(squared_radius, product_sensitivity(squared_radius, largest_target), 1)
         self._bits = 0 if whole == 1 else part_bits(largest)
-        self._block_rows = max(1, _EXACT // (largest << self._bits))
+        self._block_rows = max(1, min(_PART_ROWS, _EXACT // (largest << self._bits)))
 
     def update(
         self,
-        rows: Array,
+        rows: Array | NDArray[np.int16],
         targets: Array | None = None,
         weights: NDArray[np.int64] | None = None,
     ) -> Self:
@@ -104,7 +106,7 @@ class DesignMoments(Statistic):
         """
 
         def products(place: slice, part: Array | float) -> NDArray[np.int64]:
-            block, sums = rows[:, place], np.zeros(self._shape)
+            block, sums = rows[:, place].astype(np.float64, copy=False), np.zeros(self._shape)
             weighted = block if isinstance(part, float) else block * part
             sums[:, :-1] = weighted @ block.T
             if targets is not None:
