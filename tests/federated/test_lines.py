@@ -61,6 +61,8 @@ def ends():
         yield services, [Remote(line, place) for place in (0, 1)], near, ended
         cut(near)
         keeper.join(PATIENCE)
+        # A thread that still reads would read what gets the same handle next.
+        assert ended.wait(PATIENCE)
 
 
 def test_reports_and_calls_arrive_as_they_were_sent(ends):
