@@ -24,6 +24,8 @@ SIMULATED = {
     "rare declared level": {0: 10.0},
     "two columns correlated .99": {0: 1.0, 1: 2.0},
     "zero-heavy column": {0: 0.002},
+    "heavy column, errors grow with it": {0: 1.0},
+    "large errors where a column is large": {0: 1.0},
 }
 SIMULATED_ROWS = 200_000
 # Scales from the centre to which weighted least squares clips the target.
@@ -44,17 +46,25 @@ def population(name):
 
 
 def simulated(name):
-    """Return X and y of 200,000 rows; errors are normal with standard deviation 1."""
+    """Return X and y of 200,000 rows; errors are normal, mostly with standard deviation 1."""
     generator = np.random.default_rng(5)
     X = generator.normal(size=(SIMULATED_ROWS, 3))
-    y = 5 + 2 * X[:, 2] + generator.normal(size=len(X))
+    errors = generator.normal(size=len(X))
     if name == "rare declared level":
         X[:, 0] = generator.random(len(X)) < 0.01
     elif name == "zero-heavy column":
         some = generator.random(len(X)) < 0.03
         X[:, 0] = np.where(some, 1000 * np.exp(X[:, 0]), 0.0)
+    elif name == "heavy column, errors grow with it":
+        X[:, 0] = np.exp(1.5 * X[:, 0])
+        errors *= np.sqrt(X[:, 0])
+    elif name == "large errors where a column is large":
+        # To one side, in about 3 of 1,000 rows.
+        errors[(X[:, 0] > 2.5) & (generator.random(len(X)) < 0.5)] += 30.0
+        errors -= X[:, 0] * (X[:, 0] @ errors) / len(X)  # least squares sees the effect alone
     else:
         X[:, 1] = 0.99 * X[:, 0] + np.sqrt(1 - 0.99**2) * X[:, 1]
+    y = 5 + 2 * X[:, 2] + errors
     return X, y + sum(effect * X[:, place] for place, effect in SIMULATED[name].items())
 
 
