@@ -71,7 +71,9 @@ def test_rows_of_units_are_kept_too(path, reads):
 
 @pytest.mark.parametrize("fits", [True, False])
 def test_all_that_is_in_use_is_kept_or_nothing(fits, path, reads, monkeypatch):
-    monkeypatch.setattr("nolook.tables.remembered.KEPT_BYTES", ROWS * COLUMNS * 8 - (not fits))
+    monkeypatch.setattr(
+        "nolook.tables.remembered.KEPT_BYTES", ROWS * (COLUMNS * 8 + 1) - (not fits)
+    )
     table = nolook.read_table(path, "y", missing="drop-row", threads=2)._again()
     passes = [sum(numbers.sum() for numbers, _ in part_of(table)) for _ in range(3)]
     assert passes[0] == passes[1] == passes[2]
@@ -123,3 +125,29 @@ def test_a_pass_that_is_stopped_is_read_again_from_its_start():
     assert len(list(kept.through(0, iter([block(500)])))) == 1
     ((numbers, _),) = kept.through(0, iter([]))
     assert numbers.shape == (2, 500)
+
+
+def test_no_more_is_kept_than_may_be_whatever_a_file_tells(monkeypatch):
+    monkeypatch.setattr("nolook.tables.remembered.KEPT_BYTES", 10 * 170)
+    kept = Remembered()
+    assert len(list(kept.through(0, iter([block(10)] * 3)))) == 3
+    assert len(list(kept.through(0, iter([])))) == 3
+    # The same rows as one part: they no longer fit, and are read each time.
+    assert len(list(kept.through(None, iter([block(10)] * 8)))) == 8
+    assert not list(kept.through(None, iter([])))
+    assert len(list(kept.through(0, iter([])))) == 3
+
+
+def test_a_part_of_a_block_keeps_all_of_it(monkeypatch):
+    monkeypatch.setattr("nolook.tables.remembered.KEPT_BYTES", 10 * 170)
+    kept = Remembered()
+    numbers, complete = block(1000)
+    list(kept.through(0, iter([(numbers[:, :5], complete[:5])])))
+    assert not list(kept.through(0, iter([])))
+
+
+def test_fits_within_a_release_share_what_is_kept(path):
+    table = nolook.read_table(path, "y", missing="drop-row")._again()
+    kept = table._first_pass.kept
+    assert table._again()._first_pass.kept is kept
+    assert table.keeping_infinite()._again()._first_pass.kept is not kept

@@ -49,7 +49,8 @@ def blocks(
                 numbers, complete = _block(columns, room)
                 filled = 0
     if filled:
-        yield np.ascontiguousarray(numbers[:, :filled]), complete[:filled]
+        # Copies: a part of a block would keep all of it.
+        yield numbers[:, :filled].copy(), complete[:filled].copy()
 
 
 def _block(columns: int, rows: int) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:

@@ -36,6 +36,11 @@ class FirstPass:
         self.pay: Callable[[], object] | None = None
         self.rows: Checksum | None = None  # of an engine's rows, or of those a worker has seen
 
+    def kept_of(self, source: Source, design: Design) -> Remembered | None:
+        """Return what keeps rows, if it is of this source and read in this way."""
+        same = self._about[0] is source and self._about[1] is design
+        return self.kept if same else None
+
     def through(self, part: int | None, read: Iterator[Block]) -> Iterator[Block]:
         """Yield the blocks of a part, from memory if they are there, and note them if asked to."""
         for block in read if self.kept is None else self.kept.through(part, read):

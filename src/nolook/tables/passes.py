@@ -141,7 +141,8 @@ class Passes(ABC):
     def _again(self) -> Self:
         """Return a copy whose first pass is still to come, and keeps the rows if they fit."""
         table = copy(self)
-        kept = Remembered.of(self._source, self._design.binary.size)
+        kept = self._first_pass.kept_of(self._source, self._design)
+        kept = kept or Remembered.of(self._source, self._design.binary.size)
         table._first_pass = FirstPass(self._source, self._design, kept)
         return table
 
