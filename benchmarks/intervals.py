@@ -2,10 +2,11 @@
 
 *Populations.* Six real tables, with columns that are collinear, rare or heavy-tailed, and simulated
 ones of 200,000 rows are populations; rows are drawn from them with replacement. Intervals are for
-the population's weighted least squares that a result names (`populations.weighted_truth`): columns
-and target clipped as released, rows shrunk to the released norm. How often they hold plain least
-squares is shown too; that is not what they promise. Where an interval is withheld, it does not
-count as one. Widths are compared with the interval that the same rows would give without privacy.
+the population's bounded-influence regression that a result names (`populations.bounded_truth`):
+columns and target clipped and errors cut as released, rows shrunk to the released norm. How often
+they hold plain least squares is shown too; that is not what they promise. Where an interval is
+withheld, it does not count as one. Widths are compared with the interval that the same rows would
+give without privacy.
 
 *Fit.* R2 as reported against that of the clipped rows, on whole tables.
 
@@ -33,10 +34,10 @@ from benchmarks.populations import (
     REAL,
     SIMULATED,
     as_table,
+    bounded_truth,
     clipped_shares,
     population,
     true_r2,
-    weighted_truth,
 )
 
 ROWS, EPSILONS, DELTA = (5_000, 20_000), (0.1, 1.0, 10.0), 1e-6
@@ -119,7 +120,7 @@ def on_population(name, rows, epsilon, runs):
         chosen = np.random.default_rng(run).integers(len(y), size=rows)
         model = nolook.LinearRegression(epsilon, DELTA, random_state=run)
         model.fit(as_table(name, X[chosen], y[chosen]))
-        truth, intervals = weighted_truth(model, X, y), given_intervals(model)
+        truth, intervals = bounded_truth(model, X, y), given_intervals(model)
         with np.errstate(divide="ignore", invalid="ignore"):
             usual = NORMAL_QUANTILE * truth.errors / np.sqrt(rows)
             width = (intervals[:, 1] - intervals[:, 0]) / 2 / usual
@@ -300,9 +301,9 @@ def report(runs, processes, only, kept):
     yield "## Real tables as populations"
     yield ""
     yield "Rows drawn with replacement. Covered: of the intervals given, those that hold the"
-    yield "weighted least squares they are for; in the least column, of those given in a fifth of"
-    yield "the runs. Half width: the median, over that without privacy. Plain covered: those that"
-    yield "hold plain least squares, which they do not promise."
+    yield "bounded-influence regression they are for; in the least column, of those given in a"
+    yield "fifth of the runs. Half width: the median, over that without privacy. Plain covered:"
+    yield "those that hold plain least squares, which they do not promise."
     yield from of_real(real, runs)
     yield ""
     yield "## Simulated populations, epsilon = 1"

@@ -26,8 +26,12 @@ SIMULATED = {
     "zero-heavy column": {0: 0.002},
     "heavy column, errors grow with it": {0: 1.0},
     "large errors where a column is large": {0: 1.0},
+    "column of heavy tails": {0: 1.0},
+    "log-normal target": {0: 0.8 * np.exp(0.5)},
 }
 SIMULATED_ROWS = 200_000
+# Of the search for a bounded-influence regression, in scales.
+_MOST_STEPS, _SMALLEST_STEP = 1000, 1e-8
 # Scales from the centre to which weighted least squares clips the target.
 TARGET_SCALES = 50.0
 
@@ -62,6 +66,10 @@ def simulated(name):
         # To one side, in about 3 of 1,000 rows.
         errors[(X[:, 0] > 2.5) & (generator.random(len(X)) < 0.5)] += 30.0
         errors -= X[:, 0] * (X[:, 0] @ errors) / len(X)  # least squares sees the effect alone
+    elif name == "column of heavy tails":
+        X[:, 0] = generator.standard_t(2, size=len(X))
+    elif name == "log-normal target":
+        errors = np.exp(0.8 * X[:, 0] + 0.6 * errors) - 0.8 * np.exp(0.5) * X[:, 0]
     else:
         X[:, 1] = 0.99 * X[:, 0] + np.sqrt(1 - 0.99**2) * X[:, 1]
     y = 5 + 2 * X[:, 2] + errors
@@ -92,14 +100,15 @@ def clipped(model, X, y):
     return X.clip(low[:-1], high[:-1]), y.clip(low[-1], high[-1])
 
 
-def weighted_truth(model, X, y):
-    """Return what `model` estimates of a population: least squares of its rows as it uses them.
+def bounded_truth(model, X, y):
+    """Return what `model` estimates of a population: the regression of its rows as it uses them.
 
     Columns and target are clipped as released, and rows of norm |(1, x)| above the released B weigh
-    (B / |(1, x)|)^2, x being whitened if the model says by what, else standardised. Columns that
-    the model drops have coefficient 0. Standard errors are those of rows drawn from the population,
-    without the noise, robust to residuals of unequal variance. With :func:`limits` this is all that
-    knows what a model's attributes mean.
+    (B / |(1, x)|)^2, x being whitened if the model says by what, else standardised. Where the model
+    says what no row moves a sum by more than, errors are cut there (Krasker and Welsch 1982); else
+    it is least squares. Columns that the model drops have coefficient 0. Standard errors are those
+    of rows drawn from the population, without the noise, robust to errors of unequal variance. With
+    :func:`limits` this is all that knows what a model's attributes mean.
     """
     scaling = model.scaling_
     bound = getattr(model, "weight_norm_", model.row_norm_)
@@ -107,25 +116,51 @@ def weighted_truth(model, X, y):
     features, target = clipped(model, X, y)
     center, scale = scaling.center, scaling.scale
     standard = (features - center[:-1]) / scale[:-1]
-    rows = np.column_stack([np.ones(len(y)), standard[:, kept]])
-    spread = getattr(model, "spread_", None)
-    lengths = standard[:, kept] if spread is None else (standard - spread.center) @ spread.map
-    factor = np.minimum(1.0, bound / np.sqrt(1.0 + (lengths**2).sum(axis=1)))[:, None]
-    rows = rows * factor
-    shrunk = (target - center[-1]) / scale[-1] * factor[:, 0]
-    inverse = np.linalg.pinv(rows.T @ rows / len(y), hermitian=True)
-    theta = inverse @ (rows.T @ shrunk) / len(y)
-    scores = rows * (shrunk - rows @ theta)[:, None]
+    spread, middle = getattr(model, "spread_", None), np.zeros(len(kept))
+    lengths = standard[:, kept]
+    if spread is not None:
+        lengths, middle = (standard - spread.center) @ spread.map, spread.center[kept]
+    norms = np.sqrt((lengths**2).sum(axis=1))
+    factor = np.minimum(1.0, bound / np.sqrt(1.0 + norms**2))
+    rows = np.column_stack([np.ones(len(y)), standard[:, kept] - middle]) * factor[:, None]
+    shrunk = (target - center[-1]) / scale[-1] * factor
+    most = getattr(model, "influence_bound_", np.inf)
+    theta, bread, scores = bounded_influence(rows, shrunk, most / (factor * norms.clip(2.0)))
+    inverse = np.linalg.pinv(bread / len(y), hermitian=True)
     sandwich = inverse @ (scores.T @ scores / len(y)) @ inverse
+    # About the columns' centres; of models that fit rows alike, the shortest there.
+    shift = np.eye(len(theta))
+    shift[0, 1:] = -middle
+    plain = rows @ np.linalg.inv(shift)
+    shift = np.linalg.pinv(plain.T @ plain, hermitian=True) @ (plain.T @ plain) @ shift
     # From standardised units to the columns' own, the intercept last.
     back = np.zeros((X.shape[1] + 1, len(theta)))
     back[kept, np.arange(1, len(theta))] = scale[-1] / scale[kept]
     back[-1, 0] = scale[-1]
     back[-1, 1:] = -scale[-1] * center[kept] / scale[kept]
+    back = back @ shift
     values = back @ theta
     values[-1] += center[-1]
     variances = np.einsum("ij,jk,ik->i", back, sandwich, back)
     return Truth(values, np.sqrt(np.maximum(variances, 0.0)))
+
+
+def bounded_influence(rows, target, ends):
+    """Return the model that leaves cut errors no sum, how that changes with it, and rows' parts.
+
+    Errors are cut at either sign of `ends`, which are one for each row.
+    """
+    inverse = np.linalg.pinv(rows.T @ rows, hermitian=True)
+    theta = inverse @ (rows.T @ target)
+    for _ in range(_MOST_STEPS):
+        errors = target - rows @ theta
+        cut = errors.clip(-ends, ends)
+        step = inverse @ (rows.T @ cut)
+        theta = theta + step
+        if np.abs(step).max() < _SMALLEST_STEP:
+            break
+    free = rows[np.abs(errors) < ends]
+    return theta, free.T @ free, rows * cut[:, None]
 
 
 def true_r2(model, X, y, most=np.inf):

@@ -33,6 +33,11 @@ def covered(population):
     return rf"^\| {population}, 20,000 rows \| \S+ \| \S+ \| {NUMBER}"
 
 
+def plainly_covered(population):
+    """Return the pattern of the share of intervals that hold plain least squares."""
+    return rf"^\| {population}, 20,000 rows \| \S+ \| \S+ \| \S+ \| {NUMBER}"
+
+
 def selected(columns, regressor):
     """Return the pattern of what is said of a selection of so many columns before a regressor."""
     return rf"^## nolook at k = {columns}\n(?:(?!#).*\n)*?- Best before `{regressor}`(?:.*\n)*?  "
@@ -52,8 +57,9 @@ FIGURES = {
     "best-tukey": ("regressors", r"number of tables: .*tukey (\d+)", max),
     "covered": ("intervals", rf"all intervals given: {NUMBER}", max),
     "covered-least": ("intervals", rf"least coverage of such a column: {NUMBER}", max),
-    "covered-few": ("intervals", covered("large errors where a column is large"), max),
     "covered-heavy": ("intervals", covered("heavy column, errors grow with it"), max),
+    "covered-log-normal": ("intervals", covered("log-normal target"), max),
+    "plain-log-normal": ("intervals", plainly_covered("log-normal target"), max),
     "interval-given": ("intervals", rf"- share given at epsilon = 1: {NUMBER}", max),
     "r2-error": ("intervals", rf"error of R2 over 14 tables, .*: {NUMBER}", max),
     "moments-5": (DICK, rf"{selected(5, 'linear')}Moments beat .* on (\d+) of", max),

@@ -52,6 +52,20 @@ def test_the_mean_and_the_masses_are_those_of_the_values(values):
     assert found.pdf([1.0, 0.0, 17.0])[0].tolist() == [0.0, 0.0, 0.0]
 
 
+@given(st.lists(st.floats(0.001, 16.0), min_size=1, max_size=60), st.sampled_from([0.0, 0.1]))
+def test_a_mean_is_too_high_by_its_step_at_most(values, proportion):
+    """Values count as the threshold at or above them."""
+    points = [0.0, 0.5, 1.0, 4.0, 16.0]
+    coarse, fine = exact(values, points), exact(values, np.unique(values))
+    high, step = coarse.trimmed_mean(proportion)[0], coarse.mean_step(proportion)
+    assert high - step - 1e-9 <= fine.trimmed_mean(proportion)[0] <= high + 1e-9
+
+
+def test_values_below_the_first_threshold_may_be_anywhere():
+    assert exact([-5.0, 1.0], [0.0, 1.0]).mean_step(0.0) == np.inf
+    assert exact([0.5, 1.0], [0.0, 1.0]).mean_step(0.0) == 1.0
+
+
 def test_the_trimmed_mean_leaves_out_the_share_at_both_ends():
     values = np.array([1.0] * 2 + [4.0] * 6 + [16.0] * 2)
     found = exact(values, range(1, 17))

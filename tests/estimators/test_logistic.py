@@ -88,6 +88,21 @@ def test_intervals_cover_the_truth():
     assert held / given > 0.85
 
 
+@pytest.mark.parametrize(("rows", "slope", "known"), [(20_000, 4.2, True), (5000, 5.6, False)])
+def test_the_slope_of_classes_far_apart_is_held_or_not_known(rows, slope, known):
+    """Curvature falls with every step there, so that gradients seem small far from the solution."""
+    held = []
+    for seed in range(12):
+        generator = np.random.default_rng(seed)
+        X = generator.normal(size=(rows, 4))
+        y = generator.random(rows) < expit(slope * X[:, 2] - 0.7 * slope)
+        low, high = nolook.LogisticRegression(random_state=seed).fit(X, y).coef_interval_[2]
+        if not np.isnan(low):
+            held.append(low <= slope <= high)
+    assert (len(held) >= 9) is known
+    assert np.mean(held or [True]) > 0.85
+
+
 @pytest.mark.filterwarnings("ignore::nolook.errors.OutsideGuarantee")
 @pytest.mark.parametrize(
     ("classes", "made"),

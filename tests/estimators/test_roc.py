@@ -89,6 +89,27 @@ def test_without_noise_it_is_scikit_learns_curve(relation, smoothing):
     np.testing.assert_allclose(recall[inside], wanted[1][:-1], atol=1e-6)
 
 
+@pytest.mark.parametrize("cell", [1 / 64, 1 / 4])
+def test_pairs_in_one_cell_are_told(cell):
+    """The AUC of the scores themselves is within half of them of that on the grid."""
+    scores, labels = scored()
+    curve = nolook.ROCCurve(epsilon=1e6, grid=nolook.LinearGrid(cell, 1, cell))
+    curve.fit(scores, labels)
+    cells = np.ceil(scores / cell)
+    tied = np.mean(cells[labels == 1][:, None] == cells[labels == 0])
+    assert curve.tied_ == pytest.approx(tied, abs=1e-3)
+    assert 0.0 < abs(curve.auc_ - roc_auc_score(labels, scores)) + 1e-9 < tied / 2
+
+
+def test_a_coarse_grid_is_said_where_the_area_is():
+    scores, labels = scored()
+    for cell, said in ((1 / 64, False), (1 / 4, True)):
+        curve = nolook.ROCCurve(epsilon=1e6, grid=nolook.LinearGrid(cell, 1, cell))
+        words = " ".join(str(curve.fit(scores, labels).summary()).split())
+        assert "Pairs in one cell" in words
+        assert ("a finer grid may say otherwise" in words) is said
+
+
 def test_thresholds_reach_the_wanted_rates():
     scores, labels = scored()
     curve = nolook.ROCCurve(1e5, GRID).fit(scores, labels)

@@ -194,6 +194,7 @@ def test_withheld_intervals_and_clipped_shares_come_back(tmp_path):
     assert_same(loaded, model)
     assert bits(loaded.clipped_share_) == bits(model.clipped_share_)
     assert loaded.weight_norm_ == model.weight_norm_
+    assert loaded.influence_bound_ == model.influence_bound_
     assert bits(loaded.spread_.center) == bits(model.spread_.center)
     assert bits(loaded.spread_.map) == bits(model.spread_.map)
     assert loaded.chosen_ is None
@@ -204,6 +205,7 @@ def test_withheld_intervals_and_clipped_shares_come_back(tmp_path):
         ({"clipped_share": [0.0, 0.0, 0.0, None]}, "got `null` - at `$.clipped_share[3]`"),
         ({"coef_interval": [None, [None, 1.0], None]}, "at `$.coef_interval[1][0]`"),
         ({"weight_norm": 0.0}, "> 0.0 - at `$.weight_norm`"),
+        ({"influence_bound": -1.0}, "> 0.0 - at `$.influence_bound`"),
         ({"spread": told["spread"] | {"center": [0.0]}}, "expected spread.center, spread.map and"),
     ):
         assert expected in refusal(tmp_path, json.dumps(told | change))

@@ -131,13 +131,16 @@ def test_a_file_of_an_older_version_still_loads(tmp_path, named, document):
     assert loaded.coef_.tobytes() == named.regressor_.coef_.tobytes()
 
 
+# What files of earlier versions do not say.
+VERSION_0_2 = {"visible", "weight_norm", "influence_bound", "spread", "clipped_share", "chosen"}
+
+
 def test_a_file_without_any_one_key_is_refused(tmp_path, document):
     for inside in ([], ["selection"], ["regression"]):
         place = document
         for key in inside:
             place = place[key]
-        # Version 0.1 did not know these.
-        for key in place.keys() - {"visible", "weight_norm", "spread", "clipped_share", "chosen"}:
+        for key in place.keys() - VERSION_0_2:
             value = place.pop(key)
             message = refusal(tmp_path, json.dumps(document))
             assert "file of a release" in message

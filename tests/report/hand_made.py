@@ -112,6 +112,7 @@ def current(model, shares=None):
     found = np.zeros(len(model.scaling_.names)) if shares is None else shares
     model.clipped_share_ = np.array(found, dtype=np.float64)
     model.weight_norm_ = 2.5
+    model.influence_bound_ = 3.5
     size = len(found) - 1
     model.spread_ = Spread(np.linspace(-1.0, 1.0, size), np.eye(size) + 0.25)
     return model

@@ -112,7 +112,27 @@ def test_an_error_below_the_step_of_the_thresholds_is_not_said_to_be_none():
     ecdf = ECDF(5.0, LinearGrid(-1000, 1000, 500)).fit(values())
     found = ecdf_findings(ecdf, "age")
     assert ecdf.quantile(0.5, return_std=True)[1] == 0.0
-    assert found.cards[1][2] == "standard error under one step"
+    assert found.cards[1][2] == "standard error under one step of 500"
+
+
+def test_a_grid_too_coarse_for_a_column_is_said_first():
+    """Times in seconds of one month lie in three cells of the grid of all numbers."""
+    generator = np.random.default_rng(0)
+    stamps = 1.6e9 + generator.random(5000) * 86400 * 30
+    table = np.stack([stamps, generator.normal(36.6, 0.4, 5000)], axis=1)
+    for column, coarse in zip(table.T, (True, False), strict=True):
+        found = ecdf_findings(ECDF(1.0).fit(column), "x")
+        assert [one[:27] for one in found.cautions] == ["The grid has few steps betw"] * coarse
+    found = nolook.quantiles(table, epsilon=2.0)
+    (caution,) = quantiles_findings(found, found.recipe, {}).cautions
+    assert "quantiles of x0 at 25 % and 75 %, as they are 1,000,000 wide" in caution
+    assert found.steps[0] == pytest.approx(2.0**20)
+    # Where noise is more than a step the grid is not to blame, nor where all outer values are 0.
+    for column, epsilon in ((stamps[:20], 0.05), (np.zeros(5000), 1.0)):
+        assert not ecdf_findings(ECDF(epsilon).fit(column), "x").cautions
+    # A share asked alone says nothing of how far values reach.
+    alone = nolook.quantiles(table, [0.5], epsilon=2.0)
+    assert not quantiles_findings(alone, alone.recipe, {}).cautions
 
 
 def test_what_a_picture_draws_lies_where_it_should():

@@ -113,8 +113,8 @@ def test_the_page_and_the_terminal_say_once_why_and_what_for(change, why, known)
     for text in (shown(model), printed(model)):
         assert text.count("No interval is given where more than 10 %") == why
         assert (
-            text.count("weighted least squares of the population")
-            + text.count("the population's weighted least squares")
+            text.count("bounded-influence regression of the population")
+            + text.count("the population's bounded-influence regression")
             == known
         )
         assert text.count("pulled towards 0") - text.count("gives the model, pulled") == known
@@ -178,6 +178,17 @@ def test_the_page_says_which_rows_have_less_weight():
     assert "where the norm of 1 and its scaled columns is above 2.5:" in shown(model)
     model.weight_norm_ = math.inf
     assert "less weight in training" not in shown(model)
+
+
+def test_intervals_of_a_file_that_says_no_bound_are_for_weighted_least_squares():
+    model = a_model()
+    model.influence_bound_ = math.inf
+    for text in (shown(model), printed(model)):
+        assert "weighted least squares of the population" in text or "population's weighted" in text
+        assert "large errors cut" not in text
+    model.influence_bound_ = 3.5
+    assert "very large errors cut" in shown(model)
+    assert "very large errors cut" in printed(model)
 
 
 def test_a_fit_that_noise_hides_is_said_to_be_hidden():

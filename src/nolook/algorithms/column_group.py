@@ -11,6 +11,7 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
+from nolook.algorithms.bin_noise import BinNoise
 from nolook.algorithms.linear_reading import joined, read_linear
 from nolook.algorithms.magnitude_shapes import fit_magnitudes
 from nolook.kernels.histogram import linear_counts, magnitude_counts, magnitude_edges
@@ -96,7 +97,7 @@ class ColumnGroup:
                 lower[place], upper[place], counts[place], sigma
             )
         read = self._read_linear if self._bins else self._read_magnitudes
-        low, high, closer = read(counts, sigma, rows, next_mu)
+        low, high, closer = read(counts, BinNoise(sigma), rows, next_mu)
         if next_mu is None:
             return
         closer |= self._alone
@@ -120,9 +121,9 @@ class ColumnGroup:
         return np.broadcast_to(lower, shape), np.broadcast_to(upper, shape)
 
     def _read_magnitudes(
-        self, counts: Counts, sigma: float, rows: float, next_mu: float | None
+        self, counts: Counts, noise: BinNoise, rows: float, next_mu: float | None
     ) -> tuple[Vector, Vector, NDArray[np.bool_]]:
-        fit = fit_magnitudes(counts, sigma, rows, gaps=self._gaps)
+        fit = fit_magnitudes(counts, noise, rows, gaps=self._gaps)
         self._present = fit.present
         self.center, self.scale, self.median = fit.center, fit.scale, fit.center.copy()
         if self._alone:
@@ -136,14 +137,14 @@ class ColumnGroup:
         return fit.low, fit.high, closer
 
     def _read_linear(
-        self, counts: Counts, sigma: float, rows: float, _: float | None
+        self, counts: Counts, noise: BinNoise, rows: float, _: float | None
     ) -> tuple[Vector, Vector, NDArray[np.bool_]]:
         low, width, places = self._low, self._width, self._next
         if self._gaps:
             pairs = zip(counts, self._present[places].tolist(), strict=True)
-            found = joined([read_linear(one[None], sigma, present) for one, present in pairs])
+            found = joined([read_linear(one[None], noise, present) for one, present in pairs])
         else:
-            found = read_linear(counts, sigma, rows)
+            found = read_linear(counts, noise, rows)
         center, error = low + found.mean * width, found.error * width
         ratio = self._error[places] / error
         center += (self.center[places] - center) / (1.0 + ratio**2)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nolook.algorithms.count_noise import CountNoise
+from nolook.algorithms.grids import steps_below
 from nolook.algorithms.scaling import NoisyCount
 
 __all__ = ["PrivateDistribution"]
@@ -144,11 +145,10 @@ class PrivateDistribution:
     def trimmed_mean(self, proportion: float) -> tuple[float, float]:
         """Return the mean without a share (from 0 to below 1/2) at either end, and its error."""
         kept = 1.0 - 2 * proportion
-        shares, trimmed = self._shares, np.full(len(self.points), True)
+        trimmed = np.full(len(self.points), True)
         if proportion:
             trimmed = (self._rising >= proportion) & (self._rising <= 1.0 - proportion)
-            shares = (self._rising - proportion).clip(0.0, kept) / kept
-        inside = np.diff(np.append(0.0, shares))
+        inside = self._inside(proportion)
         with np.errstate(over="ignore", invalid="ignore"):
             mean = float(np.sum(self.points * inside))
             # A mean is the last point kept minus the steps, each times the share up to it.
@@ -160,3 +160,21 @@ class PrivateDistribution:
             variance = self.noise.weighted(weights, float(np.sum(weights * self._shares)))
             error = float(np.sqrt(variance)) * unit / self.rows
         return mean, error if np.isfinite(error) else np.inf
+
+    def mean_step(self, proportion: float) -> float:
+        """Return by how much a trimmed mean is too high at most, since values count as thresholds.
+
+        Infinite if values below the first threshold are among them.
+        """
+        inside = self._inside(proportion)
+        used = inside != 0.0
+        with np.errstate(over="ignore"):
+            # Shares that were not smoothed may be below 0 here and there.
+            return float(np.abs(inside[used]) @ steps_below(self.points, self.points[used]))
+
+    def _inside(self, proportion: float) -> Vector:
+        """Return the share of each cell among the values without a share at either end."""
+        shares, kept = self._shares, 1.0 - 2 * proportion
+        if proportion:
+            shares = (self._rising - proportion).clip(0.0, kept) / kept
+        return np.diff(np.append(0.0, shares))

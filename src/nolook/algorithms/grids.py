@@ -14,7 +14,15 @@ from numpy.typing import NDArray
 from nolook._validation import check_positive
 from nolook.errors import ParameterError
 
-__all__ = ["GRIDS", "Grid", "LinearGrid", "LogGrid", "grid_kind", "grid_of_doubles"]
+__all__ = [
+    "GRIDS",
+    "Grid",
+    "LinearGrid",
+    "LogGrid",
+    "grid_kind",
+    "grid_of_doubles",
+    "steps_below",
+]
 
 _MOST_POINTS = 2**24
 _LEAST_RATIO = 2.0**-36
@@ -187,6 +195,14 @@ def _doubles() -> Vector:
     points = np.concatenate([-positive[::-1], [0.0], positive])
     points.flags.writeable = False
     return points
+
+
+def steps_below(points: Vector, values: Vector) -> Vector:
+    """Return how far each of some thresholds is above the one before; the first infinitely."""
+    place = np.searchsorted(points, values, side="left")
+    with np.errstate(over="ignore"):
+        steps: Vector = points[place] - np.append(-np.inf, points)[place]
+    return steps
 
 
 def _check_order(low: float, high: float) -> None:

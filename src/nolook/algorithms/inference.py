@@ -6,11 +6,10 @@ none. What they cover, and how that was tried, is in ``linear_regression.md``.
 
 The matrix's eigenvectors are directions in which the model is known more or less well:
 
-* told apart from noise: the variance has four parts. The gradients' noise; the matrix's noise times
-  what the hidden directions may hold; sampling, by the second moments of the rows' parts of the
-  gradient, one deviation of their noise up, or ``s / lambda`` with s the mean of ``|u|^2 rho^2``
-  over that of ``|u|^2`` if that is more; and the most that the clipped rows can have moved the
-  gradients;
+* told apart from noise: the variance has three parts. The gradients' noise; the matrix's noise
+  times what the hidden directions may hold; and sampling, by the second moments of the rows' parts
+  of the gradient, one deviation of their noise up, or ``s / lambda`` with s the mean of ``|u|^2
+  rho^2`` over that of ``|u|^2`` if that is more;
 * hidden: the eigenvalue is no larger than noise alone would make it. Nothing is known of the model
   there, and the interval allows for effects of :data:`HIDDEN_EFFECT`.
 """
@@ -22,7 +21,7 @@ from typing import TypeAlias
 import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtri
 
 from nolook.algorithms.linear_regression import NoisyRegression
 from nolook.algorithms.moment_fit import LEVEL
@@ -51,7 +50,6 @@ _WIDEST = 1.1
 # Share of a slope's squared loading on hidden directions; each of two columns that cannot be told
 # apart has half of its there.
 _MOST_HIDDEN = 0.3
-_TAIL_POWERS = np.array([1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 9.0, 14.0])
 _WIDEST_R2 = 0.5
 _NOT_SEEN = 3.0  # sigmas below which a column's own sum of squares is not told apart from noise
 
@@ -160,65 +158,31 @@ def _variances(
     # Noise of the hidden directions pushes an eigenvalue up, by about sigma^2 hidden / 2 lambda.
     seen = np.where(hidden, sigma, combined.eigenvalues)
     seen = 0.5 * (seen + np.sqrt(np.maximum(seen**2 - 2.0 * sigma**2 * count, 0.0)))
-    usual, clipping = _residuals(release)
-    gradients = combined.variance + 0.5 * sigma**2 * effects[hidden].sum() + clipping
+    gradients = combined.variance + 0.5 * sigma**2 * effects[hidden].sum()
     response = np.where(hidden, 0.0, moved / seen)
     lengths = (response**2).sum(axis=1)
     # Where residuals are larger in rows that matter more, sampling varies more than usual.
     ways = response @ combined.vectors.T
     found = ((ways @ release.score_moments) * ways).sum(axis=1) + release.score_sigma * lengths
-    sampling = np.maximum(found, response**2 @ (usual * seen))
+    sampling = np.maximum(found, response**2 @ (_residuals(release) * seen))
     variance: Vector = moved[:, hidden] ** 2 @ effects[hidden] + gradients * lengths + sampling
     return variance
 
 
-def _residuals(release: NoisyRegression) -> tuple[float, float]:
-    """Read the last histogram of sizes.
+def _residuals(release: NoisyRegression) -> float:
+    """Return the mean of |u_x|^2 rho^2 over that of |u_x|^2, one standard deviation up.
 
-    Returns the mean of |u_x|^2 rho^2 over that of |u_x|^2, one standard deviation up, from the bins
-    below the clip, since those above hold few rows and much noise; and the square of what the clip
-    may have moved a direction's sum by.
+    From the bins of the last histogram of sizes below the clip: those above hold few rows and much
+    noise.
     """
     low, counts = np.append(0.0, release.clip_edges), release.clip_counts[-1]
-    high, clip = np.append(low[1:], 2.0 * low[-1]), release.clips[-1]
-    above = low > 0.99 * clip
-    squares = np.where(above, 0.0, (low**2 + low * high + high**2) / 3.0)
+    high = np.append(low[1:], 2.0 * low[-1])
+    squares = (low**2 + low * high + high**2) / 3.0
+    squares[low > 0.99 * release.clips[-1]] = 0.0
     total = max(float(squares @ counts), 0.0)
     total += release.clip_sigma * float(np.sqrt(squares @ squares))
     moments = float(release.gram.trace() - release.gram[0, 0])
-    mean, error = _tail_excess(counts[above], low[above], high[above], clip, release.clip_sigma)
-    return total / max(moments, release.gram_sigma), mean**2 + error**2
-
-
-def _tail_excess(
-    counts: Vector, low: Vector, high: Vector, clip: float, sigma: float
-) -> tuple[float, float]:
-    """Sum of sizes beyond a clip, less the clip for each: its mean and its deviation.
-
-    Noise in far, empty bins would be all that is seen, so the tail is taken to fall by a power;
-    every power counts by its likelihood, and every number of rows from 0 on is as likely.
-    """
-    if not counts.size:
-        return 0.0, 0.0
-    fall = (clip / np.stack([low, high])[:, None, :]) ** _TAIL_POWERS[:, None]
-    share = fall[0] - fall[1]
-    share[:, -1] = fall[0][:, -1]  # the last bin is open
-    beyond = np.sqrt(low * high) - clip
-    excess = share @ beyond
-    length = np.sqrt((share**2).sum(axis=1))
-    seen = (share @ counts) / length / sigma  # likeliest number of rows, in its deviations
-    inside = ndtr(seen)
-    weight = np.exp(0.5 * (seen**2 - (seen**2).max())) * inside / length
-    weight /= weight.sum()
-    # A normal distribution cut off at 0.
-    rows = seen + np.exp(-0.5 * seen**2) / np.sqrt(2.0 * np.pi) / np.maximum(inside, 1e-300)
-    squares = 1.0 + seen * rows
-    unit = excess * sigma / length
-    mean = float(weight @ (unit * rows))
-    square = float(weight @ (unit**2 * squares))
-    # A tail of another form counts as far as it surely stands out.
-    surely = float(beyond @ counts) - sigma * float(np.sqrt(beyond @ beyond))
-    return max(mean, surely), float(np.sqrt(max(square - mean**2, 0.0)))
+    return total / max(moments, release.gram_sigma)
 
 
 def _clipped_shares(scaling: Scaling) -> tuple[Vector, Vector]:

@@ -17,6 +17,7 @@ from attrs import fields_dict, frozen
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from nolook.algorithms.bin_noise import BinNoise
 from nolook.algorithms.magnitude_shapes import tail_bins
 
 __all__ = ["LinearReading", "joined", "read_linear"]
@@ -73,20 +74,20 @@ class _Moments:
     surely: Vector  # the variance at least, as far as the moments tell
 
 
-def read_linear(counts: Matrix, sigma: float, rows: float) -> LinearReading:
-    """Read noisy counts of shape (columns, bins + 2), each with noise of deviation `sigma`."""
-    bins = counts.shape[1] - 2
+def read_linear(counts: Matrix, noise: BinNoise, rows: float) -> LinearReading:
+    """Read noisy counts of shape (columns, bins + 2), in all of which there is `noise`."""
+    bins, sigma = counts.shape[1] - 2, noise.deviation
     place = np.concatenate([[0.0], np.arange(bins) + 0.5, [float(bins)]])
     # In blocks: every column has a weight for each of some thousand distributions.
     blocks = [counts[each : each + _BLOCK] for each in range(0, max(1, len(counts)), _BLOCK)]
     fits = [_fitted(block, sigma, rows) for block in blocks]
     middle, width, wide = (np.concatenate(each) for each in zip(*fits, strict=True))
-    first, last = (place[each] for each in tail_bins(counts, sigma, rows, _SURE))
+    first, last = (place[each] for each in tail_bins(counts, noise, rows, _SURE))
     first, last = np.floor(first), np.ceil(last)
     reach = _WINDOW * width + 1.0
     low = np.minimum(middle - reach, first).clip(0.0, bins)
     high = np.maximum(middle + reach, last).clip(0.0, bins)
-    ends = tail_bins(counts, sigma, rows, 0.0)
+    ends = tail_bins(counts, noise, rows, 0.0)
     far = np.minimum(place[ends[0]], low), np.maximum(place[ends[1]], high)
     found = _moments(counts, sigma, rows, place, (low, high), far, (middle, width))
     mean, variance = found.mean, found.variance

@@ -65,7 +65,7 @@ class Descended:
     """What a descent released, and the model that it ended with."""
 
     seen: Gradients
-    metric: Metric  # the curvature at the last gradient's model, as far as it is known
+    metric: Metric  # the likely curvature at the last gradient's model, none too safe
     theta: Vector
     arrived: bool  # whether the last gradient was taken because the ones before were noise
 
@@ -105,7 +105,7 @@ class Descent:
         while True:
             model = GridModel(*grid_model(theta, design.squared_radius), design.unit)
             theta = model.spacing * model.whole
-            own = Metric.of_moments(self.gram, self.gram_sigma, theta)
+            own = Metric.of_moments(self.gram, self.gram_sigma, theta, safe=True)
             taken = len(seen.sigmas) + 1
             last = (
                 arrivals == _ARRIVALS or taken == _MOST_GRADIENTS or allowance.left - part < _KEPT
@@ -128,8 +128,9 @@ class Descent:
                 curvature = _curvature(blocks, model, allowance.spend(_CURVATURE), source)
                 curvatures, next_at = curvatures + 1, taken + _EVERY
             theta = self.steps.next(own.mixed(curvature), seen)
-        metric = own.mixed(curvature)
-        return Descended(seen, metric, self.steps.next(metric, seen), arrivals == _ARRIVALS)
+        found = self.steps.next(own.mixed(curvature), seen)
+        likely = Metric.of_moments(self.gram, self.gram_sigma, theta, safe=False)
+        return Descended(seen, likely.mixed(curvature), found, arrivals == _ARRIVALS)
 
     def _last_curvature(
         self, metric: Metric, theta: Vector, blocks: Blocks, allowance: Allowance

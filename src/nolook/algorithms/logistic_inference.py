@@ -5,7 +5,8 @@ where noise hides; what they cover, and how that was tried, is in ``logistic_reg
 
 The curvature's eigenvectors are directions in which the model is known more or less well. Where it
 is told apart from noise the variance has four parts: the gradients' noise; the curvature's noise
-times what hidden directions may hold; sampling; and how far the last step still went.
+times what hidden directions may hold; sampling; and how far the likeliest model is from where the
+last gradient was taken.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from scipy.special import log_expit, ndtri
 
 from nolook.algorithms.inference import MOST_CLIPPED
 from nolook.algorithms.logistic_regression import NoisyLogistic
-from nolook.algorithms.logistic_steps import hidden_effect, score_law
+from nolook.algorithms.logistic_steps import Metric, hidden_effect, score_law
 from nolook.algorithms.moment_fit import LEVEL
 from nolook.algorithms.noisy_gradients import CombinedGradients, hidden_directions
 from nolook.algorithms.scaling import Scaling, clipped_share
@@ -32,6 +33,9 @@ _WIDEST = 2.0
 # Share of a slope's squared loading on hidden directions.
 _MOST_HIDDEN = 0.3
 _WIDEST_R2, _WIDEST_AUC = 0.5, 0.2
+# How often the curvature is corrected for where the model is likely to be.
+_CORRECTIONS = 4
+_TINY = 1e-300
 
 Vector: TypeAlias = NDArray[np.float64]
 Matrix: TypeAlias = NDArray[np.float64]
@@ -86,34 +90,55 @@ def logistic_model(release: NoisyLogistic) -> LogisticModel:
 
 def _margins(release: NoisyLogistic) -> Vector:
     """Half widths of the intervals of (log-odds at the columns' origin, slopes), standardised."""
-    scaling, kept, metric = release.scaling, release.kept, release.metric
-    contrasts = np.eye(len(metric.matrix))
+    scaling, kept = release.scaling, release.kept
+    contrasts = np.eye(len(release.gram))
     contrasts[0, 1:] = -(scaling.center[:-1] / scaling.scale[:-1])[kept]
     lengths = (contrasts**2).sum(axis=1)
     if not release.arrived:
         return np.full(len(lengths), np.nan)
-    combined = release.steps.combined(metric, release.seen)
-    hidden = hidden_directions(combined.eigenvalues, metric.sigma)
-    contrasts, along = release.spread.centred(contrasts), release.spread.along(combined.vectors)
-    margin = _QUANTILE * np.sqrt((contrasts @ along) ** 2 @ _variances(release, combined, hidden))
+    vectors, hidden, variances = _known(release)
+    contrasts, along = release.spread.centred(contrasts), release.spread.along(vectors)
+    margin = _QUANTILE * np.sqrt((contrasts @ along) ** 2 @ variances)
     ways, _ = np.linalg.qr(along[:, hidden])
     margin[((contrasts @ ways) ** 2).sum(axis=1) > _MOST_HIDDEN * lengths] = np.nan
     margin[margin > _WIDEST * np.sqrt(lengths)] = np.nan
     return margin
 
 
+def _known(release: NoisyLogistic) -> tuple[Matrix, NDArray[np.bool_], Vector]:
+    """Return directions, which of them are hidden, and the variance of the model's error there.
+
+    Where classes are far apart the curvature is less and less the steeper a model: it is taken half
+    way from the last gradient's model to the steepest one that is likely.
+    """
+    start, metric = release.seen.thetas[-1], release.metric
+    there = Metric.of_moments(release.gram, release.gram_sigma, start, safe=False)
+    for _ in range(_CORRECTIONS):
+        combined = release.steps.combined(metric, release.seen)
+        hidden = hidden_directions(combined.eigenvalues, metric.sigma)
+        variances = _variances(release, metric, combined, hidden)
+        way = combined.theta
+        told = np.where(hidden, 0.0, variances)
+        error = np.sqrt((way @ combined.vectors) ** 2 @ told) / max(way @ way, _TINY)
+        middle = 0.5 * (start + release.steps.base + (1.0 + _QUANTILE * error) * way)
+        here = Metric.of_moments(release.gram, release.gram_sigma, middle, safe=False)
+        metric = Metric(release.metric.matrix + here.matrix - there.matrix, release.metric.sigma)
+    return combined.vectors, hidden, variances
+
+
 def _variances(
-    release: NoisyLogistic, combined: CombinedGradients, hidden: NDArray[np.bool_]
+    release: NoisyLogistic, metric: Metric, combined: CombinedGradients, hidden: NDArray[np.bool_]
 ) -> Vector:
     """Variance of the model's error along each eigenvector of the curvature."""
-    sigma, effect = release.metric.sigma, hidden_effect(release.theta, release.gram)
+    sigma, effect = metric.sigma, hidden_effect(release.theta, release.gram)
     effects = release.spread.hidden_variances(combined.vectors, effect)
     seen = np.where(hidden, sigma, combined.eigenvalues)
     count = np.count_nonzero(hidden)
     # Noise of the hidden directions pushes an eigenvalue up, by about sigma^2 hidden / 2 lambda.
     seen = 0.5 * (seen + np.sqrt(np.maximum(seen**2 - 2.0 * sigma**2 * count, 0.0)))
     gradients = combined.variance + 0.5 * sigma**2 * float(effects[hidden].sum())
-    last = ((release.theta - release.seen.thetas[-1]) @ combined.vectors) ** 2
+    likely = release.steps.base + combined.theta
+    last = ((likely - release.seen.thetas[-1]) @ combined.vectors) ** 2
     return np.where(hidden, effects, gradients / seen**2 + 1.0 / seen + last)
 
 

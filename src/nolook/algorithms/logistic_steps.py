@@ -116,8 +116,10 @@ class Metric:
     sigma: float  # deviation of the noise on its diagonal
 
     @classmethod
-    def of_moments(cls, gram: Matrix, sigma: float, theta: Vector) -> Self:
+    def of_moments(cls, gram: Matrix, sigma: float, theta: Vector, *, safe: bool) -> Self:
         """Return the curvature at a model as it would be were the rows normal.
+
+        Where it is `safe` to step by it, its mean is at least an eighth of that of the rows.
 
         With z the standardised score, ``E[w u u'] = E[w] E[u u']`` but for the part of u that goes
         with z: that has ``E[w z]`` and ``E[w z^2]`` instead.
@@ -126,7 +128,7 @@ class Metric:
         p = expit(mean + deviation * NORMAL_PLACES)
         weights = NORMAL_WEIGHTS * p * (1.0 - p)
         level, slope, bend = (float(weights @ NORMAL_PLACES**power) for power in range(3))
-        factor = max(level, _LEAST_CURVATURE)
+        factor = max(level, _LEAST_CURVATURE) if safe else level
         matrix = factor * gram
         if deviation > _LEAST_DEVIATION:
             rows = max(float(gram[0, 0]), 1.0)

@@ -9,7 +9,7 @@ sees a table; ``scaling.md`` has the proof.
 name here   meaning
 ==========  ======================================================================
 ``rows``    n, the released number of rows
-``sigma``   standard deviation of the noise of one bin
+``noise``   of every bin; ``sigma`` its standard deviation
 ``mass``    p, share of a shape's rows in each bin around its unit
 ``unit``    2^e, the shape's unit
 ``share``   w, share of the rows that are not zero
@@ -27,6 +27,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from nolook.algorithms.bin_noise import BinNoise
 from nolook.kernels.histogram import MAGNITUDE_BINS, magnitude_edges
 
 __all__ = ["TAIL", "MagnitudeFit", "fit_magnitudes", "tail_bins"]
@@ -110,13 +111,13 @@ def _described(shapes: list[Vector], narrow: list[bool]) -> _Shapes:
 
 
 def fit_magnitudes(
-    counts: Matrix, sigma: float, rows: float, *, gaps: bool = False
+    counts: Matrix, noise: BinNoise, rows: float, *, gaps: bool = False
 ) -> MagnitudeFit:
     """Fit noisy counts of :func:`magnitude_counts`, shape (columns, bins).
 
     With `gaps`, some of the rows may be in no bin.
     """
-    shapes = _shapes()
+    shapes, sigma = _shapes(), noise.deviation
     columns = len(counts)
     best, powers = np.zeros(columns, dtype=np.intp), np.zeros(columns, dtype=np.intp)
     gain, share, present = np.zeros(columns), np.zeros(columns), np.full(columns, rows)
@@ -139,7 +140,7 @@ def fit_magnitudes(
     center = share * mean
     scale = np.sqrt(share * (deviation**2 + mean**2) - center**2)
     narrow = shapes.narrow[best] & (share > 0.75)
-    low, high = _ranges(counts, powers, sigma, rows, best, narrow)
+    low, high = _ranges(counts, powers, noise, rows, best, narrow)
     return MagnitudeFit(
         (center * unit).clip(-_LARGEST, _LARGEST),
         (scale * unit).clip(None, _LARGEST),
@@ -204,7 +205,7 @@ def _best_of_some(
 
 
 def _ranges(
-    counts: Matrix, powers: Places, sigma: float, rows: float, best: Places, narrow: Flags
+    counts: Matrix, powers: Places, noise: BinNoise, rows: float, best: Places, narrow: Flags
 ) -> tuple[Vector, Vector]:
     """Return the shape's own range, widened to what surely lies beyond it."""
     around = np.arange(-_BELOW, _REACH + 1)
@@ -215,7 +216,7 @@ def _ranges(
     near = np.take_along_axis(counts, bins, axis=1)
     # A power of two at either end of all may stand there more than once.
     near[:, 1:][bins[:, 1:] == bins[:, :-1]] = 0.0
-    first, last = _occupied(near, sigma, rows)
+    first, last = _occupied(near, noise, rows)
     each = np.arange(len(counts))
     lower, upper = magnitude_edges()
     shapes, unit = _shapes(), np.exp2(powers - _POWERS / 2)
@@ -229,7 +230,7 @@ def _ranges(
     return low.clip(-_LARGEST, None), high.clip(None, _LARGEST)
 
 
-def _occupied(counts: Matrix, sigma: float, rows: float) -> tuple[Places, Places]:
+def _occupied(counts: Matrix, noise: BinNoise, rows: float) -> tuple[Places, Places]:
     """Return the first and last bin at or beyond which more than a tail surely lies.
 
     Every run of neighbouring bins is tried, so that what lies far apart need not stand out from
@@ -239,14 +240,14 @@ def _occupied(counts: Matrix, sigma: float, rows: float) -> tuple[Places, Places
     bins = counts.shape[1]
     sums = np.concatenate([np.zeros((len(counts), 1)), counts.cumsum(axis=1)], axis=1)
     begin, end = np.triu_indices(bins)
-    surely = TAIL * rows + _SURE * sigma * np.sqrt(end - begin + 1.0)
+    surely = TAIL * rows + noise.surely(np.arange(bins) + 1, _SURE)[end - begin]
     stands_out = sums[:, end + 1] - sums[:, begin] > surely
     first = np.where(stands_out, end, bins - 1).min(axis=1)
     last = np.where(stands_out, begin, 0).max(axis=1)
     return first, last
 
 
-def tail_bins(counts: Matrix, sigma: float, rows: float, sure: float) -> tuple[Places, Places]:
+def tail_bins(counts: Matrix, noise: BinNoise, rows: float, sure: float) -> tuple[Places, Places]:
     """Return the first and last bin that more than a tail surely reaches, shape (columns,).
 
     Counts are added up from either end until they pass half a percent of the rows by `sure`
@@ -254,7 +255,7 @@ def tail_bins(counts: Matrix, sigma: float, rows: float, sure: float) -> tuple[P
     last the first.
     """
     bins = counts.shape[1]
-    level = TAIL * rows + sure * sigma * np.sqrt(np.arange(1, bins + 1))
+    level = TAIL * rows + noise.surely(np.arange(bins) + 1, sure)
 
     def first_above(ordered: Matrix) -> Places:
         above = ordered.cumsum(axis=1) > level

@@ -15,6 +15,7 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
+from nolook.algorithms.bin_noise import BinNoise
 from nolook.algorithms.linear_reading import read_linear
 from nolook.algorithms.magnitude_shapes import MagnitudeFit, fit_magnitudes
 from nolook.kernels.histogram import linear_counts, magnitude_counts
@@ -74,14 +75,15 @@ def find_range(
     magnitudes, places = events
     sensitivity = whole * cell_counts_sensitivity(relation)
 
-    def release(count: Count, epsilon: float) -> tuple[Counts, float]:
+    def release(count: Count, epsilon: float) -> tuple[Counts, BinNoise]:
         exact = Histograms(count)
         rows.fold(Mapped(exact, _as_columns))
         noisy = (
             laplace_release(exact.value(1), sensitivity, epsilon, source).astype(np.float64) / whole
         )
         # With hardly any noise, bins still differ from a shape by more than this.
-        return noisy, max(0.5, math.sqrt(laplace_variance(sensitivity, epsilon)) / whole)
+        deviation = math.sqrt(laplace_variance(sensitivity, epsilon)) / whole
+        return noisy, BinNoise(max(0.5, deviation), laplace=True)
 
     announce("magnitudes")
     fit, number = _most_plausible(*release(magnitude_counts, magnitudes.epsilon))
@@ -103,12 +105,13 @@ def _as_columns(values: Vector, weights: Weights) -> Iterable[tuple[Vector, Weig
     yield values[np.newaxis], weights
 
 
-def _most_plausible(counts: Counts, sigma: float) -> tuple[MagnitudeFit, float]:
+def _most_plausible(counts: Counts, noise: BinNoise) -> tuple[MagnitudeFit, float]:
     """Return the best shape of a column of any number of rows, and that number."""
+    sigma = noise.deviation
     most = max(float(np.abs(counts).sum()), 4 * sigma)
 
     def fitted(rows: float) -> tuple[MagnitudeFit, float]:
-        return fit_magnitudes(counts, sigma, rows), rows
+        return fit_magnitudes(counts, noise, rows), rows
 
     tries = [fitted(sigma * 2.0**power) for power in range(1, math.frexp(most / sigma)[1])]
     nearest = max(tries, key=_gain)

@@ -106,6 +106,13 @@ class RocCurve:
         gained, rows = _precision_terms(self._counts)
         return float(np.clip(gained / rows, 0.0, 1.0))
 
+    @property
+    def tied(self) -> float:
+        """Share of the pairs of a positive and a negative row that are in one cell together."""
+        positive, negative = (np.diff(each, prepend=0.0) for each in self._counts)
+        pairs = self.positive.counts[-1] * self.negative.counts[-1]
+        return float(np.clip(positive @ negative / pairs, 0.0, 1.0))
+
     def precision_at(self, recalls: Vector) -> Vector:
         """Return the precision at recalls above 0, between thresholds too."""
         true, rows = _found(self._counts, recalls)

@@ -88,10 +88,10 @@ METHODS = {
     "linear": Entry(
         "nolook.estimators.linear",
         "LinearRegression",
-        "Weighted least squares: columns are centred, scaled and clipped, and long rows get less "
-        "weight. The sums of products of all pairs of columns, released once with Gaussian noise, "
-        "steer a few noisy steps towards the coefficients, and all of it together gives the model, "
-        "pulled towards 0 where noise hides the answer.",
+        "Weighted least squares: columns are centred, scaled and clipped, long rows get less "
+        "weight, and very large errors are cut. The sums of products of all pairs of columns, "
+        "released once with Gaussian noise, steer a few noisy steps towards the coefficients, and "
+        "all of it together gives the model, pulled towards 0 where noise hides the answer.",
         (
             Option(
                 "-k",

@@ -47,9 +47,11 @@ class LinearRegression(PrivateRegressor):
     Attributes
     ----------
     coef_interval_, intercept_interval_ : ndarray of shape (n_features_in_, 2), and (2,) or None
-        95 % intervals; NaN where none is known. They are for the weighted least squares of the
-        population, each column clipped as `scaling_` says and each row weighted by the square of
-        ``min(1, weight_norm_ / |(1, x)|)``, x whitened as `spread_` says. They cover sampling,
+        95 % intervals; NaN where none is known. They are for the bounded-influence regression of
+        the population (Krasker and Welsch 1982): each column is clipped as `scaling_` says, each
+        row weighted by the square of ``min(1, weight_norm_ / |(1, x)|)``, x whitened as `spread_`
+        says, and its error cut where it would move a sum by more than `influence_bound_`. That is
+        least squares unless errors have heavy tails. They cover sampling,
         whether residuals vary alike in all rows or not, and noise, and allow for effects of the
         usual size in directions that noise hides: a standard deviation of 0.7 scales of the target,
         between one for a scale and one for what rows vary by. The coefficients are pulled towards
@@ -65,6 +67,11 @@ class LinearRegression(PrivateRegressor):
     weight_norm_ : float
         Rows (1, x) that are longer, x whitened, have less weight; infinite if the target was not
         visible.
+    influence_bound_ : float
+        Of a row (1, x) shortened to its weight, x whitened, an error counts at most as this over
+        the length of x, or over twice that of the 1 if it is longer, in scales of the target.
+        Infinite if the target was not visible, and in files of version 0.2, whose intervals are for
+        weighted least squares.
     spread_ : Spread or None
         Where the rows lie and how they vary, found privately: a row x of standardised columns
         becomes ``spread_.map @ (x - spread_.center)``, which varies alike in all directions that
@@ -87,6 +94,7 @@ class LinearRegression(PrivateRegressor):
 
     clipped_share_: NDArray[np.float64] | None = None
     weight_norm_: float = math.inf
+    influence_bound_: float = math.inf
     spread_: Spread | None = None
     chosen_: NDArray[np.intp] | None = None
 
@@ -132,6 +140,7 @@ class LinearRegression(PrivateRegressor):
         self.clipped_share_ = model.clipped_share
         if isinstance(released, NoisyRegression):
             self.weight_norm_ = released.norm
+            self.influence_bound_ = float(released.clips[-1])
             self.spread_ = released.spread.among(released.kept)
             if released.chosen is not None:
                 self.chosen_ = np.flatnonzero(released.kept)[list(released.chosen)]

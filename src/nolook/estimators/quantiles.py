@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.ecdf import ecdf_release
-from nolook.algorithms.grids import Grid, LinearGrid, LogGrid
+from nolook.algorithms.grids import Grid, LinearGrid, LogGrid, steps_below
 from nolook.errors import ParameterError
 from nolook.estimators._tables import refuse_gaps
 from nolook.estimators.base import check_budget
@@ -58,6 +58,17 @@ class Quantiles(Result):
     privacy: PrivacyGuarantee
     recipe: dict[str, Any] = field(repr=False)
     grids: dict[str, LinearGrid | LogGrid] = field(repr=False)
+
+    @property
+    def steps(self) -> NDArray[np.float64]:
+        """How far the grid's next lower threshold is from each quantile, of shape (columns, k).
+
+        A value between two thresholds counts as the upper one, so a quantile may be up to a step
+        too high. Infinite for the first threshold of a grid.
+        """
+        grids = (check_grid(self.grids.get(name)) for name in self.names)
+        pairs = zip(grids, self.values, strict=True)
+        return np.array([steps_below(grid.points(), values) for grid, values in pairs])
 
 
 def quantiles(

@@ -73,6 +73,9 @@ class ROCCurve(ScoredEstimator):
         The area under the curve by trapezoids; pairs within a cell count half.
     auc_interval_ : ndarray of shape (2,)
         95 % interval of `auc_`; from 0 to 1 where the noise may be all of a class.
+    tied_ : float
+        The share of pairs of a positive and a negative row that share a cell. The AUC of the scores
+        themselves may be up to half of it higher or lower than that on this grid.
     average_precision_ : float
         The mean precision over the positive rows, as from
         ``sklearn.metrics.average_precision_score``.
@@ -149,6 +152,7 @@ class ROCCurve(ScoredEstimator):
         found = curve.intervals()
         self.auc_ = found.area.value
         self.auc_interval_ = found.area.ends
+        self.tied_ = curve.tied
         self.average_precision_ = found.average_precision.value
         self.average_precision_interval_ = found.average_precision.ends
         self.base_rate_ = found.base_rate.value

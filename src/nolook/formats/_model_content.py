@@ -51,7 +51,7 @@ _NUMBERS = ("coef", "coef_interval", "intercept", "intercept_interval")
 # What only some files say: version 0.1 knew just the first, of methods that can fail.
 _OUTCOMES = ("failed", "visible")
 # What only some methods find.
-_FINDINGS = ("weight_norm", "clipped_share", "chosen")
+_FINDINGS = ("weight_norm", "influence_bound", "clipped_share", "chosen")
 
 
 class Interval(Content, frozen=True, array_like=True):
@@ -136,6 +136,7 @@ class Model(Fitted, frozen=True, kw_only=True):
     failed: bool | UnsetType = UNSET
     visible: bool | UnsetType = UNSET
     weight_norm: _Positive | UnsetType = UNSET
+    influence_bound: _Positive | UnsetType = UNSET
     spread: Whitened | UnsetType = UNSET
     clipped_share: list[_Share] | UnsetType = UNSET
     chosen: list[_Place] | UnsetType = UNSET
@@ -210,8 +211,9 @@ class Model(Fitted, frozen=True, kw_only=True):
         return model
 
     def _keep_findings(self, model: PrivateRegressor) -> None:
-        if self.weight_norm is not UNSET:
-            model.weight_norm_ = self.weight_norm
+        for key in ("weight_norm", "influence_bound"):
+            if getattr(self, key) is not UNSET:
+                setattr(model, f"{key}_", getattr(self, key))
         if isinstance(self.spread, Whitened):
             model.spread_ = self.spread.spread()
         if self.clipped_share is not UNSET:

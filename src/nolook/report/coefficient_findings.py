@@ -128,7 +128,10 @@ def _notes(
     why = (withheld_in_words(model),) if missing and not chosen else ()
     rest = (*why, *clipped, *chosen)
     words = logistic_words if classifies(model) else linear_words
-    return (*(words.purpose(model) * known), *rest), (*((words.purpose_in_short(),) * known), *rest)
+    return (*(words.purpose(model) * known), *rest), (
+        *((words.purpose_in_short(model),) * known),
+        *rest,
+    )
 
 
 def _coefficient_table(

@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from nolook.algorithms.grids import steps_below
 from nolook.report.findings import Figure, Findings, Name, Origin, Section, Table, Text, listed
 from nolook.report.picture import Line, Picture, draw
 from nolook.report.wording import grid_in_words, number, with_error
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ecdf_findings", "noise_only", "quantiles_findings", "view", "what_was_found"]
 
+Vector = NDArray[np.float64]
+
 _SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
 _TRIMMED = 0.05
 _MOST_TOLD = 3  # columns with a sentence of their own
@@ -27,6 +31,12 @@ _STEPS = 600  # of a drawn curve
 
 _UNKNOWN = "unknown"
 _ERRORS = "Standard errors"
+_STEP = (
+    "A value between two thresholds of the grid counts as the upper one, so what is shown may be "
+    "up to a step too high."
+)
+#: Steps of the grid between the outer quantiles below which a reader must know of it.
+_FEW_STEPS = 4
 _FREE = "The file answers any other question about this distribution at no further cost."
 
 
@@ -61,9 +71,13 @@ def ecdf_findings(ecdf: ECDF, column: str) -> Findings:
     error = number(math.sqrt(ecdf.distribution_.noise.rows_variance), 2)
     if ecdf.relation == "replace":
         error = "none, it is public"
+    steps = steps_below(ecdf.distribution_.points, values)
+    mean_step = ecdf.distribution_.mean_step(_TRIMMED)
     known = tuple(map(_value_and_error, values, errors))
-    middle, middle_error = known[_SHARES.index(0.5)]
-    table = _few_numbers(counted, (rows, error), known, _value_and_error(mean, mean_error))
+    half = _SHARES.index(0.5)
+    middle, middle_error = _value_and_error(values[half], errors[half], steps[half])
+    measured = [*known, _value_and_error(mean, mean_error)]
+    table = _few_numbers(counted, (rows, error), measured, [*steps, mean_step])
     return Findings(
         kind="distribution",
         what="distribution of",
@@ -81,9 +95,12 @@ def ecdf_findings(ecdf: ECDF, column: str) -> Findings:
         ),
         sections=(
             what_was_found(
-                table, (_FREE, noise_only(_ERRORS, unit)), _ecdf_picture(ecdf, column, counted)
+                table,
+                (_STEP, _FREE, noise_only(_ERRORS, unit)),
+                _ecdf_picture(ecdf, column, counted),
             ),
         ),
+        cautions=_coarse(column, _SHARES, values, errors, steps),
         settings=(
             ("Column", column),
             ("Thresholds", grid_in_words(ecdf.grid)),
@@ -92,25 +109,52 @@ def ecdf_findings(ecdf: ECDF, column: str) -> Findings:
     )
 
 
+def _coarse(
+    column: str, shares: Sequence[float], values: Vector, errors: Vector, steps: Vector
+) -> tuple[str, ...]:
+    """Say that the grid, and not the noise, tells hardly any of the values apart, if so."""
+    outer = int(np.argmin(shares)), int(np.argmax(shares))
+    # As Python's numbers, whose overflow is infinity.
+    low, high = values[list(outer)].tolist()
+    step = float(np.median(steps))
+    few = high - low < _FEW_STEPS * step < math.inf and float(np.median(errors)) <= step
+    if shares[outer[0]] == shares[outer[1]] or low == high == 0.0 or not few:
+        return ()
+    between = " and ".join(f"{100 * shares[place]:g} %" for place in outer)
+    said = (
+        f"The grid has few steps between the quantiles of {column} at {between}, as they are "
+        f"{number(step, 2)} wide: values that differ by less are not told apart. If you know where "
+        "they lie without looking, release them with a grid of your own."
+    )
+    return (said,)
+
+
 def _few_numbers(
     counted: str,
     rows: tuple[str, str],
-    quantiles: Sequence[tuple[str, str]],
-    mean: tuple[str, str],
+    measured: Sequence[tuple[str, str]],
+    steps: Sequence[float],
 ) -> Table:
-    """Show the number of rows, quantiles and the trimmed mean, each with its standard error."""
+    """Show the number of rows; quantiles and the trimmed mean with standard errors and steps."""
+    names = (
+        *(f"{100 * p:g} % lie at or below" for p in _SHARES),
+        f"Mean without {100 * _TRIMMED:g} % at either end",
+    )
     return Table(
         "The distribution in a few numbers",
-        ("Measure", "Value", "Standard error"),
+        ("Measure", "Value", "Standard error", "Step"),
         (
-            (f"Number of {counted}", *rows),
+            (f"Number of {counted}", *rows, ""),
             *(
-                (f"{100 * p:g} % lie at or below", *texts)
-                for p, texts in zip(_SHARES, quantiles, strict=True)
+                (name, *texts, _step(step) if texts[0] != _UNKNOWN else "")
+                for name, texts, step in zip(names, measured, steps, strict=True)
             ),
-            (f"Mean without {100 * _TRIMMED:g} % at either end", *mean),
         ),
     )
+
+
+def _step(step: float) -> str:
+    return number(step, 2) if math.isfinite(step) else _UNKNOWN
 
 
 def quantiles_findings(
@@ -123,10 +167,10 @@ def quantiles_findings(
             name,
             *(
                 f"{value} ({'±' if error[:1].isdigit() else ''}{error})"
-                for value, error in map(_value_and_error, values, errors)
+                for value, error in map(_value_and_error, values, errors, steps)
             ),
         )
-        for name, values, errors in zip(found.names, found.values, found.errors, strict=True)
+        for name, values, errors, steps in _columns(found)
     )
     table = Table(
         f"The value at or below which a share of the {unit.counted}s lies, and its standard error",
@@ -139,23 +183,37 @@ def quantiles_findings(
         of=", ".join(found.names),
         origin=Origin.of_one("quantiles", found.privacy, recipe),
         cards=(("Columns", str(len(found.names)), "share the budget equally"),),
-        sections=(what_was_found(table, (noise_only(_ERRORS, unit),)),),
+        sections=(what_was_found(table, (_STEP, noise_only(_ERRORS, unit))),),
         question=(": where the values of ", *listed(found.names, _MOST_TOLD), " lie"),
         conclusion=_middles(found),
         certainty=(noise_only("Brackets hold standard errors. They", unit),),
         settings=tuple(
             (f"Thresholds of {name}", grid_in_words(grids.get(name))) for name in found.names
         ),
+        cautions=tuple(
+            said
+            for name, *read in _columns(found)
+            for said in _coarse(name, found.shares.tolist(), *read)
+        ),
     )
 
 
-def _value_and_error(value: float, error: float) -> tuple[str, str]:
-    """Return a quantile and its standard error, as far as they are known."""
+def _columns(found: Quantiles) -> list[tuple[str, Vector, Vector, Vector]]:
+    """Return of each column its name, quantiles, their errors and the steps below them."""
+    return list(zip(found.names, found.values, found.errors, found.steps, strict=True))
+
+
+def _value_and_error(value: float, error: float, step: float | None = None) -> tuple[str, str]:
+    """Return what lies on a grid and its standard error, as far as they are known.
+
+    A step is said where it is not shown beside them.
+    """
     if not math.isfinite(value):
         return _UNKNOWN, _UNKNOWN
     # Quantiles lie on thresholds: 0 only says that the noise does not reach the next one.
     if error == 0:
-        return number(value, 6), "under one step"
+        wide = "" if step is None else f" of {_step(step)}"
+        return number(value, 6), f"under one step{wide}"
     return with_error(value, error) if math.isfinite(error) else (number(value, 6), _UNKNOWN)
 
 
@@ -176,8 +234,8 @@ def _middles(found: Quantiles) -> tuple[Text, ...]:
     nearest = int(np.argmin(np.abs(found.shares - 0.5)))
     share = f"{100 * found.shares[nearest]:g} %"
     words: list[Text] = []
-    for name, values, errors in zip(found.names, found.values, found.errors, strict=True):
-        value, error = _value_and_error(values[nearest], errors[nearest])
+    for name, values, errors, steps in _columns(found):
+        value, error = _value_and_error(values[nearest], errors[nearest], steps[nearest])
         if value == _UNKNOWN:
             words.append(("Nothing can be said of where the values of ", Name(name), " lie."))
             continue

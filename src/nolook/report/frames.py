@@ -115,6 +115,7 @@ def quantile_frame(found: Quantiles) -> pd.DataFrame:
             "share": np.tile(found.shares, len(found.names)),
             "quantile": found.values.ravel(),
             "standard_error": found.errors.ravel(),
+            "step": found.steps.ravel(),
         }
     )
 

@@ -29,6 +29,7 @@ __all__ = [
     "chosen_of",
     "clipped_in_words",
     "clipped_shares",
+    "cuts_errors",
     "is_first",
     "is_linear",
     "legend",
@@ -99,12 +100,18 @@ def legend(withheld: int) -> str:
 def purpose(model: PrivateRegressor) -> tuple[str, ...]:
     """Say what the intervals are for, and to which side the coefficients lean."""
     drawn = f"{model.privacy_.unit.protected}s"
+    cut = ""
+    if cuts_errors(model):
+        cut = (
+            ", very large errors cut. Where errors to one side are often large (incomes, costs), "
+            "effects on the mean are larger than that: a model of the logarithm says more"
+        )
     meaning = (
-        f"The {CONFIDENCE} intervals are for the weighted least squares of the population that "
+        f"The {CONFIDENCE} intervals are for the {_regression(model)} of the population that "
         f"the {drawn} were drawn from: columns clipped to the ranges below, long rows with less "
-        "weight. They cover sampling and privacy noise. Of what noise hides they assume effects of "
-        f"the usual size: a standard deviation of {HIDDEN_EFFECT:g} scales of the target for one "
-        "scale of a column."
+        f"weight{cut}. Intervals cover sampling and privacy noise. Of what noise hides they assume "
+        f"effects of the usual size: a standard deviation of {HIDDEN_EFFECT:g} scales of the "
+        "target for one scale of a column."
     )
     leaning = (
         "The coefficients are pulled towards 0 where noise hides the answer, so the truth is more "
@@ -113,13 +120,23 @@ def purpose(model: PrivateRegressor) -> tuple[str, ...]:
     return meaning, leaning
 
 
-def purpose_in_short() -> str:
+def purpose_in_short(model: PrivateRegressor) -> str:
     """Say the same in a sentence."""
+    cut = " and very large errors cut" * cuts_errors(model)
     return (
-        f"The {CONFIDENCE} intervals are for the population's weighted least squares, columns "
-        "clipped: they cover sampling and noise, and assume effects of the usual size where noise "
-        "hides them; the coefficients are pulled towards 0."
+        f"The {CONFIDENCE} intervals are for the population's {_regression(model)}, columns "
+        f"clipped{cut}: they cover sampling and noise, and assume effects of the usual size where "
+        "noise hides them; the coefficients are pulled towards 0."
     )
+
+
+def cuts_errors(model: PrivateRegressor) -> bool:
+    """Tell whether intervals are for cut errors; up to version 0.2 they were for all of them."""
+    return math.isfinite(getattr(model, "influence_bound_", math.inf))
+
+
+def _regression(model: PrivateRegressor) -> str:
+    return "bounded-influence regression" if cuts_errors(model) else "weighted least squares"
 
 
 def withheld_in_words(model: PrivateRegressor) -> str:

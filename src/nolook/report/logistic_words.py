@@ -49,7 +49,7 @@ def purpose(model: PrivateRegressor) -> tuple[str, ...]:
     return meaning, _LEANING
 
 
-def purpose_in_short() -> str:
+def purpose_in_short(model: PrivateRegressor) -> str:  # noqa: ARG001 -- as of others
     """Say the same in a sentence."""
     return (
         f"The {CONFIDENCE} intervals are for the population's logistic regression, columns clipped "

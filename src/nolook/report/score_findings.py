@@ -43,6 +43,8 @@ __all__ = [
     "roc_findings",
 ]
 
+#: Share of pairs that share a cell from which a reader must know of it.
+_MANY_TIED = 0.1
 _RATES = (0.01, 0.05, 0.1, 0.2, 0.5)
 _CONFIDENCE = "95 %"
 _INTERVAL = f"{_CONFIDENCE} interval"
@@ -110,9 +112,19 @@ def curve_said(curve: ROCCurve, score: str) -> tuple[Text, ...]:
         score,
         f" puts the positive one higher in {shown} of cases ({between}); guessing would in 50 %.",
     )
+    said: list[Text] = [words]
     if low <= 0.5 <= high:
-        return words, "So nothing can be said of whether it does better than guessing."
-    return (words,)
+        said.append("So nothing can be said of whether it does better than guessing.")
+    if curve.tied_ > _MANY_TIED:
+        said.append(
+            f"In {_tied(curve)} of cases both scores lie in one cell of the grid and count half: "
+            "unless they are equal, a finer grid may say otherwise."
+        )
+    return tuple(said)
+
+
+def _tied(curve: ROCCurve) -> str:
+    return f"{number(100.0 * curve.tied_, 2)} %"
 
 
 def calibration_said(test: HosmerLemeshow) -> Text:
@@ -138,7 +150,8 @@ def curve_sections(
 ) -> tuple[Section, ...]:
     """Show the ROC and the precision-recall curve, and how rows are classified."""
     figures = ((*figure, "") for figure in _figures(curve))
-    rows = (*figures, *(_at(curve, rate) for rate in _RATES))
+    tied = ("Pairs in one cell (count half)", _tied(curve), "", "")
+    rows = (*figures, tied, *(_at(curve, rate) for rate in _RATES))
     table = Table(
         "The curve in a few numbers", ("Measure", "Value", _INTERVAL, "Score above"), rows
     )

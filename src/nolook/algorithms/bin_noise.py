@@ -1,0 +1,42 @@
+"""The noise on every bin of a histogram, and what sums of it hardly ever pass."""
+
+from __future__ import annotations
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+__all__ = ["BinNoise"]
+
+#: Where a Chernoff bound is looked for, in units of where the Laplace law has no moments any more.
+_PLACES = np.linspace(0.001, 0.999, 999)[:, np.newaxis]
+
+Vector = NDArray[np.float64]
+
+
+@frozen
+class BinNoise:
+    """Independent noise of mean 0 on every bin.
+
+    Parameters
+    ----------
+    deviation : float
+        Of one bin, in rows; positive.
+    laplace : bool, default=False
+        Whether the law is Laplace's and not normal.
+    """
+
+    deviation: float
+    laplace: bool = False
+
+    def surely(self, bins: NDArray[np.intp], sure: float) -> Vector:
+        """Return what sums over so many bins pass as rarely as a normal number `sure` deviations.
+
+        Of Laplace noise by the Chernoff bound that gives exactly that for a normal number: one bin
+        is often further away than many deviations, which many bins together are not.
+        """
+        if not self.laplace:
+            return self.deviation * sure * np.sqrt(bins)
+        bound = (sure**2 / 2.0 - bins * np.log1p(-(_PLACES**2))) / _PLACES
+        lowest: Vector = bound.min(axis=0) * (self.deviation / np.sqrt(2.0))
+        return lowest
