@@ -16,7 +16,7 @@ from nolook.algorithms import (
 )
 from nolook.algorithms.class_design import ClassDesign
 from nolook.algorithms.logistic_regression import LogisticRelease
-from nolook.algorithms.logistic_steps import LogisticSteps, is_noise
+from nolook.algorithms.logistic_steps import LogisticSteps, Metric, is_noise
 from nolook.kernels import class_gradient, weighted_rows
 from nolook.kernels.moments import UNIT
 from nolook.kernels.weighted_rows import whitened_rows
@@ -335,5 +335,7 @@ def test_the_model_follows_from_a_copy_of_the_release_alone():
     found = recorded(table_from_arrays(*data(ROWS)), MU, kind=LogisticRelease).result
     again = pickle.loads(pickle.dumps(found))
     assert plain(again) == plain(found)
-    theta = again.steps.next(again.metric, again.seen)
+    last = again.seen.thetas[-1]
+    metric = Metric.of_moments(again.gram, again.gram_sigma, last, safe=True)
+    theta = again.steps.next(metric.mixed(again.curvature), again.seen)
     assert theta.tolist() == found.theta.tolist()

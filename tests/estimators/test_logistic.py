@@ -91,16 +91,16 @@ def test_intervals_cover_the_truth():
 @pytest.mark.parametrize(("rows", "slope", "known"), [(20_000, 4.2, True), (5000, 5.6, False)])
 def test_the_slope_of_classes_far_apart_is_held_or_not_known(rows, slope, known):
     """Curvature falls with every step there, so that gradients seem small far from the solution."""
-    held = []
+    given, wrong = 0, 0
     for seed in range(12):
         generator = np.random.default_rng(seed)
         X = generator.normal(size=(rows, 4))
         y = generator.random(rows) < expit(slope * X[:, 2] - 0.7 * slope)
         low, high = nolook.LogisticRegression(random_state=seed).fit(X, y).coef_interval_[2]
-        if not np.isnan(low):
-            held.append(low <= slope <= high)
-    assert (len(held) >= 9) is known
-    assert np.mean(held or [True]) > 0.85
+        given += not np.isnan(low)
+        wrong += slope < low or high < slope
+    assert (given >= 9) is known
+    assert wrong <= 1
 
 
 @pytest.mark.filterwarnings("ignore::nolook.errors.OutsideGuarantee")

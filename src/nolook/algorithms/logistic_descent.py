@@ -19,6 +19,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from nolook.algorithms.logistic_steps import (
+    Curvature,
     Gradients,
     LogisticSteps,
     Metric,
@@ -65,7 +66,7 @@ class Descended:
     """What a descent released, and the model that it ended with."""
 
     seen: Gradients
-    metric: Metric  # the likely curvature at the last gradient's model, none too safe
+    curvature: Curvature  # at the last gradient's model
     theta: Vector
     arrived: bool  # whether the last gradient was taken because the ones before were noise
 
@@ -99,27 +100,18 @@ class Descent:
 
     def run(self, blocks: Blocks, source: ByteSource, announce: Announce) -> Descended:
         """Follow the gradients from the steps' base."""
-        design, allowance = blocks.design, Allowance(self.mu)
-        theta, seen, curvature = self.steps.base, Gradients.none(design.size), None
+        allowance, curvature = Allowance(self.mu), None
+        seen = Gradients.none(blocks.design.size)
         part, arrivals, curvatures, next_at = _FIRST, 0, 0, _FROM
-        while True:
-            model = GridModel(*grid_model(theta, design.squared_radius), design.unit)
-            theta = model.spacing * model.whole
-            own = Metric.of_moments(self.gram, self.gram_sigma, theta, safe=True)
-            taken = len(seen.sigmas) + 1
-            last = (
-                arrivals == _ARRIVALS or taken == _MOST_GRADIENTS or allowance.left - part < _KEPT
-            )
-            if last:
-                announce("curvature")
-                spent = self._last_curvature(own.mixed(curvature), theta, blocks, allowance)
-                curvature = _curvature(blocks, model, allowance.spend(spent), source)
-                part = allowance.left
+        model, theta, own = self._at(self.steps.base, blocks)
+        while (
+            arrivals < _ARRIVALS
+            and (taken := len(seen.sigmas) + 1) < _MOST_GRADIENTS
+            and allowance.left - part >= _KEPT
+        ):
             announce(f"gradient {taken}")
             gradient = _gradient(blocks, model, allowance.spend(part), source)
             seen = seen.and_one(theta, *gradient)
-            if last:
-                break
             if is_noise(seen, own):
                 arrivals += 1
                 part *= _GROWTH
@@ -127,10 +119,24 @@ class Descent:
                 announce("curvature")
                 curvature = _curvature(blocks, model, allowance.spend(_CURVATURE), source)
                 curvatures, next_at = curvatures + 1, taken + _EVERY
-            theta = self.steps.next(own.mixed(curvature), seen)
-        found = self.steps.next(own.mixed(curvature), seen)
-        likely = Metric.of_moments(self.gram, self.gram_sigma, theta, safe=False)
-        return Descended(seen, likely.mixed(curvature), found, arrivals == _ARRIVALS)
+            found = self.steps.next(own.mixed(curvature), seen)
+            model, theta, own = self._at(found, blocks)
+        announce("curvature")
+        spent = self._last_curvature(own.mixed(curvature), theta, blocks, allowance)
+        last = _curvature(blocks, model, allowance.spend(spent), source)
+        announce(f"gradient {len(seen.sigmas) + 1}")
+        gradient = _gradient(blocks, model, allowance.spend(allowance.left), source)
+        seen = seen.and_one(theta, *gradient)
+        found = self.steps.next(own.mixed(last), seen)
+        return Descended(seen, last, found, arrivals == _ARRIVALS)
+
+    def _at(self, theta: Vector, blocks: Blocks) -> tuple[GridModel, Vector, Metric]:
+        """Round a model to the grid, and return a metric by which to step from there."""
+        design = blocks.design
+        model = GridModel(*grid_model(theta, design.squared_radius), design.unit)
+        rounded = model.spacing * model.whole
+        metric = Metric.of_moments(self.gram, self.gram_sigma, rounded, safe=True)
+        return model, rounded, metric
 
     def _last_curvature(
         self, metric: Metric, theta: Vector, blocks: Blocks, allowance: Allowance
@@ -177,9 +183,7 @@ def _curvature_sigma(blocks: Blocks, mu: float) -> float:
     return sensitivity / mu / (design.unit**2 * CURVATURE_UNIT)
 
 
-def _curvature(
-    blocks: Blocks, model: GridModel, mu: float, source: ByteSource
-) -> tuple[Matrix, float]:
+def _curvature(blocks: Blocks, model: GridModel, mu: float, source: ByteSource) -> Curvature:
     """Release the sum of p (1 - p) u u', and return its noise's deviation on the diagonal."""
     design = blocks.design
     exact = blocks.fold(ClassCurvature(model, blocks.whole)).value

@@ -109,21 +109,22 @@ def _known(release: NoisyLogistic) -> tuple[Matrix, NDArray[np.bool_], Vector]:
     """Return directions, which of them are hidden, and the variance of the model's error there.
 
     Where classes are far apart the curvature is less and less the steeper a model: it is taken half
-    way from the last gradient's model to the steepest one that is likely.
+    way from the last gradient's model to the steepest one that is likely, and a direction that
+    noise would hide there is hidden, too.
     """
-    start, metric = release.seen.thetas[-1], release.metric
-    there = Metric.of_moments(release.gram, release.gram_sigma, start, safe=False)
+    start = release.seen.thetas[-1]
+    metric = release.metric(start)
     for _ in range(_CORRECTIONS):
         combined = release.steps.combined(metric, release.seen)
         hidden = hidden_directions(combined.eigenvalues, metric.sigma)
-        variances = _variances(release, metric, combined, hidden)
-        way = combined.theta
-        told = np.where(hidden, 0.0, variances)
-        error = np.sqrt((way @ combined.vectors) ** 2 @ told) / max(way @ way, _TINY)
-        middle = 0.5 * (start + release.steps.base + (1.0 + _QUANTILE * error) * way)
-        here = Metric.of_moments(release.gram, release.gram_sigma, middle, safe=False)
-        metric = Metric(release.metric.matrix + here.matrix - there.matrix, release.metric.sigma)
-    return combined.vectors, hidden, variances
+        told = np.where(hidden, 0.0, _variances(release, metric, combined, hidden))
+        way, vectors = combined.theta, combined.vectors
+        error = np.sqrt((way @ vectors) ** 2 @ told) / max(way @ way, _TINY)
+        steepest = release.steps.base + (1.0 + _QUANTILE * error) * way
+        metric = release.metric(0.5 * (start + steepest))
+    last = release.metric(steepest)
+    hidden |= hidden_directions(((vectors.T @ last.matrix) * vectors.T).sum(axis=1), last.sigma)
+    return vectors, hidden, _variances(release, metric, combined, hidden)
 
 
 def _variances(

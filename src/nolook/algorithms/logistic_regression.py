@@ -31,7 +31,13 @@ from scipy.special import ndtri
 
 from nolook.algorithms.class_design import ClassDesign, choose_design, release_spread
 from nolook.algorithms.logistic_descent import Descent
-from nolook.algorithms.logistic_steps import Gradients, LogisticSteps, Metric, score_law
+from nolook.algorithms.logistic_steps import (
+    Curvature,
+    Gradients,
+    LogisticSteps,
+    Metric,
+    score_law,
+)
 from nolook.algorithms.scaling import ScaleSearch, Scaling
 from nolook.algorithms.weighted_design import (
     Blocks,
@@ -93,13 +99,20 @@ class NoisyLogistic:
     gram_sigma: float  # deviation of the noise on its diagonal
     steps: LogisticSteps
     seen: Gradients  # noisy sums of (1, x)(y - p), and the models where they were taken
-    metric: Metric  # the curvature at the last of them, as far as it is known
+    curvature: Curvature  # noisy, at the last of them
     arrived: bool  # whether the steps ended because gradients told no more than noise
     theta: Vector  # the estimate, the constant first, shape (d,); the base rate's if not visible
     visible: bool  # whether the gradients told more than noise
     score_edges: Vector  # log-odds between which rows were counted; empty if not visible
     score_counts: Matrix  # noisy counts by class, class 0 first, one more than edges
     score_sigma: float
+
+    def metric(self, theta: Vector) -> Metric:
+        """Return the curvature at a model as far as it is known: best at the last gradient's."""
+        last = Metric.of_moments(self.gram, self.gram_sigma, self.seen.thetas[-1], safe=False)
+        there = Metric.of_moments(self.gram, self.gram_sigma, theta, safe=False)
+        known = last.mixed(self.curvature)
+        return Metric(known.matrix + (there.matrix - last.matrix), known.sigma)
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +205,7 @@ class LogisticRelease:
             gram_sigma=gram[1],
             steps=steps,
             seen=found.seen,
-            metric=found.metric,
+            curvature=found.curvature,
             arrived=found.arrived,
             theta=found.theta if visible else base,
             visible=visible,

@@ -32,6 +32,7 @@ from nolook.algorithms.noisy_gradients import CombinedGradients, likeliest_prior
 
 __all__ = [
     "HIDDEN_EFFECT",
+    "Curvature",
     "Gradients",
     "LogisticSteps",
     "Metric",
@@ -42,6 +43,8 @@ __all__ = [
 
 Vector: TypeAlias = NDArray[np.float64]
 Matrix: TypeAlias = NDArray[np.float64]
+#: A released curvature and the deviation of the noise on its diagonal.
+Curvature: TypeAlias = tuple[Matrix, float]
 
 #: Standard deviation of the model along a hidden direction, in log-odds for about a scale: so many
 #: times that of the rows' log-odds, and at least 1. The intervals assume it.
@@ -142,7 +145,7 @@ class Metric:
             matrix = matrix + rows * both
         return cls(matrix, factor * sigma)
 
-    def mixed(self, released: tuple[Matrix, float] | None) -> Self:
+    def mixed(self, released: Curvature | None) -> Self:
         """Return this and a released curvature, which counts as far as it is more than noise."""
         if released is None:
             return self
