@@ -110,9 +110,9 @@ def _known(release: NoisyLogistic) -> tuple[Matrix, NDArray[np.bool_], Vector]:
 
     Where classes are far apart the curvature is less and less the steeper a model: it is taken half
     way from the last gradient's model to the steepest one that is likely, and a direction that
-    noise would hide there is hidden, too.
+    noise would hide at the likeliest is hidden, too.
     """
-    start = release.seen.thetas[-1]
+    base, start = release.steps.base, release.seen.thetas[-1]
     metric = release.metric(start)
     for _ in range(_CORRECTIONS):
         combined = release.steps.combined(metric, release.seen)
@@ -120,10 +120,10 @@ def _known(release: NoisyLogistic) -> tuple[Matrix, NDArray[np.bool_], Vector]:
         told = np.where(hidden, 0.0, _variances(release, metric, combined, hidden))
         way, vectors = combined.theta, combined.vectors
         error = np.sqrt((way @ vectors) ** 2 @ told) / max(way @ way, _TINY)
-        steepest = release.steps.base + (1.0 + _QUANTILE * error) * way
+        steepest = base + (1.0 + _QUANTILE * error) * way
         metric = release.metric(0.5 * (start + steepest))
-    last = release.metric(steepest)
-    hidden |= hidden_directions(((vectors.T @ last.matrix) * vectors.T).sum(axis=1), last.sigma)
+    there = release.metric(base + way)
+    hidden |= hidden_directions(((vectors.T @ there.matrix) * vectors.T).sum(axis=1), there.sigma)
     return vectors, hidden, _variances(release, metric, combined, hidden)
 
 
