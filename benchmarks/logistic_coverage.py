@@ -32,7 +32,7 @@ LAWS = (
     ("half of the columns skewed", 0.3, -1.0, 5_000, 1.0),
     ("half of the columns skewed", 0.3, -1.0, 20_000, 1.0),
 )
-SAMPLES = ((5_000, 1.0), (20_000, 1.0), (20_000, 10.0))
+SAMPLES = ((5_000, 1.0), (20_000, 1.0), (20_000, 3.0), (20_000, 10.0))
 
 
 def drawn(law, slope, constant, rows, seed):

@@ -61,6 +61,8 @@ FIGURES = {
     "covered-log-normal": ("intervals", covered("log-normal target"), max),
     "plain-log-normal": ("intervals", plainly_covered("log-normal target"), max),
     "interval-given": ("intervals", rf"- share given at epsilon = 1: {NUMBER}", max),
+    "logistic-covered": ("logistic_coverage", rf"^\| all \| \| \| {NUMBER}", max),
+    "logistic-least": ("logistic_coverage", rf"^\| [^|]+ \| [\d,]+ \| \S+ \| {NUMBER}", min),
     "r2-error": ("intervals", rf"error of R2 over 14 tables, .*: {NUMBER}", max),
     "moments-5": (DICK, rf"{selected(5, 'linear')}Moments beat .* on (\d+) of", max),
     "moments-5-of": (DICK, rf"{selected(5, 'linear')}Moments beat .* of (\d+),", max),

@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression as Likelihood
 from sklearn.metrics import log_loss
 
 from nolook.algorithms import weighted_design
-from nolook.algorithms.logistic_regression import LogisticRelease
+from nolook.algorithms.logistic_regression import SHARES, LogisticRelease
 from nolook.privacy.noise import SeededSource
 from nolook.tables import table_from_arrays
 
@@ -181,9 +181,9 @@ def test_every_gradient_has_the_noise_that_is_claimed():
         assert abs(np.mean(errors)) < 0.2
 
 
-def test_moments_curvature_balance_and_scores_have_the_noise_that_is_claimed():
+def test_moments_balance_scores_and_excess_have_the_noise_that_is_claimed():
     X, y = data(3_000)
-    errors = {"gram": [], "balance": [], "scores": []}
+    errors = {"gram": [], "balance": [], "scores": [], "excess": []}
     for seed in range(80):
         one = run(X, y, 0.8, seed)
         rows = standardised(one, X)
@@ -193,5 +193,8 @@ def test_moments_curvature_balance_and_scores_have_the_noise_that_is_claimed():
         place = np.searchsorted(one.score_edges, log_odds)
         exact = [np.bincount(place[y == each], minlength=16) for each in (0, 1)]
         errors["scores"].append((one.score_counts - exact) / one.score_sigma)
+        p, squares = expit(log_odds), (rows**2).sum(axis=1)
+        sigma = (1.0 + one.norm**2) / (0.8 * math.sqrt(SHARES["dispersion"]))
+        errors["excess"].append((one.excess - ((1 - 2 * p) * (y - p)) @ squares) / sigma)
     for name, each in errors.items():
         assert abs(np.std(each) - 1) < 0.25, name

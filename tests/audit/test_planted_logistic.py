@@ -222,6 +222,11 @@ FAULTS = (
         _BEYOND,
     ),
     ExactFault(
+        "dispersion with half of its sensitivity",
+        halved(logistic_regression, "class_dispersion_sensitivity"),
+        _BEYOND,
+    ),
+    ExactFault(
         "balance of the classes with half of its sensitivity",
         lambda patch: patch.setattr(logistic_regression, "balance_sensitivity", lambda: 0.5),
         _BEYOND,
@@ -279,7 +284,7 @@ def test_what_is_drawn_is_stated():
 
 
 @pytest.mark.parametrize(
-    "name", ["norms", "moments", "balance", "gradients", "curvature", "scores"]
+    "name", ["norms", "moments", "balance", "gradients", "curvature", "scores", "residuals"]
 )
 def test_draws_tell_of_what_is_not_stated(name, monkeypatch):
     events = LogisticRelease.events

@@ -129,14 +129,16 @@ def descent(draws):
 
 
 def steps(draws):
-    """Gradients and curvatures are stated as one release; scales come before, and scores last."""
-    before, rounds, scores = draws[:BEFORE_STEPS], draws[BEFORE_STEPS:-1], draws[-1]
-    return [*before, math.hypot(*rounds), scores]
+    """Gradients and curvatures are stated as one release; scales come before, and the fit last."""
+    before, rounds, fit = draws[:BEFORE_STEPS], draws[BEFORE_STEPS:-2], draws[-2:]
+    return [*before, math.hypot(*rounds), *fit]
 
 
-def until_scores(draws):
-    """How many draws a logistic fit has, of which noise decides; scores cost what balance did."""
-    return draws.index(draws[BEFORE_STEPS - 1], BEFORE_STEPS) + 1
+def until_dispersion(draws):
+    """How many draws a logistic fit has, of which noise decides: the last costs least."""
+    return next(
+        place for place, draw in enumerate(draws, 1) if draw < 0.5 * draws[BEFORE_STEPS - 1]
+    )
 
 
 def samples(draws):
@@ -340,7 +342,7 @@ FOLDED = {
     "logistic": (
         nolook.LogisticRegression(),
         steps,
-        until_scores,
+        until_dispersion,
         classes,
         lambda draws: [*draws[:2], *groups(draws[2:])],
     ),

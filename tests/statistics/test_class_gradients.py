@@ -17,10 +17,12 @@ from nolook.statistics.class_gradients import (
     PROBABILITY_UNIT,
     ClassBalance,
     ClassCurvature,
+    ClassDispersion,
     ClassGradient,
     ScoreCounts,
     balance_sensitivity,
     class_curvature_sensitivity,
+    class_dispersion_sensitivity,
     class_gradient_sensitivity,
 )
 from nolook.statistics.residual_products import grid_model
@@ -54,7 +56,13 @@ def made(table, norm, theta):
 
 
 def statistics(model):
-    return [ClassBalance(), ClassGradient(model), ClassCurvature(model), ScoreCounts(model, EDGES)]
+    return [
+        ClassBalance(),
+        ClassGradient(model),
+        ClassCurvature(model),
+        ClassDispersion(model),
+        ScoreCounts(model, EDGES),
+    ]
 
 
 def sensitivities(norm):
@@ -63,6 +71,7 @@ def sensitivities(norm):
         balance_sensitivity(),
         class_gradient_sensitivity(radius),
         class_curvature_sensitivity(radius),
+        class_dispersion_sensitivity(radius),
         1,
     ]
 
@@ -98,6 +107,8 @@ def test_the_sensitivities_are_reached(target):
     value = ClassGradient(made(table, norm, far)[1]).update(*made(table, norm, far)[0]).value
     size = math.sqrt(sum(int(entry) ** 2 for entry in value))
     assert 0.999 < size / class_gradient_sensitivity(radius_of(norm)) <= 1.0
+    moved = ClassDispersion(made(table, norm, far)[1]).update(*made(table, norm, far)[0]).value
+    assert 0.999 < moved[0] / class_dispersion_sensitivity(radius_of(norm)) <= 1.0
     block, model = made(table, norm, np.zeros(2))
     curvature = ClassCurvature(model).update(*block).value.astype(float)
     share = np.linalg.norm(curvature) / class_curvature_sensitivity(radius_of(norm))
@@ -124,6 +135,9 @@ def test_sums_are_what_they_are_called():
     np.testing.assert_allclose(gradient.astype(float), u @ (y - p), atol=2.0)
     curvature = ClassCurvature(model).update(*block).value / (GRID**2 * CURVATURE_UNIT)
     np.testing.assert_allclose(curvature.astype(float), (u * p * (1 - p)) @ u.T, atol=5.0)
+    excess = ClassDispersion(model).update(*block).value / (GRID**2 * CURVATURE_UNIT)
+    expected = float((u**2).sum(axis=0) @ ((y - p) ** 2 - p * (1 - p)))
+    np.testing.assert_allclose(excess.astype(float), [expected], atol=5.0)
     assert ClassBalance().update(*block).value == [2 * y.sum() - y.size]
     counts = ScoreCounts(model, EDGES).update(*block).value.reshape(2, -1)
     place = np.searchsorted(EDGES, theta @ u)

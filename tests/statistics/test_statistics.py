@@ -25,6 +25,7 @@ from nolook.statistics.centred_products import CentredProducts
 from nolook.statistics.class_gradients import (
     ClassBalance,
     ClassCurvature,
+    ClassDispersion,
     ClassGradient,
     ScoreCounts,
 )
@@ -141,6 +142,7 @@ STATISTICS = {
         for kind, *arguments in (
             (ClassBalance,),
             (ClassCurvature, GRID_MODEL, WHOLE_UNIT),
+            (ClassDispersion, GRID_MODEL, WHOLE_UNIT),
             (ClassGradient, GRID_MODEL, WHOLE_UNIT),
             (ScoreCounts, GRID_MODEL, np.array([-1.0, 0.0, 2.0])),
         )

@@ -37,10 +37,12 @@ from nolook.statistics.centred_products import PRODUCTS_SENSITIVITY, CentredProd
 from nolook.statistics.class_gradients import (
     ClassBalance,
     ClassCurvature,
+    ClassDispersion,
     ClassGradient,
     ScoreCounts,
     balance_sensitivity,
     class_curvature_sensitivity,
+    class_dispersion_sensitivity,
     class_gradient_sensitivity,
 )
 from nolook.statistics.clipped_gradients import (
@@ -258,6 +260,13 @@ STATISTICS = {
         as_classes,
         lambda s: [s.value],
         lambda whole: [class_curvature_sensitivity(_RADIUS, 3, whole)],
+        rounds=True,
+    ),
+    "ClassDispersion": Weighted(
+        lambda whole: ClassDispersion(_STEEP, whole),
+        as_classes,
+        lambda s: [s.value],
+        lambda whole: [class_dispersion_sensitivity(_RADIUS + _UNIT**2, whole)],
         rounds=True,
     ),
     "ClassGradient": Weighted(

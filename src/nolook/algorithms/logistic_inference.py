@@ -5,8 +5,8 @@ where noise hides; what they cover, and how that was tried, is in ``logistic_reg
 
 The curvature's eigenvectors are directions in which the model is known more or less well. Where it
 is told apart from noise the variance has four parts: the gradients' noise; the curvature's noise
-times what hidden directions may hold; sampling; and how far the likeliest model is from where the
-last gradient was taken.
+times what hidden directions may hold; sampling, as large as the residuals show where they vary more
+than the model expects; and how far the likeliest model is from where the last gradient was taken.
 """
 
 from __future__ import annotations
@@ -30,8 +30,9 @@ __all__ = ["Estimate", "LogisticModel", "logistic_model"]
 _QUANTILE = float(ndtri((1 + LEVEL) / 2))
 # A slope's interval wider than this to either side, in log-odds a scale, says nothing.
 _WIDEST = 2.0
-# Share of a slope's squared loading on hidden directions.
-_MOST_HIDDEN = 0.3
+# Share of a slope's squared loading on hidden directions. A population may have many times the
+# effect allowed for there, as where columns add up to a constant but for shortened rows.
+_MOST_HIDDEN = 0.005
 _WIDEST_R2, _WIDEST_AUC = 0.5, 0.2
 # How often the curvature is corrected for where the model is likely to be.
 _CORRECTIONS = 4
@@ -140,7 +141,13 @@ def _variances(
     gradients = combined.variance + 0.5 * sigma**2 * float(effects[hidden].sum())
     likely = release.steps.base + combined.theta
     last = ((likely - release.seen.thetas[-1]) @ combined.vectors) ** 2
-    return np.where(hidden, effects, gradients / seen**2 + 1.0 / seen + last)
+    return np.where(hidden, effects, gradients / seen**2 + _dispersion(release) / seen + last)
+
+
+def _dispersion(release: NoisyLogistic) -> float:
+    """How many times the variance that the model expects the residuals have, but at least 1."""
+    expected = float(np.trace(release.metric(release.theta).matrix))
+    return 1.0 + max(release.excess, 0.0) / max(expected, _TINY)
 
 
 def _clipped_shares(scaling: Scaling) -> tuple[Vector, Vector]:

@@ -52,14 +52,18 @@ from nolook.privacy.mechanisms.gaussian import gaussian_release
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import Announce
 from nolook.statistics.class_gradients import (
+    CURVATURE_UNIT,
     ClassBalance,
+    ClassDispersion,
     ScoreCounts,
     balance_sensitivity,
+    class_dispersion_sensitivity,
 )
 from nolook.statistics.histograms import histograms_sensitivity
 from nolook.statistics.residual_products import grid_model
 from nolook.statistics.weighted_rows import GridModel
 from nolook.tables import Table
+from nolook.tables.folding import Together
 
 __all__ = ["LogisticRelease", "NoisyLogistic"]
 
@@ -71,7 +75,8 @@ SHARES = {
     "gram": 0.06,
     "classes": 0.02,
     "descent": 0.54,
-    "fit": 0.02,
+    "fit": 0.018,
+    "dispersion": 0.002,
 }
 
 # Bins of the log-odds, of each class.
@@ -106,6 +111,7 @@ class NoisyLogistic:
     score_edges: Vector  # log-odds between which rows were counted; empty if not visible
     score_counts: Matrix  # noisy counts by class, class 0 first, one more than edges
     score_sigma: float
+    excess: float  # noisy sum of ((y - p)^2 - p (1 - p)) |(1, x)|^2; 0 if not visible
 
     def metric(self, theta: Vector) -> Metric:
         """Return the curvature at a model as far as it is known: best at the last gradient's."""
@@ -145,6 +151,7 @@ class LogisticRelease:
             "classes": "balance of the classes",
             "descent": "gradients and curvatures of the log-likelihood",
             "fit": "histogram of the scores by class",
+            "dispersion": "excess of squared residuals",
         }
         own = (GaussianEvent(name, self._mu(part)) for part, name in names.items())
         return (*self._scales().events(), *own)
@@ -189,11 +196,11 @@ class LogisticRelease:
         rate = 0.25 / math.cosh(0.5 * base[0]) ** 2
         start = Metric(rate * gram[0], rate * gram[1])
         visible = steps.evidence(start, found.seen) >= _EVIDENCE
-        edges, counts = np.zeros(0), np.zeros((2, 1))
+        edges, counts, excess = np.zeros(0), np.zeros((2, 1)), 0.0
         if visible:
             announce("fit")
             edges = _score_edges(found.theta, gram[0])
-            counts = self._scores(blocks, found.theta, edges, source)
+            counts, excess = self._fit(blocks, found.theta, edges, source)
         return NoisyLogistic(
             scaling=_of_log_odds(scaling),
             kept=kept,
@@ -212,6 +219,7 @@ class LogisticRelease:
             score_edges=edges,
             score_counts=counts,
             score_sigma=histograms_sensitivity(1, "add-remove") / self._mu("fit"),
+            excess=excess,
         )
 
     def _design(
@@ -231,14 +239,24 @@ class LogisticRelease:
         noisy = gaussian_release(exact, whole * sensitivity, mu, source)
         return float(noisy[0]) / whole, sensitivity / mu
 
-    def _scores(self, blocks: Blocks, theta: Vector, edges: Vector, source: ByteSource) -> Matrix:
-        """Release how many rows of either class have log-odds between the edges."""
-        design = blocks.design
+    def _fit(
+        self, blocks: Blocks, theta: Vector, edges: Vector, source: ByteSource
+    ) -> tuple[Matrix, float]:
+        """Release how well a model fits, in one pass.
+
+        How many rows of either class have log-odds between the edges; and by how much residuals,
+        weighed by the rows' squares, vary more than the model expects.
+        """
+        design, whole = blocks.design, blocks.whole
         model = GridModel(*grid_model(theta, design.squared_radius), design.unit)
-        exact = blocks.fold(ScoreCounts(model, edges)).value
-        sensitivity = blocks.whole * histograms_sensitivity(1, "add-remove")
-        noisy = gaussian_release(exact, sensitivity, self._mu("fit"), source)
-        return noisy.astype(np.float64).reshape(2, -1) / blocks.whole
+        scores, dispersion = ScoreCounts(model, edges), ClassDispersion(model, whole)
+        blocks.fold(Together(scores, dispersion))
+        sensitivity = whole * histograms_sensitivity(1, "add-remove")
+        counts = gaussian_release(scores.value, sensitivity, self._mu("fit"), source)
+        sensitivity = class_dispersion_sensitivity(design.squared_radius, whole)
+        excess = gaussian_release(dispersion.value, sensitivity, self._mu("dispersion"), source)
+        counts = counts.astype(np.float64).reshape(2, -1) / whole
+        return counts, float(excess[0]) / (design.unit**2 * CURVATURE_UNIT)
 
 
 def _base_log_odds(balance: float, sigma: float, rows: float) -> float:

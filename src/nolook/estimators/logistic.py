@@ -65,11 +65,12 @@ class LogisticRegression(ClassifierMixin, PrivateEstimator):  # type: ignore[mis
         95 % intervals; NaN where none is known. They are for the logistic regression of the
         population, each column clipped and each row shortened as `scaling_`, `spread_` and
         `row_norm_` say.
-        They cover sampling and noise, and assume effects of a standard deviation of about 2.5 times
-        that of the rows' log-odds, for one scale of a column, in directions that noise hides. The
-        coefficients are pulled towards 0. A column has none where more than a tenth of its rows was
-        clipped, where noise does not tell it apart from others, where the steps had not arrived, or
-        where the interval would say nothing.
+        They cover sampling, also where the model is not quite true, and noise, and assume effects
+        of a standard deviation of about 2.5 times that of the rows' log-odds, for one scale of a
+        column, in directions that noise hides. The coefficients are pulled towards 0. A column has
+        none where more than a tenth of its rows was clipped, where noise hides part of its slope
+        (one of columns that add up to nearly the same in every row), where the steps had not
+        arrived, or where the interval would say nothing.
     odds_ratio_, odds_ratio_interval_ : ndarray of shape (n_features_in_,), and with ends (.., 2)
         What one unit of a column multiplies the odds by: exponentials of `coef_` and its intervals.
     base_rate_, base_rate_interval_ : float, and ndarray of shape (2,)

@@ -9,7 +9,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup, escape
 
 from nolook.formats.files import one_line
-from nolook.report.findings import Name
+from nolook.report.findings import Name, in_percent
 
 __all__ = ["template"]
 
@@ -50,5 +50,6 @@ def template(name: str) -> Template:
     )
     environment.filters["one_line"] = one_line
     environment.filters["unbroken"] = _unbroken
+    environment.filters["in_percent"] = in_percent
     environment.tests["name"] = lambda piece: isinstance(piece, Name)
     return environment.get_template(name)

@@ -9,6 +9,7 @@ from nolook.formats.files import one_line
 from nolook.privacy.ledger import amount_text
 from nolook.privacy.ledger_entries import converted
 from nolook.report._console import empty_table, say
+from nolook.report.findings import in_percent
 from nolook.report.shared import costs
 from nolook.report.wording import count, number
 
@@ -44,7 +45,7 @@ def print_rehearsed(
     shares = max(map(len, listed), default=3) > 3
     shown = empty_table("", ("Released", "Mechanism", "Cost", "Share")[: 3 + shares])
     for row in listed:
-        shown.add_row(*(one_line(c) if isinstance(c, str) else f"{100 * c:.0f} %" for c in row))
+        shown.add_row(*(one_line(c) if isinstance(c, str) else in_percent(c) for c in row))
     console.print(shown)
     if not guarantee.private:
         say(console, "It would NOT be private: the seed of its noise is known.", "bold red")

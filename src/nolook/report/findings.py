@@ -26,6 +26,7 @@ __all__ = [
     "Section",
     "Table",
     "Text",
+    "in_percent",
     "listed",
     "plain",
     "rows_of",
@@ -51,6 +52,17 @@ Text: TypeAlias = str | tuple[str, ...]
 def plain(text: Text) -> str:
     """Return a text on one line."""
     return one_line(text if isinstance(text, str) else "".join(text))
+
+
+def in_percent(share: float) -> str:
+    """Return a table's share of 1 in percent, with a digit where it is less than one.
+
+    Examples
+    --------
+    >>> in_percent(0.54), in_percent(0.0021), in_percent(0.0)
+    ('54 %', '0.2 %', '0 %')
+    """
+    return f"{100.0 * share:{'.0f' if share >= 0.01 else '.1g'}} %"
 
 
 def listed(names: Sequence[str], most: int) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from nolook.formats.files import one_line
 from nolook.report._console import STYLES, empty_table, say
-from nolook.report.findings import Findings, Table, plain
+from nolook.report.findings import Findings, Table, in_percent, plain
 from nolook.report.findings import Text as Words
 from nolook.report.shared import cautions, rows_used, sections, verdict
 from nolook.report.standing import UNKNOWN, Standing
@@ -80,4 +80,4 @@ def print_table(console: Console, table: Table) -> None:
 
 
 def _cells(row: Sequence[str | float]) -> list[Text]:
-    return [Text(one_line(c) if isinstance(c, str) else f"{100 * c:.0f} %") for c in row]
+    return [Text(one_line(c) if isinstance(c, str) else in_percent(c)) for c in row]

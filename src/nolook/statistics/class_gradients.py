@@ -1,4 +1,4 @@
-"""Exact sums over rows of two classes: their balance, gradients of the log-likelihood, scores.
+"""Exact sums over rows of two classes: balance, gradients of the likelihood, scores, dispersion.
 
 Rows are those of :class:`nolook.statistics.weighted_rows.RowBlock`, made by
 :func:`nolook.kernels.weighted_rows.whitened_rows`; their targets are 0 and 1. A model is on the
@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from nolook.kernels.class_gradient import class_products, probabilities, scores
 from nolook.kernels.histogram import threshold_counts
-from nolook.kernels.weights import weighted_sums
-from nolook.statistics import Statistic, WeightedTotal
+from nolook.kernels.weights import weight_parts, weighted_sums
+from nolook.statistics import Statistic, WeightedTotal, rounding_sensitivity
 from nolook.statistics.design_moments import gram_sensitivity, product_sensitivity
 from nolook.statistics.weighted_rows import GridModel
 
@@ -25,10 +25,12 @@ __all__ = [
     "PROBABILITY_UNIT",
     "ClassBalance",
     "ClassCurvature",
+    "ClassDispersion",
     "ClassGradient",
     "ScoreCounts",
     "balance_sensitivity",
     "class_curvature_sensitivity",
+    "class_dispersion_sensitivity",
     "class_gradient_sensitivity",
 ]
 
@@ -36,13 +38,15 @@ Array = NDArray[np.float64]
 
 #: A class less its probability is a whole multiple of 1/PROBABILITY_UNIT.
 PROBABILITY_UNIT = 2**14
-#: A row's p (1 - p), at most a quarter, is a whole multiple of 1/CURVATURE_UNIT.
+#: A row's p (1 - p), and its (y - p)^2 less that, are whole multiples of 1/CURVATURE_UNIT.
 CURVATURE_UNIT = 2**12
 
 # Rows of a curvature at a time: their products add up to at most 2^12 2^10 2^30 < 2^53. With
 # weights in parts of 5 bits each row's are larger by so many.
 _PART_ROWS = 4096
 _WEIGHT_BITS, _WEIGHTED_ROWS = 5, 256
+# Of a dispersion: 2^17 rows of at most 2^12 2^30 2^3 add up to less than 2^63.
+_DISPERSION_BITS = 3
 
 
 def balance_sensitivity() -> int:
@@ -148,6 +152,43 @@ class ClassCurvature(WeightedTotal, Statistic):
         self._total = self._total + weighted_sums(
             products, self._total.shape, curved.size, block_rows, weights, _WEIGHT_BITS
         )
+        return self
+
+
+def class_dispersion_sensitivity(squared_radius: int, whole: int = 1) -> int:
+    """Sensitivity of :class:`ClassDispersion` under add-remove.
+
+    A row adds ``e |u|^2`` with ``|u|^2 <= squared_radius`` and e from -1/4 to 1.
+    """
+    return CURVATURE_UNIT * squared_radius + rounding_sensitivity(1, whole)
+
+
+class ClassDispersion(WeightedTotal, Statistic):
+    """The sum of ``((y - p)^2 - p (1 - p)) |u|^2``: how residuals vary beside what p expects.
+
+    In whole multiples of ``1 / (unit^2 CURVATURE_UNIT)``, shape (1,). Its mean is 0 if p is the
+    probability of every row's class, whatever the rows.
+    """
+
+    def __init__(self, model: GridModel, whole: int = 1) -> None:
+        super().__init__(1, whole)
+        self._model = model
+
+    def update(
+        self,
+        rows: NDArray[np.int16],
+        squares: NDArray[np.int32],
+        targets: Array,
+        weights: NDArray[np.int64] | None = None,
+    ) -> Self:
+        """Add a block's rows."""
+        p = probabilities(scores(rows, self._model.whole, self._model.spacing / self._model.unit))
+        apart = targets - p
+        excess = np.trunc((apart * apart - p * (1.0 - p)) * CURVATURE_UNIT).astype(np.int64)
+        products = excess * (squares + np.int64(self._model.unit**2))
+        for factor, part in weight_parts(weights, _DISPERSION_BITS):
+            sums = products if isinstance(part, float) else products * part.astype(np.int64)
+            self._total = self._total + factor * int(sums.sum())
         return self
 
 
