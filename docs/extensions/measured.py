@@ -20,6 +20,7 @@ SHARE = r"^- shares, .*"
 COUNTS = rf"^\| counts, .*\| {NUMBER} \|$"
 MILLION = rf"^\| 1,000,000 \| \w+ \| {{}} \| \S+ \| \S+ \| {NUMBER} \|"
 ONE_FILE = r"^\| 1 \| quiet \|"
+LEVELS = r"\| 20,000 \| 1 \| \S+ \|"
 AUC = rf"^\| {{}} \| [\d,]+ \| \S+ \| {NUMBER} \|"
 
 
@@ -61,6 +62,8 @@ FIGURES = {
     "covered-log-normal": ("intervals", covered("log-normal target"), max),
     "plain-log-normal": ("intervals", plainly_covered("log-normal target"), max),
     "interval-given": ("intervals", rf"- share given at epsilon = 1: {NUMBER}", max),
+    "levels-all": ("logistic_coverage", rf"^\| bank_marketing {LEVELS} {NUMBER}", max),
+    "levels-fewer": ("logistic_coverage", rf"^\| bank_.* left out {LEVELS} {NUMBER}", max),
     "logistic-covered": ("logistic_coverage", rf"^\| all \| \| \| {NUMBER}", max),
     "logistic-least": ("logistic_coverage", rf"^\| [^|]+ \| [\d,]+ \| \S+ \| {NUMBER}", min),
     "r2-error": ("intervals", rf"error of R2 over 14 tables, .*: {NUMBER}", max),
