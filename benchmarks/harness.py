@@ -26,6 +26,9 @@ import pyarrow.parquet as pq
 from papers import tables
 from papers.trials import in_processes
 
+# Share of a column's variance that may be left where it follows from others: rounding.
+_REDUNDANT = 1e-8
+
 
 def _options():
     """Return a parser of what every benchmark takes."""
@@ -55,6 +58,19 @@ def table(name):
     features = [column for column in content.column_names if column != "target"]
     X = np.column_stack([content[column].to_numpy().astype(float) for column in features])
     return X, content["target"].to_numpy().astype(float)
+
+
+def less_redundant(X):
+    """Leave out columns that follow from those before them: a level of a category coded in full."""
+    spread = X.std(axis=0)
+    standard = (X - X.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0)
+    products, kept = standard.T @ standard / len(X), []
+    for column in range(X.shape[1]):
+        among = products[kept, column]
+        told = among @ np.linalg.pinv(products[np.ix_(kept, kept)], hermitian=True) @ among
+        if products[column, column] - told > _REDUNDANT:
+            kept.append(column)
+    return X[:, kept]
 
 
 def main(report, about, *, quick=None, **options):

@@ -333,7 +333,8 @@ def test_a_ledger_takes_no_seeded_release(row, tmp_path):
 @every_estimator
 def test_progress_tells_stages_and_never_rows(row):
     seen = []
-    row.make().fit(*data(), progress=lambda *stage: seen.append(stage))
+    # Of 300 fits one does not see a target that lies so far from 0, and ends early.
+    row.make(random_state=0).fit(*data(), progress=lambda *stage: seen.append(stage))
     (total,) = {total for _, _, total in seen}
     if isinstance(row.make(), nolook.LogisticRegression):
         assert len(seen) <= total  # it ends where its gradients are noise
