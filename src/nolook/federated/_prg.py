@@ -1,4 +1,4 @@
-"""The one-way functions of a distributed comparison function: AES under four public fixed keys.
+"""The one-way functions of point functions: AES under public fixed keys.
 
 For a block x of 16 bytes, H_k(x) = AES_k(sigma(x)) xor sigma(x), where sigma takes the halves
 (first, second) of x to (second, first xor second): the mode of Matyas, Meyer and Oseas after a
@@ -17,13 +17,9 @@ import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algorithms, modes
 from numpy.typing import NDArray
 
-__all__ = ["KINDS", "FixedKeys", "as_bytes", "block_words", "encrypt", "permutation"]
+__all__ = ["as_bytes", "block_words", "encrypt", "permutation"]
 
 Words = NDArray[np.uint64]
-
-#: What a node's seed is stretched into; the first two are also the two directions.
-KINDS = ("left", "right", "value", "leaf")
-_LABEL = "nolook distributed comparison function 1: "
 
 
 def block_words(count: int) -> Words:
@@ -32,7 +28,7 @@ def block_words(count: int) -> Words:
 
 
 def as_bytes(words: Words) -> memoryview:
-    """Return the memory of contiguous words, for `FixedKeys.encrypt`."""
+    """Return the memory of contiguous words, for `encrypt`."""
     return words.data.cast("B")
 
 
@@ -51,17 +47,3 @@ def encrypt(cipher: CipherContext, inputs: memoryview, room: memoryview) -> None
         np.frombuffer(room[: len(inputs)], np.uint64).byteswap(inplace=True)
     else:
         cipher.update_into(inputs, room)
-
-
-class FixedKeys:
-    """AES-128 under the four fixed keys; one object for each thread."""
-
-    def __init__(self) -> None:
-        self._ciphers = {kind: permutation(_LABEL + kind) for kind in KINDS}
-
-    def encrypt(self, kind: str, inputs: memoryview, room: memoryview) -> None:
-        """Encrypt whole blocks of words, as one of `KINDS`, to the start of `room`.
-
-        The room must be a block longer than the inputs.
-        """
-        encrypt(self._ciphers[kind], inputs, room)

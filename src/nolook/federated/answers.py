@@ -1,296 +1,162 @@
-"""What the analyst makes of the two servers' answers: the objects a central release gives.
+"""What the analyst computes from both servers' answers: the objects of a central release.
 
-Both answers are noisy shares modulo 2^64; their sum has the noise of both servers, twice the
-variance of a central release under replacement. All of this is post-processing. The proof is
-`shares.md`.
+Both answers are noisy shares, modulo 2^64, of the counts of blocks; their sum has the noise of both
+servers, twice the variance of a central release under replacement. Least squares, a public number
+of rows and counts that rise follow as in `nolook.algorithms.node_counts`. All of this is
+post-processing. The proof is `shares.md`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TypeAlias
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from attrs import frozen
+from numpy.typing import NDArray
 
 from nolook.algorithms.calibration_table import CalibrationTable
-from nolook.algorithms.count_noise import BinaryTreeNoise
-from nolook.algorithms.distribution import PrivateDistribution
+from nolook.algorithms.count_noise import ForestNoise
+from nolook.algorithms.hosmer_lemeshow import quantile_borders
+from nolook.algorithms.node_counts import NoisyForest, Smoothing
+from nolook.algorithms.roc import class_scores
 from nolook.algorithms.roc_curve import ClassScores
-from nolook.algorithms.tree_smoothing import (
-    Smoothing,
-    check_tree_smoothing,
-    smoothed_counts,
-)
 from nolook.errors import NolookError, ParameterError
 from nolook.estimators._scores import Scored
 from nolook.estimators.calibration import HosmerLemeshow
-from nolook.estimators.ecdf import ECDF
+from nolook.estimators.ecdf import ECDF, check_smoothing
 from nolook.estimators.roc import ROCCurve
 from nolook.federated.batch import Batch
-from nolook.federated.plausibility import TreeNoise, bound, refuse_impossible, refuse_outside
-from nolook.federated.shares import (
-    group_borders,
-    group_shares,
-    guarantee,
-    rows_epsilon,
-    tree_budget,
-)
-from nolook.privacy.mechanisms.binary_tree import laplace_node_variance
+from nolook.federated.plausibility import refuse_impossible
+from nolook.privacy.guarantee import GaussianEvent
+from nolook.privacy.mechanisms.gaussian import gaussian_variance
 from nolook.privacy.mechanisms.laplace import laplace_variance
-from nolook.statistics.group_sums import GROUP_UNIT, excess_sensitivities
+from nolook.statistics.cell_counts import node_counts_l2_sensitivity, node_counts_sensitivity
 
-__all__ = [
-    "Answer",
-    "CountsAt",
-    "borders",
-    "calibration",
-    "counts",
-    "distribution",
-    "joined",
-    "places",
-    "quantiles",
-    "scored_of",
-]
+__all__ = ["Answer", "block_variance", "calibration", "distribution"]
 
 # Both servers add all the noise.
 _NOISES = 2
 
-Vector = NDArray[np.float64]
 Integers = NDArray[np.int64]
-Words = NDArray[np.uint64]
-#: Gives the counts up to the thresholds at some places, as :func:`counts` does.
-CountsAt: TypeAlias = Callable[[Words], Vector]
+Vector = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Answer:
-    """What the server of a role answered about n reports; `batch` and `reports` are digests."""
+    """The answer of the server of a role about n reports; `batch` and `reports` are digests."""
 
     role: int
     batch: bytes
     reports: bytes
     n: int
-    numbers: dict[str, Words]
+    numbers: dict[str, NDArray[np.uint64]]
 
 
 def distribution(
-    batch: Batch, first: Answer, second: Answer, smoothing: Smoothing = "l2"
+    batch: Batch, first: Answer, second: Answer, smoothing: Smoothing = "isotonic"
 ) -> ECDF | ROCCurve:
-    """Put answers about the whole curves of a distribution or an ROC curve together."""
-    check_tree_smoothing(smoothing)
-    if batch.kind == "hosmer-lemeshow" or not batch.whole:
-        raise ParameterError(
-            f"{batch.name} is a batch of kind {batch.kind} and 2**{batch.levels} thresholds; "
-            "expected one that is answered by a whole distribution"
-        )
+    """Put answers about a distribution or an ROC curve together.
+
+    Raises a NolookError if the two do not belong together, or cannot be counts of the reports.
+    """
+    check_smoothing(smoothing)
+    if batch.kind == "hosmer-lemeshow":
+        raise ParameterError(f"{batch.name} is of kind {batch.kind}; expected an ecdf or a roc")
+    n, forests = _forests(batch, first, second)
+    points = batch.points()
+    privacy, recipe = batch.guarantee(), batch.recipe()
     if batch.kind == "ecdf":
-        ecdf = ECDF(batch.epsilon, batch.grid, relation="replace", smoothing=smoothing)
-        released = (_whole_distribution(batch, first, second, smoothing),)
-        return ecdf.keep_release(released, privacy=guarantee(batch), recipe=batch.recipe())
-    if batch.grid is None:
-        raise TypeError("an ROC curve has a grid, as that of all doubles is too large")
-    size = 1 << batch.levels
-    n, noisy = joined(batch, first, second, {"positive": size, "negative": size, "rows": 1})
-    rows, variance = noisy["rows"], _count_variance(rows_epsilon(batch))
-    slack = bound(_NOISES, variance, 2)
-    refuse_outside(rows, 0.0, n, slack)
-    positives = float(rows[0])
-    _refuse_curve(batch, noisy["positive"], positives, slack)
-    _refuse_curve(batch, noisy["negative"], n - positives, slack)
-    curves = (
-        _class_scores(
-            _smoothed(batch, noisy[name], top, _NOISES * variance, smoothing), noisy[name]
-        )
-        for name, top in zip(batch.curves, _class_rows(positives, float(n)), strict=True)
-    )
+        found = forests["count"].distribution(points, float(n), 0.0, smoothing)
+        ecdf = ECDF(batch.epsilon, batch.grid, batch.delta, "replace", smoothing)
+        return ecdf.keep_release((found,), privacy=privacy, recipe=recipe)
+    curves = class_scores(points, forests["positive"], forests["negative"], float(n), smoothing)
     curve = ROCCurve(batch.epsilon, batch.grid, relation="replace", smoothing=smoothing)
-    found = (batch.grid, *curves)
-    curve.keep_release(found, privacy=guarantee(batch), recipe=batch.recipe())
-    curve.scored_ = scored_of(batch)
+    curve.keep_release((batch.grid, *curves), privacy=privacy, recipe=recipe)
+    curve.scored_ = _scored(batch)
     return curve
 
 
-def _class_scores(found: PrivateDistribution, noisy: Integers) -> ClassScores:
-    """Keep the counts before any smoothing beside a distribution; its number of rows stays."""
-    before = np.append(noisy[: len(found.points) - 1].astype(np.float64), found.rows)
-    return ClassScores(found.points, found.counts, found.rows, found.noise, before)
+def calibration(batch: Batch, first: Answer, second: Answer, groups: int = 10) -> HosmerLemeshow:
+    """Put answers about the calibration of probabilities together.
 
-
-def _class_rows(positive: float, rows: float) -> tuple[float, float]:
-    """Return possible numbers of positive and negative rows, each at least 1."""
-    within = min(max(positive, 0.0), rows)
-    return max(within, 1.0), max(rows - within, 1.0)
-
-
-def borders(batch: Batch, first: Answer, second: Answer, groups: int = 10) -> Words:
-    """Return the places of the right borders of groups, to ask the servers for.
-
-    They are private quantiles of the probabilities; there are fewer groups where quantiles agree.
+    Groups lie between quantiles, as many as are wanted: they are chosen here, and cost nothing.
+    Every row counts with the middle of its cell for its probability, off by 2^-11 at most.
     """
-    HosmerLemeshow(batch.epsilon, groups).plan()  # checks how many
-    inner = _probabilities(batch, first, second).ppf(np.arange(1, groups) / groups)
-    points = batch.points()
-    found = np.append(np.searchsorted(points, inner), len(points) - 1)
-    return np.unique(found).astype(np.uint64)
-
-
-def calibration(
-    batch: Batch,
-    curves: tuple[Answer, Answer],
-    sums: tuple[Answer, Answer],
-    asked: Words,
-    groups: int = 10,
-) -> HosmerLemeshow:
-    """Put answers about the whole curve and about the groups at the places asked for together."""
-    edges = group_borders(batch, asked)
-    probabilities = _probabilities(batch, *curves)
-    names = ("positives", "negatives", "excess")
-    n, noisy = joined(batch, *sums, dict.fromkeys(names, len(asked)))
-    if (n, sums[0].reports) != (curves[0].n, curves[0].reports):
-        raise NolookError("the answers about curves and groups are of other sets; ask again")
-    widths = excess_sensitivities(edges)
-    counted, summed = group_shares(batch, edges)
-    variances = np.array([_count_variance(one) for one in counted])
-    excess_variances = np.array([_count_variance(one) for one in summed / widths])
-    _refuse_groups(n, noisy, widths, variances, excess_variances)
-    positives, negatives, excess = (noisy[name].astype(np.float64) for name in names)
-    table = CalibrationTable(
-        edges,
-        positives,
-        negatives,
-        excess / GROUP_UNIT,
-        _NOISES * variances,
-        _NOISES * excess_variances / GROUP_UNIT**2,
-    )
-    test = HosmerLemeshow(batch.epsilon, groups).keep_release(
-        (probabilities, table), privacy=guarantee(batch), recipe=batch.recipe()
-    )
-    test.scored_ = scored_of(batch)
+    if batch.kind != "hosmer-lemeshow":
+        raise ParameterError(f"{batch.name} is of kind {batch.kind}; expected hosmer-lemeshow")
+    test = HosmerLemeshow(batch.epsilon, groups)
+    test.plan()  # checks how many
+    n, forests = _forests(batch, first, second)
+    positive, negative = forests["positive"], forests["negative"]
+    blocks, variance = positive.blocks + negative.blocks, 2 * positive.variance
+    both = NoisyForest(batch.forest, blocks, variance)
+    probabilities = both.distribution(batch.points(), float(n), 0.0, "isotonic")
+    scores = class_scores(batch.points(), positive, negative, float(n), None)
+    table = _calibration_table(batch, scores, quantile_borders(probabilities, groups))
+    test.keep_release((probabilities, table), privacy=batch.guarantee(), recipe=batch.recipe())
+    test.scored_ = _scored(batch)
     return test
 
 
-def scored_of(batch: Batch) -> Scored:
-    """Return what the parts of a score are called: no table has given them names."""
-    return Scored(batch.name, "target", "1")
+def _calibration_table(
+    batch: Batch, scores: tuple[ClassScores, ClassScores], borders: Vector
+) -> CalibrationTable:
+    """Return the sums of groups between borders, which are 0 and thresholds."""
+    points = batch.points()
+    ends = np.searchsorted(points, borders[1:]) + 1  # in cells
+    starts = np.append(0, ends[:-1])
+    middles = (np.append(0.0, points[:-1]) + points) / 2
+    # Counts of cells, and what each adds to the probabilities above the group's left border.
+    cells = [np.diff(one.noisy, prepend=0.0) for one in scores]
+    above = middles - np.repeat(borders[:-1], ends - starts)
+    positives, negatives, excess = (
+        np.add.reduceat(each, starts) for each in (*cells, above * (cells[0] + cells[1]))
+    )
+    noise = ForestNoise(batch.forest, _NOISES * block_variance(batch), 0.0)
+    rows = scores[0].noise.rows_variance
+    counts = scores[0].noise.between(starts, ends, 0.0)
+    differences = np.array(
+        [
+            _difference_variance(noise, rows, middles, *place)
+            for place in zip(starts, ends, strict=True)
+        ]
+    )
+    # The table adds this up with that of the counts; see `shares.md`.
+    left = borders[:-1]
+    rest = np.maximum(differences - ((1.0 - left) ** 2 + left**2) * counts, 0.0)
+    return CalibrationTable(borders, positives, negatives, excess, counts, rest)
 
 
-def places(batch: Batch, thresholds: ArrayLike) -> Words:
-    """Return the places of the last thresholds that are not above some numbers."""
-    points, wanted = batch.points(), np.asarray(thresholds, dtype=np.float64)
-    if wanted.ndim != 1 or not (wanted >= points[0]).all():
-        raise ParameterError(
-            f"thresholds has a number below {float(points[0])!r}, the first one; expected none"
-        )
-    return (np.searchsorted(points, wanted, side="right") - 1).astype(np.uint64)
+def _difference_variance(
+    noise: ForestNoise, rows_variance: float, middles: Vector, start: int, end: int
+) -> float:
+    """Return the variance of a group's positive rows less those that probabilities predict.
 
-
-def counts(batch: Batch, first: Answer, second: Answer, asked: Words) -> tuple[Vector, Vector]:
-    """Put answers about counts at the places asked for together; the second are standard errors."""
-    _check_ecdf(batch)
-    n, noisy = joined(batch, first, second, {"count": len(asked)})
-    last = len(batch.points()) - 1  # stands for infinity
-    refuse_impossible(noisy["count"], asked, last, n, _noise(batch))
-    known = asked == last
-    return np.where(known, float(n), noisy["count"]), np.where(known, 0.0, _count_error(batch))
-
-
-def quantiles(
-    batch: Batch, n: int, shares: ArrayLike, counts_at: CountsAt
-) -> tuple[Vector, Vector]:
-    """Search the quantiles of a distribution by halves: Algorithm 1 of the paper, for all at once.
-
-    `counts_at` is called at most L times, with at most three places a share, and gives a place the
-    same count each time. A quantile is a threshold that reaches its share and follows one that does
-    not: noisy counts may cross it more than once. Its error is half the distance between the
-    quantiles a standard error below and above.
+    `noise` is that of one class without its number of rows; the two numbers are off by the same, in
+    opposite directions, so what is due to them adds up to a count of both.
     """
-    _check_ecdf(batch)
-    wanted = np.asarray(shares, dtype=np.float64)
-    if wanted.ndim != 1 or not ((wanted >= 0.0) & (wanted <= 1.0)).all():
-        raise ParameterError("shares is not from 0 to 1; expected shares (for example [0.5])")
-    error, points = _count_error(batch) / n, batch.points()
-    # A middle one, and those a standard error below and above.
-    targets = (wanted + error * np.array([[0.0], [-1.0], [1.0]])).clip(0.0, 1.0).ravel()
-    low = np.zeros(len(targets), dtype=np.uint64)
-    high = np.full(len(targets), len(points) - 1, dtype=np.uint64)
-    while (open_ := low < high).any():
-        middle = (low[open_] + high[open_]) // np.uint64(2)
-        asked, where = np.unique(middle, return_inverse=True)
-        reached = (counts_at(asked)[where] / n).clip(0.0, 1.0) >= targets[open_]
-        high[open_] = np.where(reached, middle, high[open_])
-        low[open_] = np.where(reached, low[open_], middle + np.uint64(1))
-    middles, below, above = points[high].reshape(3, -1)
-    return middles, above / 2 - below / 2
+    inside = np.zeros(len(middles))
+    inside[start:end] = 1.0
+    total = 0.0
+    for weights in ((1.0 - middles) * inside, middles * inside):
+        total += noise.weighted(weights - np.append(weights[1:], 0.0), 0.0)
+    forest = noise.forest
+    cells = (forest.padded if end == forest.cells else end) - start
+    return total + (cells / forest.padded) ** 2 * rows_variance
 
 
-def _probabilities(batch: Batch, first: Answer, second: Answer) -> PrivateDistribution:
-    if batch.kind != "hosmer-lemeshow":
-        raise ParameterError(f"{batch.name} is of kind {batch.kind}, which has no groups")
-    return _whole_distribution(batch, first, second, "l2")
+def _forests(batch: Batch, first: Answer, second: Answer) -> tuple[int, dict[str, NoisyForest]]:
+    """Return the number of reports, and the noisy blocks of each class, if they can be."""
+    n, noisy = _joined(batch, first, second)
+    each = block_variance(batch)
+    blocks = list(noisy.values())
+    rounded = batch.delta > 0
+    refuse_impossible(batch.forest, blocks, float(n), _NOISES, each, rounded=rounded)
+    return n, {
+        name: NoisyForest(batch.forest, blocks.astype(np.float64), _NOISES * each)
+        for name, blocks in noisy.items()
+    }
 
 
-def _whole_distribution(
-    batch: Batch, first: Answer, second: Answer, smoothing: Smoothing
-) -> PrivateDistribution:
-    n, noisy = joined(batch, first, second, {"count": 1 << batch.levels})
-    _refuse_curve(batch, noisy["count"], float(n), 0.0)
-    return _smoothed(batch, noisy["count"], float(n), 0.0, smoothing)
-
-
-def _smoothed(
-    batch: Batch, noisy: Integers, top: float, rows_variance: float, smoothing: Smoothing
-) -> PrivateDistribution:
-    points, variance = batch.points(), _NOISES * _noise(batch).variance
-    counted = smoothed_counts(noisy.astype(np.float64), top, len(points), smoothing)
-    noise = BinaryTreeNoise(len(points), batch.levels, variance, rows_variance)
-    return PrivateDistribution(points, counted, top, noise)
-
-
-def _refuse_curve(batch: Batch, noisy: Integers, rows: float, slack: float) -> None:
-    last = len(batch.points()) - 1
-    refuse_impossible(noisy, np.arange(len(noisy)), last, rows, _noise(batch), slack)
-
-
-def _refuse_groups(
-    n: int, noisy: dict[str, Integers], widths: Integers, variances: Vector, excess: Vector
-) -> None:
-    """Refuse groups whose rows are not n in all, or whose excess their rows do not explain."""
-    groups = len(widths)
-    both, noise = np.stack([noisy["positives"], noisy["negatives"]]), float(variances.max())
-    slack = bound(_NOISES, noise, 4 * groups)
-    refuse_outside(both, 0.0, n, slack)
-    refuse_outside(both.sum(keepdims=True), n, n, bound(2 * groups * _NOISES, noise, 2))
-    for i in range(groups):
-        off = bound(_NOISES, excess[i], 2 * groups)
-        rows = both[:, i].sum(dtype=np.float64) + 2.0 * slack
-        refuse_outside(noisy["excess"][i : i + 1], 0.0, rows * float(widths[i]), off)
-
-
-def _noise(batch: Batch) -> TreeNoise:
-    epsilon, relation = tree_budget(batch)
-    variance = laplace_node_variance(batch.levels, epsilon, relation)
-    return TreeNoise(batch.levels, variance, _NOISES)
-
-
-def _count_variance(epsilon: float) -> float:
-    """Return the variance of one noise of a number that a row changes by 1."""
-    return laplace_variance(1, epsilon)
-
-
-def _count_error(batch: Batch) -> float:
-    return float(np.sqrt(_NOISES * _noise(batch).variance * (batch.levels + 1)))
-
-
-def _check_ecdf(batch: Batch) -> None:
-    if batch.kind != "ecdf":
-        raise ParameterError(f"{batch.name} is of kind {batch.kind}; expected an ecdf")
-
-
-def joined(
-    batch: Batch, first: Answer, second: Answer, lengths: dict[str, int]
-) -> tuple[int, dict[str, Integers]]:
+def _joined(batch: Batch, first: Answer, second: Answer) -> tuple[int, dict[str, Integers]]:
     """Return the number of reports, and the sums of both answers as signed numbers."""
     if sorted((first.role, second.role)) != [0, 1]:
         raise NolookError(
@@ -300,11 +166,24 @@ def joined(
         raise NolookError(f"an answer is about another batch; expected {batch.name}")
     if (first.reports, first.n) != (second.reports, second.n) or first.n < 1:
         raise NolookError("the answers are about different sets of reports; ask again")
+    shapes = dict.fromkeys(batch.classes, (batch.forest.blocks,))
     for answer in (first, second):
-        if {name: one.shape for name, one in answer.numbers.items()} != {
-            name: (length,) for name, length in lengths.items()
-        }:
+        if {name: one.shape for name, one in answer.numbers.items()} != shapes:
             raise NolookError("an answer has other numbers than were asked for; ask again")
     return first.n, {
-        name: (first.numbers[name] + second.numbers[name]).view(np.int64) for name in lengths
+        name: (first.numbers[name] + second.numbers[name]).view(np.int64) for name in shapes
     }
+
+
+def block_variance(batch: Batch) -> float:
+    """Return the variance of one server's noise of one block."""
+    event = batch.event()
+    changes = node_counts_sensitivity(batch.forest.levels, "replace")
+    if isinstance(event, GaussianEvent):
+        return gaussian_variance(node_counts_l2_sensitivity(changes), event.mu)
+    return laplace_variance(changes, event.epsilon)
+
+
+def _scored(batch: Batch) -> Scored:
+    """Return the names of the parts of a score: no table has given them names."""
+    return Scored(batch.name, "target", "1")

@@ -1,8 +1,10 @@
-"""A batch: the public description that owners, servers and analyst share.
+"""A batch: the public description that owners, servers and the analyst share.
 
-It fixes everything a release depends on but the reports: what is reported, the thresholds, the
-budget and the least number of reports. Its digest names it in every report and every answer, so
-nothing sent for one batch can serve another.
+Its content has everything that reports and answers depend on: what is released, the budget, the
+least number of reports, a nonce, the servers' names and keys, the thresholds and the blocks whose
+counts are released. The digest of the content is part of every report and every answer, so nothing
+sent for one batch can serve another. A later nolook that computes other thresholds or other blocks
+finds the difference there, and does not answer.
 """
 
 from __future__ import annotations
@@ -10,64 +12,128 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from attrs import field, frozen
+from attrs import define, field
 from numpy.typing import NDArray
 
-from nolook._validation import check_choice, check_count, check_epsilon
+from nolook._validation import check_choice, check_count, check_delta, check_epsilon
+from nolook.algorithms.ecdf import count_event
+from nolook.algorithms.forest import Forest, Noise, best_forest, forest_of
 from nolook.algorithms.grids import LinearGrid, LogGrid, grid_kind, grid_of_doubles
+from nolook.algorithms.node_counts import CountEvent
 from nolook.errors import ParameterError
+from nolook.federated.point_functions import PointFunctions, even_stops
+from nolook.privacy import accounting
+from nolook.privacy.guarantee import Budget, PrivacyGuarantee
+from nolook.privacy.noise import ByteSource, SystemEntropy
 
-__all__ = ["FORMAT", "FULL_LEVELS", "KINDS", "MOST_PLACES", "Batch", "Kind"]
+__all__ = ["CLASSES", "LARGEST_LEVELS", "VERSION", "Batch", "Kind", "make_nonce"]
 
 Kind: TypeAlias = Literal["ecdf", "roc", "hosmer-lemeshow"]
+#: Something of the server of role 0 and of role 1.
+Servers: TypeAlias = tuple[str, str]
 
-#: What an owner's secret numbers are, one for each curve.
-KINDS: dict[str, tuple[str, ...]] = {
+#: Version of the content, and so of everything that contains its digest.
+VERSION = 1
+#: For each kind, the names of the classes of rows; with two, the top bit of a cell is the class.
+CLASSES: dict[str, tuple[str, ...]] = {
     "ecdf": ("count",),
-    "roc": ("positive", "negative"),
-    "hosmer-lemeshow": ("positive", "negative", "probability"),
+    "roc": ("negative", "positive"),
+    "hosmer-lemeshow": ("negative", "positive"),
 }
-#: Up to 2^this many thresholds the servers compute whole curves; above, only counts asked for.
-FULL_LEVELS = 16
-#: So many counts are asked for at once.
-MOST_PLACES = 4096
-
-#: Of the content, and so of all that its digest names.
-FORMAT = 1
+#: At most 2^17 cells, all classes together; the grid of all doubles has fewer.
+LARGEST_LEVELS = 17
 
 _PROBABILITIES = LinearGrid(2.0**-10, 1.0, 2.0**-10)
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
+_NONCE = re.compile(r"[0-9a-f]{32}")
+_SERVER = re.compile(r"[!-~]{1,200}")
+_KEY = re.compile(r"[0-9a-f]{64}")
 _MOST_REPORTS = 2**31
+
+
+def make_nonce(source: ByteSource) -> str:
+    """Return 16 random bytes in hexadecimal digits: a batch has keys that no other batch has."""
+    return source.words(2).astype("<u8").tobytes().hex()
+
+
+def _fresh_nonce() -> str:
+    return make_nonce(SystemEntropy())
+
+
+def _name(name: object) -> str:
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise ParameterError(
+            "name is not a short word of a to z, digits and hyphens; expected one (ages-2026)"
+        )
+    return name
 
 
 def _minimum(count: int) -> int:
     return check_count(count, "minimum", _MOST_REPORTS)
 
 
-@frozen
-class Batch:
-    """The public parameters of one release from many owners.
+def _delta(delta: object) -> float:
+    return check_delta(delta, allow_zero=True)
 
-    Neighbours differ in one report (replacement): the servers know how many there are.
+
+def _pair(given: object, pattern: re.Pattern[str], message: str) -> Servers:
+    listed = tuple(given) if isinstance(given, tuple | list) else ()
+    fits = all(isinstance(one, str) and pattern.fullmatch(one) for one in listed)
+    if len(listed) != 2 or not fits or listed[0] == listed[1]:
+        raise ParameterError(message)
+    return listed[0], listed[1]
+
+
+def _names(servers: object) -> Servers:
+    return _pair(
+        servers,
+        _SERVER,
+        "servers is not two different names without spaces; expected those of the server of role 0 "
+        "and of role 1 (such as their addresses)",
+    )
+
+
+def _public_keys(keys: object) -> Servers:
+    return _pair(
+        keys,
+        _KEY,
+        "keys is not two different keys of 64 hexadecimal digits; expected what `nolook federated "
+        "key` printed for the server of role 0 and of role 1",
+    )
+
+
+@define(frozen=True, slots=False)
+class Batch:
+    """The public parameters of one release from many owners, whose reports are verified.
+
+    Neighbours differ in one accepted report (replacement): the servers know the number of reports.
     """
 
     #: At most 64 letters a to z, digits and hyphens: part of addresses and file names.
-    name: str
+    name: str = field(converter=_name)
     kind: Kind
     #: Privacy loss of all that is ever answered, above 0.
     epsilon: float = field(converter=check_epsilon)
     #: None is the grid of all doubles, for "ecdf"; "hosmer-lemeshow" has one of its own.
     grid: LinearGrid | LogGrid | None = None
-    #: The fewest reports that are ever answered.
+    #: The least number of reports that is ever answered.
     minimum: int = field(default=100, converter=_minimum)
+    #: Names of the servers of role 0 and 1, by which owners and analyst reach them.
+    servers: Servers = field(converter=_names, kw_only=True)
+    #: Their public keys (X25519), to which owners encrypt reports.
+    keys: Servers = field(converter=_public_keys, kw_only=True)
+    #: Probability of a larger loss. Above 0 the noise is Gaussian, otherwise Laplace.
+    delta: float = field(default=0.0, converter=_delta, kw_only=True)
+    nonce: str = field(factory=_fresh_nonce, kw_only=True)
+    #: Lengths of the blocks that are counted, down to 1; None for the best, which a file names.
+    lengths: tuple[int, ...] | None = field(default=None, kw_only=True)
 
     def __attrs_post_init__(self) -> None:
-        _check_name(self.name)
-        check_choice("kind", self.kind, tuple(KINDS))
+        check_choice("kind", self.kind, tuple(CLASSES))
         if self.grid is not None and not isinstance(self.grid, LinearGrid | LogGrid):
             raise ParameterError(
                 f"grid is a value of type {type(self.grid).__name__}; expected a LinearGrid, a "
@@ -77,16 +143,25 @@ class Batch:
             raise ParameterError(
                 "grid is given for hosmer-lemeshow; expected None (probabilities have their own)"
             )
-        if self.kind == "roc" and self.levels > FULL_LEVELS:
+        if self._all_levels > LARGEST_LEVELS:
+            most = LARGEST_LEVELS + 1 - len(self.classes)
             raise ParameterError(
-                f"grid has {len(self.points())} thresholds; expected at most 2**{FULL_LEVELS} for "
-                "an ROC curve (for example nolook.LinearGrid(1/256, 1, 1/256))"
+                f"grid has {len(self.points())} thresholds; expected at most 2**{most} for "
+                f"{self.kind} (give a larger step)"
             )
+        if self.delta and self.kind != "ecdf":
+            raise ParameterError(
+                f"delta is {self.delta!r} for {self.kind}; expected 0 (only an ecdf has Gaussian "
+                "noise)"
+            )
+        if not _NONCE.fullmatch(self.nonce):
+            raise ParameterError("nonce is not 32 hexadecimal digits; expected a random one")
+        self.event()  # refuses a budget that is too small for any noise
 
     @property
-    def curves(self) -> tuple[str, ...]:
-        """What is counted up to each threshold, by name."""
-        return KINDS[self.kind]
+    def classes(self) -> tuple[str, ...]:
+        """The names of what is counted in each block."""
+        return CLASSES[self.kind]
 
     @property
     def levels(self) -> int:
@@ -94,33 +169,67 @@ class Batch:
         return max(1, (len(self.points()) - 1).bit_length())
 
     @property
-    def whole(self) -> bool:
-        """Whether the servers compute whole curves."""
-        return self.levels <= FULL_LEVELS
+    def _all_levels(self) -> int:
+        return self.levels + len(self.classes) - 1
 
-    @property
+    @cached_property
+    def forest(self) -> Forest:
+        """The blocks that are counted, of each class."""
+        if self.lengths is not None:
+            return forest_of(len(self.points()), self.lengths)
+        noise: Noise = "gaussian" if self.delta else "laplace"
+        # The number of reports is public, so what counts share with it is not noise.
+        return best_forest(len(self.points()), noise, shares=True)
+
+    @cached_property
+    def functions(self) -> PointFunctions:
+        """The point functions by which owners share their cells."""
+        return PointFunctions(self._all_levels, even_stops(self._all_levels), self.digest)
+
+    @cached_property
     def digest(self) -> bytes:
         """SHA-256 of the canonical content, 32 bytes."""
         text = json.dumps(self.content(), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode("ascii")).digest()
+
+    def event(self) -> CountEvent:
+        """State what all answers cost together, each server's noise separately."""
+        return count_event(Budget(self.epsilon, self.delta), self.forest.levels)
+
+    def guarantee(self) -> PrivacyGuarantee:
+        """State what all answers cost together.
+
+        Guarantee
+        ---------
+        (epsilon, delta)-DP under replacement of an accepted report, computationally, against anyone
+        who sees all answers and everything the other server has.
+        """
+        budget = Budget(self.epsilon, self.delta)
+        return accounting.guarantee([self.event()], budget, relation="replace", private=True)
 
     def points(self) -> NDArray[np.float64]:
         """Return the thresholds, increasing, shape (points,)."""
         return _points(_PROBABILITIES if self.kind == "hosmer-lemeshow" else self.grid)
 
     def content(self) -> dict[str, Any]:
-        """Return what a file says about the batch, fit for JSON."""
+        """Return the content of the batch's file, fit for JSON."""
         grid = None
         if self.grid is not None:
             grid = [grid_kind(self.grid), self.grid.low, self.grid.high, self.grid.step]
         return {
-            "format": FORMAT,
+            "version": VERSION,
             "name": self.name,
             "kind": self.kind,
             "relation": "replace",
             "epsilon": self.epsilon,
+            "delta": self.delta,
             "grid": grid,
             "minimum": self.minimum,
+            "servers": list(self.servers),
+            "keys": list(self.keys),
+            "nonce": self.nonce,
+            "points": hashlib.sha256(self.points().astype("<f8").tobytes()).hexdigest(),
+            "lengths": list(self.forest.lengths),
         }
 
     def recipe(self) -> dict[str, Any]:
@@ -133,10 +242,3 @@ def _points(grid: LinearGrid | LogGrid | None) -> NDArray[np.float64]:
     points = (grid_of_doubles() if grid is None else grid).points()
     points.flags.writeable = False
     return points
-
-
-def _check_name(name: object) -> None:
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise ParameterError(
-            "name is not a short word of a to z, digits and hyphens; expected one (ages-2026)"
-        )

@@ -5,53 +5,40 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from nolook.algorithms.grids import GRIDS, LinearGrid, LogGrid
+from msgspec.structs import asdict
+
+from nolook.algorithms.grids import GRIDS
 from nolook.errors import ParameterError
-from nolook.federated import point_batch
-from nolook.federated.batch import FORMAT, Batch, Kind
-from nolook.federated.point_batch import PointBatch
+from nolook.federated.batch import VERSION, Batch, Kind
 from nolook.formats.files import one_line, write_json
 from nolook.formats.strict import Broken, Content, convert, read_object
 
 __all__ = ["read_batch", "write_batch"]
 
 #: A grid's kind, first and last threshold, and step.
-Written: TypeAlias = tuple[Literal["linear", "log"], float, float, float]
+Grid: TypeAlias = tuple[Literal["linear", "log"], float, float, float]
 
 
 class _Content(Content, frozen=True):
     """What :meth:`nolook.federated.batch.Batch.content` returns."""
 
-    format: int
-    name: str
-    kind: Kind
-    relation: Literal["replace"]
-    epsilon: float
-    grid: Written | None
-    minimum: int
-
-    def __post_init__(self) -> None:
-        if self.format != FORMAT:
-            known = f"{FORMAT} or {point_batch.FORMAT}"
-            raise Broken(f"expected format {known}; another one needs another nolook")
-
-
-class _PointContent(Content, frozen=True):
-    """What :meth:`nolook.federated.point_batch.PointBatch.content` returns."""
-
-    format: int
+    version: int
     name: str
     kind: Kind
     relation: Literal["replace"]
     epsilon: float
     delta: float
-    grid: Written | None
+    grid: Grid | None
     minimum: int
     servers: tuple[str, str]
     keys: tuple[str, str]
     nonce: str
     points: str
     lengths: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if self.version != VERSION:
+            raise Broken(f"expected version {VERSION}; another one needs another nolook")
 
 
 def write_batch(batch: Batch, path: Path) -> None:
@@ -60,36 +47,14 @@ def write_batch(batch: Batch, path: Path) -> None:
 
 
 def read_batch(path: Path) -> Batch:
-    """Read a batch's description, whose thresholds this nolook must find too in format 2."""
+    """Read a batch's description, for which this nolook must compute the same thresholds."""
     try:
-        document = read_object(path)
-        if document.get("format") == point_batch.FORMAT:
-            return _point_batch(convert(document, _PointContent))
-        content = convert(document, _Content)
-        return Batch(
-            content.name, content.kind, content.epsilon, _grid(content.grid), content.minimum
-        )
+        content = asdict(convert(read_object(path), _Content))
+        points, grid = content.pop("points"), content.pop("grid")
+        del content["version"], content["relation"]
+        batch = Batch(grid=None if grid is None else GRIDS[grid[0]](*grid[1:]), **content)
+        if batch.content()["points"] != points:
+            raise Broken("this nolook computes other thresholds; use the one that made the batch")
     except (Broken, ParameterError) as error:
         raise ParameterError(f"{one_line(path)} is not a batch: {one_line(error)}") from None
-
-
-def _grid(written: Written | None) -> LinearGrid | LogGrid | None:
-    return None if written is None else GRIDS[written[0]](*written[1:])
-
-
-def _point_batch(content: _PointContent) -> PointBatch:
-    batch = PointBatch(
-        content.name,
-        content.kind,
-        content.epsilon,
-        _grid(content.grid),
-        content.minimum,
-        servers=content.servers,
-        keys=content.keys,
-        delta=content.delta,
-        nonce=content.nonce,
-        lengths=content.lengths,
-    )
-    if batch.content()["points"] != content.points:
-        raise Broken("this nolook lays other thresholds; use the one that made the batch")
     return batch

@@ -16,7 +16,6 @@ import httpx
 from nolook.errors import ParameterError
 from nolook.federated.batch import Batch
 from nolook.federated.failures import RefusedError
-from nolook.federated.point_batch import PointBatch
 from nolook.federated.sealing import seal
 from nolook.federated.tokens import read_tokens
 
@@ -116,11 +115,10 @@ class ServerClient:
         """End a batch, whose answers stay; return the state."""
         return self._document("POST", f"/v1/batches/{name}/end")
 
-    def answer(self, name: str, question: dict[str, Any]) -> bytes:
-        """Return the answer to a question, waiting while the server adds up."""
-        body = json.dumps(question).encode("ascii")
+    def answer(self, name: str) -> bytes:
+        """Return the answer about a batch, waiting while the server adds up."""
         address = f"/v1/batches/{name}/answer"
-        return self._call("POST", address, body, largest=_LARGEST_ANSWER).content
+        return self._call("POST", address, largest=_LARGEST_ANSWER).content
 
     def _document(self, method: str, address: str) -> dict[str, Any]:
         content = self._call(method, address).content
@@ -192,16 +190,14 @@ def submit(
 ) -> None:
     """Send the reports for role 0 and 1 to the servers, where all are stored when this returns.
 
-    Those of format 2 are sealed. Each has a token of its own where there is more than one. After an
+    They are sealed. Each has a token of its own where there is more than one. After an
     error the same call may be made again.
     """
     check_tokens(servers, len(ids))
 
     def send(which: int) -> None:
         for role, server in enumerate(servers):
-            report = reports[role][which]
-            if isinstance(batch, PointBatch):
-                report = seal(batch, role, report)
+            report = seal(batch, role, reports[role][which])
             server.put(batch.name, report, ids[which], which if server.tokens > 1 else 0)
 
     with ThreadPoolExecutor(_UPLOADERS) as pool:

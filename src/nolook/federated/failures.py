@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nolook.errors import BudgetExceededError, NolookError
 
-__all__ = ["RefusedError", "StoreError"]
+__all__ = ["RefusedError", "ReportError", "StoreError"]
 
 _PAYMENT = 402  # the ledger has too little budget left
 
@@ -25,3 +25,13 @@ class StoreError(NolookError):
     """A server's files are damaged, in use or cannot be written; the message names the file."""
 
     exit_status = 2
+
+
+class ReportError(NolookError, ValueError):
+    """A report is not one of this batch for this server, or was damaged on its way."""
+
+    exit_status = 2
+
+    def __init__(self, message: str, status: int = 400) -> None:
+        super().__init__(message)
+        self.status = status

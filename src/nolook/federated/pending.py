@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from nolook import _files
 from nolook.errors import ParameterError
 from nolook.federated.batch import Batch
-from nolook.federated.by_format import report_bytes
 from nolook.federated.disk import os_errors_as_store_errors
 from nolook.federated.failures import StoreError
+from nolook.federated.reports import report_bytes
 
 __all__ = ["Bytes", "read_pending", "write_pending"]
 

@@ -14,15 +14,16 @@ an honest one is refused with a probability below 1e-10.
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
-from attrs import frozen
 from numpy.typing import NDArray
 
+from nolook.algorithms.forest import Forest
 from nolook.errors import NolookError
+from nolook.kernels.forests import level_starts
 
-__all__ = ["TreeNoise", "bound", "refuse_impossible", "refuse_outside"]
+__all__ = ["bound", "refuse_impossible", "refuse_outside"]
 
 _CHANCE = 2.0**-42
 
@@ -37,23 +38,6 @@ def bound(noises: int, variance: float, sums: int) -> float:
     return float(((math.log(sums / _CHANCE) - noises * np.log1p(-u)) / t).min())
 
 
-@frozen
-class TreeNoise:
-    """The noise of counts: `noises` times that of a tree of so many levels, `variance` a node."""
-
-    levels: int
-    variance: float
-    noises: int
-
-    def of_counts(self, size: int) -> float:
-        """Bound the noise of so many counts: each has that of a node of every level."""
-        return bound(self.noises * (self.levels + 1), self.variance, 2 * size)
-
-    def of_falls(self, size: int) -> float:
-        """Bound the fall from any of so many counts to another: all have the root in common."""
-        return bound(self.noises * 2 * self.levels, self.variance, size**2)
-
-
 def refuse_outside(found: Numbers, low: float, high: Numbers | float, slack: float) -> None:
     """Refuse numbers that are outside an interval by more than the noise explains."""
     if not ((found >= low - slack) & (found <= high + slack)).all():
@@ -64,23 +48,33 @@ def refuse_outside(found: Numbers, low: float, high: Numbers | float, slack: flo
 
 
 def refuse_impossible(
-    counts: NDArray[np.int64],
-    places: NDArray[np.integer[Any]],
-    last: int,
+    forest: Forest,
+    noisy: Sequence[NDArray[np.int64]],
     rows: float,
-    noise: TreeNoise,
-    slack: float = 0.0,
+    noises: int,
+    variance: float,
+    *,
+    rounded: bool = False,
 ) -> None:
-    """Refuse noisy counts up to the thresholds at some places that no table explains.
+    """Refuse noisy counts of the blocks of each class that no table of so many rows explains.
 
-    From the place `last` on every row is counted; their number `rows` may be off by `slack`.
+    A block has `noises` independent numbers of a variance; Gaussian ones were `rounded` as well.
     """
-    slack += noise.of_counts(len(counts))
-    refuse_outside(counts, 0.0, rows, slack)
-    refuse_outside(counts[places >= last], rows, rows, slack)
-    ordered = counts[np.argsort(places, kind="stable")]
-    if (np.maximum.accumulate(ordered) - ordered > noise.of_falls(len(counts))).any():
-        raise NolookError(
-            "the sums cannot be: counts fall between thresholds by more than the noise explains; "
-            "expected honest sums (ask those who added up)"
-        )
+    starts = level_starts(forest.padded, forest.lengths)
+    most = len(noisy) * forest.blocks
+
+    def slack(blocks: int, sums: int) -> float:
+        """Bound the noise of sums of so many blocks."""
+        count = noises * blocks
+        return bound(count, variance, 2 * sums) + (count / 2 if rounded else 0.0)
+
+    for blocks in noisy:
+        refuse_outside(blocks, 0.0, rows, slack(1, most))
+        for level in range(forest.levels - 1):
+            above = blocks[starts[level] : starts[level + 1]]
+            below = blocks[starts[level + 1] : starts[level + 2]]
+            children = forest.lengths[level] // forest.lengths[level + 1]
+            off = above - below.reshape(-1, children).sum(axis=1)
+            refuse_outside(off, 0.0, 0.0, slack(1 + children, most))
+    total = np.concatenate([blocks[: starts[1]] for blocks in noisy]).sum(keepdims=True)
+    refuse_outside(total, rows, rows, slack(len(noisy) * starts[1], 1))

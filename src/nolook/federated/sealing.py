@@ -1,4 +1,4 @@
-"""Reports of format 2 on their way: sealed, so that only their own server can read them.
+"""Reports on their way: sealed, so that only their own server can read them.
 
 TLS may end before the server, at a proxy that both servers share; whoever is there and reads both
 halves of a report has its value. So each half is encrypted to its server's public key, which the
@@ -15,19 +15,19 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X
 from cryptography.hazmat.primitives.hpke import AEAD, KDF, KEM, Suite
 
 from nolook.errors import ParameterError
-from nolook.federated.point_batch import PointBatch
-from nolook.federated.point_reports import report_bytes
-from nolook.federated.wire import ReportError
+from nolook.federated.batch import Batch
+from nolook.federated.failures import ReportError
+from nolook.federated.reports import report_bytes
 from nolook.privacy.noise import ByteSource
 
-__all__ = ["KEY_BYTES", "Opener", "new_private_key", "public_key", "seal", "sealed_bytes"]
+__all__ = ["KEY_BYTES", "Unsealer", "new_private_key", "public_key", "seal", "sealed_bytes"]
 
 #: Of a private key, and of a public one.
 KEY_BYTES = 32
 
 _SUITE = Suite(KEM.X25519, KDF.HKDF_SHA256, AEAD.AES_128_GCM)
 _OVERHEAD = 48  # an ephemeral public key and a tag
-_LABEL = b"nolook report 2: sealed"
+_LABEL = b"nolook report: sealed"
 
 
 def new_private_key(source: ByteSource) -> bytes:
@@ -40,12 +40,12 @@ def public_key(private: bytes) -> str:
     return X25519PrivateKey.from_private_bytes(private).public_key().public_bytes_raw().hex()
 
 
-def sealed_bytes(batch: PointBatch) -> int:
+def sealed_bytes(batch: Batch) -> int:
     """Return the length of every sealed report of a batch."""
     return report_bytes(batch) + _OVERHEAD
 
 
-def seal(batch: PointBatch, role: int, report: bytes) -> bytes:
+def seal(batch: Batch, role: int, report: bytes) -> bytes:
     """Encrypt a report to the server of a role.
 
     Raises a ParameterError if the batch names something that is no key.
@@ -59,13 +59,13 @@ def seal(batch: PointBatch, role: int, report: bytes) -> bytes:
         ) from None
 
 
-class Opener:
-    """Opens what was sealed for one server's role in a batch.
+class Unsealer:
+    """Decrypts what was sealed for one server's role in a batch.
 
     Raises a ParameterError if the batch does not name the private key's public one.
     """
 
-    def __init__(self, batch: PointBatch, role: int, private: bytes) -> None:
+    def __init__(self, batch: Batch, role: int, private: bytes) -> None:
         if public_key(private) != batch.keys[role]:
             raise ParameterError(
                 f"{batch.name} has another key for role {role} than this server; expected the one "
@@ -91,5 +91,5 @@ def _public(digits: str) -> X25519PublicKey:
 
 
 @lru_cache(maxsize=64)
-def _info(batch: PointBatch, role: int) -> bytes:
+def _info(batch: Batch, role: int) -> bytes:
     return _LABEL + bytes((role,)) + batch.digest

@@ -77,10 +77,10 @@ def batch(  # noqa: PLR0917 -- Typer gives every option by name
     thresholds = grid(linear_grid, log_grid)
     check_outputs([("--output", output)])
 
+    from nolook.federated.batch import Batch
     from nolook.federated.batch_file import write_batch
-    from nolook.federated.point_batch import PointBatch
 
-    made = PointBatch(
+    made = Batch(
         name,
         chosen,
         epsilon,

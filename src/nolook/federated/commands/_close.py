@@ -37,7 +37,7 @@ def close(
     """
     check_extra()
 
-    from nolook.federated.asking import end
+    from nolook.federated.analyst import end
     from nolook.federated.batch_file import read_batch
     from nolook.federated.client import ServerClient
 

@@ -80,7 +80,6 @@ def accesses(
 ) -> tuple[Access, Access]:
     """Return how to reach both servers."""
     from nolook.federated.client import Access
-    from nolook.federated.point_batch import PointBatch
     from nolook.federated.tokens import read_tokens
 
     if len(tokens) != 2:
@@ -90,15 +89,7 @@ def accesses(
         )
     if (certificate is None) != (key is None):
         raise ParameterError("--certificate and --key are not both given; expected both or neither")
-    named = batch.servers if isinstance(batch, PointBatch) else (None, None)
-    both = [
-        given if given is not None else name for given, name in zip(servers, named, strict=True)
-    ]
-    urls = [url for url in both if url is not None]
-    if len(urls) < 2:
-        raise ParameterError(
-            f"--server0 or --server1 is missing, which {batch.name} does not name; expected both"
-        )
+    urls = [given or name for given, name in zip(servers, batch.servers, strict=True)]
     if urls[0].rstrip("/") == urls[1].rstrip("/"):
         raise ParameterError("--server0 and --server1 are the same; expected two servers")
     if set(read_tokens(tokens[0])) & set(read_tokens(tokens[1])):

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
@@ -13,16 +11,8 @@ import typer
 
 from nolook._validation import check_choice
 from nolook.cli._interruption import explained
-from nolook.cli._options import (
-    DryRunOption,
-    ForceOption,
-    QuietOption,
-    ReportOption,
-    numbers,
-    shares,
-)
+from nolook.cli._options import DryRunOption, ForceOption, QuietOption, ReportOption
 from nolook.cli._release import check_files, console, show
-from nolook.errors import ParameterError
 from nolook.federated.commands._options import (
     BatchOption,
     CaOption,
@@ -36,12 +26,10 @@ from nolook.federated.commands._options import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from nolook.algorithms.tree_smoothing import Smoothing
-    from nolook.federated.asking import Frozen
+    from nolook.algorithms.node_counts import Smoothing
+    from nolook.federated.analyst import Frozen
+    from nolook.federated.answers import Answer
     from nolook.federated.batch import Batch
-    from nolook.federated.commands._analysis import Ask
     from nolook.report.findings import Findings
 
 __all__ = ["query"]
@@ -51,7 +39,8 @@ _CHARGED = (
     "Each server's ledger would be charged that, under replacement, unless the batch was paid for "
     "already: all answers to it cost it once. No server was asked."
 )
-_SMOOTHINGS = ("isotonic", "none", "l2", "l1")  # the first two for format 2
+_SMOOTHINGS = ("isotonic", "none")
+_ENDINGS = {"ecdf": "distribution", "roc": "roc", "hosmer-lemeshow": "calibration"}
 
 
 def query(  # noqa: PLR0917 -- Typer gives every option by name
@@ -63,26 +52,13 @@ def query(  # noqa: PLR0917 -- Typer gives every option by name
     freeze: Annotated[
         bool, typer.Option("--freeze", help="Close the batch first: no more reports.")
     ] = False,
-    at: Annotated[
-        str | None,
-        typer.Option(
-            metavar="T1,T2,...", help="Count values up to these; for more than 2^16 thresholds."
-        ),
-    ] = None,
-    quantiles: Annotated[
-        str | None,
-        typer.Option(metavar="P1,P2,...", help="Search quantiles; for more than 2^16 thresholds."),
-    ] = None,
     groups: Annotated[
         int, typer.Option(metavar="N", help="Of a calibration: how many are compared.")
     ] = 10,
     smoothing: Annotated[
-        str | None,
-        typer.Option(
-            metavar="|".join(_SMOOTHINGS),
-            help="How noise is removed from the counts; l2 and l1 for batches of format 1.",
-        ),
-    ] = None,
+        str,
+        typer.Option(metavar="|".join(_SMOOTHINGS), help="How noise is removed from the counts."),
+    ] = "isotonic",
     output: Annotated[
         Path | None,
         typer.Option(
@@ -102,14 +78,15 @@ def query(  # noqa: PLR0917 -- Typer gives every option by name
     """Ask both servers and write the distribution, ROC curve or calibration."""
     check_extra()
 
-    from nolook.federated.asking import ask
-    from nolook.federated.asking import freeze as close
+    from nolook.federated.analyst import ask
+    from nolook.federated.analyst import freeze as close
     from nolook.federated.batch_file import read_batch
     from nolook.federated.client import ServerClient
 
     shared = read_batch(batch)
-    ending, release = _chosen(shared, at, quantiles, groups, smoothing)
-    file = output if output is not None else Path(f"{batch.stem}.{ending}")
+    check_choice("--smoothing", smoothing, _SMOOTHINGS)
+    chosen = cast("Smoothing", None if smoothing == "none" else smoothing)
+    file = output if output is not None else Path(f"{batch.stem}.{_ENDINGS[shared.kind]}.json")
     check_files(file, report, [batch, *token_file, ca], force=force)
     reach = accesses(shared, (server0, server1), token_file, ca, certificate, key)
     if dry_run:
@@ -119,71 +96,48 @@ def query(  # noqa: PLR0917 -- Typer gives every option by name
         stack.enter_context(explained(lambda: _AGAIN))
         servers = [stack.enter_context(ServerClient(one)) for one in reach]
         agreed = close(shared, servers) if freeze else None
-        findings = release(partial(ask, shared, servers), file)
+        findings = _released(shared, ask(shared, servers), chosen, groups, file)
     if agreed is not None and not quiet:
         _tell(shared, agreed)
     show(findings, table=batch, output=file, report=report, quiet=quiet)
 
 
+def _released(
+    batch: Batch, both: tuple[Answer, Answer], smoothing: Smoothing, groups: int, file: Path
+) -> Findings:
+    """Write the release that both answers make, and return what a report shows."""
+    from nolook.estimators.ecdf import ECDF
+    from nolook.federated.answers import calibration, distribution
+    from nolook.formats.findings_file import write_calibration, write_roc
+    from nolook.formats.model_file import save
+    from nolook.report.distribution_findings import ecdf_findings
+    from nolook.report.score_findings import calibration_findings, roc_findings
+
+    if batch.kind == "hosmer-lemeshow":
+        table = calibration(batch, *both, groups)
+        write_calibration(table, file, scored=table.scored_)
+        return calibration_findings(table, table.scored_)
+    found = distribution(batch, *both, smoothing)
+    if isinstance(found, ECDF):
+        save(found, file)
+        return ecdf_findings(found, batch.name)
+    write_roc(found, file, scored=found.scored_)
+    return roc_findings(found, found.scored_)
+
+
 def _rehearse(batch: Batch, *, quiet: bool) -> None:
-    """Say what the answers to a batch would be and cost; asks no server."""
-    from nolook.federated.by_format import guarantee
+    """Show what the answers to a batch would be and cost; asks no server."""
     from nolook.report.dry_run import print_rehearsed
 
     if not quiet:
         words = f"{batch.kind} by two servers"
-        print_rehearsed(console(), words, guarantee(batch), None, elsewhere=_CHARGED)
+        print_rehearsed(console(), words, batch.guarantee(), None, elsewhere=_CHARGED)
 
 
 def _tell(batch: Batch, found: Frozen) -> None:
-    """Say how many reports count, and how many do not."""
-    alone = [stored - found.counted - found.rejected for stored in found.stored]
+    """Print how many reports count, and how many do not."""
+    only = [stored - found.counted - found.rejected for stored in found.stored]
     sys.stdout.write(
         f"reports of {batch.name}: {found.counted} counted, {found.rejected} rejected as "
-        f"malformed, {alone[0]} at server 0 alone, {alone[1]} at server 1 alone\n"
+        f"malformed, {only[0]} only at server 0, {only[1]} only at server 1\n"
     )
-
-
-def _chosen(
-    batch: Batch, at: str | None, quantiles: str | None, groups: int, smoothing: str | None
-) -> tuple[str, Callable[[Ask, Path], Findings]]:
-    """Return how the file's name ends, and what makes the release."""
-    from nolook.federated.batch import MOST_PLACES
-    from nolook.federated.commands import _analysis
-    from nolook.federated.point_batch import PointBatch
-
-    verified = isinstance(batch, PointBatch)
-    usual, possible = ("isotonic", _SMOOTHINGS[:2]) if verified else ("l2", _SMOOTHINGS)
-    chosen = check_choice("--smoothing", smoothing or usual, possible)
-    smoothed = cast("Smoothing", None if chosen == "none" else chosen)
-    thresholds = None if at is None else _thresholds(at)
-    wanted = None if quantiles is None else shares(quantiles, "--quantiles")
-    if batch.whole and (at is not None or quantiles is not None):
-        raise ParameterError(
-            f"--at or --quantiles is given, but {batch.name} has a whole distribution to ask for; "
-            "expected neither"
-        )
-    if not batch.whole and (at is None) == (quantiles is None):
-        raise ParameterError(
-            f"{batch.name} has more than 2^16 thresholds; expected either --at or --quantiles"
-        )
-    if thresholds is not None:
-        if len(thresholds) > MOST_PLACES:
-            raise ParameterError(
-                f"--at has {len(thresholds)} numbers; expected at most {MOST_PLACES}"
-            )
-        return "counts.json", partial(_analysis.counts, batch, thresholds)
-    if wanted is not None:
-        return "quantiles.json", partial(_analysis.quantiles, batch, wanted)
-    if batch.kind == "hosmer-lemeshow":
-        return "calibration.json", partial(_analysis.calibration, batch, groups)
-    ending = "roc.json" if batch.kind == "roc" else "distribution.json"
-    return ending, partial(_analysis.distribution, batch, smoothed)
-
-
-def _thresholds(text: str) -> tuple[float, ...]:
-    """Translate numbers separated by commas."""
-    found = numbers(text, ",")
-    if not found or any(math.isnan(number) for number in found):
-        raise ParameterError("--at holds something that is not a number; expected --at 10,20,30")
-    return found

@@ -42,9 +42,9 @@ def serve(  # noqa: PLR0917 -- Typer gives every option by name
         Path, typer.Option(metavar="FILE", help="The authority of the other server's certificate.")
     ],
     private_key: Annotated[
-        Path | None,
+        Path,
         typer.Option(metavar="FILE", help="From `nolook federated key`; opens owners' reports."),
-    ] = None,
+    ],
     client_ca: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Demand certificates of callers, of this authority."),

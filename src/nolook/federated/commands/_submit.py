@@ -105,10 +105,10 @@ def submit(  # noqa: PLR0917 -- Typer gives every option by name
     digest = wanted.digest()
 
     from nolook.federated.batch_file import read_batch
-    from nolook.federated.by_format import ids_of
     from nolook.federated.client import ServerClient
     from nolook.federated.client import submit as send
     from nolook.federated.pending import read_pending
+    from nolook.federated.reports import unpack
 
     shared = read_batch(batch)
     file = pending if pending is not None else Path(f"{shared.name}.pending")
@@ -119,7 +119,7 @@ def submit(  # noqa: PLR0917 -- Typer gives every option by name
         reports = read_pending(file, shared, digest)
         if reports is None:
             reports = wanted.reports(shared, file, digest, (first, second))
-        ids = [one.tobytes() for one in ids_of(shared, reports[0])]
+        ids = [one.tobytes() for one in unpack(shared, reports[0])[0]]
         listed = [[one.tobytes() for one in half] for half in reports]
         send(shared, ids, listed, (first, second))
     file.unlink()
@@ -189,9 +189,9 @@ class _Wanted:
         self, batch: Batch, file: Path, digest: bytes | None, servers: Sequence[ServerClient]
     ) -> tuple[Bytes, Bytes]:
         """Make the reports and store them first, so that they are the same each time."""
-        from nolook.federated.by_format import make_reports
         from nolook.federated.client import check_tokens
         from nolook.federated.pending import write_pending
+        from nolook.federated.reports import make_reports
         from nolook.privacy.noise import SystemEntropy
 
         if digest is None:

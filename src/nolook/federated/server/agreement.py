@@ -1,7 +1,6 @@
 """How two servers find the reports that count: each reads from the other, none writes.
 
-A server lists its reports by id, some at a time: an entry is an id and, in format 2, the message
-of the check. A report counts if both list it with the same message. Where messages differ the
+A server lists its reports by id, some at a time: an entry is an id and the message of the check. A report counts if both list it with the same message. Where messages differ the
 report is rejected, which is counted; nobody is told which.
 """
 
@@ -10,18 +9,17 @@ from __future__ import annotations
 import hashlib
 from array import array
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
+from attrs import frozen
 from numpy.typing import NDArray
 
 from nolook.federated.batch import Batch
-from nolook.federated.by_format import id_bytes
 from nolook.federated.failures import RefusedError
-from nolook.federated.point_batch import PointBatch
+from nolook.federated.point_functions import MESSAGE_BYTES
+from nolook.federated.reports import ID_BYTES
 from nolook.federated.server.store import Agreement, Store
-from nolook.federated.vidpf import MESSAGE_BYTES
 from nolook.formats.strict import Broken, Content, convert
 
 __all__ = ["PAGE", "Entries", "Listed", "Peer", "agree", "compared"]
@@ -42,7 +40,7 @@ class Peer(Protocol):
         """Return the next entries of its reports, by id, after an id; nothing at the end."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Listed:
     """How many entries a server has in its list, and their digest."""
 
@@ -57,13 +55,9 @@ class Entries:
     """
 
     def __init__(
-        self,
-        store: Store,
-        batch: Batch,
-        messages: Callable[[NDArray[np.int64]], NDArray[np.uint8] | None],
+        self, store: Store, messages: Callable[[NDArray[np.int64]], NDArray[np.uint8] | None]
     ) -> None:
         self._store = store
-        self._checked = isinstance(batch, PointBatch)
         self._messages = messages
         self._listed: Listed | None = None
 
@@ -76,7 +70,7 @@ class Entries:
         after = b""
         while page := self._page(after):
             yield from page
-            after = page[-1][0][: len(page[-1][0]) - MESSAGE_BYTES * self._checked]
+            after = page[-1][0][:ID_BYTES]
 
     def listed(self) -> Listed:
         """Return how many there are, and the digest of all; a 503 while checking goes on."""
@@ -89,9 +83,9 @@ class Entries:
         return self._listed
 
     def _page(self, after: bytes) -> list[tuple[bytes, int]]:
-        rows = [(row[0], row[1]) for row in self._store.rows_by_id(after, PAGE)]
-        if not rows or not self._checked:
-            return rows
+        rows = self._store.rows_by_id(after, PAGE)
+        if not rows:
+            return []
         messages = self._messages(np.array([position for _, position in rows], dtype=np.int64))
         if messages is None:
             raise RefusedError("the reports are still being checked; ask again", 503)
@@ -128,7 +122,7 @@ def agree(store: Store, batch: Batch, own: Entries, peer: Peer, noise: bytes) ->
     if agreement is None or theirs.agreed != _said(agreement):
         if not theirs.digest:
             raise RefusedError("the other server froze other reports; one of them is at fault", 409)
-        agreement, outside = compared(own, _read(batch, peer, theirs), id_bytes(batch))
+        agreement, outside = compared(own, _read(batch, peer, theirs))
         if store.agreed != agreement:
             store.propose(agreement, outside)
     if agreement.count < batch.minimum:
@@ -143,23 +137,21 @@ def agree(store: Store, batch: Batch, own: Entries, peer: Peer, noise: bytes) ->
         raise RefusedError("the servers do not agree on the reports; one of them is at fault", 409)
 
 
-def compared(
-    own: Entries, theirs: Iterator[bytes], named: int
-) -> tuple[Agreement, NDArray[np.int64]]:
+def compared(own: Entries, theirs: Iterator[bytes]) -> tuple[Agreement, NDArray[np.int64]]:
     """Return the set of the entries that are in both lists, and the positions that are not in it.
 
-    Both lists are sorted; the first `named` bytes of an entry are its id.
+    Both lists are sorted by the ids with which entries begin.
     """
     found, count, rejected, outside = hashlib.sha256(), 0, 0, array("q")
     other = next(theirs, None)
     for entry, position in own:
-        while other is not None and other[:named] < entry[:named]:
+        while other is not None and other[:ID_BYTES] < entry[:ID_BYTES]:
             other = next(theirs, None)
         if other == entry:
-            found.update(entry[:named])
+            found.update(entry[:ID_BYTES])
             count += 1
         else:
-            rejected += other is not None and other[:named] == entry[:named]
+            rejected += other is not None and other[:ID_BYTES] == entry[:ID_BYTES]
             outside.append(position)
     for _ in theirs:  # to the end, where it is found out whether all arrived
         pass
@@ -180,8 +172,7 @@ def _theirs(batch: Batch, peer: Peer) -> _Theirs:
 
 def _read(batch: Batch, peer: Peer, theirs: _Theirs) -> Iterator[bytes]:
     """Yield the other server's entries in order; at the end, see that they are those it has."""
-    named = id_bytes(batch)
-    size = named + MESSAGE_BYTES * isinstance(batch, PointBatch)
+    size = ID_BYTES + MESSAGE_BYTES
     found, after, left = hashlib.sha256(), b"", theirs.count
     while left > 0:
         page = _asked(lambda: peer.entries(batch.name, after))  # noqa: B023 -- called at once
@@ -189,9 +180,9 @@ def _read(batch: Batch, peer: Peer, theirs: _Theirs) -> Iterator[bytes]:
         if not entries or len(entries) > left or len(entries[-1]) < size:
             break
         for entry in entries:
-            if entry[:named] <= after:
+            if entry[:ID_BYTES] <= after:
                 raise RefusedError("the other server's list of reports is not sorted", 502)
-            after = entry[:named]
+            after = entry[:ID_BYTES]
             yield entry
         found.update(page)
         left -= len(entries)

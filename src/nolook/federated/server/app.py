@@ -19,18 +19,16 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from nolook.federated.failures import RefusedError
+from nolook.federated.failures import RefusedError, ReportError
 from nolook.federated.server.calls import Calls
 from nolook.federated.server.connections import Connections
 from nolook.federated.server.door import Door
 from nolook.federated.server.rates import Rates
 from nolook.federated.tokens import Token, Tokens
-from nolook.federated.wire import ReportError
 
 __all__ = ["make_app", "refuse_unknown"]
 
 _AFTER = re.compile(r"[0-9a-f]{0,64}")
-_LARGEST_QUESTION = 2**17
 _MOST_DISCARDED = 2**24  # bytes read and dropped, so that the sender hears the refusal
 _PATIENCE = 30.0  # seconds for a body
 _PATIENCE_DISCARDING = 2.0
@@ -54,7 +52,7 @@ def make_app(
         route("/reports/{report}", "PUT", {"owner"}, _put),
         route("", "GET", {"analyst", "peer"}, _reply("status")),
         route("/freeze", "POST", {"analyst"}, _reply("freeze")),
-        route("/answer", "POST", {"analyst"}, _reply("answer", _LARGEST_QUESTION)),
+        route("/answer", "POST", {"analyst"}, _reply("answer")),
         route("/end", "POST", {"analyst"}, _reply("end")),
         route("/set", "GET", {"peer"}, _reply("set")),
         route("/entries", "GET", {"peer"}, _entries),

@@ -5,10 +5,9 @@ reports), answered; retired, when the secret of its noise was lost; or ended, wh
 nothing new and its reports are erased. The servers only ever read from each other, and each change
 is on the disk before anyone hears of it. No noise is drawn before a batch is frozen.
 
-Each report is added to a running sum, and in format 2 checked, as it arrives, and deleted when the
-sum of the agreed ones is on the disk. In format 1 with more than 2^16 thresholds every question
-needs the reports, so they are kept until the batch ends. A report tells nothing without the other
-server's, but whoever has both has the value.
+Each report is checked and added to a running sum as it arrives, and deleted when the sum of the
+agreed ones is on the disk. One server's report shows nothing without the other's, but both together
+show the value.
 """
 
 from __future__ import annotations
@@ -25,23 +24,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nolook.errors import ParameterError
-from nolook.federated import point_shares, shares
 from nolook.federated.batch import Batch
-from nolook.federated.by_format import guarantee
 from nolook.federated.disk import make_folder, os_errors_as_store_errors, remove
 from nolook.federated.failures import RefusedError, StoreError
-from nolook.federated.point_batch import PointBatch
 from nolook.federated.server.agreement import Entries, Peer, agree
-from nolook.federated.server.counting import noise_digest, sums_shape
 from nolook.federated.server.expander import Expander
 from nolook.federated.server.intake import Intake
-from nolook.federated.server.release import Question, charge, fingerprint, make_secret, read_secret
+from nolook.federated.server.release import charge, encode, fingerprint, make_secret, read_secret
 from nolook.federated.server.store import Arrival, Store
+from nolook.federated.shares import noise_digest, noisy_blocks, release_key
 
 __all__ = ["BatchService"]
-
-_BLOCK = 4096  # reports read at a time
 
 
 class BatchService:
@@ -52,7 +45,6 @@ class BatchService:
     """
 
     def __init__(self, role: int, batch: Batch, folder: Path, ledger: Path, peer: Peer) -> None:
-        guarantee(batch)  # refuses what could never be answered
         self.role = role
         self.batch = batch
         self._folder = folder
@@ -73,9 +65,9 @@ class BatchService:
         self._expander: Expander | None = None
         if self._store.state == "ended":
             self._erase()
-        elif batch.whole:
+        else:
             self._expander = Expander(folder, self._store, batch, role, self._fail)
-        self._entries = Entries(self._store, batch, self._messages)
+        self._entries = Entries(self._store, self._messages)
         self._intake = Intake(self._store, self._wake, self._fail)
 
     def close(self) -> None:
@@ -153,90 +145,41 @@ class BatchService:
             self._erase()
         return self.status()
 
-    def answer(self, content: object) -> bytes:
-        """Answer a `Question` in JSON, always with the same bytes.
+    def answer(self) -> bytes:
+        """Return the answer about the batch, always the same bytes.
 
         Raises a RefusedError if it is not answered now or never will be.
         """
-        question = Question(self.batch, content)
         with self._answering, self._guarded():
             secret = self._check_secret()
-            known = self._store.answer(question.text)
-            if known is not None:
-                return known
-            self._check_frozen()
-            if question.kind == "groups" and self._store.has_answer('["groups"'):
-                raise RefusedError(
-                    "the batch was answered for other groups; ask for as many as then", 409
-                )
-            answer = self._released(question, secret)
-            self._store.keep_answer(question.text, answer, self._noise)
+            answer = self._store.answer
+            if answer is None:
+                self._check_frozen()
+                answer = self._drawn(secret)
+                self._store.keep_answer(answer)
             return answer
 
-    def _released(self, question: Question, secret: bytes) -> bytes:
-        """Make an answer, which must be stored before anyone sees it."""
-        self._check_question(question)
+    def _drawn(self, secret: bytes) -> bytes:
+        """Draw the answer, which must be stored before anyone sees it."""
+        batch, frozen = self.batch, self._store.frozen
         self._store.check_noise(self._noise)
-        sums, reports = self._sums(question), self._store.content_digest()
+        sums = None if self._expander is None else self._expander.final()
+        if sums is None:
+            raise RefusedError("the reports are still being added up; ask again", 503)
         # All that the noise depends on is on the disk; charge the budget before drawing it.
-        if self._store.state == "frozen":
-            charge(self._ledger, self.batch, fingerprint(secret) + reports)
-        return question.encode(self._drawn(question, sums, secret, reports), self._head())
-
-    def _drawn(
-        self, question: Question, sums: NDArray[np.uint64], secret: bytes, reports: bytes
-    ) -> dict[str, NDArray[np.uint64]]:
-        """Return the sums that are asked for, with all their noise."""
-        batch = self.batch
-        if isinstance(batch, PointBatch):
-            key = point_shares.release_key(secret, batch, reports)
-            return point_shares.noisy_blocks(batch, sums, key)
-        borders = question.places.tobytes() if question.kind == "groups" else b""
-        key = shares.release_key(secret, batch, reports, borders)
-        if question.kind == "curves":
-            return shares.noisy_curves(batch, sums, key)
-        if question.kind == "groups":
-            return shares.noisy_groups(batch, sums, question.places, key)
-        return shares.noisy_points(batch, sums, question.places, key)
+        charge(self._ledger, batch, fingerprint(secret) + frozen.digest)
+        noisy = noisy_blocks(batch, sums, release_key(secret, batch, frozen.digest))
+        head = {
+            "batch": batch.digest.hex(),
+            "role": self.role,
+            "count": frozen.count,
+            "reports": frozen.digest.hex(),
+        }
+        return encode(noisy, head)
 
     @cached_property
     def _noise(self) -> bytes:
         return noise_digest(self.batch)
-
-    def _head(self) -> dict[str, Any]:
-        """Return what every answer says apart from its numbers."""
-        agreed = self._store.agreed
-        if agreed is None:
-            raise StoreError(f"the set of reports of batch {self.batch.name} was lost")
-        return {
-            "batch": self.batch.digest.hex(),
-            "role": self.role,
-            "count": agreed.count,
-            "reports": agreed.digest.hex(),
-        }
-
-    def _check_question(self, question: Question) -> None:
-        """Refuse places that are not borders of groups, before anything is charged."""
-        if question.kind == "groups":
-            try:
-                shares.group_borders(self.batch, question.places)
-            except ParameterError as error:
-                raise RefusedError(str(error), 400) from None
-
-    def _sums(self, question: Question) -> NDArray[np.uint64]:
-        if self._expander is not None:
-            sums = self._expander.final()
-            if sums is None:
-                raise RefusedError("the reports are still being added up; ask again", 503)
-            return sums
-        inside = np.ones(self._store.count, dtype=bool)
-        inside[self._store.outside()] = False
-        sums = np.zeros((sums_shape(self.batch)[0], len(question.places)), dtype=np.uint64)
-        for start in range(0, len(inside), _BLOCK):
-            reports = self._store.read(start, min(start + _BLOCK, len(inside)))
-            chosen = reports[inside[start : start + _BLOCK]]
-            sums += shares.point_sums(self.batch, self.role, chosen, question.places)
-        return sums
 
     def _messages(self, positions: NDArray[np.int64]) -> NDArray[np.uint8] | None:
         return None if self._expander is None else self._expander.messages(positions)

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Protocol
 
-from nolook.federated.failures import RefusedError
 from nolook.federated.server.batch_service import BatchService
 from nolook.federated.server.store import Arrival
 
@@ -44,14 +43,6 @@ def _document(call: Callable[[BatchService], object]) -> Callable[[BatchService,
     return lambda service, _: json.dumps(call(service)).encode("ascii")
 
 
-def _answer(service: BatchService, body: bytes) -> bytes:
-    try:
-        question = json.loads(body)
-    except (ValueError, RecursionError):
-        raise RefusedError("the question is not JSON", 400) from None
-    return service.answer(question)
-
-
 #: By name; each takes bytes and returns the content of the answer.
 METHODS: dict[str, Callable[[BatchService, bytes], bytes]] = {
     "status": _document(BatchService.status),
@@ -59,5 +50,5 @@ METHODS: dict[str, Callable[[BatchService, bytes], bytes]] = {
     "end": _document(BatchService.end),
     "set": _document(BatchService.reports),
     "entries": BatchService.entries,
-    "answer": _answer,
+    "answer": lambda service, _: service.answer(),
 }

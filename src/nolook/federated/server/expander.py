@@ -26,9 +26,9 @@ _KEPT = 5.0  # between two stored sums while reports keep arriving
 
 
 class Expander:
-    """Keeps the sum of a batch whose whole curves the servers compute, and checks its reports.
+    """Keeps the sum of a batch, and checks its reports.
 
-    Once the final sum is on the disk it deletes the reports, which no question needs any more. It
+    Once the final sum is on the disk it deletes the reports, which nothing needs any more. It
     calls `failed` with the error that ends its work.
     """
 
@@ -78,7 +78,7 @@ class Expander:
         """Return the sum of the agreed reports, None if it is not known yet."""
         if not self._store.summed:
             return None
-        found = read_sums(self._final_file, self._batch, self._role, self._store.content_digest())
+        found = read_sums(self._final_file, self._batch, self._role, self._store.frozen.digest)
         if found is None:
             raise StoreError(
                 f"{str(self._final_file)!r} is damaged or missing; it was the only sum"
@@ -92,7 +92,7 @@ class Expander:
         """
         with self._forgetting:
             running = self._sum
-            if running is None or running.messages is None or running.count < self._store.count:
+            if running is None or running.count < self._store.count:
                 return None
             return running.messages.at(positions)
 
@@ -117,7 +117,7 @@ class Expander:
                 self._hurrying.wait(_GATHERING)
         elif frozen:
             sums = running.without(self._store.outside())
-            named, count = self._store.content_digest(), self._store.count
+            named, count = self._store.frozen.digest, self._store.count
             write_sums(self._final_file, self._batch, self._role, sums, count, named)
             self._store.drop_reports()
             with self._forgetting:

@@ -19,11 +19,10 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from nolook.federated.batch import Batch
-from nolook.federated.by_format import id_bytes
-from nolook.federated.failures import RefusedError
+from nolook.federated.failures import RefusedError, ReportError
+from nolook.federated.reports import ID_BYTES
 from nolook.federated.server.calls import METHODS, Calls
 from nolook.federated.server.store import Arrival
-from nolook.federated.wire import ReportError
 
 __all__ = ["Line", "Remote", "answer_line"]
 
@@ -98,7 +97,6 @@ class Remote:
 def answer_line(connection: Connection, batches: Sequence[Batch], calls: Sequence[Calls]) -> None:
     """Answer the frames of one process until it is gone; slow calls keep none of the others."""
     lock = threading.Lock()
-    lengths = [id_bytes(batch) for batch in batches]
 
     def reply(number: int, done: Future[Any]) -> None:
         status, content = _answer(done)
@@ -115,16 +113,16 @@ def answer_line(connection: Connection, batches: Sequence[Batch], calls: Sequenc
                 if method:
                     outcome = calls[place].call(_NAMES[method - 1], body)
                 else:
-                    outcome = calls[place].put(_arrival(body, lengths[place]))
+                    outcome = calls[place].put(_arrival(body))
             except RefusedError as error:
                 outcome = Future()
                 outcome.set_exception(error)
             outcome.add_done_callback(partial(reply, number))
 
 
-def _arrival(body: bytes, length: int) -> Arrival:
+def _arrival(body: bytes) -> Arrival:
     most, token = _REPORT.unpack_from(body)
-    report_id, report = body[_REPORT.size :][:length], body[_REPORT.size + length :]
+    report_id, report = body[_REPORT.size :][:ID_BYTES], body[_REPORT.size + ID_BYTES :]
     return Arrival(report_id, report, token, most or None)
 
 

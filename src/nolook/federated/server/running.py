@@ -46,14 +46,14 @@ class Running:
     tokens: Tokens
     peer: Access
     listening: Listening
-    private_key: Path | None
+    private_key: Path
     per_address: int
     processes: int
 
 
 def run(wanted: Running) -> None:
     """Run a server until a signal ends it."""
-    private = None if wanted.private_key is None else read_private_key(wanted.private_key)
+    private = read_private_key(wanted.private_key)
     doors = [Door(batch, wanted.role, private) for batch in wanted.batches]
     connections = Connections(wanted.per_address)
     allow_files(len(doors))

@@ -3,7 +3,7 @@
 A file has a header of 92 bytes: ``NLKS``, the version (1 byte), the server's role (1), 2 of 0,
 the length of a record (4), the file's number (8), the most records of a file (8), the digest of
 the batch (32) and the SHA-256 of all before (32). Records follow without gaps; each says
-itself whether it is whole (``wire.py``, ``point_reports.py``). Numbers are little-endian.
+itself whether it is whole (``reports.py``). Numbers are little-endian.
 
 The caller remembers how many records are on the disk. Whatever lies beyond is what a crash left of
 a write, and is cut off; whatever is missing before is damage.
@@ -23,10 +23,9 @@ from numpy.typing import NDArray
 
 from nolook._files import flush, open_own, write_flushed
 from nolook.federated.batch import Batch
-from nolook.federated.by_format import check, report_bytes
 from nolook.federated.disk import make_folder, os_errors_as_store_errors
-from nolook.federated.failures import StoreError
-from nolook.federated.wire import ReportError
+from nolook.federated.failures import ReportError, StoreError
+from nolook.federated.reports import check, report_bytes
 
 __all__ = ["LARGEST_FILE", "Segments"]
 

@@ -6,34 +6,56 @@ record that nothing refers to, which the next start cuts off.
 
 from __future__ import annotations
 
-import hashlib
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from attrs import frozen
 from numpy.typing import NDArray
 
 from nolook._files import flush
 from nolook.federated.batch import Batch
-from nolook.federated.by_format import id_bytes
 from nolook.federated.disk import make_folder, os_errors_as_store_errors
 from nolook.federated.failures import RefusedError, StoreError
-from nolook.federated.point_batch import PointBatch
-from nolook.federated.server.schema import APPLICATION, LAYOUT, SCHEMA, is_sound, upgrade
+from nolook.federated.reports import ID_BYTES
 from nolook.federated.server.segments import LARGEST_FILE, Segments
 
 __all__ = ["Agreement", "Arrival", "Store"]
 
-_DIGEST = 32
-_PAGE = 4096  # rows read at a time
+_APPLICATION = 0x6E6C6B66  # marks the file as that of a federated batch
+_LAYOUT = 1
+_TABLES = {
+    "batch": """CREATE TABLE batch (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    digest BLOB NOT NULL,
+    role INTEGER NOT NULL,
+    secret BLOB NOT NULL,
+    state TEXT NOT NULL
+        CHECK (state IN ('open', 'closed', 'frozen', 'answered', 'retired', 'ended')),
+    agreed_count INTEGER,
+    agreed_digest BLOB,
+    rejected INTEGER,
+    noise BLOB,
+    summed INTEGER NOT NULL DEFAULT 0,
+    answer BLOB
+) STRICT""",
+    "report": """CREATE TABLE report (
+    position INTEGER PRIMARY KEY,
+    id BLOB NOT NULL UNIQUE,
+    outside INTEGER NOT NULL DEFAULT 0
+) STRICT""",
+    "sender": """CREATE TABLE sender (
+    token BLOB PRIMARY KEY,
+    reports INTEGER NOT NULL
+) STRICT""",
+}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Agreement:
     """A set of reports: how many, the SHA-256 of their sorted ids, how many were rejected."""
 
@@ -42,7 +64,7 @@ class Agreement:
     rejected: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Arrival:
     """A checked report, and what sent it: the digest of a token that may send `most` reports."""
 
@@ -63,9 +85,6 @@ class Store:
         self, folder: Path, batch: Batch, role: int, secret: bytes, largest_file: int = LARGEST_FILE
     ) -> None:
         self._place = folder / "state.sqlite"
-        self._id_bytes = id_bytes(batch)
-        # An id of format 2 says what is in the report; one of format 1 does not.
-        self._sealed = 0 if isinstance(batch, PointBatch) else _DIGEST
         self._lock = threading.RLock()
         with os_errors_as_store_errors(folder), self._sqlite_errors_as_store_errors():
             make_folder(folder)
@@ -141,20 +160,11 @@ class Store:
             return outcomes
 
     def _enter(self, new: list[Arrival], sent: dict[bytes, int]) -> None:
-        rows = [
-            (position, one.report_id, self._seal(one.report))
-            for position, one in enumerate(new, self._count)
-        ]
+        rows = [(position, one.report_id) for position, one in enumerate(new, self._count)]
         with self._transaction():
-            self._database.executemany(
-                "INSERT INTO report (position, id, digest) VALUES (?, ?, ?)", rows
-            )
+            self._database.executemany("INSERT INTO report (position, id) VALUES (?, ?)", rows)
             self._database.executemany("REPLACE INTO sender VALUES (?, ?)", sent.items())
         self._count += len(rows)
-
-    def _seal(self, report: bytes) -> bytes:
-        """Return what tells reports of one id apart."""
-        return report[-self._sealed :] if self._sealed else b""
 
     def shut(self) -> None:
         """Take no more reports."""
@@ -173,18 +183,10 @@ class Store:
         with self._lock:
             self._segments.drop()
 
-    def rows_by_id(self, after: bytes = b"", most: int | None = None) -> Iterator[tuple[Any, ...]]:
-        """Yield id, position, digest and outside of reports, by id, some rows at a time."""
-        left = self._count if most is None else most
-        while left > 0:
-            rows = self._rows(
-                "SELECT id, position, digest, outside FROM report WHERE id > ? ORDER BY id LIMIT ?",
-                (after, min(left, _PAGE)),
-            )
-            if not rows:
-                return
-            yield from rows
-            after, left = rows[-1][0], left - len(rows)
+    def rows_by_id(self, after: bytes, most: int) -> list[tuple[bytes, int]]:
+        """Return id and position of at most so many reports, by id, after an id."""
+        query = "SELECT id, position FROM report WHERE id > ? ORDER BY id LIMIT ?"
+        return [(row[0], row[1]) for row in self._rows(query, (after, most))]
 
     @property
     def agreed(self) -> Agreement | None:
@@ -193,6 +195,14 @@ class Store:
             "SELECT agreed_count, agreed_digest, rejected FROM batch"
         )
         return None if count is None else Agreement(count, digest, rejected)
+
+    @property
+    def frozen(self) -> Agreement:
+        """The agreed set of a frozen batch."""
+        agreed = self.agreed
+        if agreed is None:
+            raise StoreError(f"{str(self._place)!r} is damaged; the agreed set was lost")
+        return agreed
 
     def propose(self, agreement: Agreement, outside: NDArray[np.int64]) -> None:
         """Store which reports count: all but those at some positions."""
@@ -211,8 +221,7 @@ class Store:
         """Store that the other server found the same set, and what noise is drawn here."""
         with self._lock, self._sqlite_errors_as_store_errors(), self._transaction():
             self._database.execute(
-                "UPDATE batch SET state = 'frozen', noise = coalesce(noise, ?) "
-                "WHERE state = 'closed'",
+                "UPDATE batch SET state = 'frozen', noise = ? WHERE state = 'closed'",
                 (noise,),
             )
 
@@ -221,32 +230,15 @@ class Store:
         rows = self._rows("SELECT position FROM report WHERE outside != 0 ORDER BY position")
         return np.array(rows, dtype=np.int64).reshape(-1)
 
-    def content_digest(self) -> bytes:
-        """Return the digest of the agreed reports: of their ids, and of content they do not name.
-
-        In format 1 it is that of each id and digest, by id.
-        """
-        if not self._sealed:
-            agreed = self.agreed
-            if agreed is None:
-                raise StoreError(f"{str(self._place)!r} is damaged; the agreed set was lost")
-            return agreed.digest
-        found = hashlib.sha256()
-        for report_id, _, digest, outside in self.rows_by_id():
-            if not outside:
-                found.update(report_id + digest)
-        return found.digest()
-
     def read(self, start: int, stop: int) -> NDArray[np.uint8]:
         """Return stored reports as rows of uint8, each the one that was accepted."""
         records = self._segments.read(start, stop)
-        column = "digest" if self._sealed else "id"  # either ends a report
         rows = self._rows(
-            f"SELECT {column} FROM report WHERE position >= ? AND position < ? "  # noqa: S608
-            "ORDER BY position",
+            "SELECT id FROM report WHERE position >= ? AND position < ? ORDER BY position",
             (start, stop),
         )
-        if b"".join(row[0] for row in rows) != records[:, -_DIGEST:].tobytes():
+        # A report ends with its id, which its content determines.
+        if b"".join(row[0] for row in rows) != records[:, -ID_BYTES:].tobytes():
             raise StoreError(f"{str(self._place)!r} does not fit the stored reports")
         return records
 
@@ -256,30 +248,23 @@ class Store:
             if self._set("summed = 1", "frozen", "answered", "retired"):
                 self._segments.drop()
 
-    def answer(self, question: str) -> bytes | None:
-        """Return the answer that was given to a question."""
-        rows = self._rows("SELECT content FROM answer WHERE question = ?", (question,))
-        return rows[0][0] if rows else None
+    @property
+    def answer(self) -> bytes | None:
+        """The answer that was given."""
+        answer: bytes | None = self._one("SELECT answer FROM batch")
+        return answer
 
-    def has_answer(self, first: str) -> bool:
-        """Tell whether a question was answered whose text begins so."""
-        last = first[:-1] + chr(ord(first[-1]) + 1)
-        rows = self._rows(
-            "SELECT 1 FROM answer WHERE question >= ? AND question < ? LIMIT 1", (first, last)
-        )
-        return bool(rows)
-
-    def keep_answer(self, question: str, content: bytes, noise: bytes) -> None:
-        """Store an answer before anyone sees it, and which noise was drawn."""
+    def keep_answer(self, content: bytes) -> None:
+        """Store the answer before anyone sees it."""
         with self._lock, self._sqlite_errors_as_store_errors(), self._transaction():
-            self._database.execute("INSERT INTO answer VALUES (?, ?)", (question, content))
-            self._database.execute("UPDATE batch SET noise = coalesce(noise, ?)", (noise,))
-            self._database.execute("UPDATE batch SET state = 'answered' WHERE state = 'frozen'")
+            self._database.execute(
+                "UPDATE batch SET answer = ?, state = 'answered' WHERE state = 'frozen'",
+                (content,),
+            )
 
     def check_noise(self, noise: bytes) -> None:
         """Refuse other noise than before, for which no ledger was charged."""
-        known = self._one("SELECT noise FROM batch")
-        if known not in {None, noise}:
+        if self._one("SELECT noise FROM batch") != noise:
             raise RefusedError(
                 "this nolook, or a library it uses, draws other noise than the one that froze the "
                 "batch; have it answered by those versions",
@@ -289,14 +274,10 @@ class Store:
     def _outcome(
         self, one: Arrival, new: dict[bytes, Arrival], sent: dict[bytes, int], *, is_open: bool
     ) -> bool | RefusedError:
-        known: list[tuple[Any, ...]]
-        known = self._rows("SELECT digest FROM report WHERE id = ?", (one.report_id,))
-        if one.report_id in new:
-            known = [(self._seal(new[one.report_id].report),)]
-        if known:
-            if known[0][0] == self._seal(one.report):
-                return False
-            return RefusedError("a report of this id with other content is stored already", 409)
+        if one.report_id in new or self._rows(
+            "SELECT 1 FROM report WHERE id = ?", (one.report_id,)
+        ):
+            return False
         if not is_open:
             return RefusedError("the batch is closed; it takes no more reports", 409)
         if one.most is not None:
@@ -316,21 +297,22 @@ class Store:
 
     def _create(self, batch: Batch, role: int, secret: bytes) -> None:
         with self._transaction():
-            if self._one("PRAGMA user_version") or self._one("SELECT count(*) FROM sqlite_schema"):
-                if self._one("PRAGMA application_id") == APPLICATION:
-                    upgrade(self._database)
+            if self._one("SELECT count(*) FROM sqlite_schema"):
                 return
-            for table in SCHEMA.values():
+            for table in _TABLES.values():
                 self._database.execute(table)
             self._database.execute(
                 "INSERT INTO batch (id, digest, role, secret, state) VALUES (1, ?, ?, ?, 'open')",
                 (batch.digest, role, secret),
             )
-            self._database.execute(f"PRAGMA application_id = {APPLICATION}")
-            self._database.execute(f"PRAGMA user_version = {LAYOUT}")
+            self._database.execute(f"PRAGMA application_id = {_APPLICATION}")
+            self._database.execute(f"PRAGMA user_version = {_LAYOUT}")
 
     def _check(self, batch: Batch, role: int) -> None:
-        if not is_sound(self._database):
+        tables = self._rows("SELECT name, sql FROM sqlite_schema WHERE type = 'table'")
+        marks = self._one("PRAGMA application_id"), self._one("PRAGMA user_version")
+        sound = dict(tables) == _TABLES and marks == (_APPLICATION, _LAYOUT)
+        if not sound or self._one("PRAGMA quick_check") != "ok":
             raise StoreError(f"{str(self._place)!r} is damaged, or another nolook made it")
         if self._rows("SELECT digest, role FROM batch") != [(batch.digest, role)]:
             raise StoreError(

@@ -4,7 +4,7 @@ A file keeps the sum and how many reports are in it: ``NLKA``, the version (1 by
 2 of 0, the digest of the batch (32), a digest that names the set of reports (32, 0 while the batch
 is open), the number of reports (8), the numbers (8 each) and the SHA-256 of all before (32).
 
-A report of format 2 is checked as it is expanded. Its message of 32 bytes goes to a file of its
+A report is checked as it is expanded. Its message of 32 bytes goes to a file of its
 own, in the order of arrival, which is on the disk before the sum that counts the report.
 """
 
@@ -23,9 +23,8 @@ from nolook import _files
 from nolook.federated.batch import Batch
 from nolook.federated.disk import os_errors_as_store_errors
 from nolook.federated.failures import StoreError
-from nolook.federated.point_batch import PointBatch
-from nolook.federated.server.counting import expanded, summed, sums_shape
-from nolook.federated.vidpf import MESSAGE_BYTES
+from nolook.federated.point_functions import MESSAGE_BYTES
+from nolook.federated.shares import cell_shares, check_reports
 
 __all__ = ["Messages", "RunningSum", "Sums", "read_sums", "write_sums"]
 
@@ -55,7 +54,7 @@ def read_sums(path: Path, batch: Batch, role: int, named: bytes) -> tuple[Sums, 
         return None
     with os_errors_as_store_errors(path):
         content = path.read_bytes()
-    shape = sums_shape(batch)
+    shape = len(batch.classes), len(batch.points())
     if len(content) != _HEAD.size + 8 * shape[0] * shape[1] + 32:
         return None
     if content[-32:] != hashlib.sha256(content[:-32]).digest():
@@ -116,38 +115,36 @@ class RunningSum:
         self._role = role
         self._read = read
         self._block = max(1, min(_MOST_REPORTS, _LEAVES >> batch.levels))
-        self._sums = np.zeros(sums_shape(batch), dtype=np.uint64)
-        self.count = 0
+        self._sums = np.zeros((len(batch.classes), len(batch.points())), dtype=np.uint64)
         found = read_sums(path, batch, role, _OPEN)
         if found is not None and found[1] > stored:
             raise StoreError(
                 f"{str(path)!r} has {found[1]} reports, but only {stored} are stored; expected "
                 "files of one moment (restore them together)"
             )
-        self.messages = None
-        if isinstance(batch, PointBatch):
-            self.messages = Messages(path.with_suffix(".messages"), found[1] if found else 0)
-            found = found if found and self.messages.count == found[1] else None
-        if found is not None:
-            self._sums, self.count = found
-        self._kept = self.count
+        self.messages = Messages(path.with_suffix(".messages"), found[1] if found else 0)
+        if found is not None and self.messages.count == found[1]:
+            self._sums = found[0]
+        self._kept = self.messages.count
+
+    @property
+    def count(self) -> int:
+        """The number of reports that were added."""
+        return self.messages.count
 
     def advance(self, stop: int) -> None:
         """Add the next reports, not beyond `stop`, as many as fit in memory."""
         upto = min(stop, self.count + self._block)
         if upto > self.count:
             reports = self._read(self.count, upto)
-            messages, sums = expanded(self._batch, self._role, reports)
-            if self.messages is not None:
-                self.messages.append(messages)
-            self._sums = self._sums + sums
-            self.count = upto
+            checked = check_reports(self._batch, self._role, reports)
+            self._sums = self._sums + checked.shares
+            self.messages.append(checked.messages)
 
     def keep(self) -> None:
         """Store the sum if it changed since it was stored."""
         if self.count != self._kept:
-            if self.messages is not None:
-                self.messages.flush()
+            self.messages.flush()
             write_sums(self._path, self._batch, self._role, self._sums, self.count, _OPEN)
             self._kept = self.count
 
@@ -158,10 +155,9 @@ class RunningSum:
             chosen = positions[start : start + self._block]
             # Positions may lie far apart.
             reports = np.concatenate([self._read(int(at), int(at) + 1) for at in chosen])
-            sums -= summed(self._batch, self._role, reports)
+            sums -= cell_shares(self._batch, self._role, reports)
         return sums
 
     def close(self) -> None:
         """Close the file of messages."""
-        if self.messages is not None:
-            self.messages.close()
+        self.messages.close()

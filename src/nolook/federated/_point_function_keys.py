@@ -1,6 +1,6 @@
 """The bytes of the keys of a verifiable point function, and its one-way functions.
 
-`vidpf.md` lays both out. Only the root's seed differs between the two keys of a pair; what follows
+`point_functions.md` lays both out. Only the root's seed differs between the two keys of a pair; what follows
 it is public between the two servers.
 """
 
@@ -20,7 +20,7 @@ __all__ = ["PROOF_KINDS", "SEED_BYTES", "SIDES", "Ciphers", "Shape"]
 
 #: What a node's block becomes: its children.
 SIDES = ("left", "right")
-#: Blocks of a proof: 384 bits, so that four of them never add up to 0 (`vidpf.md`).
+#: Blocks of a proof: 384 bits, so that four of them never add up to 0 (`point_functions.md`).
 PROOF_KINDS = 3
 SEED_BYTES = 16
 

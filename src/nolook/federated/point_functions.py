@@ -6,7 +6,7 @@ shares of any node add up to its value. Each server derives a message of 32 byte
 if the two are equal, the keys count exactly one cell, whoever made them; those of honest keys are
 always equal, and tell neither server anything. The idea is that of de Castro and Polychroniadou,
 "Lightweight, maliciously secure verifiable function secret sharing" (EUROCRYPT 2022), and of the
-incremental functions of Boneh, Boyle, Corrigan-Gibbs, Gilboa and Ishai (IEEE S&P 2021). `vidpf.md`
+incremental functions of Boneh, Boyle, Corrigan-Gibbs, Gilboa and Ishai (IEEE S&P 2021). `point_functions.md`
 has the construction, the layout of keys, the proof and what is not promised.
 
 Keys are rows of uint8, shape (n, key_bytes). Every function raises a ParameterError for an argument
@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 
 from nolook._validation import check_count
 from nolook.errors import ParameterError
-from nolook.federated._vidpf_keys import SEED_BYTES, Ciphers, Shape
-from nolook.federated._vidpf_trees import Dealer, Grower, Places, Selection
+from nolook.federated._point_function_keys import SEED_BYTES, Ciphers, Shape
+from nolook.federated._point_function_trees import Dealer, Grower, Places, Selection
 from nolook.privacy.noise import ByteSource
 
 __all__ = [
@@ -52,7 +52,7 @@ _CONTEXT_BYTES = 32
 _MESSAGE_LABEL = b"nolook verifiable point function 2: message"
 
 # How much a call encrypts: enough to outweigh the cost of the call, few enough that the arrays stay
-# in the processor's cache. `benchmarks/vidpf.py` measures it.
+# in the processor's cache. `benchmarks/point_functions.py` measures it.
 _DEALT_KEYS = 1024
 _GROWN_PARENTS = 2048
 _GROWN_KEYS = 128

@@ -1,6 +1,6 @@
 """The trees of a verifiable point function, one level of a block of keys at a time.
 
-`vidpf.md` has the construction; the steps between two encryptions are in `kernels/point_trees.py`.
+`point_functions.md` has the construction; the steps between two encryptions are in `kernels/point_trees.py`.
 A server's nodes lie stop by stop: those of one offset below their parents at the last stop side by
 side, so that each offset is encrypted by its own permutation.
 """
@@ -13,8 +13,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from nolook.federated._point_function_keys import PROOF_KINDS, SIDES, Ciphers, Shape
 from nolook.federated._prg import as_bytes, block_words, encrypt
-from nolook.federated._vidpf_keys import PROOF_KINDS, SIDES, Ciphers, Shape
 from nolook.kernels.point_trees import (
     add_proofs,
     add_values,

@@ -1,15 +1,15 @@
-"""Reports of format 2: what an owner sends to one server, and what names it there.
+"""Reports: what an owner sends to one server, and the id it has there.
 
 =========  ======  =======================================================================
 offset     bytes   what
 =========  ======  =======================================================================
 0          4       ``NLKR``
-4          1       version, 2
+4          1       version, 1
 5          1       role of the server, 0 or 1
 6          1       levels of the tree of cells
 7          5       0
 12         32      digest of the batch
-44         s       the key of a verifiable point function (``vidpf.md``)
+44         s       the key of a verifiable point function (``point_functions.md``)
 44 + s     32      commitment to the other server's half
 76 + s     32      id: SHA-256 of both commitments
 =========  ======  =======================================================================
@@ -28,8 +28,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nolook.errors import ParameterError
-from nolook.federated.point_batch import PointBatch
-from nolook.federated.wire import ReportError
+from nolook.federated.batch import Batch
+from nolook.federated.failures import ReportError
 from nolook.privacy.noise import ByteSource
 
 __all__ = ["ID_BYTES", "check", "make_reports", "report_bytes", "unpack"]
@@ -37,21 +37,21 @@ __all__ = ["ID_BYTES", "check", "make_reports", "report_bytes", "unpack"]
 ID_BYTES: Final = 32
 
 _MAGIC = b"NLKR"
-_VERSION = 2
+_VERSION = 1
 _HEAD = 44
-_HALF_LABEL = b"nolook report 2: half"
-_ID_LABEL = b"nolook report 2: id"
+_HALF_LABEL = b"nolook report: half"
+_ID_LABEL = b"nolook report: id"
 
 Bytes = NDArray[np.uint8]
 
 
-def report_bytes(batch: PointBatch) -> int:
+def report_bytes(batch: Batch) -> int:
     """Return the length of every report of a batch to one server."""
     return _layout(batch).itemsize
 
 
 def make_reports(
-    batch: PointBatch, values: ArrayLike, targets: ArrayLike | None, source: ByteSource
+    batch: Batch, values: ArrayLike, targets: ArrayLike | None, source: ByteSource
 ) -> tuple[Bytes, Bytes, Bytes]:
     """Make the reports of some owners.
 
@@ -62,7 +62,7 @@ def make_reports(
 
     Parameters
     ----------
-    batch : PointBatch
+    batch : Batch
     values : array_like, shape (n,)
         One number an owner. NaN counts above every threshold; as a probability it is 0.
     targets : array_like of bool, shape (n,), or None
@@ -92,11 +92,11 @@ def make_reports(
     return halves[0]["id"].copy(), first, second
 
 
-def check(batch: PointBatch, role: int, report: bytes) -> bytes:
+def check(batch: Batch, role: int, report: bytes) -> bytes:
     """Return the id of a report, if it is one of this batch for this server.
 
     Raises a ReportError, which quotes nothing of the report, if anything but the key is not as
-    expected. Whether the key counts one cell takes both servers (`point_shares.py`).
+    expected. Whether the key counts one cell takes both servers (`shares.py`).
     """
     head, wanted = _head(batch, role), report_bytes(batch)
     if report[:4] != _MAGIC:
@@ -120,7 +120,7 @@ def check(batch: PointBatch, role: int, report: bytes) -> bytes:
     return named
 
 
-def unpack(batch: PointBatch, reports: Bytes) -> tuple[Bytes, Bytes]:
+def unpack(batch: Batch, reports: Bytes) -> tuple[Bytes, Bytes]:
     """Split checked reports to one server into ids (n, 32) and keys (n, key_bytes)."""
     parts = np.ascontiguousarray(reports).view(_layout(batch)).reshape(len(reports))
     return parts["id"], parts["key"]
@@ -128,7 +128,7 @@ def unpack(batch: PointBatch, reports: Bytes) -> tuple[Bytes, Bytes]:
 
 # Every report asks for both.
 @lru_cache(maxsize=64)
-def _layout(batch: PointBatch) -> np.dtype[np.void]:
+def _layout(batch: Batch) -> np.dtype[np.void]:
     return np.dtype(
         [
             ("head", np.uint8, _HEAD),
@@ -140,7 +140,7 @@ def _layout(batch: PointBatch) -> np.dtype[np.void]:
 
 
 @lru_cache(maxsize=64)
-def _head(batch: PointBatch, role: int) -> bytes:
+def _head(batch: Batch, role: int) -> bytes:
     fields = bytes((_VERSION, role, batch.functions.levels, 0, 0, 0, 0, 0))
     return _MAGIC + fields + batch.digest
 
@@ -154,7 +154,7 @@ def _id(first: bytes, second: bytes) -> bytes:
     return hashlib.sha256(_ID_LABEL + first + second).digest()
 
 
-def _cells(batch: PointBatch, values: ArrayLike, targets: ArrayLike | None) -> NDArray[np.uint64]:
+def _cells(batch: Batch, values: ArrayLike, targets: ArrayLike | None) -> NDArray[np.uint64]:
     """Return each owner's cell; the class is the top bit where there are two."""
     try:
         numbers = np.asarray(values, dtype=np.float64)

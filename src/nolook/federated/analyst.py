@@ -1,4 +1,4 @@
-"""The analyst closes a batch at both servers, and asks both the same."""
+"""The analyst's calls: close a batch at both servers, ask both for their answers, end it."""
 
 from __future__ import annotations
 
@@ -55,28 +55,22 @@ def end(batch: Batch, servers: Sequence[ServerClient]) -> None:
             raise _no_server(server.url)
 
 
-def ask(
-    batch: Batch, servers: Sequence[ServerClient], question: dict[str, Any]
-) -> tuple[Answer, Answer]:
-    """Ask both servers the same question, in the order of their roles; see the servers' `Question`.
+def ask(batch: Batch, servers: Sequence[ServerClient]) -> tuple[Answer, Answer]:
+    """Ask both servers for their answer, in the order of their roles.
 
     The answers are useless apart; :mod:`nolook.federated.answers` puts them together.
     """
     with ThreadPoolExecutor(len(servers)) as pool:
-        contents = list(pool.map(lambda server: server.answer(batch.name, question), servers))
+        contents = list(pool.map(lambda server: server.answer(batch.name), servers))
     first, second = (
-        _decoded(question, content, server.url)
-        for server, content in zip(servers, contents, strict=True)
+        _decoded(content, server.url) for server, content in zip(servers, contents, strict=True)
     )
     return first, second
 
 
-def _decoded(question: dict[str, Any], content: bytes, url: str) -> Answer:
+def _decoded(content: bytes, url: str) -> Answer:
     try:
         document = json.loads(content)
-        asked = [question["question"], question.get("places", question.get("borders", []))]
-        if document["question"] != asked:
-            raise RefusedError(f"{url} answered another question", 502)
         numbers = {
             str(name): np.frombuffer(b64decode(text, validate=True), dtype="<u8").astype(np.uint64)
             for name, text in document["answer"].items()
