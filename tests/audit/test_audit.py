@@ -36,7 +36,6 @@ LONG = {
     "moments",
     "moments-replace",
     "propose-test-release",
-    "keyed-tree-of-4-at",
     "rank-screening",
     "canonical-lipschitz",
 }
@@ -127,18 +126,6 @@ def test_exact_mu_of_rounded_gaussian_noise_is_nearly_its_shift(sigma, center):
     mean = first @ np.arange(-limit, limit + 1)
     assert mean == pytest.approx(center)
     assert 0.8 / sigma < laws.exact_mu(first, second) <= 1 / sigma * (1 + 1e-9)
-
-
-def test_a_tree_law_is_that_of_sums_of_independent_noise():
-    cells, scale, limit = (1, 0, 2, 0), 0.8, 2
-    generator = np.random.default_rng(0)
-    ratio = np.exp(-1 / scale)
-    draws = 200_000
-    noise = generator.geometric(1 - ratio, (7, draws)) - generator.geometric(1 - ratio, (7, draws))
-    root, pairs, leaves = noise[0], noise[1:3], noise[3:]
-    counts = np.cumsum(cells)[:, None] + root + pairs[[0, 0, 1, 1]] + leaves
-    places = (counts.clip(-limit, limit) + limit).T @ (5 ** np.arange(4)[::-1])
-    assert laws.fit_chance(places, laws.tree_law(cells, scale, limit)) > 1e-6
 
 
 @pytest.mark.parametrize("name", marked(MECHANISMS))

@@ -277,7 +277,7 @@ def test_a_library_that_draws_other_noise_answers_no_batch_that_is_frozen(
 ):
     module = point_shares if isinstance(batch, PointBatch) else shares
     laplace = module.keyed_laplace
-    tree = shares.keyed_tree_laplace
+    tree = shares.keyed_noise_laplace
 
     def other(values, *rest):
         return laplace(values, *rest) + np.uint64(1)
@@ -286,7 +286,7 @@ def test_a_library_that_draws_other_noise_answers_no_batch_that_is_frozen(
         both.put(9)
         both.freeze()
         monkeypatch.setattr(module, "keyed_laplace", other)
-        monkeypatch.setattr(shares, "keyed_tree_laplace", lambda *a: tree(*a) + np.uint64(1))
+        monkeypatch.setattr(shares, "keyed_noise_laplace", lambda *a: tree(*a) + np.uint64(1))
         for role in (0, 1):
             both.restart(role)
             patience = time.monotonic() + PATIENCE

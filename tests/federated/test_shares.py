@@ -144,7 +144,7 @@ class Recorder:
     def __init__(self, monkeypatch):
         self.found = []
         monkeypatch.setattr(shares, "keyed_laplace", self.single)
-        monkeypatch.setattr(shares, "keyed_tree_laplace", self.tree)
+        monkeypatch.setattr(shares, "keyed_noise_laplace", self.tree)
 
     def single(self, counts, sensitivity, epsilon, key):
         self.found.append((counts.copy(), sensitivity / epsilon, None, key))

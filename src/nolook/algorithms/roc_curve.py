@@ -14,7 +14,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from nolook.algorithms._simulation import simulation_generator
-from nolook.algorithms.count_noise import CountNoise
+from nolook.algorithms.count_noise import ForestNoise
 from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.roc_noise import Measure, ratio_interval, simulated_interval
 
@@ -37,7 +37,7 @@ class ClassScores(PrivateDistribution):
     noisy: Vector  # the last one is the number of rows before the counts were fitted
 
     @classmethod
-    def of(cls, points: Vector, noisy: Vector, noise: CountNoise, *, smooth: bool) -> Self:
+    def of(cls, points: Vector, noisy: Vector, noise: ForestNoise, *, smooth: bool) -> Self:
         """Return the distribution that follows from noisy counts up to each threshold."""
         counts = fitted(noisy, noise, smooth=smooth)
         return cls(points, counts, float(counts[-1]), noise, noisy)
@@ -54,7 +54,7 @@ class RocIntervals:
     base_rate: Measure  # the share of positive rows
 
 
-def fitted(noisy: Vector, noise: CountNoise, *, smooth: bool) -> Vector:
+def fitted(noisy: Vector, noise: ForestNoise, *, smooth: bool) -> Vector:
     """Return the counts of one class that follow from noisy ones; the last one is at least 1."""
     if smooth:
         return noise.smooth(noisy)
