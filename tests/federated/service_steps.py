@@ -11,14 +11,14 @@ import numpy as np
 from attrs import evolve
 
 import nolook
+from nolook.federated.batch import Batch
 from nolook.federated.failures import RefusedError
-from nolook.federated.point_batch import PointBatch
-from nolook.federated.point_shares import check_reports
 from nolook.federated.server.batch_service import BatchService
 from nolook.federated.server.store import Arrival
-from tests.federated.made import LOUD, SMALL, V_SMALL, reports
+from nolook.federated.shares import check_reports
+from tests.federated.made import LOUD, SMALL, reports
 
-BATCHES = {"format 1": evolve(SMALL, epsilon=LOUD), "format 2": evolve(V_SMALL, epsilon=LOUD)}
+BATCHES = {"format 1": evolve(SMALL, epsilon=LOUD), "format 2": evolve(SMALL, epsilon=LOUD)}
 OWN = range(8)
 THEIRS = range(1, 12)  # what the other server has
 AGREED = [i for i in OWN if i in THEIRS]
@@ -32,7 +32,7 @@ class Peer:
         ids, _, second, *_ = reports(batch, 40)
         self._agreed = b"".join(sorted(ids[i] for i in AGREED))
         entries = [ids[i] for i in THEIRS]
-        if isinstance(batch, PointBatch):
+        if isinstance(batch, Batch):
             rows = np.stack([np.frombuffer(second[i], np.uint8) for i in THEIRS])
             messages = check_reports(batch, 1, rows).messages
             entries = [a + b.tobytes() for a, b in zip(entries, messages, strict=True)]
@@ -76,7 +76,7 @@ def patiently(call, *words):
 
 
 def ask(service, batch):
-    question = "blocks" if isinstance(batch, PointBatch) else "curves"
+    question = "blocks" if isinstance(batch, Batch) else "curves"
     return patiently(lambda: service.answer({"question": question}), "added up")
 
 

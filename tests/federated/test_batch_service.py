@@ -15,23 +15,18 @@ from attrs import evolve
 
 import nolook
 from nolook.errors import LedgerError
-from nolook.federated import answers, asking, point_shares, shares
-from nolook.federated.failures import RefusedError, StoreError
-from nolook.federated.point_batch import PointBatch
+from nolook.federated import answers, point_shares, shares
+from nolook.federated.batch import Batch
+from nolook.federated.failures import RefusedError, ReportError, StoreError, report_bytes
 from nolook.federated.server.batch_service import BatchService
 from nolook.federated.server.release import Question, charge, check_ledger
 from nolook.federated.server.store import Arrival
 from nolook.federated.server.sums import RunningSum, read_sums
-from nolook.federated.wire import ReportError, report_bytes
 from tests.federated.made import (
     CALIBRATION,
     LOUD,
     ROC,
     SMALL,
-    V_CALIBRATION,
-    V_ROC,
-    V_SMALL,
-    V_WIDE,
     WIDE,
     changed,
     reports,
@@ -147,7 +142,7 @@ def two(folder, batch, **options):
 
 def whole(batch):
     """Return the question for all that a batch can say."""
-    return {"question": "blocks" if isinstance(batch, PointBatch) else "curves"}
+    return {"question": "blocks" if isinstance(batch, Batch) else "curves"}
 
 
 def frozen(service):
@@ -164,7 +159,7 @@ def frozen(service):
 
 
 def decoded(question, contents):
-    return [asking._decoded(question, content, "x") for content in contents]
+    return [analyst._decoded(question, content, "x") for content in contents]
 
 
 def refused(status, call, *arguments):
@@ -271,11 +266,11 @@ def test_before_a_batch_is_frozen_any_sampler_will_do(tmp_path, monkeypatch):
             refused(409, service.answer, at(11))
 
 
-@pytest.mark.parametrize("batch", [SMALL, ROC, CALIBRATION, V_SMALL, V_ROC])
+@pytest.mark.parametrize("batch", [SMALL, ROC, CALIBRATION, SMALL, ROC])
 def test_a_library_that_draws_other_noise_answers_no_batch_that_is_frozen(
     tmp_path, monkeypatch, batch
 ):
-    module = point_shares if isinstance(batch, PointBatch) else shares
+    module = point_shares if isinstance(batch, Batch) else shares
     laplace = module.keyed_laplace
     tree = shares.keyed_tree_laplace
 
@@ -332,9 +327,7 @@ def test_groups_are_answered_for_one_set_of_borders(tmp_path):
         assert curves[0].n == first.n == 40
 
 
-@pytest.mark.parametrize(
-    "batch", [SMALL, ROC, CALIBRATION, WIDE, V_SMALL, V_ROC, V_CALIBRATION, V_WIDE]
-)
+@pytest.mark.parametrize("batch", [SMALL, ROC, CALIBRATION, WIDE, SMALL, ROC, CALIBRATION, WIDE])
 def test_answers_have_noise_and_repeat_themselves(tmp_path, batch):
     batch = evolve(batch, epsilon=1e-5)
     question = (
@@ -566,7 +559,7 @@ def test_what_are_no_places_is_refused(places):
     refused(400, Question, CALIBRATION, {"question": "groups", "borders": places})
 
 
-@pytest.mark.parametrize("batch", [SMALL, V_SMALL, V_WIDE], ids=["1", "2", "2, all doubles"])
+@pytest.mark.parametrize("batch", [SMALL, SMALL, WIDE], ids=["1", "2", "2, all doubles"])
 def test_reports_are_deleted_when_the_final_sum_is_stored(tmp_path, batch):
     with two(tmp_path, batch) as both:
         both.put(20, without=((4,), (5,)))

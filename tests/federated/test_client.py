@@ -14,15 +14,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from nolook.federated.wire import report_bytes
 
 from examples.certificates import Authority
 from nolook.errors import ParameterError
-from nolook.federated import asking
+from nolook.federated import analyst
 from nolook.federated import client as client_module
 from nolook.federated.client import ServerClient, submit
 from nolook.federated.failures import RefusedError
 from nolook.federated.pending import read_pending, write_pending
-from nolook.federated.wire import report_bytes
 from tests.federated.made import ROC, SMALL, reports
 from tests.federated.servers import Pair
 
@@ -127,8 +127,8 @@ def test_submitting_twice_is_the_same_as_once(forks, tmp_path):
         for _ in range(2):
             submit(SMALL, IDS, (FIRST, SECOND), owners)
             assert [one.status("ages")["count"] for one in analysts] == [40, 40]
-        assert asking.freeze(SMALL, analysts) == asking.Frozen(40, 0, (40, 40))
-        first, second = asking.ask(SMALL, analysts, {"question": "curves"})
+        assert analyst.freeze(SMALL, analysts) == analyst.Frozen(40, 0, (40, 40))
+        first, second = analyst.ask(SMALL, analysts, {"question": "curves"})
         assert (first.n, first.role, second.role) == (40, 0, 1)
         assert first.batch == second.batch == SMALL.digest
         assert first.reports == second.reports
@@ -317,7 +317,7 @@ def test_an_answer_without_an_end_is_given_up(pair, tmp_path, monkeypatch, call,
 )  # fmt: skip
 def test_answers_that_are_none(document):
     with pytest.raises(RefusedError) as caught:
-        asking._decoded({"question": "curves"}, json.dumps(document).encode(), "https://x")
+        analyst._decoded({"question": "curves"}, json.dumps(document).encode(), "https://x")
     assert caught.value.status == 502
 
 
@@ -336,7 +336,7 @@ def test_a_server_that_does_not_say_what_was_agreed(said):
             return said
 
     with pytest.raises(RefusedError):
-        asking.freeze(SMALL, [Liar(), Liar()])
+        analyst.freeze(SMALL, [Liar(), Liar()])
 
 
 def test_reports_on_their_way(tmp_path):

@@ -225,7 +225,7 @@ def test_a_calibration(forks, cli, here):
         # Groups are chosen afterwards: others cost nothing.
         fine(cli("query", *analyst, "--groups", 4, "--force"))
         with pytest.MonkeyPatch.context() as patched:
-            patched.setattr("nolook.federated.asking.ask", interrupted)
+            patched.setattr("nolook.federated.analyst.ask", interrupted)
             done = cli("query", *analyst, "--groups", 5, "--force")
         assert (done.status, done.out) == (130, "")
         assert "charge their ledgers once for a batch" in done.err

@@ -13,7 +13,7 @@ import pytest
 from nolook.federated.failures import RefusedError
 from nolook.federated.server.lines import Line, Remote, answer_line
 from nolook.federated.server.store import Arrival
-from tests.federated.made import SMALL, V_SMALL
+from tests.federated.made import SMALL
 
 PATIENCE = 60.0
 
@@ -54,7 +54,7 @@ def ends():
     """Give the service of each batch at both ends, and what ends the line."""
     services, ended = [Service(), Service()], threading.Event()
     near, far = (Connection(one.detach()) for one in socket.socketpair())
-    keeper = threading.Thread(target=answer_line, args=(far, [SMALL, V_SMALL], services))
+    keeper = threading.Thread(target=answer_line, args=(far, [SMALL, SMALL], services))
     keeper.start()
     line = Line(near, ended.set)
     with closing(near), closing(far):

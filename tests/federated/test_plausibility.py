@@ -7,16 +7,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from nolook.federated.secure_sum import InProcessSum
+from nolook.federated.summed_ecdf import PointwiseCounts, SummedQuery, release_summed_ecdf
 from scipy.stats import nbinom
+from tests.federated.roles import CALIBRATION, ECDF, ROC, answered
 
 from nolook.algorithms.grids import LinearGrid
 from nolook.errors import NolookError
 from nolook.federated import answers, shares
 from nolook.federated.plausibility import TreeNoise, bound, refuse_impossible
-from nolook.federated.secure_sum import InProcessSum
-from nolook.federated.summed_ecdf import PointwiseCounts, SummedQuery, release_summed_ecdf
 from nolook.privacy.noise import SeededSource
-from tests.federated.roles import CALIBRATION, ECDF, ROC, answered
 
 ROWS = 10_000
 #: More than the noise explains, less than ROWS.

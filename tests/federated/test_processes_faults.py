@@ -94,8 +94,7 @@ def check_ended(folder, service, noted, batch):
 
 def wanted_share(batch):
     """Return this server's share of what is answered, from scratch; its noise is 0."""
-    from nolook.federated.point_shares import cell_shares
-    from nolook.federated.shares import curve_sums
+    from nolook.federated.shares import cell_shares, curve_sums
     from nolook.kernels.forests import block_counts
 
     _, first, *_ = reports(batch, 40)

@@ -16,18 +16,18 @@ import pytest
 from attrs import evolve
 
 import nolook
-from nolook.federated.point_batch import PointBatch
+from nolook.federated.batch import Batch
 from nolook.federated.sealing import seal
 from nolook.kernels.forests import block_counts
 from tests.federated.forking import COUNT, KILL, TEAR
-from tests.federated.made import LOUD, SMALL, V_SMALL, changed, reports
+from tests.federated.made import LOUD, SMALL, changed, reports
 from tests.federated.servers import PATIENCE, Caller, Pair
 from tests.federated.test_batch_service import whole
 from tests.privacy.ledger_processes import quick_folder
 
 LONG = os.environ.get("NOLOOK_LONG", "") not in {"", "0"}
 SLOW_SEEDS = [pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 30 if LONG else 4)]
-BATCHES = {"format 1": evolve(SMALL, epsilon=LOUD), "format 2": evolve(V_SMALL, epsilon=LOUD)}
+BATCHES = {"format 1": evolve(SMALL, epsilon=LOUD), "format 2": evolve(SMALL, epsilon=LOUD)}
 REPORTS = 120
 LOST = None  # no response
 
@@ -78,7 +78,7 @@ class Walk:
     def body(self, role, i, report=None):
         """Return what is sent: a report, sealed in format 2."""
         sent = report or self.sent[role][i]
-        return seal(self.batch, role, sent) if isinstance(self.batch, PointBatch) else sent
+        return seal(self.batch, role, sent) if isinstance(self.batch, Batch) else sent
 
     def post(self, role, what, body=b""):
         return self.call(role, "analyst", "POST", f"/v1/batches/{self.batch.name}/{what}", body)
@@ -129,7 +129,7 @@ class Walk:
         if self.stored[role]:
             i = self.chance.choice(sorted(self.stored[role]))
             # An id of format 2 has one content.
-            other = 400 if isinstance(self.batch, PointBatch) else 409
+            other = 400 if isinstance(self.batch, Batch) else 409
             for report, status in (
                 (self.sent[role][i], 200),
                 (changed(self.sent[role][i]), other),
@@ -252,7 +252,7 @@ def finish(walk):
     numbers = [b64decode(one["answer"]["count"]) for one in walk.answers]
     total = sum(np.frombuffer(one, dtype="<u8") for one in numbers)
     wanted = np.bincount(walk.values[common].astype(int), minlength=8)
-    if isinstance(walk.batch, PointBatch):
+    if isinstance(walk.batch, Batch):
         wanted = block_counts(wanted, walk.batch.forest.lengths)
     else:
         wanted = np.cumsum(wanted)

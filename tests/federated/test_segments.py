@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from nolook.federated.wire import report_bytes
 
 from nolook.federated.failures import StoreError
 from nolook.federated.server.segments import Segments
-from nolook.federated.wire import report_bytes
 from tests.federated.made import ROC, SMALL, reports
 
 _, FIRST, SECOND, *_ = reports(SMALL, 20)

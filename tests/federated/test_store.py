@@ -7,9 +7,9 @@ import sqlite3
 
 import numpy as np
 import pytest
+from nolook.federated.server.schema import APPLICATION, SCHEMA
 
 from nolook.federated.failures import RefusedError, StoreError
-from nolook.federated.server.schema import APPLICATION, SCHEMA
 from nolook.federated.server.store import Agreement, Arrival, Store
 from tests.federated.made import ROC, SMALL, changed, reports
 

@@ -12,10 +12,10 @@ from attrs import evolve
 
 from nolook.federated import point_answers
 from nolook.federated.failures import RefusedError
-from nolook.federated.point_shares import set_digest
 from nolook.federated.server.store import Arrival
+from nolook.federated.shares import set_digest
 from tests.federated.forged_keys import FORGERIES
-from tests.federated.made import LOUD, V_CALIBRATION, V_ROC, V_SMALL, V_WIDE, forged, reports
+from tests.federated.made import CALIBRATION, LOUD, ROC, SMALL, WIDE, forged, reports
 from tests.federated.test_batch_service import (
     PATIENCE,
     Both,
@@ -27,7 +27,7 @@ from tests.federated.test_batch_service import (
 )
 
 LONG = os.environ.get("NOLOOK_LONG", "") not in {"", "0"}
-BATCH = evolve(V_SMALL, epsilon=LOUD)
+BATCH = evolve(SMALL, epsilon=LOUD)
 ENTRY = 64  # bytes: an id and a message
 
 
@@ -69,7 +69,7 @@ def found(both):
     return numbers, first.n
 
 
-@pytest.mark.parametrize("batch", [V_SMALL, V_ROC, V_CALIBRATION, V_WIDE])
+@pytest.mark.parametrize("batch", [SMALL, ROC, CALIBRATION, WIDE])
 def test_forged_reports_and_those_at_one_server_change_no_count(tmp_path, batch):
     batch = evolve(batch, epsilon=LOUD)
     with two(tmp_path, batch) as both:
@@ -85,7 +85,7 @@ def test_forged_reports_and_those_at_one_server_change_no_count(tmp_path, batch)
 
 
 def test_the_answer_is_what_the_analyst_can_read(tmp_path):
-    with two(tmp_path, evolve(V_ROC, epsilon=LOUD)) as both:
+    with two(tmp_path, evolve(ROC, epsilon=LOUD)) as both:
         both.put(40)
         put_forged(both)
         both.freeze()

@@ -1,4 +1,4 @@
-"""Reports of format 2: one id for both halves, which nobody else can use."""
+"""Reports: one id for both halves, which nobody else can use; what is damaged is refused."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nolook.errors import ParameterError
-from nolook.federated import point_reports
-from nolook.federated.point_reports import check, report_bytes, unpack
-from nolook.federated.wire import ReportError
+from nolook.federated.failures import ReportError
+from nolook.federated.reports import check, make_reports, report_bytes, unpack
 from nolook.privacy.noise import SystemEntropy
-from tests.federated.point_made import NONCE, SCORES, both_halves, point_batch
+from tests.federated.made import NONCE, SCORES, batch_of, both_halves
 
-BATCH = point_batch()
+BATCH = batch_of()
 IDS, HALVES = both_halves(BATCH, [30.0, 40.0, np.nan])
 
 
@@ -28,9 +27,9 @@ def half(role, k=0):
 def sealed(role, report, other):
     """Return a report whose end fits what comes before: what a forger can make."""
     body = report[:-64]
-    own = hashlib.sha256(b"nolook report 2: half" + body).digest()
+    own = hashlib.sha256(b"nolook report: half" + body).digest()
     both = (own, other) if role == 0 else (other, own)
-    return body + other + hashlib.sha256(b"nolook report 2: id" + b"".join(both)).digest()
+    return body + other + hashlib.sha256(b"nolook report: id" + b"".join(both)).digest()
 
 
 def test_both_servers_find_one_id_and_the_key():
@@ -46,11 +45,11 @@ def test_both_servers_find_one_id_and_the_key():
 def test_the_id_is_made_of_both_commitments():
     """By definition, from the bytes of both halves."""
     commitments = [
-        hashlib.sha256(b"nolook report 2: half" + half(role)[:-64]).digest() for role in (0, 1)
+        hashlib.sha256(b"nolook report: half" + half(role)[:-64]).digest() for role in (0, 1)
     ]
     assert half(0)[-64:-32] == commitments[1]
     assert half(1)[-64:-32] == commitments[0]
-    text = b"nolook report 2: id" + b"".join(commitments)
+    text = b"nolook report: id" + b"".join(commitments)
     assert IDS[0].tobytes() == hashlib.sha256(text).digest()
 
 
@@ -89,7 +88,7 @@ def test_reports_for_others_are_refused():
     ("report", "message", "status"),
     [
         (b"", "not one of nolook's", 400),
-        (b"NLKR\x01" + bytes(400), "another version; expected 2", 400),
+        (b"NLKR\x02" + bytes(400), "another version; expected 1", 400),
         (half(0)[:-1], "has 348 bytes; expected 349", 400),
         (half(0) + b"x", "has 350 bytes; expected 349", 413),
     ],
@@ -108,14 +107,12 @@ def test_no_bytes_raise_anything_else(report, role):
 
 
 def test_fresh_entropy_gives_fresh_reports():
-    one, other = (
-        point_reports.make_reports(BATCH, [1.0], None, SystemEntropy())[0] for _ in range(2)
-    )
+    one, other = (make_reports(BATCH, [1.0], None, SystemEntropy())[0] for _ in range(2))
     assert one.tobytes() != other.tobytes()
 
 
 def test_values_and_targets_of_another_form():
-    roc = point_batch("roc", grid=SCORES)
+    roc = batch_of("roc", grid=SCORES)
     for batch, values, targets, message in (
         (BATCH, [[1.0]], None, "values is not an array"),
         (BATCH, ["x"], None, "values is not an array"),
