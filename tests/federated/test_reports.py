@@ -10,11 +10,12 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nolook.algorithms.grids import LinearGrid
 from nolook.errors import ParameterError
 from nolook.federated.failures import ReportError
 from nolook.federated.reports import check, make_reports, report_bytes, unpack
 from nolook.privacy.noise import SystemEntropy
-from tests.federated.made import NONCE, SCORES, batch_of, both_halves
+from tests.federated.made import NONCE, SCORES, batch_of, both_halves, changed
 
 BATCH = batch_of()
 IDS, HALVES = both_halves(BATCH, [30.0, 40.0, np.nan])
@@ -99,6 +100,60 @@ def test_what_is_no_report_is_refused_in_a_line(report, message, status):
     assert caught.value.status == status
 
 
+def test_a_report_is_laid_out_as_written():
+    """Built here from the table in the module's docstring."""
+    batch = batch_of("roc", grid=SCORES)
+    ids, halves = both_halves(batch, [0.3], [True])
+    for role in (0, 1):
+        text = b"NLKR" + bytes([1, role, batch.functions.levels]) + bytes(5) + batch.digest
+        text += unpack(batch, halves[role])[1].tobytes()
+        other = halves[1 - role][0].tobytes()[:-64]
+        text += hashlib.sha256(b"nolook report: half" + other).digest() + ids[0].tobytes()
+        assert halves[role][0].tobytes() == text
+
+
+@pytest.mark.parametrize(
+    "parameter",
+    [
+        {"name": "others"},
+        {"epsilon": 2.0},
+        {"minimum": 7},
+        {"grid": LinearGrid(0, 99, 0.99)},
+        {"delta": 1e-6},
+        {"lengths": (50, 1)},
+    ],
+)
+def test_reports_for_a_batch_with_another_parameter_are_refused(parameter):
+    with pytest.raises(ReportError, match="for another batch"):
+        check(evolve(BATCH, **parameter), 0, half(0))
+
+
+def test_every_other_length_is_refused():
+    for length in range(report_bytes(BATCH)):
+        with pytest.raises(ReportError) as caught:
+            check(BATCH, 0, half(0)[:length])
+        assert caught.value.status == 400
+    with pytest.raises(ReportError) as caught:
+        check(BATCH, 0, half(0) + bytes(10**6))
+    assert caught.value.status == 413
+
+
+def test_an_error_quotes_nothing_of_a_report():
+    secrets = (IDS[0].tobytes().hex(), half(0)[44:60].hex())
+    for wrong in (half(0)[:-1], half(0) + b"\0", changed(half(0)), b"", half(0)[:50]):
+        with pytest.raises(ReportError) as caught:
+            check(BATCH, 0, wrong)
+        message = str(caught.value)
+        assert len(message) < 100
+        assert "\n" not in message
+        assert not any(secret in message for secret in secrets)
+
+
+def test_no_owner_at_all_is_fine():
+    ids, *halves = make_reports(BATCH, [], None, SystemEntropy())
+    assert [len(each) for each in (ids, *halves)] == [0, 0, 0]
+
+
 @given(st.binary(max_size=400), st.integers(0, 1))
 def test_no_bytes_raise_anything_else(report, role):
     for text in (report, half(role)[:44] + report):
@@ -106,20 +161,28 @@ def test_no_bytes_raise_anything_else(report, role):
             check(BATCH, role, text)
 
 
-def test_fresh_entropy_gives_fresh_reports():
-    one, other = (make_reports(BATCH, [1.0], None, SystemEntropy())[0] for _ in range(2))
-    assert one.tobytes() != other.tobytes()
+def test_two_reports_of_one_value_share_no_secret():
+    """Neither another owner's nor one made at another time."""
+    _, first, second = make_reports(BATCH, [1.0, 1.0], None, SystemEntropy())
+    _, again, _ = make_reports(BATCH, [1.0], None, SystemEntropy())
+    seeds = {unpack(BATCH, rows)[1][k, :16].tobytes() for rows in (first, second) for k in (0, 1)}
+    assert len(seeds | {unpack(BATCH, again)[1][0, :16].tobytes()}) == 5
 
 
 def test_values_and_targets_of_another_form():
     roc = batch_of("roc", grid=SCORES)
     for batch, values, targets, message in (
-        (BATCH, [[1.0]], None, "values is not an array"),
-        (BATCH, ["x"], None, "values is not an array"),
-        (BATCH, [1.0], [True], "targets is given for an ecdf"),
-        (roc, [1.0], None, "targets has shape"),
-        (roc, [1.0], [1], "targets has shape"),
-        (roc, [1.0], [True, False], "targets has shape"),
+        *[
+            (BATCH, wrong, None, "values is not an array of numbers")
+            for wrong in ([[1.0]], 1.0, ["secret"], [[1], [2, 3]], [10**400])
+        ],
+        (BATCH, [1.0], [True], "targets is given for an ecdf; expected None"),
+        (roc, [1.0], None, r"targets has shape \(\) and dtype object; expected a boolean"),
+        (roc, [1.0], [1], "targets has shape .* and dtype int64; expected a boolean for each"),
+        (roc, [1.0, 0.5], [True], "for each of the 2 values"),
+        (roc, [1.0], [[True]], r"targets has shape \(1, 1\)"),
     ):
-        with pytest.raises(ParameterError, match=message):
+        with pytest.raises(ParameterError, match=message) as caught:
             both_halves(batch, values, targets)
+        assert "\n" not in str(caught.value)
+        assert "secret" not in str(caught.value)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 
 import numpy as np
 import pytest
 from scipy import stats
 
+from nolook.federated import shares
 from nolook.federated.batch import Batch
 from nolook.federated.reports import unpack
 from nolook.federated.shares import (
@@ -22,6 +24,8 @@ from tests.federated.forged_keys import FORGERIES
 from tests.federated.made import KEYS, NONCE, SCORES, batch_of, both_halves
 
 KEY = bytes(range(32))
+# Of the noise that follows from `KEY`.
+PINNED = "6bad7c4d71b1ff56540b478a3bc6ceb108bc8d235d8ad240a56ec451d4954b15"
 ODD_VALUES = [-np.inf, -1e300, -0.0, 0.0, 5e-324, 0.5, 1.0, 63.5, 98.0, 98.5, 1e9, np.inf, np.nan]
 
 
@@ -106,8 +110,8 @@ def test_a_key_belongs_to_one_secret_batch_and_set():
 
 
 def noise(batch, key=KEY):
-    shares = np.zeros((len(batch.classes), len(batch.points())), np.uint64)
-    return {name: each.view(np.int64) for name, each in noisy_blocks(batch, shares, key).items()}
+    nothing = np.zeros((len(batch.classes), len(batch.points())), np.uint64)
+    return {name: each.view(np.int64) for name, each in noisy_blocks(batch, nothing, key).items()}
 
 
 def test_a_repeated_answer_is_the_same_and_classes_differ():
@@ -150,11 +154,44 @@ def test_a_replaced_report_changes_two_blocks_a_level(kind):
     assert changes.max() == 2 * batch.forest.levels
 
 
-def test_the_guarantee_is_the_batch_s():
-    for delta in (0.0, 1e-6):
-        stated = batch_of(epsilon=1.0, delta=delta).guarantee()
-        assert (stated.epsilon, stated.delta, stated.relation) == (1.0, delta, "replace")
-        assert stated.private
+def test_another_sampler_has_other_keys(monkeypatch):
+    before = release_key(KEY, batch_of(), bytes(32))
+    monkeypatch.setattr(shares, "SAMPLER_VERSION", shares.SAMPLER_VERSION + 1)
+    assert release_key(KEY, batch_of(), bytes(32)) != before
+
+
+def test_the_noise_of_a_secret_is_that_of_this_version_of_the_sampler():
+    """All on the way from secret to noise: who changes it raises `SAMPLER_VERSION`, then this."""
+    assert shares.SAMPLER_VERSION == 1
+    found = hashlib.sha256()
+    batches = [batch_of("ecdf", 1.0, SCORES), batch_of("ecdf", 1.0, SCORES, delta=1e-6)]
+    for batch in (*batches, batch_of("roc", 1.0, SCORES)):
+        for name, array in noise(batch, release_key(KEY, batch, bytes(32))).items():
+            found.update(name.encode() + array.astype("<i8").tobytes())
+    assert found.hexdigest() == PINNED
+
+
+def test_another_budget_has_other_random_numbers_under_one_secret():
+    """Not the same ones at another scale, whose ratio would tell the noise."""
+    batches = [batch_of("ecdf", epsilon) for epsilon in (1e-3, 2e-3)]
+    one, other = (noise(each, release_key(KEY, each, bytes(32)))["count"] for each in batches)
+    assert abs(np.median(one / other) - 2.0) > 0.05
+    assert abs(stats.spearmanr(one, other).statistic) < 0.5
+
+
+@pytest.mark.parametrize("role", [0, 1])
+@pytest.mark.parametrize("kind", ["ecdf", "roc"])
+def test_a_single_answer_is_uniform_without_the_other_share(kind, role):
+    """The chance of a false alarm is below 1e-8."""
+    batch, values = batch_of(kind, 1.0, SCORES), np.full(20, 0.5)
+    found = []
+    for seed in range(300):
+        _, halves = both_halves(batch, values, None if kind == "ecdf" else values > 0, seed)
+        numbers = noisy_blocks(batch, cell_shares(batch, role, halves[role]), KEY)
+        found.append(np.concatenate([each[-16:] for each in numbers.values()]))
+    octets = np.ascontiguousarray(np.stack(found)[:, ::7]).view(np.uint8).reshape(-1, 8)
+    for each in octets.T:
+        assert stats.chisquare(np.bincount(each >> 4, minlength=16)).pvalue > 1e-11
 
 
 def test_nothing_in_a_report_raises():
