@@ -67,7 +67,6 @@ def test_what_is_inside_has_to_be_a_report_of_this_name_batch_and_role():
 
 def test_an_address_ends_with_an_id():
     assert door().report_id(IDS[0].hex()) == IDS[0]
-    assert Door(SMALL, 0, None).report_id("00" * 16) == bytes(16)
     for wrong in ("", "00", "00" * 16, "g" * 64, "A" * 64, "0" * 63):
         with pytest.raises(RefusedError, match="64 hex digits"):
             door().report_id(wrong)
@@ -77,8 +76,6 @@ def test_a_key_is_the_one_that_the_batch_names():
     for role, private in ((1, PRIVATE[0]), (0, PRIVATE[1]), (0, bytes(32))):
         with pytest.raises(ParameterError, match="another key for role"):
             Unsealer(SMALL, role, private)
-    with pytest.raises(ParameterError, match="--private-key"):
-        Door(SMALL, 0, None)
     assert public_key(PRIVATE[0]) != public_key(PRIVATE[1])
 
 

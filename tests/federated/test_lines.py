@@ -68,7 +68,7 @@ def ends():
 def test_reports_and_calls_arrive_as_they_were_sent(ends):
     services, remotes, *_ = ends
     arrivals = [
-        Arrival(bytes(range(16)), b"report", b"t" * 32, 7),
+        Arrival(bytes(range(32)), b"report", b"t" * 32, 7),
         Arrival(bytes(range(32)), b"", b"u" * 32, None),
     ]
     for service, remote, one in zip(services, remotes, arrivals, strict=True):
@@ -81,7 +81,7 @@ def test_reports_and_calls_arrive_as_they_were_sent(ends):
 
 def test_refusals_keep_their_status_and_nothing_else_is_told(ends):
     services, (remote, _), *_ = ends
-    one = Arrival(bytes(16), b"x", b"t" * 32)
+    one = Arrival(bytes(32), b"x", b"t" * 32)
     services[0].outcomes = [
         done(error=RefusedError("the batch is closed", 409)),
         done(error=RefusedError("ask again", 503)),
@@ -102,7 +102,7 @@ def test_a_slow_call_keeps_no_other_waiting(ends):
     slow = Future()
     services[0].outcomes = [slow, done(True)]
     first = remote.call("freeze", b"")
-    assert remote.put(Arrival(bytes(16), b"x", b"t" * 32)).result(PATIENCE) is True
+    assert remote.put(Arrival(bytes(32), b"x", b"t" * 32)).result(PATIENCE) is True
     assert not first.done()
     slow.set_result(b"late")
     assert first.result(PATIENCE) == b"late"

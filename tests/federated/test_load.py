@@ -52,7 +52,7 @@ def test_many_owners_and_eight_uploaders(forks, tmp_path, capsys, processes, own
         assert [len(one) for one in new] == [owners] * 2
         analysts = [pair.client("analyst", role) for role in (0, 1)]
         assert analyst.freeze(BATCH, analysts).counted == owners
-        found = analyst.ask(BATCH, analysts, {"question": "blocks"})
+        found = analyst.ask(BATCH, analysts)
         total = sum(answer.numbers["count"] for answer in found)
         wanted = np.bincount(values.astype(int), minlength=8)
         assert total[-8:].tolist() == wanted.tolist()

@@ -15,7 +15,7 @@ from nolook.errors import ParameterError
 from nolook.federated.failures import ReportError
 from nolook.federated.reports import check, make_reports, report_bytes, unpack
 from nolook.privacy.noise import SystemEntropy
-from tests.federated.made import NONCE, SCORES, batch_of, both_halves, changed
+from tests.federated.made import NONCE, SCORES, batch_of, both_halves, changed, resealed
 
 BATCH = batch_of()
 IDS, HALVES = both_halves(BATCH, [30.0, 40.0, np.nan])
@@ -23,14 +23,6 @@ IDS, HALVES = both_halves(BATCH, [30.0, 40.0, np.nan])
 
 def half(role, k=0):
     return HALVES[role][k].tobytes()
-
-
-def sealed(role, report, other):
-    """Return a report whose end fits what comes before: what a forger can make."""
-    body = report[:-64]
-    own = hashlib.sha256(b"nolook report: half" + body).digest()
-    both = (own, other) if role == 0 else (other, own)
-    return body + other + hashlib.sha256(b"nolook report: id" + b"".join(both)).digest()
 
 
 def test_both_servers_find_one_id_and_the_key():
@@ -68,9 +60,9 @@ def test_whoever_changes_a_half_gets_another_id():
     for place in (44, 60, 280):
         forged = bytearray(half(0))
         forged[place] ^= 1
-        again = sealed(0, bytes(forged), half(0)[-64:-32])
+        again = resealed(bytes(forged))
         assert check(BATCH, 0, again) != IDS[0].tobytes()
-    borrowed = sealed(0, half(0, 1), half(0)[-64:-32])
+    borrowed = resealed(half(0, 1)[:-64] + half(0)[-64:])
     assert check(BATCH, 0, borrowed) not in {each.tobytes() for each in IDS}
 
 
@@ -82,7 +74,7 @@ def test_reports_for_others_are_refused():
         check(other, 0, half(0))
     relabelled = bytearray(half(0))
     relabelled[5] = 1  # as if it were the other server's
-    assert check(BATCH, 1, sealed(1, bytes(relabelled), half(0)[-64:-32])) != IDS[0].tobytes()
+    assert check(BATCH, 1, resealed(bytes(relabelled))) != IDS[0].tobytes()
 
 
 @pytest.mark.parametrize(

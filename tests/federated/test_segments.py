@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from nolook.federated.wire import report_bytes
 
 from nolook.federated.failures import StoreError
+from nolook.federated.reports import report_bytes
 from nolook.federated.server.segments import Segments
 from tests.federated.made import ROC, SMALL, reports
 
