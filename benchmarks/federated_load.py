@@ -30,10 +30,10 @@ import numpy as np
 import nolook
 from benchmarks.harness import main
 from examples.certificates import Authority
+from nolook.federated.batch import Batch
 from nolook.federated.batch_file import write_batch
-from nolook.federated.point_batch import PointBatch
-from nolook.federated.point_reports import make_reports
 from nolook.federated.private_key import make_private_key
+from nolook.federated.reports import make_reports
 from nolook.federated.sealing import seal
 from nolook.federated.tokens import make_tokens
 from nolook.privacy.noise import SystemEntropy
@@ -51,7 +51,7 @@ def prepared(folder, owners):
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     names = (f"https://127.0.0.1:{port}", "https://127.0.0.1:1")
-    batch = PointBatch(
+    batch = Batch(
         "load", "ecdf", 1.0, nolook.LinearGrid(0, 255, 1), owners, servers=names, keys=tuple(keys)
     )
     write_batch(batch, folder / "batch.json")

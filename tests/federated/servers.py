@@ -14,7 +14,6 @@ import nolook
 from examples.certificates import Authority
 from nolook.federated.batch_file import write_batch
 from nolook.federated.client import Access, ServerClient
-from nolook.federated.point_batch import PointBatch
 from nolook.federated.sealing import seal
 from nolook.federated.tokens import make_tokens
 from tests.federated.made import PRIVATE
@@ -175,8 +174,8 @@ class Caller:
         return response.status, json.loads(content) if content[:1] == b"{" else content
 
     def put(self, batch, report_id, report):
-        if isinstance(batch, PointBatch):
-            report = seal(batch, self.role, report)
+        """Send a report, sealed."""
+        report = seal(batch, self.role, report)
         return self("PUT", f"/v1/batches/{batch.name}/reports/{report_id.hex()}", report)
 
     def connection(self):

@@ -6,18 +6,17 @@ import pytest
 from attrs import evolve
 
 from nolook.errors import ParameterError
-from nolook.federated.failures import RefusedError
-from nolook.federated.sealing import Opener, public_key, seal, sealed_bytes
+from nolook.federated.failures import RefusedError, ReportError
+from nolook.federated.sealing import Unsealer, public_key, seal, sealed_bytes
 from nolook.federated.server.door import Door
 from nolook.federated.tokens import Token
-from nolook.federated.wire import ReportError
-from tests.federated.made import PRIVATE, SMALL, V_ROC, V_SMALL, reports
+from tests.federated.made import PRIVATE, ROC, SMALL, reports
 
-IDS, *SENT, _, _ = reports(V_SMALL, 3)
+IDS, *SENT, _, _ = reports(SMALL, 3)
 TOKEN = Token("owner", b"digest", 5)
 
 
-def door(batch=V_SMALL, role=0, private=PRIVATE[0]):
+def door(batch=SMALL, role=0, private=PRIVATE[0]):
     return Door(batch, role, private)
 
 
@@ -34,9 +33,9 @@ def test_a_server_opens_what_was_sealed_for_it(role):
         door(role=role, private=PRIVATE[role]),
         door(role=1 - role, private=PRIVATE[1 - role]),
     )
-    sealed = seal(V_SMALL, role, SENT[role][0])
-    assert len(sealed) == mine.largest == sealed_bytes(V_SMALL)
-    assert sealed != seal(V_SMALL, role, SENT[role][0])
+    sealed = seal(SMALL, role, SENT[role][0])
+    assert len(sealed) == mine.largest == sealed_bytes(SMALL)
+    assert sealed != seal(SMALL, role, SENT[role][0])
     found = mine.arrival(sealed, IDS[0], TOKEN)
     assert (found.report_id, found.report) == (IDS[0], SENT[role][0])
     assert (found.token, found.most) == (b"digest", 5)
@@ -44,7 +43,7 @@ def test_a_server_opens_what_was_sealed_for_it(role):
 
 
 def test_a_change_of_any_byte_is_refused():
-    sealed = seal(V_SMALL, 0, SENT[0][0])
+    sealed = seal(SMALL, 0, SENT[0][0])
     for at in range(len(sealed)):
         changed = sealed[:at] + bytes([sealed[at] ^ 1]) + sealed[at + 1 :]
         # The curve does not look at one bit of the sender's key.
@@ -57,18 +56,17 @@ def test_a_change_of_any_byte_is_refused():
 
 
 def test_what_is_inside_has_to_be_a_report_of_this_name_batch_and_role():
-    foreign = reports(V_ROC, 1)
-    assert "another id" in refused(door().arrival, seal(V_SMALL, 0, SENT[0][0]), IDS[1], TOKEN)
-    assert "other server" in refused(door().arrival, seal(V_SMALL, 0, SENT[1][0]), IDS[0], TOKEN)
+    foreign = reports(ROC, 1)
+    assert "another id" in refused(door().arrival, seal(SMALL, 0, SENT[0][0]), IDS[1], TOKEN)
+    assert "other server" in refused(door().arrival, seal(SMALL, 0, SENT[1][0]), IDS[0], TOKEN)
     for inside in (b"", b"x", SENT[0][0][:-1], SENT[0][0] + b"x", bytes(len(SENT[0][0]))):
-        refused(door().arrival, seal(V_SMALL, 0, inside), IDS[0], TOKEN)
-    refused(door().arrival, seal(V_ROC, 0, foreign[1][0]), foreign[0][0], TOKEN)
+        refused(door().arrival, seal(SMALL, 0, inside), IDS[0], TOKEN)
+    refused(door().arrival, seal(ROC, 0, foreign[1][0]), foreign[0][0], TOKEN)
     refused(door().arrival, SENT[0][0], IDS[0], TOKEN)  # not sealed
 
 
 def test_an_address_ends_with_an_id():
     assert door().report_id(IDS[0].hex()) == IDS[0]
-    assert Door(SMALL, 0, None).report_id("00" * 16) == bytes(16)
     for wrong in ("", "00", "00" * 16, "g" * 64, "A" * 64, "0" * 63):
         with pytest.raises(RefusedError, match="64 hex digits"):
             door().report_id(wrong)
@@ -77,13 +75,11 @@ def test_an_address_ends_with_an_id():
 def test_a_key_is_the_one_that_the_batch_names():
     for role, private in ((1, PRIVATE[0]), (0, PRIVATE[1]), (0, bytes(32))):
         with pytest.raises(ParameterError, match="another key for role"):
-            Opener(V_SMALL, role, private)
-    with pytest.raises(ParameterError, match="--private-key"):
-        Door(V_SMALL, 0, None)
+            Unsealer(SMALL, role, private)
     assert public_key(PRIVATE[0]) != public_key(PRIVATE[1])
 
 
 def test_a_batch_with_a_key_that_is_none_seals_nothing():
-    batch = evolve(V_SMALL, keys=("00" * 32, V_SMALL.keys[1]))
+    batch = evolve(SMALL, keys=("00" * 32, SMALL.keys[1]))
     with pytest.raises(ParameterError, match="no public key"):
         seal(batch, 0, SENT[0][0])

@@ -13,7 +13,7 @@ import pytest
 from nolook.federated.failures import RefusedError
 from nolook.federated.server.lines import Line, Remote, answer_line
 from nolook.federated.server.store import Arrival
-from tests.federated.made import SMALL, V_SMALL
+from tests.federated.made import SMALL
 
 PATIENCE = 60.0
 
@@ -54,7 +54,7 @@ def ends():
     """Give the service of each batch at both ends, and what ends the line."""
     services, ended = [Service(), Service()], threading.Event()
     near, far = (Connection(one.detach()) for one in socket.socketpair())
-    keeper = threading.Thread(target=answer_line, args=(far, [SMALL, V_SMALL], services))
+    keeper = threading.Thread(target=answer_line, args=(far, [SMALL, SMALL], services))
     keeper.start()
     line = Line(near, ended.set)
     with closing(near), closing(far):
@@ -68,7 +68,7 @@ def ends():
 def test_reports_and_calls_arrive_as_they_were_sent(ends):
     services, remotes, *_ = ends
     arrivals = [
-        Arrival(bytes(range(16)), b"report", b"t" * 32, 7),
+        Arrival(bytes(range(32)), b"report", b"t" * 32, 7),
         Arrival(bytes(range(32)), b"", b"u" * 32, None),
     ]
     for service, remote, one in zip(services, remotes, arrivals, strict=True):
@@ -81,7 +81,7 @@ def test_reports_and_calls_arrive_as_they_were_sent(ends):
 
 def test_refusals_keep_their_status_and_nothing_else_is_told(ends):
     services, (remote, _), *_ = ends
-    one = Arrival(bytes(16), b"x", b"t" * 32)
+    one = Arrival(bytes(32), b"x", b"t" * 32)
     services[0].outcomes = [
         done(error=RefusedError("the batch is closed", 409)),
         done(error=RefusedError("ask again", 503)),
@@ -102,7 +102,7 @@ def test_a_slow_call_keeps_no_other_waiting(ends):
     slow = Future()
     services[0].outcomes = [slow, done(True)]
     first = remote.call("freeze", b"")
-    assert remote.put(Arrival(bytes(16), b"x", b"t" * 32)).result(PATIENCE) is True
+    assert remote.put(Arrival(bytes(32), b"x", b"t" * 32)).result(PATIENCE) is True
     assert not first.done()
     slow.set_result(b"late")
     assert first.result(PATIENCE) == b"late"

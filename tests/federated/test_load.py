@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from attrs import evolve
 
-from nolook.federated import asking
-from tests.federated.made import LOUD, V_SMALL, reports
+from nolook.federated import analyst
+from tests.federated.made import LOUD, SMALL, reports
 from tests.federated.servers import Caller, Pair
 
 UPLOADERS = 8
-BATCH = evolve(V_SMALL, epsilon=LOUD)
+BATCH = evolve(SMALL, epsilon=LOUD)
 
 
 def upload_all(pair, ids, sent):
@@ -51,8 +51,8 @@ def test_many_owners_and_eight_uploaders(forks, tmp_path, capsys, processes, own
         seconds = time.perf_counter() - start
         assert [len(one) for one in new] == [owners] * 2
         analysts = [pair.client("analyst", role) for role in (0, 1)]
-        assert asking.freeze(BATCH, analysts).counted == owners
-        found = asking.ask(BATCH, analysts, {"question": "blocks"})
+        assert analyst.freeze(BATCH, analysts).counted == owners
+        found = analyst.ask(BATCH, analysts)
         total = sum(answer.numbers["count"] for answer in found)
         wanted = np.bincount(values.astype(int), minlength=8)
         assert total[-8:].tolist() == wanted.tolist()

@@ -1,33 +1,33 @@
-"""Two servers and batches of format 2: what counts, beside a plain model of the protocol."""
+"""Two servers: which reports count, beside a plain model of the protocol."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import random
 from itertools import count
 
-import numpy as np
 import pytest
 from attrs import evolve
 
-from nolook.federated import point_answers
+from nolook.federated.answers import distribution
 from nolook.federated.failures import RefusedError
-from nolook.federated.point_shares import set_digest
 from nolook.federated.server.store import Arrival
 from tests.federated.forged_keys import FORGERIES
-from tests.federated.made import LOUD, V_CALIBRATION, V_ROC, V_SMALL, V_WIDE, forged, reports
+from tests.federated.made import CALIBRATION, LOUD, ROC, SMALL, WIDE, forged, reports
 from tests.federated.test_batch_service import (
     PATIENCE,
     Both,
+    counted,
+    counts_of,
     decoded,
     frozen,
     refused,
     two,
-    whole,
 )
 
 LONG = os.environ.get("NOLOOK_LONG", "") not in {"", "0"}
-BATCH = evolve(V_SMALL, epsilon=LOUD)
+BATCH = evolve(SMALL, epsilon=LOUD)
 ENTRY = 64  # bytes: an id and a message
 
 
@@ -43,33 +43,7 @@ def put_forged(both, kinds=FORGERIES, each=3):
     return sent
 
 
-def counted(batch, kept):
-    """Return how many of some honest reports are in each cell of each class."""
-    *_, values, targets = reports(batch, 40)
-    cells = np.searchsorted(batch.points()[:-1], values[kept])
-    size = len(batch.points())
-    if targets is None:
-        return {"count": np.bincount(cells, minlength=size)}
-    return {
-        name: np.bincount(cells[targets[kept] == positive], minlength=size)
-        for name, positive in (("negative", False), ("positive", True))
-    }
-
-
-def found(both):
-    """Return the counts of cells in both servers' answers, and the number of reports."""
-    first, second = decoded(whole(both.batch), both.ask())
-    forest = both.batch.forest
-    numbers = {
-        name: (first.numbers[name] + second.numbers[name]).view(np.int64)[-forest.padded :]
-        for name in first.numbers
-    }
-    assert not any(counts[forest.cells :].any() for counts in numbers.values())
-    numbers = {name: counts[: forest.cells] for name, counts in numbers.items()}
-    return numbers, first.n
-
-
-@pytest.mark.parametrize("batch", [V_SMALL, V_ROC, V_CALIBRATION, V_WIDE])
+@pytest.mark.parametrize("batch", [SMALL, ROC, CALIBRATION, WIDE])
 def test_forged_reports_and_those_at_one_server_change_no_count(tmp_path, batch):
     batch = evolve(batch, epsilon=LOUD)
     with two(tmp_path, batch) as both:
@@ -78,22 +52,22 @@ def test_forged_reports_and_those_at_one_server_change_no_count(tmp_path, batch)
         status = both.freeze()
         kept = [i for i in range(40) if i not in {1, 2, 7, 39}]
         assert [(one["agreed"], one["rejected"]) for one in status] == [(36, sent)] * 2
-        numbers, n = found(both)
-        assert n == 36
-        for name, counts in counted(batch, kept).items():
-            assert numbers[name].tolist() == counts.tolist()
+        assert counts_of(batch, both.ask()) == (counted(batch, kept), 36)
 
 
 def test_the_answer_is_what_the_analyst_can_read(tmp_path):
-    with two(tmp_path, evolve(V_ROC, epsilon=LOUD)) as both:
+    with two(tmp_path, evolve(ROC, epsilon=LOUD)) as both:
         both.put(40)
         put_forged(both)
         both.freeze()
-        answers = decoded(whole(both.batch), both.ask())
-        curve = point_answers.distribution(both.batch, *answers)
+        answers = decoded(both.ask())
+        curve = distribution(both.batch, *answers)
         *_, targets = reports(both.batch, 40)
         assert curve.n_positive_ == pytest.approx(targets.sum(), abs=1e-6)
-        assert answers[0].reports == set_digest(reports(both.batch, 40)[0])
+        assert (
+            answers[0].reports
+            == hashlib.sha256(b"".join(sorted(reports(both.batch, 40)[0]))).digest()
+        )
 
 
 def test_a_batch_of_forged_reports_alone_is_never_answered(tmp_path):
@@ -220,7 +194,7 @@ class Walk:
             self.answers[role] = self.answers[role] or answer
             assert answer == self.answers[role]
         else:
-            refused(409, self.both.services[role].answer, whole(BATCH))
+            refused(409, self.both.services[role].answer)
 
     def restart(self, role):
         self.both.restart(role)
@@ -252,9 +226,7 @@ def test_a_random_walk_beside_the_model(tmp_path, seed):
         for role in (0, 1):
             walk.ask(role)
         kept = sorted((walk.model.stored[0] & walk.model.stored[1]) - walk.model.bad)
-        numbers, n = found(walk.both)
-        assert n == len(kept)
-        assert numbers["count"].tolist() == counted(BATCH, kept)["count"].tolist()
+        assert counts_of(BATCH, walk.both.ask()) == (counted(BATCH, kept), len(kept))
     finally:
         walk.both.close()
 
@@ -267,8 +239,6 @@ def test_a_server_that_leaves_reports_out_is_answered_by_nobody(tmp_path):
         for service in both.services:
             frozen(service) if service.status()["state"] == "open" else None
         page = liar.entries(b"")
-        import hashlib
-
         fewer = page[ENTRY:]
         both.peers[0].change = lambda whole_page: fewer if whole_page == page else whole_page
         both.peers[0].lie = {"count": 11, "digest": hashlib.sha256(fewer).hexdigest()}
@@ -285,7 +255,7 @@ def test_a_server_that_leaves_reports_out_is_answered_by_nobody(tmp_path):
         assert both.services[0].freeze()["state"] == "answered"
         assert both.ask(role=0) == answer
         refused(409, liar.freeze)
-        refused(409, liar.answer, whole(BATCH))
+        refused(409, liar.answer)
         assert both.spent() == [LOUD, 0.0]
 
 
@@ -301,7 +271,7 @@ def test_an_ended_batch_keeps_its_answers_and_nothing_else(tmp_path):
                 assert set(left) <= {"state.sqlite", "state.sqlite-wal", "state.sqlite-shm"}
                 both.restart(role)
         assert both.ask(role=0) == [answer]
-        assert "ended" in refused(410, both.ask, whole(BATCH), 1)
+        assert "ended" in refused(410, both.ask, 1)
         ids, first, *_ = reports(BATCH, 40)
         assert both.services[0].put(Arrival(ids[0], first[0])).result(PATIENCE) is False
         refused(409, both.services[0].put(Arrival(ids[20], first[20])).result, PATIENCE)
@@ -319,6 +289,6 @@ def test_a_batch_can_end_before_it_is_answered(tmp_path, when):
             both.freeze()
         for service in both.services:
             assert service.end()["state"] == "ended"
-            refused(410, service.answer, whole(BATCH))
+            refused(410, service.answer)
         both.restart(0)
         assert not list((both.data(0) / "segments").iterdir())

@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nolook.errors import ParameterError
-from nolook.federated import vidpf
-from nolook.federated.vidpf import PointFunctions, even_stops
+from nolook.federated import point_functions
+from nolook.federated.point_functions import PointFunctions, even_stops
 from nolook.privacy.noise import SeededSource, SystemEntropy
-from scripts import vidpf_vectors
-from tests.federated.slow_vidpf import Slow
+from scripts import point_function_vectors
+from tests.federated.slow_point_functions import Slow
 
 CONTEXT = bytes(range(32))
-CASES = json.loads(vidpf_vectors.PATH.read_text(encoding="utf-8"))["cases"]
+CASES = json.loads(point_function_vectors.PATH.read_text(encoding="utf-8"))["cases"]
 SHAPES = [(1, (1,)), (2, (1, 2)), (3, (3,)), (6, (3, 6)), (8, (8,)), (9, (2, 4, 9))]
 
 
@@ -92,7 +92,7 @@ def test_how_many_keys_are_taken_together_changes_nothing(monkeypatch):
 
     whole = results()
     for name, size in {"_DEALT_KEYS": 7, "_GROWN_PARENTS": 96, "_GROWN_NODES": 64}.items():
-        monkeypatch.setattr(vidpf, name, size)
+        monkeypatch.setattr(point_functions, name, size)
     for one, other in zip(whole, results(), strict=True):
         assert one.tobytes() == other.tobytes()
 
@@ -131,7 +131,7 @@ def test_any_bytes_are_a_key(shape, seed, role):
 
 
 def test_the_stored_vectors_are_what_the_code_makes():
-    assert vidpf_vectors.PATH.read_text(encoding="utf-8") == vidpf_vectors.text()
+    assert point_function_vectors.PATH.read_text(encoding="utf-8") == point_function_vectors.text()
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case['levels']}-{case['cell']}")

@@ -1,8 +1,8 @@
-"""Test vectors of verifiable point functions, in tests/federated/vidpf_vectors.json.
+"""Test vectors of verifiable point functions, in tests/federated/point_function_vectors.json.
 
-`python scripts/vidpf_vectors.py` fails when the code no longer makes what the file holds; --write
-renews the file, which is right only for a new version of the keys. The seeds of the roots come
-from a seeded source and are the first 16 bytes of each key. Cells are decimal texts: not every
+`python scripts/point_function_vectors.py` fails when the code no longer makes what the file holds;
+--write renews the file, which is right only for a new version of the keys. The seeds of the roots
+come from a seeded source and are the first 16 bytes of each key. Cells are decimal texts: not every
 reader of JSON keeps 64 bits.
 """
 
@@ -16,10 +16,10 @@ from pathlib import Path
 
 import numpy as np
 
-from nolook.federated.vidpf import PointFunctions, even_stops
+from nolook.federated.point_functions import PointFunctions, even_stops
 from nolook.privacy.noise import byte_source
 
-PATH = Path(__file__).resolve().parents[1] / "tests" / "federated" / "vidpf_vectors.json"
+PATH = Path(__file__).resolve().parents[1] / "tests" / "federated" / "point_function_vectors.json"
 SHAPES = [(levels, even_stops(levels)) for levels in (1, 2, 3, 5, 8)]
 SHAPES += [(6, (6,)), (9, (1, 9)), (20, (4, 8, 12, 16, 20)), (63, (7, *range(14, 64, 7)))]
 SEED = 24

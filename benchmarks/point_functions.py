@@ -3,7 +3,8 @@
 A second is one of processor time of one process with one thread. The raw rate is that of the same
 library's AES-128 in a large buffer, measured in turn with the rest.
 
-    python -m benchmarks.vidpf [--output benchmarks/results/vidpf.md] [--turns 15]
+    python -m benchmarks.point_functions [--output benchmarks/results/point_functions.md]
+        [--turns 15]
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ import time
 
 import numpy as np
 
-from benchmarks.dcf import raw_rate
 from benchmarks.harness import main
-from nolook.federated import dcf, vidpf
-from nolook.federated.vidpf import PointFunctions, even_stops
+from nolook.federated import _prg
+from nolook.federated import point_functions as module
+from nolook.federated.point_functions import MESSAGE_BYTES, PointFunctions, even_stops
 from nolook.privacy.noise import SystemEntropy
 
 #: How many reports are timed together.
@@ -31,23 +32,30 @@ def seconds(work, n):
     return (time.process_time() - start) / n
 
 
+def raw_rate(size=1 << 20):
+    """Blocks a second that the library's cipher encrypts in a large buffer."""
+    plain, room = np.zeros(2 * size, np.uint64), _prg.block_words(size)
+    cipher = _prg.permutation("raw")
+    work = cipher, _prg.as_bytes(plain), _prg.as_bytes(room)
+    _prg.encrypt(*work)
+    return 1 / seconds(lambda: [_prg.encrypt(*work) for _ in range(4)], 4 * size)
+
+
 def functions_of(levels):
     """Functions over 2^levels cells, all expanded."""
     return PointFunctions(levels, even_stops(levels), CONTEXT)
 
 
 def tasks(levels):
-    """What an owner and one server do about some reports, and what a server did in format 1."""
+    """What an owner and one server do about some reports."""
     n, functions = REPORTS[levels], functions_of(levels)
     cells = SystemEntropy().words(n) >> np.uint64(64 - levels)
     keys, _ = functions.generate(cells, SystemEntropy())
-    names = np.zeros((n, vidpf.MESSAGE_BYTES), np.uint8)
-    old, _ = dcf.generate(cells, np.ones_like(cells), levels, SystemEntropy())
+    names = np.zeros((n, MESSAGE_BYTES), np.uint8)
     return {
         "made": lambda: functions.generate(cells, SystemEntropy()),
         "checked and expanded": lambda: functions.check(0, keys, names),
         "expanded only": lambda: functions.expand(0, keys),
-        "expanded in format 1": lambda: dcf.full_domain_sum(0, old, levels),
     }
 
 
@@ -56,12 +64,10 @@ def blocks(levels, what):
     stops = even_stops(levels)
     nodes = sum(2 << level for level in range(levels))
     ends = sum(1 << stop for stop in stops)
-    depth = levels - min(5, levels)
     return {
         "made": 4 * levels + 8 * len(stops),
         "checked and expanded": nodes + 4 * ends,
         "expanded only": nodes + ends,
-        "expanded in format 1": 3 * ((1 << depth) - 1) + (1 << levels) // 2,
     }[what]
 
 
@@ -95,35 +101,21 @@ def rows(turns):
         yield f"| {levels} | made, checked and expanded | {middle} | {time_text(min(both))} | | |"
 
 
-def question(turns):
-    """Yield what a question about some points of the largest domain takes."""
-    stops, points, n = tuple(range(3, 64, 4)), 16, 256
-    functions = PointFunctions(63, stops, CONTEXT)
-    source = SystemEntropy()
-    keys, _ = functions.generate(source.words(n) >> np.uint64(1), source)
-    asked = source.words(points) >> np.uint64(1)
-    nodes = [np.unique(asked >> np.uint64(63 - stop)) for stop in stops[:-1]]
-    names = np.zeros((n, vidpf.MESSAGE_BYTES), np.uint8)
-    taken = [seconds(lambda: functions.check(0, keys, names, nodes), n) for _ in range(turns + 1)]
-    yield f"- checked and expanded about {points} random points of 2^63, in blocks of 16 blocks:"
-    yield f"  {time_text(statistics.median(taken[1:]))}, a key of {functions.key_bytes} bytes"
-
-
 def choices(turns):
     """Yield the best of some turns for other sizes of what is computed together."""
-    kept = vidpf._GROWN_KEYS, vidpf._GROWN_PARENTS, vidpf._GROWN_NODES
+    kept = module._GROWN_KEYS, module._GROWN_PARENTS, module._GROWN_NODES
     yield "| keys | parents | nodes | at 8 levels | at 16 levels |"
     yield "|---:|---:|---:|---:|---:|"
     work = {levels: tasks(levels)["checked and expanded"] for levels in (8, 16)}
     for keys, parents in ((64, 1024), (128, 2048), (256, 4096)):
         for nodes in (4096, 16384, 65536):
-            vidpf._GROWN_KEYS, vidpf._GROWN_PARENTS, vidpf._GROWN_NODES = keys, parents, nodes
+            module._GROWN_KEYS, module._GROWN_PARENTS, module._GROWN_NODES = keys, parents, nodes
             best = [
                 time_text(min(seconds(work[levels], REPORTS[levels]) for _ in range(turns)))
                 for levels in (8, 16)
             ]
             yield f"| {keys} | {parents:,} | {nodes:,} | {best[0]} | {best[1]} |"
-    vidpf._GROWN_KEYS, vidpf._GROWN_PARENTS, vidpf._GROWN_NODES = kept
+    module._GROWN_KEYS, module._GROWN_PARENTS, module._GROWN_NODES = kept
 
 
 def report(turns):
@@ -131,16 +123,16 @@ def report(turns):
     yield "# Verifiable point functions"
     yield ""
     yield f"Processor time a report, one thread, {turns} turns, of one server; reports are made by"
-    yield "an owner, both halves. Printed by `python -m benchmarks.vidpf`. The last columns are the"
-    yield "AES blocks a report needs, and their time in a large buffer as a part of that taken."
+    yield "an owner, both halves. Printed by `python -m benchmarks.point_functions`. The last"
+    yield "columns are the AES blocks a report needs, and their time in a large buffer as a part of"
+    yield "that taken."
     yield ""
     yield "| levels | what | median | best | blocks | of raw AES |"
     yield "|---:|---|---:|---:|---:|---:|"
     yield from rows(turns)
     yield ""
     sizes = ", ".join(f"{functions_of(levels).key_bytes} at {levels} levels" for levels in REPORTS)
-    yield f"- bytes of a key: {sizes}; of format 1 {dcf.key_bytes(16)} at 16"
-    yield from question(turns)
+    yield f"- bytes of a key: {sizes}"
     yield ""
     yield "## What was chosen"
     yield ""

@@ -7,10 +7,10 @@ import itertools
 import numpy as np
 import pytest
 
-from nolook.federated.vidpf import PointFunctions, even_stops
+from nolook.federated.point_functions import PointFunctions, even_stops
 from nolook.privacy.noise import SeededSource
 from tests.federated.forged_keys import FORGERIES
-from tests.federated.slow_vidpf import PROOF, Slow, control, with_control, xor
+from tests.federated.slow_point_functions import PROOF, Slow, control, with_control, xor
 
 CONTEXT = bytes(range(32))
 

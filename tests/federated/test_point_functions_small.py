@@ -1,7 +1,8 @@
 """Every pair of keys of small point functions: whatever is accepted is one cell, or a collision.
 
 Blocks have three bits, and tables of random numbers stand for the permutations, so that all seeds
-and corrections can be tried. What `vidpf.md` claims of large ones is then a statement about tables.
+and corrections can be tried. What `point_functions.md` claims of large ones is then a statement
+about tables.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pytest
 
-from tests.federated.slow_vidpf import PROOF, Slow, control
+from tests.federated.slow_point_functions import PROOF, Slow, control
 
 BLOCKS = 8
 
