@@ -141,7 +141,7 @@ def _warm_up():
 
     from nolook import cli
     from nolook.federated import client, shares
-    from nolook.federated.server import app, listening
+    from nolook.federated.server import app, running
     from tests.federated import service_steps
     from tests.federated.made import CALIBRATION, ROC, SMALL, WIDE, reports
 
@@ -161,7 +161,7 @@ def _warm_up():
             (Path(folder) / name).mkdir()
             service_steps.make_ledger(Path(folder) / name)
             service_steps.run(Path(folder) / name, batch, lambda _: None)
-    assert all((app, client, listening))
+    assert all((app, client, running))
 
 
 def _run(connection, lines):

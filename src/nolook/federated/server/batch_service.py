@@ -35,8 +35,8 @@ from nolook.federated.point_batch import PointBatch
 from nolook.federated.server.agreement import Entries, Peer, agree
 from nolook.federated.server.counting import noise_digest, sums_shape
 from nolook.federated.server.expander import Expander
-from nolook.federated.server.intake import Intake
 from nolook.federated.server.release import Question, charge, fingerprint, make_secret, read_secret
+from nolook.federated.server.report_intake import GroupCommit
 from nolook.federated.server.store import Arrival, Store
 
 __all__ = ["BatchService"]
@@ -76,7 +76,7 @@ class BatchService:
         elif batch.whole:
             self._expander = Expander(folder, self._store, batch, role, self._fail)
         self._entries = Entries(self._store, batch, self._messages)
-        self._intake = Intake(self._store, self._wake, self._fail)
+        self._intake = GroupCommit(self._store, self._wake, self._fail)
 
     def close(self) -> None:
         """Store what was accepted, then close the files."""
