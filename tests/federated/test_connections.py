@@ -8,16 +8,21 @@ import os
 import signal
 import socket
 import ssl
+import struct
 import subprocess
 import sys
 import time
+import weakref
 from contextlib import ExitStack, closing, suppress
 
 import pytest
+from uvicorn.server import ServerState
 
 from examples.certificates import Authority
 from nolook.errors import ParameterError
+from nolook.federated.server.app import refuse_unknown
 from nolook.federated.server.connections import BACKLOG, Connections, Listener
+from nolook.federated.server.running import configured
 from tests.federated.made import SMALL, reports
 from tests.federated.servers import Caller, Pair
 
@@ -233,6 +238,40 @@ def test_broken_handshakes_leave_no_memory_behind(tmp_path):
         asyncio.run(run())
     finally:
         gc.enable()
+
+
+def reset(port, ca):
+    """Ask for something, and reset the connection when the answer begins."""
+    context = ssl.create_default_context(cafile=ca)
+    plain = socket.create_connection(("127.0.0.1", port), timeout=SECONDS)
+    with context.wrap_socket(plain, server_hostname="127.0.0.1") as line:
+        line.sendall(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n")
+        assert line.recv(12) == b"HTTP/1.1 401"
+        line.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+
+def test_connections_that_callers_reset_leave_no_memory_behind(tmp_path):
+    authority = Authority(tmp_path)
+    config = configured(refuse_unknown, *authority.sign("server"), None)
+    held = []
+
+    def protocol():
+        made = config.http_protocol_class(config, ServerState(), {})
+        held.append(weakref.ref(made))
+        return made
+
+    async def run():
+        loop = asyncio.get_running_loop()
+        async with await loop.create_server(protocol, "127.0.0.1", 0, ssl=config.ssl) as server:
+            port = server.sockets[0].getsockname()[1]
+            for _ in range(5):
+                await asyncio.to_thread(reset, port, authority.path)
+            await asyncio.sleep(0.1)
+            gc.collect()
+            assert len(held) == 5
+            assert not any(one() for one in held)
+
+    asyncio.run(run())
 
 
 ALLOWED = """

@@ -40,6 +40,11 @@ class _Protocol(H11Protocol):
         if demanded and not transport.get_extra_info("peercert"):
             self.app = refuse_unknown
 
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        # After a reset uvicorn keeps the timer, and with it 256 KB, for as long as a caller has.
+        self._unset_keepalive_if_required()
+
     def shutdown(self) -> None:
         super().shutdown()
         # Else an idle caller, who need not answer the end of TLS, holds the server up.
