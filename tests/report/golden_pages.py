@@ -14,6 +14,7 @@ from pathlib import Path
 import attrs
 import numpy as np
 from attrs import evolve
+from nolook.federated.threshold_counts import Counts, counts_findings
 from rich.console import Console
 
 import nolook
@@ -25,7 +26,6 @@ from nolook.algorithms.whitening import Spread
 from nolook.estimators.folds import CrossValidation
 from nolook.estimators.quantiles import quantiles
 from nolook.federated.batch_file import read_batch
-from nolook.federated.threshold_counts import Counts, counts_findings
 from nolook.formats.files import one_line
 from nolook.formats.findings_file import Scored
 from nolook.privacy.guarantee import Budget, GaussianEvent, PrivacyGuarantee, PureEvent
