@@ -1,9 +1,9 @@
 """A slow second implementation of verifiable point functions, to check the fast one by.
 
 Written from the construction in `point_functions.md`, in plain integers and dictionaries, one key
-and one node at a time; it shares no code with `nolook.federated`. It can be built with the faults that the
-construction avoids: a hash that leaves out the control bit, values modulo an odd number, and a
-block of leaves below the last proof.
+and one node at a time; it shares no code with `nolook.federated`. It can be built with the faults
+that the construction avoids: a hash that leaves out the control bit, values modulo an odd number,
+and a block of leaves below the last proof.
 """
 
 from __future__ import annotations
