@@ -14,11 +14,11 @@ from benchmarks.distribution_columns import COLUMNS, LEVEL, column, shape_cells
 from benchmarks.harness import interpreter_with
 from nolook.algorithms.ecdf import ecdf_release, release_counts
 from nolook.algorithms.grids import LinearGrid, grid_of_doubles
-from nolook.algorithms.tree_smoothing import smooth
 from nolook.privacy.guarantee import Budget
 from nolook.privacy.noise import SeededSource
 from nolook.statistics.cell_counts import CellCounts
 from papers.barczewski2024 import tree_counts
+from papers.barczewski2024.tree_smoothing import smooth
 
 __all__ = ["columns_report", "released", "shapes_report"]
 

@@ -15,8 +15,8 @@ import os
 import numpy as np
 
 from benchmarks.harness import in_own_process, main, median_ratio, medians, timed
-from nolook.algorithms.tree_smoothing import smooth
 from papers.barczewski2024.cvxopt_smoothing import by_cvxopt, cvxopt_problem
+from papers.barczewski2024.tree_smoothing import smooth
 
 EPSILONS = (0.1, 0.5, 1.0)
 SHAPES = ("Poisson(3) a cell", "uniform", "two humps", "7 values")

@@ -22,8 +22,6 @@ from nolook.algorithms.hosmer_lemeshow import hosmer_lemeshow_plan, release_grou
 from nolook.algorithms.node_counts import Smoothing
 from nolook.algorithms.roc import release_roc, roc_plan, search_grid
 from nolook.algorithms.roc_curve import RocCurve, area
-from nolook.algorithms.tree_smoothing import Smoothing as Norm
-from nolook.algorithms.tree_smoothing import smooth
 from nolook.privacy.guarantee import Budget, Relation
 from nolook.privacy.noise import ByteSource, SeededSource
 from nolook.tables.folding import Batches
@@ -37,6 +35,8 @@ from papers.barczewski2024.hosmer_lemeshow import chi_squared, hosmer_lemeshow
 from papers.barczewski2024.roc import roc_rates
 from papers.barczewski2024.scores import PLACES, Scored, scored
 from papers.barczewski2024.tree import tree_counts
+from papers.barczewski2024.tree_smoothing import Smoothing as Norm
+from papers.barczewski2024.tree_smoothing import smooth
 from papers.tables import read
 from papers.trials import Experiment
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from nolook.algorithms.tree_smoothing import Smoothing, smooth
 from nolook.privacy.noise import ByteSource
 from nolook.statistics.cell_counts import CellCounts
 from papers.barczewski2024.tree import tree_counts
+from papers.barczewski2024.tree_smoothing import Smoothing, smooth
 
 __all__ = ["roc_rates"]
 

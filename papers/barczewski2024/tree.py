@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from nolook.privacy.mechanisms.binary_tree import (
+from nolook.privacy.noise import ByteSource
+from papers.barczewski2024.binary_tree import (
     laplace_node_variance,
     tree_laplace,
     tree_sensitivity,
 )
-from nolook.privacy.noise import ByteSource
 
 __all__ = ["node_variance", "tree_counts"]
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nolook.algorithms.count_noise import BinaryTreeNoise, ForestNoise, rising, settled
+from nolook.algorithms.count_noise import ForestNoise, rising, settled
 from nolook.algorithms.forest import Forest
 from tests.algorithms.test_forest import FORESTS, covariance
 
@@ -27,26 +27,12 @@ def forest_counts(noise):
     return prefixes @ cells @ prefixes.T
 
 
-def tree_counts(noise):
-    """Return that of a binary tree's counts, whose last one is replaced."""
-    leaves = np.arange(noise.places)
-    levels = range(noise.levels + 1)
-    total = sum((leaves >> level)[:, None] == leaves >> level for level in levels) * V
-    total[-1] = total[:, -1] = 0.0
-    total[-1, -1] = W
-    return total
+NOISES = [ForestNoise(Forest(n, tuple(b)), V, W) for n, b in FORESTS]
 
 
-NOISES = [
-    *((ForestNoise(Forest(n, tuple(b)), V, W), forest_counts) for n, b in FORESTS),
-    (BinaryTreeNoise(8, 3, V, W), tree_counts),
-    (BinaryTreeNoise(6, 3, V, W), tree_counts),
-]
-
-
-@pytest.mark.parametrize(("noise", "exact"), NOISES)
-def test_variances_are_those_of_the_counts(noise, exact):
-    total = exact(noise)
+@pytest.mark.parametrize("noise", NOISES)
+def test_variances_are_those_of_the_counts(noise):
+    total = forest_counts(noise)
     places = len(total)
     total = np.pad(total, ((1, 0), (1, 0)))  # no rows up to place 0
     rng = np.random.default_rng(0)
@@ -65,20 +51,20 @@ def test_variances_are_those_of_the_counts(noise, exact):
         assert noise.weighted(own, share) == pytest.approx(less @ total @ less, abs=1e-9)
 
 
-@pytest.mark.parametrize(("noise", "exact"), NOISES)
-def test_draws_have_the_covariance(noise, exact):
+@pytest.mark.parametrize("noise", NOISES)
+def test_draws_have_the_covariance(noise):
     rng = np.random.default_rng(0)
     draws = noise.draws(rng.normal(0, np.sqrt(W), 4000), rng)
-    scale = np.sqrt(np.diag(exact(noise)))
-    off = (np.cov(draws.T).reshape(len(scale), -1) - exact(noise)) / np.outer(scale, scale)
+    scale = np.sqrt(np.diag(forest_counts(noise)))
+    off = (np.cov(draws.T).reshape(len(scale), -1) - forest_counts(noise)) / np.outer(scale, scale)
     # A correlation from 4000 draws with Laplace's tails is off by .02 to .04.
     assert np.abs(off).max() < 0.2
 
 
-@pytest.mark.parametrize(("noise", "exact"), NOISES)
-def test_smoothed_counts_are_possible(noise, exact):
+@pytest.mark.parametrize("noise", NOISES)
+def test_smoothed_counts_are_possible(noise):
     rng = np.random.default_rng(0)
-    places = len(exact(noise))
+    places = len(forest_counts(noise))
     for rows in (1.0, 50.0):
         noisy = np.append(rng.normal(rows / 2, 30, places - 1), rows)
         found = noise.smooth(noisy)

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nolook.algorithms.count_noise import BinaryTreeNoise, ForestNoise
+from nolook.algorithms.count_noise import ForestNoise
 from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.forest import Forest, best_forest
-from tests.algorithms.test_count_noise import forest_counts, tree_counts
+from tests.algorithms.test_count_noise import forest_counts
 
 
 def exact(values, points):
@@ -75,7 +75,9 @@ def test_the_trimmed_mean_leaves_out_the_share_at_both_ends():
 
 def test_counts_that_fall_still_have_quantiles():
     counts = np.array([-3.0, 4.0, 2.0, 6.0, 12.0, 8.0, 7.0, 8.0])
-    found = PrivateDistribution(np.arange(1.0, 9.0), counts, 8.0, BinaryTreeNoise(8, 3, 1.0, 1.0))
+    found = PrivateDistribution(
+        np.arange(1.0, 9.0), counts, 8.0, ForestNoise(Forest(8, (4, 2, 1)), 1.0, 1.0)
+    )
     quantiles = found.ppf(np.linspace(0, 1, 101))
     assert (np.diff(quantiles) >= 0).all()
     assert found.cdf(1.0) == -3 / 8  # as released
@@ -89,16 +91,14 @@ def test_grids_of_one_point_and_of_other_sizes_than_powers_of_two():
 
 
 NOISES = [
-    (BinaryTreeNoise(8, 3, 7.0, 11.0), tree_counts),
-    (BinaryTreeNoise(6, 3, 7.0, 11.0), tree_counts),
-    (ForestNoise(Forest(8, (4, 2, 1)), 7.0, 11.0), forest_counts),
-    (ForestNoise(Forest(7, (3, 1)), 7.0, 11.0), forest_counts),
+    ForestNoise(Forest(8, (4, 2, 1)), 7.0, 11.0),
+    ForestNoise(Forest(7, (3, 1)), 7.0, 11.0),
 ]
 
 
-@pytest.mark.parametrize(("own", "exact_noise"), NOISES)
-def test_standard_errors_are_those_of_the_noise(own, exact_noise):
-    noise = exact_noise(own)
+@pytest.mark.parametrize("own", NOISES)
+def test_standard_errors_are_those_of_the_noise(own):
+    noise = forest_counts(own)
     points = len(noise)
     values = np.repeat(np.arange(1.0, points + 1), 50)
     n = len(values)
@@ -155,6 +155,6 @@ def test_errors_allow_for_counts_that_were_made_equal():
 
 def test_the_error_of_a_mean_over_the_widest_grid_is_a_number():
     points = np.array([-1.7e308, 0.0, 1e300, 1.7e308])
-    for noise in (BinaryTreeNoise(4, 2, 7.0, 11.0), ForestNoise(Forest(4, (2, 1)), 7.0, 11.0)):
-        found = PrivateDistribution(points, np.array([1.0, 2.0, 3.0, 4.0]), 4.0, noise)
-        assert not np.isnan(found.trimmed_mean(0.0)[1])
+    noise = ForestNoise(Forest(4, (2, 1)), 7.0, 11.0)
+    found = PrivateDistribution(points, np.array([1.0, 2.0, 3.0, 4.0]), 4.0, noise)
+    assert not np.isnan(found.trimmed_mean(0.0)[1])

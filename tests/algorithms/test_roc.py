@@ -15,7 +15,7 @@ from sklearn.metrics import (
 import nolook
 from nolook.algorithms import node_counts
 from nolook.algorithms._simulation import simulation_generator
-from nolook.algorithms.count_noise import BinaryTreeNoise, ForestNoise
+from nolook.algorithms.count_noise import ForestNoise
 from nolook.algorithms.forest import Forest, best_forest
 from nolook.algorithms.roc import release_roc, roc_plan
 from nolook.algorithms.roc_curve import RocCurve, area
@@ -275,10 +275,8 @@ def test_the_forest_is_the_best_for_shares(cells):
         assert best.levels**2 * mean(best) <= other.levels**2 * mean(other) * (1 + 1e-12)
 
 
-@pytest.mark.parametrize(
-    "noise", [ForestNoise(Forest(10, (4, 1)), 2.0, 5.0), BinaryTreeNoise(7, 3, 2.0, 5.0)]
-)
-def test_repeated_noise_has_the_known_variance(noise):
+def test_repeated_noise_has_the_known_variance():
+    noise = ForestNoise(Forest(10, (4, 1)), 2.0, 5.0)
     generator = simulation_generator()
     runs = 20_000
     totals = generator.normal(scale=np.sqrt(noise.rows_variance), size=runs)

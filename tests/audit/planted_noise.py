@@ -10,7 +10,7 @@ from nolook.kernels.moments import UNIT
 from nolook.privacy import noise
 from nolook.privacy.accounting import smallest_epsilon
 from nolook.privacy.guarantee import BoundedRangeEvent
-from nolook.privacy.mechanisms import binary_tree, exponential, gaussian, laplace
+from nolook.privacy.mechanisms import exponential, gaussian, laplace
 from nolook.statistics import histograms, moments
 from nolook.statistics.group_sums import GROUP_UNIT, GroupSums
 from tests.audit.planted import Fault, Release, choices, halved
@@ -230,46 +230,6 @@ CHOICES = Release(
 )
 
 
-# --- counts with the noise of a tree -------------------------------------------------------------
-
-
-def tree_log_law(counts, scale):
-    """Return log P(noise = counts), up to a constant, for trees over four cells, (draws, 4)."""
-    reach, width = int(12 * scale), 80
-    inner, outer = np.arange(-reach, reach + 1), np.arange(-width, width + 1)
-
-    def law(k):
-        return np.exp(-abs(k) / scale)
-
-    # Two sibling leaves and their parent, for each pair of values.
-    leaf = law(outer[:, None] - inner)
-    siblings = np.einsum("xa,ya,a->xy", leaf, leaf, law(inner))
-    # The same less each value of the root: (draws, roots).
-    places = (counts[:, :, None] - inner).clip(-width, width) + width
-    halves = siblings[places[:, 0], places[:, 1]] * siblings[places[:, 2], places[:, 3]]
-    return np.log((halves * law(inner)).sum(axis=1))
-
-
-def tree_counts(table, draws, source):
-    cells = np.bincount(table, minlength=4)
-    noisy = np.array(
-        [binary_tree.tree_laplace(cells, 2.0, "add-remove", source) for _ in range(draws)]
-    )
-    # The second table has one more from the second cell on: the most powerful score is this.
-    base = noisy - np.arange(1, 5)
-    shift = np.array([0, 1, 1, 1])
-    return [tree_log_law(base, scale) - tree_log_law(base - shift, scale) for scale in (1.0, 0.5)]
-
-
-TREE = Release(
-    "cumulative counts with tree noise",
-    (np.arange(4), np.array([0, 1, 1, 2, 3])),
-    tree_counts,
-    2.0,
-    3_000,
-    0.2,
-)
-
 # --- a sum of probabilities ----------------------------------------------------------------------
 
 # Each is a little more than half of what separates float32 numbers above 1.
@@ -342,7 +302,6 @@ FAULTS = (
         halved(moments, "moment_sensitivity"),
         2.0,
     ),
-    Fault("sensitivity of the tree halved", TREE, halved(binary_tree, "tree_sensitivity"), 4.0),
     Fault(
         "coarse discrete Gaussian accounted as continuous",
         COUNT,

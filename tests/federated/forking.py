@@ -139,7 +139,7 @@ def _warm_up():
     """Import and compile what servers need, so that every process has it at once."""
     from nolook import cli
     from nolook.federated import client
-    from nolook.federated.server import app, listening
+    from nolook.federated.server import app, running
     from nolook.federated.shares import check_reports, noise_digest
     from tests.federated import service_steps
     from tests.federated.made import CALIBRATION, ROC, SMALL, WIDE, reports, rows_of
@@ -152,7 +152,7 @@ def _warm_up():
     with tempfile.TemporaryDirectory() as folder:
         service_steps.make_ledger(Path(folder))
         service_steps.run(Path(folder), lambda _: None)
-    assert all((app, client, listening))
+    assert all((app, client, running))
 
 
 def _run(connection, lines):

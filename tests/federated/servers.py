@@ -153,13 +153,18 @@ class Caller:
             self._context.load_cert_chain(*certificate)
         self.role, self.port = role, pair.ports[role]
         self.token = pair.tokens[who][role].read_text() if who else None
+        self.source = None  # the network address to call from
         self._connection = None
 
     def __call__(self, method, path, body=None, headers=None):
         """Return the status and the document; a lost connection is opened again once."""
         if self._connection is None:
             self._connection = http.client.HTTPSConnection(
-                "127.0.0.1", self.port, context=self._context, timeout=PATIENCE
+                "127.0.0.1",
+                self.port,
+                context=self._context,
+                timeout=PATIENCE,
+                source_address=self.source and (self.source, 0),
             )
         sent = {"authorization": f"Bearer {self.token}"} if self.token else {}
         try:
@@ -180,7 +185,8 @@ class Caller:
 
     def connection(self):
         """Return a connection of its own, for what no client library would send."""
-        plain = socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE)
+        source = self.source and (self.source, 0)
+        plain = socket.create_connection(("127.0.0.1", self.port), PATIENCE, source)
         return self._context.wrap_socket(plain, server_hostname="127.0.0.1")
 
     def close(self):

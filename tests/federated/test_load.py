@@ -40,11 +40,9 @@ def upload_all(pair, ids, sent):
 
 
 @pytest.mark.parametrize("owners", [300, pytest.param(10_000, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("processes", [None, 2])
-def test_many_owners_and_eight_uploaders(forks, tmp_path, capsys, processes, owners):
+def test_many_owners_and_eight_uploaders(forks, tmp_path, capsys, owners):
     ids, *sent, values, _ = reports(BATCH, owners)
-    options = () if processes is None else ("--processes", processes)
-    pair = Pair(forks, tmp_path, [BATCH], options=options).start()
+    pair = Pair(forks, tmp_path, [BATCH]).start()
     try:
         start = time.perf_counter()
         new = upload_all(pair, ids, sent)

@@ -2,16 +2,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from nolook.federated.secure_sum import InProcessSum, PointwiseSum, SumError, Total
+from nolook.federated.summed_ecdf import PointwiseCounts, SummedQuery, release_summed_ecdf
+from nolook.privacy.mechanisms.binary_tree import laplace_node_variance, shared_nodes
+from tests.federated.roles import one_curator
 
 from nolook.algorithms.count_noise import BinaryTreeNoise
 from nolook.algorithms.grids import LinearGrid
 from nolook.errors import ParameterError
-from nolook.federated.secure_sum import InProcessSum, PointwiseSum, SumError, Total
-from nolook.federated.summed_ecdf import PointwiseCounts, SummedQuery, release_summed_ecdf
 from nolook.privacy.guarantee import PureEvent
-from nolook.privacy.mechanisms.binary_tree import laplace_node_variance, shared_nodes
 from nolook.privacy.noise import SeededSource
-from tests.federated.roles import one_curator
 
 GRID = LinearGrid(1.0, 64.0, 1.0)
 SHORT = LinearGrid(1.0, 5.0, 1.0)  # 5 thresholds in a tree over 8

@@ -7,16 +7,16 @@ import math
 import numpy as np
 import pytest
 
-from nolook.privacy.mechanisms import binary_tree
-from nolook.privacy.mechanisms.binary_tree import laplace_node_variance, tree_sensitivity
 from nolook.privacy.noise import SeededSource
 from papers.barczewski2024 import (
+    binary_tree,
     chi_squared,
     hosmer_lemeshow,
     node_variance,
     roc_rates,
     tree_counts,
 )
+from papers.barczewski2024.binary_tree import laplace_node_variance, tree_sensitivity
 
 pytestmark = pytest.mark.papers
 

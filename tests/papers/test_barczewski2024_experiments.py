@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 import nolook
-from nolook.algorithms.tree_smoothing import smooth
-from nolook.privacy.mechanisms.binary_tree import tree_sensitivity
 from nolook.privacy.noise import SeededSource
 from papers.barczewski2024 import experiments, node_variance, tree_counts
+from papers.barczewski2024.binary_tree import tree_sensitivity
 from papers.barczewski2024.counterexamples import (
     NEIGHBOUR,
     ROWS,
@@ -23,6 +22,7 @@ from papers.barczewski2024.counterexamples import (
 from papers.barczewski2024.cvxopt_smoothing import by_cvxopt, by_cvxopt_l1, cvxopt_problem
 from papers.barczewski2024.pages import PAPER, PAPER_TABLES
 from papers.barczewski2024.scores import scored
+from papers.barczewski2024.tree_smoothing import smooth
 from papers.command import main
 from papers.tables import DATA
 from tests.conftest import skip_or_fail

@@ -14,15 +14,9 @@ import numpy as np
 
 import nolook.privacy.mechanisms as room
 from nolook.privacy import sampling
-from nolook.privacy.mechanisms.binary_tree import tree_laplace
 from nolook.privacy.mechanisms.exponential import exponential_choice, permute_and_flip
 from nolook.privacy.mechanisms.gaussian import gaussian_release, symmetric_gaussian_release
-from nolook.privacy.mechanisms.keyed_tree import (
-    keyed_gaussian,
-    keyed_laplace,
-    keyed_tree_laplace,
-    keyed_tree_laplace_at,
-)
+from nolook.privacy.mechanisms.keyed_noise import keyed_gaussian, keyed_laplace
 from nolook.privacy.mechanisms.laplace import laplace_release
 from nolook.privacy.mechanisms.propose_test_release import passes_test
 from nolook.privacy.mechanisms.top_k import bounded_range_peeling, canonical_lipschitz, peeling
@@ -128,13 +122,7 @@ MECHANISMS = {
             symmetric_gaussian_release(np.diag(x), scale, 1.0, source)
         ),
     ),
-    "binary_tree.tree_laplace": Row(
-        lambda cells, source: tree_laplace(cells, 2.0, "add-remove", source),
-        np.array([5, 0]),
-        np.array([6, 0]),
-        add=lambda x, scale, source: tree_laplace(x, 1 / scale, "add-remove", source),
-    ),
-    "keyed_tree.keyed_laplace": Row(
+    "keyed_noise.keyed_laplace": Row(
         lambda values, source: keyed(lambda x, k: keyed_laplace(x, 1, 1.0, k), values, source),
         np.array([7]),
         np.array([8]),
@@ -142,34 +130,12 @@ MECHANISMS = {
             lambda shares, key: keyed_laplace(shares, 1, 1 / scale, key), x, source
         ),
     ),
-    "keyed_tree.keyed_gaussian": Row(
+    "keyed_noise.keyed_gaussian": Row(
         lambda values, source: keyed(lambda x, k: keyed_gaussian(x, 1.0, 1.0, k), values, source),
         np.array([7]),
         np.array([8]),
         add=lambda x, scale, source: keyed(
             lambda shares, key: keyed_gaussian(shares, scale, 1.0, key), x, source
-        ),
-    ),
-    "keyed_tree.keyed_tree_laplace": Row(
-        lambda values, source: keyed(
-            lambda x, k: keyed_tree_laplace(x, 2.0, "replace", k), values, source
-        ),
-        np.array([5, 6]),
-        np.array([6, 6]),
-        add=lambda x, scale, source: keyed(
-            lambda shares, key: keyed_tree_laplace(shares, 1 / scale, "replace", key), x, source
-        ),
-    ),
-    "keyed_tree.keyed_tree_laplace_at": Row(
-        lambda values, source: keyed(
-            lambda x, k: keyed_tree_laplace_at(x, PLACES, 1, 2.0, "replace", k), values, source
-        ),
-        np.array([5, 6]),
-        np.array([6, 6]),
-        add=lambda x, scale, source: keyed(
-            lambda shares, key: keyed_tree_laplace_at(shares, PLACES, 1, 1 / scale, "replace", key),
-            x,
-            source,
         ),
     ),
     "exponential.exponential_choice": Row(

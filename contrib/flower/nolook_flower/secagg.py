@@ -22,11 +22,11 @@ from types import ModuleType
 from typing import Any, TypeAlias
 
 import numpy as np
+from nolook.federated.secure_sum import SumError, Total, Words, check_sum
 from numpy.typing import NDArray
 
 from nolook._validation import check_count, check_positive
 from nolook.errors import ParameterError
-from nolook.federated.secure_sum import SumError, Total, Words, check_sum
 
 __all__ = ["FlowerSum", "aggregator_app", "owner_app", "simulate"]
 

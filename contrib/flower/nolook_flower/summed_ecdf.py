@@ -23,19 +23,19 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 from attrs import field, frozen
+from nolook.algorithms.tree_smoothing import Smoothing, smoothed_counts
+from nolook.federated.secure_sum import PointwiseSum, SecureSum, SumError, Total, Words
+from nolook.federated.tree_plan import tree_plan
+from nolook.privacy.mechanisms.binary_tree import laplace_node_variance, tree_laplace
 from numpy.typing import NDArray
 
 from nolook._validation import check_choice, check_count, check_epsilon
 from nolook.algorithms.count_noise import BinaryTreeNoise
 from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.grids import Grid
-from nolook.algorithms.tree_smoothing import Smoothing, smoothed_counts
 from nolook.errors import ParameterError
 from nolook.federated.plausibility import TreeNoise, refuse_impossible, refuse_outside
-from nolook.federated.secure_sum import PointwiseSum, SecureSum, SumError, Total, Words
-from nolook.federated.tree_plan import tree_plan
 from nolook.privacy.guarantee import PureEvent
-from nolook.privacy.mechanisms.binary_tree import laplace_node_variance, tree_laplace
 from nolook.privacy.noise import ByteSource
 from nolook.statistics.cell_counts import CellCounts
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-
-from nolook.algorithms.grids import LinearGrid
 from nolook.federated.secure_sum import InProcessSum
 from nolook.federated.summed_ecdf import SummedQuery, release_summed_ecdf
+
+from nolook.algorithms.grids import LinearGrid
 from nolook.privacy.noise import SeededSource
 from nolook_flower import FlowerSum, owner_app, simulate
 

@@ -7,47 +7,24 @@ Place i stands for the first i of N cells; place N for all rows. ``node_counts.m
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
+from attrs import frozen
 from numpy.typing import ArrayLike, NDArray
 
 from nolook.algorithms._simulation import Generator
 from nolook.algorithms.forest import Forest
-from nolook.algorithms.tree_smoothing import smoothed_counts
 from nolook.kernels.forests import cells_of_blocks, level_starts
-from nolook.privacy.mechanisms.binary_tree import shared_nodes
 
-__all__ = ["BinaryTreeNoise", "CountNoise", "ForestNoise", "rising"]
+__all__ = ["ForestNoise", "rising"]
 
 Vector = NDArray[np.float64]
 Places = NDArray[np.intp]
 
 
-class CountNoise(Protocol):
-    """The noise of the counts up to places 1 to N, before any smoothing."""
-
-    @property
-    def rows_variance(self) -> float:
-        """Variance of the number of rows; 0 where it is public."""
-
-    def between(self, first: Places, last: Places, shares: ArrayLike) -> Vector:
-        """Return the variance of the rows from a place to a later one, less a share of all rows."""
-
-    def weighted(self, weights: Vector, share: float) -> float:
-        """Return the variance of a weighted sum of the counts, less a multiple of all rows."""
-
-    def draws(self, totals: Vector, generator: Generator) -> Vector:
-        """Return such noise of all counts, shape (totals, places), with these for all rows."""
-
-    def smooth(self, noisy: Vector) -> Vector:
-        """Return counts near noisy ones: never falling, from 0; the last one is at least 1."""
-
-
-@dataclass(frozen=True, slots=True)
+@frozen
 class ForestNoise:
-    """Of the least-squares counts from a forest of noisy blocks.
+    """The noise of the least-squares counts up to places 1 to N, before they are made to rise.
 
     Parameters
     ----------
@@ -55,7 +32,8 @@ class ForestNoise:
     block_variance : float
         Of the noise of one block.
     rows_variance : float
-        Of the number of rows, whose noise is independent of that of the shares of the cells.
+        Of the number of rows, whose noise is independent of that of the shares of the cells; 0
+        where the number is public.
     """
 
     forest: Forest
@@ -121,63 +99,6 @@ class ForestNoise:
         """Return how many cells are up to each place: padded ones belong to the last place."""
         places = np.asarray(places)
         return np.where(places == self.forest.cells, self.forest.padded, places)
-
-
-@dataclass(frozen=True, slots=True)
-class BinaryTreeNoise:
-    """Of counts with the noise of a binary tree over 2^levels cells, and of the rows apart.
-
-    Parameters
-    ----------
-    places : int
-        N, at most 2^levels.
-    levels : int
-    node_variance : float
-        Of the noise of one node.
-    rows_variance : float
-        Of the noise of the number of rows.
-    """
-
-    places: int
-    levels: int
-    node_variance: float
-    rows_variance: float
-
-    def between(self, first: Places, last: Places, shares: ArrayLike) -> Vector:
-        """Return the variance of the rows from a place to a later one, less a share of all rows."""
-        first, last = np.asarray(first), np.asarray(last)
-        # Up to no cell the count is 0, and the last one is the number of rows.
-        none, whole = first == 0, last == self.places
-        shared = shared_nodes((first - 1).clip(0), (last - 1).clip(0), self.levels)
-        nodes = np.where(none | whole, self.levels + 1.0, 2.0 * (self.levels + 1 - shared))
-        nodes = np.where((first == last) | (none & whole), 0.0, nodes)
-        rows = (np.where(first == last, 0.0, whole) - np.asarray(shares)) ** 2
-        return np.asarray(nodes * self.node_variance + rows * self.rows_variance)
-
-    def weighted(self, weights: Vector, share: float) -> float:
-        """Return the variance of a weighted sum of the counts, less a multiple of all rows."""
-        sums = np.zeros(2**self.levels)
-        sums[: len(weights) - 1] = weights[:-1]  # the last count is the number of rows
-        nodes = float(np.sum(sums**2))
-        while len(sums) > 1:
-            sums = sums.reshape(-1, 2).sum(axis=1)
-            nodes += float(np.sum(sums**2))
-        return float(nodes * self.node_variance + (weights[-1] - share) ** 2 * self.rows_variance)
-
-    def draws(self, totals: Vector, generator: Generator) -> Vector:
-        """Return such noise of all counts, shape (totals, places), with these for all rows."""
-        scale = math.sqrt(self.node_variance / 2)
-        noise = np.zeros((len(totals), 1))
-        for level in range(self.levels + 1):
-            noise = np.repeat(noise, min(level, 1) + 1, axis=1)
-            noise += generator.laplace(scale=scale, size=noise.shape)
-        return np.append(noise[:, : self.places - 1], totals[:, np.newaxis], axis=1)
-
-    def smooth(self, noisy: Vector) -> Vector:
-        """Return counts near noisy ones: never falling, from 0; the last one is at least 1."""
-        rows = max(1.0, float(noisy[-1]))
-        beyond = np.full(2**self.levels - self.places, rows)
-        return smoothed_counts(np.append(noisy, beyond), rows, self.places, "l2")
 
 
 def settled(cells: Vector, forest: Forest, total: float) -> Vector:

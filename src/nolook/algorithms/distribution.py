@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 
 import numpy as np
+from attrs import frozen
 from numpy.typing import ArrayLike, NDArray
 
-from nolook.algorithms.count_noise import CountNoise
+from nolook.algorithms.count_noise import ForestNoise
 from nolook.algorithms.grids import steps_below
 from nolook.algorithms.scaling import NoisyCount
 
@@ -23,7 +23,7 @@ _CHOSEN = 1.3
 Vector = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
+@frozen
 class PrivateDistribution:
     """Private counts up to public thresholds.
 
@@ -35,7 +35,7 @@ class PrivateDistribution:
     points: Vector  # the thresholds, increasing; the last one stands for infinity
     counts: Vector  # private numbers of rows up to each
     rows: float  # the private number of rows, at least 1: the last count
-    noise: CountNoise  # of the counts
+    noise: ForestNoise  # of the counts
 
     @property
     def counted(self) -> NoisyCount:

@@ -7,14 +7,14 @@ A row is called positive at a threshold if its score is above it. Intervals are 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Self, TypeAlias
 
 import numpy as np
+from attrs import frozen
 from numpy.typing import NDArray
 
 from nolook.algorithms._simulation import simulation_generator
-from nolook.algorithms.count_noise import CountNoise
+from nolook.algorithms.count_noise import ForestNoise
 from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.roc_noise import Measure, ratio_interval, simulated_interval
 
@@ -30,20 +30,20 @@ Vector = NDArray[np.float64]
 Pair: TypeAlias = tuple[Vector, Vector]
 
 
-@dataclass(frozen=True)
+@frozen
 class ClassScores(PrivateDistribution):
     """The distribution of one class's scores, with the counts before any smoothing."""
 
     noisy: Vector  # the last one is the number of rows before the counts were fitted
 
     @classmethod
-    def of(cls, points: Vector, noisy: Vector, noise: CountNoise, *, smooth: bool) -> Self:
+    def of(cls, points: Vector, noisy: Vector, noise: ForestNoise, *, smooth: bool) -> Self:
         """Return the distribution that follows from noisy counts up to each threshold."""
         counts = fitted(noisy, noise, smooth=smooth)
         return cls(points, counts, float(counts[-1]), noise, noisy)
 
 
-@dataclass(frozen=True)
+@frozen
 class RocIntervals:
     """95 % intervals for what the exact curve of these rows on this grid is."""
 
@@ -54,7 +54,7 @@ class RocIntervals:
     base_rate: Measure  # the share of positive rows
 
 
-def fitted(noisy: Vector, noise: CountNoise, *, smooth: bool) -> Vector:
+def fitted(noisy: Vector, noise: ForestNoise, *, smooth: bool) -> Vector:
     """Return the counts of one class that follow from noisy ones; the last one is at least 1."""
     if smooth:
         return noise.smooth(noisy)
@@ -66,7 +66,7 @@ def area(fpr: Vector, tpr: Vector) -> float:
     return float(np.clip(np.trapezoid(tpr, fpr), 0.0, 1.0))
 
 
-@dataclass(frozen=True)
+@frozen
 class RocCurve:
     """A private ROC curve: the distributions of either class's scores on the same thresholds.
 

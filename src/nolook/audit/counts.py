@@ -1,4 +1,4 @@
-"""Audits of counts with Laplace noise: alone, in cells, in trees, and what is built on them."""
+"""Audits of counts with Laplace noise: alone, in cells, and what is built on them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from nolook.algorithms.range_search import find_range, range_events
 from nolook.algorithms.rows_bound import rows_bound
 from nolook.audit.case import (
-    FEWER_RUNS,
     Case,
     Vector,
     ignore,
@@ -20,9 +19,7 @@ from nolook.audit.case import (
     pure_case,
     table_by_table,
 )
-from nolook.audit.laws import laplace_law, tree_law
-from nolook.privacy.guarantee import Relation
-from nolook.privacy.mechanisms.binary_tree import tree_laplace, tree_sensitivity
+from nolook.audit.laws import laplace_law
 from nolook.privacy.mechanisms.laplace import laplace_release
 from nolook.privacy.noise import ByteSource
 from nolook.statistics.cell_counts import CellCounts, cell_counts_sensitivity
@@ -37,7 +34,6 @@ from nolook.tables.folding import Batches
 __all__ = ["cases"]
 
 Integers: TypeAlias = NDArray[np.int64]
-Cells: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
 
 _LIMIT = 12  # outcomes are clipped to -12..12: beyond, nothing is learned
 
@@ -67,36 +63,7 @@ def cases(epsilon: float) -> tuple[Case, ...]:
             draw=table_by_table(partial(_moved_value, epsilon)),
             law=on_both(partial(_moved_law, epsilon)),
         ),
-        *_trees(epsilon),
         *_built_on_counts(epsilon),
-    )
-
-
-def _trees(epsilon: float) -> tuple[Case, ...]:
-    case = partial(_tree_case, epsilon)
-    return (
-        case(
-            name="tree-of-2",
-            neighbours="a value in the first of two cells: one node moves",
-            cells=((1, 0), (0, 0)),
-        ),
-        case(
-            name="tree-of-2-replace",
-            neighbours="a value moved from the first of two cells to the second: one node moves",
-            relation="replace",
-            cells=((1, 0), (0, 1)),
-        ),
-        case(
-            name="tree-of-4",
-            neighbours="a value in the second of four cells: two nodes move",
-            cells=((0, 1, 0, 0), (0, 0, 0, 0)),
-        ),
-        case(
-            name="tree-of-4-replace",
-            neighbours="a value moved from the second of four cells to the last: two nodes move",
-            relation="replace",
-            cells=((0, 1, 0, 0), (0, 0, 0, 1)),
-        ),
     )
 
 
@@ -122,10 +89,10 @@ def _built_on_counts(epsilon: float) -> tuple[Case, ...]:
     )
 
 
-def _outcomes(noisy: Integers, limit: int = _LIMIT) -> Vector:
+def _outcomes(noisy: Integers) -> Vector:
     """Return the outcomes' numbers, the last axis being the clipped entries of one outcome."""
-    width = 2 * limit + 1
-    clipped = noisy.clip(-limit, limit).astype(np.int64) + limit
+    width = 2 * _LIMIT + 1
+    clipped = noisy.clip(-_LIMIT, _LIMIT).astype(np.int64) + _LIMIT
     powers = width ** np.arange(clipped.shape[-1])[::-1]
     return (clipped @ powers).astype(np.float64)
 
@@ -164,28 +131,6 @@ def _group(epsilon: float, table: int, runs: int, source: ByteSource) -> Vector:
     total = laplace_release(np.full(runs, excess[0]), width, 0.4 * epsilon, source)
     # Beyond 0 and the row's own values the likelihood ratio does not change.
     return 0.6 * count.clip(0, 1) + 0.4 * (total / width).clip(0, 1)
-
-
-def _tree(
-    epsilon: float, relation: Relation, cells: Cells, limit: int, table: int, source: ByteSource
-) -> float:
-    noisy = tree_laplace(np.array(cells[table]), epsilon, relation, source)
-    return float(_outcomes(noisy, limit))
-
-
-def _tree_case(
-    epsilon: float, *, cells: Cells, relation: Relation = "add-remove", **words: str
-) -> Case:
-    limit = {2: _LIMIT, 4: 10}[len(cells[0])]
-    nodes = tree_sensitivity(len(cells[0]).bit_length() - 1, relation)
-    return pure_case(epsilon)(
-        **words,
-        relation=relation,
-        covers=("tree_laplace",),
-        draw=one_by_one(partial(_tree, epsilon, relation, cells, limit)),
-        law=on_both(lambda table: tree_law(cells[table], nodes / epsilon, limit)),
-        runs=FEWER_RUNS,
-    )
 
 
 def _range(epsilon: float, table: int, source: ByteSource) -> float:

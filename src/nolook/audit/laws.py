@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import cache
 from itertools import combinations, product
 
 import numpy as np
@@ -32,7 +31,6 @@ __all__ = [
     "peeling_law",
     "point_law",
     "race_law",
-    "tree_law",
     "tukey_depths",
 ]
 
@@ -41,7 +39,6 @@ Integers = NDArray[np.int64]
 Scores = Sequence[float] | NDArray[np.int64] | Vector
 
 _STEPS = 200  # of a bisection: more than doubles can tell apart
-_REACH = 40  # of noise, in scales
 _LEAST_EXPECTED = 5.0  # draws in a cell of a chi-square test
 
 
@@ -230,39 +227,3 @@ def passing_chance(distance: int, threshold: float, scale: float) -> float:
     if missing > 0:
         return float(ratio**missing / (1 + ratio))
     return 1.0 - float(ratio ** (1 - missing) / (1 + ratio))
-
-
-def tree_law(cells: tuple[int, ...], scale: float, limit: int) -> Vector:
-    """Return the law of a tree's noisy counts, each clipped to -limit..limit; the first is slowest.
-
-    Every node has noise of this scale; the number of cells is a power of 2.
-    """
-    return _subtree_law(tuple(np.cumsum(cells).tolist()), scale, limit)
-
-
-@cache
-def _subtree_law(counts: tuple[int, ...], scale: float, limit: int) -> Vector:
-    """Return the law of a subtree's noisy counts, without the noise of the nodes above it."""
-    if len(counts) == 1:
-        return _clipped_law(scale, counts[0], limit)
-    half = len(counts) // 2
-    # Sums over all of the root's noise but what doubles cannot hold.
-    reach = math.ceil(_REACH * scale)
-    law = np.zeros((2 * limit + 1) ** len(counts))
-    for root, chance in zip(range(-reach, reach + 1), laplace_law(scale, 0, reach), strict=True):
-        moved = tuple(count + root for count in counts)
-        left = _subtree_law(moved[:half], scale, limit)
-        right = _subtree_law(moved[half:], scale, limit)
-        law += chance * np.outer(left, right).ravel()
-    return law
-
-
-def _clipped_law(scale: float, center: int, limit: int) -> Vector:
-    """Return :func:`laplace_law` for any centre."""
-    far = limit + abs(center)
-    whole = laplace_law(scale, center, far)
-    cut = far - limit
-    law = whole[cut : len(whole) - cut].copy()
-    law[0] += whole[:cut].sum()
-    law[-1] += whole[len(whole) - cut :].sum()
-    return law

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from attrs import frozen
 
 from nolook._defaults import MOST_ROWS_PER_UNIT
 from nolook._language import given
@@ -20,45 +20,6 @@ if TYPE_CHECKING:
     from nolook._unit import RowsPerUnit
     from nolook.algorithms.grids import LinearGrid, LogGrid
 
-__all__ = [
-    "DEFAULT_LEDGER",
-    "CategoriesOption",
-    "ClassesOption",
-    "DeltaOption",
-    "DryRunOption",
-    "EpsilonOption",
-    "ExcludeOption",
-    "FeaturesOption",
-    "ForceOption",
-    "GridOption",
-    "LedgerOption",
-    "LogGridOption",
-    "Missing",
-    "MissingNumbersOption",
-    "MissingOption",
-    "MultilineOption",
-    "PositiveOption",
-    "QuietOption",
-    "RandomStateOption",
-    "RelationOption",
-    "ReportOption",
-    "RowsPerUnitOption",
-    "SmoothingOption",
-    "TargetOption",
-    "UnitOption",
-    "ValueOption",
-    "check_missing",
-    "check_relation",
-    "check_rows_per_unit",
-    "check_smoothing",
-    "column_names",
-    "column_options",
-    "grid",
-    "named_grids",
-    "numbers",
-    "shares",
-    "words",
-]
 
 #: The variable of the environment that names a ledger for all commands.
 DEFAULT_LEDGER = "NOLOOK_LEDGER"
@@ -264,7 +225,7 @@ def words(text: str, option: str) -> list[str]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Missing:
     """What to do with missing values, and which columns tell where there are some."""
 

@@ -1,8 +1,8 @@
 """The trees of a verifiable point function, one level of a block of keys at a time.
 
-`point_functions.md` has the construction; the steps between two encryptions are in `kernels/point_trees.py`.
-A server's nodes lie stop by stop: those of one offset below their parents at the last stop side by
-side, so that each offset is encrypted by its own permutation.
+`point_functions.md` has the construction; the steps between two encryptions are in
+`kernels/point_trees.py`. A server's nodes lie stop by stop: those of one offset below their parents
+at the last stop side by side, so that each offset is encrypted by its own permutation.
 """
 
 from __future__ import annotations

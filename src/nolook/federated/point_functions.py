@@ -6,8 +6,8 @@ shares of any node add up to its value. Each server derives a message of 32 byte
 if the two are equal, the keys count exactly one cell, whoever made them; those of honest keys are
 always equal, and tell neither server anything. The idea is that of de Castro and Polychroniadou,
 "Lightweight, maliciously secure verifiable function secret sharing" (EUROCRYPT 2022), and of the
-incremental functions of Boneh, Boyle, Corrigan-Gibbs, Gilboa and Ishai (IEEE S&P 2021). `point_functions.md`
-has the construction, the layout of keys, the proof and what is not promised.
+incremental functions of Boneh, Boyle, Corrigan-Gibbs, Gilboa and Ishai (IEEE S&P 2021).
+`point_functions.md` has the construction, the layout of keys, the proof and the limits.
 
 Keys are rows of uint8, shape (n, key_bytes). Every function raises a ParameterError for an argument
 of another type, shape or range; what a key holds raises nothing.

@@ -24,7 +24,7 @@ from nolook.federated.batch import Batch
 from nolook.federated.reports import unpack
 from nolook.kernels.forests import block_counts
 from nolook.privacy.guarantee import GaussianEvent
-from nolook.privacy.mechanisms.keyed_tree import keyed_gaussian, keyed_laplace
+from nolook.privacy.mechanisms.keyed_noise import keyed_gaussian, keyed_laplace
 from nolook.privacy.noise import SAMPLER_VERSION, derived_key
 from nolook.statistics.cell_counts import node_counts_l2_sensitivity, node_counts_sensitivity
 

@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import asdict
 
-from nolook.algorithms.count_noise import BinaryTreeNoise
 from nolook.algorithms.roc_curve import ClassScores
-from nolook.algorithms.tree_smoothing import check_tree_smoothing
 from nolook.estimators.ecdf import check_smoothing
 from nolook.estimators.roc import ROCCurve
 from nolook.formats._calibration_content import label_content
@@ -79,10 +77,7 @@ class Curve(Content, frozen=True):
         grid = self.grid.grid()
         points = grid.points()
         scores = (self.released.positive.scores(points), self.released.negative.scores(points))
-        if isinstance(scores[0].noise, BinaryTreeNoise):
-            check_tree_smoothing(self.smoothing)
-        else:
-            check_smoothing(self.smoothing)
+        check_smoothing(self.smoothing)
         given = None if self.grid_found else grid
         curve = ROCCurve(privacy.epsilon, given, self.pos_label, privacy.relation, self.smoothing)
         curve.keep_release((grid, *scores), privacy=privacy, recipe=recipe)

@@ -9,7 +9,7 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
-from nolook.algorithms.count_noise import BinaryTreeNoise, CountNoise, ForestNoise
+from nolook.algorithms.count_noise import ForestNoise
 from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.forest import forest_of
 from nolook.formats.strict import Broken, Content
@@ -47,22 +47,16 @@ def steps_content(numbers: Vector) -> dict[str, Any]:
 
 
 class _Noise(Content, frozen=True):
-    """The noise of a forest's blocks, or that of a binary tree."""
+    """The noise of a forest's blocks."""
 
     rows_variance: _Variance
-    lengths: list[int] | None = None
-    block_variance: _Variance | None = None
-    levels: int | None = None
-    node_variance: _Variance | None = None
+    lengths: list[int]
+    block_variance: _Variance
 
-    def noise(self, points: int) -> CountNoise:
-        """Return the noise of the counts up to so many thresholds."""
-        if self.lengths is not None and self.block_variance is not None:
-            forest = forest_of(points, self.lengths)
-            return ForestNoise(forest, self.block_variance, self.rows_variance)
-        if self.node_variance is None or self.levels != (points - 1).bit_length():
-            raise Broken("expected the noise of a forest, or of a tree over the grid")
-        return BinaryTreeNoise(points, self.levels, self.node_variance, self.rows_variance)
+    def noise(self, points: int) -> ForestNoise:
+        """Return the noise of the counts up to each of this number of thresholds."""
+        forest = forest_of(points, self.lengths)
+        return ForestNoise(forest, self.block_variance, self.rows_variance)
 
 
 class Counted(Content, frozen=True):
@@ -87,10 +81,6 @@ def counted_content(found: PrivateDistribution) -> dict[str, Any]:
     return {"counts": steps_content(found.counts), "noise": noise}
 
 
-def noise_content(noise: CountNoise) -> dict[str, Any]:
+def noise_content(noise: ForestNoise) -> dict[str, Any]:
     """Return what a file says of noise, but for that of the number of rows."""
-    if isinstance(noise, BinaryTreeNoise):
-        return {"levels": noise.levels, "node_variance": noise.node_variance}
-    if not isinstance(noise, ForestNoise):
-        raise TypeError(f"a file has no place for {type(noise).__name__}")
     return {"lengths": noise.forest.lengths, "block_variance": noise.block_variance}

@@ -8,11 +8,10 @@ import numpy as np
 from msgspec import Meta
 
 from nolook._validation import check_choice
-from nolook.algorithms.count_noise import BinaryTreeNoise, CountNoise, ForestNoise
+from nolook.algorithms.count_noise import ForestNoise
 from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.forest import forest_of
 from nolook.algorithms.grids import GRIDS, LinearGrid, LogGrid, grid_kind
-from nolook.algorithms.tree_smoothing import check_tree_smoothing
 from nolook.errors import ParameterError
 from nolook.estimators.ecdf import ECDF, check_grid, check_smoothing
 from nolook.formats._steps import noise_content
@@ -24,9 +23,7 @@ from nolook.tables.levels import check_categories
 __all__ = [
     "Distribution",
     "Grid",
-    "TreeDistribution",
     "distribution_content",
-    "distribution_version",
     "grid_content",
 ]
 
@@ -52,7 +49,7 @@ class Grid(Content, frozen=True):
         return GRIDS[kind](self.low, self.high, self.step)
 
 
-class Counts(Release, frozen=True):
+class Distribution(Release, frozen=True):
     """Private counts up to thresholds, only those where they change; a null grid is all doubles."""
 
     column: str
@@ -63,9 +60,12 @@ class Counts(Release, frozen=True):
     rows_variance: _Variance
     thresholds: _Numbers
     counts: _Numbers
+    lengths: list[int]
+    block_variance: _Variance
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        check_smoothing(self.smoothing)
         self.recipe.check_gives([self.column])
         changes = np.diff(self.counts, prepend=0.0)
         if len(self.thresholds) != len(changes) or (changes == 0).any():
@@ -98,50 +98,9 @@ class Counts(Release, frozen=True):
         # Each count holds up to the threshold before the next change.
         reach = np.diff(np.concatenate([[0], places, [len(points)]]))
         counts = np.repeat([0.0, *self.counts], reach)
-        return PrivateDistribution(points, counts, self.rows, self.noise(len(points)))
-
-    def noise(self, points: int) -> CountNoise:
-        """Return the noise of the counts up to so many thresholds."""
-        raise NotImplementedError
-
-
-class Distribution(Counts, frozen=True):
-    """Counts that follow from those of a forest's blocks."""
-
-    lengths: list[int]
-    block_variance: _Variance
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_smoothing(self.smoothing)
-
-    def noise(self, points: int) -> ForestNoise:
-        """Return the noise of the counts up to so many thresholds."""
-        forest = forest_of(points, self.lengths)
-        return ForestNoise(forest, self.block_variance, self.rows_variance)
-
-
-class TreeDistribution(Counts, frozen=True):
-    """Counts with the noise of a binary tree: those of version 0.1 and of batches."""
-
-    levels: float  # whole, however it is written
-    node_variance: _Variance
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_tree_smoothing(self.smoothing)
-
-    def noise(self, points: int) -> BinaryTreeNoise:
-        """Return the noise of the counts up to so many thresholds."""
-        if self.levels != (points - 1).bit_length():
-            raise Broken("expected levels to be those of the grid")
-        return BinaryTreeNoise(points, int(self.levels), self.node_variance, self.rows_variance)
-
-
-def distribution_version(ecdf: ECDF) -> int:
-    """Return the version of the file of a distribution, by its noise."""
-    found = getattr(ecdf, "distribution_", None)
-    return 1 if isinstance(getattr(found, "noise", None), BinaryTreeNoise) else 2
+        forest = forest_of(len(points), self.lengths)
+        noise = ForestNoise(forest, self.block_variance, self.rows_variance)
+        return PrivateDistribution(points, counts, self.rows, noise)
 
 
 def distribution_content(ecdf: ECDF) -> dict[str, Any]:

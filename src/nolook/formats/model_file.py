@@ -26,12 +26,7 @@ from nolook.estimators.quantiles import Quantiles
 from nolook.estimators.roc import ROCCurve
 from nolook.formats._classifier_content import Classifier, classifier_content, is_classifier
 from nolook.formats._model_content import Model, model_content
-from nolook.formats.distribution_file import (
-    Distribution,
-    TreeDistribution,
-    distribution_content,
-    distribution_version,
-)
+from nolook.formats.distribution_file import Distribution, distribution_content
 from nolook.formats.files import one_line, write_release
 from nolook.formats.findings_file import (
     CalibrationFile,
@@ -125,7 +120,6 @@ _KINDS: dict[tuple[str, int], Callable[[dict[str, Any]], Any]] = {
     ("nolook-model", 4): _made(Classifier),
     ("nolook-model", 5): _made(ClassifierPipeline),
     ("nolook-selection", 1): _made(SelectionFile),
-    ("nolook-distribution", 1): _made(TreeDistribution),
     ("nolook-distribution", 2): _made(Distribution),
     ("nolook-quantiles", 1): _made(QuantilesFile),
     ("nolook-roc", 2): RocFile.read,
@@ -163,8 +157,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:  # noqa: ANN401 -- a
         version = 5 if is_classifier(model.regressor) else 3
         write_release(place, "nolook-model", version, _pipeline_content(model))
     elif isinstance(model, ECDF):
-        version = distribution_version(model)
-        write_release(place, "nolook-distribution", version, distribution_content(model))
+        write_release(place, "nolook-distribution", 2, distribution_content(model))
     elif is_classifier(model):
         write_release(place, "nolook-model", 4, classifier_content(model))
     elif isinstance(model, Quantiles):

@@ -8,7 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from nolook.kernels.tree_projection import tree_projection
+from papers.barczewski2024.tree_projection import tree_projection
+
+pytestmark = pytest.mark.papers
 
 SEQUENCES = st.integers(0, 6).flatmap(
     lambda level: hnp.arrays(

@@ -1,4 +1,4 @@
-"""Noise that follows from a key: its law, one noise for one node, and no other key's."""
+"""Noise that follows from a key: its law, the same from the same key, and no other key's."""
 
 from __future__ import annotations
 
@@ -10,18 +10,12 @@ import pytest
 from scipy import stats
 
 from nolook.errors import ParameterError
-from nolook.privacy.mechanisms.binary_tree import shared_nodes, tree_sensitivity
-from nolook.privacy.mechanisms.keyed_tree import (
-    keyed_gaussian,
-    keyed_laplace,
-    keyed_tree_laplace,
-    keyed_tree_laplace_at,
-)
+from nolook.privacy.mechanisms.keyed_noise import keyed_gaussian, keyed_laplace
 from nolook.privacy.noise import SAMPLER_VERSION, KeyedSource, derived_key
 
 KEY = bytes(range(32))
 # Of the draws of `SAMPLER_VERSION`.
-PINNED = "0374cc417b975105583ce1943b53a797df2789e4812c161b5d272acf41c6ae4a"
+PINNED = "fd93af3bb741004f52228ede7e84f5fd7d8f7aeb3b02dc9e797901ea7984c17a"
 
 
 def keys(count):
@@ -66,9 +60,13 @@ def test_keys_are_derived_by_hmac():
 def test_draws_of_this_version_of_the_sampler():
     # A change here is a new version: keyed noise must never repeat itself wrongly.
     assert SAMPLER_VERSION == 1
-    small = keyed_tree_laplace(zeros(4096), 0.5, "replace", KEY)
-    large = keyed_tree_laplace_at(zeros(2), places(5, 2**63 - 1), 63, 2.0**-40, "replace", KEY)
-    text = b"".join(part.astype("<u8").tobytes() for part in (small, large))
+    draws = [
+        keyed_laplace(zeros(4096), 12, 0.5, KEY),
+        keyed_laplace(zeros(64), 63, 2.0**-40, KEY),
+        keyed_gaussian(zeros(4096), 3.0, 0.5, KEY),
+        keyed_gaussian(zeros(64), 3.0, 2.0**-40, KEY),
+    ]
+    text = b"".join(part.astype("<u8").tobytes() for part in draws)
     assert hashlib.sha256(text).hexdigest() == PINNED
 
 
@@ -98,66 +96,12 @@ def test_single_sums_get_gaussian_noise_of_the_scale(mu):
         keyed_gaussian(zeros(1), 3.0, 2.0**-60, KEY)
 
 
-@pytest.mark.parametrize("relation", ["add-remove", "replace"])
-def test_the_last_leaf_and_its_neighbour_differ_by_two_nodes_of_the_scale(relation):
-    levels, epsilon = 4, 0.8
-    scale = tree_sensitivity(levels, relation) / epsilon
-    noise = np.array(
-        [keyed_tree_laplace(zeros(2**levels), epsilon, relation, key) for key in keys(2000)]
-    ).view(np.int64)
-    variance = 0.5 / np.sinh(0.5 / scale) ** 2
-    leaves = np.arange(2**levels)
-    expected = variance * shared_nodes(leaves[:, np.newaxis], leaves, levels)
-    # Standard errors of the entries are below 0.06 of the largest.
-    error = np.abs(noise.T @ noise / len(noise) - expected).max()
-    assert error < 0.35 * variance * (levels + 1)
-    assert np.abs(np.var(noise[:, 0]) / variance / (levels + 1) - 1) < 0.25
-
-
-def test_nodes_are_independent_and_of_the_scale():
-    # In a tree of one level: the difference of the leaves has no noise of the root.
-    scale = 1 / 0.5
-    noise = np.array(
-        [keyed_tree_laplace(zeros(2), 0.5, "replace", key) for key in keys(20_000)]
-    ).view(np.int64)
-    variance = 0.5 / np.sinh(0.5 / scale) ** 2
-    assert np.var(noise[:, 0] - noise[:, 1]) == pytest.approx(2 * variance, rel=0.15)
-    assert np.cov(noise.T)[0, 1] == pytest.approx(variance, rel=0.15)
-
-
-@pytest.mark.parametrize("levels", [0, 1, 3, 8, 9, 12])
-def test_parts_are_parts_of_the_whole(levels):
-    size = 2**levels
-    shares = np.arange(size, dtype=np.uint64) * np.uint64(2**62 + 12345)
-    whole = keyed_tree_laplace(shares, 0.1, "replace", KEY)
-    chosen = np.unique(np.linspace(0, size - 1, 37).astype(np.uint64))[::-1]
-    for part in (chosen, chosen[:1], chosen[-1:], chosen[:0]):
-        at = keyed_tree_laplace_at(shares[part], part, levels, 0.1, "replace", KEY)
-        assert at.dtype == np.uint64
-        np.testing.assert_array_equal(at, whole[part])
-
-
-@pytest.mark.slow
-def test_thresholds_of_a_large_tree_share_noise_as_they_share_nodes():
-    # Neighbouring leaves of a tree of 63 levels share all nodes but the last.
-    noise = np.array(
-        [
-            keyed_tree_laplace_at(zeros(3), places(6, 7, 2**63 - 1), 63, 63.0, "replace", key)
-            for key in keys(600)
-        ]
-    ).view(np.int64)
-    variance = 0.5 / np.sinh(0.5) ** 2
-    near, far = noise[:, 0] - noise[:, 1], noise[:, 0] - noise[:, 2]
-    assert np.var(near) == pytest.approx(2 * variance, rel=0.5)
-    assert np.var(far) == pytest.approx(2 * 63 * variance, rel=0.4)
-
-
 def test_noise_wraps_and_does_not_look_at_the_shares():
     shares = places(0, 2**64 - 1, 2**63, 17)
     noise = keyed_laplace(zeros(4), 1, 1e-9, KEY)
     np.testing.assert_array_equal(keyed_laplace(shares, 1, 1e-9, KEY) - shares, noise)
-    tree = keyed_tree_laplace(zeros(4), 1e-9, "replace", KEY)
-    np.testing.assert_array_equal(keyed_tree_laplace(shares, 1e-9, "replace", KEY) - shares, tree)
+    normal = keyed_gaussian(zeros(4), 1.0, 1e-9, KEY)
+    np.testing.assert_array_equal(keyed_gaussian(shares, 1.0, 1e-9, KEY) - shares, normal)
 
 
 def test_another_key_or_label_gives_other_noise():
@@ -175,17 +119,6 @@ def test_another_key_or_label_gives_other_noise():
         (lambda: derived_key(b"", b"x"), "the key has 0 bytes; expected 32"),
         (lambda: keyed_laplace(zeros(1), 1, 2.0**-51, KEY), "epsilon is .*; expected a larger one"),
         (lambda: keyed_laplace(zeros(1), 1, 0.0, KEY), "epsilon is 0.0"),
-        (lambda: keyed_tree_laplace(zeros(3), 1.0, "replace", KEY), "shares has 3 entries"),
-        (lambda: keyed_tree_laplace(zeros(0), 1.0, "replace", KEY), "shares has 0 entries"),
-        (lambda: keyed_tree_laplace(zeros(2), 1.0, "both", KEY), "relation is 'both'"),
-        (
-            lambda: keyed_tree_laplace_at(zeros(1), places(8), 3, 1.0, "replace", KEY),
-            "places has an entry above 2\\*\\*3 - 1",
-        ),
-        (
-            lambda: keyed_tree_laplace_at(zeros(1), places(8), 64, 1.0, "replace", KEY),
-            "levels is 64; expected 0 to 63",
-        ),
     ],
 )
 def test_bad_parameters_are_refused_in_one_line(call, message):

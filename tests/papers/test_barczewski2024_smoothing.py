@@ -6,9 +6,9 @@ import pytest
 from scipy import sparse
 from scipy.optimize import linprog
 
-from nolook.algorithms.tree_smoothing import smooth
+from papers.barczewski2024.tree_smoothing import smooth
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.papers
 
 ROWS = 5000
 LEVELS = [0, 1, 2, 3, 6, 8, 10]

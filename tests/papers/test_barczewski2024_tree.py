@@ -9,16 +9,19 @@ import pytest
 from scipy import stats
 from scipy.optimize import linprog
 
+from nolook.audit import laws as audit_laws
 from nolook.errors import ParameterError
-from nolook.privacy.mechanisms import binary_tree
-from nolook.privacy.mechanisms.binary_tree import (
+from nolook.privacy.noise import SeededSource, SystemEntropy
+from papers.barczewski2024 import binary_tree
+from papers.barczewski2024.binary_tree import (
     laplace_node_variance,
     shared_nodes,
     tree_laplace,
     tree_sensitivity,
 )
-from nolook.privacy.noise import SeededSource, SystemEntropy
 from tests.privacy.exact_distributions import chi_square, laplace_tail, p_value
+
+pytestmark = pytest.mark.papers
 
 RELATIONS = ("add-remove", "replace")
 relations = pytest.mark.parametrize("relation", RELATIONS)
@@ -152,6 +155,67 @@ def test_outputs_have_these_probabilities_and_a_planted_fault_is_caught(levels):
     assert chance(1.0) > 1e-3
     for factor in (0.7, 1.3):
         assert chance(1.0 / factor) < 1e-9
+
+
+# A value in the second of four cells, or moved from there to the last: two nodes move.
+OF_FOUR = {
+    "add-remove": ((0, 1, 0, 0), (0, 0, 0, 0)),
+    "replace": ((0, 1, 0, 0), (0, 0, 0, 1)),
+}
+
+
+def clipped_law(scale, center, limit):
+    """Return the law of a count plus a node's noise, clipped to -limit..limit."""
+    far = limit + abs(center)
+    whole, cut = audit_laws.laplace_law(scale, center, far), far - limit
+    law = whole[cut : len(whole) - cut].copy()
+    law[0] += whole[:cut].sum()
+    law[-1] += whole[len(whole) - cut :].sum()
+    return law
+
+
+@cache
+def tree_law(counts, scale, limit):
+    """Return the law of a subtree's noisy counts, clipped, without the noise of nodes above it."""
+    if len(counts) == 1:
+        return clipped_law(scale, counts[0], limit)
+    half, reach = len(counts) // 2, math.ceil(40 * scale)
+    law = np.zeros((2 * limit + 1) ** len(counts))
+    root_law = audit_laws.laplace_law(scale, 0, reach)
+    for root, chance in zip(range(-reach, reach + 1), root_law, strict=True):
+        moved = tuple(count + root for count in counts)
+        left, right = (tree_law(part, scale, limit) for part in (moved[:half], moved[half:]))
+        law += chance * np.outer(left, right).ravel()
+    return law
+
+
+def law_of_four(cells, scale, limit=6):
+    return tree_law(tuple(np.cumsum(cells).tolist()), scale, limit)
+
+
+@relations
+def test_counts_of_four_cells_keep_epsilon_and_with_half_the_nodes_they_do_not(relation):
+    nodes, tables = tree_sensitivity(2, relation), OF_FOUR[relation]
+    first, second = (law_of_four(cells, nodes) for cells in tables)
+    assert first.sum() == pytest.approx(1.0, abs=1e-9)
+    assert 0.8 <= audit_laws.exact_epsilon(first, second) <= 1.0 + 1e-9
+    halved = [law_of_four(cells, nodes / 2) for cells in tables]
+    assert audit_laws.exact_epsilon(*halved) > 1.6
+
+
+@relations
+def test_counts_of_four_cells_have_their_exact_law(relation):
+    cells, source = OF_FOUR[relation][0], SeededSource(42)
+
+    def fit(epsilon):
+        noisy = np.array(
+            [tree_laplace(np.array(cells), epsilon, relation, source) for _ in range(10_000)]
+        )
+        places = (noisy.clip(-6, 6) + 6) @ 13 ** np.arange(4)[::-1]
+        return audit_laws.fit_chance(places, law_of_four(cells, tree_sensitivity(2, relation)))
+
+    assert fit(1.0) > 1e-6
+    assert fit(2.0) < 1e-12  # as if the sensitivity were halved
 
 
 @pytest.mark.parametrize("levels", [0, 1, 2, 5])

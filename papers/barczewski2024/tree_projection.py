@@ -7,7 +7,7 @@ potential, the constraint's multiplier, is solved for. Such networks are solved 
 eliminating the midpoint of every node, from the leaves up. Closing every violated boundary never
 makes a potential negative, so boundaries are only ever closed, until none is violated.
 
-`algorithms/tree_smoothing.md` has the proof.
+`tree_smoothing.md` has the proof.
 """
 
 from __future__ import annotations

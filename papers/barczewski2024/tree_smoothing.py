@@ -16,25 +16,17 @@ return value   n times F-acute
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias, cast
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nolook._validation import check_choice
-from nolook.kernels.tree_projection import tree_projection
+from papers.barczewski2024.tree_projection import tree_projection
 
-__all__ = ["Smoothing", "check_tree_smoothing", "smooth", "smoothed_counts"]
+__all__ = ["Smoothing", "smooth"]
 
 #: What is made as small as possible, see :func:`smooth`; None leaves the counts as they are.
 Smoothing: TypeAlias = Literal["l2", "l1", "isotonic"] | None
-
-
-def check_tree_smoothing(smoothing: object) -> Smoothing:
-    """Return the smoothing, None for none; refuse any other name."""
-    if smoothing is not None:
-        check_choice("smoothing", smoothing, ("l2", "l1", "isotonic"))
-    return cast("Smoothing", smoothing)
 
 
 def smooth(
@@ -87,14 +79,3 @@ def _least_absolute_noise(noisy: NDArray[np.float64], top: float) -> NDArray[np.
         raise ArithmeticError(f"smoothing by a linear program failed: {solved.message}")
     increments: NDArray[np.float64] = np.maximum(solved.lower.marginals, 0.0)
     return np.minimum(np.cumsum(increments)[:size], top)
-
-
-def smoothed_counts(
-    noisy: NDArray[np.float64], top: float, points: int, smoothing: Smoothing
-) -> NDArray[np.float64]:
-    """Smooth noisy cumulative counts of 2^levels cells; the last threshold stands for infinity.
-
-    Of the counts, `points` belong to thresholds; `top` is the private number of rows.
-    """
-    counts = noisy if smoothing is None else smooth(noisy, top, smoothing)
-    return np.append(counts[: points - 1], top)
