@@ -21,10 +21,12 @@ from nolook.federated import client as client_module
 from nolook.federated.client import ServerClient, submit
 from nolook.federated.failures import RefusedError
 from nolook.federated.pending import read_pending, write_pending
+from nolook.federated.sealing import seal
 from tests.federated.made import ROC, SMALL, reports, rows_of
 from tests.federated.servers import Pair
 
 IDS, FIRST, SECOND, *_ = reports(SMALL, 40)
+SEALED = [seal(SMALL, 0, one) for one in FIRST]
 
 
 @pytest.fixture(scope="module")
@@ -112,7 +114,7 @@ def test_a_lost_response_is_harmless(pair, lost):
         access = replace(pair.access("owner", 0), url=way.url)
         with ServerClient(access) as client:
             for i in range(20):
-                client.put("ages", FIRST[i], IDS[i])
+                client.put("ages", SEALED[i], IDS[i])
         assert way.dropped == len(lost)
     with pair.client("analyst", 0) as client:
         assert client.status("ages")["count"] == 20
@@ -152,11 +154,11 @@ def test_a_server_that_is_away_for_a_moment(forks, tmp_path):
     pair = Pair(forks, tmp_path, [SMALL]).start(0)
     try:
         with pair.client("owner", 0) as client:
-            client.put("ages", FIRST[0], IDS[0])
+            client.put("ages", SEALED[0], IDS[0])
             pair.kill(0)
             starter = threading.Timer(0.2, lambda: pair.start(0))
             starter.start()
-            assert client.put("ages", FIRST[0], IDS[0]) is False
+            assert client.put("ages", SEALED[0], IDS[0]) is False
             starter.join()
     finally:
         pair.close()
@@ -167,7 +169,7 @@ def test_a_server_that_stays_away(pair, monkeypatch):
     (port,) = free()
     access = replace(pair.access("owner", 0), url=f"https://127.0.0.1:{port}")
     with ServerClient(access) as client, pytest.raises(RefusedError) as caught:
-        client.put("ages", FIRST[0], IDS[0])
+        client.put("ages", SEALED[0], IDS[0])
     assert caught.value.status == 503
     assert "cannot be reached" in str(caught.value)
 
@@ -189,7 +191,7 @@ def test_nothing_is_sent_without_tls_or_to_a_stranger(pair, tmp_path, monkeypatc
         ServerClient(replace(whole, ca=other.path)) as client,
         pytest.raises(RefusedError, match="certificate that is not trusted"),
     ):
-        client.put("ages", FIRST[0], IDS[0])
+        client.put("ages", SEALED[0], IDS[0])
     for wrong in ({"ca": tmp_path / "none"}, {"ca": whole.token}, {"certificate": whole.ca}):
         with pytest.raises(ParameterError, match="--ca, --certificate"):
             ServerClient(replace(whole, **wrong))

@@ -115,7 +115,10 @@ def test_a_distribution_from_batch_to_report(forks, cli, here, demanding):
         assert not (here / "one.distribution.json").exists()
         out = fine(cli("query", *analyst, "--freeze", "--report", "r.html", "--smoothing", "none"))
         assert "distribution of one" in out
-        assert f"reports of one: {ROWS + 1} counted, 0 rejected as malformed, 0 at server 0" in out
+        assert (
+            f"reports of one: {ROWS + 1} counted, 0 rejected as malformed, 0 only at server 0"
+            in out
+        )
         found = nolook.load(here / "one.distribution.json")
         assert found.distribution_.rows == ROWS + 1
         values = np.sort(np.append(ages, 17.5))

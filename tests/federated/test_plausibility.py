@@ -64,7 +64,9 @@ def moved(pair, changes):
     """Return the answers after the first server changed its own."""
     numbers = {name: each.copy() for name, each in pair[0].numbers.items()}
     for name, place, by in changes:
-        numbers[name][place] += np.uint64(by % 2**64)
+        change = np.zeros(len(numbers[name]), np.int64)
+        change[place] = by
+        numbers[name] += change.view(np.uint64)
     return evolve(pair[0], numbers=numbers), pair[1]
 
 

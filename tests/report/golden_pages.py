@@ -25,10 +25,9 @@ from nolook.algorithms.scaling import NoisyCount, Scaling
 from nolook.algorithms.whitening import Spread
 from nolook.estimators.folds import CrossValidation
 from nolook.estimators.quantiles import quantiles
-from nolook.federated.batch_file import read_batch
 from nolook.formats.files import one_line
 from nolook.formats.findings_file import Scored
-from nolook.privacy.guarantee import Budget, GaussianEvent, PrivacyGuarantee, PureEvent
+from nolook.privacy.guarantee import Budget, GaussianEvent, PrivacyGuarantee
 from nolook.privacy.ledger import Amount, LedgerEntry, ReleaseDetails
 from nolook.report.distribution_findings import ecdf_findings, quantiles_findings
 from nolook.report.evaluation_findings import evaluation_findings
@@ -176,13 +175,6 @@ def folds(*, hidden=False):
     cost = PrivacyGuarantee(1.0, 1e-6, "add-remove", events, private=True)
     kept = (*counts, (), (), cost, "linear", NASTY[0], recipe)
     return folds_findings(CrossValidation("R2", fitted_ones, tuple(found), *kept))
-
-
-def federated_counts():
-    batch = read_batch(FILES / "federated-any.batch.json")
-    cost = PrivacyGuarantee(0.5, 0.0, "replace", (PureEvent("counts", 0.5),), private=True)
-    numbers = (np.array([10.0, 20.5, np.inf]), np.array([1234.0, 2345.0, 3000.0]), np.full(3, 9.5))
-    return counts_findings(Counts(batch, 3000, *numbers, cost))
 
 
 def of_selection(name):
@@ -352,7 +344,6 @@ PAGES = {
     ),
     "cross-validation": folds,
     "cross-validation-hidden": lambda: folds(hidden=True),
-    "counts-federated": federated_counts,
 }
 
 
