@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from nolook.errors import NolookError, ParameterError
-from nolook.federated.secure_sum import InProcessSum, PointwiseSum, SumError, Total
+from nolook_flower.secure_sum import InProcessSum, PointwiseSum, SumError, Total
 
 
 def vectors_of(owners, length=5, seed=0):
