@@ -14,8 +14,6 @@ from flwr.common.secure_aggregation.quantization import quantize
 from flwr.common.secure_aggregation.secaggplus_constants import RECORD_KEY_CONFIGS, Key, Stage
 from flwr.common.secure_aggregation.secaggplus_utils import pseudo_rand_gen
 from flwr.server.workflow import SecAggPlusWorkflow
-from nolook.federated.secure_sum import InProcessSum, PointwiseSum, SumError
-from nolook.federated.summed_ecdf import SummedQuery, release_summed_ecdf
 
 from nolook.algorithms.grids import LinearGrid
 from nolook.errors import ParameterError
