@@ -14,7 +14,6 @@ from pathlib import Path
 import attrs
 import numpy as np
 from attrs import evolve
-from nolook.federated.threshold_counts import Counts, counts_findings
 from rich.console import Console
 
 import nolook
