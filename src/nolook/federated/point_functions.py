@@ -1,4 +1,4 @@
-"""Verifiable incremental point functions: two keys for one secret cell, and a check of both.
+"""Verifiable point functions: two keys for one secret cell, and a check of both.
 
 The function of a pair is 1 at one cell of 0..2^levels - 1 and at the nodes above it, and 0 at all
 others, with values in the integers modulo 2^64. Each key alone looks random; the two servers'
