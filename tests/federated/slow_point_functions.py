@@ -112,8 +112,8 @@ class Slow:
 
     # Evaluating them.
 
-    def nodes(self, role, key, expanded=None):
-        """Return for each stop the blocks of all nodes below the expanded ones, by number."""
+    def nodes(self, role, key):
+        """Return for each stop the blocks of all nodes, by number."""
         levels, _ = self.corrections(key)
         here = {0: with_control(key[:16], role)}
         found = []
@@ -128,38 +128,36 @@ class Slow:
                         below[2 * node + side] = child
                 here = below
             found.append(here)
-            if expanded is not None and i + 1 < len(self.stops):
-                here = {node: here[node] for node in expanded[i]}
         return found
 
-    def values(self, role, key, expanded=None):
+    def values(self, role, key):
         """Return for each stop the party's unsigned shares, by node."""
         _, stops = self.corrections(key)
         return [
             {node: self.value(z) + control(z) * word for node, z in here.items()}
-            for here, (word, _) in zip(self.nodes(role, key, expanded), stops, strict=True)
+            for here, (word, _) in zip(self.nodes(role, key), stops, strict=True)
         ]
 
-    def shares(self, role, key, expanded=None):
+    def shares(self, role, key):
         sign = -1 if role else 1
         return [
             {node: sign * value % self.modulus for node, value in here.items()}
-            for here in self.values(role, key, expanded)
+            for here in self.values(role, key)
         ]
 
-    def opened(self, pair, expanded=None):
+    def opened(self, pair):
         """Return the values of all nodes that are not 0, for each stop."""
-        both = [self.shares(role, pair[role], expanded) for role in (0, 1)]
+        both = [self.shares(role, pair[role]) for role in (0, 1)]
         return [
             {x: v for x in first if (v := (first[x] + second[x]) % self.modulus)}
             for first, second in zip(*both, strict=True)
         ]
 
-    def found(self, role, key, expanded=None):
+    def found(self, role, key):
         """Return what a message says of each stop: a difference of sums and the proofs."""
         _, stops = self.corrections(key)
-        nodes = self.nodes(role, key, expanded)
-        values = self.values(role, key, expanded)
+        nodes = self.nodes(role, key)
+        values = self.values(role, key)
         above, found = 1 - role, []
         for i, (_, correction) in enumerate(stops):
             proofs = [bytes(PROOF)] * 2 ** self.gap(i)
@@ -169,15 +167,14 @@ class Slow:
                 if control(block):
                     proofs[offset] = xor(proofs[offset], correction)
             found.append(((above - sum(values[i].values())) % self.modulus, proofs))
-            chosen = values[i] if expanded is None or i + 1 == len(stops) else expanded[i]
-            above = sum(values[i][node] for node in chosen)
+            above = sum(values[i].values())
         return found
 
-    def message(self, role, key, name, expanded=None):
+    def message(self, role, key, name):
         digest = hashlib.sha256(b"nolook verifiable point function 2: message" + name + key[16:])
-        for difference, proofs in self.found(role, key, expanded):
+        for difference, proofs in self.found(role, key):
             digest.update(difference.to_bytes(8, "little") + b"".join(proofs))
         return digest.digest()
 
-    def accepted(self, pair, expanded=None):
-        return self.message(0, pair[0], b"", expanded) == self.message(1, pair[1], b"", expanded)
+    def accepted(self, pair):
+        return self.message(0, pair[0], b"") == self.message(1, pair[1], b"")
