@@ -130,7 +130,7 @@ def test_gradients_taken_where_noise_led_are_no_evidence():
 
 @pytest.mark.parametrize("steepness", [1.0, 10.0, 1e6])
 @pytest.mark.parametrize("mu", [0.01, 1.0, 1e5])
-def test_no_more_stages_than_said_are_announced_and_steep_odds_take_more(steepness, mu):
+def test_no_more_stages_than_said_are_announced(steepness, mu):
     seen = []
     found = run(*data(2_000, steepness=steepness), mu, announce=seen.append)
     assert len(seen) <= LogisticRelease(mu).stages
@@ -139,10 +139,24 @@ def test_no_more_stages_than_said_are_announced_and_steep_odds_take_more(steepne
     assert [name for name in seen if "gradient" in name] == [
         f"gradient {number + 1}" for number in range(steps)
     ]
+    assert steps >= 4
     if mu == 0.01:
-        assert steps == 5
-    else:
+        # Three that are no more than noise, and the last one. One in 12 of noise alone seems more,
+        # and that eight do has a chance below 1e-7.
+        assert steps <= 11
+    if mu == 1e5:
         assert steps >= (8 if steepness > 1.0 else 6)
+
+
+def test_steep_odds_take_more_gradients():
+    # 6.4 and 8.4 on average, with deviations near 1: 5 of the difference's, or 1e-8.
+    steep, gentle = (
+        sum(
+            len(run(*data(2_000, steepness=steepness), 1.0, seed).seen.sigmas) for seed in range(16)
+        )
+        for steepness in (10.0, 1.0)
+    )
+    assert steep > gentle
 
 
 def test_gradients_cost_more_where_they_tell_less():
