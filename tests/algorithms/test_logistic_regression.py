@@ -114,7 +114,8 @@ def test_a_target_that_is_noise_alone_gives_the_base_rate(rate, mu):
     X, y = generator.normal(size=(3_000, 5)), generator.random(3_000) < rate
     shown = [run(X, y, mu, seed) for seed in range(20)]
     hidden = [found for found in shown if not found.visible]
-    assert len(hidden) >= 18
+    # Noise shows at most 3 in 100, and so 8 of 20 with a chance below 1e-7.
+    assert len(hidden) >= 13
     for found in hidden:
         assert not found.theta[1:].any()
         assert not found.score_edges.size
@@ -125,7 +126,7 @@ def test_a_target_that_is_noise_alone_gives_the_base_rate(rate, mu):
 def test_gradients_taken_where_noise_led_are_no_evidence():
     X, y = data(300)
     shown = sum(run(X[:, :2], y, 0.002, seed).visible for seed in range(100))
-    assert shown <= 5
+    assert shown <= 15  # at most 3 are expected: chance to fail 1e-7
 
 
 @pytest.mark.parametrize("steepness", [1.0, 10.0, 1e6])
