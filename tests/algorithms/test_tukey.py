@@ -121,8 +121,9 @@ def test_the_bound_on_the_rows_is_rarely_too_high():
     table, source = table_from_arrays(*data(500)), SeededSource(1)
     bounds = np.array([rows_bound(table, 0.5, source, quiet) for _ in range(3000)])
     assert np.mean(bounds > 500) <= 0.003
-    # ln(1/2e-4) scales below on average, and not much more.
-    assert bounds.mean() == pytest.approx(500 - math.log(5000) / 0.5, abs=2)
+    # ln(1/2e-4) scales below on average, and less than 2 more for whole numbers: the mean of so
+    # many deviates by .05, and both fail with a chance below 1e-7.
+    assert bounds.mean() == pytest.approx(499 - math.log(5000) / 0.5, abs=1.5)
 
 
 def test_whitening_makes_the_second_moments_the_identity():
@@ -290,7 +291,7 @@ def test_after_a_failure_the_constant_is_the_targets_private_median(n_models):
     X, y = data(2000)
     y = np.exp(y / 2)  # the mean is above .69 of them
     shares, scores = [], []
-    for seed in range(36):
+    for seed in range(25):
         fitted = nolook.TukeyRegressor(
             1.5, 1e-6, n_models=n_models, on_failure="constant", random_state=seed
         ).fit(X, y)
@@ -301,8 +302,8 @@ def test_after_a_failure_the_constant_is_the_targets_private_median(n_models):
         shares.append(np.mean(y <= predicted[0]))
         scores.append(fitted.r2_)
         assert fitted.privacy_.epsilon == 1.5
-    # One deviates by .14, and their mean by a sixth of that: chance to fail below 1e-7.
-    assert abs(np.mean(shares) - 0.5) < 0.13
+    # One deviates by .14, and their mean by a fifth of that: chance to fail below 1e-7.
+    assert abs(np.mean(shares) - 0.5) < 0.15
     assert np.median(scores) <= 0.3
 
 
