@@ -349,7 +349,7 @@ def test_a_progress_bar_is_drawn_on_a_terminal(people, tmp_path):
     ) as process:
         os.close(follower)
         drawn = _read_terminal(leader)
-        process.communicate(timeout=60)
+        process.communicate(timeout=300)
     assert process.returncode == 0
     assert "results" in drawn  # the last step, drawn when the bar ends
     assert "%" in drawn
@@ -464,7 +464,7 @@ def test_a_closed_pipe_ends_quietly(people, tmp_path):
     leader, follower = os.pipe()
     os.close(leader)
     done = subprocess.run(
-        command, stdout=follower, stderr=subprocess.PIPE, cwd=tmp_path, check=False, timeout=60
+        command, stdout=follower, stderr=subprocess.PIPE, cwd=tmp_path, check=False, timeout=300
     )
     os.close(follower)
     assert b"Traceback" not in done.stderr
