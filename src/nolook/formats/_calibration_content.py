@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Annotated, Any
 
 import numpy as np
+from attrs import asdict
 from msgspec import Meta
 
 from nolook.algorithms.calibration_table import CalibrationTable
