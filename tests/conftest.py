@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import shutil
 from collections.abc import Callable
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import settings
 
 from tests.entropy.sitecustomize import CHOSEN, Entropy
+from tests.report.command import Result
 
 # A busy machine is not a failure, and without NOLOOK_NOISE the same examples are tried every time.
 settings.register_profile(
@@ -100,3 +102,30 @@ def chromium() -> str:
 def nothing_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every pass read the table anew, as if it were a long one."""
     monkeypatch.setattr("nolook.tables.remembered.KEPT_BYTES", 0)
+
+
+@functools.cache
+def _command(app: object) -> object:
+    # Typer makes all commands anew for each call, which takes most of the time.
+    from typer.main import get_command
+
+    return get_command(app)
+
+
+@pytest.fixture
+def cli(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> Callable[..., Result]:
+    """Run the command line in this process and a folder of its own; a warning is an error."""
+    import nolook.cli
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setattr(nolook.cli, "_silence_libraries", lambda: None)
+    monkeypatch.setattr(nolook.cli, "get_command", _command)
+
+    def call(*words: object) -> Result:
+        status = nolook.cli._run([str(word) for word in words])
+        return Result(status, *capsys.readouterr())
+
+    return call

@@ -19,7 +19,6 @@ from nolook.report.wording import estimated
 from tests.report.command import (
     BUDGET,
     ROWS,
-    Result,
     columns,
     run,
     run_patched,
@@ -35,23 +34,10 @@ def people(tmp_path_factory) -> Path:
     return write_table(tmp_path_factory.mktemp("tables") / "people.parquet", columns())
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def here(tmp_path, monkeypatch) -> Path:
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-@pytest.fixture
-def cli(here, monkeypatch, capsys):
-    """Run the command line in this process, where a warning is an error."""
-    monkeypatch.setenv("COLUMNS", "100")
-    monkeypatch.setattr(nolook.cli, "_silence_libraries", lambda: None)
-
-    def call(*words):
-        status = nolook.cli._run([str(word) for word in words])
-        return Result(status, *capsys.readouterr())
-
-    return call
 
 
 def names_in(folder: Path) -> set[str]:
