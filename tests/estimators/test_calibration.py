@@ -236,9 +236,13 @@ def test_the_plot_shows_points_and_errors():
     curve = nolook.HosmerLemeshow().fit(*scored()).calibration_curve()
     assert isinstance(curve, nolook.CalibrationCurve)
     axes = curve.plot()
-    np.testing.assert_array_equal(axes.lines[0].get_xdata(), curve.prob_pred)
-    np.testing.assert_array_equal(axes.lines[0].get_ydata(), curve.prob_true)
-    assert len(axes.containers) == 1
+    points = [line.get_xydata()[0] for line in axes.lines if line.get_marker() == "o"]
+    np.testing.assert_array_equal(
+        points[: len(curve.counts)], list(zip(curve.prob_pred, curve.prob_true, strict=True))
+    )
+    errors = [line.get_ydata() for line in axes.lines if len(set(line.get_xdata())) == 1]
+    ends = [ends for ends in errors if len(ends) == 2]
+    np.testing.assert_allclose(np.ptp(ends, axis=1), 2 * 1.96 * curve.errors)
     assert curve.plot(axes) is axes
     plt.close(axes.figure)
 
