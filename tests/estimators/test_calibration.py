@@ -236,13 +236,12 @@ def test_the_plot_shows_points_and_errors():
     curve = nolook.HosmerLemeshow().fit(*scored()).calibration_curve()
     assert isinstance(curve, nolook.CalibrationCurve)
     axes = curve.plot()
-    points = [line.get_xydata()[0] for line in axes.lines if line.get_marker() == "o"]
-    np.testing.assert_array_equal(
-        points[: len(curve.counts)], list(zip(curve.prob_pred, curve.prob_true, strict=True))
-    )
-    errors = [line.get_ydata() for line in axes.lines if len(set(line.get_xdata())) == 1]
-    ends = [ends for ends in errors if len(ends) == 2]
-    np.testing.assert_allclose(np.ptp(ends, axis=1), 2 * 1.96 * curve.errors)
+    alone = [line for line in axes.lines if line.get_linestyle() == "None"]
+    points = np.concatenate([line.get_xydata() for line in alone])
+    np.testing.assert_array_equal(points.T, (curve.prob_pred, curve.prob_true))
+    lines = [line.get_xydata() for line in axes.lines if len(line.get_xdata()) == 2]
+    errors = np.array([np.ptp(ends[:, 1]) for ends in lines if ends[0, 0] == ends[1, 0]])
+    np.testing.assert_allclose(errors, 2 * 1.96 * curve.errors)
     assert curve.plot(axes) is axes
     plt.close(axes.figure)
 
