@@ -236,9 +236,12 @@ def test_the_plot_shows_points_and_errors():
     curve = nolook.HosmerLemeshow().fit(*scored()).calibration_curve()
     assert isinstance(curve, nolook.CalibrationCurve)
     axes = curve.plot()
-    np.testing.assert_array_equal(axes.lines[0].get_xdata(), curve.prob_pred)
-    np.testing.assert_array_equal(axes.lines[0].get_ydata(), curve.prob_true)
-    assert len(axes.containers) == 1
+    alone = [line for line in axes.lines if line.get_linestyle() == "None"]
+    points = np.concatenate([line.get_xydata() for line in alone])
+    np.testing.assert_array_equal(points.T, (curve.prob_pred, curve.prob_true))
+    lines = [line.get_xydata() for line in axes.lines if len(line.get_xdata()) == 2]
+    errors = np.array([np.ptp(ends[:, 1]) for ends in lines if ends[0, 0] == ends[1, 0]])
+    np.testing.assert_allclose(errors, 2 * 1.96 * curve.errors)
     assert curve.plot(axes) is axes
     plt.close(axes.figure)
 

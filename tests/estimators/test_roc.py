@@ -335,8 +335,7 @@ def test_the_plot_shows_curve_and_band():
 
     curve = nolook.ROCCurve(1.0, GRID).fit(*scored())
     axes = curve.plot()
-    np.testing.assert_array_equal(axes.lines[0].get_xdata(), curve.fpr_)
-    np.testing.assert_array_equal(axes.lines[0].get_ydata(), curve.tpr_)
+    np.testing.assert_array_equal(axes.lines[-1].get_xydata().T, (curve.fpr_, curve.tpr_))
     assert len(axes.collections) == 1
     assert curve.plot(axes) is axes
     plt.close(axes.figure)

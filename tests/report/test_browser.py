@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from nolook.estimators.pipeline import regression_of
+from nolook.report.coefficient_findings import MOST_SHOWN
 from nolook.report.page import render_page
-from nolook.report.picture import MOST_SHOWN
 from tests.report.golden_pages import PAGES
 from tests.report.hand_made import (
     Choosy,

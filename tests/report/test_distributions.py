@@ -10,8 +10,10 @@ from nolook import ECDF, LinearGrid
 from nolook.formats.findings_file import Scored
 from nolook.report.distribution_findings import ecdf_findings, quantiles_findings
 from nolook.report.page import render_page
-from nolook.report.picture import Bar, Line, Picture, draw
+from nolook.report.picture import Axis, Band, Line, Picture, Point, axis
+from nolook.report.plots import draw_on
 from nolook.report.score_findings import roc_findings
+from nolook.report.svg import svg
 from nolook.report.wording import with_error
 from tests.report.pages import Page
 from tests.report.test_html import NASTY
@@ -137,17 +139,17 @@ def test_a_grid_too_coarse_for_a_column_is_said_first():
 
 def test_what_a_picture_draws_lies_where_it_should():
     picture = Picture(
-        title="t",
-        across="x",
-        up="y",
-        low=-2.0,
-        high=2.0,
-        lines=(Line("curve", np.array([-2.0, 0.0, 3.0]), np.array([0.0, 0.5, 1.5])),),
-        legend="l",
-        band=(np.array([-2.0, 2.0]), np.array([-0.5, 0.25]), np.array([0.25, 0.75])),
-        bars=(Bar(0.0, 0.5, 0.25, 0.75),),
+        "t",
+        "l",
+        axis("x", -2.0, 2.0),
+        axis("y", 0.0, 1.0),
+        (
+            Band(np.array([-2.0, 2.0]), np.array([-0.5, 0.25]), np.array([0.25, 0.75]), "b"),
+            Line(np.array([-2.0, 0.0, 3.0]), np.array([0.0, 0.5, 1.5]), "c"),
+            Point(0.0, 0.5, (0.25, 0.75)),
+        ),
     )
-    page = Page(draw(picture))
+    page = Page(svg(picture))
     (line,) = page.all("polyline")
     assert line["points"] == "0.0,1000.0 500.0,500.0 1000.0,0.0"
     (band,) = page.all("polygon")
@@ -160,3 +162,50 @@ def test_what_a_picture_draws_lies_where_it_should():
     assert [a["x"] for a in page.all("text")[5:10]] == [
         f"{10 + 87 * share:.3f}%" for share in (0, 0.25, 0.5, 0.75, 1)
     ]
+
+
+def test_both_ways_to_draw_a_picture_have_the_same_numbers():
+    from matplotlib import pyplot as plt
+
+    band = np.array([0.0, 4.0]), np.array([0.0, 0.5]), np.array([0.25, 0.75])
+    line = np.array([0.0, 2.0, 4.0]), np.array([0.0, 0.25, 1.0])
+    marks = Band(*band, "band"), Line(*line, "line"), Point(1.0, 0.5, (0.25, 0.75))
+    picture = Picture("t", "l", axis("x", 0.0, 4.0), axis("y", 0.0, 1.0), marks)
+    page, axes = Page(svg(picture)), draw_on(picture)
+    (drawn,) = page.all("polyline")
+    pairs = np.array([pair.split(",") for pair in drawn["points"].split()], dtype=float)
+    np.testing.assert_allclose(pairs / [250.0, -1000.0] + [0.0, 1.0], axes.lines[0].get_xydata())
+    np.testing.assert_array_equal(axes.lines[0].get_xydata().T, line)
+    np.testing.assert_array_equal(axes.lines[1].get_ydata(), (0.25, 0.75))
+    (outline,) = axes.collections[0].get_paths()
+    assert {tuple(point) for point in outline.vertices} == {
+        (x, y) for x, *ends in zip(*band, strict=True) for y in ends
+    }
+    labels = [text.get_text() for text in axes.get_xticklabels()]
+    words = [words for _, words in picture.across.ticks]
+    assert labels == words == ["0", "1", "2", "3", "4"]
+    plt.close(axes.figure)
+
+
+def test_rows_are_named_from_the_top_and_wild_intervals_get_arrows_both_ways():
+    from matplotlib import pyplot as plt
+
+    marks = (
+        Point(0.5, 0, (0.25, 0.75), name="first"),
+        Point(0.0, 1, (-9.0, 9.0), False, name="second"),
+    )
+    ticks = tuple((place, f"{place:g}") for place in (-1.0, 0.0, 1.0))
+    picture = Picture(
+        "t", "l", Axis("x", -1, 1, ticks, zero=0.0), Axis("", -0.5, 1.5), marks, rows=True
+    )
+    drawn, axes = svg(picture), draw_on(picture)
+    assert drawn.count('class="arrow"') == 2
+    assert [line.get_marker() for line in axes.lines if line.get_marker() in "<>"] == ["<", ">"]
+    assert drawn.index("first") < drawn.index("second")
+    names = [(label.get_text(), label.get_position()[1]) for label in axes.get_yticklabels()]
+    assert names == [("first", 0), ("second", 1)]
+    assert axes.get_ylim() == (1.5, -0.5)
+    assert 'class="clear"' in drawn
+    assert 'class="unclear"' in drawn
+    assert [p.get_markerfacecolor() for p in axes.lines if p.get_marker() == "o"][1] == "white"
+    plt.close(axes.figure)

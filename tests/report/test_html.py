@@ -11,7 +11,6 @@ import pytest
 from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
-from markupsafe import Markup
 from rich.console import Console
 
 import nolook
@@ -21,6 +20,7 @@ from nolook.privacy.guarantee import ApproximateEvent, PureEvent
 from nolook.report.findings import Figure, Name, Section, Table
 from nolook.report.model_findings import model_findings
 from nolook.report.page import render_page, write_page
+from nolook.report.picture import Line, Picture, axis
 from nolook.report.terminal import print_findings
 from nolook.report.wording import estimated
 from tests.report.hand_made import CHOOSY, Choosy, fitted, make_constant, unlimited, without
@@ -224,12 +224,13 @@ def test_no_name_changes_the_page(first, second):
 
 def test_a_section_is_shown_by_the_page_and_by_the_printer():
     table = Table("A & <caption>", ("Head", "Share"), ((NASTY[0], 0.25),), ("sum", "1 <unit>"))
-    drawing = Markup('<svg role="img"><title id="picture-title">drawn</title></svg>')
+    marks = (Line(np.array([0.0, 1.0]), np.array([0.0, 1.0]), "line"),)
+    picture = Picture("drawn", "legend", axis("x", 0.0, 1.0), axis("y", 0.0, 1.0), marks)
     section = Section(
         "new",
         "A <new> one",
         words=("Some <b>words</b>.", ("A name: ", Name(NASTY[6]))),
-        figures=(Figure(drawing, "A <figure>."),),
+        figures=(Figure(picture, "A <figure>."),),
         tables=(table,),
         notes=("A <note>.",),
         settings=(("Set <to>", NASTY[1]),),

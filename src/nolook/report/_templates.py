@@ -10,6 +10,7 @@ from markupsafe import Markup, escape
 
 from nolook.formats.files import one_line
 from nolook.report.findings import Name, in_percent
+from nolook.report.svg import svg
 
 __all__ = ["template"]
 
@@ -51,5 +52,6 @@ def template(name: str) -> Template:
     environment.filters["one_line"] = one_line
     environment.filters["unbroken"] = _unbroken
     environment.filters["in_percent"] = in_percent
+    environment.filters["svg"] = svg
     environment.tests["name"] = lambda piece: isinstance(piece, Name)
     return environment.get_template(name)

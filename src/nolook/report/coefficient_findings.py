@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import math
+import statistics
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import compress
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+from attrs import frozen
 from numpy.typing import NDArray
 
 from nolook.estimators.catalogue import called
+from nolook.formats.files import one_line
 from nolook.report import linear_words, logistic_words
 from nolook.report.contrasts import HOW_TO_READ, contrasts
 from nolook.report.findings import Figure, Name, Section, Table, plain
@@ -23,14 +28,24 @@ from nolook.report.linear_words import (
     withheld_in_words,
 )
 from nolook.report.logistic_words import classifies, odds_ratio
-from nolook.report.picture import MOST_SHOWN, Coefficient, coefficient_picture
-from nolook.report.wording import CONFIDENCE, NOT_ESTIMATED, NOT_KNOWN, Ends, estimated
+from nolook.report.picture import Axis, Picture, Point
+from nolook.report.wording import CONFIDENCE, NOT_ESTIMATED, NOT_KNOWN, Ends, estimated, number
 
 if TYPE_CHECKING:
     from nolook.estimators.base import PrivateRegressor
     from nolook.report.findings import Text
 
-__all__ = ["coefficient_section", "coefficients", "features_used", "knows_intervals"]
+__all__ = [
+    "MOST_SHOWN",
+    "Coefficient",
+    "coefficient_section",
+    "coefficients",
+    "features_used",
+    "knows_intervals",
+]
+
+#: How many coefficients a picture shows, the largest effects first: half a sheet holds them.
+MOST_SHOWN = 20
 
 _MOST_PRINTED = 20  # rows of coefficients
 _MOST_NAMED = 5  # columns in a sentence
@@ -38,6 +53,26 @@ _INTERVAL = f"{CONFIDENCE} interval"
 _WHEN = " when a column grows by its scale"
 
 Vector: TypeAlias = NDArray[np.float64]
+
+
+@frozen
+class Coefficient:
+    """One coefficient and its interval, if the method estimates one.
+
+    `value` and `ends` are in units of the target per unit of the column; `effect` and
+    `effect_ends` are the same times the column's scale, in units of the target.
+    """
+
+    name: str
+    value: float
+    ends: Ends | None
+    effect: float
+    effect_ends: Ends | None
+
+    @property
+    def clear(self) -> bool | None:
+        """Whether the interval leaves out 0; None if there is none."""
+        return None if self.ends is None else self.ends[0] > 0 or self.ends[1] < 0
 
 
 def coefficients(model: PrivateRegressor) -> tuple[Coefficient, ...]:
@@ -80,7 +115,7 @@ def coefficient_section(model: PrivateRegressor) -> Section:
     target = model.scaling_.names[-1]
     omitted = "" if len(found) <= MOST_SHOWN else f" The {MOST_SHOWN} largest are drawn."
     figures: tuple[Figure, ...] = ()
-    if found:
+    if found and not model.failed_:
         of = "the log-odds of " if classifies(model) else ""
         words = (
             f"Across is the change in {of}",
@@ -88,8 +123,7 @@ def coefficient_section(model: PrivateRegressor) -> Section:
             f"{_WHEN}, so that columns in different units can be compared. ",
             f"{_about_intervals(model, found)}{omitted}",
         )
-        drawing = coefficient_picture(found, f"The change in {of}{target}{_WHEN}")
-        figures = (Figure(drawing, words),)
+        figures = (Figure(_picture(found, f"change in {of}{target}{_WHEN}"), words),)
     compared = contrasts(model)
     table = shown = _coefficient_table(model, found, compared)
     if len(found) > _MOST_PRINTED:
@@ -107,6 +141,49 @@ def coefficient_section(model: PrivateRegressor) -> Section:
         notes=(*((HOW_TO_READ,) if compared else ()), *about, *dropped),
         printed=(f"method: {called(model)}", shown, *in_short, *map(plain, dropped)),
     )
+
+
+def _picture(found: Sequence[Coefficient], change: str) -> Picture:
+    """Draw the effect of each column: a point for the coefficient, a line for its interval."""
+    ordered = sorted(found, key=lambda one: -abs(one.effect))[:MOST_SHOWN]
+    limit = _limit(ordered)
+    # A round number on either side of 0, and lines half-way, whose numbers would not fit.
+    decade = 10.0 ** math.floor(math.log10(limit))
+    step = max(s * decade for s in (0.8, 1.0, 2.0, 4.0, 6.0, 8.0) if s * decade <= 0.92 * limit)
+    ticks = [(share * step, number(share * step)) for share in (-1, 0, 1)]
+    ticks += [(share * step, "") for share in (-0.5, 0.5)]
+    lines = any(one.ends is not None for one in ordered)
+    return Picture(
+        f"The {change}",
+        f"points are coefficients, lines {CONFIDENCE} intervals; a hollow point may be noise"
+        if lines
+        else "points are coefficients; no intervals are known",
+        Axis(change, -limit, limit, tuple(ticks), zero=0.0),
+        Axis("", -0.5, len(ordered) - 0.5),
+        tuple(
+            Point(one.effect, place, one.effect_ends, one.clear, one.name, _in_words(one))
+            for place, one in enumerate(ordered)
+        ),
+        rows=True,
+    )
+
+
+def _limit(found: Sequence[Coefficient]) -> float:
+    """Return half the width of the axis: all points fit, and at least half the intervals.
+
+    One wild interval would otherwise squeeze all others into a dot; it gets an arrow instead.
+    """
+    points = max(abs(one.effect) for one in found)
+    ends = [max(map(abs, one.effect_ends or (one.effect,))) for one in found]
+    room = max(1.5 * points, 3 * min(statistics.median_high(ends), 1e307))
+    limit = min(max(ends), room)
+    # Below the smallest normal double the ratios of the picture would lose their digits.
+    return 1.05 * min(limit, 1e307) if limit > 1e-300 else 1.0
+
+
+def _in_words(one: Coefficient) -> str:
+    value, ends = estimated(one.effect, one.effect_ends, "")
+    return f"{one_line(one.name)}: {value}{f' ({ends})' if ends else ''}"
 
 
 def knows_intervals(model: PrivateRegressor) -> bool:

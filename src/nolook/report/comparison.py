@@ -275,14 +275,13 @@ def _both(found: Comparison) -> Table:
         values = [getattr(part, key, None) for part in parts]
         if any(value is not None for value in values):
             ends = [getattr(part, f"{key[:-1]}_interval_", None) for part in parts]
-            shown = (_measure(*pair) for pair in zip(values, ends, strict=True))
+            shown = (
+                NOT_KNOWN if value is None else f"{number(value)} ({interval(end, NOT_KNOWN)})"
+                for value, end in zip(values, ends, strict=True)
+            )
             rows.append((name, *shown))
     rows.append(("Privacy", *(_privacy(model) for model in found.models)))
     return Table("How they were made, and how well they fit", ("", *found.names), tuple(rows))
-
-
-def _measure(value: float | None, ends: Vector | None) -> str:
-    return NOT_KNOWN if value is None else f"{number(value)} ({interval(ends, NOT_KNOWN)})"
 
 
 def _rows(part: PrivateRegressor) -> str:

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nolook.algorithms.grids import steps_below
+from nolook.algorithms.roc_noise import NORMAL_95
 from nolook.report.findings import Figure, Findings, Name, Origin, Section, Table, Text, listed
-from nolook.report.picture import Line, Picture, draw
+from nolook.report.picture import Axis, Band, Line, Picture, Point, around, axis
 from nolook.report.wording import grid_in_words, number, with_error
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from nolook.estimators.ecdf import ECDF
     from nolook.estimators.quantiles import Quantiles
 
-__all__ = ["ecdf_findings", "noise_only", "quantiles_findings", "view", "what_was_found"]
+__all__ = ["ecdf_findings", "noise_only", "quantiles_findings", "what_was_found"]
 
 Vector = NDArray[np.float64]
 
@@ -57,7 +58,7 @@ def what_was_found(
     heading: str = "What was found",
 ) -> Section:
     """Return the section with the numbers of a release and perhaps pictures of them."""
-    figures = tuple(Figure(draw(one), f"{one.title}: {one.legend}.", one.key) for one in pictures)
+    figures = tuple(Figure(one, f"{one.title}: {one.legend}.") for one in pictures)
     return Section(name, heading, (), figures, (table,), notes, printed=(table, *notes))
 
 
@@ -183,7 +184,9 @@ def quantiles_findings(
         of=", ".join(found.names),
         origin=Origin.of_one("quantiles", found.privacy, recipe),
         cards=(("Columns", str(len(found.names)), "share the budget equally"),),
-        sections=(what_was_found(table, (_STEP, noise_only(_ERRORS, unit))),),
+        sections=(
+            what_was_found(table, (_STEP, noise_only(_ERRORS, unit)), *_quantiles_picture(found)),
+        ),
         question=(": where the values of ", *listed(found.names, _MOST_TOLD), " lie"),
         conclusion=_middles(found),
         certainty=(noise_only("Brackets hold standard errors. They", unit),),
@@ -194,6 +197,37 @@ def quantiles_findings(
             said
             for name, *read in _columns(found)
             for said in _coarse(name, found.shares.tolist(), *read)
+        ),
+    )
+
+
+def _quantiles_picture(found: Quantiles) -> tuple[Picture, ...]:
+    """Draw quantiles: those of several columns in each one's own spread, as units differ."""
+    alone = len(found.names) == 1
+    points = []
+    for place, (name, values, errors, _) in enumerate(_columns(found)):
+        known = np.isfinite(values)
+        at = values[known].clip(-1e307, 1e307)
+        room = NORMAL_95 * np.where(np.isfinite(errors), errors, 0.0)[known].clip(max=1e306)
+        middle, spread = (0.0, 1.0) if alone or not at.size else (at[at.size // 2], np.ptp(at))
+        ends = (np.stack([at, at - room, at + room]) - middle) / (spread or 1.0)
+        points += [
+            Point(value, place, (low, high), name=None if which else name)
+            for which, (value, low, high) in enumerate(ends.T.tolist())
+        ]
+    if not points:
+        return ()
+    reached = [end for one in points for end in one.ends or ()]
+    asked = ", ".join(f"{100 * share:g} %" for share in found.shares)
+    spreads = "distance from the middle one, in spreads of the quantiles shown"
+    return (
+        Picture(
+            "Quantiles" + (not alone) * ", each column in its own spread from its middle one",
+            f"quantiles {asked}, with 95 % of the noise",
+            axis("value" if alone else spreads, *around(min(reached), max(reached))),
+            Axis("", -0.5, len(found.names) - 0.5),
+            tuple(points),
+            rows=True,
         ),
     )
 
@@ -253,25 +287,26 @@ def _middles(found: Quantiles) -> tuple[Text, ...]:
 
 
 def _ecdf_picture(ecdf: ECDF, column: str, counted: str) -> Picture:
-    low, high = view(ecdf)
+    low, high = _view(ecdf)
     places = low + (high - low) * np.linspace(0.0, 1.0, _STEPS)
     shares, errors = ecdf.cdf(places, return_std=True)
     return Picture(
-        title=f"The share of {counted} up to each value of {column}",
-        across=column,
-        up=f"share of {counted}",
-        low=low,
-        high=high,
-        lines=(Line("curve", places, shares),),
-        band=(places, shares - 2 * errors, shares + 2 * errors),
-        legend="the private curve and two standard errors of its noise on either side",
+        f"The share of {counted} up to each value of {column}",
+        "the private curve and two standard errors of its noise on either side",
+        axis(column, low, high),
+        axis(f"share of {counted}", 0.0, 1.0),
+        (
+            Band(
+                places, shares - 2 * errors, shares + 2 * errors, "two standard errors of the noise"
+            ),
+            Line(places, shares, "private"),
+        ),
     )
 
 
-def view(ecdf: ECDF) -> tuple[float, float]:
+def _view(ecdf: ECDF) -> tuple[float, float]:
     """Return where most of the rows lie: noise may put a quantile at the ends of the grid."""
     low, left, right, high = ecdf.quantile([0.005, 0.25, 0.75, 0.995]).clip(-1e307, 1e307)
     if right > left:
         low, high = max(low, left - 5 * (right - left)), min(high, right + 5 * (right - left))
-    room = 0.05 * (high - low) or 0.05 * abs(high) or 1.0
-    return float(low - room), float(high + room)
+    return around(low, high)

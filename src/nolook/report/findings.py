@@ -13,10 +13,9 @@ from nolook.formats.files import one_line
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from markupsafe import Markup
-
     from nolook.estimators.base import PrivateEstimator
     from nolook.privacy.guarantee import PrivacyGuarantee
+    from nolook.report.picture import Picture
 
 __all__ = [
     "Figure",
@@ -98,12 +97,10 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A picture, as SVG, and what it shows."""
+    """A picture and what it shows."""
 
-    drawing: Markup
+    picture: Picture
     caption: Text
-    #: Its `key`, which begins the names of its parts on the page.
-    key: str = "picture"
 
 
 @dataclass(frozen=True, slots=True)

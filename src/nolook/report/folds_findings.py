@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from attrs import evolve
+
 from nolook.report.distribution_findings import noise_only, what_was_found
 from nolook.report.findings import Findings, Name, Origin, Table
+from nolook.report.picture import Axis, Picture, Point, around, axis
 from nolook.report.wording import CONFIDENCE, count, estimated, percent
 
 if TYPE_CHECKING:
@@ -46,7 +49,7 @@ def folds_findings(found: CrossValidation) -> Findings:
         of=found.target,
         origin=Origin.of_one("cross-validation", found.privacy, found.recipe),
         cards=((f"Mean {found.measure}", value, f"{CONFIDENCE} interval {ends}" if ends else ""),),
-        sections=(what_was_found(table, notes),),
+        sections=(what_was_found(table, notes, *_picture(found)),),
         settings=(
             ("Method", found.method),
             ("Target", found.target),
@@ -64,6 +67,31 @@ def folds_findings(found: CrossValidation) -> Findings:
         ),
         conclusion=_conclusion(found),
         certainty=(noise_only(f"Brackets hold {CONFIDENCE} intervals. They", unit), _WEAKER),
+    )
+
+
+def _picture(found: CrossValidation) -> tuple[Picture, ...]:
+    """Draw the score of each fold, and the mean."""
+    names = (*(f"fold {place}" for place in range(1, len(found.scores) + 1)), "mean")
+    scores = zip(names, (*found.scores, found.mean), strict=True)
+    shown = [(name, score) for name, score in scores if score is not None]
+    if not shown:
+        return ()
+    guessing = 0.5 if found.measure == "AUC" else 0.0
+    reached = [guessing, *(end for _, score in shown for end in score.interval)]
+    ends = around(min(reached), max(reached))
+    return (
+        Picture(
+            f"The {found.measure} of each fold in predicting {found.target}",
+            f"points are scores, lines {CONFIDENCE} of the noise",
+            evolve(axis(f"{found.measure} on rows not seen before", *ends), zero=guessing),
+            Axis("", -0.5, len(shown) - 0.5),
+            tuple(
+                Point(score.value, place, score.interval, name=name)
+                for place, (name, score) in enumerate(shown)
+            ),
+            rows=True,
+        ),
     )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nolook.algorithms.roc_noise import NORMAL_95
 from nolook.errors import ParameterError
 from nolook.estimators._selector import chosen_columns
 from nolook.estimators.pipeline import regression_of
@@ -40,8 +41,6 @@ __all__ = [
     "scale_frame",
     "selection_frame",
 ]
-
-_NORMAL_95 = 1.96
 
 
 def frame(columns: dict[str, Any], index: str | None = None) -> pd.DataFrame:
@@ -139,7 +138,7 @@ def curve_frame(curve: ROCCurve) -> pd.DataFrame:
 def calibration_frame(test: HosmerLemeshow) -> pd.DataFrame:
     """Return the groups; `low` and `high` are for the share of positives."""
     table, curve = test.table_, test.calibration_curve()
-    room = _NORMAL_95 * curve.errors
+    room = NORMAL_95 * curve.errors
     return frame(
         {
             "above": table.borders[:-1],

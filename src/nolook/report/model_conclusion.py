@@ -20,8 +20,8 @@ from nolook.report.wording import CONFIDENCE, NOT_ESTIMATED, Ends, count, estima
 
 if TYPE_CHECKING:
     from nolook.estimators.base import PrivateRegressor
+    from nolook.report.coefficient_findings import Coefficient
     from nolook.report.findings import Text
-    from nolook.report.picture import Coefficient
 
 __all__ = ["model_certainty", "model_conclusion"]
 

@@ -87,7 +87,8 @@ def model_findings(model: PrivateRegressor) -> Findings:
     if chosen_in_words(part):
         used = f"{chosen} of {used}, chosen from the same release"
     if selector is not None:
-        before.append(selection_section(selector, _given(part)))
+        given = f"{_GIVEN}{', including the intervals' * knows_intervals(part)}."
+        before.append(selection_section(selector, given))
         settings = selection_settings(selector)
         offered = count(selector.n_features_in_, "column")
         used = f"{chosen} of {offered}, chosen privately"
@@ -113,10 +114,6 @@ def model_findings(model: PrivateRegressor) -> Findings:
         certainty=model_certainty(model),
         cautions=constant_in_words(part),
     )
-
-
-def _given(part: PrivateRegressor) -> str:
-    return f"{_GIVEN}{', including the intervals' * knows_intervals(part)}."
 
 
 def _origin(

@@ -9,7 +9,7 @@ import numpy as np
 from nolook.planning.curves import WIDEST, Range
 from nolook.planning.forecast import MEASURES, PLANNED, Expected, Forecast, plan
 from nolook.report.findings import Figure, Section, Table
-from nolook.report.picture import Line, Picture, draw
+from nolook.report.picture import Band, Line, Picture, axis
 from nolook.report.wording import count, number
 
 __all__ = ["plan_headline", "plan_section"]
@@ -158,14 +158,12 @@ def _figure(found: Forecast, name: str) -> Figure:
     )
     picture = Picture(
         _head(found, name),
-        "Epsilon",
-        _head(found, name),
-        math.log10(_VIEW[0]),
-        math.log10(_VIEW[1]),
-        (Line("curve", places, middle),),
         "The line is an ordinary table, the band from the easiest to the hardest.",
-        band=(places, low, high),
-        ceiling=max(float(high.max()), 1e-6),
-        decades=True,
+        axis("Epsilon", math.log10(_VIEW[0]), math.log10(_VIEW[1]), decades=True),
+        axis(_head(found, name), 0.0, max(float(high.max()), 1e-6)),
+        (
+            Band(places, low, high, "from the easiest to the hardest table"),
+            Line(places, middle, "an ordinary table"),
+        ),
     )
-    return Figure(draw(picture), "An ordinary table, and from the easiest to the hardest.")
+    return Figure(picture, "An ordinary table, and from the easiest to the hardest.")

@@ -8,8 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from copy import copy
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -27,15 +26,16 @@ from nolook.estimators.logistic import LogisticRegression
 from nolook.estimators.quantiles import Quantiles
 from nolook.estimators.roc import ROCCurve
 from nolook.estimators.scaler import QuantileScaler
-from nolook.report import frames, plots
+from nolook.report import frames
 from nolook.report.distribution_findings import ecdf_findings, quantiles_findings
 from nolook.report.evaluation_findings import evaluation_findings
 from nolook.report.findings import Findings
 from nolook.report.folds_findings import folds_findings
 from nolook.report.model_findings import model_findings
 from nolook.report.page import write_page
+from nolook.report.plots import draw_on
 from nolook.report.scale_findings import scale_findings
-from nolook.report.score_findings import calibration_findings, roc_findings
+from nolook.report.score_findings import calibration_findings, calibration_picture, roc_findings
 from nolook.report.selection_findings import selection_findings
 from nolook.report.standing import UNKNOWN, Standing
 from nolook.report.summary import summary_of
@@ -56,25 +56,9 @@ MODELS = (PrivateRegressor, LogisticRegression)
 _NAMELESS = "without a name"
 
 
-def _nothing_to_draw(release: object, _: Any) -> Any:  # noqa: ANN401
-    raise ParameterError(
-        f"plot has nothing to draw of a {type(release).__name__}; expected another release "
-        "(to_frame() and summary() show this one)"
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class _Kind:
-    """How one kind of release becomes the content of a report, a frame and a picture."""
-
-    findings: Callable[[Any], Findings]
-    frame: Callable[[Any], pd.DataFrame]
-    draw: Callable[[Any, Any], Any] = _nothing_to_draw
-
-
 def findings_of(release: object) -> Findings:
     """Return the content of a release's report."""
-    return _kind(release).findings(_named(release))
+    return _shown_by(release)[0](_named(release))
 
 
 def summary(release: object) -> Summary:
@@ -84,14 +68,20 @@ def summary(release: object) -> Summary:
 
 def to_frame(release: object) -> pd.DataFrame:
     """Return a release's main table."""
-    return _kind(release).frame(_named(release))
+    return _shown_by(release)[1](_named(release))
 
 
 def plot(release: object, ax: Any = None) -> Any:  # noqa: ANN401 -- matplotlib's own types
-    """Draw a release."""
+    """Draw the first picture of a release's report."""
     if isinstance(release, CalibrationCurve):
-        return plots.plot_groups(release, ax)
-    return _kind(release).draw(_named(release), ax)
+        return draw_on(calibration_picture(release, "probabilities"), ax)
+    figures = [figure for section in findings_of(release).sections for figure in section.figures]
+    if not figures:
+        raise ParameterError(
+            f"plot has nothing to draw of this {type(release).__name__} (summary() and to_frame() "
+            "show it)"
+        )
+    return draw_on(figures[0].picture, ax)
 
 
 def report(
@@ -107,10 +97,10 @@ def report(
     write_page(found, place, table=table or _NAMELESS, standing=standing)
 
 
-def _kind(release: object) -> _Kind:
+def _shown_by(release: object) -> tuple[_MakeFindings, _MakeFrame]:
     if isinstance(release, BaseEstimator):
         check_is_fitted(release)
-    return next(shown for kind, shown in _KINDS if isinstance(release, kind))
+    return next((findings, frame) for kind, findings, frame in _KINDS if isinstance(release, kind))
 
 
 def _named(release: Any) -> Any:  # noqa: ANN401
@@ -130,52 +120,28 @@ def _asked(curve: ROCCurve) -> tuple[float, ...]:
     return asked
 
 
-_KINDS: tuple[tuple[type | tuple[type, ...], _Kind], ...] = (
-    (MODELS, _Kind(model_findings, frames.coefficient_frame, plots.plot_coefficients)),
+_MakeFindings: TypeAlias = Callable[[Any], Findings]
+_MakeFrame: TypeAlias = "Callable[[Any], pd.DataFrame]"
+_KINDS: tuple[tuple[type | tuple[type, ...], _MakeFindings, _MakeFrame], ...] = (
+    (MODELS, model_findings, frames.coefficient_frame),
     (
         PrivateSelector,
-        _Kind(lambda one: selection_findings(one, one.target_name_), frames.selection_frame),
+        lambda one: selection_findings(one, one.target_name_),
+        frames.selection_frame,
     ),
-    (QuantileScaler, _Kind(scale_findings, frames.scale_frame)),
-    (
-        ECDF,
-        _Kind(
-            lambda one: ecdf_findings(one, one.recipe_["features"][0]),
-            frames.distribution_frame,
-            plots.plot_distribution,
-        ),
-    ),
-    (
-        ROCCurve,
-        _Kind(
-            lambda one: roc_findings(one, one.scored_, _asked(one)),
-            frames.curve_frame,
-            plots.plot_curve,
-        ),
-    ),
-    (
-        HosmerLemeshow,
-        _Kind(
-            lambda one: calibration_findings(one, one.scored_),
-            frames.calibration_frame,
-            plots.plot_calibration,
-        ),
-    ),
+    (QuantileScaler, scale_findings, frames.scale_frame),
+    (ECDF, lambda one: ecdf_findings(one, one.recipe_["features"][0]), frames.distribution_frame),
+    (ROCCurve, lambda one: roc_findings(one, one.scored_, _asked(one)), frames.curve_frame),
+    (HosmerLemeshow, lambda one: calibration_findings(one, one.scored_), frames.calibration_frame),
     (
         Quantiles,
-        _Kind(
-            lambda one: quantiles_findings(one, one.recipe, one.grids),
-            frames.quantile_frame,
-            plots.plot_quantiles,
-        ),
+        lambda one: quantiles_findings(one, one.recipe, one.grids),
+        frames.quantile_frame,
     ),
     (
         Evaluation,
-        _Kind(
-            lambda one: evaluation_findings(one, one.scored, one.model, _asked(one.roc)),
-            frames.evaluation_frame,
-            plots.plot_evaluation,
-        ),
+        lambda one: evaluation_findings(one, one.scored, one.model, _asked(one.roc)),
+        frames.evaluation_frame,
     ),
-    (CrossValidation, _Kind(folds_findings, frames.folds_frame, plots.plot_folds)),
+    (CrossValidation, folds_findings, frames.folds_frame),
 )

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import fields
 
+from nolook.algorithms.roc_noise import NORMAL_95
 from nolook.algorithms.roc_threshold import Classified
 from nolook.estimators.calibration import shares_in_view
 from nolook.report.distribution_findings import noise_only, what_was_found
 from nolook.report.findings import Findings, Name, Origin, Section, Table, Text, rows_of
-from nolook.report.picture import Bar, Line, Picture
+from nolook.report.picture import Band, Line, Picture, Point, axis
 from nolook.report.wording import (
     NOT_KNOWN,
     estimated,
@@ -27,14 +28,16 @@ from nolook.report.wording import (
 if TYPE_CHECKING:
     from nolook.algorithms.distribution import PrivateDistribution
     from nolook.algorithms.roc_noise import Measure
-    from nolook.estimators.calibration import HosmerLemeshow
+    from nolook.estimators.calibration import CalibrationCurve, HosmerLemeshow
     from nolook.estimators.roc import ROCCurve
     from nolook.formats.findings_file import Scored
+    from nolook.report.picture import Vector
 
 __all__ = [
     "calibration_card",
     "calibration_findings",
     "calibration_parts",
+    "calibration_picture",
     "calibration_said",
     "curve_cards",
     "curve_grid",
@@ -48,7 +51,6 @@ _MANY_TIED = 0.1
 _RATES = (0.01, 0.05, 0.1, 0.2, 0.5)
 _CONFIDENCE = "95 %"
 _INTERVAL = f"{_CONFIDENCE} interval"
-_NORMAL_95 = 1.96
 _MOST_DRAWN = 2000  # points of a curve
 
 _CELL = "A threshold between two of the grid stands for the lower one: scores in a cell are alike."
@@ -64,6 +66,7 @@ _NAMES = {
     "f1": "F1",
 }
 _DIAGONAL = np.array([0.0, 1.0])
+_CURVE = f"the private curve, {_CONFIDENCE} of its noise, and the straight line of guessing"
 
 
 def _settings(scored: Scored, score: str) -> tuple[tuple[str, str], ...]:
@@ -261,7 +264,7 @@ def calibration_parts(
         ("Probabilities", f"Positive {counted}", "Expected", counted.capitalize()),
         tuple((span((low, high)), *row) for (low, high), row in zip(ends, cells, strict=True)),
     )
-    return groups, (meaning, small), _calibration_picture(test, scored)
+    return groups, (meaning, small), calibration_picture(test.calibration_curve(), scored.score)
 
 
 def _test_in_words(test: HosmerLemeshow) -> tuple[str, str]:
@@ -284,33 +287,29 @@ def _with_error(value: float, error: float) -> str:
     return f"{shown} (±{error_shown})"
 
 
-def _calibration_picture(test: HosmerLemeshow, scored: Scored) -> Picture:
-    curve = test.calibration_curve()
-    room = _NORMAL_95 * curve.errors
-    low, high = curve.prob_true - room, curve.prob_true + room
-    points = np.stack([curve.prob_pred, curve.prob_true, low, high], axis=1)
-    first, last = shares_in_view(curve)
+def calibration_picture(curve: CalibrationCurve, score: str) -> Picture:
+    """Draw the share of positives in each group, with its error."""
+    room = NORMAL_95 * curve.errors
+    groups = (curve.prob_pred, curve.prob_true, curve.prob_true - room, curve.prob_true + room)
+    ends = shares_in_view(curve)
     return Picture(
-        title=f"The calibration of {scored.score}",
-        across="mean probability",
-        up="share of positives",
-        low=first,
-        high=last,
-        floor=first,
-        ceiling=last,
-        lines=(Line("zero", _DIAGONAL, _DIAGONAL),),
-        legend=(
-            f"a point for each group with {_CONFIDENCE} of its noise, and the line on which "
-            "probabilities agree with what happened"
+        f"The calibration of {score}",
+        f"a point for each group with {_CONFIDENCE} of its noise, and the line on which "
+        "probabilities agree with what happened",
+        axis("mean probability", *ends),
+        axis("share of positives", *ends),
+        (
+            Line(_DIAGONAL, _DIAGONAL, "perfectly calibrated", guide=True),
+            *(Point(x, y, (low, high)) for x, y, low, high in np.stack(groups, axis=1).tolist()),
         ),
-        bars=tuple(Bar(*point) for point in points.tolist()),
+        points=f"private, {_CONFIDENCE} of the noise",
         square=True,
         key="calibration",
     )
 
 
 def _rows_in_words(counted: PrivateDistribution) -> tuple[str, str]:
-    rows, room = counted.rows, _NORMAL_95 * math.sqrt(counted.noise.rows_variance)
+    rows, room = counted.rows, NORMAL_95 * math.sqrt(counted.noise.rows_variance)
     return f"{rows:,.0f}", f"{max(0.0, rows - room):,.0f} to {rows + room:,.0f}"
 
 
@@ -333,20 +332,17 @@ def curve_grid(curve: ROCCurve) -> str:
 
 
 def _roc_picture(curve: ROCCurve, scored: Scored) -> Picture:
-    shown = np.unique(np.linspace(0, len(curve.fpr_) - 1, _MOST_DRAWN).round().astype(int))
     places, low, high = curve.band_
     return Picture(
-        title=f"The ROC curve of {scored.score}",
-        across="false positive rate",
-        up="true positive rate",
-        low=0.0,
-        high=1.0,
-        lines=(
-            Line("zero", _DIAGONAL, _DIAGONAL),
-            Line("curve", curve.fpr_[shown], curve.tpr_[shown]),
+        f"The ROC curve of {scored.score}",
+        _CURVE,
+        axis("false positive rate", 0.0, 1.0),
+        axis("true positive rate", 0.0, 1.0),
+        (
+            Band(places, low, high, f"{_CONFIDENCE} of the noise"),
+            Line(_DIAGONAL, _DIAGONAL, "guessing (AUC = 0.5)", guide=True),
+            Line(*_thinned(curve.fpr_, curve.tpr_), f"private (AUC = {curve.auc_:.2f})"),
         ),
-        legend=f"the private curve, {_CONFIDENCE} of its noise, and the straight line of guessing",
-        band=(places, low, high),
         square=True,
     )
 
@@ -354,22 +350,24 @@ def _roc_picture(curve: ROCCurve, scored: Scored) -> Picture:
 def _precision_picture(curve: ROCCurve, scored: Scored) -> Picture:
     precision, recall, _ = curve.precision_recall()
     places, low, high = curve.precision_band_
-    shown = np.unique(np.linspace(0, len(recall) - 1, _MOST_DRAWN).round().astype(int))
     share = np.full(2, curve.base_rate_)  # guessing has the same precision everywhere
     return Picture(
-        title=f"The precision-recall curve of {scored.score}",
-        across="recall (true positive rate)",
-        up="precision",
-        low=0.0,
-        high=1.0,
-        lines=(
-            Line("zero", _DIAGONAL, share),
-            Line("curve", recall[shown], precision[shown]),
+        f"The precision-recall curve of {scored.score}",
+        f"{_CURVE}; the further left, the fewer {curve.privacy_.unit.counted}s it rests on and the "
+        "more the noise moves it",
+        axis("recall (true positive rate)", 0.0, 1.0),
+        axis("precision", 0.0, 1.0),
+        (
+            Band(places, low, high, f"{_CONFIDENCE} of the noise"),
+            Line(_DIAGONAL, share, "guessing", guide=True),
+            Line(*_thinned(recall, precision), "private"),
         ),
-        legend=f"the private curve, {_CONFIDENCE} of its noise, and the straight line of guessing; "
-        "the further left, the fewer "
-        f"{curve.privacy_.unit.counted}s it rests on and the more the noise moves it",
-        band=(places, low, high),
         square=True,
         key="precision",
     )
+
+
+def _thinned(across: Vector, up: Vector) -> tuple[Vector, Vector]:
+    """Return at most so many points of a curve as are drawn."""
+    shown = np.unique(np.linspace(0, len(across) - 1, _MOST_DRAWN).round().astype(int))
+    return across[shown], up[shown]

@@ -209,8 +209,9 @@ def costs(guarantee: PrivacyGuarantee) -> tuple[tuple[str | float, ...], ...]:
     shares = [weight / total for weight in weights] if total > 0 else [None] * len(events)
     alike: dict[tuple[str, str, str], list[float | None]] = {}
     for event, share in zip(events, shares, strict=True):
-        released = (_released(event, guarantee.unit), *_mechanism_and_cost(event))
-        alike.setdefault(released, []).append(share)
+        # A count is of units where these count once each.
+        name = f"number of {guarantee.unit.counted}s" if event.name == _COUNT else event.name
+        alike.setdefault((name, *_mechanism_and_cost(event)), []).append(share)
     return tuple(
         (f"{name}, {len(own)} times" if len(own) > 1 else name, mechanism, cost, *_together(own))
         for (name, mechanism, cost), own in alike.items()
@@ -220,11 +221,6 @@ def costs(guarantee: PrivacyGuarantee) -> tuple[tuple[str | float, ...], ...]:
 def _together(shares: list[float | None]) -> tuple[float, ...]:
     known = [share for share in shares if share is not None]
     return (fsum(known),) if known else ()
-
-
-def _released(event: Event, unit: Unit) -> str:
-    """Say what an event released: a count is of units where these count once each."""
-    return f"number of {unit.counted}s" if event.name == _COUNT else event.name
 
 
 def _mechanism_and_cost(event: Event) -> tuple[str, str]:
