@@ -10,9 +10,9 @@ import ssl
 import threading
 import time
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 
 import pytest
+from attrs import evolve
 
 from examples.certificates import Authority
 from nolook.errors import ParameterError
@@ -111,7 +111,7 @@ LOST[1:] = [pytest.param(lost, marks=pytest.mark.slow) for lost in LOST[1:]]
 @pytest.mark.parametrize("lost", LOST)
 def test_a_lost_response_is_harmless(pair, lost):
     with between(pair, 0, lost) as way:
-        access = replace(pair.access("owner", 0), url=way.url)
+        access = evolve(pair.access("owner", 0), url=way.url)
         with ServerClient(access) as client:
             for i in range(20):
                 client.put("ages", SEALED[i], IDS[i])
@@ -167,7 +167,7 @@ def test_a_server_that_is_away_for_a_moment(forks, tmp_path):
 def test_a_server_that_stays_away(pair, monkeypatch):
     monkeypatch.setattr(time, "sleep", lambda _: None)
     (port,) = free()
-    access = replace(pair.access("owner", 0), url=f"https://127.0.0.1:{port}")
+    access = evolve(pair.access("owner", 0), url=f"https://127.0.0.1:{port}")
     with ServerClient(access) as client, pytest.raises(RefusedError) as caught:
         client.put("ages", SEALED[0], IDS[0])
     assert caught.value.status == 503
@@ -185,18 +185,18 @@ def test_nothing_is_sent_without_tls_or_to_a_stranger(pair, tmp_path, monkeypatc
     whole = pair.access("owner", 0)
     for url in ("http://127.0.0.1:1", "127.0.0.1", "", "HTTPS//x"):
         with pytest.raises(ParameterError, match="https://"):
-            ServerClient(replace(whole, url=url))
+            ServerClient(evolve(whole, url=url))
     other = Authority(tmp_path, "other")
     with (
-        ServerClient(replace(whole, ca=other.path)) as client,
+        ServerClient(evolve(whole, ca=other.path)) as client,
         pytest.raises(RefusedError, match="certificate that is not trusted"),
     ):
         client.put("ages", SEALED[0], IDS[0])
     for wrong in ({"ca": tmp_path / "none"}, {"ca": whole.token}, {"certificate": whole.ca}):
         with pytest.raises(ParameterError, match="--ca, --certificate"):
-            ServerClient(replace(whole, **wrong))
+            ServerClient(evolve(whole, **wrong))
     with pytest.raises(ParameterError, match="token"):
-        ServerClient(replace(whole, token=whole.ca))
+        ServerClient(evolve(whole, token=whole.ca))
 
 
 class Fake:
@@ -254,7 +254,7 @@ def response(status, content):
 def test_servers_that_are_none(pair, tmp_path, answer, status, said, monkeypatch):
     monkeypatch.setattr(time, "sleep", lambda _: None)
     fake = Fake(tmp_path, [answer] * (5 if said is None else 1))
-    access = replace(pair.access("analyst", 0), url=fake.url, ca=fake.authority.path)
+    access = evolve(pair.access("analyst", 0), url=fake.url, ca=fake.authority.path)
     with ServerClient(access) as client, pytest.raises(RefusedError) as caught:
         client.status("ages")
     fake.close()
@@ -289,7 +289,7 @@ class Endless(Fake):
 def test_an_answer_without_an_end_is_given_up(pair, tmp_path, monkeypatch, call, size, pause):
     monkeypatch.setattr(client_module, "_SLOWEST", 0.5 if pause else 60.0)
     fake = Endless(tmp_path, size, pause)
-    access = replace(pair.access("peer", 0), url=fake.url, ca=fake.authority.path)
+    access = evolve(pair.access("peer", 0), url=fake.url, ca=fake.authority.path)
     with (
         ServerClient(access) as client,
         pytest.raises(RefusedError, match="not answer like a nolook server: more than") as caught,

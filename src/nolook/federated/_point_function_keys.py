@@ -7,16 +7,14 @@ what follows it is public between the two servers.
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+from attrs import frozen
 from cryptography.hazmat.primitives.ciphers import CipherContext
 from numpy.typing import NDArray
 
 from nolook.federated._prg import permutation
-
-__all__ = ["PROOF_KINDS", "SEED_BYTES", "SIDES", "Ciphers", "Shape"]
 
 #: What a node's block becomes: its children.
 SIDES = ("left", "right")
@@ -27,7 +25,7 @@ SEED_BYTES = 16
 _LABEL = "nolook verifiable point function 2: "
 
 
-@dataclass(frozen=True)
+@frozen
 class Shape:
     """How the keys of a domain of ``2**levels`` cells are laid out.
 

@@ -24,8 +24,6 @@ from nolook.kernels.point_trees import (
     level_steps,
 )
 
-__all__ = ["Dealer", "Grower"]
-
 Bytes = NDArray[np.uint8]
 Words = NDArray[np.uint64]
 

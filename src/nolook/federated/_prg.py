@@ -17,8 +17,6 @@ import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algorithms, modes
 from numpy.typing import NDArray
 
-__all__ = ["as_bytes", "block_words", "encrypt", "permutation"]
-
 Words = NDArray[np.uint64]
 
 

@@ -6,10 +6,10 @@ import json
 from base64 import b64decode
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from attrs import frozen
 
 from nolook.federated.answers import Answer
 from nolook.federated.batch import Batch
@@ -21,7 +21,7 @@ __all__ = ["Frozen", "ask", "end", "freeze"]
 _ROUNDS = 3  # of freezing both servers; two suffice
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Frozen:
     """What both servers agreed on."""
 

@@ -7,11 +7,11 @@ import ssl
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import httpx
+from attrs import frozen
 
 from nolook.errors import ParameterError
 from nolook.federated.batch import Batch
@@ -33,7 +33,7 @@ _LATER = (429, 503)  # what is tried again
 _UPLOADERS = 8
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Access:
     """How to reach a server: its https address, and files."""
 

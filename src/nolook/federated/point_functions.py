@@ -16,11 +16,11 @@ of another type, shape or range; what a key holds raises nothing.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
+from attrs import frozen
 from numpy.typing import NDArray
 
 from nolook._validation import check_count
@@ -69,7 +69,7 @@ def even_stops(levels: int) -> tuple[int, ...]:
     return tuple(levels * i // count for i in range(1, count + 1))
 
 
-@dataclass(frozen=True)
+@frozen
 class Checked:
     """What a server finds in its halves of some reports."""
 
@@ -80,7 +80,7 @@ class Checked:
     counts: list[Words]
 
 
-@dataclass(frozen=True)
+@frozen
 class PointFunctions:
     """All point functions over one domain, in one context.
 
@@ -99,7 +99,7 @@ class PointFunctions:
     stops: tuple[int, ...]
     context: bytes
 
-    def __post_init__(self) -> None:
+    def __attrs_post_init__(self) -> None:
         check_count(self.levels, "levels", LARGEST_LEVELS)
         gaps = [b - a for a, b in pairwise((0, *self.stops))]
         if not all(1 <= gap <= LARGEST_GAP for gap in gaps) or self.stops[-1:] != (self.levels,):

@@ -15,9 +15,9 @@ noise that the release needs, so one honest server is enough. The proof is `shar
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 
 import numpy as np
+from attrs import frozen
 from numpy.typing import NDArray
 
 from nolook.federated.batch import Batch
@@ -45,7 +45,7 @@ Bytes = NDArray[np.uint8]
 Shares = NDArray[np.uint64]
 
 
-@dataclass(frozen=True)
+@frozen
 class CheckedReports:
     """What a server finds in its halves of some reports."""
 

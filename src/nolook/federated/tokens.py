@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
 from pathlib import Path
+
+from attrs import frozen
 
 from nolook import _files
 from nolook._validation import check_choice, check_count
@@ -30,7 +31,7 @@ _LINE = re.compile(r"([a-z]+) ([0-9a-f]{64})(?: ([1-9][0-9]{0,9}|-)(?: ([1-9][0-
 _LARGEST_FILE = 2**30
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Token:
     """What a server knows of a token; None is no limit."""
 

@@ -14,8 +14,6 @@ from rich.text import Text
 
 from nolook._strength import Strength
 
-__all__ = ["STYLES", "empty_table", "say"]
-
 #: The colour of each verdict, as on pages; None stands for what is not private.
 STYLES: Mapping[Strength | None, str] = {
     "strong": "green",

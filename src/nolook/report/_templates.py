@@ -12,8 +12,6 @@ from nolook.formats.files import one_line
 from nolook.report.findings import Name, in_percent
 from nolook.report.svg import svg
 
-__all__ = ["template"]
-
 # Spaces within a number and its unit, or its name: no line ends there.
 _WITHIN = re.compile(
     r"(?<=\d) (?=(?:%|points?\b))|(?<= [=<]) (?=[\d-])| (?=[=<] [\d-])"

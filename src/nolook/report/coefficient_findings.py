@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import compress
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from nolook.estimators.catalogue import called
@@ -130,7 +129,7 @@ def coefficient_section(model: PrivateRegressor) -> Section:
         kept = sorted(found, key=lambda one: -abs(one.effect))[: _MOST_PRINTED - 1]
         rows = tuple(row for row, one in zip(table.rows, found, strict=True) if one in kept)
         left = f"... {len(found) - len(kept)} smaller effects"
-        shown = replace(table, rows=(*rows, (left,)))
+        shown = evolve(table, rows=(*rows, (left,)))
     about, in_short = _notes(model, found)
     dropped = _dropped_in_words(model)
     return Section(

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from attrs import frozen
 from numpy.typing import NDArray
 from rich.console import Console
 
@@ -60,7 +60,7 @@ _MEASURES = (
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class Comparison:
     """The coefficients of two models side by side.
 

@@ -5,8 +5,9 @@ Imports nothing numeric.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
+
+from attrs import frozen
 
 from nolook.formats.files import one_line
 
@@ -84,7 +85,7 @@ def rows_of(estimator: PrivateEstimator) -> tuple[float, float] | None:
     return estimator.n_rows_, estimator.n_rows_error_
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Table:
     """A table whose rows begin with their names; a cell that is a number is a share of 1."""
 
@@ -95,7 +96,7 @@ class Table:
     foot: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Figure:
     """A picture and what it shows."""
 
@@ -103,7 +104,7 @@ class Figure:
     caption: Text
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Section:
     """A part of a report: a page shows all but `printed`, in this order; a terminal only that.
 
@@ -122,7 +123,7 @@ class Section:
     points: tuple[Text, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Origin:
     """What a release promises and costs: its parts in order, together within the promise.
 
@@ -148,7 +149,7 @@ class Origin:
         return settings, f"It was made with {settings}, for which no guarantee for rows is proved."
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Findings:
     """What one release says: headline, guarantee, cards, sections, settings.
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from attrs import evolve
 
 from nolook.estimators._selector import chosen_columns
 from nolook.estimators.catalogue import called, entry_of, own_parameters, unproved_settings
@@ -41,7 +42,7 @@ def selection_findings(selector: PrivateSelector, target: str) -> Findings:
         kind="selection",
         what="selection of columns for",
         of=target,
-        origin=replace(origin, unproved=unproved_settings(own_parameters(selector))),
+        origin=evolve(origin, unproved=unproved_settings(own_parameters(selector))),
         cards=(("Columns chosen", str(selector.k_), f"of {offered}"),),
         sections=(selection_section(selector),),
         settings=(("Target", target), *selection_settings(selector)),

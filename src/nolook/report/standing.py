@@ -5,9 +5,10 @@ Imports nothing numeric.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Self
+
+from attrs import evolve, frozen
 
 from nolook.errors import LedgerError
 from nolook.privacy.ledger import Ledger, amount_text
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["UNKNOWN", "Standing"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Standing:
     """The day of a release and the ledger it was charged to, as far as they are known.
 
@@ -39,7 +40,7 @@ class Standing:
             return cls(today)
         try:
             with Ledger(ledger) as charged:
-                return replace(cls.of(charged), day=today)
+                return evolve(cls.of(charged), day=today)
         except LedgerError:  # the release is made and stays so
             return cls(today)
 

@@ -18,8 +18,6 @@ from nolook.federated.commands._options import (
     check_extra,
 )
 
-__all__ = ["close"]
-
 
 def close(
     batch: BatchOption,

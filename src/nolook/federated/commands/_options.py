@@ -14,17 +14,6 @@ if TYPE_CHECKING:
     from nolook.federated.batch import Batch
     from nolook.federated.client import Access
 
-__all__ = [
-    "BatchOption",
-    "CaOption",
-    "ClientCertificateOption",
-    "ClientKeyOption",
-    "Server0Option",
-    "Server1Option",
-    "TokenFileOption",
-    "accesses",
-    "check_extra",
-]
 
 BatchOption = Annotated[
     Path, typer.Option("--batch", metavar="FILE", help="The batch: one file for everybody.")

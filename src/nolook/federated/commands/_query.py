@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from nolook.federated.batch import Batch
     from nolook.report.findings import Findings
 
-__all__ = ["query"]
 
 _AGAIN = "the servers charge their ledgers once for a batch, however often it is asked; start again"
 _CHARGED = (

@@ -14,8 +14,6 @@ from nolook.federated.commands._options import check_extra
 if TYPE_CHECKING:
     from nolook.federated.batch import Batch
 
-__all__ = ["serve"]
-
 
 def serve(  # noqa: PLR0917 -- Typer gives every option by name
     role: Annotated[int, typer.Option(metavar="0|1", help="Which of the two it is.")],

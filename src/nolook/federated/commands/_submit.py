@@ -6,11 +6,11 @@ import hashlib
 import json
 import math
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from attrs import frozen
 
 from nolook.cli._options import MultilineOption, QuietOption
 from nolook.cli._places import files_of, place_of
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from nolook.tables.databases import Database
     from nolook.tables.schema import Schema
 
-__all__ = ["submit"]
 
 _MOST_ROWS = 10**6
 
@@ -142,7 +141,7 @@ def _place(
     return None if table is None else place_of(table, from_table, query)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Wanted:
     """What is to be reported."""
 
@@ -154,7 +153,7 @@ class _Wanted:
     multiline: bool
     schema: Schema
 
-    def __post_init__(self) -> None:
+    def __attrs_post_init__(self) -> None:
         if self.value is not None and self.table is not None:
             raise ParameterError("--value and --table are both given; expected one of them")
         if (self.table is None) != (self.column is None):

@@ -10,9 +10,9 @@ import re
 import sys
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from attrs import frozen
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -55,7 +55,7 @@ class Rates:
         return left >= 1.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Asked:
     """A request of a caller who may make it, and the batch that it is about."""
 

@@ -13,9 +13,10 @@ import re
 import socket
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
+
+from attrs import define
 
 from nolook._validation import check_count
 from nolook.errors import ParameterError
@@ -41,7 +42,7 @@ _LONGEST_PROXY_LINE = 107
 Address = tuple[str, int]
 
 
-@dataclass(slots=True, eq=False)
+@define(eq=False)
 class _Place:
     connection: socket.socket
     host: str | None  # None until the proxy has named it
