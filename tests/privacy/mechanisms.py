@@ -37,7 +37,8 @@ def all_mechanisms() -> dict[str, Callable[..., Any]]:
     """Return every public function of the room that takes a source or a key of random bits."""
     modules = [sampling]
     for module in pkgutil.iter_modules(room.__path__, f"{room.__name__}."):
-        modules.append(importlib.import_module(module.name))
+        if not module.name.rpartition(".")[2].startswith("_"):
+            modules.append(importlib.import_module(module.name))
     return {
         f"{module.__name__.rpartition('.')[2]}.{name}": getattr(module, name)
         for module in modules
