@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import atexit
+import fcntl
 import functools
 import os
 import shutil
-import signal
 import socket
 import subprocess
 import tempfile
 import time
 import uuid
-from contextlib import closing, suppress
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from typing import IO
 
 import pyarrow as pa
 
@@ -28,53 +30,50 @@ _SETTINGS = {
     "fsync": "off",
     "full_page_writes": "off",
     "shared_buffers": "16MB",
-    "max_connections": "40",
+    "max_connections": "100",
 }
 
 
 class PostgreSQL:
-    """A running server."""
+    """A running server, perhaps one that another process of this run has started."""
 
-    def __init__(self, programs: Path) -> None:
-        # Not in pytest's folder, which its user could not enter.
-        self._folder = Path(tempfile.mkdtemp(prefix="nolook-postgresql-"))
+    def __init__(self, programs: Path, folder: Path, port: int) -> None:
+        self._programs, self.folder, self.port = programs, folder, port
         self._user = {}
         if os.geteuid() == 0:
             user = next(name for name in _USERS if _exists(name))
             self._user = {"user": user, "extra_groups": []}
-            shutil.chown(self._folder, user)
-        word = self._folder / "password"
+
+    def start(self) -> None:
+        """Make the data of a new server and start it."""
+        if self._user:
+            shutil.chown(self.folder, self._user["user"])
+        word = self.folder / "password"
         word.write_text(PASSWORD)
         self._run(
-            programs / "initdb",
-            *("-D", self._folder / "data", "-U", "owner", "-A", "scram-sha-256", "--no-sync"),
+            "initdb",
+            *("-D", self.folder / "data", "-U", "owner", "-A", "scram-sha-256", "--no-sync"),
             *("--pwfile", word, "-E", "UTF8", "--locale", "C"),
         )
-        self.port = free_port()
         settings = [f"-c{name}={value}" for name, value in _SETTINGS.items()]
-        with (self._folder / "log").open("wb") as log:
-            self._process = subprocess.Popen(
-                [
-                    *(programs / "postgres", "-D", self._folder / "data", "-h", "127.0.0.1"),
-                    *("-p", str(self.port), "-k", self._folder, *settings),
-                ],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                **self._user,
-            )
-        self._wait()
+        options = ["-h", "127.0.0.1", "-p", self.port, "-k", self.folder, *settings]
+        self._control("start", "-l", self.folder / "log", "-o", " ".join(map(str, options)))
 
-    def _run(self, *words: object) -> None:
-        subprocess.run([str(word) for word in words], check=True, capture_output=True, **self._user)
+    def stop(self) -> None:
+        """End the server and remove its folder."""
+        self._control("stop", "-m", "immediate")
+        shutil.rmtree(self.folder, ignore_errors=True)
 
-    def _wait(self) -> None:
-        for _ in range(3000):
-            with suppress(Exception):
-                self.execute("SELECT 1")
-                return
-            time.sleep(0.1)
-        raise RuntimeError("the server does not answer")
+    def _control(self, *words: object) -> None:
+        self._run("pg_ctl", "-w", "-D", self.folder / "data", *words)
+
+    def _run(self, program: str, *words: object) -> None:
+        # No pipe, which the server would hold open.
+        subprocess.run(
+            [str(word) for word in (self._programs / program, *words)],
+            check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL, **self._user,
+        )  # fmt: skip
 
     def uri(self, database: str = "postgres") -> str:
         """The address of a database, password included."""
@@ -124,22 +123,51 @@ class PostgreSQL:
             time.sleep(0.05)
         raise RuntimeError("connections do not end")
 
-    def stop(self) -> None:
-        """End the server and remove its folder."""
-        self._process.send_signal(signal.SIGQUIT)
-        self._process.wait(300)
-        shutil.rmtree(self._folder, ignore_errors=True)
-
 
 @functools.cache
 def postgresql() -> PostgreSQL:
-    """Start the server once for all tests of this process; skip where it is not installed."""
+    """Start the server once for all processes of a run; skip where it is not installed.
+
+    The first one starts it, and the last one stops it. Locks tell who is there.
+    """
     found = [*Path("/usr/lib/postgresql").glob("*/bin"), *_on_path()]
     if not found:
         skip_or_fail("needs PostgreSQL's server")
-    server = PostgreSQL(max(found, key=str))
-    atexit.register(server.stop)
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID", uuid.uuid4().hex)
+    place = Path(tempfile.gettempdir()) / f"nolook-postgresql-{run}"
+    users = place.with_suffix(".users").open("a")
+    with _locked(place.with_suffix(".lock")) as state:
+        words = state.read().split("\n")
+        if words[0]:
+            server = PostgreSQL(max(found, key=str), Path(words[0]), int(words[1]))
+        else:
+            # Not in pytest's folder, which its user could not enter.
+            folder = Path(tempfile.mkdtemp(prefix="nolook-postgresql-"))
+            server = PostgreSQL(max(found, key=str), folder, free_port())
+            server.start()
+            state.write(f"{folder}\n{server.port}")
+        fcntl.flock(users, fcntl.LOCK_SH)
+    atexit.register(_leave, server, place, users)
     return server
+
+
+def _leave(server: PostgreSQL, place: Path, users: IO[str]) -> None:
+    lock = place.with_suffix(".lock")
+    with _locked(lock), suppress(BlockingIOError):
+        fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        server.stop()
+        # Whoever waits for the removed lock finds nothing in it, and starts a server of its own.
+        lock.write_text("")
+        lock.unlink()
+        Path(users.name).unlink()
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[IO[str]]:
+    with path.open("a+") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        file.seek(0)
+        yield file
 
 
 def _on_path() -> list[Path]:
