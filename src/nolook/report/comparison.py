@@ -23,7 +23,7 @@ from nolook.report.frames import frame
 from nolook.report.logistic_words import classifies
 from nolook.report.summary import summary_of
 from nolook.report.terminal import Told, print_told
-from nolook.report.wording import NOT_KNOWN, interval, number, rows_in_words
+from nolook.report.wording import NOT_KNOWN, interval, loss_in_words, number, rows_in_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -280,20 +280,13 @@ def _both(found: Comparison) -> Table:
                 for value, end in zip(values, ends, strict=True)
             )
             rows.append((name, *shown))
-    rows.append(("Privacy", *(_privacy(model) for model in found.models)))
+    rows.append(("Privacy", *(loss_in_words(model.privacy_) for model in found.models)))
     return Table("How they were made, and how well they fit", ("", *found.names), tuple(rows))
 
 
 def _rows(part: PrivateRegressor) -> str:
     counted = rows_of(part)
     return NOT_KNOWN if counted is None else rows_in_words(*counted)[0]
-
-
-def _privacy(model: PrivateRegressor) -> str:
-    guarantee = model.privacy_
-    if not guarantee.private:
-        return "not private"
-    return f"epsilon {number(guarantee.epsilon)}, delta {number(guarantee.delta)}"
 
 
 def _together(found: Comparison) -> str:

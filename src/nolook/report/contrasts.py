@@ -33,7 +33,9 @@ def contrasts(model: PrivateRegressor) -> dict[str, str]:
     words: dict[str, str] = {}
     for column, levels in check_categories(model.recipe_["categories"]).items():
         numbers = dict(zip(Feature(column, levels).names, levels[1:], strict=True))
-        base = _base(column, levels[0] if used.issuperset(numbers) else None)
+        base = f"all other values of {column}"
+        if levels[0] is not None and used.issuperset(numbers):
+            base = f"{column} = {levels[0]}"
         words |= {
             name: f"{_rows(column, level, levels)}, compared with {base}"
             for name, level in numbers.items()
@@ -59,7 +61,3 @@ def _rows(column: str, level: str | None, levels: Levels) -> str:
         return f"{column} = {level}"
     declared = sum(one is not None for one in levels)
     return f"{column} = none of the {declared} declared levels"
-
-
-def _base(column: str, level: str | None) -> str:
-    return f"all other values of {column}" if level is None else f"{column} = {level}"

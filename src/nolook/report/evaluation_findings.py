@@ -21,12 +21,11 @@ from nolook.report.score_findings import (
     curve_said,
     curve_sections,
 )
-from nolook.report.wording import number
+from nolook.report.wording import loss_in_words
 
 if TYPE_CHECKING:
     from nolook.estimators.evaluation import Evaluation
     from nolook.formats.findings_file import Scored
-    from nolook.privacy.guarantee import PrivacyGuarantee
 
 __all__ = ["evaluation_findings", "only_constant"]
 
@@ -61,7 +60,7 @@ def evaluation_findings(
         settings=(
             ("Model", scored.score),
             ("Its method", judged.method),
-            ("Its own privacy loss", f"{_own_loss(judged.privacy)}; not in here"),
+            ("Its own privacy loss", f"{loss_in_words(judged.privacy)}; not in here"),
             ("Scores", "predictions" if test is None else "probabilities"),
             ("Target", scored.target),
             ("Positive class", scored.positive),
@@ -88,12 +87,6 @@ def only_constant(model: object) -> tuple[str, ...]:
     # It has all that is asked for here.
     regression: Any = model
     return constant_in_words(regression) if isinstance(model, LogisticRegression) else ()
-
-
-def _own_loss(guarantee: PrivacyGuarantee | None) -> str:
-    if guarantee is None or not guarantee.private:
-        return "not private"
-    return f"epsilon {number(guarantee.epsilon)}, delta {number(guarantee.delta)}"
 
 
 def _calibration(found: Evaluation, scored: Scored) -> Section:

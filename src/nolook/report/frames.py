@@ -6,7 +6,6 @@ from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nolook.algorithms.roc_noise import NORMAL_95
 from nolook.errors import ParameterError
@@ -18,7 +17,6 @@ from nolook.report.logistic_words import classifies
 if TYPE_CHECKING:
     import pandas as pd
 
-    from nolook.algorithms.distribution import PrivateDistribution
     from nolook.estimators._selector import PrivateSelector
     from nolook.estimators.base import PrivateRegressor
     from nolook.estimators.calibration import HosmerLemeshow
@@ -96,14 +94,9 @@ def selection_frame(selector: PrivateSelector) -> pd.DataFrame:
 def distribution_frame(ecdf: ECDF) -> pd.DataFrame:
     """Return the share of values up to each threshold at which it changes, with its error."""
     found = ecdf.distribution_
-    points = found.points[_changes(found)]
+    points = found.points[np.diff(found.counts, prepend=0.0) != 0.0]
     shares, errors = ecdf.cdf(points, return_std=True)
     return frame({"value": points, "share": shares, "standard_error": errors}, "value")
-
-
-def _changes(found: PrivateDistribution) -> NDArray[np.bool_]:
-    changed: NDArray[np.bool_] = np.diff(found.counts, prepend=0.0) != 0.0
-    return changed
 
 
 def quantile_frame(found: Quantiles) -> pd.DataFrame:

@@ -45,9 +45,10 @@ def render_ledger_page(ledger: Ledger) -> str:
     unit = ledger.unit
     one = _ROW if unit in {None, _ROW} else "unit"
     amounts = (("Budget", ledger.budget), ("Spent", ledger.spent), ("Left", ledger.remaining))
-    cards = [
-        (head, *_cost(amount.epsilon, amount.delta, up=head != "Left")) for head, amount in amounts
-    ]
+    cards = []
+    for head, amount in amounts:
+        epsilon, delta = (amount_text(x, up=head != "Left") for x in (amount.epsilon, amount.delta))
+        cards.append((head, f"epsilon {epsilon}", f"delta {delta}"))
     return template("ledger.html").render(
         name=ledger.name,
         file=ledger.path.name,
@@ -99,10 +100,3 @@ def _release(entry: LedgerEntry) -> tuple[object, ...]:
     epsilon, delta = (amount_text(part, up=True) for part in (entry.cost.epsilon, entry.cost.delta))
     lines = (*in_words(entry), _STATES[entry.state])
     return entry.id, entry.description, lines, epsilon, delta
-
-
-def _cost(epsilon: float, delta: float, *, up: bool) -> tuple[str, str]:
-    return (
-        f"epsilon {amount_text(epsilon, up=up)}",
-        f"delta {amount_text(delta, up=up)}",
-    )

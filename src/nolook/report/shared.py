@@ -206,21 +206,17 @@ def costs(guarantee: PrivacyGuarantee) -> tuple[tuple[str | float, ...], ...]:
     pure = [event.epsilon for event in events if isinstance(event, PureEvent)]
     weights = next((kind for kind in (gaussian, pure) if len(kind) == len(events)), [])
     total = sum(weights)
-    shares = [weight / total for weight in weights] if total > 0 else [None] * len(events)
-    alike: dict[tuple[str, str, str], list[float | None]] = {}
+    shares = [weight / total for weight in weights] if total > 0 else [0.0] * len(events)
+    alike: dict[tuple[str, str, str], list[float]] = {}
     for event, share in zip(events, shares, strict=True):
         # A count is of units where these count once each.
         name = f"number of {guarantee.unit.counted}s" if event.name == _COUNT else event.name
         alike.setdefault((name, *_mechanism_and_cost(event)), []).append(share)
     return tuple(
-        (f"{name}, {len(own)} times" if len(own) > 1 else name, mechanism, cost, *_together(own))
+        (f"{name}, {len(own)} times" if len(own) > 1 else name, mechanism, cost)
+        + ((fsum(own),) if total > 0 else ())
         for (name, mechanism, cost), own in alike.items()
     )
-
-
-def _together(shares: list[float | None]) -> tuple[float, ...]:
-    known = [share for share in shares if share is not None]
-    return (fsum(known),) if known else ()
 
 
 def _mechanism_and_cost(event: Event) -> tuple[str, str]:

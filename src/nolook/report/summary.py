@@ -19,7 +19,8 @@ _WIDTH = 100  # characters of a line of text
 
 def summary_of(parts: Sequence[Told]) -> Summary:
     """Return texts and tables as one summary."""
-    return Summary(_text(parts), _html(parts))
+    shown = [(isinstance(part, Table), style, part) for part, style in parts]
+    return Summary(_text(parts), template("summary.html").render(parts=shown))
 
 
 def _text(parts: Sequence[Told]) -> str:
@@ -37,9 +38,3 @@ def _text(parts: Sequence[Told]) -> str:
     )
     print_told(console, parts)
     return "\n".join(line.rstrip() for line in written.getvalue().splitlines())
-
-
-def _html(parts: Sequence[Told]) -> str:
-    """Return the same as HTML that stands in a page of others."""
-    shown = [(isinstance(part, Table), style, part) for part, style in parts]
-    return template("summary.html").render(parts=shown)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from nolook._unit import Unit
     from nolook.algorithms.grids import LinearGrid, LogGrid
+    from nolook.privacy.guarantee import PrivacyGuarantee
 
 __all__ = [
     "CONFIDENCE",
@@ -24,6 +25,7 @@ __all__ = [
     "estimated",
     "grid_in_words",
     "interval",
+    "loss_in_words",
     "number",
     "percent",
     "rows_in_words",
@@ -96,6 +98,13 @@ def rows_in_words(rows: float, error: float, noun: str = "row") -> tuple[str, st
         return f"fewer than {step * math.ceil((rows + 2.0 * error) / step):,.0f} {noun}s", digits
     about = step * round(rows / step)
     return f"about {about:,.0f} {noun}{'s' * (about != 1.0)}", digits
+
+
+def loss_in_words(guarantee: PrivacyGuarantee | None) -> str:
+    """Say what a release cost, if it is private."""
+    if guarantee is None or not guarantee.private:
+        return "not private"
+    return f"epsilon {number(guarantee.epsilon)}, delta {number(guarantee.delta)}"
 
 
 def estimated(
