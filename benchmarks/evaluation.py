@@ -10,9 +10,8 @@ of positives. Errors of the groups are means over ten groups.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from attrs import frozen
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from benchmarks.harness import DATA, main
@@ -33,7 +32,7 @@ SAMPLES = 40
 RARE_ROWS = 100_000
 
 
-@dataclass(frozen=True)
+@frozen
 class Rows:
     """Probabilities with what happened."""
 

@@ -19,9 +19,9 @@ people of Framingham, in another form.
 from __future__ import annotations
 
 import warnings
-from dataclasses import astuple
 
 import numpy as np
+from attrs import astuple
 
 import nolook
 from benchmarks.accuracy import grid

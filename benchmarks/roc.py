@@ -9,9 +9,9 @@ curve of the same rows on the same grid, found or given; it says nothing of a la
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
 
 import numpy as np
+from attrs import frozen
 
 import nolook
 from benchmarks.harness import DATA, main
@@ -33,7 +33,7 @@ MAX_FPR = 0.2
 NAMES = ("AUC", "partial AUC", "band", "average precision", "precision band", "base rate")
 
 
-@dataclass(frozen=True)
+@frozen
 class Setting:
     """A table, a budget, and whether the grid is given or found."""
 

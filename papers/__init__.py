@@ -6,7 +6,6 @@ the fitted estimator says that the result is not private, and no ledger takes it
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TypeVar
 
 from attrs import evolve
@@ -20,4 +19,4 @@ _Released = TypeVar("_Released")
 
 def not_private(plan: Plan[_Released]) -> Plan[_Released]:
     """Promise nothing for what a plan releases; its events state what the paper claims."""
-    return replace(plan, guarantee=evolve(plan.guarantee, private=False))
+    return evolve(plan, guarantee=evolve(plan.guarantee, private=False))

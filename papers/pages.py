@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from attrs import frozen
 
 from papers.trials import CODE, SECONDS, Experiment, Kept, source_of
 
@@ -16,7 +17,7 @@ __all__ = ["Frames", "Paper", "Section", "between", "number", "table", "write_pa
 Frames = Mapping[str, Any]
 
 
-@dataclass(frozen=True)
+@frozen
 class Section:
     """A part of a paper's page.
 
@@ -34,7 +35,7 @@ class Section:
     lines: Callable[[Frames, Path], Iterable[str]]
 
 
-@dataclass(frozen=True)
+@frozen
 class Paper:
     """What ``python -m papers.NAME`` does.
 

@@ -17,7 +17,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
@@ -25,6 +24,7 @@ from typing import Any, TypeAlias, TypeVar
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+from attrs import frozen
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from threadpoolctl import threadpool_limits
@@ -49,7 +49,7 @@ _Task = TypeVar("_Task")
 _Result = TypeVar("_Result")
 
 
-@dataclass(frozen=True)
+@frozen
 class Experiment:
     """A list of trials, and which figures of a paper are made of them.
 

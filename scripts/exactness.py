@@ -22,9 +22,10 @@ import re
 import sys
 import textwrap
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+
+from attrs import define, field, frozen
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "nolook"
@@ -88,7 +89,7 @@ refused.
 """
 
 
-@dataclass(frozen=True)
+@frozen
 class Place:
     """What stands at the top of a file, and the drawing functions it uses."""
 
@@ -107,7 +108,7 @@ class Place:
         return ".".join(["nolook", *Path(self.file).with_suffix("").parts, self.function])
 
 
-@dataclass(frozen=True)
+@frozen
 class Argument:
     """What a proof says about a place."""
 
@@ -117,12 +118,12 @@ class Argument:
     text: str
 
 
-@dataclass
+@define
 class Found:
     """Everything found in a package."""
 
-    places: dict[Place, Argument] = field(default_factory=dict)
-    problems: list[str] = field(default_factory=list)
+    places: dict[Place, Argument] = field(factory=dict)
+    problems: list[str] = field(factory=list)
 
 
 @cache

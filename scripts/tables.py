@@ -18,12 +18,12 @@ import sys
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from attrs import frozen
 
 from papers.tables import DATA
 from scripts import table_recipes as recipes
@@ -35,7 +35,7 @@ CACHE = Path(__file__).resolve().parents[1] / "build" / "tables"
 HOST = "https://raw.githubusercontent.com"
 
 
-@dataclass(frozen=True)
+@frozen
 class Source:
     """Where a table comes from, on which terms, and how it is made.
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from attrs import frozen
 from numpy.typing import NDArray
 
 from nolook.algorithms.adassp import AdaSSP
@@ -20,7 +19,7 @@ from papers import not_private
 __all__ = ["OracleAdaSSP", "OracleAdaSSPRegressor"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OracleAdaSSP:
     """AdaSSP with bounds read off the table. Its events leave that out, so they promise nothing.
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
+from attrs import frozen
 from numpy.typing import NDArray
 
 from nolook._validation import check_choice
@@ -38,7 +38,7 @@ __all__ = ["PublishedTukeyRegressor", "RawTukeyRegressor"]
 RAW_GRID = ModelGrid(2.0**-30, 2**61)
 
 
-@dataclass(frozen=True)
+@frozen
 class _RawTukey(TukeyPlan):
     """The mechanism on models of columns as they are: no scales are found or paid for."""
 
@@ -81,7 +81,7 @@ class _RawTukey(TukeyPlan):
         return tukey_release(models, self.rule(len(models)), source)
 
 
-@dataclass(frozen=True)
+@frozen
 class _PublishedTukey(_RawTukey):
     """TukeyEM, with n / d models where their number is not given."""
 

@@ -8,11 +8,11 @@ Renyi accounting for a Poisson sample of a batch's size, as was usual then.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 
 import dp_accounting
 import numpy as np
+from attrs import frozen
 from dp_accounting import rdp
 from numpy.typing import NDArray
 
@@ -26,7 +26,7 @@ _UNIT = 2**20  # of the noise: so many steps are one standard deviation
 _FIRST, _SECOND, _SMALL = 0.9, 0.999, 1e-7  # Adam's constants
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SGDSettings:
     """Epochs, clip norm, learning rate and rows a batch: a row of figure 4."""
 

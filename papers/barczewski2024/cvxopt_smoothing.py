@@ -5,11 +5,11 @@ The unknowns are each node's noise with all above it, so that a row has at most 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import cvxopt
 import numpy as np
+from attrs import frozen
 from numpy.typing import NDArray
 from scipy import sparse
 
@@ -18,7 +18,7 @@ __all__ = ["Problem", "by_cvxopt", "by_cvxopt_l1", "cvxopt_problem"]
 Vector = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
+@frozen
 class Problem:
     """What is the same for all counts, as matrices of cvxopt.
 

@@ -6,11 +6,11 @@ paper. That only shows the size of the noise; on rows that matter it would give 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 import numpy as np
+from attrs import frozen
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score, roc_curve
@@ -28,7 +28,7 @@ Vector = NDArray[np.float64]
 PLACES = np.linspace(0.0, 1.0, 4001)
 
 
-@dataclass(frozen=True)
+@frozen
 class Scored:
     """Scores with labels, and the exact curve: its rates, the area and its height at PLACES."""
 

@@ -6,11 +6,10 @@ move by 5/4 and 5/2 about a common middle, and draws by permute-and-flip.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import cast
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from nolook.algorithms.kendall_selection import KendallSelection
@@ -114,4 +113,4 @@ class PublishedKendallSelector(KendallSelector):
         """Check the parameters; return what a fit will release and cost."""
         plan = super().plan()
         release = cast("KendallSelection", plan.release)
-        return replace(plan, release=PublishedKendallSelection(release.plan, release.chances))
+        return evolve(plan, release=PublishedKendallSelection(release.plan, release.chances))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import cast
 
 from attrs import evolve
@@ -66,4 +65,4 @@ class RawLassoSelector(LassoSelector):
         plan = super().plan()
         # The kernel takes a negative number for a penalty in raw units.
         penalty = -check_positive(self.alpha, "alpha")
-        return replace(plan, release=evolve(cast("LassoSelection", plan.release), penalty=penalty))
+        return evolve(plan, release=evolve(cast("LassoSelection", plan.release), penalty=penalty))

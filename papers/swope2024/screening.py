@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import cast
 
 import numpy as np
+from attrs import evolve
 from numpy.typing import NDArray
 
 from nolook.algorithms.scaling import Scaling
@@ -105,4 +105,4 @@ class PublishedSISSelector(SISSelector):
         plan = super().plan()
         own = cast("Screening", plan.release)
         release = _PublishedScreening(own.plan, own.top_k, None)
-        return not_private(replace(plan, release=release))
+        return not_private(evolve(plan, release=release))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from attrs import frozen
 from numpy.typing import NDArray
 from sklearn.linear_model import Lasso
 
@@ -50,7 +50,7 @@ MICROARRAYS = tuple(PAPER_R2)
 TABLES = (*MICROARRAYS, SYNTHETIC)
 
 
-@dataclass(frozen=True)
+@frozen
 class Screened:
     """A table, the paper's two k, and the true features where the table was made up."""
 

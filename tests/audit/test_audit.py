@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from attrs import evolve
 from scipy import stats
 
 import nolook
@@ -143,7 +143,7 @@ def test_a_tree_law_is_that_of_sums_of_independent_noise():
 
 @pytest.mark.parametrize("name", marked(MECHANISMS))
 def test_a_quick_audit_of_a_mechanism_finds_what_is_promised_kept(name):
-    case = replace(CASES[name], power=0.0)
+    case = evolve(CASES[name], power=0.0)
     found = audit(case, SeededSource(1), QUICK)
     assert found.verdict == "kept"
     if case.law is None and CASES[name].power >= 0.6:
@@ -219,7 +219,7 @@ def test_where_no_law_is_known_many_draws_tell():
 def test_a_finding_says_whether_its_claim_is_for_a_unit():
     case = CASES["laplace-count"]
     shown = [
-        cells(Finding(replace(case, protects=one), 100, 0.5, None, None, 0.0))[1]
+        cells(Finding(evolve(case, protects=one), 100, 0.5, None, None, 0.0))[1]
         for one in ("row", "unit")
     ]
     assert shown == ["add-remove", "add-remove, a unit"]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 import math
 import sys
 from functools import partial
 
+import attrs
 import numpy as np
 import pandas as pd
 import pytest
@@ -266,8 +266,8 @@ def plain(value):
     """All that somebody can see of a fitted estimator, as text."""
     if isinstance(value, np.ndarray):
         return value.tolist()
-    if dataclasses.is_dataclass(value):
-        return {one.name: plain(getattr(value, one.name)) for one in dataclasses.fields(value)}
+    if attrs.has(type(value)):
+        return {one.name: plain(getattr(value, one.name)) for one in attrs.fields(type(value))}
     if isinstance(value, PrivateEstimator):
         return {name: plain(one) for name, one in vars(value).items()}
     return vars(value) if hasattr(value, "__dict__") else value

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
+from attrs import evolve
 
 from nolook.algorithms.screening import covariance_scores
 from nolook.audit.findings import audit
@@ -46,7 +45,7 @@ RIGHT = [("published_tukey", version_for_rows, 0.3), ("published_scores", clippe
 def test_the_products_release_keeps_it_on_the_same_tables(name, right, power, monkeypatch):
     monkeypatch.setattr(published, name, right)
     published._scored.cache_clear()
-    case = replace(CASES[name], law=None)
+    case = evolve(CASES[name], law=None)
     shown = audit(case, SeededSource(1), 4_000).bound
     published._scored.cache_clear()
     assert power * case.claim <= shown <= case.claim

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import io
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import attrs
 import numpy as np
+from attrs import evolve
 from rich.console import Console
 
 import nolook
@@ -158,7 +158,7 @@ def evaluation(model, **told):
     values, happened = shares()
     X = np.stack([values, values], axis=1)[:, : len(model.coef_)]
     found = nolook.evaluate(model, X, happened, random_state=1, **told)
-    found = replace(found, privacy=attrs.evolve(found.privacy, private=True))
+    found = evolve(found, privacy=attrs.evolve(found.privacy, private=True))
     scored = Scored("people.deposit.model.json", "deposit", "yes")
     return evaluation_findings(found, scored, model, (0.5,) if told else ())
 

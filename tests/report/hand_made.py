@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from attrs import evolve
 
@@ -19,7 +17,7 @@ from nolook.privacy.ledger import charge
 SCALES = ScaleSearch(1.0, target=False).events()[1].name
 EVENTS = (GaussianEvent(SCALES, 0.09), GaussianEvent("moment matrix", 0.12))
 OPTIONAL = ESTIMATES
-CHOOSY = replace(METHODS["tukey"], module="tests.report.hand_made", kind="Choosy")
+CHOOSY = evolve(METHODS["tukey"], module="tests.report.hand_made", kind="Choosy")
 
 
 class Choosy(PrivateRegressor):

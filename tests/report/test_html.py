@@ -3,12 +3,12 @@ from __future__ import annotations
 import io
 import math
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import attrs
 import numpy as np
 import pytest
+from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 from markupsafe import Markup
@@ -235,7 +235,7 @@ def test_a_section_is_shown_by_the_page_and_by_the_printer():
         settings=(("Set <to>", NASTY[1]),),
         printed=("Some <b>words</b>.", table),
     )
-    found = replace(model_findings(fitted()), sections=(section,))
+    found = evolve(model_findings(fitted()), sections=(section,))
     source = render_page(found, table="t")
     shown = Page(source)
     assert (shown.outside, shown.unbalanced) == ([], [])

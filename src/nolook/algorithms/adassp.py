@@ -18,10 +18,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
+from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from nolook.algorithms.bounded_design import (
@@ -58,7 +58,7 @@ _NORM_WEIGHT = 3.0
 _PUBLIC_NORM = math.sqrt(2.0)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AdaSSP:
     """AdaSSP on rows of bounded norm.
 
@@ -96,7 +96,7 @@ class AdaSSP:
 
     def for_rows(self, most: int) -> AdaSSP:
         """Return the release that costs a unit of so many rows as much; `mu` adds up over rows."""
-        return replace(self, mu=row_share(self.mu, most))
+        return evolve(self, mu=row_share(self.mu, most))
 
     def run(self, table: Table, source: ByteSource, announce: Announce) -> BoundedModel:
         """Fit a table with a target."""

@@ -20,10 +20,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 import numpy as np
+from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from nolook.algorithms.bounded_design import (
@@ -53,7 +53,7 @@ _UNIT = 2**12  # of the rows' grid: five scales fit 16 bits
 _RIDGE = 1.96
 
 
-@dataclass(frozen=True)
+@frozen
 class BoostedAdaSSP:
     """Rounds of noisy, preconditioned gradients of clipped residuals.
 
@@ -94,7 +94,7 @@ class BoostedAdaSSP:
 
     def for_rows(self, most: int) -> Self:
         """Return the release that costs a unit of so many rows as much; `mu` adds up over rows."""
-        return replace(self, mu=row_share(self.mu, most))
+        return evolve(self, mu=row_share(self.mu, most))
 
     def design(self) -> Release[BoundedDesign]:
         """How the rows are scaled and bounded."""

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from attrs import evolve
+from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from nolook.algorithms.norm_bound import choose_squared_radius, norm_counts
@@ -58,7 +57,7 @@ Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BoundedDesign:
     """How a table becomes rows of bounded norm: public, or released before."""
 
@@ -100,7 +99,7 @@ class BoundedDesign:
             yield rows, targets, own
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PublicDesign:
     """A design of public scales and a public norm. Releases nothing."""
 
@@ -126,7 +125,7 @@ class PublicDesign:
         return BoundedDesign(scaling, math.floor((self.norm * self.unit) ** 2), self.unit)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DesignSearch:
     """The search for scales of all columns and a bound on the rows' norm.
 
@@ -178,7 +177,7 @@ class DesignSearch:
         return BoundedDesign(scaling, unit**2 + squared // (UNIT // unit) ** 2, unit)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BoundedModel:
     """A released model in standardised units."""
 
@@ -186,7 +185,7 @@ class BoundedModel:
     design: BoundedDesign
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NoisyGram:
     """The released Z'Z plus ridge as eigenvalues and vectors, in standardised units, d = size."""
 

@@ -6,9 +6,8 @@ has a floor that grows with the noise.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from attrs import frozen
 from numpy.typing import NDArray
 
 from nolook.algorithms._simulation import simulation_generator
@@ -24,7 +23,7 @@ _FLOOR = 0.25
 Vector = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CalibrationTable:
     """Groups of probabilities: observed and expected numbers of rows, with their errors.
 

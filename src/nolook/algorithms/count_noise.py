@@ -7,10 +7,10 @@ Place i stands for the first i of N cells; place N for all rows. ``node_counts.m
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from attrs import frozen
 from numpy.typing import ArrayLike, NDArray
 
 from nolook.algorithms._simulation import Generator
@@ -45,7 +45,7 @@ class CountNoise(Protocol):
         """Return counts near noisy ones: never falling, from 0; the last one is at least 1."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ForestNoise:
     """Of the least-squares counts from a forest of noisy blocks.
 
@@ -123,7 +123,7 @@ class ForestNoise:
         return np.where(places == self.forest.cells, self.forest.padded, places)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BinaryTreeNoise:
     """Of counts with the noise of a binary tree over 2^levels cells, and of the rows apart.
 

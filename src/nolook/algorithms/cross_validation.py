@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Generic, Protocol, Self, TypeVar
 
 import numpy as np
+from attrs import evolve, frozen
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
@@ -69,7 +69,7 @@ def draw_folds(folds: int, source: ByteSource, rows: int) -> NDArray[np.uint8]:
     return np.concatenate(parts)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Estimate:
     """A number and the standard deviation of its noise."""
 
@@ -83,7 +83,7 @@ class Estimate:
         return self.value - margin, min(self.value + margin, 1.0)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HeldOut:
     """What is released of a model's errors on rows, in squares of the target's scale."""
 
@@ -94,7 +94,7 @@ class HeldOut:
     errors: tuple[float, float, float]  # deviations of the noise: rows, deviation, either square
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HeldOutRelease:
     """The errors of a model that does not depend on the rows, or is a private release of its own.
 
@@ -109,7 +109,7 @@ class HeldOutRelease:
 
     def for_rows(self, most: int) -> HeldOutRelease:
         """Return the release that costs a unit of so many rows as much."""
-        return replace(self, mu=row_share(self.mu, most))
+        return evolve(self, mu=row_share(self.mu, most))
 
     def run(self, predicted: Table, center: float, scale: float, source: ByteSource) -> HeldOut:
         """Release the errors of predictions beside targets; centre and scale are of the model."""
@@ -178,7 +178,7 @@ class Fitting(Protocol[_Model, _Judged_co]):
         """Release how good a model is on rows that it has not seen."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FoldsInSequence(Generic[_Model, _Found]):
     """A model of the rows outside each fold, judged on the rows in it.
 
@@ -214,7 +214,7 @@ class FoldsInSequence(Generic[_Model, _Found]):
 
     def for_rows(self, most: int) -> FoldsInSequence[_Model, _Found]:
         """Return the release that costs a unit of so many rows as much."""
-        return replace(self, fitting=self.fitting.for_rows(most))
+        return evolve(self, fitting=self.fitting.for_rows(most))
 
     def run(
         self, table: Table, source: ByteSource, announce: Announce

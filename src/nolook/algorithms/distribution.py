@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 
 import numpy as np
+from attrs import frozen
 from numpy.typing import ArrayLike, NDArray
 
 from nolook.algorithms.count_noise import CountNoise
@@ -23,7 +23,7 @@ _CHOSEN = 1.3
 Vector = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
+@frozen
 class PrivateDistribution:
     """Private counts up to public thresholds.
 

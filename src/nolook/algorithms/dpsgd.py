@@ -19,10 +19,10 @@ name here       meaning
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
+from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from nolook.algorithms.scaling import LIMIT, ScaleSearch, Scaling
@@ -96,7 +96,7 @@ def _scales(budget: Budget) -> ScaleSearch:
     return ScaleSearch(gaussian_mu(budget) * math.sqrt(SCALES_SHARE))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DPSGD:
     """Noisy gradients of random samples.
 
@@ -125,7 +125,7 @@ class DPSGD:
     def for_rows(self, most: int) -> DPSGD:
         """Return the release whose samples are of units, of so many rows each."""
         _scales(self.budget).for_rows(most)  # refuses what is too small
-        return replace(self, most_rows=most)
+        return evolve(self, most_rows=most)
 
     def events(self) -> tuple[Event, ...]:
         """State everything that will be released."""

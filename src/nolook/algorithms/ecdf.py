@@ -8,9 +8,9 @@ section 3) has 3 to 8 times the variance. The proof is ``ecdf.md``.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
+from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from nolook.algorithms.distribution import PrivateDistribution
@@ -55,7 +55,7 @@ def count_event(budget: Budget, levels: int, whole: float | None = None) -> Coun
     return (GaussianEvent if budget.delta else PureEvent)(_EVENT, cost)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EcdfRelease:
     """The distribution of every column of a table.
 
@@ -87,7 +87,7 @@ class EcdfRelease:
 
     def for_rows(self, most: int) -> EcdfRelease:
         """Return the release that costs a unit of so many rows as much."""
-        return replace(self, event=event_for_rows(self.event, most, self.relation))
+        return evolve(self, event=event_for_rows(self.event, most, self.relation))
 
     def run(
         self, table: Table, source: ByteSource, announce: Announce

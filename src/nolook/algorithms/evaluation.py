@@ -8,10 +8,10 @@ second part goes to the sums of each group, as in ``hosmer_lemeshow.py``. The pr
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TypeAlias, cast
 
 import numpy as np
+from attrs import evolve, frozen
 
 from nolook.algorithms.calibration_table import CalibrationTable
 from nolook.algorithms.count_noise import ForestNoise
@@ -35,7 +35,7 @@ __all__ = ["CALIBRATION_SHARE", "EvaluationRelease", "Judged", "evaluation_relea
 CALIBRATION_SHARE = 0.35
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Judged:
     """What is released of a model's scores: grid and classes, then all scores and the groups.
 
@@ -62,7 +62,7 @@ class Judged:
 Groups: TypeAlias = tuple[int, PureEvent]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EvaluationRelease:
     """The scores of both classes, counted, then the sums of groups if they are probabilities.
 
@@ -125,5 +125,5 @@ def _together(positive: ClassScores, negative: ClassScores) -> PrivateDistributi
     """Return the distribution of the scores of both classes, which have independent noise."""
     counts = positive.counts + negative.counts
     one = cast("ForestNoise", positive.noise)
-    noise = replace(one, block_variance=2 * one.block_variance, rows_variance=2 * one.rows_variance)
+    noise = evolve(one, block_variance=2 * one.block_variance, rows_variance=2 * one.rows_variance)
     return PrivateDistribution(positive.points, counts, float(np.asarray(counts[-1])), noise)

@@ -18,9 +18,8 @@ name here      in the paper
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 import numpy as np
+from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from nolook.algorithms.calibration_table import CalibrationTable
@@ -66,7 +65,7 @@ _SMALLEST_EPSILON = 2.0**-25
 Vector = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HosmerLemeshowPlan:
     """The release of the groups, epsilon split without the data.
 
@@ -98,7 +97,7 @@ class HosmerLemeshowPlan:
     def for_rows(self, most: int) -> HosmerLemeshowPlan:
         """Return the release that costs a unit of so many rows as much."""
         sums = event_for_rows(self.sums, most, self.borders.relation)
-        return replace(self, borders=self.borders.for_rows(most), sums=sums)
+        return evolve(self, borders=self.borders.for_rows(most), sums=sums)
 
     def run(
         self, table: ScoredTable, source: ByteSource, announce: Announce

@@ -21,7 +21,6 @@ name here       meaning
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
 
 import numpy as np
 from attrs import asdict, evolve, frozen
@@ -120,7 +119,7 @@ class NoisyRegression(NoisySteps):
     fit_sigma: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LinearRelease:
     """Scales, norms, second moments, gradients, errors and scores of a table.
 
@@ -166,7 +165,7 @@ class LinearRelease:
 
     def for_rows(self, most: int) -> LinearRelease:
         """Return the release that costs a unit of so many rows as much; `mu` adds up over rows."""
-        return replace(self, mu=row_share(self.mu, most))
+        return evolve(self, mu=row_share(self.mu, most))
 
     def run(
         self, table: Table, source: ByteSource, announce: Announce

@@ -11,7 +11,6 @@ them together are ``mu``-GDP (:class:`nolook.privacy.budgets.Allowance`); the pr
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -71,7 +70,7 @@ class Descended:
     arrived: bool  # whether the last gradient was taken because the ones before were noise
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Descent:
     """Gradients and curvatures of the log-likelihood of blocks of rows and classes.
 

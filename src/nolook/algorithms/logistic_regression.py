@@ -22,7 +22,6 @@ name here       meaning
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
 
 import numpy as np
 from attrs import evolve, frozen
@@ -121,7 +120,7 @@ class NoisyLogistic:
         return Metric(known.matrix + (there.matrix - last.matrix), known.sigma)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LogisticRelease:
     """Scales, norms, moments, the classes' balance, gradients and scores of a table.
 
@@ -172,7 +171,7 @@ class LogisticRelease:
 
     def for_rows(self, most: int) -> LogisticRelease:
         """Return the release that costs a unit of so many rows as much."""
-        return replace(self, mu=row_share(self.mu, most))
+        return evolve(self, mu=row_share(self.mu, most))
 
     def run(self, table: Table, source: ByteSource, announce: Announce) -> NoisyLogistic:
         """Release what a model of a table whose target holds 0 and 1 follows from."""

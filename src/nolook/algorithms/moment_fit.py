@@ -5,9 +5,8 @@ All of it is post-processing: it sees the released matrix and its known noise on
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from attrs import frozen
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
@@ -30,7 +29,7 @@ def nearest_moments(matrix: Matrix) -> Matrix:
     return nearest
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fit:
     """How well a model fits the table's rows as they were clipped for training.
 

@@ -20,10 +20,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
+from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from nolook.algorithms.norm_bound import choose_squared_radius, norm_counts
@@ -45,7 +45,7 @@ __all__ = ["MomentRelease", "NoisyMoments"]
 SHARES = {"scales": 0.35, "norms": 0.04, "moments": 0.61}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NoisyMoments:
     """What is released of a table, in standardised units: all later results follow from it."""
 
@@ -58,10 +58,10 @@ class NoisyMoments:
         """Return what was released of some features, and of the target."""
         places = np.concatenate([[0], 1 + np.flatnonzero(keep), [len(self.matrix) - 1]])
         matrix = self.matrix[np.ix_(places, places)]
-        return replace(self, scaling=self.scaling.select(keep), matrix=matrix)
+        return evolve(self, scaling=self.scaling.select(keep), matrix=matrix)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MomentRelease:
     """Scales, a norm bound and the moment matrix of a table.
 
@@ -96,7 +96,7 @@ class MomentRelease:
 
     def for_rows(self, most: int) -> MomentRelease:
         """Return the release that costs a unit of so many rows as much; `mu` adds up over rows."""
-        return replace(self, mu=row_share(self.mu, most))
+        return evolve(self, mu=row_share(self.mu, most))
 
     def run(self, table: Table, source: ByteSource, announce: Announce) -> NoisyMoments:
         """Release the moments of a table with a target."""

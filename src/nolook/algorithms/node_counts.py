@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, NamedTuple, Self, TypeAlias, TypeVar
 
 import numpy as np
-from attrs import evolve
+from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from nolook._language import given, named
@@ -114,7 +113,7 @@ def noise_kind(event: CountEvent) -> Noise:
     return "gaussian" if isinstance(event, GaussianEvent) else "laplace"
 
 
-@dataclass(frozen=True)
+@frozen
 class NoisyForest:
     """The noisy counts of a forest's blocks."""
 

@@ -15,10 +15,10 @@ name here       in the paper
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
 from typing import cast
 
 import numpy as np
+from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from nolook.algorithms.count_noise import ForestNoise, settled
@@ -51,7 +51,7 @@ _FEWEST, _MOST = 2**5, 2**12  # points in a range that was found
 Vector = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RocPlan:
     """How epsilon is split, fixed without the data."""
 
@@ -69,7 +69,7 @@ class RocPlan:
         if search is not None:
             first, second = (event_for_rows(event, most, self.relation) for event in search)
             search = first, second
-        return replace(self, search=search, counts=counts)
+        return evolve(self, search=search, counts=counts)
 
 
 def roc_plan(
@@ -87,7 +87,7 @@ def roc_plan(
     return RocPlan(relation, range_events(search) if points is None else None, event)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RocRelease:
     """The scores of both classes, counted up to each threshold.
 
@@ -116,7 +116,7 @@ class RocRelease:
 
     def for_rows(self, most: int) -> RocRelease:
         """Return the release that costs a unit of so many rows as much."""
-        return replace(self, plan=self.plan.for_rows(most))
+        return evolve(self, plan=self.plan.for_rows(most))
 
     def run(
         self, table: ScoredTable, source: ByteSource, announce: Announce

@@ -7,10 +7,10 @@ A row is called positive at a threshold if its score is above it. Intervals are 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Self, TypeAlias
 
 import numpy as np
+from attrs import frozen
 from numpy.typing import NDArray
 
 from nolook.algorithms._simulation import simulation_generator
@@ -30,7 +30,7 @@ Vector = NDArray[np.float64]
 Pair: TypeAlias = tuple[Vector, Vector]
 
 
-@dataclass(frozen=True)
+@frozen
 class ClassScores(PrivateDistribution):
     """The distribution of one class's scores, with the counts before any smoothing."""
 
@@ -43,7 +43,7 @@ class ClassScores(PrivateDistribution):
         return cls(points, counts, float(counts[-1]), noise, noisy)
 
 
-@dataclass(frozen=True)
+@frozen
 class RocIntervals:
     """95 % intervals for what the exact curve of these rows on this grid is."""
 
@@ -66,7 +66,7 @@ def area(fpr: Vector, tpr: Vector) -> float:
     return float(np.clip(np.trapezoid(tpr, fpr), 0.0, 1.0))
 
 
-@dataclass(frozen=True)
+@frozen
 class RocCurve:
     """A private ROC curve: the distributions of either class's scores on the same thresholds.
 

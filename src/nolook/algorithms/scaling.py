@@ -18,7 +18,6 @@ name here     meaning
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -148,7 +147,7 @@ class Scaling:
         return low, np.where(self.binary, (1.0 - self.center) / self.scale, self.limit)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ScaleSearch:
     """The search for centre and scale of every column of a table.
 
@@ -196,7 +195,7 @@ class ScaleSearch:
 
     def for_rows(self, most: int) -> ScaleSearch:
         """Return the search that costs a unit of so many rows as much; `mu` adds up over rows."""
-        return replace(self, mu=row_share(self.mu, most))
+        return evolve(self, mu=row_share(self.mu, most))
 
     def run(self, table: Table, source: ByteSource, announce: Announce) -> Scaling:
         """Find all columns' scaling, and count the rows."""

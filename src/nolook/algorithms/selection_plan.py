@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
 from typing import Self, TypeAlias
 
 import numpy as np
@@ -57,7 +56,7 @@ _LOSS = 0.1
 Choices: TypeAlias = PureEvent | BoundedRangeEvent
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Beside:
     """What shares a budget with a selection."""
 
@@ -66,7 +65,7 @@ class Beside:
     delta: float  # with which the selection by itself states its epsilon
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SelectionPlan:
     """How a selector's budget is split, fixed without the data."""
 
@@ -95,10 +94,10 @@ class SelectionPlan:
             choices = self.k or 1 if isinstance(features, PureEvent) else 1
             share = row_share(features.epsilon, most, choices * _SMALLEST_SHARE)
             features = evolve(features, epsilon=share)
-        return replace(self, rows=rows, scales=scales, features=features)
+        return evolve(self, rows=rows, scales=scales, features=features)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Selected:
     """The features chosen, distinct and in the order of their choice if there was one.
 
@@ -150,7 +149,7 @@ class Selection(ABC):
         count = noisy_rows(bound, rows.epsilon)
         if chosen.rows is not None and chosen.rows.error < count.error:
             return chosen
-        return replace(chosen, rows=count)
+        return evolve(chosen, rows=count)
 
     @abstractmethod
     def choose(
@@ -200,7 +199,7 @@ def selection_plan(
     plan = SelectionPlan(own, k, rows, search, features)
     if beside is None or not charged:
         return plan
-    return replace(plan, budget=Budget(smallest_epsilon(plan.events(), beside.delta), beside.delta))
+    return evolve(plan, budget=Budget(smallest_epsilon(plan.events(), beside.delta), beside.delta))
 
 
 def _sharper(k: int, left: float, others: tuple[Event, ...], budget: Budget) -> Choices:

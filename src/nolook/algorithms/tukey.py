@@ -21,12 +21,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
 import numpy as np
-from attrs import evolve
+from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from nolook.algorithms.moment_fit import nearest_moments
@@ -89,7 +88,7 @@ Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
+@frozen
 class TukeyPlan:
     """The Tukey mechanism with its budget split, fixed without the data.
 
@@ -133,7 +132,7 @@ class TukeyPlan:
         They are in one block, so only the costs of basis and rows are divided.
         """
         rows = row_share(self.epsilon_rows, most, 0.0) if self.epsilon_rows else 0.0
-        return replace(self, epsilon_rows=rows, mu=row_share(self.mu, most))
+        return evolve(self, epsilon_rows=rows, mu=row_share(self.mu, most))
 
     def basis_release(self) -> MomentRelease | ScaleSearch:
         """Return the release the basis is made from."""
@@ -210,7 +209,7 @@ def _models_wanted(d: int, plan: TukeyPlan) -> int:
     return 8 * math.ceil(_MARGIN * models_needed(d, plan.epsilon, plan.delta) / 8)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Basis:
     """The coordinates the models are fitted in, all of it private."""
 
@@ -227,7 +226,7 @@ class Basis:
         return theta
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TukeyResult:
     """What the Tukey mechanism released.
 
@@ -296,7 +295,7 @@ def _standard(
     yield integer_rows(batch, scaling.center, scaling.scale, *scaling.limits), blocks, weights
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ModelGrid:
     """The public grid that models are rounded to: steps of `step`, up to `largest` either way."""
 

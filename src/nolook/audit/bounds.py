@@ -8,9 +8,9 @@ So a bound above the claim is a fault, but for chance with the stated probabilit
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
+from attrs import frozen
 from numpy.typing import NDArray
 from scipy.special import betaincinv, ndtri
 
@@ -24,7 +24,7 @@ _CANDIDATES = 500  # thresholds tried
 Vector = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Event:
     """A score at or `above` a threshold, or else at or below it.
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Literal, TypeAlias
 
 import numpy as np
+from attrs import frozen
 from numpy.typing import NDArray
 
 from nolook.privacy.noise import ByteSource
@@ -39,7 +39,7 @@ Vector: TypeAlias = NDArray[np.float64]
 Draws: TypeAlias = Callable[[int, ByteSource], tuple[Vector, Vector]]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Case:
     """A release and a pair of neighbouring tables that tell much about it."""
 

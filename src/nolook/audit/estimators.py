@@ -7,12 +7,12 @@ result says little. So these audits have less power than those of the parts, and
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
+from attrs import evolve, frozen
 
 from nolook.algorithms.grids import LinearGrid
 from nolook.audit.case import Case, Vector, gaussian_case, one_by_one, pure_case
@@ -54,7 +54,7 @@ Tables: TypeAlias = tuple[tuple[Any, ...], tuple[Any, ...]]
 Score: TypeAlias = Callable[[Any], Any]
 
 
-@dataclass(frozen=True)
+@frozen
 class _Audited:
     """An estimator, the tables it sees, and the number of a result that tells them apart."""
 
@@ -235,7 +235,7 @@ def _of_units(audited: _Audited) -> _Audited:
     else:
         unlike = [np.asarray(one) != other for one, other in zip(first, second, strict=True)]
         place = int(np.flatnonzero(np.any([np.ravel(each) for each in unlike], axis=0))[0])
-    return replace(
+    return evolve(
         audited,
         name=f"{audited.name}-units",
         neighbours=f"{audited.neighbours}: a unit of {_UNIT_ROWS:,} rows",

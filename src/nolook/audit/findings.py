@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass
 from functools import partial
 from multiprocessing import get_context
 from typing import Literal, TypeAlias
 from zlib import crc32
 
 import numpy as np
+from attrs import frozen
 
 from nolook.audit.bounds import epsilon_bound, mu_bound
 from nolook.audit.case import Case, Vector
@@ -29,7 +29,7 @@ _ROOM = 1e-9
 _UNFIT = 1e-6
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Finding:
     """What the draws of one case showed."""
 

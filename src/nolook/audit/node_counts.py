@@ -5,11 +5,11 @@ Only blocks whose counts differ on the two tables are looked at: the others have
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial, reduce
 from typing import TypeAlias
 
 import numpy as np
+from attrs import frozen
 from numpy.typing import NDArray
 
 from nolook.algorithms.forest import best_forest
@@ -87,7 +87,7 @@ def cases(parameter: float) -> tuple[Case, ...]:
     )
 
 
-@dataclass(frozen=True)
+@frozen
 class _Pair:
     """Two tables whose rows are counted in forests: in each, or in that of a row's class."""
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from attrs import evolve
 
 from nolook.cli._loaded import model_of
 from nolook.cli._options import ValueOption
@@ -103,6 +103,6 @@ def evaluate(
             **ledger_and_progress,
         )
     scored = Scored(one_line(model.name), target, "1" if positive is None else positive)
-    found = replace(found, cautions=(*only_constant(fitted), *found.cautions))
+    found = evolve(found, cautions=(*only_constant(fitted), *found.cautions))
     write_evaluation(found, release.output, scored=scored, thresholds=thresholds)
     release.show(evaluation_findings(found, scored, fitted, thresholds))

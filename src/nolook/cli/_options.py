@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from attrs import frozen
 
 from nolook._defaults import MOST_ROWS_PER_UNIT
 from nolook._language import given
@@ -264,7 +264,7 @@ def words(text: str, option: str) -> list[str]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Missing:
     """What to do with missing values, and which columns tell where there are some."""
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from attrs import frozen
 
 from nolook._defaults import DEFAULT_DELTA
 from nolook._validation import check_epsilon, check_random_state
@@ -144,7 +144,7 @@ def plan(
         print_plan(console(), found)
 
 
-@dataclass(frozen=True)
+@frozen
 class _Opened:
     """A table of which the header and the schema are read."""
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import cached_property, partial
 from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypedDict
 
 import typer
+from attrs import field, frozen
 
 from nolook._language import named
 from nolook._validation import check_epsilon, check_random_state
@@ -79,7 +79,7 @@ class LedgerAndProgress(TypedDict):
     progress: Progress | None
 
 
-@dataclass(frozen=True)
+@frozen
 class Columns:
     """Which columns a model is of, in the words of the command line."""
 
@@ -105,7 +105,7 @@ class Columns:
         return self.features is None
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class Release:
     """The options that all releases share, checked: every file can be written."""
 
@@ -114,7 +114,7 @@ class Release:
     written: Written
     from_table: FromTableOption = None
     query: QueryOption = None
-    missing: Missing = field(default_factory=Missing)
+    missing: Missing = field(factory=Missing)
     multiline: MultilineOption = False
     unit: UnitOption = None
     rows_per_unit: RowsPerUnitOption = "weights"
@@ -128,7 +128,7 @@ class Release:
     dry_run: DryRunOption = False
     quiet: QuietOption = False
 
-    def __post_init__(self) -> None:
+    def __attrs_post_init__(self) -> None:
         check_epsilon(self.epsilon, "--epsilon")
         check_random_state(self.random_state, "--random-state")
         check_rows_per_unit(self.rows_per_unit)

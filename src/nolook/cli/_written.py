@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from attrs import field, frozen
 
 from nolook._language import speaking
 from nolook.cli._options import words
@@ -22,7 +22,7 @@ __all__ = ["Written", "reads_table", "target_of"]
 _SIGNS = {"tab": "\t", "\\t": "\t", "space": " "}
 
 
-@dataclass(frozen=True)
+@frozen
 class _Options:
     """What every command that reads a table takes for it."""
 
@@ -56,12 +56,12 @@ class _Options:
 _PARAMETERS = tuple(signature(_Options, eval_str=True).parameters.values())
 
 
-@dataclass(frozen=True)
+@frozen
 class Written:
     """What a command was told of how its table is written."""
 
     schema: Schema | None = None
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(factory=dict)
 
     @classmethod
     def read(cls, options: _Options) -> Written:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from attrs import frozen
 from numpy.typing import ArrayLike, NDArray
 
 from nolook.errors import ParameterError
@@ -27,7 +27,7 @@ __all__ = ["Scored", "ScoredEstimator", "check_pos_label", "positives_of", "scor
 _EXPECTED = "expected one value a row (shape (rows,))"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Scored:
     """Which columns were compared, and which value of the target is positive, as it was given."""
 

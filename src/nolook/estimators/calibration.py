@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from attrs import frozen
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
@@ -26,7 +25,7 @@ MOST_GROUPS = 100
 Vector = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CalibrationCurve(Drawn):
     """How often predicted events happened: a point for each group of probabilities.
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
 
 from nolook._validation import check_choice, check_positive, count_or_auto
 from nolook.errors import ParameterError
@@ -41,7 +42,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Option:
     """A command-line option that sets a `parameter` of one entry's estimator.
 
@@ -61,7 +62,7 @@ class Option:
         return self.flag.strip("-").replace("-", "_")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Entry:
     """One estimator that a user can name: where its class is, and what the class is called.
 

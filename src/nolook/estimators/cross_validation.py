@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from attrs import evolve, frozen
 from numpy.typing import ArrayLike
 from sklearn.base import clone, is_classifier
 
@@ -40,7 +40,7 @@ __all__ = ["cross_validate"]
 _MOST_FOLDS = 100
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Fitting:
     """An estimator with its share of the budget, and the release that judges its models."""
 
@@ -63,7 +63,7 @@ class _Fitting:
                 "another method, or no unit"
             )
         adapted(most)  # refuses what is too small before anything is charged
-        return replace(self, release=self.release.for_rows(most))
+        return evolve(self, release=self.release.for_rows(most))
 
     def fit(self, table: Table, number: int) -> Any | None:  # noqa: ANN401
         model = clone(self.estimator)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from attrs import field, frozen
 from numpy.typing import ArrayLike, NDArray
 
 from nolook._language import given
@@ -53,7 +53,7 @@ _OTHER_UNIT = (
 Vector = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class JudgedModel:
     """What is said of a model that was judged: its method, and its own guarantee if it has one."""
 
@@ -69,7 +69,7 @@ class JudgedModel:
         return cls(called(model), own)
 
 
-@dataclass(frozen=True)
+@frozen
 class Evaluation(Result):
     """What was found of a model on some rows: one release, one guarantee.
 
@@ -109,7 +109,7 @@ class Evaluation(Result):
     scored: Scored = field(repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Asked:
     """What an evaluation was asked: its parameters, and what a reader must know first."""
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from attrs import field, frozen
 from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
@@ -37,7 +37,7 @@ GROUPS = 10
 Found: TypeAlias = HeldOut | Judged
 
 
-@dataclass(frozen=True)
+@frozen
 class CrossValidation(Result):
     """What was found of a model by cross-validation: one release, one guarantee.
 

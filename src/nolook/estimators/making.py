@@ -7,11 +7,10 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
-from attrs import evolve
+from attrs import define, evolve
 
 from nolook._language import named
 from nolook._numerics import undisturbed, worker_threads
@@ -43,7 +42,7 @@ Rows: TypeAlias = Table | ScoredTable
 _REHEARSING: ContextVar[bool] = ContextVar("rehearsing", default=False)
 
 
-@dataclass
+@define
 class Rehearsed(Exception):  # noqa: N818 -- somebody's wish, no error
     """What a release would be charged for: raised in its place by a rehearsal."""
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from attrs import frozen
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin, clone, is_classifier
 from sklearn.utils.metaestimators import available_if
@@ -62,7 +62,7 @@ _SHARED = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _InSequence:
     """A selection, then the regression on what it chose; each part draws as it does by itself."""
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from attrs import field, frozen
 from numpy.typing import ArrayLike, NDArray
 
 from nolook.algorithms.distribution import PrivateDistribution
@@ -31,7 +31,7 @@ __all__ = ["Quantiles", "quantiles"]
 AnyGrid = LinearGrid | LogGrid | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Quantiles(Result):
     """Private quantiles of several columns.
 

@@ -7,9 +7,10 @@ above this one. A user has only the object in hand, so this module alone finds t
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,7 +22,7 @@ __all__ = ["Drawn", "Result", "Summary", "room"]
 _ROOM = "nolook.report.results"
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@frozen(repr=False)
 class Summary:
     """What a release says on one screen: the same words and numbers as text and as HTML.
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 
 import numpy as np
+from attrs import frozen
 from numba import njit
 from numpy.typing import NDArray
 
@@ -43,7 +43,7 @@ _MANY_ROWS = 2**18
 _PART = 6
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RankedColumn:
     """A column's ranks, kept instead of its numbers.
 

@@ -7,13 +7,13 @@ logarithms of places are interpolated, and of values where these are widths or e
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from itertools import product
 from typing import Any
 
 import numpy as np
+from attrs import frozen
 from numpy.typing import NDArray
 
 __all__ = ["WIDEST", "Curve", "Range", "curve_of"]
@@ -26,7 +26,7 @@ _AXES = ("rows", "columns", "mu", "epsilon times rows")
 _LEAST = 1e-6  # whose logarithm stands for that of 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Range:
     """A number on an ordinary table, and the lowest and the highest of all simulated tables."""
 
@@ -35,7 +35,7 @@ class Range:
     high: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Curve:
     """One measure of one method: axes in order, and values of shape (axes..., 3)."""
 

@@ -9,10 +9,10 @@ columns are standardised, which no method notices.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from attrs import frozen
 from numpy.typing import NDArray
 
 from nolook.algorithms._simulation import Generator
@@ -25,7 +25,7 @@ Vector = NDArray[np.float64]
 _RARE = 1.28
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Kind:
     """One kind of table.
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from attrs import frozen
 
 from nolook._unit import RowsPerUnit, check_rows_per_unit
 from nolook._validation import check_choice, check_count, check_delta, check_epsilon, one_line
@@ -49,7 +50,7 @@ _FROM, _DECADES, _STEPS = 0.01, 4, 40
 Epsilons: TypeAlias = float | Sequence[float] | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Expected:
     """What one budget can be expected to tell; None where nothing is known.
 
@@ -82,7 +83,7 @@ class Expected:
     rows_needed: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Wanted:
     """What an ordinary table should tell, and the smallest epsilon for it; None if unknown."""
 
@@ -91,7 +92,7 @@ class Wanted:
     epsilon: float | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Forecast:
     """A plan: what each budget can be expected to tell. It holds no figure of any table.
 
@@ -187,7 +188,7 @@ def plan(
     return Forecast(method, rows, columns, kept, counted, lines, found)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Shape:
     """What a plan depends on besides epsilon."""
 

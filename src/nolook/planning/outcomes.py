@@ -6,10 +6,10 @@ Plans and their benchmark measure with the same functions.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from attrs import frozen
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression as PlainLogistic
 from sklearn.metrics import roc_auc_score
@@ -39,7 +39,7 @@ _PLACES = np.arange(0.01, 1.0, 0.01)
 _QUARTILES = np.array([0.25, 0.5, 0.75])
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Outcome:
     """What one fit told.
 

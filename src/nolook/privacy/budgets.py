@@ -7,8 +7,9 @@ they are chosen on the way.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import ClassVar
+
+from attrs import define
 
 from nolook.errors import ParameterError
 
@@ -60,7 +61,7 @@ def too_small(epsilon: float, delta: float | None = None) -> ParameterError:
     return ParameterError(f"{given}; expected {wanted} (its noise would exceed any table)")
 
 
-@dataclass(slots=True)
+@define
 class Allowance:
     """A mu spent in parts, how much of it on what being decided on the way.
 

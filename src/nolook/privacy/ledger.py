@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Self, get_args
+
+from attrs import evolve
 
 from nolook._unit import Unit
 from nolook._validation import check_choice, check_names, check_path
@@ -386,7 +387,7 @@ def charge(
     if ledger is None:
         yield
         return
-    details = replace(details or ReleaseDetails(), unit=guarantee.unit.in_words())
+    details = evolve(details or ReleaseDetails(), unit=guarantee.unit.in_words())
     reservation = ledger.reserve(
         guarantee.budget, relation=guarantee.relation, description=description, details=details
     )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import astuple, dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, get_args
+
+from attrs import astuple, evolve, frozen
 
 from nolook._unit import ROW
 from nolook._validation import check_choice
@@ -39,7 +40,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Amount:
     """A sum of costs, or what is left of a budget; unlike a budget it may be zero."""
 
@@ -47,7 +48,7 @@ class Amount:
     delta: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReleaseDetails:
     """What a ledger keeps of a release beside its cost, for its reader; None is not known.
 
@@ -63,7 +64,7 @@ class ReleaseDetails:
     unit: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LedgerEntry:
     """One release in a ledger.
 
@@ -175,7 +176,7 @@ def left(contents: Contents, budget: Budget) -> Amount:
 def detail_texts(details: ReleaseDetails | None, output: str | None) -> tuple[str | None, ...]:
     """Return details as the file keeps them; `output` is what they have if they name none."""
     known = ReleaseDetails() if details is None else details
-    return tuple(map(as_line, astuple(replace(known, output=known.output or output))))
+    return tuple(map(as_line, astuple(evolve(known, output=known.output or output))))
 
 
 def under_replacement(cost: Budget) -> Budget | None:

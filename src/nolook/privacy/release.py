@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeAlias, TypeVar
+
+from attrs import frozen
 
 from nolook._language import named
 from nolook._validation import check_random_state
@@ -64,7 +65,7 @@ def for_unit(release: Release[_Released_co], unit: Unit) -> Release[_Released_co
     return adapted(unit.most_rows)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Plan(Generic[_Released_co]):
     """What a fit will release, made without data from checked parameters.
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from datetime import date
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -16,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
+from attrs import evolve
 from numpy.typing import NDArray
 
 from nolook.errors import TableError
@@ -71,7 +71,7 @@ def conversion(column: Column, declared: ColumnSchema) -> tuple[Any, Conversion]
     """
     kind, wanted = column.type, declared.type
     if kind is not None and pt.is_dictionary(kind):
-        made, convert = conversion(replace(column, type=kind.value_type), declared)
+        made, convert = conversion(evolve(column, type=kind.value_type), declared)
         return made, lambda cells: convert(cells.dictionary).take(cells.indices)
     text, logical = _is_text(kind), kind is not None and pt.is_boolean(kind)
     unread = wanted in {"identifier", "text"}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
 from typing import Any, cast
 
 import pyarrow as pa
+from attrs import frozen
 
 from nolook.tables.cells import PARTS, Conversion, conversion, part_conversion
 from nolook.tables.declarations import ColumnSchema, FileFormat
@@ -16,7 +16,7 @@ from nolook.tables.source import Column, Source
 __all__ = ["DeclaredSource", "in_place_of", "needed", "original", "part_levels"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Made:
     """A column made of one of the source's."""
 

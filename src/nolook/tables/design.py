@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any, Literal, TypeAlias, cast, get_args
 
@@ -12,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
+from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from nolook._language import given, named, offered
@@ -46,7 +46,7 @@ _DELIMITERS = {";": ";", "\t": "tab", "|": "|"}
 _LARGEST = np.finfo(np.float64).max
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Feature:
     """One column of the source as it enters the numbers."""
 
@@ -64,7 +64,7 @@ class Feature:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Design:
     """How a record batch becomes float64 columns; what a row gives depends on that row alone."""
 
@@ -194,7 +194,7 @@ def plan(
                 "it out)"
             )
     chosen = tuple(
-        replace(
+        evolve(
             _feature(schema.find(name, "features"), schema, categories.get(name)),
             indicated=name in indicated,
         )

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.types as pt
+from attrs import evolve
 
 from nolook.errors import TableError
 from nolook.tables._patience import check_patience
@@ -168,7 +168,7 @@ def _common(column: Column, other: Column, file: File, first: File) -> Column:
             f"is {column.type}; expected the same type in every file"
         )
     kind = column.type if column.type == other.type else _TEXT
-    return replace(column, type=kind, nullable=column.nullable or other.nullable)
+    return evolve(column, type=kind, nullable=column.nullable or other.nullable)
 
 
 def _alike(one: Any, other: Any) -> bool:  # noqa: ANN401 -- pyarrow has no types

@@ -9,12 +9,12 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import islice
 from pathlib import Path
 from urllib.parse import unquote
 
+from attrs import frozen
 from pyarrow import fs
 
 from nolook.errors import ParameterError, TableError
@@ -49,7 +49,7 @@ _LOGS = ("_delta_log", ".hoodie", "_spark_metadata")
 _ICEBERG = ("metadata", ".metadata.json")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Listing:
     """Files whose rows, one after the other, are a table.
 

@@ -6,13 +6,13 @@ import math
 import sys
 import threading
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from numbers import Real
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from attrs import evolve
 from numpy.typing import NDArray
 
 from nolook.errors import TableError
@@ -108,7 +108,7 @@ def from_target(target: object, name: str = "y") -> MemorySource:
     if len(frame.columns) != 1:
         raise TableError(f"{name} has {len(frame.columns)} columns; {_EXPECTED}")
     ((column, slicer),) = zip(frame.columns, frame.slicers, strict=True)
-    renamed = replace(column, name=name)
+    renamed = evolve(column, name=name)
     return MemorySource(frame.name, [(renamed, slicer)], frame.rows, frame.finite)
 
 
@@ -121,7 +121,7 @@ def join(left: MemorySource, target: MemorySource, name: str) -> MemorySource:
     """Put a target beside the features under a name; both must have the same number of rows."""
     if left.rows != target.rows:
         raise TableError("X and y have different numbers of rows; expected one target for each row")
-    renamed = replace(target.columns[0], name=name)
+    renamed = evolve(target.columns[0], name=name)
     columns = zip((*left.columns, renamed), (*left.slicers, *target.slicers), strict=True)
     finite = (*left.finite, *target.finite) if left.finite and target.finite else ()
     return MemorySource(left.name, columns, left.rows, finite)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import cast
 
 import numpy as np
 import pyarrow.types as pt
+from attrs import evolve
 
 from nolook._language import given, named
 from nolook._numerics import Threads, check_threads
@@ -162,7 +162,7 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
         name: each for name, each in _levels(declared).items() if names is None or name in names
     }
     design = plan(opened, target, names, known | levels, missing, declared.indicated, protected)
-    design = replace(design, multiline=multiline, schema=declared, threads=check_threads(threads))
+    design = evolve(design, multiline=multiline, schema=declared, threads=check_threads(threads))
     return Table(opened, design)
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.types as pt
+from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from nolook._language import given, named
@@ -34,7 +34,7 @@ Marked: TypeAlias = tuple[NDArray[np.float64], NDArray[np.bool_], Weights]
 _BOOLEANS = {"1": "true", "True": "true", "0": "false", "False": "false"}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ScoredTable:
     """A table of one feature, the score, and a target: `positive`, or another number."""
 
@@ -59,7 +59,7 @@ class ScoredTable:
 
     def limited(self, most: int, keys: Keys) -> ScoredTable:
         """Return some rows of each unit, as :meth:`Table.limited`."""
-        return replace(self, table=self.table.limited(most, keys))
+        return evolve(self, table=self.table.limited(most, keys))
 
     def recipe(self) -> dict[str, Any]:
         """Return how the table was read."""
@@ -71,14 +71,14 @@ class ScoredTable:
 
     def paid_by(self, pay: Callable[[], object]) -> ScoredTable:
         """Return the same table; it calls `pay` as that of :meth:`Table.paid_by`."""
-        return replace(self, table=self.table.paid_by(pay))
+        return evolve(self, table=self.table.paid_by(pay))
 
     def settle(self) -> None:
         """Look for missing values if no pass has."""
         self.table.settle()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OnlyScores:
     """The scores of such rows, and what each weighs."""
 

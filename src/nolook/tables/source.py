@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, ParamSpec, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.types as pt
+from attrs import frozen
 from numpy.typing import NDArray
 
 from nolook.errors import TableError
@@ -48,7 +48,7 @@ _STORED = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Column:
     """One column as its source declares it."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
-from dataclasses import replace
 from functools import cached_property, partial
 from operator import itemgetter
 from typing import Any, Self, TypeAlias, cast
@@ -251,7 +250,7 @@ class Table(Passes):
 
     def keeping_infinite(self) -> Table:
         """Return the same table with infinite numbers as the largest double, not as missing."""
-        return Table(self._source, replace(self._design, keeps_infinite=True))
+        return Table(self._source, evolve(self._design, keeps_infinite=True))
 
     def may_drop_rows(self) -> bool:
         """Tell if rows may be left out, so that the number of those in use is private."""

@@ -18,11 +18,11 @@ name here           the paper's letter
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate, pairwise
 
 import numpy as np
+from attrs import frozen
 from numpy.typing import NDArray
 
 from nolook.privacy._weights import exponential_bounds, power_bounds
@@ -42,7 +42,7 @@ __all__ = [
 _BITS = 96  # precision of the constants of the test: a coarser one only makes it harder to pass
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TukeyRule:
     """The constants of one release, fixed without the data.
 
