@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from nolook._version import __version__
 from nolook.formats.files import write_json
-from nolook.formats.parts import guarantee_content
 from nolook.report.distribution_findings import what_was_found
 from nolook.report.findings import Findings, Origin, Table
 from nolook.report.wording import grid_in_words, number
@@ -49,7 +48,7 @@ def write_counts(found: Counts, path: Path) -> None:
         "thresholds": [t if np.isfinite(t) else None for t in found.thresholds.tolist()],
         "counts": found.counts.tolist(),
         "standard_errors": found.errors.tolist(),
-        **guarantee_content(found.privacy),
+        "privacy": found.privacy.to_dict(),
     }
     write_json(path, document)
 

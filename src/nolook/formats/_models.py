@@ -70,7 +70,10 @@ class _Model(Fitted, frozen=True):
     def __post_init__(self) -> None:
         super().__post_init__()
         size = len(self.features)
-        sizes = {"coef": (self.coef, size), "coef_interval": (self.coef_interval, size)}
+        sizes: dict[str, Any] = {
+            "coef": (self.coef, size),
+            "coef_interval": (self.coef_interval, size),
+        }
         sizes["clipped_share"] = self.clipped_share, size + 1
         for key in ("center", "scale", "visible", "binary"):
             sizes[f"scaling.{key}"] = getattr(self.scaling, key), size + 1
@@ -78,7 +81,7 @@ class _Model(Fitted, frozen=True):
             sizes["spread.center"] = self.spread.center, size
             sizes["spread.map"] = self.spread.map, size
         for key, (found, expected) in sizes.items():
-            shape = (expected,) + {"coef_interval": (2,), "spread.map": (size,)}.get(key, ())
+            shape = (expected, *{"coef_interval": (2,), "spread.map": (size,)}.get(key, ()))
             if found is not None and np.shape(found) != shape:
                 raise Broken(f"expected {key} to have {expected} entries")
         if not (self.scaling.scale > 0.0).all():

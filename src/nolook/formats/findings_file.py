@@ -5,24 +5,26 @@ Whatever follows from the released numbers is computed again when a file is read
 
 from __future__ import annotations
 
-from dataclasses import astuple
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
+from attrs import astuple
 from msgspec import Meta
+from msgspec.structs import replace
 
 from nolook.algorithms.calibration_table import CalibrationTable
 from nolook.algorithms.count_noise import ForestNoise
 from nolook.algorithms.cross_validation import Estimate
 from nolook.algorithms.distribution import PrivateDistribution
+from nolook.algorithms.evaluation import Judged, both_classes
 from nolook.algorithms.forest import forest_of
 from nolook.algorithms.grids import GRIDS, LinearGrid, LogGrid, grid_kind
 from nolook.algorithms.hosmer_lemeshow import PROBABILITIES
 from nolook.algorithms.roc_curve import ClassScores
 from nolook.estimators._scores import Scored
 from nolook.estimators.calibration import MOST_GROUPS, HosmerLemeshow
-from nolook.estimators.ecdf import ECDF, check_grid
-from nolook.estimators.evaluation import Evaluation, JudgedModel
+from nolook.estimators.ecdf import ECDF, check_grid, check_smoothing
+from nolook.estimators.evaluation import Asked, Evaluation, JudgedModel, evaluation_of
 from nolook.estimators.folds import CrossValidation
 from nolook.estimators.quantiles import Quantiles
 from nolook.estimators.roc import ROCCurve
@@ -36,7 +38,6 @@ __all__ = [
     "EvaluationFile",
     "FoldsFile",
     "QuantilesFile",
-    "Scored",
 ]
 
 # Thresholds at equal ratios may differ in their last digits from machine to machine; their steps
@@ -45,11 +46,11 @@ _SAME = 1e-12
 
 _Variance = Annotated[float, Meta(ge=0)]
 _Share = Annotated[float, Meta(ge=0, le=1)]
-_Smoothing = Literal["isotonic"] | None
+_Smoothing = Literal["isotonic", None]
 
 
 class Grid(Content, frozen=True):
-    """Thresholds at equal steps or ratios; null stands for a grid of all doubles."""
+    """Thresholds at equal steps or ratios."""
 
     kind: Literal["linear", "log"]
     low: float
@@ -57,9 +58,9 @@ class Grid(Content, frozen=True):
     step: float
 
     @classmethod
-    def of(cls, grid: LinearGrid | LogGrid | None) -> Self | None:
+    def of(cls, grid: LinearGrid | LogGrid) -> Self:
         """Return what a file says of a grid."""
-        return None if grid is None else cls.holding(grid, kind=grid_kind(grid))
+        return cls.holding(grid, kind=grid_kind(grid))
 
     def grid(self) -> LinearGrid | LogGrid:
         """Return the grid."""
@@ -122,7 +123,7 @@ class Counts(Content, frozen=True):
 
 
 class DistributionFile(Finding, frozen=True, tag="distribution"):
-    """The distribution of a column."""
+    """The distribution of a column; the grid of all doubles is null."""
 
     grid: Grid | None
     smoothing: _Smoothing
@@ -135,8 +136,8 @@ class DistributionFile(Finding, frozen=True, tag="distribution"):
         return cls(
             privacy=ecdf.privacy_.to_dict(),
             recipe=Recipe(**ecdf.recipe_),
-            grid=Grid.of(ecdf.grid),
-            smoothing=ecdf.smoothing,
+            grid=None if ecdf.grid is None else Grid.of(ecdf.grid),
+            smoothing=check_smoothing(ecdf.smoothing),
             counts=Counts.of(found.points, found.counts, found.noise),
         )
 
@@ -182,7 +183,7 @@ class QuantilesFile(Finding, frozen=True, tag="quantiles"):
 
     def release(self) -> Quantiles:
         """Return the quantiles."""
-        own = {
+        own: dict[str, Any] = {
             "names": tuple(self.names),
             "shares": np.array(self.shares),
             "grids": {name: grid.grid() for name, grid in self.grids.items()},
@@ -190,63 +191,34 @@ class QuantilesFile(Finding, frozen=True, tag="quantiles"):
         return Quantiles(values=self.values, errors=self.errors, **own, **self.about())
 
 
-class Curve(Content, frozen=True):
-    """The private scores of both classes before smoothing, and the thresholds asked for."""
+class Classes(Content, frozen=True):
+    """The private scores of both classes before smoothing, on one grid."""
 
     grid: Grid
-    grid_found: bool
-    smoothing: _Smoothing
-    pos_label: float | str
     positive: Counts
     negative: Counts
-    asked: list[float]
 
     @classmethod
     def of(cls, curve: ROCCurve) -> Self:
-        """Return what a file says of a ROC curve."""
-        scores = {"positive": curve.positive_, "negative": curve.negative_}
-        return cls.holding(
-            curve,
-            grid=Grid.of(curve.grid_),
-            grid_found=curve.grid is None,
-            pos_label=_label(curve.pos_label),
-            asked=[float(each) for each in getattr(curve, "asked_", ())],
-            **{name: Counts.of(one.points, one.noisy, one.noise) for name, one in scores.items()},
+        """Return what a file says of the scores that a curve follows from."""
+        found = (curve.positive_, curve.negative_)
+        positive, negative = (Counts.of(one.points, one.noisy, one.noise) for one in found)
+        return cls(grid=Grid.of(curve.grid_), positive=positive, negative=negative)
+
+    def released(self, *, smooth: bool) -> tuple[LinearGrid | LogGrid, ClassScores, ClassScores]:
+        """Return what a curve follows from."""
+        grid = self.grid.grid()
+        positive, negative = (
+            ClassScores.of(*one.on(grid), smooth=smooth) for one in (self.positive, self.negative)
         )
-
-    def curve(self, file: _Scored) -> ROCCurve:
-        """Return the fitted curve."""
-        grid, privacy, smooth = self.grid.grid(), file.guarantee(), self.smoothing is not None
-        scores = [
-            ClassScores.of(*counts.on(grid), smooth=smooth)
-            for counts in (self.positive, self.negative)
-        ]
-        given = None if self.grid_found else grid
-        curve = ROCCurve(
-            privacy.epsilon, given, self.pos_label, privacy.relation, self.smoothing
-        ).keep_release((grid, *scores), **file.about())
-        curve.scored_, curve.asked_ = file.scored, tuple(self.asked)
-        return curve
+        return grid, positive, negative
 
 
-class Calibration(Content, frozen=True):
-    """The private distribution of probabilities, and the sums of each group of them."""
+class Groups(Content, frozen=True):
+    """The number of groups asked for, and the private sums of each group of probabilities."""
 
     groups: Annotated[int, Meta(ge=1, le=MOST_GROUPS)]
-    pos_label: float | str
-    probabilities: Counts
     table: CalibrationTable
-
-    @classmethod
-    def of(cls, test: HosmerLemeshow) -> Self:
-        """Return what a file says of a calibration."""
-        found = test.distribution_
-        return cls(
-            groups=int(test.groups),
-            pos_label=_label(test.pos_label),
-            probabilities=Counts.of(found.points, found.counts, found.noise),
-            table=test.table_,
-        )
 
     def __post_init__(self) -> None:
         borders, *others = astuple(self.table)
@@ -257,64 +229,79 @@ class Calibration(Content, frozen=True):
         if (self.table.count_variance < 0.0).any() or (self.table.excess_variance < 0.0).any():
             raise Broken("expected variances of at least 0")
 
-    def test(self, file: _Scored) -> HosmerLemeshow:
-        """Return the fitted test."""
-        test = HosmerLemeshow(file.guarantee().epsilon, self.groups, self.pos_label)
-        found = self.probabilities.distribution(PROBABILITIES, "isotonic")
-        test.keep_release((found, self.table), **file.about())
-        test.scored_ = file.scored
-        return test
-
-
-def _label(label: float | str) -> float | str:
-    """Return the value of the positive class: integers and truth values are numbers."""
-    return label if isinstance(label, str) else float(label)
-
 
 class _Scored(Finding, frozen=True):
-    """What was found about scores, and what they and the target are called."""
+    """What scores and target are called, and the target's value for the positive class."""
 
     scored: Scored
+    pos_label: float | str
 
     @classmethod
-    def of_scores(cls, found: ROCCurve | HosmerLemeshow, **own: object) -> Self:
+    def of_scores(cls, found: ROCCurve | HosmerLemeshow, **own: Any) -> Self:  # noqa: ANN401
         """Return what a file says of such a finding, and all of its `own`."""
+        label = found.pos_label
         return cls(
             privacy=found.privacy_.to_dict(),
             recipe=Recipe(**found.recipe_),
             scored=found.scored_,
+            pos_label=label if isinstance(label, str) else float(label),
             **own,
         )
 
 
 class CurveFile(_Scored, frozen=True, tag="ROC curve"):
-    """A ROC curve."""
+    """A ROC curve, and the thresholds it was asked about."""
 
-    curve: Curve
+    grid_found: bool
+    smoothing: _Smoothing
+    classes: Classes
+    asked: list[float]
 
     @classmethod
     def of(cls, curve: ROCCurve) -> Self:
         """Return what a file says of a ROC curve."""
-        return cls.of_scores(curve, curve=Curve.of(curve))
+        return cls.of_scores(
+            curve,
+            grid_found=curve.grid is None,
+            smoothing=curve.smoothing,
+            classes=Classes.of(curve),
+            asked=list(curve.asked_),
+        )
 
     def release(self) -> ROCCurve:
         """Return the fitted curve."""
-        return self.curve.curve(self)
+        privacy = self.guarantee()
+        released = self.classes.released(smooth=self.smoothing is not None)
+        given = None if self.grid_found else released[0]
+        curve = ROCCurve(privacy.epsilon, given, self.pos_label, privacy.relation, self.smoothing)
+        curve.keep_release(released, **self.about())
+        curve.scored_, curve.asked_ = self.scored, tuple(self.asked)
+        return curve
 
 
 class CalibrationFile(_Scored, frozen=True, tag="calibration"):
     """A calibration."""
 
-    calibration: Calibration
+    probabilities: Counts
+    groups: Groups
 
     @classmethod
     def of(cls, test: HosmerLemeshow) -> Self:
         """Return what a file says of a calibration."""
-        return cls.of_scores(test, calibration=Calibration.of(test))
+        found = test.distribution_
+        return cls.of_scores(
+            test,
+            probabilities=Counts.of(found.points, found.counts, found.noise),
+            groups=Groups(groups=int(test.groups), table=test.table_),
+        )
 
     def release(self) -> HosmerLemeshow:
         """Return the fitted test."""
-        return self.calibration.test(self)
+        test = HosmerLemeshow(self.guarantee().epsilon, self.groups.groups, self.pos_label)
+        found = self.probabilities.distribution(PROBABILITIES, "isotonic")
+        test.keep_release((found, self.groups.table), **self.about())
+        test.scored_ = self.scored
+        return test
 
 
 class EvaluationFile(_Scored, frozen=True, tag="evaluation"):
@@ -324,39 +311,48 @@ class EvaluationFile(_Scored, frozen=True, tag="evaluation"):
     model_privacy: dict[str, Any] | None
     other_rows: bool
     cautions: list[str]
-    n_rows: Rows
-    n_rows_error: RowsError
-    curve: Curve
-    calibration: Calibration | None
+    classes: Classes
+    asked: list[float]
+    groups: Groups | None
 
     @classmethod
     def of(cls, found: Evaluation) -> Self:
         """Return what a file says of an evaluation."""
         judged, test = JudgedModel.of(found.model), found.calibration
-        return cls.holding(
-            found,
-            privacy=found.privacy.to_dict(),
-            recipe=Recipe(**found.roc.recipe_),
+        file = cls.of_scores(
+            found.roc,
             method=judged.method,
             model_privacy=None if judged.privacy is None else judged.privacy.to_dict(),
-            curve=Curve.of(found.roc),
-            calibration=None if test is None else Calibration.of(test),
+            other_rows=found.other_rows,
+            cautions=list(found.cautions),
+            classes=Classes.of(found.roc),
+            asked=list(found.roc.asked_),
+            groups=None if test is None else Groups(groups=int(test.groups), table=test.table_),
         )
+        return replace(file, scored=found.scored)
 
     def release(self) -> Evaluation:
         """Return the evaluation."""
-        own = self.model_privacy
-        return Evaluation(
-            self.curve.curve(self),
-            None if self.calibration is None else self.calibration.test(self),
-            self.n_rows,
-            self.n_rows_error,
-            self.guarantee(),
+        own, privacy, groups = self.model_privacy, self.guarantee(), self.groups
+        released = self.classes.released(smooth=True)
+        table = None if groups is None else groups.table
+        asked = Asked(
+            privacy.epsilon,
+            self.pos_label,
+            MOST_GROUPS if groups is None else groups.groups,
             self.other_rows,
             tuple(self.cautions),
-            JudgedModel(self.method, None if own is None else guaranteed(own)),
-            self.scored,
         )
+        found = evaluation_of(
+            JudgedModel(self.method, None if own is None else guaranteed(own)),
+            Judged(released, both_classes(*released[1:]), table),
+            privacy,
+            self.recipe.options(),
+            self.scored,
+            asked,
+        )
+        found.roc.asked_ = tuple(self.asked)
+        return found
 
 
 class FoldsFile(Finding, frozen=True, tag="cross-validation"):
@@ -373,8 +369,8 @@ class FoldsFile(Finding, frozen=True, tag="cross-validation"):
     @classmethod
     def of(cls, found: CrossValidation) -> Self:
         """Return what a file says of a cross-validation."""
-        about = {"privacy": found.privacy.to_dict(), "recipe": Recipe(**found.recipe)}
-        return cls.holding(found, **about)
+        recipe = Recipe(**found.recipe)
+        return cls.holding(found, privacy=found.privacy.to_dict(), recipe=recipe)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -383,7 +379,9 @@ class FoldsFile(Finding, frozen=True, tag="cross-validation"):
         if len(self.fitted) != len(self.estimates):
             raise Broken("expected as many estimates as folds")
         for fitted, estimate in zip(self.fitted, self.estimates, strict=True):
-            if estimate is not None and not (fitted and estimate.value <= 1 and estimate.error >= 0):
+            if estimate is None:
+                continue
+            if not fitted or estimate.value > 1 or estimate.error < 0:
                 raise Broken("expected a value of at most 1 and an error, of folds with a model")
 
     def release(self) -> CrossValidation:

@@ -16,7 +16,7 @@ from typing import (
 )
 
 import numpy as np
-from msgspec import Meta, to_builtins
+from msgspec import Meta, field, to_builtins
 
 from nolook._validation import check_choice
 from nolook.algorithms.scaling import NoisyCount
@@ -48,7 +48,7 @@ class Recipe(Content, frozen=True, omit_defaults=True):
     categories: dict[str, Annotated[list[str | None], Meta(min_length=1)]]
     missing: Missing
     multiline: bool = False
-    schema: dict[str, Any] = {}
+    schema: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.categories.keys() <= set(self.features):

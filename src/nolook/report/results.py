@@ -124,12 +124,6 @@ def _named(release: Any) -> Any:  # noqa: ANN401
     return named
 
 
-def _asked(curve: ROCCurve) -> tuple[float, ...]:
-    """Return the thresholds at which a file says how rows are classified."""
-    asked: tuple[float, ...] = getattr(curve, "asked_", ())
-    return asked
-
-
 _KINDS: tuple[tuple[type | tuple[type, ...], _Kind], ...] = (
     (MODELS, _Kind(model_findings, frames.coefficient_frame, plots.plot_coefficients)),
     (
@@ -148,7 +142,7 @@ _KINDS: tuple[tuple[type | tuple[type, ...], _Kind], ...] = (
     (
         ROCCurve,
         _Kind(
-            lambda one: roc_findings(one, one.scored_, _asked(one)),
+            lambda one: roc_findings(one, one.scored_, one.asked_),
             frames.curve_frame,
             plots.plot_curve,
         ),
@@ -172,7 +166,7 @@ _KINDS: tuple[tuple[type | tuple[type, ...], _Kind], ...] = (
     (
         Evaluation,
         _Kind(
-            lambda one: evaluation_findings(one, one.scored, one.model, _asked(one.roc)),
+            lambda one: evaluation_findings(one, one.scored, one.model, one.roc.asked_),
             frames.evaluation_frame,
             plots.plot_evaluation,
         ),

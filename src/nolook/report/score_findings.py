@@ -27,9 +27,9 @@ from nolook.report.wording import (
 if TYPE_CHECKING:
     from nolook.algorithms.distribution import PrivateDistribution
     from nolook.algorithms.roc_noise import Measure
+    from nolook.estimators._scores import Scored
     from nolook.estimators.calibration import HosmerLemeshow
     from nolook.estimators.roc import ROCCurve
-    from nolook.formats.findings_file import Scored
 
 __all__ = [
     "calibration_card",

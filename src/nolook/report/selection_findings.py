@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nolook.estimators._selector import chosen_columns
-from nolook.estimators.catalogue import called, entry_of, own_parameters, unproved_settings
+from nolook.estimators.catalogue import called, entry_of, own_parameters
 from nolook.report.findings import Findings, Name, Origin, Section, Table, listed, rows_of
 from nolook.report.wording import count
 
@@ -35,13 +34,12 @@ _DOUBTS = (
 
 def selection_findings(selector: PrivateSelector, target: str) -> Findings:
     """Say which columns were chosen to explain a target."""
-    origin = Origin.of_one("selection", selector.privacy_, selector.recipe_)
     offered = count(selector.n_features_in_, "column")
     return Findings(
         kind="selection",
         what="selection of columns for",
         of=target,
-        origin=replace(origin, unproved=unproved_settings(own_parameters(selector))),
+        origin=Origin.of_one("selection", selector.privacy_, selector.recipe_),
         cards=(("Columns chosen", str(selector.k_), f"of {offered}"),),
         sections=(selection_section(selector),),
         settings=(("Target", target), *selection_settings(selector)),

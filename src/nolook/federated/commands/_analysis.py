@@ -19,7 +19,6 @@ from nolook.federated.batch import Batch
 from nolook.federated.point_batch import PointBatch
 from nolook.federated.shares import guarantee
 from nolook.federated.threshold_counts import Counts, counts_findings, write_counts
-from nolook.formats.findings_file import write_calibration, write_quantiles, write_roc
 from nolook.formats.model_file import save
 from nolook.report.distribution_findings import ecdf_findings, quantiles_findings
 from nolook.report.findings import Findings
@@ -41,7 +40,7 @@ def distribution(batch: Batch, smoothing: Smoothing, ask: Ask, file: Path) -> Fi
     if isinstance(found, ECDF):
         save(found, file)
         return ecdf_findings(found, batch.name)
-    write_roc(found, file, scored=found.scored_)
+    save(found, file)
     return roc_findings(found, found.scored_)
 
 
@@ -54,7 +53,7 @@ def calibration(batch: Batch, groups: int, ask: Ask, file: Path) -> Findings:
         places = answers.borders(batch, *curves, groups)
         sums = ask({"question": "groups", "borders": places.tolist()})
         found = answers.calibration(batch, curves, sums, places, groups)
-    write_calibration(found, file, scored=found.scored_)
+    save(found, file)
     return calibration_findings(found, found.scored_)
 
 
@@ -79,7 +78,7 @@ def quantiles(batch: Batch, shares: tuple[float, ...], ask: Ask, file: Path) -> 
     grids = {} if batch.grid is None else {batch.name: batch.grid}
     read = values[np.newaxis], errors[np.newaxis]
     found = Quantiles((batch.name,), wanted, *read, guarantee(batch), recipe, grids)
-    write_quantiles(found, file, grids=grids, recipe=recipe)
+    save(found, file)
     return quantiles_findings(found, recipe, grids)
 
 
