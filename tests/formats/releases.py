@@ -106,9 +106,13 @@ EVERY = [(kind, place) for kind in KINDS for place in range(len(_MAKERS[kind]))]
 
 
 @functools.cache
+def _release(kind, place):
+    return _MAKERS[kind][place]()
+
+
 def release(kind, place=0):
     """Return a release of a kind, one of several."""
-    return _MAKERS[kind][place]()
+    return _release(kind, place)
 
 
 # What a file does not keep: seeds, the models judged, the working counts of a fit, and parameters

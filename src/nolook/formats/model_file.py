@@ -124,13 +124,14 @@ def load(path: str | os.PathLike[str]) -> Any:  # noqa: ANN401 -- any release
     try:
         return _release(read_object(place))
     except (Broken, ParameterError) as error:
-        wrong = one_line(error)
+        wrong = one_line(str(error).rpartition("; ")[2])  # not a value that it quotes
     raise ModelFileError(f"{one_line(place)} is not the file of a release: {wrong}")
 
 
 def _release(document: dict[str, Any]) -> Any:  # noqa: ANN401
     version, kind = document.pop("nolook_version", None), document.get("kind")
-    if {name: document.pop(name, None) for name in _HEAD} != _HEAD or type(version) is not str:
+    head = repr({name: document.pop(name, None) for name in _HEAD})
+    if head != repr(_HEAD) or type(version) is not str:
         raise Broken('expected "format": "nolook" with version 1, and nolook_version')
     if kind not in list(_KINDS):
         raise Broken(f"expected a kind that is one of {', '.join(map(repr, _KINDS))}")

@@ -93,7 +93,7 @@ def guaranteed(content: dict[str, Any]) -> PrivacyGuarantee:
     try:
         return PrivacyGuarantee.from_dict(content)
     except ParameterError as error:
-        raise Broken(f"in privacy, {error}") from None
+        raise Broken(f"in privacy, {str(error).rpartition('; ')[2]}") from None
 
 
 class Finding(Release, frozen=True):

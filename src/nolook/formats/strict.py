@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, Self, TypeAlias, TypeVar, get_args
@@ -104,7 +105,7 @@ def _first_bytes(path: Path) -> bytes:
 def _finite(digits: str) -> float:
     number = float(digits)
     if not math.isfinite(number):
-        raise Broken(f"it holds a number that is not a finite double: {digits:.20}")
+        raise Broken("it holds a number that is not a finite double")
     return number
 
 
@@ -129,9 +130,11 @@ def convert(value: object, kind: type[_Kind]) -> _Kind:
     except UnicodeEncodeError:
         message = "a key is not valid Unicode"
     else:
-        # msgspec passes over unknown keys of attrs classes.
-        _refuse_unknown(value, plain(found))
+        # msgspec passes over unknown keys of attrs classes, and a tag that is missing.
+        _refuse_others(value, plain(found))
         return found
+    # Not the value that an error quotes.
+    message = re.sub("enum value .* - at", "value - at", message.rpartition("; ")[2])
     raise Broken(f"{message[:1].lower()}{message[1:_LONGEST_MESSAGE]}")
 
 
@@ -176,12 +179,13 @@ def _array(kind: Any, value: object) -> NDArray[Any]:  # noqa: ANN401
     return array
 
 
-def _refuse_unknown(value: object, known: object) -> None:
+def _refuse_others(value: object, known: object) -> None:
     if isinstance(value, dict) and isinstance(known, dict):
-        for key in value:
-            if key not in known:
-                raise Broken(f"object contains unknown field `{key:.40}`")
-            _refuse_unknown(value[key], known[key])
+        for key in value.keys() ^ known.keys():
+            wrong = "contains unknown" if key in value else "is missing required"
+            raise Broken(f"object {wrong} field `{key:.40}`")
+        for key, entry in value.items():
+            _refuse_others(entry, known[key])
     elif isinstance(value, list) and isinstance(known, list):
         for entry, other in zip(value, known, strict=True):
-            _refuse_unknown(entry, other)
+            _refuse_others(entry, other)
