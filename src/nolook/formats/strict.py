@@ -134,7 +134,7 @@ def convert(value: object, kind: type[_Kind]) -> _Kind:
         _refuse_others(value, plain(found))
         return found
     # Not the value that an error quotes.
-    message = re.sub("enum value .* - at", "value - at", message.rpartition("; ")[2])
+    message = re.sub("^Invalid .*value .* - at", "invalid value - at", message.rpartition("; ")[2])
     raise Broken(f"{message[:1].lower()}{message[1:_LONGEST_MESSAGE]}")
 
 
@@ -181,10 +181,11 @@ def _array(kind: Any, value: object) -> NDArray[Any]:  # noqa: ANN401
 
 def _refuse_others(value: object, known: object) -> None:
     if isinstance(value, dict) and isinstance(known, dict):
-        for key in value.keys() ^ known.keys():
-            wrong = "contains unknown" if key in value else "is missing required"
-            raise Broken(f"object {wrong} field `{key:.40}`")
+        if "kind" in known and "kind" not in value:
+            raise Broken("object is missing required field `kind`")
         for key, entry in value.items():
+            if key not in known:
+                raise Broken(f"object contains unknown field `{key:.40}`")
             _refuse_others(entry, known[key])
     elif isinstance(value, list) and isinstance(known, list):
         for entry, other in zip(value, known, strict=True):
