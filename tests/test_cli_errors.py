@@ -228,9 +228,9 @@ def test_a_ledger_that_is_none_is_refused(here, cli, ledger):
     ("content", "expected"),
     [
         ("", "not JSON"),
-        ("{}", "nolook-model"),
-        ('{"format": "nolook-model", "schema_version": 1}', "schema_version 2"),
-        ('{"format": "nolook-model", "schema_version": 2}', "missing"),
+        ("{}", '"format": "nolook"'),
+        ('{"format": "nolook", "version": 2, "nolook_version": "9"}', "version 1"),
+        ('{"format": "nolook", "version": 1, "nolook_version": "9"}', "expected a kind"),
     ],
 )
 def test_a_bad_model_file_is_refused(here, cli, content, expected):
@@ -307,6 +307,6 @@ def test_wrong_usage_is_one_plain_line(here, cli, words, expected):
 def test_errors_are_the_same_in_a_process_of_its_own(here):
     for words in (fit(epsilon="0"), fit(table="none.parquet"), fit(unknown="1"), ["fir"]):
         refused(run(*words, cwd=here))
-    (here / "bad.json").write_text(json.dumps({"format": "nolook-model"}))
+    (here / "bad.json").write_text(json.dumps({"format": "nolook"}))
     refused(run("predict", "bad.json", "people.parquet", "--output", "p.parquet", cwd=here))
     untouched(here, "bad.json")

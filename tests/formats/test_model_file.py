@@ -194,7 +194,7 @@ def test_withheld_intervals_and_clipped_shares_come_back(tmp_path):
         ({"clipped_share": [0.0, 0.0, 0.0, 1.5]}, "<= 1.0 - at `$.clipped_share[3]`"),
         ({"clipped_share": [0.0, 0.0, 0.0, -0.5]}, ">= 0.0 - at `$.clipped_share[3]`"),
         ({"clipped_share": [0.0, 0.0, 0.0, None]}, "got `null` - at `$.clipped_share[3]`"),
-        ({"coef_interval": [None, [None, 1.0], None]}, "at `$.coef_interval[1][0]`"),
+        ({"coef_interval": [None, [None, 1.0], None]}, "got `null` - at `$.coef_interval`"),
         ({"weight_norm": 0.0}, "> 0.0 - at `$.weight_norm`"),
         ({"influence_bound": -1.0}, "> 0.0 - at `$.influence_bound`"),
         (
