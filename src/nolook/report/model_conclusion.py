@@ -64,7 +64,7 @@ def model_certainty(model: PrivateRegressor) -> tuple[Text, ...]:
         f"{part.privacy_.unit.counted}s were drawn at random, and the noise that protects; those "
         "of how well it predicts cover the noise alone. They say what goes together, not why."
     )
-    if is_linear(part):
+    if not classifies(part):
         cut = "Very large errors are cut: a mean that a few of them make up may change by more."
         return words, cut
     return (words,)

@@ -96,5 +96,8 @@ def explanation_of(estimator: PrivateEstimator) -> tuple[str, ...]:
 
 def parameters_of(estimator: PrivateEstimator, head: str) -> tuple[tuple[str, str], ...]:
     """Return what was set apart from the budget, as one setting or none."""
-    own = ", ".join(f"{name}={value!r}" for name, value in own_parameters(estimator).items())
+    given = (
+        (name, value) for name, value in own_parameters(estimator).items() if value is not None
+    )
+    own = ", ".join(f"{name}={value!r}" for name, value in given)
     return ((head, own),) if own else ()
