@@ -114,7 +114,8 @@ def test_a_distribution_is_printed_written_and_charged(here, cli):
     assert new_names(here) == {"people.age.distribution.json", "r.html"}
     document = read(here / "people.age.distribution.json")
     page = shown(done, here, document["privacy"])
-    assert document["column"] == "age"
+    assert document["kind"] == "distribution"
+    assert document["recipe"]["features"] == ["age"]
     assert document["grid"] == {"kind": "linear", "low": 0.0, "high": 120.0, "step": 1.0}
     assert spent(here) == (2.0, ["distribution"])
     fitted = nolook.load(here / "people.age.distribution.json")
@@ -202,9 +203,9 @@ def test_a_strange_column_has_an_ordinary_distribution(here, cli, name, more):
     write_table(here / "odd.parquet", {"age": np.array(STRANGE[name], dtype=float)})
     done = cli(*ecdf("--report", "r.html", *more, table="odd.parquet"))
     assert done.status == 0, done.err
-    document = read(here / "odd.age.distribution.json")
-    shown(done, here, document["privacy"])
-    assert abs(document["rows"] - len(STRANGE[name])) < 400
+    fitted = nolook.load(here / "odd.age.distribution.json")
+    shown(done, here, fitted.privacy_.to_dict())
+    assert abs(fitted.n_rows_ - len(STRANGE[name])) < 400
     assert "nan" not in done.out
     cells = ("--columns", "age", "--epsilon", "2", "--at", "0,1")
     done = cli("quantiles", "odd.parquet", *cells, "--report", "r.html", "--force")
@@ -239,23 +240,23 @@ def test_quantiles_are_printed_written_and_charged(here, cli):
     assert new_names(here) == {"people.age+height.quantiles.json", "r.html"}
     document = read(here / "people.age+height.quantiles.json")
     page = shown(done, here, document["privacy"])
-    assert (document["format"], document["schema_version"]) == ("nolook-quantiles", 1)
-    assert (document["columns"], document["shares"]) == (["age", "height"], [0.1, 0.5])
-    assert document["grids"]["height"] is None
+    assert document["kind"] == "quantiles"
+    assert (document["names"], document["shares"]) == (["age", "height"], [0.1, 0.5])
+    assert document["grids"].keys() == {"age"}
     assert document["grids"]["age"]["high"] == 120
     assert document["recipe"]["features"] == ["age", "height"]
-    np.testing.assert_allclose(document["quantiles"], [[23, 39], [157, 170]], atol=10)
-    assert np.shape(document["standard_errors"]) == (2, 2)
+    np.testing.assert_allclose(document["values"], [[23, 39], [157, 170]], atol=10)
+    assert np.shape(document["errors"]) == (2, 2)
     assert spent(here) == (2.0, ["quantiles"])
-    both = zip(*map(np.ravel, (document["quantiles"], document["standard_errors"])), strict=True)
+    both = zip(*map(np.ravel, (document["values"], document["errors"])), strict=True)
     for value, error in both:
         assert with_error(value, error)[0] in done.out
         assert with_error(value, error)[0] in page.text
     assert "Thresholds of age from 0 to 120 in steps of 1" in page.text
     assert "Thresholds of height all numbers" in page.text
     assert set(document) == (
-        {"format", "schema_version", "nolook_version", "columns", "grids", "shares", "quantiles"}
-        | {"standard_errors", "recipe", "budget", "privacy"}
+        {"format", "version", "nolook_version", "kind", "names", "grids", "shares", "values"}
+        | {"errors", "recipe", "privacy"}
     )
 
 
@@ -265,8 +266,8 @@ def test_names_with_commas_and_equals_signs_can_be_given(here, cli):
     done = cli(*words, "--epsilon", "20", "--delta", "1e-6", "--at", "0.5", "--quiet")
     assert done == (0, "", "")
     document = read(here / "odd.a_b+c_d.quantiles.json")
-    assert document["columns"] == ["a,b", "c=d"]
-    assert document["quantiles"] == [[1.0], [2.0]]
+    assert document["names"] == ["a,b", "c=d"]
+    assert document["values"] == [[1.0], [2.0]]
     assert document["privacy"]["delta"] == 1e-6
 
 
@@ -282,31 +283,23 @@ def test_a_curve_is_printed_written_and_charged(here, cli):
     assert new_names(here) == {"people.score+number.roc.json", "r.html"}
     document = read(here / "people.score+number.roc.json")
     page = shown(done, here, document["privacy"])
-    assert (document["format"], document["schema_version"]) == ("nolook-roc", 2)
-    assert (document["score"], document["label"]) == ("score", "number")
-    assert document["grid"]["step"] == 0.01
+    assert document["kind"] == "ROC curve"
+    assert (document["scored"]["score"], document["scored"]["target"]) == ("score", "number")
+    assert document["classes"]["grid"]["step"] == 0.01
     assert spent(here) == (2.0, ["ROC curve"])
     data = columns()
     exact = area(data["score"], data["member"])
-    assert abs(document["auc"] - exact) < 0.05
-    low, high = document["auc_interval"]
-    assert low <= document["auc"] <= high
-    assert document["thresholds"][0] is None
-    assert (np.diff(document["thresholds"][1:-1]) < 0).all()
-    for rates in (document["fpr"], document["tpr"]):
-        assert (rates[0], rates[-1]) == (0, 1)
-        assert (np.diff(rates) >= 0).all()
-    assert len(document["fpr"]) == len(document["tpr"]) == len(document["thresholds"])
-    # Trapezoids between the points that are left give the same area.
-    assert np.trapezoid(document["tpr"], document["fpr"]) == pytest.approx(document["auc"])
-    auc, _ = estimated(document["auc"], document["auc_interval"])
+    curve = nolook.load(here / "people.score+number.roc.json")
+    assert abs(curve.auc_ - exact) < 0.05
+    low, high = curve.auc_interval_
+    assert low <= curve.auc_ <= high
+    auc, _ = estimated(curve.auc_, curve.auc_interval_)
     for text in (auc, nolook.ROCCurve.caution, "Positive rows"):
         assert text in page.text
         assert text in " ".join(done.out.split())
-    assert document["caution"] == nolook.ROCCurve.caution
     assert [a["class"] for a in page.all("polyline")] == ["zero", "curve"] * 2
     assert len(page.all("polygon")) == 2
-    assert document["classified"] == []
+    assert document["asked"] == []
 
 
 def test_rows_are_classified_at_thresholds(here, cli):
@@ -314,19 +307,20 @@ def test_rows_are_classified_at_thresholds(here, cli):
     done = cli(*roc("--grid", "0:1:0.01", *more))
     document = read(here / "people.score+number.roc.json")
     page = shown(done, here, document["privacy"])
-    found = document["classified"]
-    assert [(each["above"], each["threshold"]) for each in found] == [(0.3, 0.3), (0.505, 0.5)]
+    assert document["asked"] == [0.3, 0.505]
+    curve = nolook.load(here / "people.score+number.roc.json")
+    found = [curve.at(above) for above in curve.asked_]
+    assert [each.threshold for each in found] == [0.3, 0.5]
     data = columns()
     for each in found:
-        called = data["score"] > each["threshold"]
+        called = data["score"] > each.threshold
         wanted = (called & data["member"]).sum() / data["member"].sum()
-        assert each["sensitivity"]["low"] - 0.02 <= wanted <= each["sensitivity"]["high"] + 0.02
+        assert each.sensitivity.low - 0.02 <= wanted <= each.sensitivity.high + 0.02
     for text in ("above 0.505 (0.5 on the grid)", "Sensitivity (recall)"):
         assert text in page.text
         assert text in " ".join(done.out.split())
     # The rates are those of the same release: nothing more was spent.
     assert len(document["privacy"]["mechanisms"]) == 1
-    assert len(document["precision"]) == len(document["fpr"])
 
 
 @pytest.mark.parametrize(
@@ -351,10 +345,10 @@ def test_the_target_may_be_anything(here, cli, target, positive, ending):
     words = roc("--grid", "0:1:0.01", "--epsilon", "40", *positive, "--quiet", target=target)
     words[1] = f"people.{ending}"
     assert cli(*words) == (0, "", "")
-    document = read(here / f"people.score+{target}.roc.json")
+    curve = nolook.load(here / f"people.score+{target}.roc.json")
     data = columns()
-    assert abs(document["n_positive"] - data["member"].sum()) < 50
-    assert abs(document["auc"] - area(data["score"], data["member"])) < 0.01
+    assert abs(curve.n_positive_ - data["member"].sum()) < 50
+    assert abs(curve.auc_ - area(data["score"], data["member"])) < 0.01
 
 
 def test_the_other_class_turns_a_curve_round(here, cli):
@@ -363,7 +357,7 @@ def test_the_other_class_turns_a_curve_round(here, cli):
         assert cli(*words, "--positive", other) == (0, "", "")
         data = columns()
         exact = 1 - area(data["score"], data["member"])
-        assert abs(read(here / f"people.score+{target}.roc.json")["auc"] - exact) < 0.01
+        assert abs(nolook.load(here / f"people.score+{target}.roc.json").auc_ - exact) < 0.01
 
 
 def test_options_reach_a_curve_and_a_seed_marks_it(here, cli):
@@ -392,10 +386,10 @@ def test_a_missing_score_follows_the_policy_and_a_missing_target_is_negative(her
     assert spent(here) == (0.0, [])
     for policy, positives, exact in (("drop-row", 1000, 1.0), ("zero", 2000, 0.5)):
         assert cli(*words, "--missing", policy, "--quiet", "--force") == (0, "", "")
-        document = read(here / "odd.score+text.roc.json")
-        assert abs(document["n_positive"] - positives) < 20
-        assert abs(document["n_negative"] - 1000) < 20
-        assert abs(document["auc"] - exact) < 0.01
+        curve = nolook.load(here / "odd.score+text.roc.json")
+        assert abs(curve.n_positive_ - positives) < 20
+        assert abs(curve.n_negative_ - 1000) < 20
+        assert abs(curve.auc_ - exact) < 0.01
 
 
 SCORES = {
@@ -421,9 +415,9 @@ def test_strange_scores_have_an_ordinary_curve(here, cli, name, more):
     words = roc(*more, "--report", "r.html")
     words[1] = "odd.parquet"
     done = cli(*words)
-    document = read(here / "odd.score+number.roc.json")
-    shown(done, here, document["privacy"])
-    assert 0 <= document["auc"] <= 1
+    curve = nolook.load(here / "odd.score+number.roc.json")
+    shown(done, here, curve.privacy_.to_dict())
+    assert 0 <= curve.auc_ <= 1
     assert "nan" not in done.out
 
 
@@ -432,14 +426,15 @@ def test_a_calibration_is_printed_written_and_charged(here, cli):
     assert new_names(here) == {"people.score+number.calibration.json", "r.html"}
     document = read(here / "people.score+number.calibration.json")
     page = shown(done, here, document["privacy"])
-    assert (document["format"], document["schema_version"]) == ("nolook-calibration", 2)
+    assert document["kind"] == "calibration"
     assert spent(here) == (2.0, ["calibration"])
-    groups = document["degrees_of_freedom"]
+    test = nolook.load(here / "people.score+number.calibration.json")
+    groups, curve = test.degrees_of_freedom_, test.calibration_curve()
     assert groups == 5
-    assert len(document["table"]["borders"]) == groups + 1
-    assert np.sum(document["curve"]["counts"]) == pytest.approx(ROWS, rel=0.05)
-    np.testing.assert_allclose(document["curve"]["prob_true"], [0.1, 0.3, 0.5, 0.7, 0.9], atol=0.15)
-    p_value = f"p-value {number(document['p_value'], 2)}"
+    assert len(document["groups"]["table"]["borders"]) == groups + 1
+    assert np.sum(curve.counts) == pytest.approx(ROWS, rel=0.05)
+    np.testing.assert_allclose(curve.prob_true, [0.1, 0.3, 0.5, 0.7, 0.9], atol=0.15)
+    p_value = f"p-value {number(test.p_value_, 2)}"
     for text in (p_value, nolook.HosmerLemeshow.caution, "Positive r"):
         assert text in page.text
         assert text in " ".join(done.out.split())
@@ -456,7 +451,7 @@ def test_a_miscalibrated_column_is_seen(here, cli):
     words = calibration("--epsilon", "20", "--positive", "yes", "--quiet", target="text")
     words[1] = "odd.parquet"
     assert cli(*words) == (0, "", "")
-    assert read(here / "odd.score+text.calibration.json")["p_value"] < 0.01
+    assert nolook.load(here / "odd.score+text.calibration.json").p_value_ < 0.01
 
 
 @pytest.mark.parametrize("name", SCORES)
@@ -467,9 +462,9 @@ def test_strange_probabilities_have_an_ordinary_calibration(here, cli, name):
     words = calibration("--report", "r.html")
     words[1] = "odd.parquet"
     done = cli(*words)
-    document = read(here / "odd.score+number.calibration.json")
-    shown(done, here, document["privacy"])
-    assert 0 < document["p_value"] <= 1
+    test = nolook.load(here / "odd.score+number.calibration.json")
+    shown(done, here, test.privacy_.to_dict())
+    assert 0 < test.p_value_ <= 1
     assert "nan" not in done.out
 
 

@@ -541,9 +541,9 @@ def test_a_ledger_that_is_none_is_refused(here, cli, ledger):
     ("content", "expected"),
     [
         ("", "not JSON"),
-        ("{}", "nolook-model"),
-        ('{"format": "nolook-model", "schema_version": 1}', "schema_version 2"),
-        ('{"format": "nolook-model", "schema_version": 2}', "missing"),
+        ("{}", '"format": "nolook"'),
+        ('{"format": "nolook", "version": 2, "nolook_version": "9"}', "version 1"),
+        ('{"format": "nolook", "version": 1, "nolook_version": "9"}', "expected a kind"),
     ],
 )
 def test_a_bad_model_file_is_refused(here, cli, content, expected):
@@ -579,7 +579,7 @@ def test_predictions_of_a_damaged_table_leave_no_file(here, cli):
 
 @pytest.mark.slow
 def test_errors_are_the_same_in_a_process_of_its_own(here):
-    (here / "bad.json").write_text('{"format": "nolook-model"}')
+    (here / "bad.json").write_text('{"format": "nolook"}')
     for words in (
         fit("--epsilon", "0"),
         fit(table="none.parquet"),

@@ -17,7 +17,7 @@ from nolook.estimators.catalogue import METHODS
 from nolook.report.model_findings import model_findings
 from nolook.report.terminal import print_findings
 from tests.report.command import BUDGET, columns, write_table
-from tests.report.hand_made import CHOOSY, Choosy, fitted, without
+from tests.report.hand_made import CHOOSY, fitted, without
 
 
 @pytest.fixture(scope="module")
@@ -148,9 +148,8 @@ def test_a_method_that_estimates_nothing_says_so_on_the_terminal():
     assert "None" not in shown
 
 
-def test_the_terminal_names_the_setting_that_took_the_guarantee():
-    shown = printed(fitted(made_by=Choosy(guarantee="paper"), private=False))
-    assert "NOT PRIVATE: It was made with guarantee='paper'" in shown
+def test_the_terminal_names_the_seed_that_took_the_guarantee():
+    assert "NOT PRIVATE: The noise was drawn from a known seed" in printed(fitted(private=False))
 
 
 def printed(model) -> str:

@@ -62,10 +62,10 @@ def test_a_model_of_too_few_rows_is_a_constant_and_says_so(here, cli, more):
         assert [word for word in NUMBERS_OF_A_MODEL if word in text] == []
 
     document = json.loads((here / "m.json").read_text(encoding="utf-8"))
-    part = document.get("regression", document)
-    assert part["visible"] is False
+    part = document.get("model", document)
+    assert part["scaling"]["visible"][-1] is False
     assert not any(part["coef"])
-    assert {part["coef_interval"], part["intercept_interval"], *part["metrics"].values()} == {None}
+    assert {part[name.removesuffix("_")] for name in ESTIMATES} == {None}
     model = nolook.load(here / "m.json")
     assert model.visible_ is False
     assert not model.coef_.any()

@@ -88,8 +88,8 @@ def test_a_selection_is_printed_written_and_charged(here, cli, selector):
     assert done.err == ""
     assert new_names(here) == {"people.income.selection.json", "r.html"}
     document = json.loads((here / "people.income.selection.json").read_text(encoding="utf-8"))
-    assert (document["format"], document["schema_version"]) == ("nolook-selection", 1)
-    assert (document["selector"], document["parameters"]["k"]) == (selector, 2)
+    assert document["kind"] == "selection"
+    assert (document["method"], document["parameters"]["k"]) == (selector, 2)
     assert (document["target"], document["features"]) == ("income", list(NAMES))
     assert set(document["chosen"]) == {"age", "height"}
     assert chosen(done.out) == document["chosen"]
@@ -137,7 +137,7 @@ def test_a_selector_that_needs_a_delta_takes_it(here, cli):
     )
     assert done.status == 0, done.err
     document = json.loads((here / "people.income.selection.json").read_text(encoding="utf-8"))
-    assert document["budget"] == {"epsilon": 20.0, "delta": 1e-7}
+    assert (document["privacy"]["epsilon"], document["privacy"]["delta"]) == (20.0, 1e-7)
     with nolook.Ledger(here / "a.ledger") as ledger:
         assert ledger.spent.delta == 1e-7
 

@@ -9,7 +9,6 @@ import pytest
 
 import nolook
 import nolook.cli
-from tests.formats.old_files import FOLDER
 from tests.report.command import BUDGET, Result, write_table
 from tests.report.hand_made import counted, current, fitted
 
@@ -107,7 +106,7 @@ def test_an_older_page_is_replaced_only_with_force(cli, tmp_path):
     "words",
     [["show", "x.json"], ["report", "x.json", "-o", "b.html"], ["compare", "x.json", "m.json"]],
 )
-@pytest.mark.parametrize("content", [None, b"", b"{}", b'{"format": "nolook-model"}', b"\xff"])
+@pytest.mark.parametrize("content", [None, b"", b"{}", b'{"format": "nolook"}', b"\xff"])
 def test_what_is_no_release_is_refused_in_a_line(cli, tmp_path, words, content):
     if content is not None:
         (tmp_path / "x.json").write_bytes(content)
@@ -115,18 +114,6 @@ def test_what_is_no_release_is_refused_in_a_line(cli, tmp_path, words, content):
     assert (done.status, done.out) == (2, "")
     assert done.err.count("\n") == 1
     assert "x.json" in done.err
-
-
-def test_files_of_version_0_1(cli):
-    for name in (
-        "people.quantiles.json",
-        "kendall.selection.json",
-        "federated-ecdf.distribution.json",
-    ):
-        assert cli("show", FOLDER / name).status == 0
-    done = cli("show", FOLDER / "people.roc.json")
-    assert done.status == 2
-    assert "version 0.1" in done.err
 
 
 def test_two_models_side_by_side(cli):

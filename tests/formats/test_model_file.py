@@ -5,7 +5,6 @@ import json
 import string
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from attrs import evolve
 from hypothesis import given
@@ -107,11 +106,10 @@ def test_what_is_not_limited_or_estimated_is_null_in_the_file(tmp_path):
     model = without(unlimited(fitted(NAMES)))
     nolook.save(model, tmp_path / "model.json")
     document = json.loads((tmp_path / "model.json").read_text(encoding="utf-8"))
-    assert document["label_range"] == [None, None]
-    assert document["row_norm"] is None
+    assert document["target_range"] == [None, None]
     assert document["scaling"]["limit"] is None
-    assert document["coef_interval"] is None
-    assert set(document["metrics"].values()) == {None}
+    for key in ("row_norm", *(name.removesuffix("_") for name in OPTIONAL)):
+        assert document[key] is None
     loaded = nolook.load(tmp_path / "model.json")
     assert_same(loaded, model)
     assert "row_norm_" not in vars(loaded)
@@ -127,7 +125,7 @@ def test_any_one_estimate_may_be_missing(tmp_path, attribute):
 
 
 @pytest.mark.parametrize("ends", [(-np.inf, 2.0), (-1.5, np.inf), (0.0, 0.0)])
-def test_either_end_of_the_label_range_may_be_infinite(tmp_path, ends):
+def test_either_end_of_the_target_range_may_be_infinite(tmp_path, ends):
     model = fitted(NAMES)
     model.target_range_ = ends
     nolook.save(model, tmp_path / "model.json")
@@ -147,12 +145,8 @@ def test_a_constant_says_so_in_the_file(tmp_path):
     assert "zeros" in refusal(tmp_path, json.dumps(document))
 
 
-def test_a_model_that_cannot_fail_has_no_such_key(document):
-    assert "failed" not in document
-
-
 def test_the_number_of_rows_is_in_the_file_if_they_were_counted(tmp_path, document):
-    assert not {"n_rows", "n_rows_error"} & document.keys()
+    assert document["n_rows"] is document["n_rows_error"] is None
     nolook.save(counted(fitted(NAMES), 3990.0, 87.5), tmp_path / "model.json")
     told = json.loads((tmp_path / "model.json").read_text(encoding="utf-8"))
     assert (told["n_rows"], told["n_rows_error"]) == (3990.0, 87.5)
@@ -160,26 +154,23 @@ def test_the_number_of_rows_is_in_the_file_if_they_were_counted(tmp_path, docume
     assert (loaded.n_rows_, loaded.n_rows_error_) == (3990.0, 87.5)
     assert (loaded.scaling_.rows.value, loaded.scaling_.rows.error) == (3990.0, 87.5)
     for key in ("n_rows", "n_rows_error"):
-        alone = {name: value for name, value in told.items() if name != key}
-        assert "together" in refusal(tmp_path, json.dumps(alone))
-        assert "n_rows" in refusal(tmp_path, json.dumps(told | {key: -0.5}))
-        assert key in refusal(tmp_path, json.dumps(told | {key: None}))
+        assert key in refusal(tmp_path, json.dumps(told | {key: -0.5}))
+        assert "or neither" in refusal(tmp_path, json.dumps(told | {key: None}))
 
 
 def test_a_target_that_was_not_visible_is_said_to_be_so_in_the_file(tmp_path, document):
-    assert "visible" not in document
     model = not_visible(fitted(NAMES))
     nolook.save(model, tmp_path / "model.json")
     loaded = nolook.load(tmp_path / "model.json")
     assert_same(loaded, model)
     assert loaded.visible_ is False
     told = json.loads((tmp_path / "model.json").read_text(encoding="utf-8"))
-    assert "scaling.visible" in refusal(tmp_path, json.dumps(told | {"visible": True}))
+    assert told["scaling"]["visible"] == [True, True, True, False]
     for change in (
         {"coef": [0.0, 1.0, 0.0]},
         {"coef_interval": document["coef_interval"]},
         {"intercept_interval": [1.0, 2.0]},
-        {"metrics": told["metrics"] | {"r2": 0.5}},
+        {"r2": 0.5},
     ):
         assert "no estimates" in refusal(tmp_path, json.dumps(told | change))
 
@@ -203,10 +194,13 @@ def test_withheld_intervals_and_clipped_shares_come_back(tmp_path):
         ({"clipped_share": [0.0, 0.0, 0.0, 1.5]}, "<= 1.0 - at `$.clipped_share[3]`"),
         ({"clipped_share": [0.0, 0.0, 0.0, -0.5]}, ">= 0.0 - at `$.clipped_share[3]`"),
         ({"clipped_share": [0.0, 0.0, 0.0, None]}, "got `null` - at `$.clipped_share[3]`"),
-        ({"coef_interval": [None, [None, 1.0], None]}, "at `$.coef_interval[1][0]`"),
+        ({"coef_interval": [None, [None, 1.0], None]}, "got `null` - at `$.coef_interval`"),
         ({"weight_norm": 0.0}, "> 0.0 - at `$.weight_norm`"),
         ({"influence_bound": -1.0}, "> 0.0 - at `$.influence_bound`"),
-        ({"spread": told["spread"] | {"center": [0.0]}}, "expected spread.center, spread.map and"),
+        (
+            {"spread": told["spread"] | {"center": [0.0]}},
+            "expected spread.center to have 3 entries",
+        ),
     ):
         assert expected in refusal(tmp_path, json.dumps(told | change))
 
@@ -221,7 +215,7 @@ def test_features_chosen_come_back_in_their_order(tmp_path, places):
     assert loaded.k == len(places)
     assert loaded.chosen_.dtype == model.chosen_.dtype
     told = json.loads((tmp_path / "model.json").read_text(encoding="utf-8"))
-    for bad in ([0, 0], [3], [-1], [0.5], None):
+    for bad in ([0, 0], [3], [-1], [0.5]):
         assert "chosen" in refusal(tmp_path, json.dumps(told | {"chosen": bad}))
     assert "not chosen" in refusal(
         tmp_path, json.dumps(told | {"coef": [0.0, 1.0, 0.0], "chosen": [0, 2]})
@@ -231,7 +225,6 @@ def test_features_chosen_come_back_in_their_order(tmp_path, places):
 def test_columns_of_0_and_1_are_clipped_to_that_range_after_loading(tmp_path):
     model = fitted(("a", "b", "y"))
     nolook.save(model, tmp_path / "model.json")
-    assert "binary" not in json.loads((tmp_path / "model.json").read_text())["scaling"]
     model.scaling_ = evolve(model.scaling_, binary=np.array([True, False, False]))
     del model.feature_names_in_
     nolook.save(model, tmp_path / "model.json")
@@ -241,7 +234,7 @@ def test_columns_of_0_and_1_are_clipped_to_that_range_after_loading(tmp_path):
     assert (loaded.scaling_.low[0], loaded.scaling_.high[0]) == (0.0, 1.0)
     document = json.loads((tmp_path / "model.json").read_text())
     document["scaling"]["binary"] = [True]
-    assert "expected binary to have 3 entries" in refusal(tmp_path, json.dumps(document))
+    assert "expected scaling.binary to have 3 entries" in refusal(tmp_path, json.dumps(document))
 
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
@@ -266,19 +259,11 @@ def test_every_finite_model_round_trips_bit_for_bit(tmp_path_factory, data, colu
         tuple(columns),
         np.array(data.draw(st.lists(finite, **all_columns))),
         np.array(data.draw(st.lists(finite.filter(lambda x: x > 0), **all_columns))),
-        np.array(data.draw(st.lists(st.booleans(), **all_columns))),
+        np.array([*data.draw(st.lists(st.booleans(), min_size=features, max_size=features)), True]),
     )
     path = tmp_path_factory.mktemp("round") / "model.json"
     nolook.save(model, path)
     assert_same(nolook.load(path), model)
-
-
-def test_the_file_says_what_it_is(document):
-    assert document["format"] == "nolook-model"
-    assert document["schema_version"] == 2
-    assert document["nolook_version"] == nolook.__version__
-    assert document["method"] == "linear"
-    assert document["privacy"]["private"] is True
 
 
 def test_a_result_of_a_seed_says_so_in_the_file(tmp_path):
@@ -299,33 +284,21 @@ def test_only_a_fitted_model_is_saved(tmp_path, model):
     [
         ("", "not JSON"),
         ("{", "not JSON"),
-        ("[]", "nolook-model"),
-        ("null", "nolook-model"),
-        ('{"format": "other"}', "nolook-model"),
+        ("[]", '"format": "nolook"'),
+        ("null", '"format": "nolook"'),
+        ('{"format": "other"}', '"format": "nolook"'),
         (b"\xff\xfe", "UTF-8"),
         (b"PAR1\x00\x01", "JSON"),
         ("[" * 100_000, "not JSON"),
         ('{"a": 1, "a": 2}', "twice"),
-        ('{"a": NaN}', "NaN"),
-        ('{"a": -Infinity}', "-Infinity"),
+        ('{"a": NaN}', "not a finite double"),
+        ('{"a": -Infinity}', "not a finite double"),
         ('{"a": 1' + "0" * 10_000 + "}", "not a finite double"),
-        ('{"a": 1e999}', "not a finite double: 1e999"),
+        ('{"a": 1e999}', "not a finite double"),
     ],
 )
 def test_what_is_no_model_file_is_refused(tmp_path, text, expected):
     assert expected in refusal(tmp_path, text)
-
-
-def test_a_file_cut_short_anywhere_is_refused(tmp_path, document):
-    text = json.dumps(document)
-    for length in range(0, len(text), 97):
-        refusal(tmp_path, text[:length])
-
-
-@pytest.mark.parametrize("version", [0, 1, 6, "2", 2.0, True, None])
-def test_an_unknown_version_is_refused(tmp_path, document, version):
-    document["schema_version"] = version
-    assert "with schema_version 2" in refusal(tmp_path, json.dumps(document))
 
 
 def test_a_missing_file_and_a_folder_are_refused(tmp_path):
@@ -364,99 +337,10 @@ def edited(document, path, change):
     return again
 
 
-MAY_BE_NULL = {
-    ("recipe",),
-    ("coef_interval",),
-    *(("coef_interval", place) for place in range(20)),
-    ("intercept_interval",),
-    ("label_range", 0),
-    ("row_norm",),
-    ("scaling", "limit"),
-    *(("metrics", key) for key in ("r2", "r2_interval", "rmse", "rmse_interval")),
-}
-NEED_NOT_BE = {("recipe", "categories", "city", 0), ("recipe", "reference")}
-WRONG = (None, True, -1.5, "", "text", [], {}, [None], [[]], {"a": 1}, 10**400, [1.0] * 7)
-
-
-def test_a_file_without_any_one_key_or_entry_is_refused(tmp_path, document):
-    tried = 0
-    for path in places(document):
-        # test_privacy_is_read_strictly; see below for the recipe
-        if path[0] == "privacy" or path in NEED_NOT_BE:
-            continue
-        refusal(tmp_path, json.dumps(edited(document, path, lambda at, key: at.pop(key))))
-        tried += 1
-    assert tried > 30
-
-
-def value_at(document, path):
-    for key in path:
-        document = document[key]
-    return document
-
-
-def test_a_file_with_any_one_value_of_another_kind_is_refused(tmp_path, document):
-    tried = 0
-    for path in places(document):
-        # Privacy: see below. Without a recipe the model is one of arrays.
-        wrongs = WRONG[1:] if path in MAY_BE_NULL else WRONG
-        for wrong in wrongs if path[0] != "privacy" else ():
-            value = value_at(document, path)
-            same_kind = type(wrong) is type(value)
-            if same_kind and (wrong == value or not isinstance(wrong, list | dict)):
-                continue
-
-            def put(at, key, wrong=wrong):
-                at[key] = wrong
-
-            refusal(tmp_path, json.dumps(edited(document, path, put)))
-            tried += 1
-    assert tried > 300
-
-
-@pytest.mark.parametrize("multiline", [True, False])
-def test_a_recipe_may_say_how_quoted_line_breaks_are_read(tmp_path, multiline):
-    recipe = RECIPE | {"multiline": multiline}
+def test_a_recipe_may_say_how_quoted_line_breaks_are_read(tmp_path):
+    recipe = RECIPE | {"multiline": True}
     nolook.save(fitted(NAMES, recipe=recipe), tmp_path / "m.json")
     assert nolook.load(tmp_path / "m.json").recipe_ == recipe
-
-
-@pytest.mark.parametrize(
-    ("declared", "told", "reference"),
-    [
-        (["Bern"], ["Bern"], None),
-        ([None, "Bern", "Basel"], ["Bern", "Basel"], None),
-        (["Aarau", "Bern"], ["Bern"], "Aarau"),
-        (["Aarau", "Bern", None], ["Bern", None], "Aarau"),
-        (["Aarau", None], [None], "Aarau"),
-    ],
-)
-def test_the_level_compared_with_is_named_in_the_file(tmp_path, declared, told, reference):
-    recipe = {"features": ["city", "age"], "categories": {"city": declared}, "missing": "error"}
-    names = [f"city={'...' if level is None else level}" for level in told]
-    nolook.save(fitted((*names, "age", "income"), recipe=recipe), tmp_path / "m.json")
-    said = json.loads((tmp_path / "m.json").read_text(encoding="utf-8"))["recipe"]
-    assert said["categories"] == {"city": told}
-    # As in files of before, whose levels are compared with everything else.
-    assert said.get("reference") == (None if reference is None else {"city": reference})
-    loaded = nolook.load(tmp_path / "m.json")
-    assert loaded.recipe_ == recipe
-    cells = ["Aarau", "Bern", "Basel", "Chur", None]
-    table = pa.table({"city": cells, "age": [1.0] * 5})
-    opened = nolook.read_table(table, **loaded.recipe_)
-    assert opened.feature_names == tuple(loaded.feature_names_in_)
-    (numbers,) = opened.batches()
-    others = [cell not in {reference, *told} - {None} for cell in cells]
-    for row, level in zip(numbers, told, strict=False):
-        wanted = others if level is None else [cell == level for cell in cells]
-        np.testing.assert_array_equal(row, wanted)
-
-
-def test_an_unknown_key_is_refused_anywhere(tmp_path, document):
-    for path in [(), ("metrics",), ("scaling",), ("recipe",), ("parameters",), ("privacy",)]:
-        changed = edited(document, (*path, "added"), lambda at, key: at.update({key: 1}))
-        message = refusal(tmp_path, json.dumps(changed))
-        assert "added" in message or "guarantee has missing or unknown entries" in message
 
 
 def test_privacy_is_read_strictly(tmp_path, document):
@@ -476,32 +360,26 @@ def test_privacy_is_read_strictly(tmp_path, document):
     [
         (("coef",), [1.0], "expected coef to have 3 entries"),
         (("coef_interval", 0), [2.0, 1.0], "the lower end before the upper end"),
-        (("label_range",), [2.0, 1.0], "the lower end of label_range before the upper end"),
-        (("label_range",), [None, None, None], "of length 2, got 3 - at `$.label_range`"),
-        (("row_norm",), 0.0, "> 0.0 - at `$.row_norm`"),
+        (("target_range",), [2.0, 1.0], "the lower end of target_range before the upper end"),
+        (("target_range",), [None, None, None], "of length 2, got 3 - at `$.target_range`"),
+        (("row_norm",), -1.0, ">= 0.0 - at `$.row_norm`"),
         (("scaling", "limit"), 0.0, "> 0.0 - at `$.scaling.limit`"),
-        (("metrics", "r2_interval"), [0.5, 0.25], "the upper end - at `$.metrics.r2_interval`"),
-        (("scaling", "scale", 0), 0.0, "> 0.0 - at `$.scaling.scale[0]`"),
-        (("scaling", "names"), ["a", "b", "age", "income"], "the features and the target"),
+        (("r2_interval",), [0.5, 0.25], "the upper end - at `$.r2_interval`"),
+        (("scaling", "scale", 0), 0.0, "scaling.scale to be above 0"),
         (("features",), ["city=Bern", "age", "age"], "each column once"),
         (("method",), "magic", "one of 'linear'"),
-        (("recipe", "missing"), "guess", "one of 'error', 'drop-row', 'zero'"),
+        (("recipe", "missing"), "guess", "invalid value - at `$.recipe.missing`"),
         (("recipe", "multiline"), 1, "expected `bool`, got `int` - at `$.recipe.multiline`"),
         (
             ("recipe", "categories"),
             {"town": ["A"]},
             "the levels of some of features - at `$.recipe`",
         ),
-        (("recipe", "categories", "city"), ["Bern"], "just the features"),
-        (("recipe", "categories", "city"), ["Bern", None], "just the features"),
-        (("recipe", "categories", "city"), ["Bern", "Aarau"], "'Aarau'; expected each name once"),
+        (("recipe", "categories", "city"), ["Aarau", "Bern"], "features that recipe names"),
+        (("recipe", "categories", "city"), ["Bern", None], "features that recipe names"),
+        (("recipe", "categories", "city"), ["Bern", "Bern"], "expected each name once"),
         (("recipe", "categories", "city"), [], "length >= 1 - at `$.recipe.categories[...]`"),
-        (("recipe", "reference"), {"age": "A"}, "a level of some of categories - at `$.recipe`"),
-        (("recipe", "reference"), {}, "length >= 1 - at `$.recipe.reference`"),
-        (("recipe", "reference", "city"), "", "non-empty texts"),
-        (("recipe", "reference", "city"), "Bern", "expected each name once"),
-        (("recipe", "reference", "city"), None, "expected `str`, got `null`"),
-        (("recipe", "features"), ["age", "city"], "just the features"),
+        (("recipe", "features"), ["age", "city"], "features to be those of recipe"),
     ],
 )
 def test_impossible_contents_are_refused_by_name(tmp_path, document, path, value, expected):

@@ -70,8 +70,6 @@ def test_a_parameter_that_is_no_plain_value_of_its_type_is_not_saved(tmp_path, c
         ({"magic": 1}, "'magic' is unknown"),
         ({"random_state": 1}, "'random_state' is unknown"),
         ({"epsilon": 9.0}, "'epsilon' is unknown"),
-        ({"guarantee": "paper"}, "private to be false with guarantee='paper'"),
-        ({"bounds": "oracle"}, "private to be false with bounds='oracle'"),
     ],
 )
 def test_parameters_are_read_strictly(tmp_path, choosy, changes, expected):

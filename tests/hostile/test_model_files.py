@@ -63,6 +63,10 @@ MAKERS = {
     "roc": lambda: nolook.ROCCurve(1.0, SHARES).fit(SCORES, HAPPENED),
     "calibration": lambda: nolook.HosmerLemeshow(5.0, 2).fit(SCORES, HAPPENED),
     "evaluation": lambda: nolook.evaluate(probable(0.5), SCORES[:, np.newaxis], HAPPENED),
+    "logistic": lambda: nolook.LogisticRegression(1.0, 1e-6).fit(SCORES[:, None], HAPPENED),
+    "folds": lambda: nolook.cross_validate(
+        nolook.AdaSSPRegressor(), SCORES[:, np.newaxis], SCORES, folds=2
+    ),
 }
 PREDICTING = (PrivateRegressor, nolook.LogisticRegression)
 VALUES = st.one_of(
@@ -197,7 +201,7 @@ EXECUTABLE = {
     "old pickle": pickle.dumps(Runs(), protocol=0),
     "YAML": b'!!python/object/apply:os.mkdir ["ran"]',
     "JSON with tags": b'{"py/reduce": [{"py/function": "os.mkdir"}, {"py/tuple": ["ran"]}]}',
-    "JSON with a class": b'{"format": "nolook-model", "schema_version": 2, "__class__": "os"}',
+    "JSON with a class": b'{"format": "nolook", "version": 1, "__class__": "os"}',
     "Python": b"import os; os.mkdir('ran')",
     "zip": b"PK\x03\x04" + b"__main__.py import os; os.mkdir('ran')",
 }

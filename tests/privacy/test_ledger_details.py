@@ -1,10 +1,8 @@
-"""What a ledger keeps of a release beside its cost, and files that know nothing of it."""
+"""What a ledger keeps of a release in addition to its cost."""
 
 from __future__ import annotations
 
-import shutil
 import sqlite3
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -16,12 +14,9 @@ from nolook._unit import Unit
 from nolook.errors import BudgetExceededError, LedgerError, ParameterError
 from nolook.privacy.guarantee import Budget, PureEvent
 from nolook.privacy.ledger import Ledger, ReleaseDetails, charge
-from tests.formats.old_files import FOLDER
-from tests.privacy.ledger_processes import DIED, Processes, quick_folder
-from tests.privacy.ledger_worker import KILL
+from tests.privacy.ledger_processes import quick_folder
 from tests.report.command import columns, write_table
 
-OLD = FOLDER / "people.ledger"
 ADD_REMOVE = {"relation": "add-remove", "description": "test"}
 NOTHING = ReleaseDetails()
 WHOLE = ReleaseDetails("people.csv", "ab12", "income", "m.json", "row")
@@ -33,21 +28,8 @@ def path():
         yield folder / "people.ledger"
 
 
-@pytest.fixture
-def old(path):
-    shutil.copy(OLD, path)
-    return path
-
-
 def make(path, **options):
     return Ledger.create(path, Budget(1.0, 1e-6), name="people", **options)
-
-
-def version(path):
-    database = sqlite3.connect(path)
-    found = database.execute("PRAGMA user_version").fetchone()[0]
-    database.close()
-    return found
 
 
 def test_details_are_kept_and_the_file_is_named_by_the_ledger_if_not_by_them(path):
@@ -152,14 +134,6 @@ def test_how_many_rows_of_a_unit_are_used_makes_no_other_unit():
     assert Unit("patient_id", 5).in_words() == PATIENTS
 
 
-def test_an_old_file_is_for_rows(old):
-    with Ledger(old) as ledger:
-        assert ledger.unit == "row"
-        with pytest.raises(LedgerError, match="protect a row"):
-            ledger.reserve(Budget(0.01), **ADD_REMOVE, details=protecting(PATIENTS))
-        ledger.reserve(Budget(0.01), **ADD_REMOVE, details=protecting("row"))
-
-
 def visits():
     rows = np.arange(600)
     numbers = {"age": rows % 70, "cost": rows % 41, "patient_id": rows // 3}
@@ -221,30 +195,11 @@ def test_an_outside_release_is_entered_whole(path):
         ]
 
 
-def test_an_old_file_is_read_as_it_is_and_gets_details_when_it_is_charged(old):
-    content = old.read_bytes()
-    with Ledger(old) as ledger:
-        before = ledger.history()
-        assert {entry.details for entry in before} == {NOTHING}
-    assert old.read_bytes() == content
-    with Ledger(old) as ledger, Ledger(old) as other:
-        ledger.reserve(Budget(0.01), relation="add-remove", description="x", details=WHOLE)
-        # Whoever had it open before goes on with the new file.
-        for one in (ledger, other):
-            assert one.history()[:-1] == before
-            assert one.history()[-1].details == WHOLE
-        other.reserve(Budget(0.01), **ADD_REMOVE)
-    assert version(old) == 3
-    with Ledger(old) as ledger:
-        assert len(ledger.history()) == len(before) + 2
-
-
 @pytest.mark.parametrize(
     "harm",
     [
         "UPDATE details SET output = 'other.json' WHERE id = 1",
         "DELETE FROM details WHERE id = 1",
-        "PRAGMA user_version = 2",
         "DROP TABLE details",
         "CREATE TRIGGER t AFTER INSERT ON details BEGIN DELETE FROM release; END",
     ],
@@ -258,36 +213,3 @@ def test_changed_details_are_damage(path, harm):
     database.close()
     with pytest.raises(LedgerError, match="damaged"):
         Ledger(path)
-
-
-def test_an_old_file_killed_at_every_write_of_its_first_charge_is_the_old_or_the_new_one():
-    processes = Processes()
-    try:
-        with quick_folder() as folder:
-            kills = 0
-            while _killed(processes, folder / str(kills), kills):
-                kills += 1
-        assert kills > 5
-    finally:
-        processes.close()
-
-
-def _killed(processes, root: Path, at: int) -> bool:
-    """Charge an old file by a process that dies at a write; tell whether it did."""
-    root.mkdir()
-    path = Path(shutil.copy(OLD, root / "a.ledger"))
-    with Ledger(path) as ledger:
-        before = ledger.history()
-    worker = processes.start(root)
-    worker.call("open", path)
-    worker.call("arm", at, KILL)
-    died = worker.attempt("reserve", path, 0.01)[0] == DIED
-    with Ledger(path) as ledger:
-        after = ledger.history()
-        assert after[: len(before)] == before
-        assert len(after) - len(before) in ({0, 1} if died else {1})
-        ledger.reserve(Budget(0.01), **ADD_REMOVE)
-    assert version(path) == 3
-    if not died:
-        worker.leave()
-    return died

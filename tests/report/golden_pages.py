@@ -17,6 +17,7 @@ from pathlib import Path
 
 import attrs
 import numpy as np
+import pyarrow as pa
 from attrs import evolve
 from rich.console import Console
 
@@ -26,10 +27,10 @@ from nolook.algorithms.cross_validation import Estimate
 from nolook.algorithms.logistic_regression import LogisticRelease
 from nolook.algorithms.scaling import NoisyCount, Scaling
 from nolook.algorithms.whitening import Spread
+from nolook.estimators._scores import Scored
 from nolook.estimators.folds import CrossValidation
 from nolook.estimators.quantiles import quantiles
 from nolook.formats.files import one_line
-from nolook.formats.findings_file import Scored
 from nolook.privacy.guarantee import Budget, GaussianEvent, PrivacyGuarantee
 from nolook.privacy.ledger import Amount, LedgerEntry, ReleaseDetails
 from nolook.report.distribution_findings import ecdf_findings, quantiles_findings
@@ -42,8 +43,6 @@ from nolook.report.page import render_page
 from nolook.report.score_findings import calibration_findings, roc_findings
 from nolook.report.selection_findings import selection_findings
 from nolook.report.terminal import print_findings
-from tests.formats.old_files import FOLDER as FILES
-from tests.formats.old_files import selection
 from tests.report.hand_made import (
     Choosy,
     choosing,
@@ -68,10 +67,6 @@ NASTY = ("<b>'x'</b>", 'a&amp;b "twice"', "\u202eleft\n\x00\x1b[31m", "年収 Gr
 SCORED = Scored("probability", "deposit", "yes")
 GRID = nolook.LinearGrid(0, 100, 1)
 SEEN = np.ones(4, dtype=bool)
-
-
-def stored(name):
-    return nolook.load(FILES / name)
 
 
 def called_private(release):
@@ -121,7 +116,7 @@ def hidden_fit():
 
 
 def guesses():
-    """A coefficient on a scale that is a guess, as in files of version 0.1; rows are shrunk."""
+    """A coefficient on a scale that is a guess; rows are shrunk."""
     model = fitted()
     model.scaling_.visible[1] = False
     model.row_norm_ = 2.75
@@ -184,16 +179,37 @@ def folds(*, hidden=False):
     return folds_findings(CrossValidation("R2", fitted_ones, tuple(found), *kept))
 
 
-def of_selection(name):
-    return lambda: selection_findings(*selection(FILES / f"{name}.selection.json"))
+def people(target="income"):
+    """Read a table that is the same each time."""
+    first, second = np.arange(4000) * 0.6180339887 % 1.0, np.arange(4000) * 0.7548776662 % 1.0
+    data = {"age": 100 * first, "height": 2 * second, "income": 50 * first + second}
+    return nolook.read_table(pa.table(data), target)
 
 
-def of_model(name):
-    return lambda: model_findings(stored(f"{name}.model.json"))
+def of_selection(selector, seen=called_private):
+    return lambda: selection_findings(seen(selector.fit(people())), "income")
 
 
-def of_distribution(name, column="age"):
-    return lambda: ecdf_findings(stored(f"{name}.distribution.json"), column)
+def of_model(model, seen=called_private):
+    return lambda: model_findings(seen(model.fit(people())))
+
+
+def distribution(**options):
+    return nolook.ECDF(1.0, GRID, random_state=1, **options).fit(100 * shares()[0])
+
+
+def of_distribution(column="age", seen=called_private, **options):
+    return lambda: ecdf_findings(seen(distribution(**options)), column)
+
+
+def as_it_is(release):
+    """Return a release that says that its seed is known."""
+    return release
+
+
+def selected(selector, model):
+    """A pipeline with seeds."""
+    return nolook.make_private_pipeline(selector, model, epsilon=8.0, delta=1e-6)
 
 
 def classified(*withheld_places, visible=True):
@@ -294,17 +310,19 @@ LEDGERS = {
     "ledger-new": lambda: HandMadeLedger("people", (), spent=(0.0, 0.0)),
 }
 PAGES = {
-    "linear": of_model("linear"),
-    "adassp": of_model("adassp"),
-    "boosted-adassp": of_model("boosted-adassp"),
-    "tukey-selected": of_model("sis+tukey"),
-    "tukey-constant": of_model("lasso-blocks+tukey-failed-test"),
+    "linear": of_model(nolook.LinearRegression(random_state=1)),
+    "adassp": of_model(nolook.AdaSSPRegressor(random_state=1)),
+    "boosted-adassp": of_model(nolook.BoostedAdaSSPRegressor(random_state=1)),
+    "tukey-constant": of_model(nolook.TukeyRegressor(1e-3, on_failure="constant", random_state=1)),
     "constant": lambda: model_findings(
         make_constant(fitted(made_by=Choosy(on_failure="constant")))
     ),
-    "selected": of_model("kendall+linear"),
-    "seeded": of_model("linear-seeded"),
-    "without-guarantee": of_model("sis-oracle+tukey-paper"),
+    "selected": of_model(
+        selected(
+            nolook.KendallSelector(k=1, random_state=1), nolook.LinearRegression(random_state=1)
+        )
+    ),
+    "seeded": of_model(nolook.LinearRegression(random_state=1), as_it_is),
     "many-features": lambda: model_findings(many_features()),
     "names": lambda: model_findings(fitted(NASTY)),
     "levels": lambda: model_findings(levels()),
@@ -331,16 +349,13 @@ PAGES = {
     "logistic": classified(),
     "logistic-withheld": classified(1),
     "logistic-base-rate": classified(visible=False),
-    "selection": of_selection("kendall"),
-    "selection-seeded": of_selection("kendall-seeded"),
-    "selection-unordered": of_selection("lasso-blocks"),
-    "distribution": of_distribution("people"),
-    "distribution-units": lambda: ecdf_findings(
-        of_units(stored("people.distribution.json")), "age"
-    ),
-    "distribution-replace": of_distribution("ecdf-replace"),
-    "distribution-seeded": of_distribution("ecdf-seeded", NASTY[2]),
-    "distribution-federated": of_distribution("federated-ecdf"),
+    "selection": of_selection(nolook.KendallSelector(k=1, random_state=1)),
+    "selection-seeded": of_selection(nolook.KendallSelector(k=1, random_state=1), as_it_is),
+    "selection-unordered": of_selection(nolook.LassoSelector(k=1, random_state=1)),
+    "distribution": of_distribution(),
+    "distribution-units": lambda: ecdf_findings(of_units(called_private(distribution())), "age"),
+    "distribution-replace": of_distribution(relation="replace"),
+    "distribution-seeded": of_distribution(NASTY[2], as_it_is),
     "quantiles": lambda: some_quantiles(private=True),
     "quantiles-seeded": lambda: some_quantiles(private=False),
     "roc": curve,

@@ -29,8 +29,6 @@ class Choosy(PrivateRegressor):
         delta: float = 1e-6,
         *,
         n_models: int | str = "auto",
-        guarantee: str = "record",
-        bounds: str = "private",
         bound: float | None = None,
         exact: bool = True,
         on_failure: str = "raise",
@@ -38,8 +36,6 @@ class Choosy(PrivateRegressor):
     ) -> None:
         super().__init__(epsilon, delta, random_state)
         self.n_models = n_models
-        self.guarantee = guarantee
-        self.bounds = bounds
         self.bound = bound
         self.exact = exact
         self.on_failure = on_failure

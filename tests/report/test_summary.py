@@ -43,10 +43,6 @@ def said(model, name):
     return " ".join([one.heading, *map(plain, one.words), *captions, *map(plain, one.notes)])
 
 
-def _origin(**settings):
-    return model_findings(fitted(made_by=Choosy(**settings))).origin
-
-
 def test_effects_are_coefficients_times_scales():
     model = fitted(("a", "b", "c", "y"))
     for one, value, ends, scale in zip(
@@ -119,15 +115,11 @@ def test_the_range_of_predictions_is_said_in_words(ends, expected):
 
 
 @pytest.mark.parametrize(
-    ("change", "bounds", "expected"),
-    [
-        (lambda model: model, "private", "found privately"),
-        (unlimited, "private", "set beforehand"),
-        (unlimited, "oracle", "read off the table"),
-    ],
+    ("change", "expected"),
+    [(lambda model: model, "found privately"), (unlimited, "set beforehand")],
 )
-def test_the_origin_of_the_scales_is_that_of_the_release(change, bounds, expected):
-    sentence = said(change(fitted(made_by=Choosy(bounds=bounds))), "scales")
+def test_the_origin_of_the_scales_is_that_of_the_release(change, expected):
+    sentence = said(change(fitted(made_by=Choosy())), "scales")
     assert sentence.startswith(f"Scales {expected}")
     assert ("noisy histograms" in sentence) == (expected == "found privately")
     assert ("without looking" in sentence) == (expected == "set beforehand")
@@ -143,18 +135,11 @@ def test_each_entry_is_described_in_a_sentence_or_two(entry):
     assert words.isascii()
 
 
-def test_a_reason_other_than_a_seed_is_named_and_no_seed_is_blamed():
+def test_a_seed_is_the_reason_why_a_result_is_not_private():
     seeded = fitted(made_by=Choosy(random_state=1))
-    assert model_findings(seeded).origin.why_not_private()[0] == "a known seed"
-    for settings, shown in (
-        ({"guarantee": "paper"}, "guarantee='paper'"),
-        ({"bounds": "oracle"}, "bounds='oracle'"),
-        ({"bounds": "oracle", "guarantee": "paper"}, "bounds='oracle' and guarantee='paper'"),
-    ):
-        short, sentence = _origin(**settings).why_not_private()
-        assert short == shown
-        assert shown in sentence
-        assert "seed" not in sentence
+    short, sentence = model_findings(seeded).origin.why_not_private()
+    assert short == "a known seed"
+    assert "random_state" in sentence
 
 
 def test_only_a_failed_fit_is_called_failed():

@@ -16,7 +16,6 @@ from nolook.report.page import render_page
 from nolook.report.score_findings import calibration_findings, roc_findings
 from nolook.report.selection_findings import selection_findings
 from nolook.report.shared import rows_used
-from tests.formats.old_files import FOLDER, selection
 from tests.report import golden_pages as made
 from tests.report.hand_made import counted, make_constant, not_visible
 from tests.report.pages import Page
@@ -58,7 +57,8 @@ def kinds():
     test = nolook.HosmerLemeshow(1.0, 5, random_state=1)
     curve.fit(scores, happened)
     test.fit(scores, happened)
-    selector, target = selection(FOLDER / "kendall.selection.json")
+    selector, target = nolook.KendallSelector(k=1, random_state=1).fit(made.people()), "income"
+    tukey = nolook.TukeyRegressor(1e-3, on_failure="constant", random_state=1)
     logistic = nolook.LogisticRegression(8.0, random_state=1).fit(scores[:, None], happened)
     models = {
         "logistic": logistic,
@@ -68,13 +68,13 @@ def kinds():
         "not visible": not_visible(made.five()),
         "nearly empty": counted(not_visible(made.five()), 1.0, 42.0),
         "failed": make_constant(made.fitted()),
-        "tukey": made.stored("tukey.model.json"),
+        "tukey": tukey.fit(made.people()),
     }
     others = {
         "roc": (curve, lambda one: roc_findings(one, made.SCORED, (0.3,))),
         "calibration": (test, lambda one: calibration_findings(one, made.SCORED)),
         "selection": (selector, lambda one: selection_findings(one, target)),
-        "ecdf": (made.stored("people.distribution.json"), lambda one: ecdf_findings(one, "age")),
+        "ecdf": (made.distribution(), lambda one: ecdf_findings(one, "age")),
     }
     yield from ((name, one, model_findings) for name, one in models.items())
     yield from ((name, *pair) for name, pair in others.items())

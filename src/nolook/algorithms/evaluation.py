@@ -27,7 +27,13 @@ from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import Announce
 from nolook.tables.scored import ScoredTable
 
-__all__ = ["CALIBRATION_SHARE", "EvaluationRelease", "Judged", "evaluation_release"]
+__all__ = [
+    "CALIBRATION_SHARE",
+    "EvaluationRelease",
+    "Judged",
+    "both_classes",
+    "evaluation_release",
+]
 
 #: Share of epsilon for the sums of groups: about where the noise of the areas and that of the
 #: groups add least to what sampling does (`benchmarks/evaluation.py`).
@@ -98,7 +104,7 @@ class EvaluationRelease:
     def run(self, table: ScoredTable, source: ByteSource, announce: Announce) -> Judged:
         """Release the counts, then the sums of groups between quantiles that follow from them."""
         curve = self.curve.run(table, source, announce)
-        scores = _together(*curve[1:])
+        scores = both_classes(*curve[1:])
         if self.groups is None:
             return Judged(curve, scores, None)
         groups, event = self.groups
@@ -120,7 +126,7 @@ def evaluation_release(epsilon: float, groups: int | None) -> EvaluationRelease:
     return EvaluationRelease(RocRelease(plan, None, "isotonic"), own)
 
 
-def _together(positive: ClassScores, negative: ClassScores) -> PrivateDistribution:
+def both_classes(positive: ClassScores, negative: ClassScores) -> PrivateDistribution:
     """Return the distribution of the scores of both classes, which have independent noise."""
     counts = positive.counts + negative.counts
     one = positive.noise

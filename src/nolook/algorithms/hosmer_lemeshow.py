@@ -44,6 +44,7 @@ from nolook.tables.scored import OnlyScores, ScoredTable
 
 __all__ = [
     "BORDERS_SHARE",
+    "PROBABILITIES",
     "HosmerLemeshowPlan",
     "hosmer_lemeshow_plan",
     "quantile_borders",
@@ -55,7 +56,8 @@ __all__ = [
 
 #: Share of epsilon for the groups' borders.
 BORDERS_SHARE = 0.2
-_GRID = LinearGrid(2.0**-10, 1.0, 2.0**-10)
+#: Thresholds of the probabilities.
+PROBABILITIES = LinearGrid(2.0**-10, 1.0, 2.0**-10)
 _BORDER_STEPS = 2.0**20
 # Below, the noise would exceed any table, and could leave the range of the exact samplers.
 _SMALLEST_EPSILON = 2.0**-25
@@ -118,7 +120,7 @@ def hosmer_lemeshow_plan(
     borders, sums = split(epsilon, BORDERS_SHARE)
     event = sums_event(sums, epsilon)
     return HosmerLemeshowPlan(
-        groups, ecdf_release(Budget(borders), relation, [_GRID], "isotonic"), event
+        groups, ecdf_release(Budget(borders), relation, [PROBABILITIES], "isotonic"), event
     )
 
 
@@ -157,7 +159,7 @@ def release_groups(
     unit weighing ``weighing.whole`` together at most.
     """
     announce("borders")
-    cells = OnlyScores(rows).fold(CellCounts(_GRID.points())).value
+    cells = OnlyScores(rows).fold(CellCounts(PROBABILITIES.points())).value
     (distribution,) = release_counts([cells], plan.borders, source, weighing)
     borders = quantile_borders(distribution, plan.groups)
     announce("groups")

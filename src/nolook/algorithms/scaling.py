@@ -53,7 +53,6 @@ SHARES = {"rows": 0.1, "target": 0.3, "features": 0.6}
 
 # Shares of the three rounds of histograms, in each group's own.
 _SPLIT = {"target": (0.4, 0.35, 0.25), "features": (0.5, 0.3, 0.2)}
-# Files of earlier versions call the features so too.
 _CALLED = {"target": "target histogram", "features": "column histograms"}
 _WHERE = ("by magnitude", "over the range found", "over the range kept")
 _STAGES = ("magnitudes", "ranges", "scales")

@@ -34,12 +34,14 @@ def calibration(
 
     The model that gave them must not itself have been fitted without privacy on these rows.
     """
-    from nolook.formats.findings_file import Scored, write_calibration
+    from nolook.estimators._scores import Scored
+    from nolook.formats.model_file import save
     from nolook.report.score_findings import calibration_findings
 
     fitted = DISTRIBUTIONS["calibration"].load()(release.epsilon, groups, 1, release.random_state)
     scored = Scored(probability, target, positive)
     with release.running() as ledger_and_progress:
         fitted.fit(release.read_scores(scored), **ledger_and_progress)
-    write_calibration(fitted, release.output, scored=scored)
+    fitted.scored_ = scored
+    save(fitted, release.output)
     release.show(calibration_findings(fitted, scored))

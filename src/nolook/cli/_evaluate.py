@@ -85,8 +85,9 @@ def evaluate(
     that the figures may flatter it.
     """
     from nolook.estimators import evaluation
+    from nolook.estimators._scores import Scored
     from nolook.estimators.roc import check_threshold
-    from nolook.formats.findings_file import Scored, write_evaluation
+    from nolook.formats.model_file import save
     from nolook.report.evaluation_findings import evaluation_findings, only_constant
 
     thresholds = [check_threshold(each) for each in threshold or ()]
@@ -102,6 +103,8 @@ def evaluate(
             **ledger_and_progress,
         )
     scored = Scored(one_line(model.name), target, "1" if positive is None else positive)
-    found = evolve(found, cautions=(*only_constant(fitted), *found.cautions))
-    write_evaluation(found, release.output, scored=scored, thresholds=thresholds)
+    cautions = *only_constant(fitted), *found.cautions
+    found = evolve(found, cautions=cautions, scored=scored)
+    found.roc.asked_ = tuple(thresholds)
+    save(found, release.output)
     release.show(evaluation_findings(found, scored, fitted, thresholds))

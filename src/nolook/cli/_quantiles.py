@@ -45,7 +45,7 @@ def quantiles(
     wanted, grids, names = shares(at, "--at"), named_grids(grid), column_names(columns, "--columns")
 
     from nolook.estimators.quantiles import quantiles as release_quantiles
-    from nolook.formats.findings_file import write_quantiles
+    from nolook.formats.model_file import save
     from nolook.report.distribution_findings import quantiles_findings
 
     with release.running() as ledger_and_progress:
@@ -59,6 +59,5 @@ def quantiles(
             random_state=release.random_state,
             **ledger_and_progress,
         )
-    recipe = table.recipe()
-    write_quantiles(found, release.output, grids=grids, recipe=recipe)
-    release.show(quantiles_findings(found, recipe, grids))
+    save(found, release.output)
+    release.show(quantiles_findings(found, found.recipe, grids))

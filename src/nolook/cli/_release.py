@@ -52,9 +52,9 @@ from nolook.formats.files import check_outputs, default_name, one_line
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from nolook.estimators._scores import Scored
     from nolook.estimators.base import PrivateEstimator
     from nolook.estimators.making import Progress
-    from nolook.formats.findings_file import Scored
     from nolook.privacy.ledger import Ledger
     from nolook.report.findings import Findings
     from nolook.tables import Table

@@ -57,8 +57,9 @@ def roc(
     neighbours, smoother = check_relation(relation), check_smoothing(smoothing)
     points = grid(linear_grid, log_grid)
 
+    from nolook.estimators._scores import Scored
     from nolook.estimators.roc import check_threshold
-    from nolook.formats.findings_file import Scored, write_roc
+    from nolook.formats.model_file import save
     from nolook.report.score_findings import roc_findings
 
     thresholds = [check_threshold(each) for each in threshold or ()]
@@ -67,5 +68,6 @@ def roc(
     scored = Scored(score, target, positive)
     with release.running() as ledger_and_progress:
         fitted.fit(release.read_scores(scored), **ledger_and_progress)
-    write_roc(fitted, release.output, scored=scored, thresholds=thresholds)
+    fitted.scored_, fitted.asked_ = scored, tuple(thresholds)
+    save(fitted, release.output)
     release.show(roc_findings(fitted, scored, thresholds))

@@ -54,8 +54,8 @@ def select(
                 "(leave it out)"
             )
     release.fit(fitted, Columns(target, features, categories, exclude, positive))
-    from nolook.formats.selection_file import write_selection
+    from nolook.formats.model_file import save
     from nolook.report.selection_findings import selection_findings
 
-    write_selection(fitted, release.output, target=target)
+    save(fitted, release.output)
     release.show(selection_findings(fitted, target))

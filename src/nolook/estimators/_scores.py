@@ -34,10 +34,6 @@ class Scored:
     target: str
     positive: str
 
-    def content(self) -> dict[str, str]:
-        """Return what a file says."""
-        return {"score": self.score, "label": self.target, "positive": self.positive}
-
 
 class ScoredEstimator(PrivateFinding):
     """What is released of scores and the target they predict.

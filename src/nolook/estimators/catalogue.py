@@ -36,9 +36,6 @@ __all__ = [
     "method_parameters",
     "name_of",
     "own_parameters",
-    "retired_parameters",
-    "silent_parameters",
-    "unproved_settings",
 ]
 
 
@@ -236,20 +233,6 @@ DISTRIBUTIONS = {
 # Shared parameters: the guarantee holds the first two, a seed is never kept, and a file names the
 # classes beside its parameters.
 _COMMON = frozenset({"epsilon", "delta", "random_state", "classes"})
-# Older files know none of these: a file says nothing of one that is None.
-_SILENT = {kind: {"sample"} for kind in ("LassoSelector", "SISSelector")} | {
-    "LinearRegression": {"k"}
-}
-# Settings that only files of version 0.1 have.
-_RETIRED: dict[str, dict[str, tuple[str, ...]]] = {
-    "tukey": {"guarantee": ("record", "paper"), "ptr": ("2023", "2022"), "basis": ("raw",)},
-    "adassp": {"bounds": ("private", "oracle")},
-    "boosted-adassp": {"scaling": ("private", "none")},
-    "lasso": {"penalty": ("raw",)},
-    "sis": {"ranges": ("oracle",)},
-}
-# Settings that void the guarantee.
-_UNPROVED = frozenset({("guarantee", "paper"), ("bounds", "oracle"), ("ranges", "oracle")})
 
 
 def check_method(value: str, name: str = "method") -> str:
@@ -309,37 +292,5 @@ def method_parameters(method: str, options: Mapping[str, object]) -> dict[str, A
 
 
 def own_parameters(estimator: BaseEstimator) -> dict[str, Any]:
-    """Return an estimator's parameters but the shared ones, with retired ones it was read with."""
-    given = {**estimator.get_params(deep=False), **getattr(estimator, "retired_", {})}
-    silent = _COMMON | {name for name in silent_parameters(estimator) if given.get(name) is None}
-    return {name: value for name, value in given.items() if name not in silent}
-
-
-def silent_parameters(estimator: BaseEstimator) -> frozenset[str]:
-    """Return those of an estimator's parameters that :func:`own_parameters` leaves out if None."""
-    return frozenset(_SILENT.get(type(estimator).__name__, ()))
-
-
-def retired_parameters(name: str, parameters: Mapping[str, object]) -> dict[str, str]:
-    """Return those of a file's parameters that, or whose values, only an older version had."""
-    known = _RETIRED.get(name, {})
-    return {
-        parameter: value
-        for parameter, value in parameters.items()
-        if isinstance(value, str) and value in known.get(parameter, ())
-    }
-
-
-def unproved_settings(parameters: Mapping[str, object]) -> tuple[str, ...]:
-    """Return the settings that void the guarantee, written as in Python.
-
-    Examples
-    --------
-    >>> unproved_settings({"guarantee": "paper", "n_models": 100})
-    ("guarantee='paper'",)
-    """
-    return tuple(
-        f"{name}={value!r}"
-        for name, value in parameters.items()
-        if isinstance(value, str) and (name, value) in _UNPROVED
-    )
+    """Return an estimator's parameters, except the shared ones."""
+    return {k: v for k, v in estimator.get_params(deep=False).items() if k not in _COMMON}

@@ -70,13 +70,11 @@ class LinearRegression(PrivateRegressor):
     influence_bound_ : float
         Of a row (1, x) shortened to its weight, x whitened, an error counts at most as this over
         the length of x, or over twice that of the 1 if it is longer, in scales of the target.
-        Infinite if the target was not visible, and in files of version 0.2, whose intervals are for
-        weighted least squares.
+        Infinite if the target was not visible.
     spread_ : Spread or None
         Where the rows lie and how they vary, found privately: a row x of standardised columns
         becomes ``spread_.map @ (x - spread_.center)``, which varies alike in all directions that
-        noise does not hide. None if the target was not visible, and in models of version 0.2, whose
-        rows were not whitened.
+        noise does not hide. None if the target was not visible.
     chosen_ : ndarray of int, or None
         With `k`, the features chosen, each followed by the one that adds most to those before it.
 

@@ -108,7 +108,15 @@ class LogisticRegression(ClassifierMixin, PrivateEstimator):  # type: ignore[mis
     array([ True, False])
     """
 
-    coef_interval_: Numbers | None
+    coef_interval_: Numbers | None = None
+    intercept_interval_: Numbers | None = None
+    base_rate_interval_: Numbers | None = None
+    pseudo_r2_: float | None = None
+    pseudo_r2_interval_: Numbers | None = None
+    auc_: float | None = None
+    auc_interval_: Numbers | None = None
+    row_norm_: float = math.inf
+
     _purpose = "logistic regression"
     _of_a_sample = ("coef_interval_", "intercept_interval_", "base_rate_interval_")
     failed_ = False

@@ -124,6 +124,9 @@ class ROCCurve(ScoredEstimator):
         self.smoothing = smoothing
         self.random_state = random_state
 
+    #: The thresholds that a report shows.
+    asked_: tuple[float, ...] = ()
+
     _purpose = "ROC curve"
 
     def plan(self) -> Plan[Any]:

@@ -10,13 +10,11 @@ import contextlib
 import json
 import os
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from operator import methodcaller
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from nolook import _files
 from nolook._validation import one_line
-from nolook._version import __version__
 from nolook.errors import NolookError, ParameterError
 
 __all__ = [
@@ -25,7 +23,6 @@ __all__ = [
     "one_line",
     "replacing",
     "write_json",
-    "write_release",
     "write_text",
 ]
 
@@ -130,14 +127,6 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_json(path: Path, document: object) -> None:
-    """Write a whole file of JSON without NaN and infinities, or nothing; arrays become lists."""
-    content = json.dumps(
-        document, ensure_ascii=False, allow_nan=False, indent=1, default=methodcaller("tolist")
-    )
+    """Write a whole file of JSON without NaN and infinities, or nothing."""
+    content = json.dumps(document, ensure_ascii=False, allow_nan=False, indent=1)
     write_text(path, content + "\n")
-
-
-def write_release(path: Path, form: str, version: int, content: Mapping[str, object]) -> None:
-    """Write a release to a file that starts with its format and that format's version."""
-    head = {"format": form, "schema_version": version, "nolook_version": __version__}
-    write_json(path, {**head, **content})

@@ -1,280 +1,391 @@
-"""Private quantiles, ROC curves, calibrations and evaluations as JSON files, and back.
+"""Distributions, quantiles, ROC curves, calibrations, evaluations and cross-validations as files.
 
-Each says what was released, what it cost, how the table was read, and what follows from it: a
-reader has that without computing anything, and it must agree with what was released. Files of
-version 0.1 held only what follows.
+Whatever follows from the released numbers is computed again when a file is read.
 """
 
 from __future__ import annotations
 
-import json
-from operator import methodcaller
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
-from msgspec import UNSET, Meta, UnsetType
+from attrs import astuple
+from msgspec import Meta
+from msgspec.structs import replace
 
-from nolook.algorithms.grids import LinearGrid, LogGrid
+from nolook.algorithms.calibration_table import CalibrationTable
+from nolook.algorithms.count_noise import ForestNoise
+from nolook.algorithms.cross_validation import Estimate
+from nolook.algorithms.distribution import PrivateDistribution
+from nolook.algorithms.evaluation import Judged, both_classes
+from nolook.algorithms.forest import forest_of
+from nolook.algorithms.grids import GRIDS, LinearGrid, LogGrid, grid_kind
+from nolook.algorithms.hosmer_lemeshow import PROBABILITIES
+from nolook.algorithms.roc_curve import ClassScores
 from nolook.estimators._scores import Scored
-from nolook.estimators.calibration import HosmerLemeshow
-from nolook.estimators.evaluation import Evaluation, JudgedModel
+from nolook.estimators.calibration import MOST_GROUPS, HosmerLemeshow
+from nolook.estimators.ecdf import ECDF, check_grid, check_smoothing
+from nolook.estimators.evaluation import Asked, Evaluation, JudgedModel, evaluation_of
+from nolook.estimators.folds import CrossValidation
 from nolook.estimators.quantiles import Quantiles
 from nolook.estimators.roc import ROCCurve
-from nolook.formats._calibration_content import Calibration, calibration_content
-from nolook.formats._curve_content import Curve, curve_content
-from nolook.formats.distribution_file import Grid, grid_content
-from nolook.formats.files import write_release
-from nolook.formats.parts import (
-    Names,
-    Recipe,
-    Release,
-    guarantee_content,
-    recipe_content,
-    rows_content,
-    stated_guarantee,
-)
-from nolook.formats.strict import Broken, convert, refuse_others
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
+from nolook.formats.parts import Finding, Names, Recipe, Rows, RowsError, guaranteed
+from nolook.formats.strict import Broken, Content, Vector
 
 __all__ = [
     "CalibrationFile",
+    "CurveFile",
+    "DistributionFile",
     "EvaluationFile",
+    "FoldsFile",
     "QuantilesFile",
-    "RocFile",
-    "Scored",
-    "write_calibration",
-    "write_evaluation",
-    "write_quantiles",
-    "write_roc",
 ]
 
+# Thresholds at equal ratios may differ in their last digits from machine to machine; their steps
+# are larger than this.
+_SAME = 1e-12
+
+_Variance = Annotated[float, Meta(ge=0)]
 _Share = Annotated[float, Meta(ge=0, le=1)]
+_Smoothing = Literal["isotonic", None]
 
 
-class QuantilesFile(Release, frozen=True):
-    """Quantiles of some columns."""
+class Grid(Content, frozen=True):
+    """Thresholds at equal steps or ratios."""
 
-    columns: Names
-    grids: dict[str, Grid | None]
+    kind: Literal["linear", "log"]
+    low: float
+    high: float
+    step: float
+
+    @classmethod
+    def of(cls, grid: LinearGrid | LogGrid) -> Self:
+        """Return what a file says of a grid."""
+        return cls.holding(grid, kind=grid_kind(grid))
+
+    def grid(self) -> LinearGrid | LogGrid:
+        """Return the grid."""
+        return GRIDS[self.kind](self.low, self.high, self.step)
+
+
+class Counts(Content, frozen=True):
+    """Private counts up to thresholds: 0 at first, then each from its threshold to the next."""
+
+    thresholds: Vector
+    counts: Vector
+    lengths: list[int]
+    block_variance: _Variance
+    rows_variance: _Variance
+
+    @classmethod
+    def of(cls, points: Vector, counts: Vector, noise: Any) -> Self:  # noqa: ANN401
+        """Return what a file says of counts up to all thresholds of a grid."""
+        changed = np.flatnonzero(np.diff(counts, prepend=0.0))
+        return cls(
+            thresholds=points[changed],
+            counts=counts[changed],
+            lengths=list(noise.forest.lengths),
+            block_variance=noise.block_variance,
+            rows_variance=noise.rows_variance,
+        )
+
+    def __post_init__(self) -> None:
+        if self.thresholds.ndim != 1 or self.counts.shape != self.thresholds.shape:
+            raise Broken("expected as many counts as thresholds")
+        if not self.counts.size or (np.diff(self.counts, prepend=0.0) == 0.0).any():
+            raise Broken("expected counts that change at every one of thresholds")
+
+    def on(self, grid: LinearGrid | LogGrid | None) -> tuple[Vector, Vector, ForestNoise]:
+        """Return all thresholds of a grid, the counts up to them, and their noise."""
+        points, thresholds = check_grid(grid).points().copy(), self.thresholds
+        same = _SAME * isinstance(grid, LogGrid)
+        places = np.searchsorted(points, thresholds - same * abs(thresholds))
+        places = places.clip(0, len(points) - 1)
+        if (np.diff(places) < 1).any():
+            raise Broken("expected thresholds that increase")
+        if not np.allclose(points[places], thresholds, rtol=same, atol=0.0):
+            raise Broken("expected thresholds of the grid only")
+        points[places] = thresholds
+        reach = np.diff(np.concatenate([[0], places, [len(points)]]))
+        counts = np.repeat(np.append(0.0, self.counts), reach)
+        forest = forest_of(len(points), self.lengths)
+        return points, counts, ForestNoise(forest, self.block_variance, self.rows_variance)
+
+    def distribution(
+        self, grid: LinearGrid | LogGrid | None, smoothing: str | None
+    ) -> PrivateDistribution:
+        """Return the distribution."""
+        if smoothing is not None and (np.diff(self.counts, prepend=0.0) < 0.0).any():
+            raise Broken("expected counts that never fall, as they were smoothed")
+        points, counts, noise = self.on(grid)
+        if counts[-1] < 1.0:
+            raise Broken("expected counts that end with at least 1")
+        return PrivateDistribution(points, counts, float(counts[-1]), noise)
+
+
+class DistributionFile(Finding, frozen=True, tag="distribution"):
+    """The distribution of a column; the grid of all doubles is null."""
+
+    grid: Grid | None
+    smoothing: _Smoothing
+    counts: Counts
+
+    @classmethod
+    def of(cls, ecdf: ECDF) -> Self:
+        """Return what a file says of a distribution."""
+        found = ecdf.distribution_
+        return cls(
+            privacy=ecdf.privacy_.to_dict(),
+            recipe=Recipe(**ecdf.recipe_),
+            grid=None if ecdf.grid is None else Grid.of(ecdf.grid),
+            smoothing=check_smoothing(ecdf.smoothing),
+            counts=Counts.of(found.points, found.counts, found.noise),
+        )
+
+    def release(self) -> ECDF:
+        """Return the distribution."""
+        if len(self.recipe.names) != 1:
+            raise Broken("expected recipe to name one column")
+        privacy, grid = self.guarantee(), None if self.grid is None else self.grid.grid()
+        ecdf = ECDF(privacy.epsilon, grid, privacy.delta, privacy.relation, self.smoothing)
+        released = self.counts.distribution(grid, self.smoothing)
+        return ecdf.keep_release((released,), **self.about())
+
+
+class QuantilesFile(Finding, frozen=True, tag="quantiles"):
+    """Quantiles of some columns: a row of values and errors for each column."""
+
+    names: Names
+    grids: dict[str, Grid]
     shares: Annotated[list[_Share], Meta(min_length=1)]
-    quantiles: list[list[float]]
-    standard_errors: list[list[float]]
-    recipe: Recipe
+    values: Vector
+    errors: Vector
+
+    @classmethod
+    def of(cls, found: Quantiles) -> Self:
+        """Return what a file says of quantiles."""
+        return cls.holding(
+            found,
+            privacy=found.privacy.to_dict(),
+            recipe=Recipe(**found.recipe),
+            grids={name: Grid.of(grid) for name, grid in found.grids.items()},
+            shares=found.shares.tolist(),
+        )
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if set(self.grids) != set(self.columns) or len(self.grids) != len(self.columns):
-            raise Broken("expected grids of just the columns, which are distinct")
-        for table in (self.quantiles, self.standard_errors):
-            if [len(row) for row in table] != [len(self.shares)] * len(self.columns):
-                raise Broken("expected a number for each column and share")
-        self.recipe.check_gives(self.columns)
+        if not self.grids.keys() <= set(self.names):
+            raise Broken("expected grids of some of names")
+        shape = len(self.names), len(self.shares)
+        if self.values.shape != shape or self.errors.shape != shape:
+            raise Broken("expected a number for each column and share")
+        if self.recipe.names != list(self.names):
+            raise Broken("expected names to be those of recipe")
 
-    def estimator(self) -> Quantiles:
+    def release(self) -> Quantiles:
         """Return the quantiles."""
-        return Quantiles(
-            tuple(self.columns),
-            np.array(self.shares),
-            np.array(self.quantiles),
-            np.array(self.standard_errors),
-            self.guarantee(),
-            self.recipe.options(),
-            {name: grid.grid() for name, grid in self.grids.items() if grid is not None},
+        own: dict[str, Any] = {
+            "names": tuple(self.names),
+            "shares": np.array(self.shares),
+            "grids": {name: grid.grid() for name, grid in self.grids.items()},
+        }
+        return Quantiles(values=self.values, errors=self.errors, **own, **self.about())
+
+
+class Classes(Content, frozen=True):
+    """The private scores of both classes before smoothing, on one grid."""
+
+    grid: Grid
+    positive: Counts
+    negative: Counts
+
+    @classmethod
+    def of(cls, curve: ROCCurve) -> Self:
+        """Return what a file says of the scores that a curve follows from."""
+        found = (curve.positive_, curve.negative_)
+        positive, negative = (Counts.of(one.points, one.noisy, one.noise) for one in found)
+        return cls(grid=Grid.of(curve.grid_), positive=positive, negative=negative)
+
+    def released(self, *, smooth: bool) -> tuple[LinearGrid | LogGrid, ClassScores, ClassScores]:
+        """Return what a curve follows from."""
+        grid = self.grid.grid()
+        positive, negative = (
+            ClassScores.of(*one.on(grid), smooth=smooth) for one in (self.positive, self.negative)
+        )
+        return grid, positive, negative
+
+
+class Groups(Content, frozen=True):
+    """The number of groups asked for, and the private sums of each group of probabilities."""
+
+    groups: Annotated[int, Meta(ge=1, le=MOST_GROUPS)]
+    table: CalibrationTable
+
+    def __post_init__(self) -> None:
+        borders, *others = astuple(self.table)
+        if any(each.shape != (len(borders) - 1,) for each in others) or len(borders) < 2:
+            raise Broken("expected a number of each kind for each group")
+        if borders[0] != 0.0 or borders[-1] != 1.0 or (np.diff(borders) <= 0.0).any():
+            raise Broken("expected borders that increase from 0 to 1")
+        if (self.table.count_variance < 0.0).any() or (self.table.excess_variance < 0.0).any():
+            raise Broken("expected variances of at least 0")
+
+
+class _Scored(Finding, frozen=True):
+    """What scores and target are called, and the target's value for the positive class."""
+
+    scored: Scored
+    pos_label: float | str
+
+    @classmethod
+    def of_scores(cls, found: ROCCurve | HosmerLemeshow, **own: Any) -> Self:  # noqa: ANN401
+        """Return what a file says of such a finding, and all of its `own`."""
+        label = found.pos_label
+        return cls(
+            privacy=found.privacy_.to_dict(),
+            recipe=Recipe(**found.recipe_),
+            scored=found.scored_,
+            pos_label=label if isinstance(label, str) else float(label),
+            **own,
         )
 
 
-class _About(Release, frozen=True):
-    """Which columns were compared, and how they were read."""
+class CurveFile(_Scored, frozen=True, tag="ROC curve"):
+    """A ROC curve, and the thresholds it was asked about."""
 
-    label: str
-    positive: str
-    recipe: Recipe
-
-
-class _AboutScore(_About, frozen=True):
-    """The same of a score that somebody computed."""
-
-    score: str
-    caution: str
-
-    def scored(self) -> Scored:
-        """Return what was compared."""
-        return Scored(self.score, self.label, self.positive)
-
-
-class RocFile(_AboutScore, frozen=True):
-    """A ROC curve."""
-
-    curve: Curve
+    grid_found: bool
+    smoothing: _Smoothing
+    classes: Classes
+    asked: list[float]
 
     @classmethod
-    def read(cls, document: dict[str, Any]) -> ROCCurve:
+    def of(cls, curve: ROCCurve) -> Self:
+        """Return what a file says of a ROC curve."""
+        return cls.of_scores(
+            curve,
+            grid_found=curve.grid is None,
+            smoothing=curve.smoothing,
+            classes=Classes.of(curve),
+            asked=list(curve.asked_),
+        )
+
+    def release(self) -> ROCCurve:
         """Return the fitted curve."""
-        file = convert(_nested(document, curve=Curve), cls)
-        curve = file.curve.estimator(file.guarantee(), file.recipe.options())
-        curve.scored_, curve.asked_ = file.scored(), file.curve.asked()
-        _check(roc_content(curve, curve.scored_, curve.asked_), document)
+        privacy = self.guarantee()
+        released = self.classes.released(smooth=self.smoothing is not None)
+        given = None if self.grid_found else released[0]
+        curve = ROCCurve(privacy.epsilon, given, self.pos_label, privacy.relation, self.smoothing)
+        curve.keep_release(released, **self.about())
+        curve.scored_, curve.asked_ = self.scored, tuple(self.asked)
         return curve
 
 
-class CalibrationFile(_AboutScore, frozen=True):
+class CalibrationFile(_Scored, frozen=True, tag="calibration"):
     """A calibration."""
 
-    calibration: Calibration
-    n_rows: float | UnsetType = UNSET
-    n_rows_error: float | UnsetType = UNSET
+    probabilities: Counts
+    groups: Groups
 
     @classmethod
-    def read(cls, document: dict[str, Any]) -> HosmerLemeshow:
+    def of(cls, test: HosmerLemeshow) -> Self:
+        """Return what a file says of a calibration."""
+        found = test.distribution_
+        return cls.of_scores(
+            test,
+            probabilities=Counts.of(found.points, found.counts, found.noise),
+            groups=Groups(groups=int(test.groups), table=test.table_),
+        )
+
+    def release(self) -> HosmerLemeshow:
         """Return the fitted test."""
-        file = convert(_nested(document, calibration=Calibration), cls)
-        test = file.calibration.estimator(file.guarantee(), file.recipe.options())
-        test.scored_ = file.scored()
-        _check(calibration_file_content(test, test.scored_), document)
+        test = HosmerLemeshow(self.guarantee().epsilon, self.groups.groups, self.pos_label)
+        found = self.probabilities.distribution(PROBABILITIES, "isotonic")
+        test.keep_release((found, self.groups.table), **self.about())
+        test.scored_ = self.scored
         return test
 
 
-class EvaluationFile(_About, frozen=True):
-    """What was found of a model: its method and its own guarantee are all that is said of it."""
+class EvaluationFile(_Scored, frozen=True, tag="evaluation"):
+    """What was found of a model, of which a file only has the method and the guarantee."""
 
-    model: str
     method: str
     model_privacy: dict[str, Any] | None
     other_rows: bool
-    curve: Curve
-    calibration: Calibration | None
-    n_rows: Annotated[float, Meta(ge=1)]
-    n_rows_error: Annotated[float, Meta(ge=0)]
     cautions: list[str]
+    classes: Classes
+    asked: list[float]
+    groups: Groups | None
 
     @classmethod
-    def read(cls, document: dict[str, Any]) -> Evaluation:
-        """Return the evaluation."""
-        file = convert(document, cls)
-        kept = file.guarantee(), file.recipe.options()
-        own = file.model_privacy
-        judged = JudgedModel(file.method, None if own is None else stated_guarantee(own))
-        found = Evaluation(
-            file.curve.estimator(*kept),
-            None if file.calibration is None else file.calibration.estimator(*kept),
-            file.n_rows,
-            file.n_rows_error,
-            kept[0],
-            file.other_rows,
-            tuple(file.cautions),
-            judged,
-            Scored(file.model, file.label, file.positive),
+    def of(cls, found: Evaluation) -> Self:
+        """Return what a file says of an evaluation."""
+        judged, test = JudgedModel.of(found.model), found.calibration
+        file = cls.of_scores(
+            found.roc,
+            method=judged.method,
+            model_privacy=None if judged.privacy is None else judged.privacy.to_dict(),
+            other_rows=found.other_rows,
+            cautions=list(found.cautions),
+            classes=Classes.of(found.roc),
+            asked=list(found.roc.asked_),
+            groups=None if test is None else Groups(groups=int(test.groups), table=test.table_),
         )
-        for part in (found.roc, found.calibration):
-            if part is not None:
-                part.scored_ = found.scored
-        found.roc.asked_ = file.curve.asked()
-        _check(evaluation_content(found, found.scored, found.roc.asked_), document)
+        return replace(file, scored=found.scored)
+
+    def release(self) -> Evaluation:
+        """Return the evaluation."""
+        own, privacy, groups = self.model_privacy, self.guarantee(), self.groups
+        released = self.classes.released(smooth=True)
+        table = None if groups is None else groups.table
+        asked = Asked(
+            privacy.epsilon,
+            self.pos_label,
+            MOST_GROUPS if groups is None else groups.groups,
+            self.other_rows,
+            tuple(self.cautions),
+        )
+        found = evaluation_of(
+            JudgedModel(self.method, None if own is None else guaranteed(own)),
+            Judged(released, both_classes(*released[1:]), table),
+            privacy,
+            self.recipe.options(),
+            self.scored,
+            asked,
+        )
+        found.roc.asked_ = tuple(self.asked)
         return found
 
 
-def _nested(document: dict[str, Any], **parts: Any) -> dict[str, Any]:  # noqa: ANN401
-    """Return a document with the keys of a part in an object of their own."""
-    ((name, kind),) = parts.items()
-    own = set(kind.__struct_fields__) & document.keys()
-    rest = {key: value for key, value in document.items() if key not in own}
-    return {**rest, name: {key: document[key] for key in own}}
+class FoldsFile(Finding, frozen=True, tag="cross-validation"):
+    """How well models did on rows they had not seen; null where nothing is known of a fold."""
 
+    measure: Literal["R2", "AUC"]
+    method: str
+    target: str
+    fitted: Annotated[list[bool], Meta(min_length=2)]
+    estimates: list[Estimate | None]
+    n_rows: Rows | None
+    n_rows_error: RowsError | None
 
-def _check(content: Mapping[str, Any], document: dict[str, Any]) -> None:
-    """Refuse a document that says anything else than what its own numbers say."""
-    refuse_others(document, json.loads(json.dumps(content, default=methodcaller("tolist"))))
+    @classmethod
+    def of(cls, found: CrossValidation) -> Self:
+        """Return what a file says of a cross-validation."""
+        recipe = Recipe(**found.recipe)
+        return cls.holding(found, privacy=found.privacy.to_dict(), recipe=recipe)
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if (self.n_rows is None) != (self.n_rows_error is None):
+            raise Broken("expected both n_rows and n_rows_error, or neither")
+        if len(self.fitted) != len(self.estimates):
+            raise Broken("expected as many estimates as folds")
+        for fitted, estimate in zip(self.fitted, self.estimates, strict=True):
+            if estimate is None:
+                continue
+            if not fitted or estimate.value > 1 or estimate.error < 0:
+                raise Broken("expected a value of at most 1 and an error, of folds with a model")
 
-def write_quantiles(
-    found: Quantiles,
-    path: Path,
-    *,
-    grids: Mapping[str, LinearGrid | LogGrid],
-    recipe: dict[str, Any],
-) -> None:
-    """Write quantiles."""
-    document = {
-        "columns": found.names,
-        "grids": {name: grid_content(grids.get(name)) for name in found.names},
-        "shares": found.shares,
-        "quantiles": found.values,
-        "standard_errors": found.errors,
-        "recipe": recipe_content(recipe),
-        **guarantee_content(found.privacy),
-    }
-    write_release(path, "nolook-quantiles", 1, document)
-
-
-def write_roc(
-    curve: ROCCurve, path: Path, *, scored: Scored, thresholds: Sequence[float] = ()
-) -> None:
-    """Write a ROC curve, only where it changes, and how rows are classified at some thresholds.
-
-    Null stands for an infinite threshold, and for what is not known.
-    """
-    write_release(path, "nolook-roc", 2, roc_content(curve, scored, thresholds))
-
-
-def roc_content(curve: ROCCurve, scored: Scored, thresholds: Sequence[float]) -> dict[str, Any]:
-    """Return everything a file says of a ROC curve."""
-    return {
-        **scored.content(),
-        **curve_content(curve, thresholds),
-        "caution": curve.caution,
-        "recipe": recipe_content(curve.recipe_),
-        **guarantee_content(curve.privacy_),
-    }
-
-
-def write_calibration(test: HosmerLemeshow, path: Path, *, scored: Scored) -> None:
-    """Write the groups of a calibration and the test."""
-    write_release(path, "nolook-calibration", 2, calibration_file_content(test, scored))
-
-
-def calibration_file_content(test: HosmerLemeshow, scored: Scored) -> dict[str, Any]:
-    """Return everything a file says of a calibration."""
-    return {
-        **scored.content(),
-        **calibration_content(test),
-        **rows_content(test),
-        "caution": test.caution,
-        "recipe": recipe_content(test.recipe_),
-        **guarantee_content(test.privacy_),
-    }
-
-
-def write_evaluation(
-    found: Evaluation, path: Path, *, scored: Scored, thresholds: Sequence[float] = ()
-) -> None:
-    """Write what was found of a model, whose file `scored` names as the score.
-
-    Null stands for the calibration of a model that gives no probabilities.
-    """
-    write_release(path, "nolook-evaluation", 2, evaluation_content(found, scored, thresholds))
-
-
-def evaluation_content(
-    found: Evaluation, scored: Scored, thresholds: Sequence[float]
-) -> dict[str, Any]:
-    """Return everything a file says of an evaluation."""
-    judged = JudgedModel.of(found.model)
-    test = found.calibration
-    return {
-        "model": scored.score,
-        "method": judged.method,
-        "model_privacy": None if judged.privacy is None else judged.privacy.to_dict(),
-        "label": scored.target,
-        "positive": scored.positive,
-        "other_rows": found.other_rows,
-        "curve": curve_content(found.roc, thresholds),
-        "calibration": None if test is None else calibration_content(test),
-        "n_rows": found.n_rows,
-        "n_rows_error": found.n_rows_error,
-        "cautions": found.cautions,
-        "recipe": recipe_content(found.roc.recipe_),
-        **guarantee_content(found.privacy),
-    }
+    def release(self) -> CrossValidation:
+        """Return the cross-validation, without its models."""
+        own = self.fields(lambda name: name not in Finding.__struct_fields__)
+        own |= {"fitted": tuple(self.fitted), "estimates": tuple(self.estimates)}
+        return CrossValidation(**own, models=(), evaluations=(), **self.about())

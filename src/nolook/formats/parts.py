@@ -1,226 +1,202 @@
-"""What the files of models, selections and distributions have in common."""
+"""What the files of several kinds of release have in common."""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
+from collections.abc import Mapping
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    ClassVar,
+    Self,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import numpy as np
-from msgspec import UNSET, Meta, UnsetType, to_builtins
+from msgspec import Meta, field, to_builtins
 
 from nolook._validation import check_choice
 from nolook.algorithms.scaling import NoisyCount
 from nolook.errors import ParameterError
-from nolook.estimators.base import PrivateRegressor
-from nolook.estimators.catalogue import (
-    Entry,
-    entry_of,
-    own_parameters,
-    retired_parameters,
-    silent_parameters,
-    unproved_settings,
-)
+from nolook.estimators.catalogue import Entry, entry_of, name_of, own_parameters
 from nolook.formats.strict import Broken, Content, convert
-from nolook.privacy.guarantee import Budget, PrivacyGuarantee
+from nolook.privacy.guarantee import PrivacyGuarantee
 from nolook.tables.design import Feature, Missing
-from nolook.tables.levels import Levels, check_categories, recipe_levels
+from nolook.tables.levels import check_categories
 from nolook.tables.schema import Schema
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from sklearn.base import BaseEstimator
 
-    from nolook.estimators.base import PrivateEstimator
-
-__all__ = [
-    "Fitted",
-    "Names",
-    "Recipe",
-    "Release",
-    "guarantee_content",
-    "plain_parameters",
-    "recipe_content",
-    "rows_content",
-    "stated_guarantee",
-]
-
-_Kind = TypeVar("_Kind", Budget, PrivacyGuarantee)
+__all__ = ["Finding", "Fitted", "Names", "Recipe", "Release", "Rows", "RowsError", "guaranteed"]
 
 Names = Annotated[list[str], Meta(min_length=1)]
-_Levels = Annotated[list[str | None], Meta(min_length=1)]
+Rows = Annotated[float, Meta(ge=1)]
+RowsError = Annotated[float, Meta(ge=0)]
 
 # What a file holds of a pair of array-likes.
 _PAIR = tuple[float | list[float], float | list[float]] | None
 
 
-def guarantee_content(guarantee: PrivacyGuarantee) -> dict[str, Any]:
-    """Return the entries of a file that state a guarantee."""
-    return {"budget": guarantee.budget.to_dict(), "privacy": guarantee.to_dict()}
+class Recipe(Content, frozen=True, omit_defaults=True):
+    """How a table is read: options of :func:`nolook.read_table`."""
+
+    features: Names
+    categories: dict[str, Annotated[list[str | None], Meta(min_length=1)]]
+    missing: Missing
+    multiline: bool = False
+    schema: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not self.categories.keys() <= set(self.features):
+            raise Broken("expected categories to list the levels of some of features")
+        _ = self.names
+
+    @property
+    def names(self) -> list[str]:
+        """The features that a table read so has."""
+        levels, indicated = check_categories(self.categories), self._schema().indicated
+        return [
+            name
+            for column in self.features
+            for name in Feature(column, levels.get(column), column in indicated).names
+        ]
+
+    def _schema(self) -> Schema:
+        return Schema.from_dict(self.schema)
+
+    def options(self) -> dict[str, Any]:
+        """Return the options."""
+        found: dict[str, Any] = to_builtins(self)
+        return found
 
 
-def rows_content(estimator: PrivateEstimator) -> dict[str, float | None]:
-    """Return the entries of a file that state the private number of rows; none if not counted."""
-    if estimator.n_rows_ is None:
-        return {}
-    return {"n_rows": estimator.n_rows_, "n_rows_error": estimator.n_rows_error_}
+class Release(Content, frozen=True, tag_field="kind"):
+    """A release and its guarantee; each kind of file is a subclass with the kind as its tag."""
 
-
-class Release(Content, frozen=True):
-    """The part of a file that states a guarantee, its budget twice."""
-
-    budget: dict[str, Any]
     privacy: dict[str, Any]
 
     def __post_init__(self) -> None:
-        guarantee = self.guarantee()
-        if not guarantee.mechanisms:
+        if not self.guarantee().mechanisms:
             raise Broken("expected privacy to list at least one mechanism")
-        if _stated("budget", Budget, self.budget) != guarantee.budget:
-            raise Broken("expected budget to be the epsilon and delta of privacy")
 
     def guarantee(self) -> PrivacyGuarantee:
         """Return the guarantee."""
-        return stated_guarantee(self.privacy)
+        return guaranteed(self.privacy)
 
 
-def stated_guarantee(content: dict[str, Any]) -> PrivacyGuarantee:
+def guaranteed(content: dict[str, Any]) -> PrivacyGuarantee:
     """Return the guarantee that a file states."""
-    return _stated("privacy", PrivacyGuarantee, content)
-
-
-def _stated(key: str, kind: type[_Kind], content: dict[str, Any]) -> _Kind:
     try:
-        return kind.from_dict(content)
+        return PrivacyGuarantee.from_dict(content)
     except ParameterError as error:
-        raise Broken(f"in {key}, {error}") from None
+        raise Broken(f"in privacy, {str(error).rpartition('; ')[2]}") from None
 
 
-class Recipe(Content, frozen=True):
-    """How a table is read.
+class Finding(Release, frozen=True):
+    """What was found about values or scores, and how these were read."""
 
-    `categories` gives the levels that have a number each, null for all values not declared, and
-    `reference` the level they are compared with. Without one, as in all files of version 0.1, they
-    are compared with all values that have no number.
-    """
+    recipe: Recipe
 
-    features: Names
-    categories: dict[str, _Levels]
-    missing: str
-    multiline: bool | UnsetType = UNSET
-    reference: Annotated[dict[str, str], Meta(min_length=1)] | UnsetType = UNSET
-    schema: dict[str, Any] | UnsetType = UNSET
-
-    def __post_init__(self) -> None:
-        check_choice("missing", self.missing, get_args(Missing))
-        if not self.categories.keys() <= set(self.features):
-            raise Broken("expected categories to give the levels of some of features")
-        if not self._references().keys() <= self.categories.keys():
-            raise Broken("expected reference to give a level of some of categories")
-        if not isinstance(self.schema, UnsetType):
-            Schema.from_dict(self.schema)
-        check_categories(self._levels())
-
-    def _references(self) -> dict[str, str]:
-        return {} if isinstance(self.reference, UnsetType) else self.reference
-
-    def _levels(self) -> dict[str, Levels]:
-        first = self._references()
-        return {column: (first.get(column), *known) for column, known in self.categories.items()}
-
-    def check_gives(self, features: Sequence[str]) -> None:
-        """Refuse a recipe that gives other features than these, which are distinct."""
-        levels = self._levels()
-        schema = None if isinstance(self.schema, UnsetType) else Schema.from_dict(self.schema)
-        indicated = set() if schema is None else schema.indicated
-        given = (
-            Feature(column, levels.get(column), column in indicated).names
-            for column in self.features
-        )
-        if [name for names in given for name in names] != list(features):
-            raise Broken("expected recipe to give just the features")
-
-    def options(self) -> dict[str, Any]:
-        """Return the options of :func:`nolook.read_table`."""
-        found: dict[str, Any] = to_builtins(self)
-        found.pop("reference", None)
-        levels = {column: recipe_levels(known) for column, known in self._levels().items()}
-        return found | {"categories": levels}
+    def about(self) -> dict[str, Any]:
+        """Return both for `keep_release`."""
+        return {"privacy": self.guarantee(), "recipe": self.recipe.options()}
 
 
-def recipe_content(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a file says of these options of :func:`nolook.read_table`: see `Recipe`."""
-    levels = check_categories(options["categories"])
-    content = {**options, "categories": {name: known[1:] for name, known in levels.items()}}
-    first = {name: known[0] for name, known in levels.items() if known[0] is not None}
-    return content | ({"reference": first} if first else {})
+class Fitted(Release, frozen=True):
+    """An estimator of a target; the columns of arrays are not `named`."""
 
-
-class Fitted(Release, frozen=True, kw_only=True):
-    """The part of a file that tells of an estimator and the features it was fitted to."""
-
+    method: str
     parameters: dict[str, Any]
+    recipe: Recipe
+    named: bool
     features: Names
-    n_rows: Annotated[float, Meta(ge=1)] | UnsetType = UNSET
-    n_rows_error: Annotated[float, Meta(ge=0)] | UnsetType = UNSET
+    target: str
+    n_rows: Rows | None
+    n_rows_error: RowsError | None
+
+    #: The estimators that may have made it, by `method`.
+    entries: ClassVar[Mapping[str, Entry]]
+
+    @classmethod
+    def of(cls, estimator: Any, **others: Any) -> Self:  # noqa: ANN401
+        """Return what a file says of a fitted estimator."""
+        return cls.holding(
+            estimator,
+            "_",
+            privacy=estimator.privacy_.to_dict(),
+            method=name_of(estimator),
+            parameters=_plain_parameters(estimator),
+            recipe=Recipe(**estimator.recipe_),
+            named=hasattr(estimator, "feature_names_in_"),
+            **others,
+        )
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if len(set(self.features)) != len(self.features):
-            raise Broken("expected features to name each column once")
-        if (self.n_rows is UNSET) != (self.n_rows_error is UNSET):
-            raise Broken("expected n_rows and n_rows_error together")
+        check_choice("method", self.method, tuple(self.entries))
+        if len({*self.features, self.target}) <= len(self.features):
+            raise Broken("expected features and target to name each column once")
+        if not set(self.features) <= set(self.recipe.names):
+            raise Broken("expected features that recipe names")
+        if (self.n_rows is None) != (self.n_rows_error is None):
+            raise Broken("expected both n_rows and n_rows_error, or neither")
+        self.unfitted()
+
+    def release(self) -> Any:  # noqa: ANN401
+        """Return the estimator of a file that holds nothing else."""
+        if self.features != self.recipe.names:
+            raise Broken("expected features to be those of recipe")
+        return self.estimator()
+
+    def estimator(self) -> Any:  # noqa: ANN401
+        """Return the fitted estimator."""
+        estimator = self.unfitted()
+        estimator.privacy_ = self.guarantee()
+        estimator.recipe_ = self.recipe.options()
+        estimator.keep_rows(self.rows())
+        estimator.n_features_in_ = len(self.features)
+        if self.named:
+            estimator.feature_names_in_ = np.array(self.features, dtype=object)
+        return estimator
 
     def rows(self) -> NoisyCount | None:
         """Return the private number of rows, if they were counted."""
-        if self.n_rows is UNSET or self.n_rows_error is UNSET:
+        if self.n_rows is None or self.n_rows_error is None:
             return None
         return NoisyCount(self.n_rows, self.n_rows_error)
 
-    def unfitted(self, name: str, entries: Mapping[str, Entry]) -> Any:  # noqa: ANN401
-        """Return the estimator with its parameters, of the types its class declares.
-
-        Settings that only an older version had are kept apart, as `retired_`.
-        """
-        maker: Any = entries[name].load()
-        privacy = self.guarantee()
-        retired = retired_parameters(name, self.parameters)
-        own = {n: value for n, value in self.parameters.items() if n not in retired}
+    def unfitted(self) -> Any:  # noqa: ANN401
+        """Return the estimator with its parameters, of the types its class declares."""
+        maker: Any = self.entries[self.method].load()
+        privacy, given = self.guarantee(), self.parameters
         hints = get_type_hints(maker.__init__)
-        expected = own_parameters(maker()).keys() - retired.keys()
-        expected |= silent_parameters(maker()) & own.keys()
-        for parameter in sorted(own.keys() ^ expected):
-            wrong = "unknown" if parameter in own else "missing"
-            raise Broken(f"in parameters, the key {parameter!r} is {wrong}")
-        for parameter, value in own.items():
-            if not _fits(value, hints[parameter]):
-                raise Broken(f"parameters.{parameter} has a value of the wrong type")
-        settings = unproved_settings(self.parameters)
-        if settings and privacy.private:
-            raise Broken(f"expected privacy.private to be false with {settings[0]}")
-        plain = {n: tuple(value) if isinstance(value, list) else value for n, value in own.items()}
-        estimator = maker(epsilon=privacy.epsilon, **plain)
+        for name in sorted(given.keys() ^ own_parameters(maker()).keys()):
+            wrong = "unknown" if name in given else "missing"
+            raise Broken(f"in parameters, the key {name!r} is {wrong}")
+        for name, value in given.items():
+            if not _fits(value, hints[name]):
+                raise Broken(f"parameters.{name} has a value of the wrong type")
+        own = {n: tuple(value) if isinstance(value, list) else value for n, value in given.items()}
+        estimator = maker(epsilon=privacy.epsilon, **own)
         if "delta" in estimator.get_params() and privacy.delta > 0:
             estimator.set_params(delta=privacy.delta)
-        if retired:
-            estimator.retired_ = retired
-        estimator.keep_rows(self.rows())
         return estimator
 
 
-def plain_parameters(estimator: BaseEstimator) -> dict[str, Any]:
+def _plain_parameters(estimator: BaseEstimator) -> dict[str, Any]:
     """Return what was set apart from the budget, fit for JSON and for the class a file names."""
     entry = entry_of(estimator)
     kind: Any = type(estimator) if entry is None else entry.load()
     if estimator.get_params().keys() != kind().get_params().keys():
-        part = "model" if isinstance(estimator, PrivateRegressor) else "selector"
         raise ParameterError(
-            f"{part} is of type {type(estimator).__name__}, whose parameters a file has no place "
-            f"for; expected a {kind.__name__}"
+            f"model is of type {type(estimator).__name__}, whose parameters a file cannot hold; "
+            f"expected a {kind.__name__}"
         )
-    # Settings of an older version are texts.
-    hints = get_type_hints(kind.__init__) | dict.fromkeys(getattr(estimator, "retired_", {}), str)
-    plain: dict[str, Any] = {}
+    hints, found = get_type_hints(kind.__init__), {}
     for name, value in own_parameters(estimator).items():
         own = value.item() if isinstance(value, np.generic) else value
         if isinstance(value, tuple):
@@ -230,12 +206,12 @@ def plain_parameters(estimator: BaseEstimator) -> dict[str, Any]:
                 f"{name} is of type {type(value).__name__} or not finite; expected a plain value "
                 "of the type its class declares, so that the model can be saved"
             )
-        plain[name] = own
-    return plain
+        found[name] = own
+    return found
 
 
 def _fits(value: object, hint: Any) -> bool:  # noqa: ANN401 -- a type or a union
-    """Tell whether a plain value is finite and of a declared type."""
+    """Whether a plain value is finite and of a declared type."""
     if any(get_origin(one) is tuple for one in get_args(hint)):
         hint = _PAIR
     try:

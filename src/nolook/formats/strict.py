@@ -4,18 +4,38 @@ from __future__ import annotations
 
 import json
 import math
+import re
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, Self, TypeAlias, TypeVar, get_args
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["Broken", "Content", "convert", "read_object", "refuse_others"]
+__all__ = [
+    "Broken",
+    "Content",
+    "Interval",
+    "Intervals",
+    "Places",
+    "Vector",
+    "convert",
+    "plain",
+    "read_object",
+]
 
 _LARGEST_FILE = 64 * 2**20  # bytes; a model of 100,000 features has about half as many
-_ROUNDING = 1e-9  # machines may add up the same numbers otherwise
-_LONGEST_MESSAGE = 300  # letters; it may quote the file
+_LONGEST_MESSAGE = 300  # characters; it may quote a key of the file
 
 _Kind = TypeVar("_Kind")
+
+#: Finite numbers in a list, or in lists of one length.
+Vector: TypeAlias = NDArray[np.float64]
+Places: TypeAlias = NDArray[np.intp]
+#: A lower end and an upper end; in a list of them, null where there is none.
+Interval: TypeAlias = np.ndarray[tuple[Literal[2]], np.dtype[np.float64]]
+Intervals: TypeAlias = np.ndarray[tuple[int, Literal[2]], np.dtype[np.float64]]
 
 
 class Broken(ValueError):  # noqa: N818 -- never reaches a user
@@ -23,7 +43,25 @@ class Broken(ValueError):  # noqa: N818 -- never reaches a user
 
 
 class Content(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """An object in a file: just these keys; `__post_init__` refuses what cannot go together."""
+    """An object in a file; `__post_init__` refuses an inconsistent one."""
+
+    @classmethod
+    def holding(cls, source: object, end: str = "", **others: Any) -> Self:  # noqa: ANN401
+        """Return what a file says of an object: `others`, and its attributes of the other names.
+
+        Their names have an `end` there. Null stands for an infinite number, and for an attribute
+        that the object does not have.
+        """
+        names = (name for name in cls.__struct_fields__ if name not in others)
+        return cls(**{name: _known(getattr(source, name + end, None)) for name in names}, **others)
+
+    def fields(self, names: Callable[[str], object] = bool) -> dict[str, Any]:
+        """Return the values by name, of all names or those that a condition holds for."""
+        return {name: getattr(self, name) for name in self.__struct_fields__ if names(name)}
+
+
+def _known(value: Any) -> Any:  # noqa: ANN401
+    return None if isinstance(value, float) and math.isinf(value) else value
 
 
 def read_object(path: Path) -> dict[str, Any]:
@@ -67,7 +105,7 @@ def _first_bytes(path: Path) -> bytes:
 def _finite(digits: str) -> float:
     number = float(digits)
     if not math.isfinite(number):
-        raise Broken(f"it holds a number that is not a finite double: {digits:.20}")
+        raise Broken("it holds a number that is not a finite double")
     return number
 
 
@@ -83,30 +121,72 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def refuse_others(found: object, expected: object, place: str = "it") -> None:
-    """Refuse plain values that differ from those expected by more than their rounding."""
-    if isinstance(expected, dict) and isinstance(found, dict) and found.keys() == expected.keys():
-        for key, value in expected.items():
-            refuse_others(found[key], value, key)
-    elif isinstance(expected, list) and isinstance(found, list) and len(found) == len(expected):
-        for one, other in zip(found, expected, strict=True):
-            refuse_others(one, other, place)
-    elif not _same(found, expected):
-        raise Broken(f"{place} is not what follows from what was released")
-
-
-def _same(found: object, expected: object) -> bool:
-    if type(found) in {int, float} and type(expected) in {int, float}:
-        return math.isclose(found, expected, rel_tol=_ROUNDING, abs_tol=_ROUNDING)  # type: ignore[arg-type]
-    return type(found) is type(expected) and found == expected
-
-
 def convert(value: object, kind: type[_Kind]) -> _Kind:
-    """Return a value as a type states it: only whole numbers may become floats."""
+    """Return a value as a type states it: only integers may become floats."""
     try:
-        return msgspec.convert(value, kind)
+        found = msgspec.convert(value, kind, dec_hook=_array)
     except msgspec.ValidationError as error:
         message = str(error)
     except UnicodeEncodeError:
-        message = "a key is not Unicode text"
+        message = "a key is not valid Unicode"
+    else:
+        # msgspec passes over unknown keys of attrs classes, and a tag that is missing.
+        _refuse_others(value, plain(found))
+        return found
+    # Not the value that an error quotes.
+    message = re.sub("^Invalid .*value .* - at", "invalid value - at", message.rpartition("; ")[2])
     raise Broken(f"{message[:1].lower()}{message[1:_LONGEST_MESSAGE]}")
+
+
+def plain(value: object) -> Any:  # noqa: ANN401
+    """Return what JSON holds of a value; a row of NaN is null."""
+    return msgspec.to_builtins(value, enc_hook=_list)
+
+
+def _list(value: object) -> object:
+    if isinstance(value, np.ndarray) and value.ndim == 2:
+        return [None if np.isnan(row).any() else row.tolist() for row in value]
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    raise TypeError(f"a file cannot hold a {type(value).__name__}")
+
+
+def _array(kind: Any, value: object) -> NDArray[Any]:  # noqa: ANN401
+    """Return the array that a file holds as lists; `kind` is one of the types above."""
+    (dtype,) = get_args(get_args(kind)[1])
+    entry = {np.float64: float, np.bool_: bool}.get(dtype, int)
+    rows: Any = list[entry]  # type: ignore[valid-type]
+    if kind == Interval:
+        rows = tuple[float, float]
+    elif kind == Intervals:
+        rows = list[tuple[float, float] | None]
+    elif isinstance(value, list) and value and isinstance(value[0], list):
+        rows = list[rows]
+    try:
+        found = msgspec.convert(value, rows)
+    except msgspec.ValidationError as error:
+        raise ValueError(str(error).partition(" - at")[0]) from None
+    if kind == Intervals:
+        found = np.reshape([(math.nan, math.nan) if row is None else row for row in found], (-1, 2))
+    elif len({len(row) for row in found if isinstance(row, list)}) > 1:
+        raise ValueError("expected rows of one length")
+    try:
+        array = np.array(found, dtype)
+    except OverflowError:
+        raise ValueError("expected smaller integers") from None
+    if kind in (Interval, Intervals) and (array[..., 0] > array[..., 1]).any():
+        raise ValueError("expected the lower end before the upper end")
+    return array
+
+
+def _refuse_others(value: object, known: object) -> None:
+    if isinstance(value, dict) and isinstance(known, dict):
+        if "kind" in known and "kind" not in value:
+            raise Broken("object is missing required field `kind`")
+        for key, entry in value.items():
+            if key not in known:
+                raise Broken(f"object contains unknown field `{key:.40}`")
+            _refuse_others(entry, known[key])
+    elif isinstance(value, list) and isinstance(known, list):
+        for entry, other in zip(value, known, strict=True):
+            _refuse_others(entry, other)

@@ -23,24 +23,23 @@ from nolook.errors import LedgerError, ParameterError
 from nolook.privacy.guarantee import Budget, Relation
 
 _APPLICATION = 0x6E6C6B31  # marks the file as a ledger
-_VERSION = 3
-_WITHOUT_DETAILS = 2  # a version that is read as it is, and gets its third table when written
+_VERSION = 1
 _PATIENCE = 30.0  # seconds to wait for another process that is writing
 
 _COMPANIONS = ("-journal", "-wal", "-shm")  # what SQLite may keep beside a database
 _LONGEST_LINE = 500
 
-# For the reader alone: what a release is of and where it went.
-_DETAILS = """CREATE TABLE details (
+# Details are for the reader only: what a release is of and where it went. Amounts are hexadecimal
+# doubles: exact, and readable back bit for bit.
+_SCHEMA = (
+    """CREATE TABLE details (
     id INTEGER PRIMARY KEY,
     data TEXT,
     schema TEXT,
     about TEXT,
     output TEXT,
     unit TEXT
-) STRICT"""
-# Amounts are hexadecimal doubles: exact, and readable back bit for bit.
-_CHARGES = (
+) STRICT""",
     """CREATE TABLE ledger (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     name TEXT NOT NULL,
@@ -62,15 +61,9 @@ _CHARGES = (
     reason TEXT
 ) STRICT""",
 )
-_SCHEMAS = {_WITHOUT_DETAILS: _CHARGES, _VERSION: (_DETAILS, *_CHARGES)}
 _TERMS = "SELECT name, epsilon, delta, relation, created, changes, seal FROM ledger"
-_COSTS = "SELECT id, time, description, epsilon, delta, relation, state, reason"
-_CHARGE, _NO_DETAILS = 8, (None,) * 5
-_RELEASES = {
-    _WITHOUT_DETAILS: f"{_COSTS} FROM release ORDER BY id",
-    _VERSION: f"{_COSTS}, data, schema, about, output, unit "
-    "FROM release LEFT JOIN details USING (id) ORDER BY id",
-}
+_RELEASES = """SELECT id, time, description, epsilon, delta, relation, state, reason,
+    data, schema, about, output, unit FROM release LEFT JOIN details USING (id) ORDER BY id"""
 
 
 class Contents(NamedTuple):
@@ -118,7 +111,6 @@ class LedgerFile:
         with one_line_errors(self._place):
             with _transaction(self.database, "IMMEDIATE"):
                 contents = self._contents()
-                _upgrade(self.database)
                 yield contents
                 _seal(self.database)
             self._check_in_place()
@@ -173,7 +165,7 @@ def create_file(place: Path, budget: Budget, name: str, relation: Relation) -> N
         with closing(sqlite3.connect(draft, isolation_level=None)) as database:
             database.execute("PRAGMA synchronous = OFF")  # it is flushed once, as a whole
             with _transaction(database, "IMMEDIATE"):
-                for table in _SCHEMAS[_VERSION]:
+                for table in _SCHEMA:
                     database.execute(table)
                 terms = (name, budget.epsilon.hex(), budget.delta.hex(), relation, now())
                 database.execute("INSERT INTO ledger VALUES (1, ?, ?, ?, ?, ?, 0, '')", terms)
@@ -186,20 +178,18 @@ def create_file(place: Path, budget: Budget, name: str, relation: Relation) -> N
 
 def _check_format(database: sqlite3.Connection, place: Path) -> None:
     application = database.execute("PRAGMA application_id").fetchone()[0]
-    with _transaction(database, "DEFERRED"):  # another process may add the third table
-        version = _version(database)
-        tables = database.execute("SELECT sql FROM sqlite_schema ORDER BY name").fetchall()
+    version = database.execute("PRAGMA user_version").fetchone()[0]
+    tables = database.execute("SELECT sql FROM sqlite_schema ORDER BY name").fetchall()
     if application != _APPLICATION:
         raise LedgerError(f"{str(place)!r} is not a ledger; expected one made by nolook")
-    if version not in _SCHEMAS:
-        known = " or ".join(map(str, _SCHEMAS))
+    if version != _VERSION:
         raise LedgerError(
-            f"{str(place)!r} has ledger version {version}; expected {known} (made by another "
+            f"{str(place)!r} has ledger version {version}; expected {_VERSION} (made by another "
             "version of nolook)"
         )
     # Nothing but the tables as they are made here: no trigger, no view, no weaker check.
     sound = (
-        tables == [(table,) for table in _SCHEMAS[version]]
+        tables == [(table,) for table in _SCHEMA]
         and database.execute("PRAGMA quick_check").fetchall() == [("ok",)]
         # A write-ahead log is a second file, and charges could be lost with it.
         and database.execute("PRAGMA journal_mode").fetchone() == ("delete",)
@@ -221,45 +211,25 @@ def _transaction(database: sqlite3.Connection, kind: str) -> Iterator[None]:
         raise
 
 
-def _version(database: sqlite3.Connection) -> int:
-    """Return the version of the file's tables; another process may have raised it."""
-    return int(database.execute("PRAGMA user_version").fetchone()[0])
-
-
-def _upgrade(database: sqlite3.Connection) -> None:
-    """Give a file of version 0.1 the table of details, in the transaction that writes to it."""
-    if _version(database) == _WITHOUT_DETAILS:
-        database.execute(_DETAILS)
-        database.execute(f"PRAGMA user_version = {_VERSION}")
-
-
-def _all_releases(database: sqlite3.Connection) -> list[tuple[Any, ...]] | None:
-    """Read the releases as the file's version has them."""
-    wanted = _RELEASES.get(_version(database))
-    return None if wanted is None else database.execute(wanted).fetchall()
-
-
 def _read(database: sqlite3.Connection) -> Contents | None:
     """Read everything; return None if it is not what was written."""
     ledgers = database.execute(_TERMS).fetchall()
-    releases = _all_releases(database)
-    if len(ledgers) != 1 or releases is None:
+    releases = database.execute(_RELEASES).fetchall()
+    if len(ledgers) != 1:
         return None
     *terms, changes, seal = ledgers[0]
     # Releases are numbered without a gap and never removed: one that is missing was lost.
     whole = [row[0] for row in releases] == list(range(1, len(releases) + 1))
     if not whole or seal != _digest(terms, changes, releases):
         return None
-    # Of an old file: nothing is known of its releases.
-    rows = [row if len(row) > _CHARGE else (*row, *_NO_DETAILS) for row in releases]
-    return Contents(tuple(terms), rows, changes)
+    return Contents(tuple(terms), releases, changes)
 
 
 def _seal(database: sqlite3.Connection) -> None:
     """Count a change, and renew the digest of all that the file says."""
     database.execute("UPDATE ledger SET changes = changes + 1")
     *terms, changes, _ = database.execute(_TERMS).fetchone()
-    seal = _digest(terms, changes, _all_releases(database) or [])
+    seal = _digest(terms, changes, database.execute(_RELEASES).fetchall())
     database.execute("UPDATE ledger SET seal = ?", (seal,))
 
 

@@ -93,7 +93,7 @@ def entry_of(row: tuple[Any, ...]) -> LedgerEntry:
 def unit_of(contents: Contents) -> str | None:
     """Return what the charges protect, None if there are none.
 
-    One that does not say protects a row: version 0.1 knew nothing else.
+    One that names no unit protects a row.
     """
     units = (row[-1] or ROW.in_words() for row in contents.releases if row[6] != "refunded")
     return next(units, None)

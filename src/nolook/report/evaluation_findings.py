@@ -24,8 +24,8 @@ from nolook.report.score_findings import (
 from nolook.report.wording import loss_in_words
 
 if TYPE_CHECKING:
+    from nolook.estimators._scores import Scored
     from nolook.estimators.evaluation import Evaluation
-    from nolook.formats.findings_file import Scored
 
 __all__ = ["evaluation_findings", "only_constant"]
 

@@ -127,14 +127,12 @@ class Section:
 class Origin:
     """What a release promises and costs: its parts in order, together within the promise.
 
-    `missing` is the policy for missing values; `unproved` are the settings without a proved
-    guarantee.
+    `missing` is the policy for missing values.
     """
 
     guarantee: PrivacyGuarantee
     missing: str
     parts: tuple[tuple[str, PrivacyGuarantee], ...]
-    unproved: tuple[str, ...] = ()
 
     @classmethod
     def of_one(cls, name: str, guarantee: PrivacyGuarantee, recipe: Mapping[str, Any]) -> Self:
@@ -143,10 +141,7 @@ class Origin:
 
     def why_not_private(self) -> tuple[str, str]:
         """Say why a result has no guarantee, in a few words and in a sentence."""
-        if not self.unproved:
-            return "a known seed", _SEEDED
-        settings = " and ".join(self.unproved)
-        return settings, f"It was made with {settings}, for which no guarantee for rows is proved."
+        return "a known seed", _SEEDED
 
 
 @frozen

@@ -1,7 +1,4 @@
-"""What is said of `LinearRegression` alone: its intervals, what was clipped, chosen and hidden.
-
-Files of version 0.1 hold another method of the same name; it knew no clipped shares.
-"""
+"""What is said of `LinearRegression` alone: its intervals, what was clipped, chosen and hidden."""
 
 from __future__ import annotations
 
@@ -12,7 +9,6 @@ import numpy as np
 
 from nolook.algorithms.inference import HIDDEN_EFFECT, MOST_CLIPPED
 from nolook.algorithms.weighted_design import TARGET_LIMIT
-from nolook.estimators.catalogue import name_of
 from nolook.report.wording import CONFIDENCE, count, number
 from nolook.statistics.weighted_rows import LARGEST_ERROR
 
@@ -22,15 +18,12 @@ if TYPE_CHECKING:
     from nolook.estimators.base import PrivateRegressor
 
 __all__ = [
-    "FIRST_EXPLANATION",
     "HIDDEN",
     "about_errors",
     "chosen_in_words",
     "chosen_of",
     "clipped_in_words",
     "clipped_shares",
-    "cuts_errors",
-    "is_first",
     "is_linear",
     "legend",
     "marked",
@@ -41,12 +34,6 @@ __all__ = [
     "withheld_in_words",
 ]
 
-#: How the method of version 0.1 worked.
-FIRST_EXPLANATION = (
-    "Least squares from one noisy release: columns are centred, scaled and clipped, the sums of "
-    "products of all pairs of columns get Gaussian noise once, and a ridge penalty of the noise's "
-    "size turns them into coefficients."
-)
 #: Stands where a number would that noise hides.
 HIDDEN = "hidden by the noise"
 
@@ -54,13 +41,8 @@ _STARRED = 0.03  # share of a column's rows that may be clipped without a word
 
 
 def is_linear(model: PrivateRegressor) -> bool:
-    """Tell whether a model is one of `LinearRegression` as it is now."""
+    """Tell whether a model is one of `LinearRegression`."""
     return _shares(model) is not None
-
-
-def is_first(model: PrivateRegressor) -> bool:
-    """Tell whether a model is one of the method that `linear` was in version 0.1."""
-    return name_of(model) == "linear" and not is_linear(model)
 
 
 def _shares(model: PrivateRegressor) -> NDArray[np.float64] | None:
@@ -100,16 +82,12 @@ def legend(withheld: int) -> str:
 def purpose(model: PrivateRegressor) -> tuple[str, ...]:
     """Say what the intervals are for, and to which side the coefficients lean."""
     drawn = f"{model.privacy_.unit.protected}s"
-    cut = ""
-    if cuts_errors(model):
-        cut = (
-            ", very large errors cut. Where errors to one side are often large (incomes, costs), "
-            "effects on the mean are larger than that: a model of the logarithm says more"
-        )
     meaning = (
-        f"The {CONFIDENCE} intervals are for the {_regression(model)} of the population that "
-        f"the {drawn} were drawn from: columns clipped to the ranges below, long rows with less "
-        f"weight{cut}. Intervals cover sampling and privacy noise. Of what noise hides they assume "
+        f"The {CONFIDENCE} intervals are for the bounded-influence regression of the population "
+        f"that the {drawn} were drawn from: columns clipped to the ranges below, long rows with "
+        "less weight, very large errors cut. Where errors to one side are often large (incomes, "
+        "costs), effects on the mean are larger than that: a model of the logarithm says more. "
+        "Intervals cover sampling and privacy noise. Of what noise hides they assume "
         f"effects of the usual size: a standard deviation of {HIDDEN_EFFECT:g} scales of the "
         "target for one scale of a column."
     )
@@ -120,23 +98,13 @@ def purpose(model: PrivateRegressor) -> tuple[str, ...]:
     return meaning, leaning
 
 
-def purpose_in_short(model: PrivateRegressor) -> str:
+def purpose_in_short(model: PrivateRegressor) -> str:  # noqa: ARG001 -- as of others
     """Say the same in a sentence."""
-    cut = " and very large errors cut" * cuts_errors(model)
     return (
-        f"The {CONFIDENCE} intervals are for the population's {_regression(model)}, columns "
-        f"clipped{cut}: they cover sampling and noise, and assume effects of the usual size where "
-        "noise hides them; the coefficients are pulled towards 0."
+        f"The {CONFIDENCE} intervals are for the population's bounded-influence regression, "
+        "columns clipped and very large errors cut: they cover sampling and noise, and assume "
+        "effects of the usual size where noise hides them; the coefficients are pulled towards 0."
     )
-
-
-def cuts_errors(model: PrivateRegressor) -> bool:
-    """Tell whether intervals are for cut errors; up to version 0.2 they were for all of them."""
-    return math.isfinite(getattr(model, "influence_bound_", math.inf))
-
-
-def _regression(model: PrivateRegressor) -> str:
-    return "bounded-influence regression" if cuts_errors(model) else "weighted least squares"
 
 
 def withheld_in_words(model: PrivateRegressor) -> str:
@@ -191,14 +159,12 @@ def weights_in_words(model: PrivateRegressor) -> tuple[str, ...]:
     norm = getattr(model, "weight_norm_", math.inf)
     if not math.isfinite(norm):
         return ()
-    if getattr(model, "spread_", None) is None:  # of version 0.2
-        where = f"the norm of 1 and its scaled columns is above {number(norm)}"
-        weight = f"the square of {number(norm)} over that norm"
-    else:
-        distance = math.sqrt(max(norm**2 - 1.0, 0.0))
-        where = f"its Mahalanobis distance from the centre is above {number(distance)}"
-        weight = f"{number(norm**2)} over 1 and that distance squared"
-    return (f"A row has less weight in training where {where}: {weight}.",)
+    distance = math.sqrt(max(norm**2 - 1.0, 0.0))
+    words = (
+        "A row has less weight in training where its Mahalanobis distance from the centre is above "
+        f"{number(distance)}: {number(norm**2)} over 1 and that distance squared."
+    )
+    return (words,)
 
 
 def clipped_shares(model: PrivateRegressor) -> tuple[str, ...]:

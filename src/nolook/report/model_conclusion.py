@@ -14,7 +14,7 @@ from nolook.estimators.pipeline import regression_of, selection_of
 from nolook.report.coefficient_findings import coefficients, knows_intervals
 from nolook.report.contrasts import contrasts
 from nolook.report.findings import Name, listed
-from nolook.report.linear_words import HIDDEN, chosen_of, cuts_errors, is_linear
+from nolook.report.linear_words import HIDDEN, chosen_of, is_linear
 from nolook.report.logistic_words import classifies
 from nolook.report.wording import CONFIDENCE, NOT_ESTIMATED, Ends, count, estimated, number, percent
 
@@ -64,7 +64,7 @@ def model_certainty(model: PrivateRegressor) -> tuple[Text, ...]:
         f"{part.privacy_.unit.counted}s were drawn at random, and the noise that protects; those "
         "of how well it predicts cover the noise alone. They say what goes together, not why."
     )
-    if cuts_errors(part):
+    if not classifies(part):
         cut = "Very large errors are cut: a mean that a few of them make up may change by more."
         return words, cut
     return (words,)

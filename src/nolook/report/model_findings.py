@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nolook.algorithms.scaling import ScaleSearch
-from nolook.estimators.catalogue import called, own_parameters, unproved_settings
+from nolook.estimators.catalogue import called
 from nolook.estimators.pipeline import regression_of, selection_of
 from nolook.report.coefficient_findings import (
     coefficient_section,
@@ -18,13 +18,11 @@ from nolook.report.coefficient_findings import (
 )
 from nolook.report.findings import Findings, Name, Origin, Section, Table, rows_of
 from nolook.report.linear_words import (
-    FIRST_EXPLANATION,
     HIDDEN,
     about_errors,
     chosen_in_words,
     chosen_of,
     clipped_shares,
-    is_first,
     is_linear,
     target_limits,
     weights_in_words,
@@ -92,7 +90,7 @@ def model_findings(model: PrivateRegressor) -> Findings:
         settings = selection_settings(selector)
         offered = count(selector.n_features_in_, "column")
         used = f"{chosen} of {offered}, chosen privately"
-    words = (FIRST_EXPLANATION,) if is_first(part) else explanation_of(part)
+    words = explanation_of(part)
     after = (Section("method", "The method", words),) if words else ()
     return Findings(
         kind="model",
@@ -126,7 +124,6 @@ def _origin(
         model.privacy_,
         model.recipe_["missing"],
         tuple((name, one.privacy_) for name, one in made_by),
-        tuple(s for _, one in made_by for s in unproved_settings(own_parameters(one))),
     )
 
 
@@ -208,29 +205,23 @@ def _fit(model: PrivateRegressor) -> Section:
     )
     limits = (" Predictions of ", Name(model.scaling_.names[-1]), f" {_range_in_words(model)}.")
     heading = "How well it fits"
+    silent = _NO_FIT
+    if is_linear(model):
+        silent = (
+            f"R² and the typical error are {HIDDEN}; more {_counted(model)} or a larger budget "
+            "help."
+        )
     if model.r2_ is None and model.rmse_ is None:
-        silent = _NO_FIT
-        if is_linear(model):
-            silent = (
-                f"R² and the typical error are {HIDDEN}; more {_counted(model)} or a larger "
-                "budget help."
-            )
         return Section("fit", heading, (silent,), notes=(limits,), printed=(silent,))
     table = Table(
-        "Measured on the training data, by a noisy release of its own"
-        if is_linear(model)
-        else "Estimated from the same noisy sums as the model, at no further cost",
+        "Measured on the training data, by a noisy release of its own",
         ("Measure", "Estimate", _INTERVAL),
         tuple((name, *estimated(value, ends)) for name, value, ends in measures),
     )
-    if is_linear(model):
-        about = about_errors(model)
-        return Section(
-            "fit", heading, tables=(table,), notes=((about, *limits),), printed=(table, about)
-        )
-    clipped = ", clipped to the ranges below" if math.isfinite(model.scaling_.limit) else ""
-    about = f"The estimates describe the training data{clipped}."
-    return Section("fit", heading, tables=(table,), notes=((about, *limits),), printed=(table,))
+    about = about_errors(model)
+    return Section(
+        "fit", heading, tables=(table,), notes=((about, *limits),), printed=(table, about)
+    )
 
 
 def _range_in_words(model: PrivateRegressor) -> str:
@@ -245,7 +236,7 @@ def _range_in_words(model: PrivateRegressor) -> str:
 
 
 def _scales(model: PrivateRegressor) -> tuple[Section, ...]:
-    """Tell where the columns used were found to lie; files of version 0.1 used guesses too."""
+    """Tell where the columns used were found to lie."""
     scaling = model.scaling_
     used = [*features_used(model).tolist(), model.visible_ and not classifies(model)]
     if not any(used):
@@ -306,8 +297,6 @@ def _origin_of_scales(model: PrivateRegressor) -> tuple[str, str]:
             "Scales found privately",
             "No bounds were given: centre and scale come from noisy histograms",
         )
-    if unproved_settings({"bounds": own_parameters(model).get("bounds")}):
-        return "Scales read off the table", "The scales were read off the table without any noise"
     return "Scales set beforehand", "Centre and scale were set without looking at the table"
 
 

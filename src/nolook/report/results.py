@@ -114,12 +114,6 @@ def _named(release: Any) -> Any:  # noqa: ANN401
     return named
 
 
-def _asked(curve: ROCCurve) -> tuple[float, ...]:
-    """Return the thresholds at which a file says how rows are classified."""
-    asked: tuple[float, ...] = getattr(curve, "asked_", ())
-    return asked
-
-
 _MakeFindings: TypeAlias = Callable[[Any], Findings]
 _MakeFrame: TypeAlias = "Callable[[Any], pd.DataFrame]"
 _KINDS: tuple[tuple[type | tuple[type, ...], _MakeFindings, _MakeFrame], ...] = (
@@ -131,7 +125,7 @@ _KINDS: tuple[tuple[type | tuple[type, ...], _MakeFindings, _MakeFrame], ...] = 
     ),
     (QuantileScaler, scale_findings, frames.scale_frame),
     (ECDF, lambda one: ecdf_findings(one, one.recipe_["features"][0]), frames.distribution_frame),
-    (ROCCurve, lambda one: roc_findings(one, one.scored_, _asked(one)), frames.curve_frame),
+    (ROCCurve, lambda one: roc_findings(one, one.scored_, one.asked_), frames.curve_frame),
     (HosmerLemeshow, lambda one: calibration_findings(one, one.scored_), frames.calibration_frame),
     (
         Quantiles,
@@ -140,7 +134,7 @@ _KINDS: tuple[tuple[type | tuple[type, ...], _MakeFindings, _MakeFrame], ...] = 
     ),
     (
         Evaluation,
-        lambda one: evaluation_findings(one, one.scored, one.model, _asked(one.roc)),
+        lambda one: evaluation_findings(one, one.scored, one.model, one.roc.asked_),
         frames.evaluation_frame,
     ),
     (CrossValidation, folds_findings, frames.folds_frame),

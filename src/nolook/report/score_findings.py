@@ -28,9 +28,9 @@ from nolook.report.wording import (
 if TYPE_CHECKING:
     from nolook.algorithms.distribution import PrivateDistribution
     from nolook.algorithms.roc_noise import Measure
+    from nolook.estimators._scores import Scored
     from nolook.estimators.calibration import CalibrationCurve, HosmerLemeshow
     from nolook.estimators.roc import ROCCurve
-    from nolook.formats.findings_file import Scored
     from nolook.report.picture import Vector
 
 __all__ = [

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attrs import evolve
-
 from nolook.estimators._selector import chosen_columns
-from nolook.estimators.catalogue import called, entry_of, own_parameters, unproved_settings
+from nolook.estimators.catalogue import called, entry_of, own_parameters
 from nolook.report.findings import Findings, Name, Origin, Section, Table, listed, rows_of
 from nolook.report.wording import count
 
@@ -36,13 +34,12 @@ _DOUBTS = (
 
 def selection_findings(selector: PrivateSelector, target: str) -> Findings:
     """Say which columns were chosen to explain a target."""
-    origin = Origin.of_one("selection", selector.privacy_, selector.recipe_)
     offered = count(selector.n_features_in_, "column")
     return Findings(
         kind="selection",
         what="selection of columns for",
         of=target,
-        origin=evolve(origin, unproved=unproved_settings(own_parameters(selector))),
+        origin=Origin.of_one("selection", selector.privacy_, selector.recipe_),
         cards=(("Columns chosen", str(selector.k_), f"of {offered}"),),
         sections=(selection_section(selector),),
         settings=(("Target", target), *selection_settings(selector)),
@@ -99,5 +96,8 @@ def explanation_of(estimator: PrivateEstimator) -> tuple[str, ...]:
 
 def parameters_of(estimator: PrivateEstimator, head: str) -> tuple[tuple[str, str], ...]:
     """Return what was set apart from the budget, as one setting or none."""
-    own = ", ".join(f"{name}={value!r}" for name, value in own_parameters(estimator).items())
+    given = (
+        (name, value) for name, value in own_parameters(estimator).items() if value is not None
+    )
+    own = ", ".join(f"{name}={value!r}" for name, value in given)
     return ((head, own),) if own else ()

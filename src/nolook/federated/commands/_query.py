@@ -107,20 +107,18 @@ def _released(
     """Write the release that both answers make, and return what a report shows."""
     from nolook.estimators.ecdf import ECDF
     from nolook.federated.answers import calibration, distribution
-    from nolook.formats.findings_file import write_calibration, write_roc
     from nolook.formats.model_file import save
     from nolook.report.distribution_findings import ecdf_findings
     from nolook.report.score_findings import calibration_findings, roc_findings
 
     if batch.kind == "hosmer-lemeshow":
         table = calibration(batch, *both, groups)
-        write_calibration(table, file, scored=table.scored_)
+        save(table, file)
         return calibration_findings(table, table.scored_)
     found = distribution(batch, *both, smoothing)
+    save(found, file)
     if isinstance(found, ECDF):
-        save(found, file)
         return ecdf_findings(found, batch.name)
-    write_roc(found, file, scored=found.scored_)
     return roc_findings(found, found.scored_)
 
 

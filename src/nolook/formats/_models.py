@@ -1,0 +1,285 @@
+"""Models, selections and pipelines as files."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any, ClassVar, Self
+
+import numpy as np
+from msgspec import Meta
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from nolook.algorithms.scaling import NoisyCount, Scaling
+from nolook.algorithms.whitening import Spread
+from nolook.estimators._classes import declared_classes
+from nolook.estimators._selector import chosen_columns, offered_columns
+from nolook.estimators.catalogue import CLASSIFIERS, METHODS, SELECTORS, name_of
+from nolook.estimators.pipeline import PrivatePipeline
+from nolook.formats.parts import Fitted, Names, Release
+from nolook.formats.strict import Broken, Content, Interval, Intervals, Places, Vector
+from nolook.privacy import accounting
+
+__all__ = ["LinearModel", "LogisticModel", "Pipeline", "Selection"]
+
+_Bound = Annotated[float, Meta(ge=0)]
+_Share = Annotated[float, Meta(ge=0, le=1)]
+_Least1 = Annotated[float, Meta(le=1)]
+
+
+class Scales(Content, frozen=True):
+    """How columns were standardised, the target last; null stands for no limit."""
+
+    center: Vector
+    scale: Vector
+    visible: NDArray[np.bool_]
+    limit: Annotated[float, Meta(gt=0)] | None
+    binary: NDArray[np.bool_]
+
+    def scaling(self, names: tuple[str, ...], rows: NoisyCount | None) -> Scaling:
+        """Return the scaling of these columns."""
+        given = self.fields() | {"limit": math.inf if self.limit is None else self.limit}
+        return Scaling(names, **given, rows=rows or NoisyCount(1.0, math.inf))
+
+
+class _Model(Fitted, frozen=True):
+    """Coefficients, and the scaling that rows go through; null stands for what is not known."""
+
+    coef: Vector
+    coef_interval: Intervals | None
+    intercept: float
+    intercept_interval: Interval | None
+    scaling: Scales
+    row_norm: _Bound | None
+    spread: Spread | None
+    clipped_share: list[_Share] | None
+
+    @classmethod
+    def of(cls, estimator: Any, **others: Any) -> Self:  # noqa: ANN401
+        """Return what a file says of a fitted model."""
+        scaling, shares = estimator.scaling_, getattr(estimator, "clipped_share_", None)
+        return super().of(
+            estimator,
+            features=list(scaling.names[:-1]),
+            target=scaling.names[-1],
+            scaling=Scales.holding(scaling),
+            clipped_share=None if shares is None else shares.tolist(),
+            **others,
+        )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        size = len(self.features)
+        sizes: dict[str, Any] = {
+            "coef": (self.coef, size),
+            "coef_interval": (self.coef_interval, size),
+        }
+        sizes["clipped_share"] = self.clipped_share, size + 1
+        for key in ("center", "scale", "visible", "binary"):
+            sizes[f"scaling.{key}"] = getattr(self.scaling, key), size + 1
+        if self.spread is not None:
+            sizes["spread.center"] = self.spread.center, size
+            sizes["spread.map"] = self.spread.map, size
+        for key, (found, expected) in sizes.items():
+            shape = (expected, *{"coef_interval": (2,), "spread.map": (size,)}.get(key, ()))
+            if found is not None and np.shape(found) != shape:
+                raise Broken(f"expected {key} to have {expected} entries")
+        if not (self.scaling.scale > 0.0).all():
+            raise Broken("expected scaling.scale to be above 0")
+
+    def estimator(self) -> Any:  # noqa: ANN401
+        """Return the fitted model: what is null is as its class says."""
+        model = super().estimator()
+        own = self.fields(lambda name: name not in Fitted.__struct_fields__)
+        if self.clipped_share is not None:
+            own["clipped_share"] = np.array(self.clipped_share)
+        own["scaling"] = self.scaling.scaling((*self.features, self.target), self.rows())
+        for name, value in own.items():
+            if value is not None:
+                setattr(model, f"{name}_", value)
+        return model
+
+    def _check_hidden(self, *estimates: object) -> None:
+        known = (self.coef_interval, *estimates)
+        if self.coef.any() or any(one is not None for one in known):
+            raise Broken("expected no coefficients and no estimates where nothing is visible")
+
+
+class LinearModel(_Model, frozen=True, tag="linear model"):
+    """A fitted regression."""
+
+    entries: ClassVar = METHODS
+
+    target_range: tuple[float | None, float | None]
+    r2: float | None
+    r2_interval: Interval | None
+    rmse: float | None
+    rmse_interval: Interval | None
+    failed: bool
+    weight_norm: Annotated[float, Meta(gt=0)] | None
+    influence_bound: Annotated[float, Meta(gt=0)] | None
+    chosen: Places | None
+
+    @classmethod
+    def of(cls, estimator: Any, **others: Any) -> Self:  # noqa: ANN401
+        """Return what a file says of a fitted regression."""
+        low, high = (end if math.isfinite(end) else None for end in estimator.target_range_)
+        return super().of(estimator, target_range=(low, high), **others)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        low, high = self._range()
+        if low > high:
+            raise Broken("expected the lower end of target_range before the upper end")
+        if self.failed and self.coef.any():
+            raise Broken("expected coef to hold zeros where failed is true")
+        if not self.scaling.visible[-1]:
+            fits = (self.r2, self.r2_interval, self.rmse, self.rmse_interval)
+            self._check_hidden(self.intercept_interval, *fits)
+        if self.chosen is not None:
+            places = set(self.chosen.tolist())
+            if len(places) < len(self.chosen) or not places <= set(range(len(self.coef))):
+                raise Broken("expected chosen to be places of features, each once")
+            if set(np.flatnonzero(self.coef).tolist()) - places:
+                raise Broken("expected coef to hold zeros for features that are not chosen")
+
+    def _range(self) -> tuple[float, float]:
+        low, high = self.target_range
+        return -math.inf if low is None else low, math.inf if high is None else high
+
+    def estimator(self) -> Any:  # noqa: ANN401
+        """Return the fitted regression."""
+        model = super().estimator()
+        model.target_range_, model.visible_ = self._range(), bool(self.scaling.visible[-1])
+        return model
+
+
+class LogisticModel(_Model, frozen=True, tag="logistic model"):
+    """A fitted classifier."""
+
+    entries: ClassVar = CLASSIFIERS
+
+    classes: list[str | bool | int | float]
+    visible: bool
+    base_rate: _Share
+    base_rate_interval: Interval | None
+    pseudo_r2: _Least1 | None
+    pseudo_r2_interval: Interval | None
+    auc: _Share | None
+    auc_interval: Interval | None
+
+    @classmethod
+    def of(cls, estimator: Any, **others: Any) -> Self:  # noqa: ANN401
+        """Return what a file says of a fitted classifier."""
+        return super().of(estimator, classes=estimator.classes_.tolist(), **others)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        declared_classes(self.classes)
+        if self.clipped_share is None or self.spread is None:
+            raise Broken("expected clipped_share and spread")
+        if not self.visible:
+            self._check_hidden(self.pseudo_r2, self.auc)
+
+    def estimator(self) -> Any:  # noqa: ANN401
+        """Return the fitted classifier."""
+        model = super().estimator()
+        model.classes_ = np.array(self.classes)
+        if not self.named:
+            model.classes = tuple(self.classes)
+        return model
+
+
+class Selection(Fitted, frozen=True, tag="selection"):
+    """Which columns were chosen: in the order of choice, or else in that of the table."""
+
+    entries: ClassVar = SELECTORS
+
+    chosen: Names
+    in_order_of_choice: bool
+
+    @classmethod
+    def of(cls, estimator: Any, **others: Any) -> Self:  # noqa: ANN401
+        """Return what a file says of a fitted selector."""
+        chosen, ordered = chosen_columns(estimator)
+        return super().of(
+            estimator,
+            features=offered_columns(estimator),
+            target=estimator.target_name_,
+            chosen=list(chosen),
+            in_order_of_choice=ordered,
+            **others,
+        )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        chosen = set(self.chosen)
+        if not set(self.features) > chosen or len(chosen) != len(self.chosen):
+            raise Broken("expected chosen to name some of features and not all, each column once")
+        k = self.parameters["k"]
+        if isinstance(k, int) and len(self.chosen) != k:
+            raise Broken("expected chosen to name as many columns as parameters.k says")
+
+    def estimator(self) -> Any:  # noqa: ANN401
+        """Return the fitted selector."""
+        selector = super().estimator()
+        order = np.array([self.features.index(name) for name in self.chosen])
+        if self.in_order_of_choice:
+            selector.order_ = order
+        selector.k_, selector.target_name_ = len(order), self.target
+        selector.support_ = np.zeros(len(self.features), dtype=bool)
+        selector.support_[order] = True
+        return selector
+
+
+class Pipeline(Release, frozen=True, tag="pipeline"):
+    """A selection, a model of the chosen columns, and the guarantee of both together."""
+
+    named: bool
+    split: Annotated[float, Meta(gt=0, lt=1)]
+    selection: Selection
+    model: LinearModel | LogisticModel
+
+    @classmethod
+    def of(cls, pipeline: PrivatePipeline) -> Self:
+        """Return what a file says of a fitted pipeline."""
+        regressor = pipeline.regressor_
+        part = LogisticModel if name_of(regressor) in CLASSIFIERS else LinearModel
+        return cls(
+            privacy=pipeline.privacy_.to_dict(),
+            named=hasattr(pipeline, "feature_names_in_"),
+            split=float(pipeline.split),
+            selection=Selection.of(pipeline.selector_),
+            model=part.of(regressor),
+        )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        selection, model = self.selection, self.model
+        if model.features != [name for name in selection.features if name in selection.chosen]:
+            raise Broken("expected model.features to be the columns chosen, in the table's order")
+        if (model.recipe, model.target) != (selection.recipe, selection.target):
+            raise Broken("expected selection and model to have the same recipe and target")
+        whole = self.guarantee()
+        try:
+            together = accounting.in_sequence(
+                (selection.guarantee(), model.guarantee()), whole.budget
+            )
+        except ValueError:
+            together = None
+        if whole != together:
+            raise Broken("expected privacy to be that of selection and model together")
+
+    def release(self) -> PrivatePipeline:
+        """Return the fitted pipeline."""
+        selector, model = self.selection.release(), self.model.estimator()
+        privacy = self.guarantee()
+        pipeline = PrivatePipeline(
+            clone(selector), clone(model), privacy.epsilon, privacy.delta, self.split
+        )
+        pipeline.keep_parts(selector, model)
+        pipeline.privacy_, pipeline.recipe_ = privacy, selector.recipe_
+        pipeline.n_features_in_ = selector.n_features_in_
+        if self.named:
+            pipeline.feature_names_in_ = selector.feature_names_in_
+        return pipeline

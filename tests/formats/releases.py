@@ -1,0 +1,153 @@
+"""Releases of every kind of file, and the bits of everything they say."""
+
+from __future__ import annotations
+
+import functools
+import struct
+
+import attrs
+import numpy as np
+import pyarrow as pa
+
+import nolook
+from tests.report.hand_made import counted, current, fitted, probable, unlimited, withheld
+
+ROWS = 400
+GRID = nolook.LinearGrid(0.125, 1, 0.125)
+
+
+GENERATOR = np.random.default_rng(0)
+SCORES, _OTHER = GENERATOR.random((2, ROWS))
+X = np.column_stack([SCORES, _OTHER])
+HAPPENED = GENERATOR.random(ROWS) < SCORES
+ANSWERS = np.where(HAPPENED, "yes", "no")
+TABLE = pa.table({
+    "a": SCORES,
+    "b": _OTHER,
+    "c": ["Bern", "Basel"] * (ROWS // 2),
+    "y": SCORES * 9,
+    "z": ANSWERS,
+})  # fmt: skip
+
+
+def read(target, **options):
+    """Open the table, with a column of categories."""
+    columns = ["a", "b", "c"]
+    levels = {"c": ["Bern", "Basel", None]}
+    return nolook.read_table(TABLE, target, features=columns, categories=levels, **options)
+
+
+def extreme():
+    """A linear model with infinite ends, intervals of NaN, and zeros of either sign."""
+    model = counted(current(unlimited(fitted(("a", "b", "c", "y")))))
+    model.coef_ = np.array([-0.0, 5e-324, -1.7976931348623157e308])
+    model.intercept_ = -0.0
+    model.target_range_ = (-np.inf, 0.1 + 0.2)
+    model.weight_norm_ = np.inf
+    return withheld(model, 0, -1)
+
+
+def pipeline(selector, model):
+    """Put a selection and a model together."""
+    return nolook.make_private_pipeline(selector, model, epsilon=8.0, delta=1e-6)
+
+
+def seeded():
+    """A model that is not private."""
+    return nolook.LinearRegression(random_state=1).fit(X, HAPPENED)
+
+
+_MAKERS = {
+    "linear model": [
+        extreme,
+        lambda: nolook.LinearRegression(8.0, 1e-6, k=2).fit(read("y")),
+        lambda: nolook.LinearRegression(0.01, 1e-6).fit(X, SCORES),
+        lambda: nolook.TukeyRegressor(1.0, 1e-6, on_failure="constant").fit(X, SCORES),
+        lambda: nolook.AdaSSPRegressor(bound_X=1.0, bound_y=2).fit(X, SCORES),
+    ],
+    "logistic model": [
+        lambda: nolook.LogisticRegression(8.0, 1e-6).fit(read("z", positive="yes")),
+        lambda: nolook.LogisticRegression(8.0, 1e-6, classes=("no", "yes")).fit(X, ANSWERS),
+        lambda: nolook.LogisticRegression(0.01, 1e-6).fit(X, HAPPENED),
+    ],
+    "pipeline": [
+        lambda: pipeline(nolook.KendallSelector(k=1), nolook.LinearRegression()).fit(read("y")),
+        lambda: pipeline(nolook.SISSelector(k=1), nolook.LogisticRegression()).fit(X, HAPPENED),
+    ],
+    "selection": [
+        lambda: nolook.KendallSelector(k=2).fit(read("y")),
+        lambda: nolook.MomentSelector(k=1).fit(X, SCORES),
+    ],
+    "distribution": [
+        lambda: nolook.ECDF(1.0).fit(SCORES),
+        lambda: nolook.ECDF(1.0, GRID, 1e-6, smoothing=None).fit(SCORES),
+        lambda: nolook.ECDF(1.0, nolook.LogGrid(1, 9, 0.1), relation="replace").fit(SCORES),
+    ],
+    "quantiles": [
+        lambda: nolook.quantiles(X, grids={"x1": GRID}),
+        lambda: nolook.quantiles(X, [0.0, 1.0]),
+    ],
+    "ROC curve": [
+        lambda: nolook.ROCCurve(smoothing=None).fit(SCORES, HAPPENED),
+        lambda: nolook.ROCCurve(1.0, GRID, "yes", "replace").fit(SCORES, ANSWERS),
+    ],
+    "calibration": [lambda: nolook.HosmerLemeshow(5.0, groups=4).fit(SCORES, HAPPENED)],
+    "evaluation": [
+        lambda: nolook.evaluate(probable(1.0), SCORES[:, np.newaxis], HAPPENED, groups=3),
+        lambda: nolook.evaluate(seeded(), X, HAPPENED, other_rows=True),
+    ],
+    "cross-validation": [
+        lambda: nolook.cross_validate(nolook.LinearRegression(), X, SCORES, epsilon=8, folds=2),
+        lambda: nolook.cross_validate(nolook.TukeyRegressor(), X, SCORES, folds=2),
+    ],
+}
+KINDS = list(_MAKERS)
+EVERY = [(kind, place) for kind in KINDS for place in range(len(_MAKERS[kind]))]
+
+
+@functools.cache
+def _release(kind, place):
+    return _MAKERS[kind][place]()
+
+
+def release(kind, place=0):
+    """Return a release of a kind, one of several."""
+    return _release(kind, place)
+
+
+# What a file does not keep: seeds, the models judged, the working counts of a fit, and parameters
+# that others repeat (the guarantee has the budget, labels the classes).
+_NOT_KEPT = frozenset({
+    *("random_state", "model", "models", "evaluations", "histograms", "median", "n_models_"),
+    *("epsilon", "delta", "classes", "selector", "regressor"),
+})  # fmt: skip
+
+
+def bits(value, path=""):
+    """Yield all that a release says, given or derived, by its place; numbers bit for bit."""
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        yield path, str(value.dtype), value.shape, value.tobytes()
+    elif isinstance(value, bool | np.bool_):
+        yield path, bool(value)
+    elif isinstance(value, int | float | np.number):
+        yield path, struct.pack("<d", value)
+    elif isinstance(value, list | tuple | np.ndarray):
+        yield path, len(value)
+        for place, entry in enumerate(value):
+            yield from bits(entry, f"{path}[{place}]")
+    elif isinstance(value, str) or value is None:
+        yield path, value
+    else:
+        named = value if isinstance(value, dict) else _attributes(value)
+        yield path, type(value).__name__
+        for key in sorted(named.keys() - _NOT_KEPT):
+            yield from bits(named[key], f"{path}.{key}")
+
+
+def _attributes(value):
+    """Return what an object says by name; what it does not know is as if it were not there."""
+    if attrs.has(type(value)):
+        return {field.name: getattr(value, field.name) for field in attrs.fields(type(value))}
+    names = [name for name in dir(value) if name.endswith("_") and not name.startswith("_")]
+    found = {name: getattr(value, name, None) for name in names} | value.get_params(deep=False)
+    return {k: v for k, v in found.items() if v is not None and not callable(v)}

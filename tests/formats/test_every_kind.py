@@ -1,0 +1,228 @@
+"""Every kind of file: what was saved comes back bit for bit, all else is refused in one line."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import json
+import tempfile
+from pathlib import Path
+
+import pytest
+
+import nolook
+from nolook import _files
+from nolook.formats.model_file import _KINDS
+from nolook.report.results import findings_of
+from tests.formats.edited import load_text, refusal
+from tests.formats.releases import EVERY, KINDS, bits, release
+
+CANARY = "canary-5f3e"
+WRONG = (None, True, -1.5, "", CANARY, [], {}, [None], [[]], {CANARY: 1}, 10**400, [1.0] * 7)
+
+
+def text(kind, place=0):
+    return saved(release(kind, place))
+
+
+def saved(found):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "a.json"
+        nolook.save(found, path)
+        return path.read_text(encoding="utf-8")
+
+
+def document(kind, place=0):
+    return json.loads(text(kind, place))
+
+
+def places(value, path=()):
+    """Every place in a document; one entry stands for all of a list."""
+    yield path
+    entries = value.items() if isinstance(value, dict) else ()
+    entries = enumerate(value[:1]) if isinstance(value, list) else entries
+    for key, entry in entries:
+        yield from places(entry, (*path, key))
+
+
+def at(value, path):
+    return functools.reduce(lambda part, key: part[key], path, value)
+
+
+def put(value, path, entry):
+    """Return a copy with another value at a place."""
+    changed = copy.deepcopy(value)
+    at(changed, path[:-1])[path[-1]] = entry
+    return changed
+
+
+def test_every_kind_is_tried():
+    assert sorted(KINDS) == sorted(_KINDS)
+    assert len(KINDS) == 10
+
+
+@pytest.mark.parametrize(("kind", "place"), EVERY)
+def test_a_release_comes_back_bit_for_bit_with_all_that_follows_from_it(tmp_path, kind, place):
+    found = release(kind, place)
+    again = load_text(tmp_path, text(kind, place))
+    assert dict(_by_place(again)) == dict(_by_place(found))
+    assert saved(again) == text(kind, place)
+    assert document(kind, place)["kind"] == kind
+    assert str(again.summary()) == str(found.summary())
+    assert findings_of(again) == findings_of(found)
+    assert again.to_frame().equals(found.to_frame())
+
+
+def _by_place(found):
+    return ((path, said) for path, *said in bits(found))
+
+
+def test_infinite_ends_unknown_intervals_and_negative_zeros_are_among_them():
+    told = dict(_by_place(release("linear model")))
+    assert told[".target_range_[0]"] == [b"\0\0\0\0\0\0\xf0\xff"]
+    assert told[".coef_"][2].startswith(b"\0\0\0\0\0\0\0\x80\x01")
+    assert told[".intercept_"] == [b"\0\0\0\0\0\0\0\x80"]
+    said = document("linear model")
+    assert said["coef_interval"][0] is said["intercept_interval"] is said["weight_norm"] is None
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_unknown_key_is_refused_in_any_object(tmp_path, kind):
+    whole = document(kind)
+    for path in places(whole):
+        if isinstance(at(whole, path), dict):
+            refusal(tmp_path, json.dumps(put(whole, (*path, "added"), 1)))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_missing_key_is_refused_in_any_object(tmp_path, kind):
+    whole = document(kind)
+    for path in places(whole):
+        # Whether a column of quantiles has a grid of its own is for its release to say.
+        if path and isinstance(path[-1], str) and "grids" not in path[:-1]:
+            changed = copy.deepcopy(whole)
+            del at(changed, path[:-1])[path[-1]]
+            refusal(tmp_path, json.dumps(changed))
+
+
+# Where null says that something is not known, or has no limit.
+NULL = frozenset({
+    *("coef_interval", "intercept_interval", "r2", "r2_interval", "rmse", "rmse_interval"),
+    *("base_rate_interval", "pseudo_r2", "pseudo_r2_interval", "auc", "auc_interval"),
+    *("limit", "target_range", "row_norm", "weight_norm", "influence_bound", "spread", "chosen"),
+    *("clipped_share", "bound_X", "bound_y", "k", "smoothing", "grid", "groups", "estimates"),
+    "model_privacy",
+})  # fmt: skip
+# Numbers or texts; whether they can be is for the release's class to say.
+EITHER = frozenset({"k", "sample", "pos_label", "classes"})
+# Lists of any length, and what is said of other rows than those of the file's release.
+LISTS = frozenset({"privacy", "model_privacy", "asked", "cautions"})
+
+
+def fits(path, wrong, value):
+    """Tell whether another value may be at a place."""
+    if wrong is None:
+        return value is None or not NULL.isdisjoint(path)
+    if not EITHER.isdisjoint(path) and isinstance(wrong, str | float):
+        return True
+    numbers = type(wrong) in (int, float) and wrong != 10**400
+    if value is None:
+        return numbers or wrong == []
+    return type(wrong) is type(value) or (numbers and type(value) in (int, float))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_value_of_another_type_is_refused_and_none_is_quoted(tmp_path, kind):
+    whole, tried = document(kind), 0
+    for path in places(whole):
+        for wrong in WRONG if path else ():
+            if not fits(path, wrong, at(whole, path)):
+                message = refusal(tmp_path, json.dumps(put(whole, path, wrong)))
+                assert CANARY not in message or wrong == {CANARY: 1}
+                tried += 1
+    assert tried > 60
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_text_of_a_file_is_quoted(tmp_path, kind):
+    whole = document(kind)
+    for path in places(whole):
+        if path and isinstance(at(whole, path), str):
+            try:
+                load_text(tmp_path, json.dumps(put(whole, path, CANARY)))
+            except nolook.ModelFileError as error:
+                assert CANARY not in str(error)  # noqa: PT017
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_arrays_of_other_sizes_are_refused(tmp_path, kind):
+    whole = document(kind)
+    for path in places(whole):
+        value = at(whole, path)
+        # Nothing else in these files says which columns a model has.
+        free = {"features"} if kind in {"evaluation", "cross-validation"} else set()
+        if isinstance(value, list) and value and (LISTS | free).isdisjoint(path):
+            refusal(tmp_path, json.dumps(put(whole, path, value[:-1])))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_key_twice_and_a_number_that_is_not_finite_are_refused(tmp_path, kind):
+    whole = text(kind)
+    for key in ('"kind":', '"epsilon":', '"features":'):
+        assert "twice" in refusal(tmp_path, whole.replace(key, f"{key} 1, {key}", 1))
+    for number in ("NaN", "-Infinity", "1e999", "1" + "0" * 400):
+        changed = whole.replace('"epsilon": ', f'"epsilon": {number}, "other": ', 1)
+        assert "not a finite double" in refusal(tmp_path, changed)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_file_that_is_cut_or_damaged_is_refused(tmp_path, kind):
+    whole = text(kind).rstrip()
+    for length in range(0, len(whole), max(1, len(whole) // 50)):
+        refusal(tmp_path, whole[:length])
+    for wrong in (whole + "}", whole.replace(":", ";", 1), whole.encode("utf-16"), b"\xff"):
+        refusal(tmp_path, wrong)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("key", "value", "expected"),
+    [
+        *(("version", value, "with version 1") for value in (0, 2, "1", 1.0, True, None)),
+        *(("format", value, '"format": "nolook"') for value in ("other", "nolook-model", None)),
+        *(("nolook_version", value, "nolook_version") for value in (1, None)),
+        *(("kind", value, "'linear model', 'logistic model'") for value in (CANARY, None, ["a"])),
+    ],
+)
+def test_a_file_of_another_version_or_kind_is_refused_with_what_was_expected(
+    tmp_path, kind, key, value, expected
+):
+    message = refusal(tmp_path, json.dumps(document(kind) | {key: value}))
+    assert expected in message
+    assert CANARY not in message
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_file_is_not_read_as_another_kind(tmp_path, kind):
+    for other in KINDS:
+        if other != kind:
+            refusal(tmp_path, json.dumps(document(kind) | {"kind": other}))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_interrupted_save_leaves_the_older_file(tmp_path, kind, monkeypatch):
+    path = tmp_path / "a.json"
+    path.write_text("older")
+
+    def fail(*_, **__):
+        raise KeyboardInterrupt
+
+    for step in ("flush", "replace"):
+        with monkeypatch.context() as patch:
+            patch.setattr(_files, step, fail)
+            with pytest.raises(KeyboardInterrupt):
+                nolook.save(release(kind), path)
+        assert [one.name for one in tmp_path.iterdir()] == ["a.json"]
+        assert path.read_text() == "older"
+    nolook.save(release(kind), path)
+    assert path.read_text(encoding="utf-8") == text(kind)
