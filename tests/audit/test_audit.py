@@ -15,8 +15,8 @@ from nolook.audit import bounds, laws
 from nolook.audit.case import Case
 from nolook.audit.catalogue import catalogue
 from nolook.audit.findings import Finding, audit
-from nolook.formats.audit_page import cells
 from nolook.privacy.noise import SeededSource
+from nolook.report.audit_page import cells
 from tests.privacy.mechanisms import all_mechanisms
 
 CASES = catalogue()

@@ -125,7 +125,7 @@ def test_the_page_tells_of_rows_that_are_shrunk():
 def test_the_page_says_which_method_made_the_model_and_with_which_parameters(monkeypatch):
     text = page(fitted()).text
     assert "Method linear" in text
-    assert "Gaussian noise once" in text
+    assert "released once with Gaussian noise" in text
     assert "Parameters of the method" not in text
     monkeypatch.setitem(METHODS, "tukey", CHOOSY)
     text = page(fitted(made_by=Choosy(n_models=500))).text

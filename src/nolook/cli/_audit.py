@@ -48,7 +48,7 @@ def audit(
         check_outputs([("--output", output)])
     from nolook.audit.catalogue import catalogue
     from nolook.audit.findings import audit_all
-    from nolook.formats.audit_page import audit_page
+    from nolook.report.audit_page import audit_page
     from nolook.report.audit_terminal import print_cases, print_finding
 
     cases = catalogue(epsilon)

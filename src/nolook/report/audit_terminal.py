@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from nolook.formats.audit_page import cells
 from nolook.report._console import empty_table
+from nolook.report.audit_page import cells
 
 if TYPE_CHECKING:
     from rich.console import Console
