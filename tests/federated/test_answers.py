@@ -16,6 +16,7 @@ from nolook.federated.shares import noisy_blocks
 from nolook.privacy.mechanisms.laplace import laplace_variance
 from nolook.report.distribution_findings import ecdf_findings
 from nolook.report.page import render_page
+from nolook.report.results import findings_of
 from nolook.report.score_findings import calibration_findings, roc_findings
 from tests.federated.made import AGES, LOUD, SCORES, answered, batch_of
 

@@ -20,8 +20,6 @@ from nolook.formats.parts import Fitted, Names, Release
 from nolook.formats.strict import Broken, Content, Interval, Intervals, Places, Vector
 from nolook.privacy import accounting
 
-__all__ = ["LinearModel", "LogisticModel", "Pipeline", "Selection"]
-
 _Bound = Annotated[float, Meta(ge=0)]
 _Share = Annotated[float, Meta(ge=0, le=1)]
 _Least1 = Annotated[float, Meta(le=1)]
