@@ -486,15 +486,6 @@ def refused(done: Result, *expected: str) -> None:
         assert text in done.err
 
 
-@pytest.mark.parametrize("words", [roc(), calibration()], ids=lambda words: words[0])
-def test_the_old_name_of_an_option_is_refused_with_the_new_one(here, cli, words):
-    words = ["--label" if word == "--target" else word for word in words]
-    done = cli(*words, "--ledger", "a.ledger")
-    refused(done, f"--label is now called --target (see nolook {words[0]} --help)")
-    assert spent(here) == (0.0, [])
-    refused(cli(*ecdf("--label", "x")), "No such option")
-
-
 def test_what_exceeds_the_ledger_is_refused(here, cli):
     for words in (ecdf(), quantiles()):
         done = cli(*words, "--epsilon", "51", "--ledger", "a.ledger")

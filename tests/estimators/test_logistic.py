@@ -238,18 +238,6 @@ def test_a_file_gives_the_same_model_back(make, tmp_path):
     assert (tmp_path / "again.json").read_bytes() == (tmp_path / "m.json").read_bytes()
 
 
-def test_a_file_of_a_version_that_did_not_whiten_shortens_standardised_rows(fitted, tmp_path):
-    path = tmp_path / "m.json"
-    nolook.save(fitted, path)
-    document = json.loads(path.read_text("utf-8"))
-    del document["spread"]
-    path.write_text(json.dumps(document), "utf-8")
-    old, X = nolook.load(path), data(50, seed=3)[0]
-    np.testing.assert_array_equal(old.spread_.center, 0.0)
-    np.testing.assert_array_equal(old.spread_.map, np.eye(3))
-    assert np.isfinite(old.predict_proba(X)).all()
-
-
 @pytest.mark.parametrize(
     "change", [lambda s: s["center"].pop(), lambda s: s["map"].pop(), lambda s: s["map"][1].pop()]
 )
@@ -259,5 +247,7 @@ def test_a_file_with_a_spread_of_another_size_is_refused(fitted, tmp_path, chang
     document = json.loads(path.read_text("utf-8"))
     change(document["spread"])
     path.write_text(json.dumps(document), "utf-8")
-    with pytest.raises(nolook.ModelFileError, match=r"spread.* to have 3 entries"):
+    with pytest.raises(
+        nolook.ModelFileError, match=r"spread.* to have 3 entries|rows of one length"
+    ):
         nolook.load(path)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sqlite3
 
@@ -195,14 +194,14 @@ def test_a_roc_curve_and_a_ledger_that_has_too_little(forks, cli, here):
             nolook.Ledger.create(path, budget, name="x", relation="replace").close()
         pair.start()
         assert "ROC curve" in fine(cli("query", *analyst))
-        found = json.loads((here / "one.roc.json").read_text())
-        assert round(found["n_positive"]) == positive.sum() + 1
-        assert round(found["n_negative"]) == (~positive).sum() + 1
+        found = nolook.load(here / "one.roc.json")
+        assert round(found.n_positive_) == positive.sum() + 1
+        assert round(found.n_negative_) == (~positive).sum() + 1
         # The grid has 16 steps, so the area is that of scores rounded to them.
         cells = np.ceil(score * 16)
         above = cells[positive][:, None] - cells[~positive]
         area = (above > 0).mean() + (above == 0).mean() / 2
-        assert abs(found["auc"] - area) < 0.01
+        assert abs(found.auc_ - area) < 0.01
     finally:
         pair.close()
 
@@ -220,10 +219,10 @@ def test_a_calibration(forks, cli, here):
         fine(cli("submit", *reach(pair, "owner"), *words, "--positive", "yes"))
         analyst = reach(pair, "analyst")
         fine(cli("query", *analyst, "--freeze", "--groups", 5))
-        found = json.loads((here / "one.calibration.json").read_text())
-        assert len(found["table"]["positives"]) == 5
-        assert abs(sum(found["table"]["positives"]) - positive.sum()) < 1
-        assert 0.0 <= found["p_value"] <= 1.0
+        found = nolook.load(here / "one.calibration.json")
+        assert len(found.table_.positives) == 5
+        assert abs(sum(found.table_.positives) - positive.sum()) < 1
+        assert 0.0 <= found.p_value_ <= 1.0
         # Groups are chosen afterwards: others cost nothing.
         fine(cli("query", *analyst, "--groups", 4, "--force"))
         with pytest.MonkeyPatch.context() as patched:

@@ -16,6 +16,8 @@ ROWS = 400
 GRID = nolook.LinearGrid(0.125, 1, 0.125)
 
 
+# No test may fail by chance.
+SEED = {"random_state": 1}
 GENERATOR = np.random.default_rng(0)
 SCORES, _OTHER = GENERATOR.random((2, ROWS))
 X = np.column_stack([SCORES, _OTHER])
@@ -60,45 +62,51 @@ def seeded():
 _MAKERS = {
     "linear model": [
         extreme,
-        lambda: nolook.LinearRegression(8.0, 1e-6, k=2).fit(read("y")),
-        lambda: nolook.LinearRegression(0.01, 1e-6).fit(X, SCORES),
-        lambda: nolook.TukeyRegressor(1.0, 1e-6, on_failure="constant").fit(X, SCORES),
-        lambda: nolook.AdaSSPRegressor(bound_X=1.0, bound_y=2).fit(X, SCORES),
+        lambda: nolook.LinearRegression(8.0, 1e-6, k=2, **SEED).fit(read("y")),
+        lambda: nolook.LinearRegression(0.01, 1e-6, **SEED).fit(X, SCORES),
+        lambda: nolook.TukeyRegressor(1.0, 1e-6, on_failure="constant", **SEED).fit(X, SCORES),
+        lambda: nolook.AdaSSPRegressor(bound_X=1.0, bound_y=2, **SEED).fit(X, SCORES),
     ],
     "logistic model": [
-        lambda: nolook.LogisticRegression(8.0, 1e-6).fit(read("z", positive="yes")),
-        lambda: nolook.LogisticRegression(8.0, 1e-6, classes=("no", "yes")).fit(X, ANSWERS),
-        lambda: nolook.LogisticRegression(0.01, 1e-6).fit(X, HAPPENED),
+        lambda: nolook.LogisticRegression(8.0, 1e-6, **SEED).fit(read("z", positive="yes")),
+        lambda: nolook.LogisticRegression(8.0, 1e-6, classes=("no", "yes"), **SEED).fit(X, ANSWERS),
+        lambda: nolook.LogisticRegression(0.01, 1e-6, **SEED).fit(X, HAPPENED),
     ],
     "pipeline": [
-        lambda: pipeline(nolook.KendallSelector(k=1), nolook.LinearRegression()).fit(read("y")),
-        lambda: pipeline(nolook.SISSelector(k=1), nolook.LogisticRegression()).fit(X, HAPPENED),
+        lambda: pipeline(nolook.KendallSelector(k=1, **SEED), nolook.LinearRegression(**SEED)).fit(
+            read("y")
+        ),
+        lambda: pipeline(nolook.SISSelector(k=1, **SEED), nolook.LogisticRegression(**SEED)).fit(
+            X, HAPPENED
+        ),
     ],
     "selection": [
-        lambda: nolook.KendallSelector(k=2).fit(read("y")),
-        lambda: nolook.MomentSelector(k=1).fit(X, SCORES),
+        lambda: nolook.KendallSelector(k=2, **SEED).fit(read("y")),
+        lambda: nolook.MomentSelector(k=1, **SEED).fit(X, SCORES),
     ],
     "distribution": [
-        lambda: nolook.ECDF(1.0).fit(SCORES),
-        lambda: nolook.ECDF(1.0, GRID, 1e-6, smoothing=None).fit(SCORES),
-        lambda: nolook.ECDF(1.0, nolook.LogGrid(1, 9, 0.1), relation="replace").fit(SCORES),
+        lambda: nolook.ECDF(1.0, **SEED).fit(SCORES),
+        lambda: nolook.ECDF(1.0, GRID, 1e-6, smoothing=None, **SEED).fit(SCORES),
+        lambda: nolook.ECDF(1.0, nolook.LogGrid(1, 9, 0.1), relation="replace", **SEED).fit(SCORES),
     ],
     "quantiles": [
-        lambda: nolook.quantiles(X, grids={"x1": GRID}),
-        lambda: nolook.quantiles(X, [0.0, 1.0]),
+        lambda: nolook.quantiles(X, grids={"x1": GRID}, **SEED),
+        lambda: nolook.quantiles(X, [0.0, 1.0], **SEED),
     ],
     "ROC curve": [
-        lambda: nolook.ROCCurve(smoothing=None).fit(SCORES, HAPPENED),
-        lambda: nolook.ROCCurve(1.0, GRID, "yes", "replace").fit(SCORES, ANSWERS),
+        lambda: nolook.ROCCurve(smoothing=None, **SEED).fit(SCORES, HAPPENED),
+        lambda: nolook.ROCCurve(1.0, GRID, "yes", "replace", **SEED).fit(SCORES, ANSWERS),
     ],
-    "calibration": [lambda: nolook.HosmerLemeshow(5.0, groups=4).fit(SCORES, HAPPENED)],
+    "calibration": [lambda: nolook.HosmerLemeshow(5.0, groups=4, **SEED).fit(SCORES, HAPPENED)],
     "evaluation": [
-        lambda: nolook.evaluate(probable(1.0), SCORES[:, np.newaxis], HAPPENED, groups=3),
-        lambda: nolook.evaluate(seeded(), X, HAPPENED, other_rows=True),
+        lambda: nolook.evaluate(probable(1.0), SCORES[:, np.newaxis], HAPPENED, groups=3, **SEED),
+        lambda: nolook.evaluate(seeded(), X, HAPPENED, other_rows=True, **SEED),
     ],
     "cross-validation": [
-        lambda: nolook.cross_validate(nolook.LinearRegression(), X, SCORES, epsilon=8, folds=2),
-        lambda: nolook.cross_validate(nolook.TukeyRegressor(), X, SCORES, folds=2),
+        lambda: nolook.cross_validate(
+            nolook.LinearRegression(**SEED), X, SCORES, epsilon=8, folds=2
+        ),
+        lambda: nolook.cross_validate(nolook.TukeyRegressor(**SEED), X, SCORES, folds=2),
     ],
 }
 KINDS = list(_MAKERS)

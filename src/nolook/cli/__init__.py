@@ -43,8 +43,6 @@ __all__ = ["app", "main"]
 _INTERRUPTED = 130
 # Of an address that was given where none is expected, and is quoted as any other word is.
 _IN_ADDRESS = r"(?i)(?<=/)[^/\s@']*:[^/\s@']*(?=@)|(?<=password=)[^\s']+"
-# Options that had another name before.
-_RENAMED = {"--label": "--target"}
 
 app = typer.Typer(
     help="Private linear models of tables nobody may look at, with nothing to set but the budget.",
@@ -105,10 +103,6 @@ def _usage(error: Any) -> str:  # noqa: ANN401 -- see `_run`
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else "nolook"
     message = error.format_message().rstrip(".")
-    old = getattr(error, "option_name", "")
-    new = _RENAMED.get(old)
-    if context is not None and any(new in option.opts for option in context.command.params):
-        message = f"{old} is now called {new}"
     if message.startswith("Got unexpected extra argument"):
         message += "; expected lists without blanks, such as age,height, or in quotes"
     return f"{message} (see {command} --help)"

@@ -10,7 +10,6 @@ from typing import Annotated, Any, Literal, Self
 import numpy as np
 from attrs import astuple
 from msgspec import Meta
-from msgspec.structs import replace
 
 from nolook.algorithms.calibration_table import CalibrationTable
 from nolook.algorithms.count_noise import ForestNoise
@@ -239,11 +238,10 @@ class _Scored(Finding, frozen=True):
     @classmethod
     def of_scores(cls, found: ROCCurve | HosmerLemeshow, **own: Any) -> Self:  # noqa: ANN401
         """Return what a file says of such a finding, and all of its `own`."""
-        label = found.pos_label
+        label, own = found.pos_label, {"scored": found.scored_} | own
         return cls(
             privacy=found.privacy_.to_dict(),
             recipe=Recipe(**found.recipe_),
-            scored=found.scored_,
             pos_label=label if isinstance(label, str) else float(label),
             **own,
         )
@@ -319,8 +317,9 @@ class EvaluationFile(_Scored, frozen=True, tag="evaluation"):
     def of(cls, found: Evaluation) -> Self:
         """Return what a file says of an evaluation."""
         judged, test = JudgedModel.of(found.model), found.calibration
-        file = cls.of_scores(
+        return cls.of_scores(
             found.roc,
+            scored=found.scored,
             method=judged.method,
             model_privacy=None if judged.privacy is None else judged.privacy.to_dict(),
             other_rows=found.other_rows,
@@ -329,7 +328,6 @@ class EvaluationFile(_Scored, frozen=True, tag="evaluation"):
             asked=list(found.roc.asked_),
             groups=None if test is None else Groups(groups=int(test.groups), table=test.table_),
         )
-        return replace(file, scored=found.scored)
 
     def release(self) -> Evaluation:
         """Return the evaluation."""

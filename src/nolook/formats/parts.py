@@ -165,9 +165,8 @@ class Fitted(Release, frozen=True):
 
     def rows(self) -> NoisyCount | None:
         """Return the private number of rows, if they were counted."""
-        if self.n_rows is None or self.n_rows_error is None:
-            return None
-        return NoisyCount(self.n_rows, self.n_rows_error)
+        value, error = self.n_rows, self.n_rows_error
+        return None if value is None or error is None else NoisyCount(value, error)
 
     def unfitted(self) -> Any:  # noqa: ANN401
         """Return the estimator with its parameters, of the types its class declares."""

@@ -110,8 +110,7 @@ def _finite(digits: str) -> float:
 
 
 def _whole(digits: str) -> int:
-    _finite(digits)
-    return int(digits)
+    return int(digits) if _finite(digits) else 0
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
