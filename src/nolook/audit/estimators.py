@@ -21,13 +21,12 @@ from nolook.estimators.calibration import HosmerLemeshow
 from nolook.estimators.catalogue import METHODS
 from nolook.estimators.cross_validation import cross_validate
 from nolook.estimators.ecdf import ECDF
-from nolook.estimators.folds import CrossValidation
 from nolook.estimators.kendall import KendallSelector
 from nolook.estimators.lasso import LassoSelector
 from nolook.estimators.logistic import LogisticRegression
 from nolook.estimators.moment import MomentSelector
 from nolook.estimators.pipeline import PrivatePipeline, make_private_pipeline
-from nolook.estimators.quantiles import Quantiles, quantiles
+from nolook.estimators.quantiles import quantiles
 from nolook.estimators.roc import ROCCurve
 from nolook.estimators.scaler import QuantileScaler
 from nolook.estimators.sis import SISSelector
@@ -108,7 +107,7 @@ def cases() -> tuple[Case, ...]:
     )
     folds = _Audited(
         name="cross_validate",
-        make=_whole(_Folds),
+        make=_whole(partial(_Fitted, partial(cross_validate, AdaSSPRegressor(), folds=2))),
         neighbours="a row far from all others, with a target as far on the other side",
         tables=_far_row(),
         score=lambda found: found.models[0].coef_[0],
@@ -157,7 +156,7 @@ def _distributions() -> tuple[_Audited, ...]:
         ),
         _Audited(
             name="quantiles",
-            make=_pure(_Quantiles),
+            make=_pure(partial(_Fitted, partial(quantiles, p=[0.1], grids={"x0": grid}))),
             neighbours="a value below all others",
             tables=((np.ones((8, 1)),), (np.append(np.ones(8), 0.0)[:, np.newaxis],)),
             score=lambda found: np.ravel(found.values)[0],
@@ -271,39 +270,11 @@ def _pipeline(epsilon: float, delta: float, random_state: int) -> PrivatePipelin
     )
 
 
-class _Quantiles:
-    """:func:`nolook.quantiles` as an estimator."""
+class _Fitted:
+    """A function of a table as an estimator."""
 
-    def __init__(self, epsilon: float, random_state: int) -> None:
-        self._ask = partial(
-            quantiles,
-            p=[0.1],
-            grids={"x0": LinearGrid(0.0, 1.0, 1.0)},
-            epsilon=epsilon,
-            random_state=random_state,
-        )
-
-    def fit(self, values: Vector) -> Quantiles:
-        """Return the first deciles."""
-        return self._ask(values)
-
-
-class _Folds:
-    """:func:`nolook.cross_validate` as an estimator."""
-
-    def __init__(self, epsilon: float, delta: float, random_state: int) -> None:
-        self._ask = partial(
-            cross_validate,
-            AdaSSPRegressor(),
-            folds=2,
-            epsilon=epsilon,
-            delta=delta,
-            random_state=random_state,
-        )
-
-    def fit(self, X: Table | Vector, y: Vector | None = None) -> CrossValidation:
-        """Return two models and their scores."""
-        return self._ask(X, y)
+    def __init__(self, ask: Callable[..., Any], **parameters: object) -> None:
+        self.fit = partial(ask, **parameters)
 
 
 def _far_row() -> Tables:

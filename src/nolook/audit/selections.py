@@ -56,15 +56,15 @@ def cases(epsilon: float) -> tuple[Case, ...]:
             name="exponential-mechanism",
             neighbours="the best of two scores falls by the sensitivity, the other rises",
             covers=("exponential_choice",),
-            one=_exponential,
-            law=_exponential_law,
+            one=partial(_choice_of_two, exponential_choice),
+            law=partial(_law_of_two, exponential_law),
         ),
         case(
             name="permute-and-flip",
             neighbours="the best of two scores falls by the sensitivity, the other rises",
             covers=("permute_and_flip",),
-            one=_flip,
-            law=_flip_law,
+            one=partial(_choice_of_two, permute_and_flip),
+            law=partial(_law_of_two, flip_law),
         ),
         case(
             name="bounded-range-peeling",
@@ -182,20 +182,14 @@ def _two_scores(epsilon: float) -> Integers:
     return np.array([[_lead(epsilon), 0], [_lead(epsilon) - 1, 1]])
 
 
-def _exponential(epsilon: float, table: int, source: ByteSource) -> float:
-    return float(exponential_choice(_two_scores(epsilon)[table] * _UNIT, _UNIT, epsilon, source))
+def _choice_of_two(
+    choose: Callable[..., int], epsilon: float, table: int, source: ByteSource
+) -> float:
+    return float(choose(_two_scores(epsilon)[table] * _UNIT, _UNIT, epsilon, source))
 
 
-def _exponential_law(epsilon: float, table: int) -> Vector:
-    return exponential_law(_two_scores(epsilon)[table], 1, epsilon)
-
-
-def _flip(epsilon: float, table: int, source: ByteSource) -> float:
-    return float(permute_and_flip(_two_scores(epsilon)[table] * _UNIT, _UNIT, epsilon, source))
-
-
-def _flip_law(epsilon: float, table: int) -> Vector:
-    return flip_law(_two_scores(epsilon)[table], 1, epsilon)
+def _law_of_two(law: Callable[..., Vector], epsilon: float, table: int) -> Vector:
+    return law(_two_scores(epsilon)[table], 1, epsilon)
 
 
 @cache

@@ -47,6 +47,7 @@ _ROW_UNIT = 2**10  # of rows of a design
 # Rows of a unit, and what each weighs.
 _UNIT_ROWS = 1_000
 _SHARE = WHOLE // _UNIT_ROWS
+_UNIT = f"a unit of {_UNIT_ROWS:,} rows more"
 
 
 def cases(mu: float) -> tuple[Case, ...]:
@@ -69,9 +70,9 @@ def cases(mu: float) -> tuple[Case, ...]:
         ),
         *_moment_cases(mu),
         *_designs(mu),
-        *_kept_rows(mu),
-        *_weighted_rows(mu),
-        *_units(mu),
+        *_statistics_of_models(mu),
+        *_weighted(mu, 1),
+        *_weighted(mu, WHOLE),
     )
 
 
@@ -117,32 +118,20 @@ def _designs(mu: float) -> tuple[Case, ...]:
             covers=("gaussian_release", "eigenvalue_sensitivity"),
             draw=vectors(mu, eigenvalue_sensitivity(radius, 2), *eigenvalues),
         ),
-    )
-
-
-def _kept_rows(mu: float) -> tuple[Case, ...]:
-    case = gaussian_case(mu)
-    products = product_sensitivity(_ROW_UNIT**2, RESIDUAL_UNIT)
-    return (
         case(
             name="residual-products",
             neighbours="a row of the largest norm with a residual beyond the clipping",
             covers=("gaussian_release", "product_sensitivity"),
-            draw=vectors(mu, products, *map(_residuals, _MORE)),
+            draw=vectors(mu, product_sensitivity(radius, RESIDUAL_UNIT), *map(_residuals, _MORE)),
         ),
     )
 
 
-def _weighted_rows(mu: float) -> tuple[Case, ...]:
+def _statistics_of_models(mu: float) -> tuple[Case, ...]:
     case = gaussian_case(mu)
-    products = clipped_products_sensitivity(_CLIP)
+    histograms = _histograms(*[[3.0, -1e9, 0.0]] * _UNIT_ROWS, weight=_SHARE)
+    sensitivity = WHOLE * histograms_sensitivity(3, "add-remove")
     return (
-        case(
-            name="clipped-products",
-            neighbours="a row as long in its constant as in its features, its residual clipped",
-            covers=("gaussian_release", "clipped_products_sensitivity"),
-            draw=vectors(mu, products, *map(_products, (1, 0))),
-        ),
         case(
             name="score-moments",
             neighbours="a row as long in its constant as in its features, its residual clipped",
@@ -156,53 +145,41 @@ def _weighted_rows(mu: float) -> tuple[Case, ...]:
             draw=vectors(mu, histograms_sensitivity(1, "add-remove"), *map(_sizes, (19, 18))),
         ),
         case(
-            name="model-errors",
-            neighbours="a row far from the model and from its mean",
-            covers=("gaussian_release", "errors_sensitivity"),
-            draw=vectors(mu, errors_sensitivity(), *map(_errors, (1, 0))),
-        ),
-        case(
-            name="held-out-errors",
-            neighbours="a row far from its prediction and from the centre",
-            covers=("gaussian_release", "held_out_sensitivity"),
-            draw=vectors(mu, held_out_sensitivity(), *map(_held_out, (1, 0))),
+            name="histograms-units",
+            neighbours=f"{_UNIT}: all in one bin of each of three columns",
+            covers=("gaussian_release", "histograms_sensitivity"),
+            draw=vectors(mu, sensitivity, histograms, _histograms()),
         ),
     )
 
 
-def _units(mu: float) -> tuple[Case, ...]:
-    case, rows = gaussian_case(mu), f"a unit of {_UNIT_ROWS:,} rows more"
-    products = clipped_products_sensitivity(_CLIP, 6, WHOLE)
-    histograms = _histograms(*[[3.0, -1e9, 0.0]] * _UNIT_ROWS, weight=_SHARE)
+def _weighted(mu: float, whole: int) -> tuple[Case, ...]:
+    """Return the cases of a row more, or of a unit more whose rows weigh `whole` together."""
+    case = gaussian_case(mu)
+    rows, more, suffix = (1, "a row more", "") if whole == 1 else (_UNIT_ROWS, _UNIT, "-units")
     return (
         case(
-            name="histograms-units",
-            neighbours=f"{rows}: all in one bin of each of three columns",
-            covers=("gaussian_release", "histograms_sensitivity"),
-            draw=vectors(
-                mu, WHOLE * histograms_sensitivity(3, "add-remove"), histograms, _histograms()
-            ),
-        ),
-        case(
-            name="clipped-products-units",
-            neighbours=f"{rows}, as long in their constant as in their features, residuals clipped",
+            name=f"clipped-products{suffix}",
+            neighbours=f"{more}, as long in the constant as in the features, residuals clipped",
             covers=("gaussian_release", "clipped_products_sensitivity"),
-            draw=vectors(mu, products, *(_products(n, WHOLE) for n in (_UNIT_ROWS, 0))),
-        ),
-        case(
-            name="model-errors-units",
-            neighbours=f"{rows}, far from the model and from its mean",
-            covers=("gaussian_release", "errors_sensitivity"),
             draw=vectors(
-                mu, errors_sensitivity(WHOLE), *(_errors(n, WHOLE) for n in (_UNIT_ROWS, 0))
+                mu,
+                clipped_products_sensitivity(_CLIP, 6, whole),
+                *(_products(n, whole) for n in (rows, 0)),
             ),
         ),
         case(
-            name="held-out-errors-units",
-            neighbours=f"{rows}, far from their predictions and from the centre",
+            name=f"model-errors{suffix}",
+            neighbours=f"{more}, far from the model and from its mean",
+            covers=("gaussian_release", "errors_sensitivity"),
+            draw=vectors(mu, errors_sensitivity(whole), *(_errors(n, whole) for n in (rows, 0))),
+        ),
+        case(
+            name=f"held-out-errors{suffix}",
+            neighbours=f"{more}, far from the predictions and from the centre",
             covers=("gaussian_release", "held_out_sensitivity"),
             draw=vectors(
-                mu, held_out_sensitivity(WHOLE), *(_held_out(n, WHOLE) for n in (_UNIT_ROWS, 0))
+                mu, held_out_sensitivity(whole), *(_held_out(n, whole) for n in (rows, 0))
             ),
         ),
     )
