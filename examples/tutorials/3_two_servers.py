@@ -20,12 +20,13 @@ Everything runs on this machine here. :doc:`/federated` says who does what on ma
 
 from __future__ import annotations
 
-import json
 from contextlib import ExitStack
 
 import matplotlib.pyplot as plt
 from helpers.servers import SCORES, Authority, free_ports, nolook, server, token
 from helpers.shell import FOLDER, shell
+
+from nolook import load
 
 authority = Authority(FOLDER)
 ports = free_ports(2)
@@ -85,10 +86,6 @@ servers.close()
 # The file is the same as that of ``nolook roc``. Two thousand rows are few for a curve, and each
 # server adds all the noise: the shaded band, where the curve without noise may lie, is wide.
 
-curve = json.loads((FOLDER / "deposits.roc.json").read_text())
-band = curve["band"]
 figure, axes = plt.subplots(figsize=(4.5, 4.2), layout="constrained")
-axes.fill_between(*band.values(), color="#0b5fa5", alpha=0.2)
-axes.plot(curve["fpr"], curve["tpr"], color="#0b5fa5")
-axes.set(xlabel="false positive rate", ylabel="true positive rate")
+load(FOLDER / "deposits.roc.json").plot(ax=axes)
 plt.show()
