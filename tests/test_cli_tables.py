@@ -72,7 +72,7 @@ def cli(tables, tmp_path, monkeypatch, capsys):
 def released(name: str) -> dict:
     """What a file says, but for how its table was read and what the target is called."""
     content = json.loads(Path(name).read_text(encoding="utf-8"))
-    for key in ("recipe", "columns", "table", "positive"):
+    for key in ("recipe", "scored"):
         content.pop(key, None)
     return content
 

@@ -247,7 +247,5 @@ def test_a_file_with_a_spread_of_another_size_is_refused(fitted, tmp_path, chang
     document = json.loads(path.read_text("utf-8"))
     change(document["spread"])
     path.write_text(json.dumps(document), "utf-8")
-    with pytest.raises(
-        nolook.ModelFileError, match=r"spread.* to have 3 entries|rows of one length"
-    ):
+    with pytest.raises(nolook.ModelFileError, match=r"to have 3 entries|rows of one length"):
         nolook.load(path)
