@@ -34,6 +34,8 @@ from nolook.tables import Table, table_from_arrays
 __all__ = ["cases"]
 
 Integers: TypeAlias = NDArray[np.int64]
+Choice: TypeAlias = Callable[[Integers, float, float, ByteSource], int]
+ChoiceLaw: TypeAlias = Callable[[Integers, float, float], Vector]
 
 _UNIT = 1000  # of scores: their sensitivity
 
@@ -56,15 +58,15 @@ def cases(epsilon: float) -> tuple[Case, ...]:
             name="exponential-mechanism",
             neighbours="the best of two scores falls by the sensitivity, the other rises",
             covers=("exponential_choice",),
-            one=_exponential,
-            law=_exponential_law,
+            one=partial(_of_two_scores, exponential_choice),
+            law=partial(_law_of_two_scores, exponential_law),
         ),
         case(
             name="permute-and-flip",
             neighbours="the best of two scores falls by the sensitivity, the other rises",
             covers=("permute_and_flip",),
-            one=_flip,
-            law=_flip_law,
+            one=partial(_of_two_scores, permute_and_flip),
+            law=partial(_law_of_two_scores, flip_law),
         ),
         case(
             name="bounded-range-peeling",
@@ -182,20 +184,12 @@ def _two_scores(epsilon: float) -> Integers:
     return np.array([[_lead(epsilon), 0], [_lead(epsilon) - 1, 1]])
 
 
-def _exponential(epsilon: float, table: int, source: ByteSource) -> float:
-    return float(exponential_choice(_two_scores(epsilon)[table] * _UNIT, _UNIT, epsilon, source))
+def _of_two_scores(choice: Choice, epsilon: float, table: int, source: ByteSource) -> float:
+    return float(choice(_two_scores(epsilon)[table] * _UNIT, _UNIT, epsilon, source))
 
 
-def _exponential_law(epsilon: float, table: int) -> Vector:
-    return exponential_law(_two_scores(epsilon)[table], 1, epsilon)
-
-
-def _flip(epsilon: float, table: int, source: ByteSource) -> float:
-    return float(permute_and_flip(_two_scores(epsilon)[table] * _UNIT, _UNIT, epsilon, source))
-
-
-def _flip_law(epsilon: float, table: int) -> Vector:
-    return flip_law(_two_scores(epsilon)[table], 1, epsilon)
+def _law_of_two_scores(law: ChoiceLaw, epsilon: float, table: int) -> Vector:
+    return law(_two_scores(epsilon)[table], 1, epsilon)
 
 
 @cache
