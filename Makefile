@@ -22,7 +22,7 @@ LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --genera
 DEMO_TABLE := examples/data/diamonds.parquet
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-federated test test-slow test-all test-flower test-install papers audit check lint format types layers proofs docs changelog lock clean
+.PHONY: help setup demo demo-federated test test-slow test-all test-flower test-install papers audit check lint rooms format types layers proofs docs changelog lock clean
 
 help: ## Show the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST)
@@ -92,11 +92,14 @@ audit: $(READY) ## Attack guarantees, ledgers and readers at length (hours)
 	@$(BIN)/nolook audit all --output docs/audit.md
 	@NOLOOK_LONG=1 $(BIN)/python -m pytest -n auto tests/privacy/test_ledger_faults.py tests/hostile
 
-check: lint types layers proofs ## Everything the continuous integration checks but the tests
+check: lint rooms types layers proofs ## Everything the continuous integration checks but the tests
 
 lint: $(READY) ## Check style
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
+
+rooms: $(READY) ## Count the code of each room, next to its budget
+	@$(BIN)/python scripts/code_lines.py
 
 format: $(READY) ## Rewrite the source in the project's style
 	@$(BIN)/ruff check --fix .

@@ -23,13 +23,13 @@ from benchmarks.roc import GRID
 from nolook.algorithms.node_counts import NoisyForest
 from nolook.algorithms.roc import class_scores, release_roc, roc_plan
 from nolook.algorithms.roc_curve import RocCurve, area
-from nolook.federated.point_answers import block_variance
-from nolook.federated.point_batch import PointBatch
-from nolook.federated.point_reports import make_reports
-from nolook.federated.point_shares import check_reports, noisy_blocks
-from nolook.federated.sealing import Opener, new_private_key, public_key, seal, sealed_bytes
+from nolook.federated.answers import block_variance
+from nolook.federated.batch import Batch
+from nolook.federated.point_functions import MESSAGE_BYTES
+from nolook.federated.reports import make_reports
+from nolook.federated.sealing import Unsealer, new_private_key, public_key, seal, sealed_bytes
 from nolook.federated.server.store import Arrival, Store
-from nolook.federated.vidpf import MESSAGE_BYTES
+from nolook.federated.shares import check_reports, noisy_blocks
 from nolook.privacy.noise import SeededSource, SystemEntropy
 from papers.barczewski2024.scores import scored
 
@@ -50,7 +50,7 @@ PRIVATE = [new_private_key(SystemEntropy()) for _ in range(2)]
 def batch_of(kind, epsilon, grid):
     """Return a batch of two servers whose keys are known here."""
     keys = tuple(public_key(one) for one in PRIVATE)
-    return PointBatch("benchmark", kind, epsilon, grid, servers=("a", "b"), keys=keys)
+    return Batch("benchmark", kind, epsilon, grid, servers=("a", "b"), keys=keys)
 
 
 def federated(batch, shares, n, seed, smoothing):
@@ -137,7 +137,7 @@ def work_of(levels, reports):
     values = np.random.default_rng(0).uniform(1, 2**levels, reports)
     first = make_reports(batch, values, None, SystemEntropy())[1]
     sealed = [seal(batch, 0, one.tobytes()) for one in first]
-    opener = Opener(batch, 0, PRIVATE[0])
+    opener = Unsealer(batch, 0, PRIVATE[0])
 
     def made():
         halves = make_reports(batch, values, None, SystemEntropy())[1:]

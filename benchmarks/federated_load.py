@@ -1,13 +1,13 @@
 """How many owners a server takes in, each over a TLS connection of its own, and who slows it down.
 
 One server of two, on loopback: it has the sealed report of every owner opened, checked and on its
-disk before it answers. Two processes hold its connections and one keeps its files. Its processor
-time an owner is that of all three, in the quickest tenth, as others used the machine; two cores
-take in 2 owners in that time. The time by the clock includes the callers, who are on the same
-machine.
+disk before it answers. Its processor time an owner is that of the quickest tenth, as others used
+the machine; one core takes in 1 owner in that time. The time by the clock includes the callers,
+who are on the same two cores. With `--former`, runs alternate with those of a checkout of commit
+9b5147b, whose servers could hold connections in two processes apart from the one with the files.
 
     python -m benchmarks.federated_load [--output benchmarks/results/federated_load.md]
-        [--owners 20000] [--strangers 2000]
+        [--owners 20000] [--strangers 2000] [--former DIR] [--runs 5]
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ import numpy as np
 import nolook
 from benchmarks.harness import main
 from examples.certificates import Authority
+from nolook.federated.batch import Batch
 from nolook.federated.batch_file import write_batch
-from nolook.federated.point_batch import PointBatch
-from nolook.federated.point_reports import make_reports
 from nolook.federated.private_key import make_private_key
+from nolook.federated.reports import make_reports
 from nolook.federated.sealing import seal
 from nolook.federated.tokens import make_tokens
 from nolook.privacy.noise import SystemEntropy
@@ -41,7 +41,12 @@ from nolook.privacy.noise import SystemEntropy
 CALLERS = 2  # processes that play owners
 THREADS = 8  # owners at once, of each of them
 PARTS = 10  # of which the quickest is shown: others use the machine
-FRONTS = 2  # processes that hold the server's connections
+# What runs in a checkout of the former server.
+FORMER = """
+from benchmarks.federated_load import measured
+if __name__ == "__main__":
+    print(*measured({owners}, 0))
+"""
 TICK = os.sysconf("SC_CLK_TCK")
 
 
@@ -51,7 +56,7 @@ def prepared(folder, owners):
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     names = (f"https://127.0.0.1:{port}", "https://127.0.0.1:1")
-    batch = PointBatch(
+    batch = Batch(
         "load", "ecdf", 1.0, nolook.LinearGrid(0, 255, 1), owners, servers=names, keys=tuple(keys)
     )
     write_batch(batch, folder / "batch.json")
@@ -66,7 +71,7 @@ def prepared(folder, owners):
     words += ["--data", folder / "data", "--ledger", folder / "ledger", "--ca", authority.path]
     words += ["--tokens", folder / "tokens", "--certificate", certificate, "--key", key]
     words += ["--private-key", folder / "private0", "--peer", names[1], "--port", port]
-    words += ["--peer-token-file", folder / "peer", "--processes", FRONTS]
+    words += ["--peer-token-file", folder / "peer"]
     words += ["--connections-per-address", 512]  # all owners have one address here
     return words, batch, token, authority.path, port
 
@@ -87,17 +92,13 @@ def served(words):
 
 
 def spent(pid):
-    """Return the processor seconds of a process and of those that it started."""
-    children = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
-    total = 0.0
-    for one in (pid, *children):
-        fields = Path(f"/proc/{one}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
-        total += (int(fields[11]) + int(fields[12])) / TICK
-    return total
+    """Return the processor seconds of a process."""
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / TICK
 
 
 def memory(pid):
-    """Return the largest memory that the process which keeps the files had, in MB."""
+    """Return the largest memory that a process had, in MB."""
     status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
     return int(status.partition("VmHWM:")[2].split()[0]) / 1024
 
@@ -198,26 +199,64 @@ def measured(owners, idle):
     return owners / seconds, min(used), most
 
 
-def report(owners, strangers):
+def measured_formerly(folder, owners):
+    """Return the same of a former server, measured by its own benchmark."""
+    script = Path(folder, "former.py")  # processes of a pool import it
+    script.write_text(FORMER.format(owners=owners), encoding="utf-8")
+    paths = os.pathsep.join([str(Path(folder).resolve()), str(Path(folder, "src").resolve())])
+    done = subprocess.run(
+        [sys.executable, script.name],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": paths},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    return [float(number) for number in done.stdout.split()]
+
+
+def compared(former, owners, runs):
+    """Yield the lines that compare one process with a former server of three."""
+    found = {"one process": [], "two for connections, one for files": []}
+    for _ in range(runs):
+        now, then = found.values()
+        now.append(measured(owners, 0))
+        then.append(measured_formerly(former, owners))
+    now, then = (np.median(np.array(some), axis=0) for some in found.values())
+    yield from ("", "## One process instead of three", "")
+    yield f"Medians of {runs} runs each, by turns, of {owners:,} owners."
+    heads = ("server", "owners/s by the clock", "ms of processor an owner")
+    yield from ("", f"| {' | '.join(heads)} |", "|---|" + "---:|" * 2)
+    for name, (clock, used, _) in zip(found, (now, then), strict=True):
+        yield f"| {name} | {clock:,.0f} | {1e3 * used:.2f} |"
+    cores = "two cores shared with the callers"
+    yield ""
+    yield f"- by the clock, on {cores}, one process takes in {now[0] / then[0]:.2f} times as many"
+    yield f"- one core takes in {then[1] / now[1] / 2:.2f} times as many as three processes on two"
+
+
+def report(owners, strangers, former, runs):
     """Yield the lines of the report."""
     about = __doc__.split("\n\n")[1].strip()
     yield from ("# Intake of a federated server: new TLS connections", "", about, "")
     heads = ("owners", "idle strangers", "owners/s by the clock", "ms of processor an owner")
-    heads += ("owners/s of two cores", "MB of the process that keeps the files")
+    heads += ("owners/s of one core", "MB")
     yield from (f"| {' | '.join(heads)} |", "|" + "---:|" * len(heads))
     found = {}
     for count, idle in ((owners // 10, 0), (owners, 0), (owners, strangers)):
         clock, used, most = found[count, idle] = measured(count, idle)
         numbers = (f"{count:,}", f"{idle:,}", f"{clock:,.0f}", f"{1e3 * used:.2f}")
-        yield f"| {' | '.join(numbers)} | {2 / used:,.0f} | {most:,.0f} |"
+        yield f"| {' | '.join(numbers)} | {1 / used:,.0f} | {most:,.0f} |"
     few, alone, crowded = found.values()
     # What strangers take is theirs alone: they come again every 10 s, however many owners come.
     taken = crowded[0] * (crowded[1] - alone[1])
     yield ""
-    yield f"- idle strangers take {1e3 * taken:,.0f} ms of processor a second, of 2 cores' 2000"
-    yield f"- what is left of two cores takes in {1 - taken / 2:.2f} times as many owners"
+    yield f"- idle strangers take {1e3 * taken:,.0f} ms of processor a second, of a core's 1000"
+    yield f"- what is left of one core takes in {1 - taken:.2f} times as many owners"
     yield f"- memory with 10 times as many owners: {alone[2] / few[2]:.2f} times"
+    if former is not None:
+        yield from compared(former, owners // 10, runs)
 
 
 if __name__ == "__main__":
-    main(report, __doc__, owners=20_000, strangers=2_000)
+    main(report, __doc__, owners=20_000, strangers=2_000, former=None, runs=5)

@@ -23,8 +23,8 @@ from certificates import Authority
 
 from nolook.federated.batch_file import read_batch
 from nolook.federated.client import Access, ServerClient, submit
-from nolook.federated.point_reports import make_reports
-from nolook.federated.vidpf import PointFunctions
+from nolook.federated.point_functions import PointFunctions
+from nolook.federated.reports import make_reports
 from nolook.privacy.noise import SystemEntropy
 
 SCORES = Path(__file__).parent / "data" / "bank_marketing_scores.parquet"

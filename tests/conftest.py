@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import shutil
 from collections.abc import Callable
@@ -11,8 +12,13 @@ from typing import NoReturn
 import pytest
 from hypothesis import settings
 
-# A busy machine is no failure; the continuous integration repeats the same examples every time.
-settings.register_profile("nolook", deadline=None, derandomize=bool(os.environ.get("CI")))
+from tests.entropy.sitecustomize import CHOSEN, Entropy
+from tests.report.command import Result
+
+# A busy machine is not a failure, and without NOLOOK_NOISE the same examples are tried every time.
+settings.register_profile(
+    "nolook", deadline=None, derandomize=not CHOSEN, database=None, print_blob=True
+)
 settings.load_profile("nolook")
 # A ledger that somebody works with is not for tests.
 os.environ.pop("NOLOOK_LEDGER", None)
@@ -20,6 +26,34 @@ os.environ.pop("NOLOOK_LEDGER", None)
 ROOT = Path(__file__).resolve().parents[1]
 SHARED_DATA = ROOT.parent / "shared" / "data"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+
+
+class RepeatedNoise:
+    """Each test draws the same noise in every run, and so does each fixture that tests share."""
+
+    def __init__(self) -> None:
+        self._entropy = Entropy()
+        self._entropy.install()
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item):
+        fresh = item.get_closest_marker("fresh_noise")
+        with self._entropy.of(None if fresh else item.nodeid):
+            return (yield)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(self, fixturedef, request):
+        if fixturedef.scope == "function":
+            return (yield)
+        index = getattr(request, "param_index", 0)
+        with self._entropy.of(f"{fixturedef.baseid} {fixturedef.argname} {index}"):
+            return (yield)
+
+
+def pytest_configure(config):
+    """Repeat the noise of every test, also of those outside this folder."""
+    if CHOSEN != "fresh":
+        config.pluginmanager.register(RepeatedNoise())
 
 
 def skip_or_fail(reason: str) -> NoReturn:
@@ -68,3 +102,30 @@ def chromium() -> str:
 def nothing_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every pass read the table anew, as if it were a long one."""
     monkeypatch.setattr("nolook.tables.remembered.KEPT_BYTES", 0)
+
+
+@functools.cache
+def _command(app: object) -> object:
+    # Typer makes all commands anew for each call, which takes most of the time.
+    from typer.main import get_command
+
+    return get_command(app)
+
+
+@pytest.fixture
+def cli(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> Callable[..., Result]:
+    """Run the command line in this process and a folder of its own; a warning is an error."""
+    import nolook.cli
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setattr(nolook.cli, "_silence_libraries", lambda: None)
+    monkeypatch.setattr(nolook.cli, "get_command", _command)
+
+    def call(*words: object) -> Result:
+        status = nolook.cli._run([str(word) for word in words])
+        return Result(status, *capsys.readouterr())
+
+    return call

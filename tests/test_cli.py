@@ -19,7 +19,6 @@ from nolook.report.wording import estimated
 from tests.report.command import (
     BUDGET,
     ROWS,
-    Result,
     columns,
     run,
     run_patched,
@@ -35,23 +34,10 @@ def people(tmp_path_factory) -> Path:
     return write_table(tmp_path_factory.mktemp("tables") / "people.parquet", columns())
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def here(tmp_path, monkeypatch) -> Path:
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-@pytest.fixture
-def cli(here, monkeypatch, capsys):
-    """Run the command line in this process, where a warning is an error."""
-    monkeypatch.setenv("COLUMNS", "100")
-    monkeypatch.setattr(nolook.cli, "_silence_libraries", lambda: None)
-
-    def call(*words):
-        status = nolook.cli._run([str(word) for word in words])
-        return Result(status, *capsys.readouterr())
-
-    return call
 
 
 def names_in(folder: Path) -> set[str]:
@@ -349,7 +335,7 @@ def test_a_progress_bar_is_drawn_on_a_terminal(people, tmp_path):
     ) as process:
         os.close(follower)
         drawn = _read_terminal(leader)
-        process.communicate(timeout=60)
+        process.communicate(timeout=300)
     assert process.returncode == 0
     assert "results" in drawn  # the last step, drawn when the bar ends
     assert "%" in drawn
@@ -464,7 +450,7 @@ def test_a_closed_pipe_ends_quietly(people, tmp_path):
     leader, follower = os.pipe()
     os.close(leader)
     done = subprocess.run(
-        command, stdout=follower, stderr=subprocess.PIPE, cwd=tmp_path, check=False, timeout=60
+        command, stdout=follower, stderr=subprocess.PIPE, cwd=tmp_path, check=False, timeout=300
     )
     os.close(follower)
     assert b"Traceback" not in done.stderr

@@ -61,20 +61,3 @@ def test_a_fault_ends_with_a_status_of_its_own(cli, monkeypatch):
     status, out, _ = cli("audit", "laplace-count")
     assert status == 1
     assert out.strip().endswith("200,000 draws: broken")
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("peelings",), "NAME is 'peelings'; expected a release from the list"),
-        (("peeling", "--runs", "5"), "--runs is 5; expected at least 100"),
-        (("peeling", "--epsilon", "0"), "--epsilon is 0"),
-        (("peeling", "--output", "missing/page.md"), "missing"),
-    ],
-)
-def test_what_cannot_be_audited_is_refused_in_one_line(cli, words, message):
-    status, out, err = cli("audit", *words)
-    assert status == 2
-    assert out == ""
-    assert message in err
-    assert err.count("\n") == 1

@@ -44,25 +44,12 @@ def people(tmp_path_factory) -> Path:
     return write_table(tmp_path_factory.mktemp("tables") / "people.parquet", columns())
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def here(tmp_path, monkeypatch, people) -> Path:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "people.parquet").write_bytes(people.read_bytes())
     nolook.Ledger.create(tmp_path / "a.ledger", nolook.Budget(50, 1e-4), name="a").close()
     return tmp_path
-
-
-@pytest.fixture
-def cli(here, monkeypatch, capsys):
-    """Run the command line in this process, where a warning is an error."""
-    monkeypatch.setenv("COLUMNS", "120")
-    monkeypatch.setattr(nolook.cli, "_silence_libraries", lambda: None)
-
-    def call(*words):
-        status = nolook.cli._run([str(word) for word in words])
-        return Result(status, *capsys.readouterr())
-
-    return call
 
 
 def ecdf(*more, table="people.parquet", column="age") -> list:
@@ -502,96 +489,6 @@ def refused(done: Result, *expected: str) -> None:
     assert done.err.count("\n") == 1
     for text in expected:
         assert text in done.err
-
-
-BAD_FOR_ALL = [
-    (["--epsilon", "0"], ["--epsilon is 0"]),
-    (["--epsilon", "-1"], ["--epsilon is -1"]),
-    (["--epsilon", "nan"], ["--epsilon is nan"]),
-    (["--epsilon", "1e-300"], ["epsilon is 1e-300", "larger"]),
-    (["--random-state", "-1"], ["--random-state is -1"]),
-    (["--missing", "guess"], ["--missing is 'guess'"]),
-    (["--output", "a.ledger"], ["--output is a.ledger"]),
-    (["--report", "none/r.html"], ["--report is none/r.html"]),
-]
-BAD_DELTA = [
-    (["--delta", "1"], ["--delta is 1"]),
-    (["--delta", "-1"], ["--delta is -1"]),
-]
-BAD_GRIDS = [
-    ("10:0:1", ["low is 10.0 and high is 0.0", "low below high"]),
-    ("3:3:1", ["expected low below high"]),
-    ("0:1:0", ["step is 0"]),
-    ("0:1:-1", ["step is -1"]),
-    ("0:1:1e-9", ["more than 16777216 points"]),
-    ("0:inf:1", ["high is inf"]),
-    ("0:nan:1", ["high is nan"]),
-    ("0:1", ["expected three numbers"]),
-    ("0:1:2:3", ["expected three numbers"]),
-    ("a:b:c", ["expected three numbers"]),
-    ("", ["expected three numbers"]),
-    ("\x1b[31m" + "9" * 5000, ["\\x1b", "..."]),
-]
-
-
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        *((ecdf(*more), expected) for more, expected in BAD_FOR_ALL + BAD_DELTA),
-        *((ecdf("--grid", text), ["--grid", *expected]) for text, expected in BAD_GRIDS),
-        (ecdf("--log-grid", "0:10:0.1"), ["--log-grid", "low is 0"]),
-        (ecdf("--log-grid", "1:10:0"), ["--log-grid", "step is 0"]),
-        (ecdf("--log-grid", "ten"), ["--log-grid is 'ten'"]),
-        (ecdf("--grid", "0:1:1", "--log-grid", "1:2:1"), ["--grid and --log-grid are both"]),
-        (ecdf("--grid", "0:1:7e-7", "--smoothing", "none"), ["--grid has", "at most 1048576"]),
-        (ecdf("--smoothing", "l3"), ["--smoothing is 'l3'", "'isotonic', 'none'"]),
-        (ecdf("--relation", "other"), ["--relation is 'other'"]),
-        (ecdf(column="city"), ["'city'", "text"]),
-        (ecdf(column="weight"), ["'weight'", "no such column"]),
-        (ecdf(column=""), ["non-empty"]),
-        (ecdf(table="none.parquet"), ["none.parquet"]),
-        *((quantiles(*more), expected) for more, expected in BAD_FOR_ALL + BAD_DELTA),
-        *(
-            (quantiles("--grid", f"age={text}"), ["--grid", *expected])
-            for text, expected in BAD_GRIDS
-        ),
-        (quantiles("--grid", "0:1:1"), ["--grid is '0:1:1'", "expected a column"]),
-        (quantiles("--grid", "city=0:1:1"), ["'city'", "no such column"]),
-        (quantiles("--grid", "age=0:1:1", "--grid", "age=0:2:1"), ["'age' twice"]),
-        (quantiles("--at", "0.5,1.5"), ["--at is '0.5,1.5'", "from 0 to 1"]),
-        (quantiles("--at", "half"), ["--at is 'half'"]),
-        (quantiles("--at", "nan"), ["--at is 'nan'"]),
-        (quantiles("--at", ""), ["--at is ''"]),
-        (quantiles("--columns", "age,city"), ["'city'", "text"]),
-        (quantiles("--columns", "age,weight"), ["'weight'", "no such column"]),
-        (quantiles("--columns", "age,age"), ["--columns is 'age'", "each name once"]),
-        (quantiles("--columns", ""), ["--columns", "at least one name"]),
-        *((roc(*more), expected) for more, expected in BAD_FOR_ALL),
-        *((roc("--grid", text), ["--grid", *expected]) for text, expected in BAD_GRIDS),
-        (roc("--smoothing", "l3"), ["--smoothing is 'l3'"]),
-        (roc("--threshold", "nan"), ["threshold is not a finite number"]),
-        (roc("--relation", "other"), ["--relation is 'other'"]),
-        (roc("--score", "city"), ["'city'", "text"]),
-        (roc("--score", "weight"), ["'weight'", "no such column"]),
-        (roc(target="weight"), ["'weight'", "no such column"]),
-        (roc(target="score"), ["each name once"]),
-        (roc("--positive", "yes", target="number"), ["'number'", "integer"]),
-        (roc("--positive", "yes", target="real"), ["'real'", "not a number"]),
-        (roc("--positive", "yes", target="member"), ["'member'", "true"]),
-        (roc("--positive", ""), ["categories of 'number'"]),
-        *((calibration(*more), expected) for more, expected in BAD_FOR_ALL),
-        (calibration("--groups", "0"), ["groups is 0"]),
-        (calibration("--groups", "1000"), ["groups is 1000"]),
-        (calibration("--probability", "city"), ["'city'", "text"]),
-        (calibration("--probability", "weight"), ["'weight'", "no such column"]),
-        (calibration(target="weight"), ["'weight'", "no such column"]),
-    ],
-    ids=lambda value: " ".join(value[5:])[:50] if isinstance(value[0], str) else None,
-)
-def test_bad_input_is_refused_before_anything_is_spent(here, cli, words, expected):
-    refused(cli(*words, "--ledger", "a.ledger"), *expected)
-    assert new_names(here) == set()
-    assert spent(here) == (0.0, [])
 
 
 @pytest.mark.parametrize("words", [roc(), calibration()], ids=lambda words: words[0])

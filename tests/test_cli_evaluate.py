@@ -12,7 +12,7 @@ import pytest
 
 import nolook
 import nolook.cli
-from tests.report.command import Result, write_table
+from tests.report.command import write_table
 from tests.report.hand_made import Probable, fitted, guarantee, unlimited
 from tests.report.pages import Page
 
@@ -43,25 +43,13 @@ def made(*, target="died", recipe=None, kind=None, **privacy):
     return model
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_table(tmp_path / "people.parquet", columns())
     nolook.save(made(), MODEL)
     nolook.Ledger.create("a.ledger", nolook.Budget(50, 1e-4), name="a").close()
     return tmp_path
-
-
-@pytest.fixture
-def cli(here, monkeypatch, capsys):
-    monkeypatch.setenv("COLUMNS", "120")
-    monkeypatch.setattr(nolook.cli, "_silence_libraries", lambda: None)
-
-    def call(*words):
-        status = nolook.cli._run([str(word) for word in words])
-        return Result(status, *capsys.readouterr())
-
-    return call
 
 
 def evaluate(*more, table="people.parquet", model=MODEL):
@@ -189,23 +177,3 @@ def test_a_seed_marks_it_everywhere(here, cli):
     assert "NOT PRIVATE: The noise was drawn from a known seed" in done.out
     assert "NOT PRIVATE" in (here / "r.html").read_text(encoding="utf-8")
     assert read()["privacy"]["private"] is False
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (("--groups", "0"), "--groups is 0"),
-        (("--threshold", "nan"), "threshold is not a finite number"),
-        (("--target", "nothing"), "nothing"),
-        (("--missing", "centre"), "--missing is 'centre'"),
-        (("--model", "people.parquet"), "is not the file of a release"),
-        (("--model", "nowhere.json"), "nowhere.json"),
-        (("--model", "ages.json"), "is a distribution"),
-    ],
-)
-def test_mistakes_are_one_line_and_cost_nothing(here, cli, words, said):
-    nolook.save(nolook.ECDF(1.0).fit(np.arange(100.0)), "ages.json")
-    refused(cli(*evaluate("--ledger", "a.ledger", *words)), said)
-    with nolook.Ledger("a.ledger") as ledger:
-        assert ledger.history() == ()
-    assert not list(here.glob("*.evaluation.json"))

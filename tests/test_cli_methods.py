@@ -16,7 +16,7 @@ from nolook import PrivateFitFailed
 from nolook.estimators.catalogue import METHODS
 from nolook.report.model_findings import model_findings
 from nolook.report.terminal import print_findings
-from tests.report.command import BUDGET, Result, columns, write_table
+from tests.report.command import BUDGET, columns, write_table
 from tests.report.hand_made import CHOOSY, Choosy, fitted, without
 
 
@@ -25,23 +25,10 @@ def people(tmp_path_factory) -> Path:
     return write_table(tmp_path_factory.mktemp("tables") / "people.parquet", columns())
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def here(tmp_path, monkeypatch) -> Path:
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-@pytest.fixture
-def cli(here, monkeypatch, capsys):
-    """Run the command line in this process, where a warning is an error."""
-    monkeypatch.setenv("COLUMNS", "100")
-    monkeypatch.setattr(nolook.cli, "_silence_libraries", lambda: None)
-
-    def call(*words):
-        status = nolook.cli._run([str(word) for word in words])
-        return Result(status, *capsys.readouterr())
-
-    return call
 
 
 def test_an_option_in_the_catalogue_is_one_of_fit():

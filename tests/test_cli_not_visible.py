@@ -14,7 +14,7 @@ import nolook.cli
 from nolook.errors import TargetNotVisible
 from nolook.estimators.base import ESTIMATES
 from nolook.estimators.catalogue import METHODS
-from tests.report.command import BUDGET, ROWS, Result, columns, write_table
+from tests.report.command import BUDGET, ROWS, columns, write_table
 from tests.report.pages import Page
 
 # Noise as large as these tests take it to be comes once in fifty times.
@@ -22,24 +22,11 @@ SEED = ("--random-state", "0")
 NUMBERS_OF_A_MODEL = ("R²", "RMSE", "interval", "intercept", "Times scale")
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def here(tmp_path, monkeypatch) -> Path:
     monkeypatch.chdir(tmp_path)
     write_table(tmp_path / "few.parquet", columns(rows=20))
     return tmp_path
-
-
-@pytest.fixture
-def cli(here, monkeypatch, capsys):
-    """Run the command line in this process, where a warning is an error."""
-    monkeypatch.setenv("COLUMNS", "100")
-    monkeypatch.setattr(nolook.cli, "_silence_libraries", lambda: None)
-
-    def call(*words):
-        status = nolook.cli._run([str(word) for word in words])
-        return Result(status, *capsys.readouterr())
-
-    return call
 
 
 def fit(*more, table="few.parquet"):

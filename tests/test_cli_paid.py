@@ -12,14 +12,14 @@ import nolook
 import nolook.cli
 from nolook.formats.files import default_name
 from tests.hostile.commands import COMMANDS, release
-from tests.report.command import BUDGET, Result, columns, run_patched, write_table
+from tests.report.command import BUDGET, columns, run_patched, write_table
 
 LEDGER = "a.ledger"
 FIT = ("fit", "people.parquet", "--target", "income", *BUDGET, "--method", "adassp")
 NOT_CHARGED = "not charged to any ledger"
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def here(tmp_path, monkeypatch) -> Path:
     monkeypatch.chdir(tmp_path)
     data = columns()
@@ -29,18 +29,6 @@ def here(tmp_path, monkeypatch) -> Path:
     )
     nolook.Ledger.create(tmp_path / LEDGER, nolook.Budget(50, 1e-4), name="people").close()
     return tmp_path
-
-
-@pytest.fixture
-def cli(here, monkeypatch, capsys):
-    monkeypatch.setenv("COLUMNS", "120")
-    monkeypatch.setattr(nolook.cli, "_silence_libraries", lambda: None)
-
-    def call(*words):
-        status = nolook.cli._run([str(word) for word in words])
-        return Result(status, *capsys.readouterr())
-
-    return call
 
 
 def spent(path=LEDGER) -> float:

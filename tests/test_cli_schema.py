@@ -46,13 +46,6 @@ def test_a_file_is_replaced_by_force_alone(folder):
     assert drafts[0] == drafts[1]
 
 
-@pytest.mark.parametrize("words", [["none.csv"], ["people.csv", "--output", "people.csv"], ["."]])
-def test_refusals_write_nothing(folder, words):
-    done = run(folder, "schema", *words)
-    assert done.status == 2
-    assert [path.name for path in folder.iterdir()] == ["people.csv"]
-
-
 def test_levels_are_shown_in_the_terminal_alone(folder):
     (folder / "people.csv").write_text(TABLE.replace(CANARY, "ward"), "utf-8")
     assert "--levels shows" in run(folder, "schema", "people.csv").out

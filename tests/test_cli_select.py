@@ -16,7 +16,7 @@ import nolook.cli
 from nolook.estimators.catalogue import METHODS, SELECTORS
 from nolook.privacy.guarantee import PrivacyGuarantee
 from nolook.report.wording import number
-from tests.report.command import ROWS, Result, run, says, write_table
+from tests.report.command import ROWS, run, says, write_table
 from tests.report.pages import Page
 
 NAMES = ("noise", "age", "luck", "height", "chance")
@@ -37,25 +37,12 @@ def people(tmp_path_factory) -> Path:
     return write_table(tmp_path_factory.mktemp("tables") / "people.parquet", columns())
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def here(tmp_path, monkeypatch, people) -> Path:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "people.parquet").write_bytes(people.read_bytes())
     nolook.Ledger.create(tmp_path / "a.ledger", nolook.Budget(50, 1e-4), name="a").close()
     return tmp_path
-
-
-@pytest.fixture
-def cli(here, monkeypatch, capsys):
-    """Run the command line in this process, where a warning is an error."""
-    monkeypatch.setenv("COLUMNS", "120")
-    monkeypatch.setattr(nolook.cli, "_silence_libraries", lambda: None)
-
-    def call(*words):
-        status = nolook.cli._run([str(word) for word in words])
-        return Result(status, *capsys.readouterr())
-
-    return call
 
 
 def select(*more) -> list:
@@ -262,76 +249,6 @@ def test_a_private_test_that_fails_after_a_selection_leaves_nothing_but_the_char
     assert spent(here) == (0.2, ["feature selection and regression"])
 
 
-def refused(done: Result, *expected: str) -> None:
-    assert done.status == 2, done
-    assert done.out == ""
-    assert done.err.startswith("nolook: error: ")
-    assert done.err.count("\n") == 1
-    for text in expected:
-        assert text in done.err
-
-
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        (select("-k", "5"), ["-k is 5", "fewer than the table's 5 features"]),
-        (select("-k", "6"), ["-k is 6"]),
-        (select("-k", "999999999"), ["-k is 999999999"]),
-        (select("-k", "0"), ["-k is '0'", "at least 1"]),
-        (select("-k", "-3"), ["-k is '-3'", "at least 1"]),
-        (select("-k", "2.5"), ["-k is '2.5'", "at least 1, or auto"]),
-        (select("-k", "nan"), ["-k is 'nan'"]),
-        (select("-k", "many\n\x1b[31m"), ["-k is", "\\x1b"]),
-        (select("-k", "9" * 5000), [f"-k is '{'9' * 55}...'"]),
-        (select("-k", ""), ["-k is ''"]),
-        (select(), ["-k"]),
-        (select("-k", "2", "--selector", "magic"), ["--selector is 'magic'", "'kendall', 'lasso'"]),
-        (select("-k", "2", "--epsilon", "0"), ["--epsilon is 0"]),
-        (select("-k", "2", "--epsilon", "1e-300"), ["epsilon is 1e-300", "expected more"]),
-        (select("-k", "2", "--delta", "1e-6"), ["--delta is 1e-06", "kendall needs none"]),
-        (select("-k", "2", "--selector", "sis", "--delta", "1e-6"), ["sis needs none"]),
-        (select("-k", "2", "--selector", "moments", "--delta", "0"), ["--delta is 0"]),
-        (select("-k", "2", "--selector", "moments", "--delta", "much"), ["--delta"]),
-        (select("-k", "2", "--random-state", "-1"), ["--random-state is -1"]),
-        (
-            select("-k", "2", "--features", "age,city,height"),
-            ["--features", "'city'", "text", "--categories city=A,B"],
-        ),
-        (select("-k", "2", "--features", "age,weight"), ["features", "'weight'"]),
-        (select("-k", "1", "--features", "age"), ["-k is 1"]),
-        (select("-k", "auto", "--features", "age"), ["-k is 'auto'", "two or more"]),
-        (select("-k", "2", "--output", "a.ledger"), ["--output is a.ledger"]),
-        (select("-k", "2", "--report", "none/r.html"), ["--report is none/r.html"]),
-        (fit("--selector", "kendall"), ["--selector is given without --select"]),
-        (fit("--split", "0.5"), ["--split is given without --select"]),
-        (fit("--select", "2", "--split", "0"), ["--split is 0", "between 0 and 1"]),
-        (fit("--select", "2", "--split", "1"), ["--split is 1", "between 0 and 1"]),
-        (fit("--select", "2", "--split", "nan"), ["--split is nan"]),
-        (fit("--select", "2", "--split", "half"), ["--split"]),
-        (fit("--select", "2", "--selector", "magic"), ["--selector is 'magic'"]),
-        (fit("--select", "0"), ["--select is '0'", "at least 1"]),
-        (fit("--select", "few"), ["--select is 'few'", "auto"]),
-        (fit("--select", "5"), ["--select is 5", "fewer than the table's 5 features"]),
-        (fit("--select", "2", "--features", "age,city,height"), ["'city'", "text"]),
-    ],
-    ids=lambda value: " ".join(value[-4:])[:60] if isinstance(value, list) else None,
-)
-def test_what_cannot_be_chosen_is_refused_before_anything_is_spent(here, cli, words, expected):
-    refused(cli(*words, "--ledger", "a.ledger"), *expected)
-    assert new_names(here) == set()
-    assert spent(here) == (0.0, [])
-
-
-def test_a_missing_value_is_an_error_before_anything_is_spent(here, cli):
-    data = columns(rows=50)
-    data["luck"][7] = np.nan
-    write_table(here / "bad.parquet", data)
-    for words in (select("-k", "2"), fit("--select", "2")):
-        refused(cli(words[0], "bad.parquet", *words[2:], "--ledger", "a.ledger"), "bad.parquet")
-    assert new_names(here) == {"bad.parquet"}
-    assert spent(here) == (0.0, [])
-
-
 def test_what_exceeds_the_ledger_is_refused(here, cli):
     for words in (select("-k", "2"), fit("--select", "2")):
         done = cli(*words, "--epsilon", "51", "--ledger", "a.ledger")
@@ -346,4 +263,3 @@ def test_the_commands_work_in_a_process_of_their_own(here):
     assert done.status == 0, done.err
     done = run(*fit("--select", "2", "--quiet"), cwd=here)
     assert done == (0, "", "")
-    refused(run(*fit("--selector", "sis", "--force"), cwd=here), "--selector")

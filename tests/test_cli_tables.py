@@ -230,15 +230,3 @@ def test_shells_can_complete_options(cli, monkeypatch, capsys):
         nolook.cli._run([])
     assert not ended.value.code
     assert capsys.readouterr().out.split() == ["--exclude"]
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("--engine", "dask"), "--engine is 'dask'; expected one of 'spark'"),
-        (("--spark-master", "local[2]"), "--spark-master is given, but no engine"),
-    ],
-)
-def test_an_engine_is_named_and_known(cli, words, message):
-    done = cli("fit", "clean.parquet", "-t", "income", *SEED, *words)
-    assert (done.status, message in done.err) == (2, True), done.err

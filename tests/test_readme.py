@@ -63,7 +63,7 @@ def test_the_commands_exist(readme, project_root):
             env={**os.environ, "COLUMNS": "200"},
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=300,
             check=False,
         )
         assert done.returncode == 0, done.stderr

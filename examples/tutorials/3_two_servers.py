@@ -58,8 +58,9 @@ common = ["--batch", FOLDER / "batch.json", "--ca", authority.path]
 # Two thousand owners
 # -------------------
 #
-# Each row of the table is one owner, whose report goes to both servers. They compare a digest of
-# each report: what is not exactly one valid value counts nothing, and neither learns anything else.
+# Each row of the table is one owner, who sends half of a report to each server. The servers compare
+# a digest of each report: one that is not exactly one valid value is rejected. They learn nothing
+# else about it.
 
 tokens = [word for file in owners for word in ("--token-file", file)]
 rows = ["--table", SCORES, "--column", "score", "--target", "deposit"]
@@ -72,8 +73,8 @@ print(
 # The answer
 # ----------
 #
-# The analyst asks both servers and adds up what they say. After that the batch is frozen: the same
-# question has the same answer, so that asking again does not wear the noise down.
+# The analyst asks both servers and adds up their answers. The batch is frozen first. It has one
+# answer, and asking again repeats it, so the noise cannot be averaged out.
 
 tokens = [word for file in analyst for word in ("--token-file", file)]
 found = ["--output", FOLDER / "deposits.roc.json", "--report", FOLDER / "deposits.html"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["DEFAULT_DELTA", "MOST_ROWS_PER_UNIT"]
-
 #: Delta of models and selections where none is given; distributions need none.
 DEFAULT_DELTA = 1e-6
 #: So many rows of a unit may count in full.

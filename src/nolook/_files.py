@@ -9,19 +9,6 @@ import contextlib
 import os
 from pathlib import Path
 
-__all__ = [
-    "append",
-    "create",
-    "flush",
-    "flush_open",
-    "link",
-    "open_own",
-    "replace",
-    "write",
-    "write_all",
-    "write_flushed",
-]
-
 
 def flush(path: Path) -> None:
     """Flush a file, or the names in a folder, to disk."""

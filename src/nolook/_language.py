@@ -9,8 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-__all__ = ["given", "named", "offered", "speaking"]
-
 _OPTIONS: ContextVar[Mapping[str, str] | None] = ContextVar("options", default=None)
 
 

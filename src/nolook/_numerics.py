@@ -21,8 +21,6 @@ from threadpoolctl import ThreadpoolController
 
 from nolook.errors import ParameterError
 
-__all__ = ["Threads", "check_threads", "undisturbed", "worker_threads"]
-
 #: How many threads read a table: "auto" for all that the process may use.
 Threads: TypeAlias = int | Literal["auto"]
 

@@ -12,19 +12,6 @@ from typing import Literal, TypeAlias
 from nolook._unit import ROW, Unit
 from nolook._validation import one_line
 
-__all__ = [
-    "PROTECTION",
-    "Strength",
-    "chance_of_guessing",
-    "delta_in_words",
-    "delta_too_large",
-    "guarantee_in_words",
-    "percent_of_guessing",
-    "six_digits",
-    "strength",
-    "too_weak",
-]
-
 #: A verdict on a guarantee, by its epsilon.
 Strength: TypeAlias = Literal["strong", "moderate", "weak", "next to none"]
 

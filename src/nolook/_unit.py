@@ -10,8 +10,6 @@ from nolook._defaults import MOST_ROWS_PER_UNIT
 from nolook._validation import check_choice, check_count
 from nolook.errors import ParameterError
 
-__all__ = ["MOST_ROWS_PER_UNIT", "ROW", "WHOLE", "RowsPerUnit", "Unit", "check_rows_per_unit"]
-
 #: How the rows of a unit count: by weights that add up to one, or so many of them in full.
 RowsPerUnit: TypeAlias = Literal["weights"] | int
 

@@ -16,20 +16,6 @@ from pathlib import Path
 from nolook._language import given, named
 from nolook.errors import ParameterError
 
-__all__ = [
-    "check_choice",
-    "check_count",
-    "check_delta",
-    "check_epsilon",
-    "check_fraction",
-    "check_names",
-    "check_path",
-    "check_positive",
-    "check_random_state",
-    "count_or_auto",
-    "one_line",
-]
-
 _LONGEST_SHOWN = 60
 
 

@@ -173,7 +173,8 @@ def test_a_target_without_spread_is_not_visible(value):
         with_target(np.zeros((ROWS, 1)), np.full(ROWS, value), seed=seed).visible[-1]
         for seed in range(20)
     ]
-    assert sum(seen) <= 2
+    # Noise shows one in 50: chance to fail below 1e-7.
+    assert sum(seen) <= 6
 
 
 @pytest.mark.parametrize(

@@ -73,12 +73,12 @@ def test_a_seed_makes_results_repeatable_and_not_private(row):
 
 @every_estimator
 def test_without_a_seed_every_result_is_noisy(row):
-    # One R2 in three is clipped to 0 at this budget, so two runs may agree; twelve do not.
+    # One R2 in three is clipped to 0 at this budget: 17 are in one case of 10^8.
     X, y = data()
     first = row.make().fit(X, y)
     same = set(results(first))
     assert same
-    for _ in range(11):
+    for _ in range(16):
         other = row.make().fit(X, y)
         same -= {n for n in same if np.any(getattr(first, n) != getattr(other, n))}
         if not same:
@@ -110,8 +110,9 @@ def test_the_number_of_rows_is_a_noisy_one_with_its_error(row):
     errors = {fitted.n_rows_error_ for fitted in found}
     assert len(errors) == 1  # a function of the parameters
     off = np.array([fitted.n_rows_ - ROWS for fitted in found]) / errors.pop()
-    # The root mean square of twelve normal numbers leaves these bounds in one of 300,000 cases.
-    assert 0.25 < math.sqrt(np.mean(off**2)) < 2.2
+    # The root mean square of twelve numbers leaves these bounds with a chance below 1e-7, be they
+    # normal or Laplace's.
+    assert 0.1 < math.sqrt(np.mean(off**2)) < 4.5
 
 
 @every_regressor
@@ -133,7 +134,9 @@ def test_a_column_without_evidence_has_no_coefficient_and_is_named(row, tmp_path
     rare = np.zeros(ROWS)
     rare[:3] = 1e6
     frame = pd.DataFrame({"one": X[:, 0], "rare": rare, "two": X[:, 1], "three": X[:, 2]})
-    fitted = row.make(epsilon=2.0, random_state=0).fit(frame, y)
+    # Noise shows such a column in one fit of 50: in six, one in 10^10.
+    fits = (row.make(epsilon=2.0, random_state=seed).fit(frame, y) for seed in range(6))
+    fitted = next(each for each in fits if not each.scaling_.visible[1])
     assert fitted.scaling_.visible.tolist() == [True, False, True, True, True]
     assert fitted.coef_[1] == 0.0
     assert fitted.coef_[[0, 2, 3]].all()

@@ -72,7 +72,8 @@ def test_the_number_of_rows_is_kept_if_it_was_paid_for(row, k):
     errors = {fitted.n_rows_error_ for fitted in found}
     assert len(errors) == 1  # a function of the parameters
     off = np.array([fitted.n_rows_ - ROWS for fitted in found]) / errors.pop()
-    assert 0.1 < math.sqrt(np.mean(off**2)) < 3.0
+    # The root mean square of twelve normal or Laplace numbers: chance to fail below 1e-7.
+    assert 0.1 < math.sqrt(np.mean(off**2)) < 4.5
 
 
 @every_selector
@@ -240,7 +241,7 @@ def test_progress_tells_stages_and_never_rows(row):
 @every_selector
 def test_the_number_of_features_can_be_chosen_privately(row):
     X, y = data()
-    few = row.make("auto", epsilon=0.1, random_state=0).fit(X, y)
+    few = row.make("auto", epsilon=0.003, random_state=0).fit(X, y)
     assert (few.k_, few.support_.sum()) == (1, 1)
     more = row.make("auto", epsilon=20.0, random_state=0).fit(X, y)
     assert more.k_ == more.support_.sum()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nolook.federated._vidpf_keys import Shape
+from nolook.federated._point_function_keys import Shape
 
 __all__ = ["FORGERIES"]
 
@@ -147,7 +147,7 @@ def two_public_parts(functions, pairs, chance):
 
 def foreign(functions, pairs, chance):
     """Honest keys of another batch."""
-    from nolook.federated.vidpf import PointFunctions
+    from nolook.federated.point_functions import PointFunctions
     from nolook.privacy.noise import SeededSource
 
     other = PointFunctions(functions.levels, functions.stops, bytes(32))

@@ -95,9 +95,9 @@ class Child:
 class Forks:
     """The parent of all; it ends with the tests."""
 
-    def steps(self, folder, notes, name, arm):
-        """Run the steps of `service_steps.py` for one of its batches in a new process."""
-        words = ["steps", folder, notes, name]
+    def steps(self, folder, notes, arm):
+        """Run the steps of `service_steps.py` in a new process."""
+        words = ["steps", folder, notes]
         errors = notes.with_suffix(".errors")
         return self.run(words, errors, errors, folder, arm)
 
@@ -137,31 +137,22 @@ class Forks:
 
 def _warm_up():
     """Import and compile what servers need, so that every process has it at once."""
-    import numpy as np
-
     from nolook import cli
-    from nolook.federated import client, shares
-    from nolook.federated.server import app, listening
+    from nolook.federated import client
+    from nolook.federated.server import app, running
+    from nolook.federated.shares import check_reports, noise_digest
     from tests.federated import service_steps
-    from tests.federated.made import CALIBRATION, ROC, SMALL, WIDE, reports
+    from tests.federated.made import CALIBRATION, ROC, SMALL, WIDE, reports, rows_of
 
     for batch in (SMALL, ROC, CALIBRATION, WIDE):
-        shares.guarantee(batch)
-        sent = np.frombuffer(reports(batch, 1)[1][0], dtype=np.uint8)[np.newaxis]
-        if batch.whole:
-            shares.noisy_curves(batch, shares.curve_sums(batch, 0, sent), bytes(32))
-        else:
-            places = np.array([1], dtype=np.uint64)
-            sums = shares.point_sums(batch, 0, sent, places)
-            shares.noisy_points(batch, sums, places, bytes(32))
+        check_reports(batch, 0, rows_of(reports(batch, 1)[1]))
+        noise_digest(batch)
     with contextlib.redirect_stdout(io.StringIO()):
         cli._run(["federated", "serve", "--help"])
     with tempfile.TemporaryDirectory() as folder:
-        for name, batch in service_steps.BATCHES.items():
-            (Path(folder) / name).mkdir()
-            service_steps.make_ledger(Path(folder) / name)
-            service_steps.run(Path(folder) / name, batch, lambda _: None)
-    assert all((app, client, listening))
+        service_steps.make_ledger(Path(folder))
+        service_steps.run(Path(folder), lambda _: None)
+    assert all((app, client, running))
 
 
 def _run(connection, lines):

@@ -1,41 +1,43 @@
-"""Batches and reports for the tests of the servers; the reports' secret content is real."""
+"""Batches, real and forged reports, and what both servers answer about them."""
 
 from __future__ import annotations
 
+import hashlib
 from functools import lru_cache
 
 import numpy as np
 from attrs import evolve
 
 from nolook.algorithms.grids import LinearGrid
+from nolook.federated import reports as federated_reports
+from nolook.federated.answers import Answer
 from nolook.federated.batch import Batch
-from nolook.federated.by_format import make_reports
-from nolook.federated.point_batch import PointBatch
 from nolook.federated.sealing import public_key
+from nolook.federated.shares import check_reports, noisy_blocks, release_key
 from nolook.privacy.noise import SeededSource
 
-#: Of batches whose answers are exact: noise other than 0 has a chance below 1e-100.
+#: An epsilon with which answers are exact: noise other than 0 has a chance below 1e-30.
 LOUD = 1000.0
 
-SMALL = Batch("ages", "ecdf", 1.0, LinearGrid(0.0, 7.0, 1.0), minimum=5)
-ROC = Batch("scores", "roc", 1.0, LinearGrid(0.25, 1.0, 0.25), minimum=5)
-CALIBRATION = Batch("calibration", "hosmer-lemeshow", 1.0, None, minimum=5)
-WIDE = Batch("any", "ecdf", 1.0, None, minimum=5)
-
-#: Private keys of the servers of format 2.
+SERVERS = ("https://0.example", "https://1.example")
+#: Private keys of both servers.
 PRIVATE = (bytes(range(32)), bytes(range(32, 64)))
 KEYS = tuple(public_key(one) for one in PRIVATE)
+NONCE = "0123456789abcdef" * 2
+AGES = LinearGrid(0, 99, 1)
+SCORES = LinearGrid(1 / 16, 1, 1 / 16)
 
 
-def verified(batch, **named):
-    """Return a batch of format 2 with the same parameters as one of format 1."""
-    named = {"servers": ("https://0.example", "https://1.example"), "keys": KEYS} | named
-    return PointBatch(
-        batch.name, batch.kind, batch.epsilon, batch.grid, batch.minimum, nonce="0f" * 16, **named
-    )
+def batch_of(kind="ecdf", epsilon=LOUD, grid=AGES, name="ages", **named):
+    """Return a batch whose nonce, servers and keys are known."""
+    named = {"servers": SERVERS, "keys": KEYS, "nonce": NONCE, "minimum": 1} | named
+    return Batch(name, kind, epsilon, grid, **named)
 
 
-V_SMALL, V_ROC, V_CALIBRATION, V_WIDE = map(verified, (SMALL, ROC, CALIBRATION, WIDE))
+SMALL = batch_of("ecdf", 1.0, LinearGrid(0.0, 7.0, 1.0), minimum=5)
+ROC = batch_of("roc", 1.0, LinearGrid(0.25, 1.0, 0.25), "scores", minimum=5)
+CALIBRATION = batch_of("hosmer-lemeshow", 1.0, None, "calibration", minimum=5)
+WIDE = batch_of("ecdf", 1.0, None, "any", minimum=5)
 
 
 @lru_cache
@@ -44,18 +46,36 @@ def reports(batch, n, seed=1):
     chance = np.random.default_rng(seed)
     values = chance.uniform(0, 1, n) if batch.kind != "ecdf" else chance.integers(0, 8, n) * 1.0
     targets = None if batch.kind == "ecdf" else chance.uniform(0, 1, n) < values
-    ids, *both = make_reports(batch, values, targets, SeededSource(seed))
-    listed = [[row.tobytes() for row in rows] for rows in (ids, *both)]
-    return (*listed, values, targets)
+    ids, halves = both_halves(batch, values, targets, seed)
+    return (*_listed(ids, *halves), values, targets)
+
+
+def both_halves(batch, values, targets=None, seed=1):
+    """Return ids and both servers' reports."""
+    ids, *halves = federated_reports.make_reports(batch, values, targets, SeededSource(seed))
+    return ids, halves
+
+
+def _listed(*arrays):
+    return [[row.tobytes() for row in rows] for rows in arrays]
+
+
+def rows_of(listed):
+    """Return reports as rows of uint8."""
+    return np.frombuffer(b"".join(listed), np.uint8).reshape(len(listed), -1)
 
 
 def changed(report):
-    """Return a report of the same id with other content, as a careless owner may make it."""
-    import hashlib
+    """Return a report one bit of whose key is another."""
+    return report[:60] + bytes([report[60] ^ 1]) + report[61:]
 
-    body = bytearray(report[:-32])
-    body[60] ^= 1
-    return bytes(body) + hashlib.sha256(body).digest()
+
+def resealed(report):
+    """Return a report whose end fits what comes before: what a forger can make."""
+    body, other = report[:-64], report[-64:-32]
+    own = hashlib.sha256(b"nolook report: half" + body).digest()
+    both = own + other if body[5] == 0 else other + own
+    return body + other + hashlib.sha256(b"nolook report: id" + both).digest()
 
 
 class Forger:
@@ -78,5 +98,24 @@ def forged(batch, forge, n, seed=1):
     copy = evolve(batch)
     copy.__dict__["functions"] = Forger(batch.functions, forge, seed)
     targets = None if batch.kind == "ecdf" else np.ones(n, dtype=bool)
-    ids, *both = make_reports(copy, np.zeros(n), targets, SeededSource(1000 + seed))
-    return tuple([row.tobytes() for row in rows] for rows in (ids, *both))
+    ids, halves = both_halves(copy, np.zeros(n), targets, 1000 + seed)
+    return tuple(_listed(ids, *halves))
+
+
+def answers(batch, n, shares, secrets=(b"0" * 32, b"1" * 32)):
+    """Return both servers' answers about n accepted reports, whose shares of counts are given."""
+    accepted = hashlib.sha256(b"%d" % n).digest()
+    found = []
+    for role in (0, 1):
+        key = release_key(secrets[role], batch, accepted)
+        numbers = noisy_blocks(batch, shares[role], key)
+        found.append(Answer(role, batch.digest, accepted, n, numbers))
+    return found
+
+
+def answered(batch, values, targets=None, **named):
+    """Return both servers' answers about honest reports."""
+    ids, halves = both_halves(batch, values, targets)
+    checked = [check_reports(batch, role, halves[role]) for role in (0, 1)]
+    assert (checked[0].messages == checked[1].messages).all()
+    return answers(batch, len(ids), [each.shares for each in checked], **named)

@@ -14,7 +14,6 @@ import nolook
 from examples.certificates import Authority
 from nolook.federated.batch_file import write_batch
 from nolook.federated.client import Access, ServerClient
-from nolook.federated.point_batch import PointBatch
 from nolook.federated.sealing import seal
 from nolook.federated.tokens import make_tokens
 from tests.federated.made import PRIVATE
@@ -154,13 +153,18 @@ class Caller:
             self._context.load_cert_chain(*certificate)
         self.role, self.port = role, pair.ports[role]
         self.token = pair.tokens[who][role].read_text() if who else None
+        self.source = None  # the network address to call from
         self._connection = None
 
     def __call__(self, method, path, body=None, headers=None):
         """Return the status and the document; a lost connection is opened again once."""
         if self._connection is None:
             self._connection = http.client.HTTPSConnection(
-                "127.0.0.1", self.port, context=self._context, timeout=PATIENCE
+                "127.0.0.1",
+                self.port,
+                context=self._context,
+                timeout=PATIENCE,
+                source_address=self.source and (self.source, 0),
             )
         sent = {"authorization": f"Bearer {self.token}"} if self.token else {}
         try:
@@ -175,13 +179,14 @@ class Caller:
         return response.status, json.loads(content) if content[:1] == b"{" else content
 
     def put(self, batch, report_id, report):
-        if isinstance(batch, PointBatch):
-            report = seal(batch, self.role, report)
+        """Send a report, sealed."""
+        report = seal(batch, self.role, report)
         return self("PUT", f"/v1/batches/{batch.name}/reports/{report_id.hex()}", report)
 
     def connection(self):
         """Return a connection of its own, for what no client library would send."""
-        plain = socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE)
+        source = self.source and (self.source, 0)
+        plain = socket.create_connection(("127.0.0.1", self.port), PATIENCE, source)
         return self._context.wrap_socket(plain, server_hostname="127.0.0.1")
 
     def close(self):

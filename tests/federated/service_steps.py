@@ -7,18 +7,16 @@ import os
 import time
 from pathlib import Path
 
-import numpy as np
 from attrs import evolve
 
 import nolook
 from nolook.federated.failures import RefusedError
-from nolook.federated.point_batch import PointBatch
-from nolook.federated.point_shares import check_reports
 from nolook.federated.server.batch_service import BatchService
 from nolook.federated.server.store import Arrival
-from tests.federated.made import LOUD, SMALL, V_SMALL, reports
+from nolook.federated.shares import check_reports
+from tests.federated.made import LOUD, SMALL, reports, rows_of
 
-BATCHES = {"format 1": evolve(SMALL, epsilon=LOUD), "format 2": evolve(V_SMALL, epsilon=LOUD)}
+BATCH = evolve(SMALL, epsilon=LOUD)
 OWN = range(8)
 THEIRS = range(1, 12)  # what the other server has
 AGREED = [i for i in OWN if i in THEIRS]
@@ -27,21 +25,17 @@ AGREED = [i for i in OWN if i in THEIRS]
 class Peer:
     """The other server, closed long ago; it agrees with whatever is right."""
 
-    def __init__(self, batch):
-        self._batch = batch
-        ids, _, second, *_ = reports(batch, 40)
+    def __init__(self):
+        ids, _, second, *_ = reports(BATCH, 40)
         self._agreed = b"".join(sorted(ids[i] for i in AGREED))
-        entries = [ids[i] for i in THEIRS]
-        if isinstance(batch, PointBatch):
-            rows = np.stack([np.frombuffer(second[i], np.uint8) for i in THEIRS])
-            messages = check_reports(batch, 1, rows).messages
-            entries = [a + b.tobytes() for a, b in zip(entries, messages, strict=True)]
+        messages = check_reports(BATCH, 1, rows_of([second[i] for i in THEIRS])).messages
+        entries = [ids[i] + one.tobytes() for i, one in zip(THEIRS, messages, strict=True)]
         self._entries = b"".join(sorted(entries))
 
     def reports(self, name):
-        assert name == self._batch.name
+        assert name == BATCH.name
         return {
-            "batch": self._batch.digest.hex(),
+            "batch": BATCH.digest.hex(),
             "closed": True,
             "count": len(THEIRS),
             "digest": hashlib.sha256(self._entries).hexdigest(),
@@ -49,7 +43,7 @@ class Peer:
         }
 
     def entries(self, name, after):
-        assert (name, after) == (self._batch.name, b"")
+        assert (name, after) == (BATCH.name, b"")
         return self._entries
 
 
@@ -58,8 +52,8 @@ def make_ledger(folder):
     nolook.Ledger.create(folder / "ledger", budget, name="x", relation="replace").close()
 
 
-def opened(folder, batch):
-    return BatchService(0, batch, folder / "data", folder / "ledger", Peer(batch))
+def opened(folder):
+    return BatchService(0, BATCH, folder / "data", folder / "ledger", Peer())
 
 
 def patiently(call, *words):
@@ -75,15 +69,14 @@ def patiently(call, *words):
             time.sleep(0.001)
 
 
-def ask(service, batch):
-    question = "blocks" if isinstance(batch, PointBatch) else "curves"
-    return patiently(lambda: service.answer({"question": question}), "added up")
+def ask(service):
+    return patiently(service.answer, "added up")
 
 
-def run(folder, batch, note, *, ending=False):
+def run(folder, note, *, ending=False):
     """Go through all steps, calling `note` after each."""
-    ids, first, *_ = reports(batch, 40)
-    service = opened(folder, batch)
+    ids, first, *_ = reports(BATCH, 40)
+    service = opened(folder)
     note("open")
     for i in OWN[:5]:
         assert service.put(Arrival(ids[i], first[i])).result(60) in {True, False}
@@ -94,20 +87,20 @@ def run(folder, batch, note, *, ending=False):
         note(f"put {i}")
     assert patiently(service.freeze, "being checked")["state"] in {"frozen", "answered"}
     note("freeze")
-    answer = ask(service, batch)
+    answer = ask(service)
     note(f"answer {hashlib.sha256(answer).hexdigest()}")
     if ending:
         assert service.end()["state"] == "ended"
         note("end")
-        assert ask(service, batch) == answer
+        assert ask(service) == answer
     service.close()
     note("close")
     return answer
 
 
-def main(folder, notes, name, done):
+def main(folder, notes, done):
     """Run the steps and note them in a file; last, how many operations there were."""
     handle = os.open(notes, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     note = lambda text: os.write(handle, f"{text}\n".encode())  # noqa: E731
-    run(Path(folder), BATCHES[name], note, ending=name == "format 2")
+    run(Path(folder), note, ending=True)
     os.write(handle, f"done {done()}\n".encode())

@@ -1,144 +1,135 @@
-"""What the analyst gets: a central release's objects, with the noise of two servers."""
+"""What the analyst makes of both answers: agreement with a central release, errors, refusals."""
 
 from __future__ import annotations
-
-import json
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from attrs import evolve
+from sklearn.metrics import roc_auc_score
 
 import nolook
-from nolook.algorithms.hosmer_lemeshow import hosmer_lemeshow_plan, release_groups
+from nolook.algorithms.count_noise import ForestNoise
+from nolook.algorithms.forest import best_forest
 from nolook.errors import NolookError, ParameterError
-from nolook.federated import answers, shares
-from nolook.federated.batch import Batch
-from nolook.formats.findings_file import Scored, write_calibration, write_roc
-from nolook.privacy.mechanisms.binary_tree import laplace_node_variance
-from nolook.privacy.mechanisms.laplace import laplace_release, laplace_variance
-from nolook.privacy.noise import SeededSource
+from nolook.federated.answers import Answer, block_variance, calibration, distribution
+from nolook.federated.shares import noisy_blocks
+from nolook.formats.findings_file import write_calibration, write_roc
+from nolook.privacy.mechanisms.laplace import laplace_variance
 from nolook.report.distribution_findings import ecdf_findings
 from nolook.report.page import render_page
 from nolook.report.results import findings_of
 from nolook.report.score_findings import calibration_findings, roc_findings
-from nolook.tables.folding import Batches
-from tests.federated.roles import (
-    BATCHES,
-    CALIBRATION,
-    ECDF,
-    NO_NOISE,
-    ROC,
-    answered,
-    exact,
-    kind,
-    one_curator,
-    scores,
-    sums,
-    sums_at,
+from tests.federated.made import AGES, LOUD, SCORES, answered, batch_of
+
+VALUES = np.random.default_rng(0).integers(0, 99, 300) * 1.0
+SCORED = np.random.default_rng(1).integers(1, 17, 300) / 16
+TARGETS = np.random.default_rng(2).uniform(size=300) < SCORED
+
+
+def test_without_noise_the_distribution_is_exact():
+    for smoothing in ("isotonic", None):
+        found = distribution(batch_of(), *answered(batch_of(), VALUES), smoothing)
+        upto = [np.mean(t >= VALUES) for t in range(100)]
+        assert found.cdf(np.arange(100.0)) == pytest.approx(upto, abs=1e-9)
+        assert found.n_rows_ == 300
+
+
+def test_without_noise_the_curve_is_exact():
+    batch = batch_of("roc", grid=SCORES)
+    found = distribution(batch, *answered(batch, SCORED, TARGETS))
+    assert found.auc_ == pytest.approx(roc_auc_score(TARGETS, SCORED), abs=1e-6)
+
+
+def test_what_comes_back_is_what_a_central_release_gives():
+    batch = batch_of(epsilon=1.0)
+    found = distribution(batch, *answered(batch, VALUES))
+    central = nolook.ECDF(1.0, AGES, relation="replace", random_state=0).fit(VALUES)
+    assert type(found) is type(central)
+    variance = found.distribution_.noise.block_variance
+    assert variance == pytest.approx(2 * laplace_variance(4, 1.0))
+    assert found.n_rows_ == central.n_rows_ == 300
+    assert found.privacy_.epsilon == 1.0
+    assert found.privacy_.private
+
+
+def test_gaussian_noise_says_so():
+    batch = batch_of(epsilon=1.0, delta=1e-6)
+    found = distribution(batch, *answered(batch, VALUES))
+    assert found.privacy_.delta == 1e-6
+    assert np.isfinite(found.cdf(40.0))
+
+
+def mean_error(noise, points):
+    places = np.arange(1, points)
+    return np.sqrt(np.mean(noise.between(np.zeros_like(places), places, 0.0)))
+
+
+@pytest.mark.parametrize("grid", [None, nolook.LinearGrid(0, 2**15 - 1, 1), AGES])
+def test_errors_are_at_most_the_root_of_two_over_one_curator_s(grid):
+    """Of the formulas' mean squares."""
+    batch = batch_of(epsilon=1.0, grid=grid)
+    points = len(batch.points())
+    new = mean_error(ForestNoise(batch.forest, 2 * block_variance(batch), 0.0), points)
+    forest = best_forest(points, "laplace")  # what a central release under replacement has
+    central = ForestNoise(forest, laplace_variance(2 * forest.levels, 1.0), 0.0)
+    assert new <= 1.42 * mean_error(central, points)
+
+
+def test_stated_errors_are_those_of_repeated_answers():
+    batch = batch_of(epsilon=1.0)
+    ages = np.array([20.0, 50.0, 80.0])
+    answers = answered(batch, VALUES)
+    shares = [np.zeros((1, 100), np.uint64), np.zeros((1, 100), np.uint64)]
+    shares[0][0] = np.bincount(VALUES.astype(int), minlength=100)
+    found, stated = [], None
+    for seed in range(400):
+        keys = [bytes([seed % 256, seed // 256, role]) + bytes(29) for role in (0, 1)]
+        pair = [
+            evolve(answers[role], numbers=noisy_blocks(batch, shares[role], keys[role]))
+            for role in (0, 1)
+        ]
+        ecdf = distribution(batch, *pair, None)
+        found.append(ecdf.cdf(ages))
+        stated = ecdf.cdf(ages, return_std=True)[1]
+    off = np.array(found) - [np.mean(age >= VALUES) for age in ages]
+    assert np.sqrt(np.mean(off**2, axis=0)) == pytest.approx(stated, rel=0.15)
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        ({"role": 0}, "the answers are not of both servers"),
+        ({"role": 2}, "the answers are not of both servers"),
+        ({"batch": bytes(32)}, "an answer is about another batch; expected ages"),
+        ({"reports": bytes(32)}, "about different sets of reports"),
+        ({"n": 299}, "about different sets of reports"),
+        ({"numbers": {}}, "other numbers than were asked for"),
+        ({"numbers": {"count": np.zeros(2, "u8")}}, "other numbers than were asked for"),
+        ({"numbers": {"sum": np.zeros(110, "u8")}}, "other numbers than were asked for"),
+        ({"numbers": {"count": np.zeros((110, 1), "u8")}}, "other numbers than were asked for"),
+    ],
 )
-
-SCORED = Scored("score", "deposit", "1")
-
-
-def words(*numbers):
-    return np.array(numbers, dtype=np.uint64)
-
-
-def federated(batch, values, targets, number=0, smoothing="l2", groups=10):
-    """Return what an analyst makes of both servers' answers about some owners."""
-    both = sums(batch, values, targets)
-    return of_sums(batch, both, len(values), number, smoothing, groups)
+def test_answers_that_do_not_belong_together_are_refused(changed, expected):
+    batch = batch_of()
+    one, other = answered(batch, VALUES)
+    wrong = evolve(other, **changed)
+    for pair in ((one, wrong), (wrong, one)):
+        with pytest.raises(NolookError, match=expected) as caught:
+            distribution(batch, *pair)
+        assert "\n" not in str(caught.value)
 
 
-def of_sums(batch, both, n, number=0, smoothing="l2", groups=10):
-    curves = answered(batch, shares.noisy_curves, both, number, n)
-    if batch.kind != "hosmer-lemeshow":
-        return answers.distribution(batch, *curves, smoothing)
-    places = answers.borders(batch, *curves, groups)
-    asked = answered(batch, groups_at(places), both, number, n)
-    return answers.calibration(batch, curves, asked, places, groups)
+def test_answers_about_no_reports_are_refused():
+    pair = [evolve(one, n=0) for one in answered(batch_of(), VALUES)]
+    with pytest.raises(NolookError, match="different sets of reports"):
+        distribution(batch_of(), *pair)
 
 
-def groups_at(places):
-    return lambda batch, own, key: shares.noisy_groups(batch, own, places, key)
-
-
-def points_at(places):
-    return lambda batch, own, key: shares.noisy_points(batch, own, places, key)
-
-
-def halved(counts):
-    """Return two halves of exact counts, as the reports of any owners would give."""
-    half = np.random.default_rng(0).integers(0, 2**64, counts.shape, dtype=np.uint64)
-    return half, counts - half
-
-
-def central_groups(batch, values, targets, seed, groups=10):
-    plan = hosmer_lemeshow_plan(batch.epsilon, groups, "replace")
-    return release_groups(
-        Batches([(values, targets, None)]), plan, SeededSource(seed), lambda _: None
-    )
-
-
-def assert_same_counts(one, other):
-    for name in ("points", "counts", "rows"):
-        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
-
-
-def assert_same_promise(one, other):
-    """The counts are noised in other ways, which is all that differs in what they cost."""
-    first, second = (evolve(each.privacy_, mechanisms=()) for each in (one, other))
-    assert first == second
-
-
-# --- without noise ----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("smoothing", ["l2", "isotonic", None])
-def test_without_noise_a_distribution_is_the_central_one(smoothing):
-    values, targets = scores()
-    batch = evolve(ECDF, epsilon=NO_NOISE)
-    found = federated(batch, values, targets, smoothing=smoothing)
-    central = nolook.ECDF(NO_NOISE, batch.grid, 0.0, "replace").fit(values)
-    assert_same_counts(found.distribution_, central.distribution_)
-    assert found.get_params() == central.get_params() | {"smoothing": smoothing}
-    assert found.n_rows_ == central.n_rows_ == len(values)
-    assert_same_promise(found, central)
-    assert vars(found).keys() == vars(central).keys()
-
-
-@pytest.mark.parametrize("smoothing", ["l2", "l1", None])
-def test_without_noise_a_roc_curve_is_the_central_one(smoothing):
-    values, targets = scores()
-    batch = evolve(ROC, epsilon=NO_NOISE)
-    found = federated(batch, values, targets, smoothing=smoothing)
-    central = nolook.ROCCurve(NO_NOISE, batch.grid, relation="replace").fit(values, targets)
-    for name in ("positive_", "negative_"):
-        assert_same_counts(getattr(found, name), getattr(central, name))
-    for name in ("fpr_", "tpr_", "auc_", "auc_interval_", "band_", "n_positive_", "thresholds_"):
-        np.testing.assert_array_equal(getattr(found, name), getattr(central, name))
-    assert found.get_params() == central.get_params() | {"smoothing": smoothing}
-    assert_same_promise(found, central)
-    assert vars(found).keys() == vars(central).keys()
-    assert found.partial_auc(0.1) == central.partial_auc(0.1)
-
-
-@pytest.mark.parametrize("groups", [1, 3, 10, 100])
-def test_without_noise_a_calibration_is_the_central_one(groups):
-    values, targets = scores()
-    batch = evolve(CALIBRATION, epsilon=NO_NOISE)
-    found = federated(batch, values, targets, groups=groups)
-    distribution, table = central_groups(batch, values, targets, 0, groups)
-    assert_same_counts(found.distribution_, distribution)
-    for name in ("borders", "positives", "negatives", "excess"):
-        np.testing.assert_array_equal(getattr(found.table_, name), getattr(table, name))
-    assert found.statistic_ == table.statistic
-    assert found.p_value_ == table.p_value
-    assert found.degrees_of_freedom_ == len(table.counts)
-    central = nolook.HosmerLemeshow(NO_NOISE, groups).fit(values, targets)
-    assert found.get_params() == central.get_params()
-    assert vars(found).keys() == vars(central).keys()
+def test_answers_in_either_order_are_the_same():
+    batch = batch_of(epsilon=1.0)
+    pair = answered(batch, VALUES)
+    found, again = (distribution(batch, *each).distribution_ for each in (pair, pair[::-1]))
+    assert (found.counts == again.counts).all()
 
 
 HARD = {
@@ -152,219 +143,31 @@ HARD = {
 
 @pytest.mark.parametrize("values", HARD.values(), ids=HARD)
 @pytest.mark.parametrize("positive", [True, False])
-@pytest.mark.parametrize("epsilon", [1.0, NO_NOISE])
-@pytest.mark.parametrize("batch", BATCHES, ids=kind)
-def test_degenerate_batches_have_ordinary_answers(batch, values, positive, epsilon):
-    targets = np.full(len(values), positive)
-    found = federated(evolve(batch, epsilon=epsilon), values, targets)
-    if batch.kind == "ecdf":
+@pytest.mark.parametrize("epsilon", [1.0, LOUD])
+@pytest.mark.parametrize("kind", ["ecdf", "roc", "hosmer-lemeshow"])
+def test_degenerate_batches_have_ordinary_answers(kind, values, positive, epsilon):
+    batch = batch_of(kind, epsilon, None if kind == "hosmer-lemeshow" else SCORES)
+    targets = None if kind == "ecdf" else np.full(len(values), positive)
+    pair = answered(batch, values, targets)
+    if kind == "hosmer-lemeshow":
+        found = calibration(batch, *pair)
+        assert 0.0 < found.p_value_ <= 1.0
+        assert np.isfinite(found.table_.expected_positives).all()
+        return
+    found = distribution(batch, *pair)
+    if kind == "ecdf":
         assert found.n_rows_ == len(values)
         assert 0.0 <= found.cdf(0.5) <= found.cdf(1.0) == 1.0
-    elif batch.kind == "roc":
+    else:
         assert (found.fpr_[0], found.fpr_[-1], found.tpr_[0], found.tpr_[-1]) == (0, 1, 0, 1)
         assert 0.0 <= found.auc_ <= 1.0
         assert 1.0 <= min(found.n_positive_, found.n_negative_) <= len(values)
-    else:
-        assert 0.0 < found.p_value_ <= 1.0
-        assert np.isfinite(found.table_.expected_positives).all()
 
 
-def test_a_grid_of_one_level_will_do():
-    batch = evolve(ECDF, epsilon=NO_NOISE, grid=nolook.LinearGrid(0, 1, 1))
-    found = federated(batch, [-1.0, 0.0, 0.5, 2.0], None)
-    np.testing.assert_array_equal(found.distribution_.counts, [2.0, 4.0])
-
-
-# --- the noise of two servers -----------------------------------------------------------------
-
-# Of the squared errors of so many releases each, which are independent.
-RUNS = 1500
-
-
-def assert_twice(found, central):
-    """The first have twice the second's mean square, and not 1 or 4 times.
-
-    The chance of a false alarm is below 1e-10: seven standard errors of the logarithm.
-    """
-    one, other = (np.asarray(each, dtype=float) ** 2 for each in (found, central))
-    error = np.hypot(*(each.std() / each.mean() / np.sqrt(len(each)) for each in (one, other)))
-    assert 7 * error < np.log(2), "too few releases to tell a factor of 2 from 1 or 4"
-    assert abs(np.log(one.mean() / other.mean() / 2)) < 7 * error
-
-
-def size(errors):
-    """Return the root mean square of a release's errors."""
-    return float(np.sqrt(np.mean(np.square(np.asarray(errors, dtype=float)))))
-
-
-def some_owners():
-    values, targets = scores()
-    return values[:300], targets[:300]
-
-
-def test_counts_are_off_by_the_root_of_two_more_than_one_curators():
-    values, targets = some_owners()
-    counts = exact(ECDF, values, targets)
-    both, inner, budget = halved(counts), counts[0, :-1], shares.tree_budget(ECDF)
-    found, central = [], []
-    for seed in range(RUNS):
-        one = of_sums(ECDF, both, 300, seed, None).distribution_
-        other = one_curator(*budget, counts[0], None, SeededSource(seed))
-        found.append(size(one.counts[:-1] - inner))
-        central.append(size(other[:-1] - inner))
-    assert_twice(found, central)
-    assert one.noise.node_variance == 2 * laplace_node_variance(6, *budget)
-    stated = one.cdf_error(one.points[:-1]) * 300
-    assert np.mean(np.square(found)) == pytest.approx(np.mean(stated**2), rel=0.2)
-
-
-def test_classes_are_off_by_the_root_of_two_more_than_one_curators(monkeypatch):
-    monkeypatch.setattr(
-        nolook.ROCCurve, "_store", lambda self, released: vars(self).update(c=released[1:])
-    )
-    values, targets = some_owners()
-    counts = exact(ROC, values, targets)
-    both, budget, rows = halved(counts), shares.tree_budget(ROC), shares.rows_epsilon(ROC)
-    errors = {name: ([], []) for name in ("positive", "negative", "rows")}
-    for seed in range(RUNS):
-        one, source = of_sums(ROC, both, 300, seed, None).c, SeededSource(seed)
-        for name, curve, own in zip(("positive", "negative"), one, counts, strict=True):
-            other = one_curator(*budget, own, None, source)
-            for place, each in enumerate((curve.counts, other)):
-                errors[name][place].append(size(each[:-1] - own[:-1]))
-        errors["rows"][0].append(one[1].rows - counts[1, -1])
-        errors["rows"][1].append(laplace_release(np.zeros(1, dtype=int), 1, rows, source)[0])
-    for pair in errors.values():
-        assert_twice(*pair)
-    assert one[0].noise.node_variance == 2 * laplace_node_variance(6, *budget)
-    assert one[0].noise.rows_variance == 2 * laplace_variance(1, rows)
-
-
-@pytest.mark.slow
-def test_groups_are_off_by_the_root_of_two_more_than_central_ones(monkeypatch):
-    values, targets = some_owners()
-    counts = exact(CALIBRATION, values, targets)
-    both, places = halved(counts), words(20, 100, 1023)
-    edges = np.concatenate([[0.0], CALIBRATION.points()[places.astype(int)]])
-    upto = np.diff(counts[:, places.astype(int)].astype(np.int64), axis=1, prepend=0)
-    wanted = {"positives": upto[0], "negatives": upto[1]}
-    wanted["excess"] = upto[2] / 2**30 - edges[:-1] * (upto[0] + upto[1])
-    monkeypatch.setattr(
-        "nolook.algorithms.distribution.PrivateDistribution.ppf", lambda *_: edges[1:-1]
-    )
-    monkeypatch.setattr("nolook.estimators.calibration.HosmerLemeshow._store",
-                        lambda self, released: vars(self).update(table_=released[1]))  # fmt: skip
-    curves = answered(CALIBRATION, shares.noisy_curves, both, 0, 300)
-    errors = {name: ([], []) for name in wanted}
-    for seed in range(RUNS):
-        asked = answered(CALIBRATION, groups_at(places), both, seed, 300)
-        one = answers.calibration(CALIBRATION, curves, asked, places).table_
-        other = central_groups(CALIBRATION, values, targets, seed)[1]
-        for place, table in enumerate((one, other)):
-            for name, numbers in wanted.items():
-                errors[name][place].append(getattr(table, name) - numbers)
-    np.testing.assert_array_equal(one.borders, other.borders)
-    for name, (found, central) in errors.items():
-        scale = np.sqrt(np.mean(np.square(central), axis=0))
-        assert_twice([size(row / scale) for row in found], [size(row / scale) for row in central])
-        stated = getattr(one, "excess_variance" if name == "excess" else "count_variance")
-        np.testing.assert_allclose(np.mean(np.square(found), axis=0), stated, rtol=0.4)
-    np.testing.assert_allclose(one.count_variance, 2 * other.count_variance, rtol=1e-12)
-    np.testing.assert_allclose(one.excess_variance, 2 * other.excess_variance, rtol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("noisy", "positive", "negative"), [(3, 3, 7), (0, 1, 10), (-4, 1, 10), (12, 10, 1)]
-)
-def test_class_sizes_come_from_the_number_of_positive_rows(noisy, positive, negative):
-    pair = answered(ROC, shares.noisy_curves, halved(np.zeros((2, 64), "u8")), 0, 10)
-    rows = halved(np.array([noisy], dtype=np.int64).view(np.uint64))
-    pair = (
-        replace(one, numbers=one.numbers | {"rows": half})
-        for one, half in zip(pair, rows, strict=True)
-    )
-    found = answers.distribution(ROC, *pair)
-    assert (found.n_positive_, found.n_negative_) == (positive, negative)
-
-
-# --- thresholds asked for ---------------------------------------------------------------------
-
-WIDE = Batch("any", "ecdf", 1.0)
-
-
-class Servers:
-    """Both servers of a batch, asked for points only; remembers what they were asked for."""
-
-    def __init__(self, batch, values, number=0):
-        self.batch, self.values, self.number = batch, np.asarray(values), number
-        self.rounds = []
-
-    def __call__(self, places):
-        self.rounds.append(places)
-        both = sums_at(self.batch, self.values, None, places)
-        pair = answered(self.batch, points_at(places), both, self.number, len(self.values))
-        return answers.counts(self.batch, *pair, places)[0]
-
-
-def test_counts_at_thresholds_are_exact_without_noise():
-    batch = evolve(WIDE, epsilon=NO_NOISE)
-    values = [-3.0, 0.0, 2.0, 2.0, 1e300, np.inf]
-    places = answers.places(batch, [-3.0, -2.9999, 0.0, 2.5, 1e200, np.finfo(float).max])
-    pair = answered(batch, points_at(places), sums_at(batch, values, None, places), 0, 6)
-    counts, errors = answers.counts(batch, *pair, places)
-    np.testing.assert_array_equal(counts, [1, 1, 2, 4, 4, 6])
-    np.testing.assert_array_equal(errors, 0.0)
-
-
-@pytest.mark.slow
-def test_counts_at_thresholds_have_their_standard_errors():
-    places = answers.places(WIDE, [0.0, np.finfo(float).max])
-    both = halved(np.array([[40, 100]], dtype=np.uint64))
-    found = []
-    for number in range(900):
-        pair = answered(WIDE, points_at(places), both, number, 100)
-        counts, errors = answers.counts(WIDE, *pair, places)
-        found.append(counts - [40, 100])
-    assert np.std([one[0] for one in found]) == pytest.approx(errors[0], rel=0.16)
-    assert errors[1] == 0.0
-    np.testing.assert_array_equal(np.stack(found)[:, 1], 0.0)
-
-
-@pytest.mark.parametrize("batch", [ECDF, WIDE], ids=["narrow", "wide"])
-def test_without_noise_quantiles_are_those_of_the_central_release(batch):
-    batch = evolve(batch, epsilon=NO_NOISE)
-    values = scores()[0][:200]
-    ask = Servers(batch, values)
-    wanted = np.array([0.0, 1e-9, 0.25, 0.5, 0.505, 0.9, 1.0])
-    found, errors = answers.quantiles(batch, 200, wanted, ask)
-    central = nolook.ECDF(NO_NOISE, batch.grid, 0.0, "replace").fit(values)
-    np.testing.assert_array_equal(found, central.ppf(wanted))
-    np.testing.assert_array_equal(errors, central.ppf(wanted, return_std=True)[1])
-    assert len(ask.rounds) <= batch.levels
-
-
-def test_quantiles_of_noisy_counts_divide_them_at_the_share():
-    """Counts are the same in every round, so the ends of a search are a crossing."""
-    batch, values = evolve(WIDE, epsilon=0.5), scores()[0][:500]
-    ask = Servers(batch, values, number=7)
-    wanted = np.array([0.1, 0.5, 0.99])
-    found, errors = answers.quantiles(batch, 500, wanted, ask)
-    assert len(ask.rounds) <= batch.levels == 17
-    assert max(map(len, ask.rounds)) <= 9
-    places = answers.places(batch, found)
-    assert (ask(places) >= 500 * wanted).all()
-    assert (ask(places - np.uint64(1)) < 500 * wanted).all()
-    assert (errors > 0).all()
-    pair = answered(batch, points_at(words(5)), halved(words(3)[None]), 0, 500)
-    one_error = answers.counts(batch, *pair, words(5))[1][0] / 500
-    low, _ = answers.quantiles(batch, 500, (wanted - one_error).clip(0, 1), ask)
-    high, _ = answers.quantiles(batch, 500, (wanted + one_error).clip(0, 1), ask)
-    np.testing.assert_allclose(errors, (high - low) / 2, rtol=1e-12)
-
-
-def test_a_search_for_no_quantile_asks_nothing():
-    found, errors = answers.quantiles(ECDF, 5, [], None)
-    assert len(found) == len(errors) == 0
+def test_a_grid_of_one_level_is_enough():
+    batch = batch_of(grid=nolook.LinearGrid(0, 1, 1))
+    found = distribution(batch, *answered(batch, [-1.0, 0.0, 0.5, 2.0]))
+    np.testing.assert_allclose(found.distribution_.counts, [2.0, 4.0], atol=1e-9)
 
 
 def test_only_what_has_no_features_is_made_of_a_release_without_a_table():
@@ -375,137 +178,150 @@ def test_only_what_has_no_features_is_made_of_a_release_without_a_table():
 
 
 def test_a_release_that_does_not_fit_leaves_an_estimator_as_it_was():
-    values, targets = scores()
-    found = federated(ECDF, values, targets)
+    found = distribution(batch_of(), *answered(batch_of(), VALUES))
     before = dict(vars(found))
     with pytest.raises(ValueError, match="unpack"):
         found.keep_release((), privacy=found.privacy_, recipe={})
     assert vars(found) == before
 
 
-# --- files and pages --------------------------------------------------------------------------
-
-
-def test_a_distribution_can_be_saved_and_shown(tmp_path):
-    values, targets = scores()
-    found = federated(ECDF, values, targets)
-    nolook.save(found, tmp_path / "a.json")
-    again = nolook.load(tmp_path / "a.json")
-    assert_same_counts(again.distribution_, found.distribution_)
-    assert again.distribution_.noise == found.distribution_.noise
-    assert again.privacy_ == found.privacy_
-    page = render_page(ecdf_findings(found, "score"), table="scores")
+@pytest.mark.parametrize("kind", ["ecdf", "roc", "hosmer-lemeshow"])
+def test_a_release_can_be_saved_loaded_and_shown(tmp_path, kind):
+    batch = batch_of(kind, 1.0, None if kind == "hosmer-lemeshow" else SCORES)
+    pair = answered(batch, SCORED, None if kind == "ecdf" else TARGETS)
+    file = tmp_path / "a.json"
+    if kind == "ecdf":
+        found = distribution(batch, *pair)
+        nolook.save(found, file)
+        findings = ecdf_findings(found, "score")
+    elif kind == "roc":
+        found = distribution(batch, *pair)
+        write_roc(found, file, scored=found.scored_)
+        findings = roc_findings(found, found.scored_)
+    else:
+        found = calibration(batch, *pair)
+        write_calibration(found, file, scored=found.scored_)
+        findings = calibration_findings(found, found.scored_)
+    again = nolook.load(file)
+    again.scored_ = getattr(found, "scored_", None)
+    assert again.privacy_.budget == found.privacy_.budget
+    assert again.privacy_.relation == "replace"
+    assert findings_of(again) == findings_of(found)
+    page = render_page(findings, table="scores")
     assert "The number of rows, which is taken for public." in page
 
 
-def test_a_roc_curve_can_be_written_and_shown(tmp_path):
-    found = federated(ROC, *scores())
-    write_roc(found, tmp_path / "a.json", scored=SCORED)
-    document = json.loads((tmp_path / "a.json").read_text())
-    assert document["privacy"]["relation"] == "replace"
-    assert document["auc"] == found.auc_
-    assert "score" in render_page(roc_findings(found, SCORED), table="scores")
-    again = nolook.load(tmp_path / "a.json")
-    again.scored_ = found.scored_
-    assert findings_of(again) == findings_of(found)
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_sums_that_cannot_be_are_refused_and_honest_ones_never(delta):
+    batch = batch_of(epsilon=1.0, delta=delta, lengths=(20, 5, 1))
+    for seed in range(20):
+        distribution(batch, *answered(batch, VALUES, secrets=(bytes([seed]) * 32, b"1" * 32)))
+    first, second = answered(batch, VALUES)
+    for place in (0, 3, 7, 40, 124):
+        for by in (3000, -3000):
+            wrong = second.numbers["count"].copy()
+            wrong[place : place + 1] += np.uint64(by % 2**64)
+            with pytest.raises(NolookError, match="the sums cannot be"):
+                distribution(batch, first, evolve(second, numbers={"count": wrong}))
 
 
-def test_a_calibration_can_be_written_and_shown(tmp_path):
-    found = federated(CALIBRATION, *scores())
-    write_calibration(found, tmp_path / "a.json", scored=SCORED)
-    document = json.loads((tmp_path / "a.json").read_text())
-    assert document["privacy"]["relation"] == "replace"
-    assert document["p_value"] == found.p_value_
-    assert len(found.calibration_curve().counts) == found.degrees_of_freedom_
-    again = nolook.load(tmp_path / "a.json")
-    again.scored_ = found.scored_
-    assert findings_of(again) == findings_of(found)
-    page = render_page(calibration_findings(found, SCORED), table="scores")
-    assert "The number of rows, which is taken for public." in page
+# Calibration.
+
+CALIBRATION = batch_of("hosmer-lemeshow", grid=None)
+MIDDLES = (np.arange(1024) + 0.5) / 1024
 
 
-# --- answers that do not fit ------------------------------------------------------------------
+def calibrated(batch, probabilities, targets, seed):
+    """What the analyst finds when both servers draw with keys of their own."""
+    cells = np.searchsorted(batch.points()[:-1], probabilities)
+    shares = np.zeros((2, 2, 1024), np.uint64)
+    for i, own in enumerate((~targets, targets)):
+        shares[0, i] = np.bincount(cells[own], minlength=1024)
+    pair = [
+        Answer(
+            role,
+            batch.digest,
+            bytes(32),
+            len(cells),
+            noisy_blocks(batch, shares[role], bytes([seed % 256, seed // 256, role]) + bytes(29)),
+        )
+        for role in (0, 1)
+    ]
+    return calibration(batch, *pair)
 
 
-def two(batch=ECDF):
-    counts = np.zeros((len(batch.curves), 2**batch.levels), dtype=np.uint64)
-    return answered(batch, shares.noisy_curves, halved(counts), 0, 5)
+def test_without_noise_groups_are_sums_of_cells():
+    probabilities = np.random.default_rng(3).uniform(size=400)
+    targets = np.random.default_rng(4).uniform(size=400) < probabilities
+    table = calibration(CALIBRATION, *answered(CALIBRATION, probabilities, targets)).table_
+    inside = np.searchsorted(table.borders[1:-1], probabilities)
+    groups = len(table.borders) - 1
+    assert table.positives == pytest.approx(np.bincount(inside, targets, groups), abs=1e-6)
+    assert table.counts == pytest.approx(np.bincount(inside, minlength=groups), abs=1e-6)
+    middles = MIDDLES[np.searchsorted(CALIBRATION.points()[:-1], probabilities)]
+    expected = np.bincount(inside, middles, groups)
+    assert table.expected_positives == pytest.approx(expected, abs=1e-6)
+    # Middles are off by half of a cell at most.
+    assert np.abs(expected - np.bincount(inside, probabilities, groups)).max() < 400 / 2048
 
 
-@pytest.mark.parametrize(
-    ("changed", "expected"),
-    [
-        ({"role": 0}, "the answers are not of both servers"),
-        ({"role": 2}, "the answers are not of both servers"),
-        ({"batch": bytes(32)}, "an answer is about another batch; expected scores"),
-        ({"reports": b"\1" * 32}, "about different sets of reports"),
-        ({"n": 6}, "about different sets of reports"),
-        ({"numbers": {}}, "other numbers than were asked for"),
-        ({"numbers": {"count": words(1, 2)}}, "other numbers than were asked for"),
-        ({"numbers": {"sum": np.zeros(64, "u8")}}, "other numbers than were asked for"),
-        ({"numbers": {"count": np.zeros((64, 1), "u8")}}, "other numbers than were asked for"),
-    ],
-)
-def test_answers_that_do_not_fit_are_refused_in_one_line(changed, expected):
-    one, other = two()
-    wrong = replace(other, **changed)
-    for pair in ((one, wrong), (wrong, one)):
-        with pytest.raises(NolookError, match=expected) as caught:
-            answers.distribution(ECDF, *pair)
-        assert "\n" not in str(caught.value)
+@pytest.mark.slow
+def test_stated_errors_of_a_calibration_are_those_of_repeated_answers():
+    batch = batch_of("hosmer-lemeshow", 1.0, None)
+    probabilities = np.repeat(MIDDLES, 8)
+    targets = np.tile(np.arange(8) % 2 == 0, 1024)
+    gaps, stated, counted = [], [], []
+    for seed in range(150):
+        table = calibrated(batch, probabilities, targets, seed).table_
+        # Groups differ from release to release, so each is held against its own exact sums.
+        inside = np.searchsorted(table.borders[1:-1], probabilities)
+        groups = len(table.borders) - 1
+        exact = np.bincount(inside, targets - probabilities, groups)
+        gaps.append((table.positives - table.expected_positives - exact) / table.difference_error)
+        rows = np.bincount(inside, targets, groups)
+        counted.append((table.positives - rows) / table.observed_error)
+        stated.append(table.difference_error)
+    assert 0.8 < np.sqrt(np.mean(np.concatenate(gaps) ** 2)) < 1.1
+    assert 0.85 < np.sqrt(np.mean(np.concatenate(counted) ** 2)) < 1.15
 
 
-def test_answers_in_either_order_are_the_same():
-    one, other = two()
-    found, again = (answers.distribution(ECDF, *pair) for pair in ((one, other), (other, one)))
-    assert_same_counts(found.distribution_, again.distribution_)
-    assert found.distribution_.noise == again.distribution_.noise
+def chances(runs, shift):
+    """P-values of repeated releases; targets follow probabilities to a power."""
+    batch, generator = batch_of("hosmer-lemeshow", 1.0, None), np.random.default_rng(6)
+    probabilities = generator.beta(2, 3, 30_000)
+    return np.array(
+        [
+            calibrated(
+                batch,
+                probabilities,
+                generator.uniform(size=30_000) < probabilities**shift,
+                seed,
+            ).p_value_
+            for seed in range(runs)
+        ]
+    )
 
 
-def test_answers_about_no_reports_are_refused():
-    pair = tuple(replace(one, n=0) for one in two())
-    with pytest.raises(NolookError, match="different sets of reports"):
-        answers.distribution(ECDF, *pair)
+@pytest.mark.slow
+def test_p_values_are_uniform_for_a_perfect_model():
+    found = chances(200, 1.0)
+    for level in (0.05, 0.1, 0.5):
+        assert np.mean(found <= level) <= level + 3 * np.sqrt(level / 200)
+    assert np.mean(found) > 0.4
 
 
-def test_answers_about_groups_of_another_set_are_refused():
-    curves = two(CALIBRATION)
-    both = halved(np.zeros((3, 1024), dtype=np.uint64))
-    for changed in ({"n": 6}, {"reports": b"\1" * 32}):
-        asked = answered(CALIBRATION, groups_at(words(1023)), both, 0, 5)
-        pair = tuple(replace(one, **changed) for one in asked)
-        with pytest.raises(NolookError, match="about curves and groups are of other sets"):
-            answers.calibration(CALIBRATION, curves, pair, words(1023))
+def test_a_model_that_is_wrong_is_found_out():
+    assert chances(2, 1.5).max() < 0.01
 
 
-def test_answers_about_other_groups_are_refused():
-    curves = two(CALIBRATION)
-    both = halved(np.zeros((3, 1024), dtype=np.uint64))
-    pair = answered(CALIBRATION, groups_at(words(1023)), both, 0, 5)
-    with pytest.raises(NolookError, match="other numbers than were asked for"):
-        answers.calibration(CALIBRATION, curves, pair, words(5, 1023))
-
-
-@pytest.mark.parametrize(
-    ("call", "expected"),
-    [
-        (lambda: answers.distribution(CALIBRATION, *two(CALIBRATION)), "of kind hosmer-lemeshow"),
-        (lambda: answers.distribution(WIDE, None, None), r"2\*\*17 thresholds; expected one"),
-        (lambda: answers.distribution(ECDF, *two(), "best"), "smoothing is 'best'; expected one"),
-        (lambda: answers.borders(ROC, *two(ROC)), "scores is of kind roc, which has no groups"),
-        (lambda: answers.borders(CALIBRATION, *two(CALIBRATION), 0), "groups is 0; expected"),
-        (lambda: answers.borders(CALIBRATION, *two(CALIBRATION), 101), "groups is 101; expected"),
-        (lambda: answers.calibration(CALIBRATION, None, None, words(3)), "do not increase"),
-        (lambda: answers.counts(ROC, None, None, words(3)), "is of kind roc; expected an ecdf"),
-        (lambda: answers.quantiles(ROC, 5, [0.5], None), "is of kind roc; expected an ecdf"),
-        (lambda: answers.quantiles(ECDF, 5, [1.5], None), "shares is not from 0 to 1"),
-        (lambda: answers.quantiles(ECDF, 5, [np.nan], None), "shares is not from 0 to 1"),
-        (lambda: answers.quantiles(ECDF, 5, 0.5, None), "shares is not from 0 to 1"),
-        (lambda: answers.places(ECDF, [0.5, 0.01]), "a number below 0.015625, the first one"),
-        (lambda: answers.places(ECDF, [np.nan]), "a number below 0.015625, the first one"),
-    ],
-)
-def test_a_wrong_parameter_is_one_line(call, expected):
-    with pytest.raises(ParameterError, match=expected) as caught:
-        call()
-    assert "\n" not in str(caught.value)
+def test_kinds_that_are_something_else():
+    batch = batch_of("hosmer-lemeshow", grid=None)
+    pair = answered(batch, SCORED, TARGETS)
+    with pytest.raises(ParameterError, match="is of kind hosmer-lemeshow"):
+        distribution(batch, *pair)
+    with pytest.raises(ParameterError, match="is of kind ecdf; expected hosmer-lemeshow"):
+        calibration(batch_of(), *answered(batch_of(), VALUES))
+    with pytest.raises(ParameterError, match="groups"):
+        calibration(batch, *pair, groups=0)
+    with pytest.raises(ParameterError, match="smoothing"):
+        distribution(batch_of(), *answered(batch_of(), VALUES), "l2")

@@ -1,8 +1,9 @@
-"""What a batch may be, and that its digest names everything a release depends on."""
+"""What a batch may be, and that its digest names all that reports depend on."""
 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 
 import numpy as np
@@ -11,95 +12,84 @@ from attrs import evolve, fields
 
 import nolook
 from nolook.errors import ParameterError
-from nolook.federated.batch import FULL_LEVELS, KINDS, Batch
+from nolook.federated.batch import LARGEST_LEVELS, Batch
 from nolook.federated.batch_file import read_batch, write_batch
+from tests.federated.made import KEYS, NONCE, SERVERS, batch_of
 
-GRID = nolook.LinearGrid(0, 1, 0.25)
-PLAIN = Batch("ages-2026", "ecdf", 1.0, nolook.LinearGrid(0, 120, 1))
+PLAIN = batch_of(epsilon=1.0, minimum=100)
+POINTS = hashlib.sha256(np.arange(100.0).astype("<f8").tobytes()).hexdigest()
 #: What is hashed. Owners, servers and analysts of one batch may run different releases of nolook.
-PINNED = {
-    PLAIN: '{"epsilon":1.0,"format":1,"grid":["linear",0.0,120.0,1.0],"kind":"ecdf","minimum":100,'
-    '"name":"ages-2026","relation":"replace"}',
-    Batch("scores", "roc", 0.5, nolook.LogGrid(0.001, 1, 0.1), 500): '{"epsilon":0.5,"format":1,'
-    '"grid":["log",0.001,1.0,0.1],"kind":"roc","minimum":500,"name":"scores","relation":"replace"}',
-    Batch("c", "hosmer-lemeshow", 2, None, 1): '{"epsilon":2.0,"format":1,"grid":null,'
-    '"kind":"hosmer-lemeshow","minimum":1,"name":"c","relation":"replace"}',
-    Batch("any", "ecdf", 1e-3, None): '{"epsilon":0.001,"format":1,"grid":null,"kind":"ecdf",'
-    '"minimum":100,"name":"any","relation":"replace"}',
-}
+PINNED = (
+    '{"delta":0.0,"epsilon":1.0,"grid":["linear",0.0,99.0,1.0],'
+    f'"keys":["{KEYS[0]}","{KEYS[1]}"],"kind":"ecdf",'
+    f'"lengths":[10,1],"minimum":100,"name":"ages","nonce":"{NONCE}","points":"{POINTS}",'
+    '"relation":"replace","servers":["https://0.example","https://1.example"],"version":1}'
+)
 
 
-@pytest.mark.parametrize(("batch", "text"), PINNED.items())
-def test_the_digest_is_pinned(batch, text):
-    assert batch.digest == hashlib.sha256(text.encode("ascii")).digest()
+def test_the_digest_is_pinned():
+    assert PLAIN.digest == hashlib.sha256(PINNED.encode("ascii")).digest()
 
 
 @pytest.mark.parametrize(
     "changed",
     [
-        {"name": "ages-2027"},
+        {"name": "heights"},
         {"kind": "roc"},
         {"epsilon": np.nextafter(1.0, 2.0)},
-        {"grid": None},
-        {"grid": nolook.LinearGrid(0, 120, 2)},
-        {"grid": nolook.LinearGrid(0, np.nextafter(120, 121), 1)},
-        {"grid": nolook.LogGrid(1, 120, 1)},
+        {"delta": 1e-6},
+        {"grid": nolook.LinearGrid(0, 99, 0.5)},
         {"minimum": 101},
+        {"servers": SERVERS[::-1]},
+        {"keys": KEYS[::-1]},
+        {"nonce": NONCE[::-1]},
+        {"lengths": (16, 1)},
     ],
 )
-def test_whatever_is_changed_changes_the_digest(changed):
-    assert evolve(PLAIN, **changed).digest != PLAIN.digest
+def test_whatever_is_changed_changes_the_digest_and_so_every_key(changed):
+    other = evolve(PLAIN, **changed)
+    assert other.digest != PLAIN.digest
+    assert other.functions.context == other.digest
 
 
 def test_every_parameter_is_in_the_content():
     assert {field.name for field in fields(Batch)} <= set(PLAIN.content())
 
 
-@pytest.mark.parametrize("batch", PINNED, ids=lambda batch: batch.name)
-def test_a_batch_survives_its_file(tmp_path, batch):
-    write_batch(batch, tmp_path / "batch.json")
-    again = read_batch(tmp_path / "batch.json")
-    assert again == batch
-    assert again.digest == batch.digest
+def test_other_thresholds_of_the_same_grid_have_another_digest(monkeypatch):
+    """As a later version might lay them."""
+    points = PLAIN.points().copy()
+    points[3] = np.nextafter(3.0, 4.0)
+    other = batch_of(epsilon=1.0, minimum=100)
+    monkeypatch.setattr(type(other), "points", lambda _: points)
+    assert other.digest != PLAIN.digest
 
 
-def test_numbers_of_any_type_make_one_batch():
-    batch = Batch("ages-2026", "ecdf", np.float32(1), nolook.LinearGrid(0, 120, 1), np.int8(100))
-    assert batch.digest == PLAIN.digest
+def test_each_batch_has_a_nonce_of_its_own():
+    one, other = (Batch("ages", "ecdf", 1.0, None, servers=SERVERS, keys=KEYS) for _ in range(2))
+    assert one.nonce != other.nonce
+    assert one.digest != other.digest
 
 
 @pytest.mark.parametrize(
-    ("changed", "expected"),
+    "batch",
     [
-        ({"name": "Ages"}, "name is not a short word of a to z, digits and hyphens"),
-        ({"name": ""}, "name is not a short word"),
-        ({"name": "-a"}, "name is not a short word"),
-        ({"name": "a/../b"}, "name is not a short word"),
-        ({"name": "a\n"}, "name is not a short word"),
-        ({"name": "a" * 65}, "name is not a short word"),
-        ({"name": 7}, "name is not a short word"),
-        ({"kind": "mean"}, "kind is 'mean'; expected one of"),
-        ({"kind": None}, "kind"),
-        ({"epsilon": 0.0}, "epsilon is 0.0; expected"),
-        ({"epsilon": float("nan")}, "epsilon is nan; expected"),
-        ({"epsilon": "much"}, "epsilon"),
-        ({"minimum": 0}, "minimum is 0; expected"),
-        ({"minimum": 2**31 + 1}, "minimum is 2147483649; expected"),
-        ({"minimum": 1.5}, "minimum is 1.5; expected"),
-        ({"grid": [0, 1]}, "grid is a value of type list; expected a LinearGrid"),
-        ({"kind": "hosmer-lemeshow"}, "grid is given for hosmer-lemeshow; expected None"),
-        ({"kind": "roc", "grid": None}, r"expected at most 2\*\*16 for an ROC curve"),
-        ({"kind": "roc", "grid": nolook.LinearGrid(0, 2**16, 1)}, "grid has 65537 thresholds"),
+        PLAIN,
+        batch_of("roc", 0.5, nolook.LogGrid(0.001, 1, 0.1)),
+        batch_of("hosmer-lemeshow", 1.0, None),
+        batch_of("ecdf", 1.0, None, delta=1e-6),
     ],
 )
-def test_a_wrong_parameter_is_one_line(changed, expected):
-    with pytest.raises(ParameterError, match=expected) as caught:
-        evolve(PLAIN, **changed)
-    assert "\n" not in str(caught.value)
+def test_a_batch_survives_its_file(tmp_path, batch):
+    path = tmp_path / "batch.json"
+    write_batch(batch, path)
+    found = read_batch(path)
+    assert found == evolve(batch, lengths=batch.forest.lengths)
+    assert found.digest == batch.digest
 
 
 def refused(file, content, expected):
-    file.write_text(json.dumps(content))
+    file.write_text(json.dumps(content), encoding="utf-8")
     with pytest.raises(ParameterError, match=expected) as caught:
         read_batch(file)
     assert str(caught.value).startswith(f"{file} is not a batch: ")
@@ -109,10 +99,11 @@ def refused(file, content, expected):
 @pytest.mark.parametrize(
     ("changed", "expected"),
     [
-        ({"format": 3}, "expected format 1 or 2; another one needs another nolook"),
+        ({"version": 2}, "expected version 1; another one needs another nolook"),
+        ({"points": "0" * 64}, "this nolook computes other thresholds"),
         ({"relation": "add-remove"}, r"add-remove.*\$\.relation"),
         ({"more": 1}, "unknown field `more`"),
-        ({"format": None}, r"\$\.format"),
+        ({"version": None}, r"\$\.version"),
         ({"grid": ["linear", 0, 1]}, r"length 4, got 3 - at `\$\.grid`"),
         ({"grid": ["cubic", 0, 1, 0.5]}, r"cubic.*\$\.grid\[0\]"),
         ({"grid": [["linear"], 0, 1, 0.5]}, r"\$\.grid\[0\]"),
@@ -124,6 +115,8 @@ def refused(file, content, expected):
         ({"name": None}, r"\$\.name"),
         ({"epsilon": "1"}, "epsilon"),
         ({"minimum": None}, "minimum"),
+        ({"servers": ["a"]}, r"length 2, got 1 - at `\$\.servers`"),
+        ({"lengths": [3, 2]}, "lengths is not that of blocks"),
     ],
 )
 def test_a_wrong_file_is_one_line(tmp_path, changed, expected):
@@ -137,6 +130,20 @@ def test_a_file_without_a_field_is_refused(tmp_path, name):
     refused(tmp_path / "batch.json", content, f"missing required field `{name}`")
 
 
+def test_blocks_stay_as_the_file_says(tmp_path):
+    """Even where this nolook would choose others."""
+    path = tmp_path / "batch.json"
+    path.write_text(json.dumps(PLAIN.content() | {"lengths": [20, 5, 1]}), encoding="utf-8")
+    assert read_batch(path).forest.lengths == (20, 5, 1)
+
+
+def test_classes_are_the_top_bit():
+    assert PLAIN.functions.levels == PLAIN.levels == 7
+    roc = batch_of("roc", 1.0, nolook.LinearGrid(0.25, 1, 0.25))
+    assert (roc.functions.levels, roc.levels) == (3, 2)
+    assert len(roc.classes) == 2
+
+
 @pytest.mark.parametrize(
     ("grid", "levels"),
     [
@@ -146,18 +153,17 @@ def test_a_file_without_a_field_is_refused(tmp_path, name):
         (nolook.LinearGrid(0, 4, 1), 3),
         (nolook.LinearGrid(0, 2**16 - 1, 1), 16),
         (nolook.LinearGrid(0, 2**16, 1), 17),
-        (None, 17),
+        (None, LARGEST_LEVELS),
     ],
 )
 def test_levels_are_those_of_the_grid(grid, levels):
-    batch = Batch("a", "ecdf", 1.0, grid)
+    batch = batch_of(grid=grid)
     assert batch.levels == levels
     assert 2 ** (levels - 1) < len(batch.points()) <= 2**levels
-    assert batch.whole == (levels <= FULL_LEVELS)
 
 
 def test_probabilities_have_a_grid_of_their_own():
-    batch = Batch("a", "hosmer-lemeshow", 1.0)
+    batch = batch_of("hosmer-lemeshow", 1.0, None)
     np.testing.assert_array_equal(batch.points(), np.arange(1, 1025) / 1024)
     assert batch.levels == 10
 
@@ -167,8 +173,54 @@ def test_thresholds_cannot_be_changed():
         PLAIN.points()[0] = 7.0
 
 
-def test_each_kind_has_its_curves():
-    assert {kind: Batch("a", kind, 1.0, GRID).curves for kind in ("ecdf", "roc")} == {
-        kind: KINDS[kind] for kind in ("ecdf", "roc")
-    }
-    assert Batch("a", "hosmer-lemeshow", 1.0).curves == KINDS["hosmer-lemeshow"]
+def test_numbers_of_any_type_make_one_batch():
+    assert batch_of(epsilon=np.float32(1), minimum=np.int8(100)).digest == PLAIN.digest
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta"), [(2.0**-17, 0.0), *itertools.product([0.1, 0.3, 7.0], [0.0, 1e-6])]
+)
+def test_the_guarantee_is_the_budget_under_replacement(epsilon, delta):
+    stated = batch_of(epsilon=epsilon, delta=delta).guarantee()
+    assert (stated.epsilon, stated.delta, stated.relation) == (epsilon, delta, "replace")
+    assert stated.private
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        *[
+            ({"name": name}, "^name is not a short word of a to z, digits and hyphens")
+            for name in ("Ages", "", "-a", "a/../b", "a\n", "a" * 65, 7)
+        ],
+        ({"kind": "mean"}, "^kind is 'mean'; expected one of"),
+        ({"kind": None}, "^kind"),
+        ({"epsilon": 0.0}, "^epsilon is 0.0; expected"),
+        ({"epsilon": float("nan")}, "^epsilon is nan; expected"),
+        ({"epsilon": "much"}, "^epsilon"),
+        ({"epsilon": 1e-12}, "^epsilon is 1e-12"),
+        ({"epsilon": 2.0**-17, "delta": 1e-6}, "use a larger budget"),
+        ({"minimum": 0}, "^minimum is 0; expected"),
+        ({"minimum": 2**31 + 1}, "^minimum is 2147483649; expected"),
+        ({"minimum": 1.5}, "^minimum is 1.5; expected"),
+        ({"grid": [0, 1]}, "^grid is a value of type list; expected a LinearGrid"),
+        ({"kind": "hosmer-lemeshow"}, "^grid is given for hosmer-lemeshow; expected None"),
+        ({"servers": ("a", "a")}, "^servers is not two different names"),
+        ({"servers": ("a",)}, "^servers is not two"),
+        ({"servers": ("a b", "c")}, "^servers is not two"),
+        ({"servers": 3}, "^servers is not two"),
+        ({"keys": ("x", "y")}, "^keys is not two different keys"),
+        ({"keys": KEYS[:1] * 2}, "^keys is not two different keys"),
+        ({"nonce": "xyz"}, "^nonce is not 32 hexadecimal digits"),
+        ({"delta": 1.5}, "^delta is"),
+        ({"delta": 1e-6, "kind": "roc"}, "^delta is 1e-06 for roc; expected 0"),
+        ({"lengths": (3, 2)}, "^lengths is not that of blocks"),
+        ({"grid": nolook.LinearGrid(0, 1, 2.0**-18)}, r"expected at most 2\*\*17 for ecdf"),
+        ({"kind": "roc", "grid": None}, r"expected at most 2\*\*16 for roc"),
+        ({"kind": "roc", "grid": nolook.LinearGrid(0, 2**16, 1)}, "^grid has 65537 thresholds"),
+    ],
+)
+def test_a_wrong_parameter_is_one_line(wrong, message):
+    with pytest.raises(ParameterError, match=message) as caught:
+        evolve(PLAIN, **wrong)
+    assert "\n" not in str(caught.value)

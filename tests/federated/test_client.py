@@ -12,21 +12,21 @@ import time
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from examples.certificates import Authority
 from nolook.errors import ParameterError
-from nolook.federated import asking
+from nolook.federated import analyst
 from nolook.federated import client as client_module
 from nolook.federated.client import ServerClient, submit
 from nolook.federated.failures import RefusedError
 from nolook.federated.pending import read_pending, write_pending
-from nolook.federated.wire import report_bytes
-from tests.federated.made import ROC, SMALL, reports
+from nolook.federated.sealing import seal
+from tests.federated.made import ROC, SMALL, reports, rows_of
 from tests.federated.servers import Pair
 
 IDS, FIRST, SECOND, *_ = reports(SMALL, 40)
+SEALED = [seal(SMALL, 0, one) for one in FIRST]
 
 
 @pytest.fixture(scope="module")
@@ -114,7 +114,7 @@ def test_a_lost_response_is_harmless(pair, lost):
         access = replace(pair.access("owner", 0), url=way.url)
         with ServerClient(access) as client:
             for i in range(20):
-                client.put("ages", FIRST[i], IDS[i])
+                client.put("ages", SEALED[i], IDS[i])
         assert way.dropped == len(lost)
     with pair.client("analyst", 0) as client:
         assert client.status("ages")["count"] == 20
@@ -127,8 +127,8 @@ def test_submitting_twice_is_the_same_as_once(forks, tmp_path):
         for _ in range(2):
             submit(SMALL, IDS, (FIRST, SECOND), owners)
             assert [one.status("ages")["count"] for one in analysts] == [40, 40]
-        assert asking.freeze(SMALL, analysts) == asking.Frozen(40, 0, (40, 40))
-        first, second = asking.ask(SMALL, analysts, {"question": "curves"})
+        assert analyst.freeze(SMALL, analysts) == analyst.Frozen(40, 0, (40, 40))
+        first, second = analyst.ask(SMALL, analysts)
         assert (first.n, first.role, second.role) == (40, 0, 1)
         assert first.batch == second.batch == SMALL.digest
         assert first.reports == second.reports
@@ -154,11 +154,11 @@ def test_a_server_that_is_away_for_a_moment(forks, tmp_path):
     pair = Pair(forks, tmp_path, [SMALL]).start(0)
     try:
         with pair.client("owner", 0) as client:
-            client.put("ages", FIRST[0], IDS[0])
+            client.put("ages", SEALED[0], IDS[0])
             pair.kill(0)
             starter = threading.Timer(0.2, lambda: pair.start(0))
             starter.start()
-            assert client.put("ages", FIRST[0], IDS[0]) is False
+            assert client.put("ages", SEALED[0], IDS[0]) is False
             starter.join()
     finally:
         pair.close()
@@ -169,7 +169,7 @@ def test_a_server_that_stays_away(pair, monkeypatch):
     (port,) = free()
     access = replace(pair.access("owner", 0), url=f"https://127.0.0.1:{port}")
     with ServerClient(access) as client, pytest.raises(RefusedError) as caught:
-        client.put("ages", FIRST[0], IDS[0])
+        client.put("ages", SEALED[0], IDS[0])
     assert caught.value.status == 503
     assert "cannot be reached" in str(caught.value)
 
@@ -191,7 +191,7 @@ def test_nothing_is_sent_without_tls_or_to_a_stranger(pair, tmp_path, monkeypatc
         ServerClient(replace(whole, ca=other.path)) as client,
         pytest.raises(RefusedError, match="certificate that is not trusted"),
     ):
-        client.put("ages", FIRST[0], IDS[0])
+        client.put("ages", SEALED[0], IDS[0])
     for wrong in ({"ca": tmp_path / "none"}, {"ca": whole.token}, {"certificate": whole.ca}):
         with pytest.raises(ParameterError, match="--ca, --certificate"):
             ServerClient(replace(whole, **wrong))
@@ -290,12 +290,11 @@ def test_an_answer_without_an_end_is_given_up(pair, tmp_path, monkeypatch, call,
     monkeypatch.setattr(client_module, "_SLOWEST", 0.5 if pause else 60.0)
     fake = Endless(tmp_path, size, pause)
     access = replace(pair.access("peer", 0), url=fake.url, ca=fake.authority.path)
-    asked = {"entries": bytes(32), "answer": {"question": "curves"}}
     with (
         ServerClient(access) as client,
         pytest.raises(RefusedError, match="not answer like a nolook server: more than") as caught,
     ):
-        getattr(client, call)("ages", *([asked[call]] if call in asked else []))
+        getattr(client, call)("ages", *([bytes(32)] if call == "entries" else []))
     fake.close()
     assert caught.value.status == 502
     assert fake.sent < 2**27
@@ -304,20 +303,16 @@ def test_an_answer_without_an_end_is_given_up(pair, tmp_path, monkeypatch, call,
 @pytest.mark.parametrize(
     "document",
     [
-        {}, {"question": ["curves", []]}, {"question": ["points", [1]]},
-        {"question": ["curves", []], "batch": "zz", "reports": "00", "answer": {}},
-        {"question": ["curves", []], "batch": "00", "reports": "00", "answer": {"a": "?"},
-         "role": 0, "count": 1},
-        {"question": ["curves", []], "batch": "00", "reports": "00", "answer": {"a": "AAAA"},
-         "role": 0, "count": 1},
-        {"question": ["curves", []], "batch": "00", "reports": "00", "answer": {},
-         "role": 0, "count": math.inf},
+        {}, {"batch": "00"}, {"batch": "zz", "reports": "00", "answer": {}},
+        {"batch": "00", "reports": "00", "answer": {"a": "?"}, "role": 0, "count": 1},
+        {"batch": "00", "reports": "00", "answer": {"a": "AAAA"}, "role": 0, "count": 1},
+        {"batch": "00", "reports": "00", "answer": {}, "role": 0, "count": math.inf},
         [], 5,
     ],
 )  # fmt: skip
 def test_answers_that_are_none(document):
     with pytest.raises(RefusedError) as caught:
-        asking._decoded({"question": "curves"}, json.dumps(document).encode(), "https://x")
+        analyst._decoded(json.dumps(document).encode(), "https://x")
     assert caught.value.status == 502
 
 
@@ -336,13 +331,12 @@ def test_a_server_that_does_not_say_what_was_agreed(said):
             return said
 
     with pytest.raises(RefusedError):
-        asking.freeze(SMALL, [Liar(), Liar()])
+        analyst.freeze(SMALL, [Liar(), Liar()])
 
 
 def test_reports_on_their_way(tmp_path):
     path = tmp_path / "ages.pending"
-    length = report_bytes(SMALL)
-    both = [np.frombuffer(b"".join(one), np.uint8).reshape(40, length) for one in (FIRST, SECOND)]
+    both = [rows_of(one) for one in (FIRST, SECOND)]
     named, other = bytes(32), bytes(31) + b"\1"
     assert read_pending(path, SMALL, named) is None
     write_pending(path, SMALL, named, *both)

@@ -8,19 +8,23 @@ import os
 import signal
 import socket
 import ssl
+import struct
 import subprocess
 import sys
 import time
+import weakref
 from contextlib import ExitStack, closing, suppress
-from pathlib import Path
 
 import pytest
+from uvicorn.server import ServerState
 
 from examples.certificates import Authority
 from nolook.errors import ParameterError
+from nolook.federated.server.app import refuse_unknown
 from nolook.federated.server.connections import BACKLOG, Connections, Listener
+from nolook.federated.server.running import configured
 from tests.federated.made import SMALL, reports
-from tests.federated.servers import PATIENCE, Caller, Pair
+from tests.federated.servers import Caller, Pair
 
 IDS, FIRST, *_ = reports(SMALL, 40)
 CAP = 5  # connections from one address
@@ -109,55 +113,6 @@ def test_a_server_told_to_stop_closes_its_files_and_waits_for_nobody_idle(pair):
     heard(pair)
 
 
-@pytest.fixture
-def fronted(forks, tmp_path):
-    made = Pair(forks, tmp_path, [SMALL], options=("--processes", 2)).start()
-    yield made
-    made.close()
-
-
-def fronts(pair):
-    """Return the processes that hold the connections of server 0."""
-    pid = pair.processes[0].pid
-    return [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-
-
-def gone(pid):
-    with suppress(FileNotFoundError):
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    return True
-
-
-def wait_for(condition):
-    patience = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < patience
-        time.sleep(0.01)
-
-
-def test_processes_that_hold_connections_end_with_the_server_and_it_with_them(fronted):
-    heard(fronted)
-    held = fronts(fronted)
-    assert len(held) == 2
-    os.kill(fronted.processes[0].pid, signal.SIGTERM)
-    fronted.processes[0].wait()
-    assert all(gone(pid) for pid in held)
-    assert not (fronted.data(0) / SMALL.name / "state.sqlite-wal").exists()
-    fronted.processes[0] = None
-    fronted.start(0)
-    heard(fronted)
-    held = fronts(fronted)
-    # Killed, the one that keeps the files leaves nobody who would take reports.
-    fronted.kill(0)
-    wait_for(lambda: all(gone(pid) for pid in held))
-    fronted.start(0)
-    heard(fronted)
-    os.kill(fronts(fronted)[0], signal.SIGKILL)
-    fronted.processes[0].wait()
-    fronted.processes[0] = None
-    assert "a process that holds connections ended" in fronted.said()
-
-
 class Line:
     """A connection as far as its place matters; `at` is its address."""
 
@@ -165,7 +120,7 @@ class Line:
         self.at = (host or f"host {number}", number)
         self.own, self.other = socket.socketpair()
         self.other.settimeout(SECONDS)
-        places.take(self.own, self.at)
+        places.take(self.own, self.at, self.at[0])
 
     def ended(self):
         self.other.setblocking(False)
@@ -230,7 +185,7 @@ def test_each_role_has_places_of_its_own(role, most):
 def test_a_stranger_has_seconds_whatever_it_sends():
     async def run():
         places = Connections(CAP, patience=0.3)
-        with Listener(places, socket.AF_INET, socket.IPPROTO_TCP) as listener:
+        with Listener(places, socket.AF_INET) as listener:
             listener.bind(("127.0.0.1", 0))
             server = await asyncio.get_running_loop().create_server(asyncio.Protocol, sock=listener)
             lines = [await asyncio.open_connection(*listener.getsockname()) for _ in range(2)]
@@ -265,7 +220,7 @@ def test_broken_handshakes_leave_no_memory_behind(tmp_path):
         return sum(isinstance(one, asyncio.sslproto.SSLProtocol) for one in gc.get_objects())
 
     async def run():
-        with Listener(Connections(CAP), socket.AF_INET, socket.IPPROTO_TCP) as listener:
+        with Listener(Connections(CAP), socket.AF_INET) as listener:
             listener.bind(("127.0.0.1", 0))
             loop = asyncio.get_running_loop()
             server = await loop.create_server(asyncio.Protocol, sock=listener, ssl=context)
@@ -283,6 +238,40 @@ def test_broken_handshakes_leave_no_memory_behind(tmp_path):
         asyncio.run(run())
     finally:
         gc.enable()
+
+
+def reset(port, ca):
+    """Ask for something, and reset the connection when the answer begins."""
+    context = ssl.create_default_context(cafile=ca)
+    plain = socket.create_connection(("127.0.0.1", port), timeout=SECONDS)
+    with context.wrap_socket(plain, server_hostname="127.0.0.1") as line:
+        line.sendall(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n")
+        assert line.recv(12) == b"HTTP/1.1 401"
+        line.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+
+def test_connections_that_callers_reset_leave_no_memory_behind(tmp_path):
+    authority = Authority(tmp_path)
+    config = configured(refuse_unknown, *authority.sign("server"), None)
+    held = []
+
+    def protocol():
+        made = config.http_protocol_class(config, ServerState(), {})
+        held.append(weakref.ref(made))
+        return made
+
+    async def run():
+        loop = asyncio.get_running_loop()
+        async with await loop.create_server(protocol, "127.0.0.1", 0, ssl=config.ssl) as server:
+            port = server.sockets[0].getsockname()[1]
+            for _ in range(5):
+                await asyncio.to_thread(reset, port, authority.path)
+            await asyncio.sleep(0.1)
+            gc.collect()
+            assert len(held) == 5
+            assert not any(one() for one in held)
+
+    asyncio.run(run())
 
 
 ALLOWED = """

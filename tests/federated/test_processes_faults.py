@@ -14,10 +14,12 @@ import pytest
 
 import nolook
 from nolook.federated.server.store import Arrival
+from nolook.federated.shares import cell_shares
+from nolook.kernels.forests import block_counts
 from tests.federated import service_steps
 from tests.federated.forking import COUNT, FAIL_ON, FAIL_ONCE, KILL, TEAR
-from tests.federated.made import LOUD, reports
-from tests.federated.service_steps import AGREED, BATCHES, OWN
+from tests.federated.made import LOUD, reports, rows_of
+from tests.federated.service_steps import AGREED, BATCH, OWN
 from tests.privacy.ledger_processes import quick_folder
 
 LONG = os.environ.get("NOLOOK_LONG", "") not in {"", "0"}
@@ -30,12 +32,12 @@ def place():
         yield made
 
 
-def attempt(forks, place, name, at, mode, number=0):
+def attempt(forks, place, at, mode, number=0):
     """Run the steps with a fault; return what was noted, what was said and the operations done."""
     folder, notes = place / "run", place / "notes"
     folder.mkdir()
     service_steps.make_ledger(folder)
-    child = forks.steps(folder, notes, name, (at, mode, number))
+    child = forks.steps(folder, notes, (at, mode, number))
     child.wait()
     noted = notes.read_text().splitlines() if notes.exists() else []
     said = notes.with_suffix(".errors").read_text()
@@ -44,18 +46,17 @@ def attempt(forks, place, name, at, mode, number=0):
     return folder, noted, said
 
 
-def check_after(folder, noted, name):
+def check_after(folder, noted):
     """Go on with what a dead process left: nothing lost, nothing counted twice, one charge."""
-    batch = BATCHES[name]
-    ids, first, *_ = reports(batch, 40)
-    service = service_steps.opened(folder, batch)
+    ids, first, *_ = reports(BATCH, 40)
+    service = service_steps.opened(folder)
     put = {int(line.split()[1]) for line in noted if line.startswith("put")}
     status = service.status()
     assert len(put) <= status["count"] <= len(OWN)
     assert "freeze" not in noted or status["state"] in {"frozen", "answered", "ended"}
     assert "end" not in noted or status["state"] == "ended"
     if status["state"] == "ended":
-        check_ended(folder, service, noted, batch)
+        check_ended(folder, service, noted)
         return
     if status["state"] == "open":
         known = [service.put(Arrival(ids[i], first[i])).result(60) for i in put]
@@ -66,23 +67,23 @@ def check_after(folder, noted, name):
     with nolook.Ledger(folder / "ledger") as ledger:
         assert ledger.spent.epsilon in {0.0, LOUD}
     service.close()
-    answer = service_steps.run(folder, batch, lambda _: None)
+    answer = service_steps.run(folder, lambda _: None)
     digest = f"answer {hashlib.sha256(answer).hexdigest()}"
     assert not [line for line in noted if line.startswith("answer")] or digest in noted
     with nolook.Ledger(folder / "ledger") as ledger:
         assert [entry.state for entry in ledger.history()] == ["complete"]
         assert ledger.spent.epsilon == LOUD
-    assert service_steps.run(folder, batch, lambda _: None) == answer
+    assert service_steps.run(folder, lambda _: None) == answer
     assert not list((folder / "data" / "segments").iterdir())
     assert not (folder / "data" / "running.messages").exists()
     share = np.frombuffer(b64decode(json.loads(answer)["answer"]["count"]), "<u8")
-    assert share.tolist() == wanted_share(batch).tolist()
+    assert share.tolist() == wanted_share().tolist()
     shutil.rmtree(folder)
 
 
-def check_ended(folder, service, noted, batch):
+def check_ended(folder, service, noted):
     """An ended batch has its answer, paid for once, and no report."""
-    answer = service_steps.ask(service, batch)
+    answer = service_steps.ask(service)
     service.close()
     assert f"answer {hashlib.sha256(answer).hexdigest()}" in noted
     with nolook.Ledger(folder / "ledger") as ledger:
@@ -92,67 +93,56 @@ def check_ended(folder, service, noted, batch):
     shutil.rmtree(folder)
 
 
-def wanted_share(batch):
+def wanted_share():
     """Return this server's share of what is answered, from scratch; its noise is 0."""
-    from nolook.federated.point_shares import cell_shares
-    from nolook.federated.shares import curve_sums
-    from nolook.kernels.forests import block_counts
-
-    _, first, *_ = reports(batch, 40)
-    rows = np.frombuffer(b"".join(first[i] for i in AGREED), np.uint8).reshape(len(AGREED), -1)
-    if batch is BATCHES["format 1"]:
-        return curve_sums(batch, 0, rows)[0]
-    cells = cell_shares(batch, 0, rows)[0].view(np.int64)
-    return block_counts(cells, batch.forest.lengths).view(np.uint64)
+    _, first, *_ = reports(BATCH, 40)
+    cells = cell_shares(BATCH, 0, rows_of([first[i] for i in AGREED]))[0].view(np.int64)
+    return block_counts(cells, BATCH.forest.lengths).view(np.uint64)
 
 
-@pytest.mark.parametrize("name", BATCHES)
-def test_the_states_are_as_the_checks_assume(forks, place, name):
-    folder, noted, said = attempt(forks, place, name, -1, COUNT)
+def test_the_states_are_as_the_checks_assume(forks, place):
+    folder, noted, said = attempt(forks, place, -1, COUNT)
     assert said == ""
     puts = [f"put {i}" for i in OWN]
     assert noted[: len(puts) + 2] == ["open", *puts, "freeze"]
     assert noted[len(puts) + 2].startswith("answer ")
-    assert noted[len(puts) + 3 : -1] == ["end"] * (name == "format 2") + ["close"]
-    check_after(folder, noted, name)
+    assert noted[len(puts) + 3 : -1] == ["end", "close"]
+    check_after(folder, noted)
 
 
 @SLOW
 @pytest.mark.parametrize("mode", [KILL, TEAR], ids=["before", "half done"])
-@pytest.mark.parametrize("name", BATCHES)
-def test_killed_at_every_write(forks, place, name, mode):
+def test_killed_at_every_write(forks, place, mode):
     at, step, ended = (0, 1 if LONG or mode == KILL else 3, 0)
     seen = set()
     while True:
-        folder, noted, said = attempt(forks, place, name, at, mode)
+        folder, noted, said = attempt(forks, place, at, mode)
         assert said == ""
         seen.add(noted[-1].split()[0] if noted else "")
-        check_after(folder, noted, name)
+        check_after(folder, noted)
         if noted and noted[-1].startswith("done"):
             break
         ended += 1
         at += step
     assert ended * step > 80
-    assert {"", "open", "put", "freeze"} <= seen
-    assert name == "format 1" or "answer" in seen  # what ends a batch was interrupted too
+    assert {"", "open", "put", "freeze", "answer"} <= seen  # the end was interrupted too
 
 
-@pytest.mark.parametrize("name", BATCHES)
 @pytest.mark.parametrize(
     "mode", [pytest.param(FAIL_ONCE, marks=SLOW), FAIL_ON], ids=["once", "from then on"]
 )
 @pytest.mark.parametrize(
     "number", [errno.ENOSPC, pytest.param(errno.EIO, marks=SLOW)], ids=["full", "failing"]
 )
-def test_a_disk_that_fails_at_any_write(forks, place, name, mode, number):
-    folder, noted, _ = attempt(forks, place, name, -1, COUNT)
+def test_a_disk_that_fails_at_any_write(forks, place, mode, number):
+    folder, noted, _ = attempt(forks, place, -1, COUNT)
     shutil.rmtree(folder)
     total, failed = int(noted[-1].split()[1]), 0
     assert total > 80
     for at in range(mode % 2 + 3 * (number == errno.EIO), total, 1 if LONG else 7):
-        folder, noted, said = attempt(forks, place, name, at, mode, number)
+        folder, noted, said = attempt(forks, place, at, mode, number)
         assert "Traceback" not in said
-        check_after(folder, noted, name)
+        check_after(folder, noted)
         failed += bool(said)
     # A few, such as the removal of a file that is no longer needed, may fail without harm.
     assert failed > total // 15

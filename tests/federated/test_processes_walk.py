@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import http.client
-import json
 import os
 import random
 import threading
@@ -16,18 +15,16 @@ import pytest
 from attrs import evolve
 
 import nolook
-from nolook.federated.point_batch import PointBatch
 from nolook.federated.sealing import seal
 from nolook.kernels.forests import block_counts
 from tests.federated.forking import COUNT, KILL, TEAR
-from tests.federated.made import LOUD, SMALL, V_SMALL, changed, reports
+from tests.federated.made import LOUD, SMALL, changed, reports
 from tests.federated.servers import PATIENCE, Caller, Pair
-from tests.federated.test_batch_service import whole
 from tests.privacy.ledger_processes import quick_folder
 
 LONG = os.environ.get("NOLOOK_LONG", "") not in {"", "0"}
 SLOW_SEEDS = [pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 30 if LONG else 4)]
-BATCHES = {"format 1": evolve(SMALL, epsilon=LOUD), "format 2": evolve(V_SMALL, epsilon=LOUD)}
+BATCH = evolve(SMALL, epsilon=LOUD)
 REPORTS = 120
 LOST = None  # no response
 
@@ -35,12 +32,10 @@ LOST = None  # no response
 class Walk:
     """The servers, and what they must hold after every step."""
 
-    def __init__(self, forks, folder, batch, seed):
+    def __init__(self, forks, folder, seed):
         self.chance = random.Random(seed)
-        self.batch = batch
-        self.ids, *self.sent, self.values, _ = reports(batch, REPORTS)
-        self.question = json.dumps(whole(batch))
-        self.pair = Pair(forks, folder, [batch]).start()
+        self.ids, *self.sent, self.values, _ = reports(BATCH, REPORTS)
+        self.pair = Pair(forks, folder, [BATCH]).start()
         self.stored = [set(), set()]
         self.states = ["open", "open"]
         self.answers = [None, None]
@@ -72,19 +67,18 @@ class Walk:
         return found
 
     def put(self, role, i, report=None):
-        path = f"/v1/batches/{self.batch.name}/reports/{self.ids[i].hex()}"
+        path = f"/v1/batches/{BATCH.name}/reports/{self.ids[i].hex()}"
         return self.call(role, "owner", "PUT", path, self.body(role, i, report))
 
     def body(self, role, i, report=None):
-        """Return what is sent: a report, sealed in format 2."""
-        sent = report or self.sent[role][i]
-        return seal(self.batch, role, sent) if isinstance(self.batch, PointBatch) else sent
+        """Return what is sent: a sealed report."""
+        return seal(BATCH, role, report or self.sent[role][i])
 
-    def post(self, role, what, body=b""):
-        return self.call(role, "analyst", "POST", f"/v1/batches/{self.batch.name}/{what}", body)
+    def post(self, role, what):
+        return self.call(role, "analyst", "POST", f"/v1/batches/{BATCH.name}/{what}")
 
     def status(self, role):
-        path = f"/v1/batches/{self.batch.name}"
+        path = f"/v1/batches/{BATCH.name}"
         status, found = self.sure(role, self.call, "analyst", "GET", path)
         assert status == 200
         return found
@@ -128,11 +122,9 @@ class Walk:
     def replay(self, role):
         if self.stored[role]:
             i = self.chance.choice(sorted(self.stored[role]))
-            # An id of format 2 has one content.
-            other = 400 if isinstance(self.batch, PointBatch) else 409
             for report, status in (
                 (self.sent[role][i], 200),
-                (changed(self.sent[role][i]), other),
+                (changed(self.sent[role][i]), 400),
                 (self.sent[1 - role][i], 400),
             ):
                 assert self.sure(role, self.put, i, report)[0] == status
@@ -153,7 +145,7 @@ class Walk:
             caller = Caller(self.pair, role, "owner")
             for i in some:
                 with suppress(OSError, http.client.HTTPException):
-                    outcomes[i] = caller.put(self.batch, self.ids[i], self.sent[role][i])
+                    outcomes[i] = caller.put(BATCH, self.ids[i], self.sent[role][i])
             caller.close()
 
         threads = [threading.Thread(target=send, args=(numbers[k::4],)) for k in range(4)]
@@ -168,7 +160,7 @@ class Walk:
 
     def drop_response(self, role):
         i = self.chance.randrange(REPORTS)
-        path = f"/v1/batches/{self.batch.name}/reports/{self.ids[i].hex()}"
+        path = f"/v1/batches/{BATCH.name}/reports/{self.ids[i].hex()}"
         caller = self.callers[role]["owner"]
         head = f"PUT {path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {caller.token}\r\n"
         with caller.connection() as line:
@@ -195,7 +187,7 @@ class Walk:
             self.states[role] = found[1]["state"]
         else:
             assert found[0] == 409  # too few in common: it is closed all the same
-            assert len(self.stored[0] & self.stored[1]) < self.batch.minimum
+            assert len(self.stored[0] & self.stored[1]) < BATCH.minimum
             self.states[role] = "closed"
 
     def freeze_and_die(self, role):
@@ -204,10 +196,10 @@ class Walk:
     def query(self, role, faulty=False):
         if faulty:
             self.arm(role, 40)
-        found = self.post(role, "answer", self.question)
+        found = self.post(role, "answer")
         while found is not LOST and found[0] == 503:
             time.sleep(0.02)
-            found = self.post(role, "answer", self.question)
+            found = self.post(role, "answer")
         self.revive(role)
         if self.states[role] in {"open", "closed"}:
             assert found is LOST or found[0] == 409
@@ -246,16 +238,13 @@ def finish(walk):
     for role in (0, 1):
         walk.query(role)
     common = sorted(walk.stored[0] & walk.stored[1])
-    assert len(common) >= walk.batch.minimum
+    assert len(common) >= BATCH.minimum
     for role in (0, 1):
         assert walk.answers[role]["count"] == len(common)
     numbers = [b64decode(one["answer"]["count"]) for one in walk.answers]
     total = sum(np.frombuffer(one, dtype="<u8") for one in numbers)
     wanted = np.bincount(walk.values[common].astype(int), minlength=8)
-    if isinstance(walk.batch, PointBatch):
-        wanted = block_counts(wanted, walk.batch.forest.lengths)
-    else:
-        wanted = np.cumsum(wanted)
+    wanted = block_counts(wanted, BATCH.forest.lengths)
     assert total.tolist() == wanted.tolist()
     for role in (0, 1):
         walk.restart(role)
@@ -269,10 +258,9 @@ def finish(walk):
 # Python leaves a socket open whose other end goes away between connection and handshake.
 @pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
 @pytest.mark.parametrize("seed", [0, *SLOW_SEEDS])
-@pytest.mark.parametrize("name", BATCHES)
-def test_a_random_walk_beside_a_plain_list(forks, name, seed):
+def test_a_random_walk_beside_a_plain_list(forks, seed):
     with quick_folder() as folder:
-        walk = Walk(forks, folder, BATCHES[name], seed)
+        walk = Walk(forks, folder, seed)
         try:
             for steps, count in ((OPEN, 20), (CLOSING, 14)):
                 for _ in range(count * (4 if LONG else 1)):

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from nolook.federated.failures import StoreError
+from nolook.federated.reports import report_bytes
 from nolook.federated.server.segments import Segments
-from nolook.federated.wire import report_bytes
 from tests.federated.made import ROC, SMALL, reports
 
 _, FIRST, SECOND, *_ = reports(SMALL, 20)

@@ -53,7 +53,7 @@ CASES = [(kind, ".parquet") for kind in FILES] + [
 
 def table(names):
     generator = np.random.default_rng(0)
-    return pa.table({name: generator.normal(size=5000) for name in names})
+    return pa.table({name: generator.normal(size=1000) for name in names})
 
 
 @pytest.mark.parametrize(("kind", "ending"), CASES)

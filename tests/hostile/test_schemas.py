@@ -36,7 +36,7 @@ TEXTS = {
     "UTF-16": GOOD.decode().encode("utf-16"),
     "deep": b"a = " + b"[" * 100_000 + b"]" * 100_000,
     "deep tables": b"[columns]\na = " + b"{b = " * 5_000 + b"1" + b"}" * 5_000,
-    "deep names": b"[" + b".".join([b"a"] * 50_000) + b"]\nb = 1",
+    "deep names": b"[" + b".".join([b"a"] * 10_000) + b"]\nb = 1",
     "huge key": b"[columns]\n" + b"a" * 1_000_000 + b' = "number"',
     "huge key of no setting": b"[file]\n" + b"a" * 1_000_000 + b' = "number"',
     "many columns": b"[columns]\n" + b"".join(b'c%d = "number"\n' % i for i in range(3_000)),

@@ -18,7 +18,12 @@ SHIPPED = json.loads(files("nolook.planning").joinpath("curves.json").read_text(
 
 @pytest.mark.parametrize(
     ("method", "rows", "columns"),
-    [("linear", 300, 1), ("linear", 1_000, 3), ("logistic", 300, 3), ("adassp", 1_000, 3)],
+    [
+        ("linear", 300, 1),
+        pytest.param("linear", 1_000, 3, marks=pytest.mark.slow),
+        pytest.param("logistic", 300, 3, marks=pytest.mark.slow),
+        pytest.param("adassp", 1_000, 3, marks=pytest.mark.slow),
+    ],
 )
 def test_points_of_models_come_out_again(method, rows, columns):
     with warnings.catch_warnings():

@@ -201,6 +201,7 @@ def test_integers_are_uniform(high):
     )
 
 
+@pytest.mark.fresh_noise
 def test_the_operating_systems_entropy_gives_the_exact_distribution():
     source = SystemEntropy()
     for draw, tail in SAMPLERS.values():
@@ -212,6 +213,7 @@ def test_the_operating_systems_entropy_gives_the_exact_distribution():
     )
 
 
+@pytest.mark.fresh_noise
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_processes_share_no_entropy_after_a_fork():
     source = SystemEntropy()

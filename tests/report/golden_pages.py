@@ -1,14 +1,18 @@
-"""A page and printed text for each kind of release, to compare with those in golden/.
+"""Every kind of release in every state; what a reader of its page and of the terminal sees.
 
     python -m tests.report.golden_pages
 
-writes golden/ anew: read what changed with `git diff` before you commit it.
+stores that in golden/content.txt, and the pages of `WHOLE` as they are: read what changed with
+`git diff` before you commit it.
 """
 
 from __future__ import annotations
 
 import io
 import re
+from functools import cache
+from html.parser import HTMLParser
+from itertools import pairwise
 from pathlib import Path
 
 import attrs
@@ -24,11 +28,9 @@ from nolook.algorithms.scaling import NoisyCount, Scaling
 from nolook.algorithms.whitening import Spread
 from nolook.estimators.folds import CrossValidation
 from nolook.estimators.quantiles import quantiles
-from nolook.federated.batch_file import read_batch
-from nolook.federated.threshold_counts import Counts, counts_findings
 from nolook.formats.files import one_line
 from nolook.formats.findings_file import Scored
-from nolook.privacy.guarantee import Budget, GaussianEvent, PrivacyGuarantee, PureEvent
+from nolook.privacy.guarantee import Budget, GaussianEvent, PrivacyGuarantee
 from nolook.privacy.ledger import Amount, LedgerEntry, ReleaseDetails
 from nolook.report.distribution_findings import ecdf_findings, quantiles_findings
 from nolook.report.evaluation_findings import evaluation_findings
@@ -58,6 +60,10 @@ from tests.report.hand_made import (
 )
 
 FOLDER = Path(__file__).resolve().parent / "golden"
+#: Pages, and printed texts, that are stored as they are.
+WHOLE = ("clipped", "distribution")
+_HEADS = {"h2": "## ", "dt": "- "}
+_INLINE, _CELLS = {"bdi", "br", "strong"}, {"td", "th"}
 NASTY = ("<b>'x'</b>", 'a&amp;b "twice"', "\u202eleft\n\x00\x1b[31m", "年収 Größe", "x" * 60)
 SCORED = Scored("probability", "deposit", "yes")
 GRID = nolook.LinearGrid(0, 100, 1)
@@ -178,13 +184,6 @@ def folds(*, hidden=False):
     return folds_findings(CrossValidation("R2", fitted_ones, tuple(found), *kept))
 
 
-def federated_counts():
-    batch = read_batch(FILES / "federated-any.batch.json")
-    cost = PrivacyGuarantee(0.5, 0.0, "replace", (PureEvent("counts", 0.5),), private=True)
-    numbers = (np.array([10.0, 20.5, np.inf]), np.array([1234.0, 2345.0, 3000.0]), np.full(3, 9.5))
-    return counts_findings(Counts(batch, 3000, *numbers, cost))
-
-
 def of_selection(name):
     return lambda: selection_findings(*selection(FILES / f"{name}.selection.json"))
 
@@ -298,7 +297,6 @@ PAGES = {
     "linear": of_model("linear"),
     "adassp": of_model("adassp"),
     "boosted-adassp": of_model("boosted-adassp"),
-    "dpsgd": of_model("dpsgd"),
     "tukey-selected": of_model("sis+tukey"),
     "tukey-constant": of_model("lasso-blocks+tukey-failed-test"),
     "constant": lambda: model_findings(
@@ -353,7 +351,6 @@ PAGES = {
     ),
     "cross-validation": folds,
     "cross-validation-hidden": lambda: folds(hidden=True),
-    "counts-federated": federated_counts,
 }
 
 
@@ -364,9 +361,9 @@ def whole_page(name):
     return render_page(PAGES[name](), table="people.parquet")
 
 
-def printed_text(name):
+def printed_text(name, width=80):
     """Return what the terminal shows of a release or of a ledger."""
-    console = Console(file=io.StringIO(), width=80)
+    console = Console(file=io.StringIO(), width=width)
     if name in LEDGERS:
         print_ledger(console, LEDGERS[name]())
         print_history(console, LEDGERS[name]())
@@ -376,6 +373,7 @@ def printed_text(name):
     return console.file.getvalue()
 
 
+@cache
 def golden(name):
     """Return a page without its style and the points of its curves, and printed text."""
     page, printed = whole_page(name), printed_text(name)
@@ -388,10 +386,89 @@ def _how_many(points):
     return f'points="{len(points[1].split())} points"'
 
 
+class _Lines(HTMLParser):
+    """The lines of a page: sentences, rows of tables, titles of pictures."""
+
+    def __init__(self, page):
+        super().__init__(convert_charrefs=True)
+        self.lines, self._line, self._inside = [], [], []
+        self.feed(page)
+        self._end()
+
+    def handle_starttag(self, tag, attrs):
+        if tag not in {"meta", "br"}:
+            self._inside.append(tag)
+        if tag in _CELLS:
+            self._line += [" | "] if self._line else []
+        elif "td" in self._inside and tag == "span":
+            self._line.append(" ")
+        elif tag not in _INLINE and not (tag == "span" and ("class", "whole") in attrs):
+            self._end()
+        if tag in _HEADS:
+            self._line.append(_HEADS[tag])
+
+    def handle_startendtag(self, tag, attrs):
+        """Lines and marks of a picture."""
+
+    def handle_endtag(self, tag):
+        self._inside.pop()
+        if tag not in {"span", *_INLINE, *_CELLS}:
+            self._end()
+
+    def handle_data(self, data):
+        if self._inside[-1:] != ["style"] and "text" not in self._inside:  # labels of axes
+            self._line += [data] if data.strip() or self._line else []
+
+    def _end(self):
+        line = " ".join("".join(self._line).split()).rstrip(" |")
+        self.lines += [line] if line else []
+        self._line = []
+
+
+def _printed_lines(printed):
+    """Lines as they are on the page."""
+    rows = (re.split(r"  +", line.strip(" \u2500")) for line in printed.splitlines())
+    return [" | ".join(row) for row in rows if row != [""]]
+
+
+@cache
+def content():
+    """Say what each page and the terminal show, parts that an earlier page has only once.
+
+    A line that the terminal prints too begins with `*`, one that it alone prints with `>`.
+    """
+    first, lines = {}, []
+    for name in (*PAGES, *LEDGERS):
+        page, printed = golden(name)[0], _printed_lines(printed_text(name, width=1000))
+        shown = _Lines(page).lines
+        marked = [("* " if line in printed else "  ") + line for line in shown]
+        marked += ["  ## Printed only", *(f"> {line}" for line in printed if line not in shown)]
+        lines += ["", f"# {name}"]
+        for part in _parts(marked):
+            known = first.setdefault(tuple(part), name)
+            long = known != name and sum(map(len, part)) > 120
+            lines += (
+                [f"{part[0]} = {known}"] if long else (_cut(line, name, first) for line in part)
+            )
+    return lines
+
+
+def _cut(line, name, first):
+    known = first.setdefault(line[2:], name)
+    return line if known == name or len(line) < 120 else f"{line[:60]}... = {known}"
+
+
+def _parts(lines):
+    """Divide lines before each heading."""
+    heads = [place for place, line in enumerate(lines) if line[2:].startswith(("## ", "- "))]
+    return [lines[start:stop] for start, stop in pairwise([0, *heads, len(lines)])]
+
+
 if __name__ == "__main__":
-    made = {name: golden(name) for name in (*PAGES, *LEDGERS)}
+    files = {"content.txt": "\n".join(content()) + "\n"}
+    for name in WHOLE:
+        files[f"{name}.html"], files[f"{name}.txt"] = golden(name)
     for old in FOLDER.iterdir():
         old.unlink()
-    for name, (page, printed) in made.items():
-        (FOLDER / f"{name}.html").write_text(page, encoding="utf-8")
-        (FOLDER / f"{name}.txt").write_text(printed, encoding="utf-8")
+    for name, text in files.items():
+        (FOLDER / name).write_text(text, encoding="utf-8")

@@ -1,20 +1,18 @@
-"""Pages and printed text are those that are stored.
+"""What pages and the terminal show is what is stored.
 
 `python -m tests.report.golden_pages` stores them anew.
 """
 
 from __future__ import annotations
 
+from difflib import unified_diff
+
 import pytest
 
 from nolook.report.shared import sections
-from tests.report.golden_pages import FOLDER, LEDGERS, PAGES, golden
+from tests.report.golden_pages import FOLDER, LEDGERS, PAGES, WHOLE, content, golden
 
 EVERY = (*PAGES, *LEDGERS)
-
-
-def test_each_kind_of_release_is_stored_and_nothing_else():
-    assert {path.stem for path in FOLDER.iterdir()} == set(EVERY)
 
 
 @pytest.mark.parametrize("name", EVERY)
@@ -38,8 +36,23 @@ def test_what_is_not_private_is_called_so_once(name):
     assert [text.count("NOT PRIVATE") for text in golden(name)] == [1 - private] * 2
 
 
-@pytest.mark.parametrize("name", EVERY)
-def test_a_release_is_shown_as_it_was(name):
-    page, printed = golden(name)
-    assert page.splitlines() == (FOLDER / f"{name}.html").read_text("utf-8").splitlines()
-    assert printed.splitlines() == (FOLDER / f"{name}.txt").read_text("utf-8").splitlines()
+def no_change(stored, shown, name):
+    diff = list(unified_diff(stored, shown, "stored", f"now ({name})", lineterm="", n=1))
+    assert not diff, "\n".join(diff)
+
+
+def test_what_every_release_shows_is_what_is_stored():
+    stored = (FOLDER / "content.txt").read_text("utf-8")
+    no_change(stored.splitlines(), content(), "content.txt")
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_a_whole_page_is_as_it_was(name):
+    for ending, shown in zip((".html", ".txt"), golden(name), strict=True):
+        stored = (FOLDER / f"{name}{ending}").read_text("utf-8")
+        no_change(stored.split("\n"), shown.split("\n"), name)
+
+
+def test_nothing_else_is_stored():
+    wanted = {"content.txt", *(f"{name}{end}" for name in WHOLE for end in (".html", ".txt"))}
+    assert {path.name for path in FOLDER.iterdir()} == wanted

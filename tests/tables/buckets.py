@@ -69,7 +69,7 @@ def _server() -> int:
     atexit.register(process.kill)
     settings = f"endpoint_override=127.0.0.1:{port}&scheme=http&region=us-east-1"
     system, _ = fs.FileSystem.from_uri(f"s3://a:b@c?{settings}")
-    for _ in range(200):
+    for _ in range(3000):
         with suppress(OSError):
             system.get_file_info("c")
             return port

@@ -69,7 +69,7 @@ class PostgreSQL:
         subprocess.run([str(word) for word in words], check=True, capture_output=True, **self._user)
 
     def _wait(self) -> None:
-        for _ in range(200):
+        for _ in range(3000):
             with suppress(Exception):
                 self.execute("SELECT 1")
                 return
@@ -127,7 +127,7 @@ class PostgreSQL:
     def stop(self) -> None:
         """End the server and remove its folder."""
         self._process.send_signal(signal.SIGQUIT)
-        self._process.wait(30)
+        self._process.wait(300)
         shutil.rmtree(self._folder, ignore_errors=True)
 
 

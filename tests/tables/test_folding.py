@@ -64,7 +64,7 @@ def test_a_statistic_that_is_fed_in_turns_is_copied_before_it_sees_a_row():
 
 
 def test_parts_are_read_by_several_threads_and_few_at_a_time():
-    waiting, most, open_now = threading.Barrier(2, timeout=20), [0], [0]
+    waiting, most, open_now = threading.Barrier(2, timeout=300), [0], [0]
     lock = threading.Lock()
 
     def reader(part):

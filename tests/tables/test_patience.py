@@ -34,7 +34,7 @@ def refused(action, *args: object) -> str:
     start = time.monotonic()
     with pytest.raises(TableError) as caught:
         action(*args)
-    assert time.monotonic() - start < 20
+    assert time.monotonic() - start < 120
     assert "\n" not in str(caught.value)
     assert caught.value.__cause__ is None
     return str(caught.value)
@@ -147,7 +147,7 @@ def test_a_file_that_a_draft_waits_for(tmp_path, monkeypatch):
     table = tmp_path / "t.csv"
     table.write_text("a,b\n1,2\n", encoding="utf-8")
     waiting = threading.Event()
-    monkeypatch.setattr("nolook.tables.draft.first_rows", lambda _: waiting.wait(60))
+    monkeypatch.setattr("nolook.tables.draft.first_rows", lambda _: waiting.wait(300))
     message = refused(draft_schema, table)
     waiting.set()
     assert message.startswith(f"'{table}' gave nothing for 0.5 seconds")

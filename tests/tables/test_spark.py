@@ -355,7 +355,7 @@ def test_a_worker_killed_in_mid_pass_changes_nothing(kind, folder, frame, sessio
 
     def kill():
         # Once a batch is being counted.
-        for _ in range(300):
+        for _ in range(1500):
             time.sleep(0.2)
             if any(marks.iterdir()):
                 killed.append(kill_workers())

@@ -10,8 +10,6 @@ from typing import TypeAlias
 
 import numpy as np
 
-__all__ = ["Generator", "simulation_generator"]
-
 Generator: TypeAlias = np.random.Generator  # noqa: TID251 -- see above
 
 

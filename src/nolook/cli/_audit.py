@@ -14,8 +14,6 @@ from nolook.cli._release import console
 from nolook.errors import ParameterError
 from nolook.formats.files import check_outputs, write_text
 
-__all__ = ["audit"]
-
 _ALL = "all"
 _LEAST_RUNS = 100
 

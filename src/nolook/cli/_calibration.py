@@ -10,8 +10,6 @@ from nolook.cli._options import ClassesOption, MissingNumbersOption, PositiveOpt
 from nolook.cli._release import Release, release_command
 from nolook.estimators.catalogue import DISTRIBUTIONS
 
-__all__ = ["calibration"]
-
 
 @release_command(
     "calibration.json",

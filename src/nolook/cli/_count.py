@@ -14,7 +14,6 @@ from nolook.formats.files import one_line
 if TYPE_CHECKING:
     from nolook.tables import Table
 
-__all__ = ["count_rows", "number_in"]
 
 _STOPPED = "the count may have been charged; see nolook ledger history"
 

@@ -22,8 +22,6 @@ from nolook.cli._release import Release, release_command
 from nolook.errors import ParameterError
 from nolook.estimators.catalogue import DISTRIBUTIONS
 
-__all__ = ["ecdf"]
-
 _MOST_UNSMOOTHED = 2**20
 
 

@@ -9,8 +9,6 @@ import typer
 from nolook._validation import check_choice
 from nolook.errors import ParameterError
 
-__all__ = ["EngineOption", "Protected", "SparkMasterOption", "check_engine", "session_of"]
-
 if TYPE_CHECKING:
     from nolook._unit import RowsPerUnit
 

@@ -18,7 +18,6 @@ from nolook.formats.files import one_line
 if TYPE_CHECKING:
     from nolook.tables.schema import Schema
 
-__all__ = ["evaluate"]
 
 _TargetOption = Annotated[
     str,

@@ -32,8 +32,6 @@ from nolook.estimators.catalogue import (
 )
 from nolook.formats.files import one_line
 
-__all__ = ["fit"]
-
 # So that a seed gives the selection other noise than the regression.
 _OTHER_SEED = 2**32
 

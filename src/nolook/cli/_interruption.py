@@ -14,8 +14,6 @@ from nolook.formats.files import one_line
 if TYPE_CHECKING:
     from nolook.privacy.ledger import Ledger, LedgerEntry
 
-__all__ = ["Interrupted", "Outcome", "explained"]
-
 
 class Interrupted(Exception):  # noqa: N818 -- somebody's wish, no error
     """A command was stopped; the message says what that means."""

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from nolook.privacy.guarantee import Relation
     from nolook.privacy.ledger import Ledger
 
-__all__ = ["ledger_app"]
 
 ledger_app = typer.Typer(help="Keep several releases of the same data within one total budget.")
 

@@ -8,8 +8,6 @@ from typing import Any
 from nolook.errors import ParameterError
 from nolook.formats.files import one_line
 
-__all__ = ["model_of"]
-
 
 def model_of(path: Path) -> Any:  # noqa: ANN401 -- a regression or a classifier
     """Return the model in a file; refuse another release."""

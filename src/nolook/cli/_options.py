@@ -20,45 +20,6 @@ if TYPE_CHECKING:
     from nolook._unit import RowsPerUnit
     from nolook.algorithms.grids import LinearGrid, LogGrid
 
-__all__ = [
-    "DEFAULT_LEDGER",
-    "CategoriesOption",
-    "ClassesOption",
-    "DeltaOption",
-    "DryRunOption",
-    "EpsilonOption",
-    "ExcludeOption",
-    "FeaturesOption",
-    "ForceOption",
-    "GridOption",
-    "LedgerOption",
-    "LogGridOption",
-    "Missing",
-    "MissingNumbersOption",
-    "MissingOption",
-    "MultilineOption",
-    "PositiveOption",
-    "QuietOption",
-    "RandomStateOption",
-    "RelationOption",
-    "ReportOption",
-    "RowsPerUnitOption",
-    "SmoothingOption",
-    "TargetOption",
-    "UnitOption",
-    "ValueOption",
-    "check_missing",
-    "check_relation",
-    "check_rows_per_unit",
-    "check_smoothing",
-    "column_names",
-    "column_options",
-    "grid",
-    "named_grids",
-    "numbers",
-    "shares",
-    "words",
-]
 
 #: The variable of the environment that names a ledger for all commands.
 DEFAULT_LEDGER = "NOLOOK_LEDGER"

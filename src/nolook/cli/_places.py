@@ -14,15 +14,6 @@ from nolook.formats.files import one_line
 if TYPE_CHECKING:
     from nolook.tables.databases import Database
 
-__all__ = [
-    "FromTableOption",
-    "QueryOption",
-    "TableArgument",
-    "called",
-    "check_apart",
-    "files_of",
-    "place_of",
-]
 
 # Texts: a path would lose one of an address's slashes.
 TableArgument = Annotated[

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from nolook.tables import Table
     from nolook.tables.schema import Schema
 
-__all__ = ["plan"]
 
 # Which read one column and no more.
 _ONE_COLUMN = frozenset({"ecdf", "roc", "calibration"})

@@ -11,8 +11,6 @@ from typer.main import get_group
 
 from nolook.errors import NolookError
 
-__all__ = ["WithPlugIns", "help_without_command"]
-
 
 class WithPlugIns(TyperGroup):
     """A group that looks for plug-ins only where none of its own commands is meant."""

@@ -28,8 +28,6 @@ from nolook.formats.files import check_outputs, one_line
 if TYPE_CHECKING:
     from nolook.tables.databases import Database
 
-__all__ = ["predict"]
-
 
 @reads_table()
 def predict(  # noqa: PLR0917 -- Typer gives every option by name

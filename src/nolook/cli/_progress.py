@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from nolook.estimators.making import Progress
 
-__all__ = ["progress_bar"]
-
 
 @contextmanager
 def progress_bar(*, quiet: bool) -> Iterator[Progress | None]:

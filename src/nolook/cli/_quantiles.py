@@ -10,8 +10,6 @@ from nolook._validation import check_delta
 from nolook.cli._options import DeltaOption, MissingNumbersOption, column_names, named_grids, shares
 from nolook.cli._release import Release, release_command
 
-__all__ = ["quantiles"]
-
 
 @release_command(
     "quantiles.json",

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
     from nolook.privacy.ledger import Ledger
 
-__all__ = ["rehearse"]
-
 
 def rehearse(
     command: Callable[[], None],

@@ -61,7 +61,6 @@ if TYPE_CHECKING:
     from nolook.tables.databases import Database
     from nolook.tables.schema import Schema
 
-__all__ = ["Columns", "Release", "check_files", "console", "release_command", "show"]
 
 #: Tells the target by a command's own options and what is declared.
 FindTarget: TypeAlias = "Callable[[Mapping[str, Any], Schema], str]"

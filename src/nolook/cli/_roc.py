@@ -21,8 +21,6 @@ from nolook.cli._options import (
 from nolook.cli._release import Release, release_command
 from nolook.estimators.catalogue import DISTRIBUTIONS
 
-__all__ = ["roc"]
-
 
 @release_command(
     "roc.json",

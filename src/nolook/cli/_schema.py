@@ -22,8 +22,6 @@ from nolook.cli._release import console
 from nolook.errors import ParameterError
 from nolook.formats.files import check_outputs, one_line, write_text
 
-__all__ = ["schema"]
-
 _HOW_TO_DECLARE = (
     "Declare the levels that are known without the table. A text that is not declared counts as "
     'the first level, a misspelt one too: correct the table, or give them a level "...".'

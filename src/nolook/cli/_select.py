@@ -18,8 +18,6 @@ from nolook.cli._release import Columns, Release, release_command
 from nolook.errors import ParameterError
 from nolook.estimators.catalogue import DEFAULT_SELECTOR, SELECTORS
 
-__all__ = ["select"]
-
 
 @release_command("selection.json", "The selection file")
 def select(

@@ -12,8 +12,6 @@ from nolook.cli._options import ForceOption
 from nolook.cli._release import console
 from nolook.formats.files import check_outputs, one_line
 
-__all__ = ["compare", "report", "show"]
-
 _FileArgument = Annotated[
     Path, typer.Argument(metavar="FILE", help="A file that a release was written to.")
 ]

@@ -17,7 +17,6 @@ from nolook.errors import ParameterError
 if TYPE_CHECKING:
     from nolook.tables.schema import Schema
 
-__all__ = ["Written", "reads_table", "target_of"]
 
 _SIGNS = {"tab": "\t", "\\t": "\t", "space": " "}
 

@@ -14,8 +14,6 @@ from nolook.errors import ParameterError, TableError
 from nolook.estimators._tables import training_table, warn_of_column
 from nolook.tables import Table
 
-__all__ = ["class_probabilities", "class_table", "declared_classes"]
-
 _KINDS = (str, bool, int, float, np.bool_, np.integer, np.floating)
 
 

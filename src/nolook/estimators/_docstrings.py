@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from inspect import cleandoc, signature
 
-__all__ = ["complete_docstring"]
-
 _GUARANTEE = "Guarantee"
 _HEADING = re.compile(r"^(\w+)\n-{3,}\n", re.MULTILINE)
 _ENTRY = re.compile(r"^(\w.*?)(?: :.*)?$(?:\n[ ].*)*", re.MULTILINE)

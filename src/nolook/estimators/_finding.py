@@ -10,8 +10,6 @@ from nolook.estimators.base import PrivateEstimator
 if TYPE_CHECKING:
     from nolook.privacy.guarantee import PrivacyGuarantee
 
-__all__ = ["PrivateFinding"]
-
 
 class PrivateFinding(PrivateEstimator):
     """What is found about values or scores: unlike models and selectors, it has no features."""

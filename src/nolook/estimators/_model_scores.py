@@ -14,8 +14,6 @@ from nolook.errors import ParameterError
 from nolook.estimators._tables import named_rows
 from nolook.estimators.base import PrivateEstimator
 
-__all__ = ["ModelScores"]
-
 _WAYS = ("predict_proba", "decision_function", "predict")
 
 Vector = NDArray[np.float64]

@@ -18,8 +18,6 @@ from sklearn.utils import get_tags
 
 from nolook.errors import OutsideGuarantee
 
-__all__ = ["note_rows", "warn_of_caller", "warn_of_score"]
-
 _AROUND = ("nolook", "sklearn", "joblib")
 _SILENCE = "silence: warnings.simplefilter('ignore', nolook.OutsideGuarantee)"
 

@@ -22,7 +22,6 @@ from nolook.tables.source import attempt
 if TYPE_CHECKING:
     from nolook.privacy.ledger import Ledger
 
-__all__ = ["Scored", "ScoredEstimator", "check_pos_label", "positives_of", "scored_table"]
 
 _EXPECTED = "expected one value a row (shape (rows,))"
 

@@ -20,8 +20,6 @@ from nolook.privacy.guarantee import Budget, Event
 from nolook.privacy.sampling import SAMPLING_UNIT
 from nolook.tables import Table
 
-__all__ = ["PrivateSelector", "check_selected", "chosen_columns", "known_k", "offered_columns"]
-
 _MOST_SELECTED = 2**20
 
 

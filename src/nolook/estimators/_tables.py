@@ -16,15 +16,6 @@ from nolook._language import given, named
 from nolook.errors import ParameterError
 from nolook.tables import Table, table_from_arrays, table_from_values
 
-__all__ = [
-    "named_rows",
-    "prediction_rows",
-    "refuse_gaps",
-    "training_table",
-    "values_table",
-    "warn_of_column",
-]
-
 
 def training_table(estimator: Any, X: object, y: object, *, target: bool = True) -> Table:  # noqa: ANN401
     """Return the table to fit; store its recipe and its features' number and names."""

@@ -1,7 +1,7 @@
 """The bytes of the keys of a verifiable point function, and its one-way functions.
 
-`point_functions.md` lays both out. Only the root's seed differs between the two keys of a pair; what follows
-it is public between the two servers.
+`point_functions.md` lays both out. Only the root's seed differs between the two keys of a pair;
+what follows it is public between the two servers.
 """
 
 from __future__ import annotations

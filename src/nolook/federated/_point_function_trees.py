@@ -1,14 +1,13 @@
 """The trees of a verifiable point function, one level of a block of keys at a time.
 
-`point_functions.md` has the construction; the steps between two encryptions are in `kernels/point_trees.py`.
-A server's nodes lie stop by stop: those of one offset below their parents at the last stop side by
-side, so that each offset is encrypted by its own permutation.
+`point_functions.md` has the construction; the steps between two encryptions are in
+`kernels/point_trees.py`. A server's nodes lie stop by stop: those of one offset below their parents
+at the last stop side by side, so that each offset is encrypted by its own permutation.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,14 +24,10 @@ from nolook.kernels.point_trees import (
     level_steps,
 )
 
-__all__ = ["Dealer", "Grower", "Places", "Selection"]
+__all__ = ["Dealer", "Grower"]
 
 Bytes = NDArray[np.uint8]
 Words = NDArray[np.uint64]
-#: Of nodes to expand: the places of their parents among those of the stop before, and offsets.
-Places: TypeAlias = tuple[NDArray[np.intp], NDArray[np.intp]]
-#: For each stop but the last.
-Selection: TypeAlias = list[Places]
 
 
 def _root_inputs(seeds: Words, role: int) -> Words:
@@ -107,9 +102,8 @@ class _Stop:
         self.sums = np.zeros(keys, np.uint64)
         kinds = PROOF_KINDS if proofs else 0
         self.proofs = np.zeros((size, kinds, keys, 2), np.uint64)
-        # Nodes and values, for the next stop.
+        # Nodes, for the next stop.
         self.inputs = np.empty((0 if last else parents, size, keys, 2), np.uint64)
-        self.values = np.empty((0 if last else parents, size, keys), np.uint64)
 
     def compared(self, above: Words) -> tuple[Words, Words]:
         """Return what both servers must have in common, given the sums of the parents' values."""
@@ -117,25 +111,20 @@ class _Stop:
 
 
 class Grower:
-    """Evaluates all keys of one party at all nodes of some parents, and sums over keys.
+    """Evaluates all keys of one party at all nodes, and sums over keys.
 
     At most about `width` nodes are grown at once. A worker keeps its arrays from one block of keys
     to the next.
     """
 
-    def __init__(
-        self, shape: Shape, role: int, ciphers: Ciphers, selection: Selection | None, width: int
-    ) -> None:
-        self._shape, self._role, self._ciphers = shape, role, ciphers
-        self._selection, self._width = selection, width
+    def __init__(self, shape: Shape, role: int, ciphers: Ciphers, width: int) -> None:
+        self._shape, self._role, self._ciphers, self._width = shape, role, ciphers, width
         self._room = block_words(0)
         self._levels: dict[int, Words] = {}
-        parents = 1
-        self.totals: list[Words] = []
-        for i, gap in enumerate(shape.gaps):
-            self.totals.append(np.zeros((parents, 1 << gap), np.uint64))
-            if i < len(shape.stops) - 1:
-                parents = parents << gap if selection is None else len(selection[i][0])
+        self.totals: list[Words] = [
+            np.zeros((1 << stop - gap, 1 << gap), np.uint64)
+            for stop, gap in zip(shape.stops, shape.gaps, strict=True)
+        ]
         #: Most parents that a key has at a stop.
         self.widest = max(len(each) for each in self.totals)
 
@@ -155,7 +144,7 @@ class Grower:
             self._grow(level, nodes, np.zeros(1, np.int64), steps, here, self.totals[i])
             found.append(here.compared(above))
             if not here.last:
-                nodes, above = self._below(i, here)
+                nodes, above = here.inputs.reshape(-1, *here.inputs.shape[2:]), here.sums
             level = stop
         return found
 
@@ -168,13 +157,6 @@ class Grower:
             level_steps(level, corrections, bits, steps[level])
         return steps
 
-    def _below(self, i: int, here: _Stop) -> tuple[Words, Words]:
-        """Return the nodes of a stop that are expanded, and the sums of their values."""
-        if self._selection is None:
-            return here.inputs.reshape(-1, *here.inputs.shape[2:]), here.sums
-        places = self._selection[i]
-        return here.inputs[places], here.values[places].sum(axis=0, dtype=np.uint64)
-
     def _grow(
         self,
         level: int,
@@ -186,8 +168,6 @@ class Grower:
     ) -> None:
         """Go down to a stop from nodes of some offsets: (offsets * parents, keys, 2)."""
         count, keys, _ = nodes.shape
-        if not count:
-            return
         if level == here.level:
             self._arrive(nodes.reshape(len(offsets), -1, keys, 2), offsets, here, totals)
         elif 2 * count * keys > self._width and len(offsets) > 1:
@@ -210,7 +190,7 @@ class Grower:
         room = self._room_for(PROOF_KINDS * nodes.size)
         encrypt(self._ciphers.named("value"), plain, as_bytes(room))
         blocks = room[: nodes.size].reshape(nodes.shape)
-        add_values(nodes, blocks, offsets, here.value, totals, here.sums, here.values)
+        add_values(nodes, blocks, offsets, here.value, totals, here.sums)
         if not here.last:
             here.inputs[:, offsets] = nodes.transpose(1, 0, 2, 3)
         kinds, each, out = here.proofs.shape[1], size // len(offsets), as_bytes(room)

@@ -156,7 +156,7 @@ class Batch:
             )
         if not _NONCE.fullmatch(self.nonce):
             raise ParameterError("nonce is not 32 hexadecimal digits; expected a random one")
-        self.event()  # refuses a budget that is too small for any noise
+        self.guarantee()  # refuses a budget that is too small for any noise
 
     @property
     def classes(self) -> tuple[str, ...]:

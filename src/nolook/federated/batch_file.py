@@ -53,8 +53,11 @@ def read_batch(path: Path) -> Batch:
         points, grid = content.pop("points"), content.pop("grid")
         del content["version"], content["relation"]
         batch = Batch(grid=None if grid is None else GRIDS[grid[0]](*grid[1:]), **content)
-        if batch.content()["points"] != points:
-            raise Broken("this nolook computes other thresholds; use the one that made the batch")
     except (Broken, ParameterError) as error:
         raise ParameterError(f"{one_line(path)} is not a batch: {one_line(error)}") from None
+    if batch.content()["points"] != points:
+        raise ParameterError(
+            f"{one_line(path)} is not a batch: this nolook computes other thresholds; use the one "
+            "that made the batch"
+        )
     return batch

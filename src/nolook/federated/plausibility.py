@@ -7,8 +7,8 @@ The bound: a discrete Laplace number X of variance v has E exp(tX) = 1 / (1 - u)
 u = v (cosh t - 1) < 1. So k independent ones add up to x or more with a probability of at most
 exp(-t x) (1 - u)^-k, which is q at x = (log(1/q) - k log(1 - u)) / t, whatever u is. The largest of
 m sums reaches x with m times that probability at most. Each bound here is exceeded with probability
-2^-42 at most, and an answer is held against a few of them, or three for each of 100 groups at most:
-an honest one is refused with a probability below 1e-10.
+2^-42 at most, and an answer is compared with fewer than 20 of them: an honest one is refused with a
+probability below 1e-10.
 """
 
 from __future__ import annotations

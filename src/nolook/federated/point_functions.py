@@ -1,4 +1,4 @@
-"""Verifiable incremental point functions: two keys for one secret cell, and a check of both.
+"""Verifiable point functions: two keys for one secret cell, and a check of both.
 
 The function of a pair is 1 at one cell of 0..2^levels - 1 and at the nodes above it, and 0 at all
 others, with values in the integers modulo 2^64. Each key alone looks random; the two servers'
@@ -6,8 +6,8 @@ shares of any node add up to its value. Each server derives a message of 32 byte
 if the two are equal, the keys count exactly one cell, whoever made them; those of honest keys are
 always equal, and tell neither server anything. The idea is that of de Castro and Polychroniadou,
 "Lightweight, maliciously secure verifiable function secret sharing" (EUROCRYPT 2022), and of the
-incremental functions of Boneh, Boyle, Corrigan-Gibbs, Gilboa and Ishai (IEEE S&P 2021). `point_functions.md`
-has the construction, the layout of keys, the proof and what is not promised.
+incremental functions of Boneh, Boyle, Corrigan-Gibbs, Gilboa and Ishai (IEEE S&P 2021).
+`point_functions.md` has the construction, the layout of keys, the proof and the limits.
 
 Keys are rows of uint8, shape (n, key_bytes). Every function raises a ParameterError for an argument
 of another type, shape or range; what a key holds raises nothing.
@@ -16,7 +16,6 @@ of another type, shape or range; what a key holds raises nothing.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -27,23 +26,20 @@ from numpy.typing import NDArray
 from nolook._validation import check_count
 from nolook.errors import ParameterError
 from nolook.federated._point_function_keys import SEED_BYTES, Ciphers, Shape
-from nolook.federated._point_function_trees import Dealer, Grower, Places, Selection
+from nolook.federated._point_function_trees import Dealer, Grower
 from nolook.privacy.noise import ByteSource
 
 __all__ = [
     "LARGEST_GAP",
     "LARGEST_LEVELS",
-    "LARGEST_WHOLE_LEVELS",
     "MESSAGE_BYTES",
     "Checked",
     "PointFunctions",
     "even_stops",
 ]
 
-#: Cells are 64-bit words, and so is the number of all cells.
-LARGEST_LEVELS = 63
-#: Of a domain whose cells are all expanded.
-LARGEST_WHOLE_LEVELS = 24
+#: All cells are expanded.
+LARGEST_LEVELS = 24
 #: Of levels between two stops: each offset below a stop has permutations of its own.
 LARGEST_GAP = 8
 MESSAGE_BYTES = 32
@@ -63,7 +59,7 @@ Words = NDArray[np.uint64]
 
 
 def even_stops(levels: int) -> tuple[int, ...]:
-    """Return stops for a domain whose cells are all expanded: the middle and the end, or more.
+    """Return stops for a domain: the middle and the end, or more.
 
     >>> even_stops(16)
     (8, 16)
@@ -80,7 +76,7 @@ class Checked:
     #: For the other server, shape (n, 32): a pair of keys is accepted if both messages are equal.
     messages: Bytes
     #: This server's shares, summed over all n keys, whether they will be accepted or not. One array
-    #: for each stop: shape (parents expanded at the stop before, nodes below each).
+    #: for each stop: shape (nodes of the stop before, nodes below each).
     counts: list[Words]
 
 
@@ -91,7 +87,7 @@ class PointFunctions:
     Parameters
     ----------
     levels : int
-        L from 1 to 63: there are 2^L cells.
+        L from 1 to 24: there are 2^L cells.
     stops : tuple of int
         The levels at which nodes have values, increasing to L, at most 8 apart.
     context : bytes
@@ -155,9 +151,7 @@ class PointFunctions:
             dealer.deal(cells[some], words, keys[:, some])
         return keys[0], keys[1]
 
-    def check(
-        self, role: int, keys: Bytes, ids: Bytes, expanded: Sequence[Words] | None = None
-    ) -> Checked:
+    def check(self, role: int, keys: Bytes, ids: Bytes) -> Checked:
         """Return a server's messages about its halves of some reports, and its sums of all.
 
         Much quicker for some hundred keys at once than one by one.
@@ -169,16 +163,13 @@ class PointFunctions:
         keys : ndarray of uint8, shape (n, key_bytes)
         ids : ndarray of uint8, shape (n, bytes)
             What names each report at both servers; equal messages need equal names.
-        expanded : sequence of ndarray of uint64, or None
-            For each stop but the last the nodes whose children are wanted, increasing, each below
-            one of the stop before. None expands all nodes.
         """
         if ids.dtype != np.uint8 or ids.ndim != 2 or len(ids) != len(keys):
             raise ParameterError(
                 f"ids are {ids.dtype} of shape {ids.shape}; expected uint8 of shape "
                 f"({len(keys)}, bytes) (give one for each key)"
             )
-        grower = self._grower(role, keys, expanded)
+        grower = self._grower(role, keys)
         messages = np.empty((len(keys), MESSAGE_BYTES), np.uint8)
         for start, some in self._blocks(keys, grower):
             found = grower.add(some, proofs=True)
@@ -186,14 +177,12 @@ class PointFunctions:
             messages[start : start + len(some)] = _messages(names, some, found)
         return Checked(messages, _signed(grower.totals, role))
 
-    def expand(
-        self, role: int, keys: Bytes, expanded: Sequence[Words] | None = None
-    ) -> list[Words]:
+    def expand(self, role: int, keys: Bytes) -> list[Words]:
         """Return a server's sums over keys without any check, as `counts` of :class:`Checked`.
 
         For keys that were accepted, or for what those that were not must be taken off again.
         """
-        grower = self._grower(role, keys, expanded)
+        grower = self._grower(role, keys)
         for _, some in self._blocks(keys, grower):
             grower.add(some, proofs=False)
         return _signed(grower.totals, role)
@@ -202,7 +191,7 @@ class PointFunctions:
         size = min(max(_GROWN_PARENTS // grower.widest, 1), _GROWN_KEYS)
         return [(start, keys[start : start + size]) for start in range(0, len(keys), size)]
 
-    def _grower(self, role: int, keys: Bytes, expanded: Sequence[Words] | None) -> Grower:
+    def _grower(self, role: int, keys: Bytes) -> Grower:
         if role not in (0, 1):
             raise ParameterError(f"role is {role!r}; expected 0 or 1 (say whose keys these are)")
         if keys.dtype != np.uint8 or keys.ndim != 2 or keys.shape[1] != self.key_bytes:
@@ -210,41 +199,7 @@ class PointFunctions:
                 f"keys are {keys.dtype} of shape {keys.shape}; expected uint8 of shape"
                 f" (n, {self.key_bytes}) (give keys of {self.levels} levels)"
             )
-        if expanded is None:
-            check_count(self.levels, "levels", LARGEST_WHOLE_LEVELS)
-        selection = None if expanded is None else self._selection(expanded)
-        return Grower(self._shape, role, Ciphers.of(self.context), selection, _GROWN_NODES)
-
-    def _selection(self, expanded: Sequence[Words]) -> Selection:
-        """Return where the nodes to expand are among those of their stop."""
-        if len(expanded) != len(self.stops) - 1:
-            raise ParameterError(
-                f"expanded has {len(expanded)} arrays; expected {len(self.stops) - 1} (one for "
-                "each stop but the last)"
-            )
-        places: Selection = []
-        above = np.zeros(1, np.uint64)
-        for i, nodes in enumerate(expanded):
-            found = self._places(self._shape.gaps[i], above, nodes)
-            if found is None:
-                raise ParameterError(
-                    f"expanded[{i}] is not nodes of level {self.stops[i]} below expanded ones; "
-                    "expected increasing uint64"
-                )
-            places.append(found)
-            above = nodes
-        return places
-
-    @staticmethod
-    def _places(gap: int, above: Words, nodes: Words) -> Places | None:
-        """Return the places of nodes below those above them, or None if they are no such nodes."""
-        if nodes.dtype != np.uint64 or nodes.ndim != 1 or (nodes[1:] <= nodes[:-1]).any():
-            return None
-        parents = nodes >> np.uint64(gap)
-        if not np.isin(parents, above).all():
-            return None
-        offsets = nodes & np.uint64((1 << gap) - 1)
-        return np.searchsorted(above, parents), offsets.astype(np.intp)
+        return Grower(self._shape, role, Ciphers.of(self.context), _GROWN_NODES)
 
 
 def _messages(names: Bytes, keys: Bytes, found: list[tuple[Words, Words]]) -> Bytes:

@@ -143,13 +143,8 @@ def add_values(
     corrections: Words,
     totals: Words,
     sums: Words,
-    kept: Words,
 ) -> None:
-    """Add every node's value to `totals` (parents, offsets) and to `sums` (keys,).
-
-    Values are kept in `kept` (parents, offsets, keys) unless that has no room.
-    """
-    keep = kept.size > 0
+    """Add every node's value to `totals` (parents, offsets) and to `sums` (keys,)."""
     for j in range(len(offsets)):
         offset = offsets[j]
         for i in range(inputs.shape[1]):
@@ -160,8 +155,6 @@ def add_values(
                 value = (blocks[j, i, k, 0] ^ here) + (mask & corrections[k])
                 sums[k] += value
                 total += value
-                if keep:
-                    kept[i, offset, k] = value
             totals[i, offset] += total
 
 

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["LARGEST_INT64_SCALE", "Integers", "Size", "fill", "join"]
 
 Integers: TypeAlias = NDArray[Any]  # int64, or Python ints where they could exceed it
 Size: TypeAlias = int | tuple[int, ...]

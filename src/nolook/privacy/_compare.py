@@ -20,17 +20,6 @@ from nolook.privacy._refine import LazyUniform, below_exponential, floor_exponen
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = [
-    "LARGEST_GAP",
-    "UNIT",
-    "below_exponentials",
-    "check_scores",
-    "clear_words",
-    "floor_exponentials",
-    "gap_flips",
-    "gumbel_race",
-    "log_exponentials",
-]
 
 Words: TypeAlias = NDArray[np.uint64]
 Floats: TypeAlias = NDArray[np.float64]

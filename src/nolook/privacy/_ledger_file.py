@@ -22,21 +22,6 @@ from nolook._validation import one_line
 from nolook.errors import LedgerError, ParameterError
 from nolook.privacy.guarantee import Budget, Relation
 
-__all__ = [
-    "Contents",
-    "LedgerFile",
-    "amount_text",
-    "as_line",
-    "check_budget",
-    "check_line",
-    "create_file",
-    "decimal",
-    "now",
-    "one_line_errors",
-    "read_budget",
-    "rounded",
-]
-
 _APPLICATION = 0x6E6C6B31  # marks the file as a ledger
 _VERSION = 3
 _WITHOUT_DETAILS = 2  # a version that is read as it is, and gets its third table when written

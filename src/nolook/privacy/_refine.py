@@ -14,16 +14,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = [
-    "LazyUniform",
-    "accept_gaussian",
-    "below_exponential",
-    "class_winner",
-    "contexts",
-    "floor_exponential",
-    "gumbel_winner",
-    "to_decimal",
-]
 
 _WORD_BITS = 64
 _MOST_BITS = 64 * _WORD_BITS

@@ -13,15 +13,6 @@ from numpy.typing import NDArray
 from nolook._validation import check_random_state
 from nolook.errors import ParameterError
 
-__all__ = [
-    "ByteSource",
-    "KeyedSource",
-    "SeededSource",
-    "SystemEntropy",
-    "byte_source",
-    "derived_key",
-]
-
 Words: TypeAlias = NDArray[np.uint64]
 
 _KEYED_WORDS = 1024  # of a :class:`KeyedSource`, for each value of its counter

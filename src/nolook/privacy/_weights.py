@@ -13,8 +13,6 @@ from itertools import accumulate
 
 from nolook.privacy._refine import LazyUniform, contexts, to_decimal
 
-__all__ = ["exponential_bounds", "power_bounds", "weighted_index"]
-
 
 def exponential_bounds(exponent: Fraction, bits: int) -> tuple[int, int]:
     """Enclose ``2**bits exp(exponent)`` between two integers."""

@@ -18,8 +18,6 @@ from nolook.tables.databases import Database
 from nolook.tables.design import unknown_column
 from nolook.tables.source import Column, attempt, guarded, in_words
 
-__all__ = ["ROWS", "Cells", "DatabaseTable", "FileTable", "Relation", "runs_between"]
-
 _NAME = "the database"
 #: Rows of a batch.
 ROWS = 32_768

@@ -14,8 +14,6 @@ import duckdb
 from nolook.tables._database_table import ROWS, Cells, FileTable, Relation, runs_between
 from nolook.tables._sql import quoted
 
-__all__ = ["DuckDBTable"]
-
 # Nothing but the file is read: no other file, address, extension or variable of this program,
 # whatever a view or a table's name says. One thread: rows come as a stream.
 _SETTINGS: dict[str, str | bool | int | float | list[str]] = {

@@ -9,8 +9,6 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["KEY_BYTES", "keyed_hashes", "sum_of_rows"]
-
 KEY_BYTES = 16
 
 Words = NDArray[np.uint64]

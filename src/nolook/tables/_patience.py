@@ -12,8 +12,6 @@ from typing import Any, ParamSpec, TypeVar
 from nolook.errors import ParameterError
 from nolook.tables.source import NoAnswer
 
-__all__ = ["PATIENCE", "answered", "check_patience", "patient"]
-
 P = ParamSpec("P")
 T = TypeVar("T")
 

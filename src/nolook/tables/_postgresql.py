@@ -19,8 +19,6 @@ from nolook.tables._database_table import Cells, DatabaseTable, Relation, runs_b
 from nolook.tables._sql import Name, quoted
 from nolook.tables.databases import Database
 
-__all__ = ["PostgreSQLTable"]
-
 _BEGIN = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 # Notices may quote cells, and the client prints them. The order of rows is that in which they lie,
 # whatever columns are asked for: not that of an index, nor of whichever process is first.

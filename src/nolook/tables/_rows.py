@@ -17,8 +17,6 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import pyarrow as pa
 
-__all__ = ["Bytes", "Rows", "Signs"]
-
 _BLOCK = 1 << 21
 # The longest line, and the most bytes of one row's lines with quoted line breaks.
 _LONGEST = 1 << 26

@@ -17,8 +17,6 @@ import pyarrow.types as pt
 from nolook._language import named
 from nolook.errors import ParameterError
 
-__all__ = ["Name", "Query", "Written", "condition_in", "parse_query", "quoted"]
-
 _LONGEST = 10_000  # characters
 _MOST_JOINED = 500
 _EXPECTED = (

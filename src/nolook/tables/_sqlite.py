@@ -17,8 +17,6 @@ from nolook.tables._database_table import Cells, FileTable, Relation, runs_betwe
 from nolook.tables._sql import quoted
 from nolook.tables.databases import Database
 
-__all__ = ["SQLiteTable"]
-
 # Cells of a batch, which are objects before they are Arrow's.
 _CELLS = 1 << 16
 _ROWS_OF_A_RUN = 1 << 20

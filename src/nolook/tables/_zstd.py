@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from typing import BinaryIO
 
-__all__ = ["check_whole"]
-
 _FRAME, _SKIPPABLE = 0xFD2FB528, 0x184D2A50
 
 

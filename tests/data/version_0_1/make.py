@@ -176,12 +176,12 @@ def write_ledger(nolook):
 
 def write_federated(nolook, folder):
     """Write batches and what two servers' answers about them became."""
+    from nolook.federated.owners import make_reports
     from nolook.report.batch_file import write_batch
     from nolook.report.federated_counts import Counts, write_counts
     from nolook.report.findings_file import write_calibration, write_roc
 
     from nolook.federated import answers, shares
-    from nolook.federated.owners import make_reports
     from nolook.federated.pending import write_pending
     from nolook.privacy.noise import SystemEntropy
     from nolook.report.score_findings import Scored

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nolook._validation import check_count
 from nolook.errors import ParameterError
 from nolook.federated.commands._options import check_extra
 
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from nolook.federated.batch import Batch
 
 __all__ = ["serve"]
-
-_MOST_PROCESSES = 64
 
 
 def serve(  # noqa: PLR0917 -- Typer gives every option by name
@@ -52,14 +50,13 @@ def serve(  # noqa: PLR0917 -- Typer gives every option by name
     host: Annotated[str, typer.Option(help="The address to listen at.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="0 for any that is free.")] = 0,
     connections_per_address: Annotated[
-        int, typer.Option(help="Owners' connections from one address; raise it behind a proxy.")
+        int, typer.Option(help="Owners' connections from one network address.")
     ] = 100,
-    processes: Annotated[
-        int | None,
+    proxy: Annotated[
+        str | None,
         typer.Option(
-            metavar="N",
-            help="Hold connections in so many processes of their own; by default the one that "
-            "keeps the files does that too.",
+            metavar="ADDRESS",
+            help="A proxy that passes TLS on; its connections begin with the PROXY protocol.",
         ),
     ] = None,
 ) -> None:
@@ -68,13 +65,13 @@ def serve(  # noqa: PLR0917 -- Typer gives every option by name
     if role not in {0, 1}:
         raise ParameterError(f"--role is {role}; expected 0 or 1 (the other server has the other)")
 
-    if processes is not None:
-        check_count(processes, "--processes", _MOST_PROCESSES)
-
     from nolook.federated.client import Access
-    from nolook.federated.server.listening import Listening
+    from nolook.federated.private_key import read_private_key
+    from nolook.federated.server.app import make_app, refuse_unknown
+    from nolook.federated.server.connections import Connections, allow_files
     from nolook.federated.server.release import check_ledger
-    from nolook.federated.server.running import Running, run
+    from nolook.federated.server.report_intake import ReportIntake
+    from nolook.federated.server.running import answer, configured, listening, opened
     from nolook.federated.tokens import Tokens, read_tokens
 
     batches, known = _batches(batch), Tokens(tokens)
@@ -84,22 +81,33 @@ def serve(  # noqa: PLR0917 -- Typer gives every option by name
             "other server made"
         )
     check_ledger(ledger)
+    trusted = _address(proxy)
+    private = read_private_key(private_key)
+    intakes = [ReportIntake(one, role, private) for one in batches]
+    connections = Connections(connections_per_address)
+    allow_files(len(batches))
     # A server that demands certificates shows its own to the other one.
     shown = (None, None) if client_ca is None else (certificate, key)
-    run(
-        Running(
-            role,
-            batches,
-            data,
-            ledger,
-            known,
-            Access(peer, peer_token_file, ca, *shown),
-            Listening(host, port, certificate, key, client_ca),
-            private_key,
-            connections_per_address,
-            processes or 0,
-        )
-    )
+    access = Access(peer, peer_token_file, ca, *shown)
+    configured(refuse_unknown, certificate, key, client_ca)  # before any file is made
+    with (
+        opened(role, batches, data, ledger, access) as services,
+        listening(host, port, connections, trusted) as listener,
+    ):
+        app = make_app(list(zip(intakes, services, strict=True)), known, connections)
+        names = ", ".join(one.name for one in batches)
+        config = configured(app, certificate, key, client_ca)
+        answer(config, listener, f"role {role} serves {names}")
+
+
+def _address(proxy: str | None) -> str | None:
+    """Return a network address as connections have it."""
+    try:
+        return None if proxy is None else str(ip_address(proxy))
+    except ValueError:
+        raise ParameterError(
+            f"--proxy is {proxy!r}; expected the network address that it connects from"
+        ) from None
 
 
 def _batches(files: list[Path]) -> list[Batch]:

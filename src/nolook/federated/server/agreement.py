@@ -1,7 +1,8 @@
 """How two servers find the reports that count: each reads from the other, none writes.
 
-A server lists its reports by id, some at a time: an entry is an id and the message of the check. A report counts if both list it with the same message. Where messages differ the
-report is rejected, which is counted; nobody is told which.
+A server lists its reports by id, some at a time: an entry is an id and the message of the check. A
+report counts if both list it with the same message. Where messages differ the report is rejected.
+Rejected reports are counted, and their ids are never published.
 """
 
 from __future__ import annotations

@@ -8,11 +8,13 @@ from __future__ import annotations
 import asyncio
 import re
 import sys
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
@@ -20,13 +22,12 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from nolook.federated.failures import RefusedError, ReportError
-from nolook.federated.server.calls import Calls
+from nolook.federated.server.batch_service import BatchService
 from nolook.federated.server.connections import Connections
-from nolook.federated.server.door import Door
-from nolook.federated.server.rates import Rates
+from nolook.federated.server.report_intake import ReportIntake
 from nolook.federated.tokens import Token, Tokens
 
-__all__ = ["make_app", "refuse_unknown"]
+__all__ = ["Rates", "make_app", "refuse_unknown"]
 
 _AFTER = re.compile(r"[0-9a-f]{0,64}")
 _MOST_DISCARDED = 2**24  # bytes read and dropped, so that the sender hears the refusal
@@ -35,26 +36,73 @@ _PATIENCE_DISCARDING = 2.0
 _INTERNAL = "internal error; the server's operator was told"
 _UNKNOWN = "no valid token or certificate; ask the server's operator for one"
 
-Batches: TypeAlias = dict[str, tuple[Door, Calls]]
+
+class Rates:
+    """The reports that each token with a rate may still send in this second."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._left: dict[bytes, tuple[float, float]] = {}
+
+    def allow(self, token: Token) -> bool:
+        """Subtract one report; False if the token has none left."""
+        if token.rate is None:
+            return True
+        now, rate = self._clock(), float(token.rate)
+        left, then = self._left.get(token.digest, (rate, now))
+        left = min(rate, left + (now - then) * rate)
+        self._left[token.digest] = (left - 1.0 if left >= 1.0 else left, now)
+        return left >= 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A request of a caller who may make it, and the batch that it is about."""
+
+    request: Request
+    token: Token
+    intake: ReportIntake
+    service: BatchService
+
+
+Handler = Callable[[_Asked], Awaitable[Response]]
 
 
 def make_app(
-    batches: Sequence[tuple[Door, Calls]], tokens: Tokens, connections: Connections, rates: Rates
+    batches: Sequence[tuple[ReportIntake, BatchService]], tokens: Tokens, connections: Connections
 ) -> ASGIApp:
-    """Return the application of a server that keeps some batches, here or in another process."""
-    known = {door.batch.name: (door, calls) for door, calls in batches}
+    """Return the application of a server that keeps some batches."""
+    known = {intake.batch.name: (intake, service) for intake, service in batches}
+    rates = Rates()
+
+    def checked(request: Request, roles: set[str]) -> _Asked:
+        token = _token(request, tokens)
+        if token.role not in roles:
+            wanted = " or ".join(sorted(roles))
+            raise RefusedError(f"the token is of another role; expected one of role {wanted}", 403)
+        if request.client is None or not connections.admit(
+            (request.client.host, request.client.port), token.role
+        ):
+            raise RefusedError("the server has too many connections; try again later", 503)
+        if not rates.allow(token):
+            raise RefusedError("the token sends too many reports a second; try again later", 429)
+        if request.path_params["name"] not in known:
+            raise RefusedError("there is no such batch here", 404)
+        return _Asked(request, token, *known[request.path_params["name"]])
 
     def route(path: str, method: str, roles: set[str], handler: Handler) -> Route:
-        endpoint = _Endpoint(known, tokens, connections, rates, roles, handler)
-        return Route(f"/v1/batches/{{name}}{path}", endpoint.answer, methods=[method])
+        async def answer(request: Request) -> Response:
+            return await _answered(lambda: handler(checked(request, roles)))
+
+        return Route(f"/v1/batches/{{name}}{path}", answer, methods=[method])
 
     routes = [
         route("/reports/{report}", "PUT", {"owner"}, _put),
-        route("", "GET", {"analyst", "peer"}, _reply("status")),
-        route("/freeze", "POST", {"analyst"}, _reply("freeze")),
-        route("/answer", "POST", {"analyst"}, _reply("answer")),
-        route("/end", "POST", {"analyst"}, _reply("end")),
-        route("/set", "GET", {"peer"}, _reply("set")),
+        route("", "GET", {"analyst", "peer"}, _document(BatchService.status)),
+        route("/freeze", "POST", {"analyst"}, _document(BatchService.freeze)),
+        route("/answer", "POST", {"analyst"}, _answer),
+        route("/end", "POST", {"analyst"}, _document(BatchService.end)),
+        route("/set", "GET", {"peer"}, _document(BatchService.reports)),
         route("/entries", "GET", {"peer"}, _entries),
     ]
     app = Starlette(routes=routes, exception_handlers={HTTPException: _no_address})
@@ -67,85 +115,53 @@ async def refuse_unknown(scope: Scope, receive: Receive, send: Send) -> None:
     await _error(401, _UNKNOWN)(scope, receive, send)
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """A request of a caller who may make it."""
-
-    request: Request
-    token: Token
-    door: Door
-    calls: Calls
+def _token(request: Request, tokens: Tokens) -> Token:
+    scheme, _, given = request.headers.get("authorization", "").partition(" ")
+    token = tokens.find(given.strip()) if scheme.lower() == "bearer" else None
+    if token is None:
+        raise RefusedError(_UNKNOWN, 401)
+    return token
 
 
-Handler = Callable[[_Asked], Awaitable[Response]]
-
-
-@dataclass(frozen=True, slots=True)
-class _Endpoint:
-    """One address: which roles may call it, and what answers them."""
-
-    batches: Batches
-    tokens: Tokens
-    connections: Connections
-    rates: Rates
-    roles: set[str]
-    handler: Handler
-
-    async def answer(self, request: Request) -> Response:
-        """Check who calls, call the handler, and turn whatever it raises into one line."""
-        try:
-            return await self.handler(self._asked(request))
-        except (RefusedError, ReportError) as error:
-            return _error(error.status, str(error))
-        except ClientDisconnect:
-            return _error(400, "the request was cut short")
-        except Exception as error:  # noqa: BLE001 -- a message may quote what was sent
-            sys.stderr.write(f"nolook: error: internal error in serve: {type(error).__name__}\n")
-            return _error(500, _INTERNAL)
-
-    def _asked(self, request: Request) -> _Asked:
-        """Return the request with the batch that it is about, if the caller may make it."""
-        scheme, _, given = request.headers.get("authorization", "").partition(" ")
-        token = self.tokens.find(given.strip()) if scheme.lower() == "bearer" else None
-        if token is None:
-            raise RefusedError(_UNKNOWN, 401)
-        if token.role not in self.roles:
-            wanted = " or ".join(sorted(self.roles))
-            raise RefusedError(f"the token is of another role; expected one of role {wanted}", 403)
-        if request.client is None or not self.connections.admit(
-            (request.client.host, request.client.port), token.role
-        ):
-            raise RefusedError("the server has too many connections; try again later", 503)
-        if not self.rates.allow(token):
-            raise RefusedError("the token sends too many reports a second; try again later", 429)
-        found = self.batches.get(request.path_params["name"])
-        if found is None:
-            raise RefusedError("there is no such batch here", 404)
-        return _Asked(request, token, *found)
+async def _answered(handler: Callable[[], Awaitable[Response]]) -> Response:
+    """Call a handler; turn whatever it raises into one line."""
+    try:
+        return await handler()
+    except (RefusedError, ReportError) as error:
+        return _error(error.status, str(error))
+    except ClientDisconnect:
+        return _error(400, "the request was cut short")
+    except Exception as error:  # noqa: BLE001 -- a message may quote what was sent
+        sys.stderr.write(f"nolook: error: internal error in serve: {type(error).__name__}\n")
+        return _error(500, _INTERNAL)
 
 
 async def _put(asked: _Asked) -> Response:
-    report_id = asked.door.report_id(asked.request.path_params["report"])
-    body = await _body(asked.request, asked.door.largest)
-    stored = asked.calls.put(asked.door.arrival(body, report_id, asked.token))
-    new = await asyncio.wrap_future(stored)
-    return JSONResponse({"stored": True}, 201 if new else 200)
+    report_id = asked.intake.report_id(asked.request.path_params["report"])
+    body = await _body(asked.request, asked.intake.largest)
+    stored = asked.service.put(asked.intake.arrival(body, report_id, asked.token))
+    return JSONResponse({"stored": True}, 201 if await asyncio.wrap_future(stored) else 200)
 
 
-def _reply(method: str, most: int = 0) -> Handler:
+def _document(call: Callable[[BatchService], object]) -> Handler:
     async def handler(asked: _Asked) -> Response:
-        body = await _body(asked.request, most)
-        content = await asyncio.wrap_future(asked.calls.call(method, body))
-        return Response(content, media_type="application/json")
+        await _body(asked.request, 0)
+        return JSONResponse(await run_in_threadpool(call, asked.service))
 
     return handler
+
+
+async def _answer(asked: _Asked) -> Response:
+    await _body(asked.request, 0)
+    content = await run_in_threadpool(asked.service.answer)
+    return Response(content, media_type="application/json")
 
 
 async def _entries(asked: _Asked) -> Response:
     after = asked.request.query_params.get("after", "")
     if not _AFTER.fullmatch(after) or len(after) % 2:
         raise RefusedError("the list begins after an id; expected hex digits", 400)
-    content = await asyncio.wrap_future(asked.calls.call("entries", bytes.fromhex(after)))
+    content = await run_in_threadpool(asked.service.entries, bytes.fromhex(after))
     return Response(content, media_type="application/octet-stream")
 
 

@@ -29,8 +29,8 @@ from nolook.federated.disk import make_folder, os_errors_as_store_errors, remove
 from nolook.federated.failures import RefusedError, StoreError
 from nolook.federated.server.agreement import Entries, Peer, agree
 from nolook.federated.server.expander import Expander
-from nolook.federated.server.intake import Intake
 from nolook.federated.server.release import charge, encode, fingerprint, make_secret, read_secret
+from nolook.federated.server.report_intake import GroupCommit
 from nolook.federated.server.store import Arrival, Store
 from nolook.federated.shares import noise_digest, noisy_blocks, release_key
 
@@ -68,7 +68,7 @@ class BatchService:
         else:
             self._expander = Expander(folder, self._store, batch, role, self._fail)
         self._entries = Entries(self._store, self._messages)
-        self._intake = Intake(self._store, self._wake, self._fail)
+        self._intake = GroupCommit(self._store, self._wake, self._fail)
 
     def close(self) -> None:
         """Store what was accepted, then close the files."""

@@ -1,21 +1,27 @@
-"""Who may hold a connection, and how long: callers who ask for nothing keep nobody away.
+"""Connection limits: idle or unauthenticated callers cannot exhaust the server.
 
-A connection belongs to a stranger until a request with a valid token arrives over it. Strangers
-have seconds, TLS handshake included, and the oldest makes room for the next. Owners, analysts and
-the other server each have places of their own, so that none can crowd out another.
+A connection is a stranger's until a request with a valid token arrives over it. Strangers have
+seconds, TLS handshake included, and the oldest makes room for the next. Owners, analysts and the
+other server each have places of their own, so that none can crowd out another.
 """
 
 from __future__ import annotations
 
 import asyncio
 import gc
+import re
 import socket
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from nolook._validation import check_count
 from nolook.errors import ParameterError
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
 __all__ = ["BACKLOG", "Connections", "Listener", "allow_files"]
 
@@ -29,17 +35,22 @@ _SECONDS = {_STRANGER: 10.0, _OWNER: 60.0, "analyst": 600.0, "peer": 600.0}
 # Open files, with room to spare: those of the server itself, and of each batch.
 _OWN_FILES, _FILES_OF_BATCH = 64, 8
 
+_PROXY_LINE = re.compile(rb"PROXY TCP[46] ([0-9a-fA-F.:]{2,39}) [0-9a-fA-F.:]+ \d+ \d+\r\n")
+_LONGEST_PROXY_LINE = 107
+
+Address = tuple[str, int]
+
 
 @dataclass(slots=True, eq=False)
 class _Place:
     connection: socket.socket
-    address: tuple[str, int]
+    host: str | None  # None until the proxy has named it
     role: str = _STRANGER
     timer: asyncio.TimerHandle | None = None
 
 
 class Connections:
-    """The open connections of a server; its event loop alone uses them.
+    """The open connections of a server; only its event loop uses them.
 
     From one network address come at most `per_address` strangers, and as many owners. Strangers
     have `patience` seconds.
@@ -48,10 +59,10 @@ class Connections:
     def __init__(self, per_address: int, patience: float = _SECONDS[_STRANGER]) -> None:
         self._per_address = check_count(per_address, "--connections-per-address", _PLACES[_OWNER])
         self._seconds = {**_SECONDS, _STRANGER: patience}
-        self._places: dict[tuple[str, int], _Place] = {}
+        self._places: dict[Address, _Place] = {}
         self._taken = 0
 
-    def take(self, connection: socket.socket, address: tuple[str, int]) -> None:
+    def take(self, connection: socket.socket, address: Address, host: str | None) -> None:
         """Give a new connection a place; where there is none, the oldest stranger loses its own."""
         self._taken += 1
         if self._taken % BACKLOG == 0:
@@ -59,27 +70,37 @@ class Connections:
             if self._taken == BACKLOG:
                 gc.freeze()  # what the first callers had loaded need not be searched again
         strangers = self._held(_STRANGER)
-        near = [place for place in strangers if place.address[0] == address[0]]
-        if len(near) >= self._per_address:
-            self._end(near[0])
-        elif len(strangers) >= _PLACES[_STRANGER]:
+        if not self._end_nearest(strangers, host) and len(strangers) >= _PLACES[_STRANGER]:
             self._end(strangers[0])
-        self._places[address] = _Place(connection, address)
+        self._places[address] = _Place(connection, host)
         self._limit(self._places[address])
 
-    def admit(self, address: tuple[str, int], role: str) -> bool:
+    def name(self, address: Address, host: str) -> None:
+        """Count a connection from the proxy to its caller's network address."""
+        self._end_nearest(self._held(_STRANGER), host)
+        if address in self._places:
+            self._places[address].host = host
+
+    def admit(self, address: Address, role: str) -> bool:
         """Give a caller with a valid token a place of its role; False if there is none."""
         place = self._places.get(address)
         if place is None:
             return False
         if place.role != role:
             held = self._held(role)
-            near = sum(other.address[0] == address[0] for other in held)
+            near = sum(other.host == place.host for other in held)
             if len(held) >= _PLACES[role] or (role == _OWNER and near >= self._per_address):
                 return False
             place.role = role
         self._limit(place)
         return True
+
+    def _end_nearest(self, strangers: list[_Place], host: str | None) -> bool:
+        """End the oldest stranger of a network address that has all it may; return whether."""
+        near = [place for place in strangers if place.host == host is not None]
+        if len(near) >= self._per_address:
+            self._end(near[0])
+        return len(near) >= self._per_address
 
     def _held(self, role: str) -> list[_Place]:
         """Return the open connections of a role, the oldest first, and forget the closed ones."""
@@ -98,25 +119,65 @@ class Connections:
         """Break a connection; the event loop notices, and closes it."""
         if place.timer is not None:
             place.timer.cancel()
-        if self._places.get(place.address) is place:
-            del self._places[place.address]
+        self._places = {at: one for at, one in self._places.items() if one is not place}
         with suppress(OSError):  # it may be closed already
             place.connection.shutdown(socket.SHUT_RDWR)
 
 
+class _ProxiedSocket(socket.socket):
+    """A connection from the proxy: its first line names the caller (PROXY protocol, version 1)."""
+
+    named: Callable[[str], None] | None = None
+    _line = b""
+
+    def recv_into(self, buffer: WriteableBuffer, nbytes: int = 0, flags: int = 0) -> int:
+        """Receive what follows the line."""
+        if self.named is not None:
+            self._read_line(self.named)
+        return super().recv_into(buffer, nbytes, flags)
+
+    def _read_line(self, named: Callable[[str], None]) -> None:
+        seen = self.recv(_LONGEST_PROXY_LINE - len(self._line), socket.MSG_PEEK)
+        end = seen.find(b"\n") + 1
+        self._line += self.recv(end or len(seen))
+        if seen and not end and len(self._line) < _LONGEST_PROXY_LINE:
+            raise BlockingIOError  # the rest is on its way
+        found = _PROXY_LINE.fullmatch(self._line)
+        if found is None:
+            raise ConnectionAbortedError
+        self.named = None
+        named(found[1].decode())
+
+
 class Listener(socket.socket):
-    """A listening socket that gives each connection a place before anything is read from it."""
+    """A listening socket that gives each connection a place before anything is read from it.
+
+    Only connections from the network address `proxy` may, and must, name their callers.
+    """
 
     def __init__(
-        self, connections: Connections, family: int, protocol: int, handle: int | None = None
+        self,
+        connections: Connections,
+        family: int,
+        handle: int | None = None,
+        proxy: str | None = None,
     ) -> None:
-        super().__init__(family, socket.SOCK_STREAM, protocol, handle)
+        # asyncio sends small answers at once only over a socket that says it is TCP's.
+        super().__init__(family, socket.SOCK_STREAM, socket.IPPROTO_TCP, handle)
         self._connections = connections
+        self._proxy = proxy
 
     def accept(self) -> tuple[socket.socket, Any]:
         """Take the next connection."""
         connection, address = super().accept()
-        self._connections.take(connection, address[:2])
+        host: str | None = address[0].removeprefix("::ffff:")
+        if host == self._proxy:
+            connection = _ProxiedSocket(
+                connection.family, connection.type, connection.proto, connection.detach()
+            )
+            connection.named = partial(self._connections.name, address[:2])
+            host = None
+        self._connections.take(connection, address[:2], host)
         return connection, address
 
 

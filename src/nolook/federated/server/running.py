@@ -1,100 +1,137 @@
-"""A server as a whole: its batches, its connections, and in which processes they are."""
+"""A server process: it listens over TLS, and no other process uses its batches' files."""
 
 from __future__ import annotations
 
+import asyncio
+import gc
+import signal
+import socket
+import ssl
+import sys
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
+import uvicorn
+from starlette.types import ASGIApp
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from nolook.errors import ParameterError
 from nolook.federated.batch import Batch
 from nolook.federated.client import Access, ServerClient
 from nolook.federated.disk import make_folder, os_errors_as_store_errors
-from nolook.federated.private_key import read_private_key
-from nolook.federated.server.app import make_app
+from nolook.federated.server.app import refuse_unknown
 from nolook.federated.server.batch_service import BatchService
-from nolook.federated.server.calls import Calls, Local
-from nolook.federated.server.connections import Connections, allow_files
-from nolook.federated.server.door import Door
-from nolook.federated.server.fronts import Fronts
-from nolook.federated.server.listening import (
-    Listening,
-    answer,
-    bound,
-    configured,
-    greet,
-    stop_on_signals,
-)
-from nolook.federated.server.rates import Rates
-from nolook.federated.tokens import Tokens
+from nolook.federated.server.connections import BACKLOG, Connections, Listener
 
-__all__ = ["Running", "run"]
+__all__ = ["answer", "configured", "listening", "opened"]
 
-_CALLERS = 8  # calls of a batch at once, but for reports
 _PEER_PATIENCE = 5.0  # seconds
+_KEEP_ALIVE = 30  # seconds
+_GRACE = 10  # seconds to finish requests after a signal
 
 
-@dataclass(frozen=True, slots=True)
-class Running:
-    """What a server runs with; see the options of ``nolook federated serve``."""
+class _Protocol(H11Protocol):
+    """HTTP over TLS; tells a caller who lacks a certificate that one is needed."""
 
-    role: int
-    batches: Sequence[Batch]
-    data: Path
-    ledger: Path
-    tokens: Tokens
-    peer: Access
-    listening: Listening
-    private_key: Path
-    per_address: int
-    processes: int
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        demanded = self.config.ssl_cert_reqs == ssl.CERT_OPTIONAL
+        if demanded and not transport.get_extra_info("peercert"):
+            self.app = refuse_unknown
 
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        # After a reset uvicorn keeps the timer, and with it 256 KB, for as long as a caller has.
+        self._unset_keepalive_if_required()
 
-def run(wanted: Running) -> None:
-    """Run a server until a signal ends it."""
-    private = read_private_key(wanted.private_key)
-    doors = [Door(batch, wanted.role, private) for batch in wanted.batches]
-    connections = Connections(wanted.per_address)
-    allow_files(len(doors))
-    greeting = f"role {wanted.role} serves {', '.join(one.name for one in wanted.batches)}"
-
-    def work(calls: Sequence[Calls]) -> None:
-        """Answer requests, whichever process keeps the files."""
-        rates = Rates(max(wanted.processes, 1))
-        app = make_app(list(zip(doors, calls, strict=True)), wanted.tokens, connections, rates)
-        answer(configured(app, wanted.listening), listener, connections)
-
-    configured(make_app([], wanted.tokens, connections, Rates()), wanted.listening)
-    with ExitStack() as stack:
-        if not wanted.processes:
-            calls = stack.enter_context(_services(wanted))
-            listener = stack.enter_context(bound(wanted.listening))
-            greet(greeting, listener)
-            work(calls)
-            return
-        listener = stack.enter_context(bound(wanted.listening))
-        fronts = stack.enter_context(Fronts(wanted.processes, wanted.batches, work))
-        calls = stack.enter_context(_services(wanted))
-        stack.callback(fronts.stop)  # before the files are closed
-        fronts.answer(calls)
-        greet(greeting, listener)
-        stop_on_signals()
-        with suppress(KeyboardInterrupt):
-            fronts.wait()
+    def shutdown(self) -> None:
+        super().shutdown()
+        # Else an idle caller, who need not answer the end of TLS, holds the server up.
+        if self.transport.is_closing() and not self.transport.get_write_buffer_size():
+            self.transport.abort()
 
 
 @contextmanager
-def _services(wanted: Running) -> Iterator[list[Calls]]:
+def opened(
+    role: int, batches: Sequence[Batch], data: Path, ledger: Path, peer: Access
+) -> Iterator[list[BatchService]]:
     """Open the batches' files; close them at the end."""
-    with os_errors_as_store_errors(wanted.data):
-        make_folder(wanted.data)
+    with os_errors_as_store_errors(data):
+        make_folder(data)
     with ExitStack() as stack:
-        peer = stack.enter_context(ServerClient(wanted.peer, _PEER_PATIENCE))
-        calls: list[Calls] = []
-        for batch in wanted.batches:
-            folder = wanted.data / batch.name
-            service = BatchService(wanted.role, batch, folder, wanted.ledger, peer)
-            stack.callback(service.close)
-            calls.append(Local(service, ThreadPoolExecutor(_CALLERS)))
-        yield calls
+        client = stack.enter_context(ServerClient(peer, _PEER_PATIENCE))
+        services = []
+        for batch in batches:
+            services.append(BatchService(role, batch, data / batch.name, ledger, client))
+            stack.callback(services[-1].close)
+        yield services
+
+
+def listening(host: str, port: int, connections: Connections, proxy: str | None) -> Listener:
+    """Return a socket that listens, port 0 at any free port."""
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)[0]
+        with ExitStack() as stack:
+            listener = stack.enter_context(Listener(connections, family, proxy=proxy))
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind((address[0], port, *address[2:]))
+            listener.listen(BACKLOG)
+            stack.pop_all()
+            return listener
+    except (OSError, OverflowError, UnicodeError):
+        raise ParameterError(
+            f"the server cannot listen at --host {host!r}, --port {port}; "
+            "expected an address of this machine and a free port"
+        ) from None
+
+
+def configured(
+    app: ASGIApp, certificate: Path, key: Path, client_ca: Path | None
+) -> uvicorn.Config:
+    """Return how requests are answered; a ParameterError if certificate or key cannot be used.
+
+    With `client_ca`, callers must show a certificate that it signed.
+    """
+    config = uvicorn.Config(
+        app,
+        loop="asyncio",  # calls `Listener.accept`; uvloop would not
+        http=_Protocol,
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        proxy_headers=False,
+        backlog=BACKLOG,
+        timeout_keep_alive=_KEEP_ALIVE,
+        timeout_graceful_shutdown=_GRACE,
+        ssl_certfile=certificate,
+        ssl_keyfile=key,
+        ssl_cert_reqs=ssl.CERT_NONE if client_ca is None else ssl.CERT_OPTIONAL,
+        ssl_ca_certs=None if client_ca is None else str(client_ca),
+    )
+    try:
+        config.load()
+    except OSError:  # ssl.SSLError is one
+        raise ParameterError(
+            "--certificate, --key or --client-ca cannot be used; expected files in PEM, and the "
+            "certificate's own key"
+        ) from None
+    if config.ssl is not None:
+        config.ssl.minimum_version = ssl.TLSVersion.TLSv1_2
+        config.ssl.num_tickets = 0  # owners come once; nothing to take up again
+    return config
+
+
+def answer(config: uvicorn.Config, listener: Listener, greeting: str) -> None:
+    """Print the greeting with the address; answer requests until a signal ends this process."""
+    host, port = listener.getsockname()[:2]
+    sys.stdout.write(f"{greeting} at https://{host}:{port}\n")
+    sys.stdout.flush()
+    gc.freeze()  # what stays need not be searched for what connections leave
+    # At its end uvicorn raises the signal again, and the files are still to be closed.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with suppress(KeyboardInterrupt):
+        uvicorn.Server(config).run([listener])

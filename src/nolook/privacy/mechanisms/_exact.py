@@ -12,8 +12,6 @@ from nolook.errors import ParameterError
 from nolook.privacy._collect import Integers
 from nolook.privacy.noise import SMALLEST_SCALE
 
-__all__ = ["Integers", "add_exactly", "noise_scale", "product_up", "quotient_up"]
-
 
 def quotient_up(sensitivity: float, divisor: float, name: str) -> float:
     """Return a float64 that is at least sensitivity / divisor, both taken as exact real numbers.

@@ -1,0 +1,258 @@
+"""Verifiable point functions: what two keys share, what a check accepts, what one key tells."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nolook.errors import ParameterError
+from nolook.federated import point_functions
+from nolook.federated.point_functions import PointFunctions, even_stops
+from nolook.privacy.noise import SeededSource, SystemEntropy
+from scripts import point_function_vectors
+from tests.federated.slow_point_functions import Slow
+
+CONTEXT = bytes(range(32))
+CASES = json.loads(point_function_vectors.PATH.read_text(encoding="utf-8"))["cases"]
+SHAPES = [(1, (1,)), (2, (1, 2)), (3, (3,)), (6, (3, 6)), (8, (8,)), (9, (2, 4, 9))]
+
+
+def words(*values):
+    return np.array(values, np.uint64)
+
+
+def as_keys(*keys):
+    return np.array([np.frombuffer(key, np.uint8) for key in keys])
+
+
+def nameless(keys):
+    return np.zeros((len(keys), 0), np.uint8)
+
+
+def messages(functions, pair):
+    return [functions.check(b, pair[b], nameless(pair[b])).messages for b in (0, 1)]
+
+
+def opened(functions, pair):
+    both = [functions.expand(b, pair[b]) for b in (0, 1)]
+    return [first + second for first, second in zip(*both, strict=True)]
+
+
+@st.composite
+def shapes(draw, most=9):
+    levels = draw(st.integers(1, most))
+    stops = [levels]
+    while stops[0] > 8 or (stops[0] > 1 and draw(st.booleans())):
+        stops.insert(0, stops[0] - draw(st.integers(1, min(8, stops[0] - 1))))
+    return levels, tuple(stops)
+
+
+@pytest.mark.parametrize(("levels", "stops"), SHAPES)
+def test_every_cell_is_counted_at_every_stop_and_accepted(levels, stops):
+    functions = PointFunctions(levels, stops, CONTEXT)
+    cells = np.arange(1 << levels, dtype=np.uint64)
+    pair = functions.generate(cells, SeededSource(levels))
+    first, second = messages(functions, pair)
+    assert (first == second).all()
+    for k in range(0, len(cells), max(1, len(cells) // 40)):
+        counts = opened(functions, [keys[k : k + 1] for keys in pair])
+        for stop, found in zip(stops, counts, strict=True):
+            want = np.zeros(1 << stop, np.uint64)
+            want[k >> (levels - stop)] = 1
+            assert (found.ravel() == want).all()
+
+
+@pytest.mark.parametrize("levels", [1, 4, 8, 11, 16, 17])
+def test_sums_over_keys_are_the_counts_of_their_cells(levels):
+    functions = PointFunctions(levels, even_stops(levels), CONTEXT)
+    n = 300 if levels < 12 else 5
+    cells = SeededSource(levels).words(n) >> np.uint64(64 - levels)
+    pair = functions.generate(cells, SystemEntropy())
+    checked = [functions.check(b, pair[b], nameless(pair[b])) for b in (0, 1)]
+    assert (checked[0].messages == checked[1].messages).all()
+    for one, other, alone in zip(
+        *(each.counts for each in checked), opened(functions, pair), strict=True
+    ):
+        assert (one + other == alone).all()
+    assert (alone.ravel() == np.bincount(cells.astype(int), minlength=1 << levels)).all()
+
+
+def test_how_many_keys_are_taken_together_changes_nothing(monkeypatch):
+    functions = PointFunctions(9, (4, 9), CONTEXT)
+    cells = SeededSource(1).words(50) >> np.uint64(55)
+
+    def results():
+        pair = functions.generate(cells, SeededSource(3))
+        checked = functions.check(1, pair[1], nameless(pair[1]))
+        return [*pair, checked.messages, *checked.counts]
+
+    whole = results()
+    for name, size in {"_DEALT_KEYS": 7, "_GROWN_PARENTS": 96, "_GROWN_NODES": 64}.items():
+        monkeypatch.setattr(point_functions, name, size)
+    for one, other in zip(whole, results(), strict=True):
+        assert one.tobytes() == other.tobytes()
+
+
+@given(shape=shapes(), cell=st.integers(0), seed=st.integers(0, 10**6))
+def test_both_implementations_make_read_and_check_the_same_keys(shape, cell, seed):
+    levels, stops = shape
+    cell %= 1 << levels
+    slow, functions = Slow(levels, stops, CONTEXT), PointFunctions(levels, stops, CONTEXT)
+    roots = SeededSource(seed).words(4).astype("<u8").tobytes()
+    made = slow.generate(cell, roots[:16], roots[16:])
+    pair = functions.generate(words(cell), SeededSource(seed))
+    assert made == tuple(keys.tobytes() for keys in pair)
+    for role in (0, 1):
+        checked = functions.check(role, pair[role], as_keys(CONTEXT))
+        assert checked.messages[0].tobytes() == slow.message(role, made[role], CONTEXT)
+        for counts, shares in zip(checked.counts, slow.shares(role, made[role]), strict=True):
+            assert counts.ravel().tolist() == [shares[node] for node in sorted(shares)]
+    assert slow.opened(made) == [{cell >> levels - stop: 1} for stop in stops]
+
+
+@given(shape=shapes(), seed=st.integers(0, 10**6), role=st.integers(0, 1))
+def test_any_bytes_are_a_key(shape, seed, role):
+    levels, stops = shape
+    slow, functions = Slow(levels, stops, CONTEXT), PointFunctions(levels, stops, CONTEXT)
+    key = SeededSource(seed).words(-(-functions.key_bytes // 8)).tobytes()[: functions.key_bytes]
+    checked = functions.check(role, as_keys(key), as_keys(CONTEXT))
+    assert checked.messages[0].tobytes() == slow.message(role, key, CONTEXT)
+    for counts, shares in zip(checked.counts, slow.shares(role, key), strict=True):
+        assert counts.ravel().tolist() == [shares[node] for node in sorted(shares)]
+
+
+def test_the_stored_vectors_are_what_the_code_makes():
+    assert point_function_vectors.PATH.read_text(encoding="utf-8") == point_function_vectors.text()
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case['levels']}-{case['cell']}")
+def test_a_second_implementation_agrees_with_the_vectors(case):
+    levels, stops, cell = case["levels"], tuple(case["stops"]), case["cell"]
+    context = bytes.fromhex(case["context"])
+    slow = Slow(levels, stops, context)
+    keys = [bytes.fromhex(case[f"key{role}"]) for role in (0, 1)]
+    assert slow.generate(cell, keys[0][:16], keys[1][:16]) == tuple(keys)
+    for role in (0, 1):
+        assert slow.message(role, keys[role], context).hex() == case[f"message{role}"]
+    assert case["message0"] == case["message1"]
+
+
+def test_the_length_of_a_key():
+    assert PointFunctions(16, even_stops(16), CONTEXT).key_bytes == 386
+    for levels in range(1, 25):
+        stops = even_stops(levels)
+        size = 16 + 16 * levels + -(-levels // 8) + 56 * len(stops)
+        assert PointFunctions(levels, stops, CONTEXT).key_bytes == size
+
+
+# What one key tells.
+
+
+def test_a_root_does_not_depend_on_the_cell_and_all_else_is_the_same_in_both_keys():
+    functions = PointFunctions(16, even_stops(16), CONTEXT)
+    one = functions.generate(words(0), SeededSource(4))
+    other = functions.generate(words(40_000), SeededSource(4))
+    for role in (0, 1):
+        assert one[role][0, :16].tobytes() == other[role][0, :16].tobytes()
+    assert one[0][0, 16:].tobytes() == one[1][0, 16:].tobytes()
+    assert one[0][0, 16:].tobytes() != other[0][0, 16:].tobytes()
+
+
+@pytest.mark.parametrize("cell", [0, 1, 15, 16, 333, 511])
+def test_every_bit_of_one_key_is_fair_and_no_two_go_together(cell):
+    """On many keys of one cell; the limits are 8 standard deviations, and the seed is fixed."""
+    n, functions = 1000, PointFunctions(9, (4, 9), CONTEXT)
+    for keys in functions.generate(np.full(n, cell, np.uint64), SeededSource(cell)):
+        bits = np.unpackbits(keys, axis=1, bitorder="little")
+        unused = 8 * (16 + 16 * 9) + np.arange(9, 16)
+        assert not bits[:, unused].any()
+        signs = 1.0 - 2.0 * np.delete(bits, unused, axis=1).astype(np.float32)
+        assert np.abs(signs.sum(axis=0)).max() < 8 * np.sqrt(n)
+        together = signs.T @ signs
+        np.fill_diagonal(together, 0.0)
+        assert np.abs(together).max() < 8 * np.sqrt(n)
+
+
+def test_the_shares_of_one_party_are_uniform_at_the_cell_and_elsewhere():
+    n, functions = 4000, PointFunctions(4, (2, 4), CONTEXT)
+    pair = functions.generate(np.full(n, 7, np.uint64), SeededSource(6))
+    for role in (0, 1):
+        one_by_one = [functions.expand(role, keys[None])[-1].ravel() for keys in pair[role]]
+        for cell in (0, 6, 7, 15):
+            shares = np.array([shares[cell] for shares in one_by_one])
+            bits = np.unpackbits(shares.view(np.uint8).reshape(n, 8), axis=1)
+            assert np.abs(bits.sum(axis=0) - n / 2).max() < 4 * np.sqrt(n)
+
+
+def test_a_context_is_part_of_every_permutation():
+    functions = PointFunctions(6, (3, 6), CONTEXT)
+    pair = functions.generate(words(*range(40)), SeededSource(0))
+    first, second = messages(PointFunctions(6, (3, 6), bytes(32)), pair)
+    assert not (first == second).all(axis=1).any()
+
+
+def test_a_message_is_about_one_name():
+    functions = PointFunctions(3, (3,), CONTEXT)
+    keys, _ = functions.generate(words(1, 1), SeededSource(0))
+    one, other = (
+        functions.check(0, keys[:1], as_keys(name)).messages for name in (b"a" * 8, b"b" * 8)
+    )
+    assert one.tobytes() != other.tobytes()
+
+
+# Parameters.
+
+
+@pytest.mark.parametrize("levels", [0, -1, 25, 2.0, True, None, "16"])
+def test_levels_outside_their_range(levels):
+    for call in (even_stops, lambda levels: PointFunctions(levels, (1,), CONTEXT)):
+        with pytest.raises(ParameterError, match=r"^levels is "):
+            call(levels)
+
+
+@pytest.mark.parametrize("stops", [(), (4,), (0, 5), (5, 5), (4, 3, 5), (5, 6)])
+def test_stops_that_do_not_rise_to_the_cells(stops):
+    with pytest.raises(ParameterError, match=r"^stops are .*; expected levels that rise to 5"):
+        PointFunctions(5, stops, CONTEXT)
+    with pytest.raises(ParameterError, match=r"at most 8 apart"):
+        PointFunctions(9, (9,), CONTEXT)
+
+
+@pytest.mark.parametrize("context", [b"", bytes(31), bytes(33)])
+def test_a_context_is_a_digest(context):
+    with pytest.raises(ParameterError, match=r"^context is not 32 bytes"):
+        PointFunctions(5, (5,), context)
+
+
+def test_cells_are_checked_and_never_shown():
+    functions = PointFunctions(12, (6, 12), CONTEXT)
+    for cells in (words(4242), words(42)[None], np.array([4242]), np.array([42.0])):
+        with pytest.raises(ParameterError, match=r"^cells ") as caught:
+            functions.generate(cells, SeededSource(0))
+        assert "42" not in str(caught.value).replace("uint64", "").replace("int64", "")
+
+
+def test_keys_and_names_of_another_form():
+    functions = PointFunctions(9, (3, 6, 9), CONTEXT)
+    keys, _ = functions.generate(words(1, 2), SeededSource(0))
+    for role in (2, -1, None):
+        with pytest.raises(ParameterError, match=r"^role is .*; expected 0 or 1"):
+            functions.expand(role, keys)
+    for wrong in (keys[:, 1:], keys[0], keys.view(np.int8)):
+        with pytest.raises(ParameterError, match=r"^keys are .* expected uint8 of shape"):
+            functions.expand(0, wrong)
+    with pytest.raises(ParameterError, match=r"^ids are .* expected uint8"):
+        functions.check(0, keys, nameless(keys)[:1])
+
+
+@pytest.mark.parametrize("levels", [1, 9, 16])
+def test_no_keys(levels):
+    functions = PointFunctions(levels, even_stops(levels), CONTEXT)
+    keys, _ = functions.generate(words(), SeededSource(0))
+    checked = functions.check(1, keys, nameless(keys))
+    assert checked.messages.shape == (0, 32)
+    assert not checked.counts[-1].any()
