@@ -148,16 +148,6 @@ def test_a_wrong_number_is_named_with_the_part_it_is_in(tmp_path, document, key)
 OLD = "people.distribution.json"
 
 
-def test_the_number_of_levels_of_an_old_file_may_be_written_as_a_float(tmp_path):
-    old = json.loads((FOLDER / OLD).read_text(encoding="utf-8"))
-    assert old["schema_version"] == 1
-    for levels in (old["levels"], float(old["levels"])):
-        noise = load_text(tmp_path, json.dumps(old | {"levels": levels})).distribution_.noise
-        assert (noise.levels, type(noise.levels)) == (old["levels"], int)
-    for levels in (old["levels"] + 1, old["levels"] - 1, 0.5, None):
-        refusal(tmp_path, json.dumps(old | {"levels": levels}))
-
-
 def test_a_file_is_of_one_version(tmp_path, document):
     old = json.loads((FOLDER / OLD).read_text(encoding="utf-8"))
     refusal(tmp_path, json.dumps(old | {"schema_version": 2}))
