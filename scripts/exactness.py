@@ -10,7 +10,7 @@ beside its code, in the section "Exactness" of the proof that lists the file:
 `python scripts/exactness.py` writes the page; `--check` only tells whether it is up to date. Both
 fail when a place has no argument, an argument has no place, a module of samplers is imported as a
 whole, or a file takes random numbers from elsewhere without being listed below. The published
-versions in `papers/` are held to the same, but are not on the page.
+versions in `papers/` and secure sums in `contrib/` are held to the same, but are not on the page.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ from attrs import define, field, frozen
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "nolook"
-PAPERS = ROOT / "papers"
+#: Held to the same as the package, but not on the page.
+OUTSIDE = (ROOT / "papers", ROOT / "contrib" / "flower" / "nolook_flower")
 PAGE = ROOT / "docs" / "exactness.md"
 
 SOURCE = re.compile(r"^\| `(?P<source>[\w./]+\.py): [\w.]+` \| `[0-9a-f]*` \|$", re.MULTILINE)
@@ -348,7 +349,9 @@ def main(given: list[str] | None = None) -> int:
     parser.add_argument("--package", type=Path, default=PACKAGE, help=argparse.SUPPRESS)
     options = parser.parse_args(given)
     found = collect(options.package)
-    problems = found.problems + collect(PAPERS, options.package).problems
+    problems = found.problems[:]
+    for folder in OUTSIDE:
+        problems += collect(folder, options.package).problems
     if not problems:
         text = page(found)
         if not options.check:
