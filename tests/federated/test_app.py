@@ -19,7 +19,7 @@ from nolook.federated.server.app import Rates, make_app
 from nolook.federated.server.batch_service import BatchService
 from nolook.federated.server.report_intake import ReportIntake
 from nolook.federated.tokens import Token, Tokens, make_tokens, read_tokens
-from tests.federated.made import CALIBRATION, ROC, SMALL, changed, reports, resealed
+from tests.federated.made import CALIBRATION, PRIVATE, ROC, SMALL, changed, reports, resealed
 from tests.federated.servers import PATIENCE, Caller, Pair, free_ports
 
 IDS, FIRST, SECOND, *_ = reports(SMALL, 40)
@@ -398,7 +398,7 @@ def calls(tmp_path, monkeypatch):
     held = {who: make_tokens(who, tokens)[0] for who in ("owner", "analyst")}
     for name in ("freeze", "status"):
         monkeypatch.setattr(BatchService, name, getattr(Service, name))
-    app = make_app([(ReportIntake(SMALL, 0, None), service)], Tokens(tokens), Places())
+    app = make_app([(ReportIntake(SMALL, 0, PRIVATE[0]), service)], Tokens(tokens), Places())
     client = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="https://x")
 
     async def call(who, method, path, body=None):
