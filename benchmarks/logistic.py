@@ -5,8 +5,9 @@ The rows for testing are judged by AUC and log loss.
 
 - scikit-learn: its LogisticRegression on standardised columns, not private.
 - nolook: nothing given but the budget.
-- DP-SGD: the settings of `nolook.DPSGDRegressor` on the logistic loss, columns standardised
-  privately, noise in floating point; gradients are clipped at half the root of their length.
+- DP-SGD: the settings of `papers.amin2023.DPSGDRegressor` on the logistic loss, columns
+  standardised privately, noise in floating point; gradients are clipped at half the root of
+  their length.
 - objective perturbation (Chaudhuri et al. 2011) with Gaussian noise: half of what remains of
   epsilon for the noise, half for the curvature.
 - DP-Newton (after Ganesh et al. 2023): noisy gradients and Hessians of six steps, eigenvalues kept
@@ -41,7 +42,6 @@ from sklearn.metrics import log_loss, roc_auc_score
 import nolook
 from benchmarks import harness
 from benchmarks.harness import in_own_process, in_parallel, interpreter_with, main
-from nolook.algorithms import dpsgd
 from nolook.algorithms.class_design import choose_design, release_spread
 from nolook.algorithms.logistic_regression import SHARES, LogisticRelease
 from nolook.algorithms.scaling import ScaleSearch
@@ -51,6 +51,7 @@ from nolook.privacy.accounting import gaussian_mu
 from nolook.privacy.guarantee import Budget
 from nolook.privacy.noise import SeededSource
 from nolook.tables import table_from_arrays
+from papers.amin2023 import dpsgd
 
 DELTA = 1e-6
 BUDGETS = (0.3, 1.0)

@@ -18,6 +18,7 @@ from sklearn.metrics import r2_score
 import nolook
 from benchmarks import harness
 from benchmarks.harness import main
+from papers.amin2023 import DPSGDRegressor
 
 EPSILON, DELTA = math.log(3), 1e-5
 RUNS = 20
@@ -27,7 +28,7 @@ METHODS = {
     "tukey": nolook.TukeyRegressor,
     "boosted-adassp": nolook.BoostedAdaSSPRegressor,
     "adassp": nolook.AdaSSPRegressor,
-    "dpsgd": nolook.DPSGDRegressor,
+    "dpsgd": DPSGDRegressor,
 }
 
 # R2 of the Tukey regression as its paper has it.

@@ -1,4 +1,4 @@
-"""Five private regressions of one table, all charged to one ledger.
+"""Four private regressions of one table, all charged to one ledger.
 
     python examples/methods.py [FOLDER]
 
@@ -23,14 +23,13 @@ METHODS = {
     "tukey": nolook.TukeyRegressor,
     "boosted AdaSSP": nolook.BoostedAdaSSPRegressor,
     "AdaSSP": nolook.AdaSSPRegressor,
-    "DP-SGD": nolook.DPSGDRegressor,
 }
 
 
 def main():
     """Fit every method and print its model."""
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
-    budget = nolook.Budget(epsilon=5.0, delta=1e-5)
+    budget = nolook.Budget(epsilon=4.0, delta=1e-5)
     table = nolook.read_table(TABLE, "target", features=FEATURES)
     # Made up, not taken from the table: half a carat to two carats, of average colour and clarity.
     columns = ([0.5, 1.0, 2.0], [5.1, 6.4, 8.1], [0, 0, 0], [0, 0, 0])

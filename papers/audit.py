@@ -1,9 +1,10 @@
-"""Audits of the published releases that are not private for rows: they lose more than they claim.
+"""Audits of the published releases: those that are not private for rows lose more than they claim.
 
     python -m papers.audit
 
-Draws from two neighbouring tables bound the loss from below, as in `nolook audit`; where the exact
-laws of the outcomes are known, their loss is shown beside it.
+DP-SGD's sum of gradients keeps its claim. Draws from two neighbouring tables bound the loss from
+below, as in `nolook audit`; where the exact laws of the outcomes are known, their loss is shown
+next to it.
 """
 
 from __future__ import annotations
@@ -11,18 +12,26 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nolook.algorithms.screening import Scores, screen
-from nolook.audit.case import FEWER_RUNS, Case, Vector, one_by_one
+from nolook.audit.case import FEWER_RUNS, Case, Vector, gaussian_case, one_by_one
 from nolook.audit.findings import audit
 from nolook.audit.laws import point_law
+from nolook.audit.sums import vectors
 from nolook.privacy.noise import ByteSource, SystemEntropy
+from nolook.statistics.residual_products import grid_model
 from nolook.tables import table_from_arrays
+from papers.amin2023.clipped_gradients import (
+    ClippedGradients,
+    gradient_radius,
+    gradient_sensitivity,
+)
 from papers.amin2023.tukey_em import published_depth, published_tukey
 from papers.swope2024.classes import published_law
 from papers.swope2024.screening import published_scores
 
-__all__ = ["cases"]
+__all__ = ["cases", "clipped_gradients"]
 
 _EPSILON, _DELTA = 4.0, 1e-3
 _RUNS = 5_000
@@ -133,11 +142,35 @@ def _choice(table: int, source: ByteSource) -> float:
     return float(screen(_scored(table), 1, 2.0, "peeling", source)[0] == 0)
 
 
+def clipped_gradients(mu: float = 1.0) -> Case:
+    """Return the case of a sum of DP-SGD, which keeps its claim.
+
+    Returns
+    -------
+    Case
+    """
+    return gaussian_case(mu)(
+        name="clipped gradients of DP-SGD",
+        neighbours="a row with a gradient beyond the clipping",
+        covers=("gaussian_release", "gradient_sensitivity"),
+        draw=vectors(mu, gradient_sensitivity(gradient_radius(1.0)), *map(_gradients, (1, 0))),
+    )
+
+
+_ROW_UNIT = 2**10
+
+
+def _gradients(rows: int) -> NDArray[np.object_]:
+    kept = ClippedGradients(2, _ROW_UNIT, gradient_radius(1.0))
+    kept.update(np.array([[_ROW_UNIT], [0.0]])[:, :rows], np.full(rows, 1e9))
+    return kept.value(np.ones(rows, dtype=np.bool_), *grid_model(np.zeros(2), _ROW_UNIT**2))
+
+
 def main() -> None:
     """Audit all, and print a table."""
     print("| release | claim | shown by draws | exact | verdict |")
     print("|---|---:|---:|---:|---|")
-    for case in cases():
+    for case in (*cases(), clipped_gradients()):
         found = audit(case, SystemEntropy())
         exact = "" if found.exact is None else f"{found.exact:.2f}"
         print(f"| {case.name} | {case.claim:g} | {found.bound:.2f} | {exact} | {found.verdict} |")

@@ -18,7 +18,7 @@ from nolook.privacy.noise import SeededSource
 from nolook.tables import read_table
 
 ROWS = 20_000
-CENTRES = ("linear", "adassp", "boosted-adassp", "dpsgd")
+CENTRES = ("linear", "adassp", "boosted-adassp")
 
 
 def frame(share, seed=0):

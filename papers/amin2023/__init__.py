@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 from papers.amin2023.adassp import OracleAdaSSPRegressor
+from papers.amin2023.dpsgd import DPSGDRegressor
 from papers.amin2023.tukey import PublishedTukeyRegressor, RawTukeyRegressor
 
-__all__ = ["OracleAdaSSPRegressor", "PublishedTukeyRegressor", "RawTukeyRegressor"]
+__all__ = [
+    "DPSGDRegressor",
+    "OracleAdaSSPRegressor",
+    "PublishedTukeyRegressor",
+    "RawTukeyRegressor",
+]

@@ -31,6 +31,7 @@ from papers.amin2023.adassp import OracleAdaSSPRegressor
 from papers.amin2023.block_models import least_squares_models
 from papers.amin2023.data import DELTA, EPSILON, FILES, MODELS, least_squares_r2, read, synthetic
 from papers.amin2023.depth import POINTS, approximate_depth, exact_depth
+from papers.amin2023.dpsgd import DPSGDRegressor
 from papers.amin2023.histograms import histogram, histogram_plan
 from papers.amin2023.tukey import RAW_GRID, PublishedTukeyRegressor, RawTukeyRegressor
 from papers.amin2023.tukey_em import (
@@ -68,7 +69,7 @@ REGRESSORS: dict[str, Callable[..., nolook.LinearRegression]] = {
     "linear": nolook.LinearRegression,
     "boosted-adassp": nolook.BoostedAdaSSPRegressor,
     "adassp": nolook.AdaSSPRegressor,
-    "dpsgd": nolook.DPSGDRegressor,
+    "dpsgd": DPSGDRegressor,
 }
 SGD = ("DPSGD (tuned)", "DPSGD (90% tuned)")
 WANG = "AdaSSP, oracle bounds"

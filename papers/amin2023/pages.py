@@ -115,7 +115,7 @@ def notes(methods: Any, known: list[str]) -> Iterator[str]:
     yield (
         "- DPSGD has the settings of the paper's figure 4, which were chosen with the tables and "
         "are not tuned anew; the paper names no optimiser, and Adam stands for it here, as in the "
-        "authors' public code. `dpsgd` is nolook's, with nothing to tune."
+        "authors' public code. `dpsgd` is `DPSGDRegressor` (`dpsgd.py`), with nothing to tune."
     )
     yield (
         f"- `{WANG}` has the constants of the published algorithm; `{ORACLE}` spends the same "

@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 
 from nolook._validation import check_choice
 from nolook.errors import ParameterError
-from nolook.privacy.mechanisms._exact import Integers, add_exactly, noise_scale
+from nolook.privacy._collect import Integers
+from nolook.privacy.mechanisms._exact import add_exactly, noise_scale
 from nolook.privacy.mechanisms.laplace import laplace_variance
 from nolook.privacy.noise import ByteSource, discrete_laplace
 

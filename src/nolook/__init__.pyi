@@ -18,7 +18,6 @@ from nolook.estimators.boosted import BoostedAdaSSPRegressor as BoostedAdaSSPReg
 from nolook.estimators.calibration import CalibrationCurve as CalibrationCurve
 from nolook.estimators.calibration import HosmerLemeshow as HosmerLemeshow
 from nolook.estimators.cross_validation import cross_validate as cross_validate
-from nolook.estimators.dpsgd import DPSGDRegressor as DPSGDRegressor
 from nolook.estimators.ecdf import ECDF as ECDF
 from nolook.estimators.evaluation import Evaluation as Evaluation
 from nolook.estimators.evaluation import evaluate as evaluate

@@ -27,7 +27,6 @@ LONG = {
     "tukey-1d",
     "tukey-2d",
     "range-search",
-    "DPSGDRegressor",
     "design-gram",
     "lasso-votes",
     "covariance-screening",

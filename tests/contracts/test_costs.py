@@ -105,12 +105,7 @@ def replace_everywhere(spies, monkeypatch):
 
 def stated(guarantee):
     """The cost of each release, as the mechanisms take it."""
-    return [
-        getattr(event, "mu", None)
-        or getattr(event, "epsilon", None)
-        or [1.0 / event.noise_multiplier] * event.steps
-        for event in guarantee.mechanisms
-    ]
+    return [getattr(event, "mu", None) or event.epsilon for event in guarantee.mechanisms]
 
 
 def each(draws):
@@ -139,11 +134,6 @@ def until_dispersion(draws):
     return next(
         place for place, draw in enumerate(draws, 1) if draw < 0.5 * draws[BEFORE_STEPS - 1]
     )
-
-
-def samples(draws):
-    """Every gradient is a release of a sample; what comes before finds scales."""
-    return [*draws[:-ROUNDS], draws[-ROUNDS:]]
 
 
 def choices(draws):
@@ -191,7 +181,6 @@ RELEASES = {
     "scaler": (nolook.QuantileScaler, each, data),
     "adassp-bounds": (partial(nolook.AdaSSPRegressor, bound_X=30.0, bound_y=9.0), each, data),
     "boosted-adassp": (partial(nolook.BoostedAdaSSPRegressor, n_rounds=ROUNDS), gradients, data),
-    "dpsgd": (partial(nolook.DPSGDRegressor, n_steps=ROUNDS), samples, data),
     "tukey": (partial(nolook.TukeyRegressor, 8.0, on_failure=CONSTANT), each, data),
     "tukey-scaling": (
         partial(nolook.TukeyRegressor, basis="private-scaling", n_models=300, on_failure=CONSTANT),
@@ -238,7 +227,7 @@ def test_what_is_drawn_is_what_is_stated(name, drawn):
 
 
 #: Whose last release a unit changes as one row does, however many of its rows count in full.
-UNDIVIDED = ("tukey", "tukey-scaling", "lasso", "lasso-delta", "lasso-sample", "dpsgd")
+UNDIVIDED = ("tukey", "tukey-scaling", "lasso", "lasso-delta", "lasso-sample")
 
 
 @pytest.mark.parametrize("rows", ["weights", 2])

@@ -121,7 +121,6 @@ ESTIMATORS = {
     "logistic": (named(), happened),
     "adassp": (nolook.AdaSSPRegressor(), data),
     "tukey": (nolook.TukeyRegressor(n_models=100, on_failure="constant"), data),
-    "dpsgd": (nolook.DPSGDRegressor(n_steps=5), data),
     "pipeline": (PIPELINE, data),
 }
 

@@ -44,7 +44,6 @@ ESTIMATORS = {
     "LinearRegression": (nolook.LinearRegression, opened, lambda m: m.coef_),
     "AdaSSPRegressor": (nolook.AdaSSPRegressor, opened, lambda m: m.coef_),
     "BoostedAdaSSPRegressor": (nolook.BoostedAdaSSPRegressor, opened, lambda m: m.coef_),
-    "DPSGDRegressor": (partial(nolook.DPSGDRegressor, n_steps=5), opened, lambda m: m.coef_),
     "QuantileScaler": (nolook.QuantileScaler, partial(opened, target=None), lambda m: m.scale_),
     "MomentSelector": (partial(nolook.MomentSelector, k=2), opened, lambda m: m.support_),
     "ECDF": (

@@ -15,6 +15,7 @@ import pytest
 
 from examples.certificates import Authority
 from nolook.errors import ParameterError
+from nolook.federated.sealing import seal
 from nolook.federated.server.app import Rates, make_app
 from nolook.federated.server.batch_service import BatchService
 from nolook.federated.server.report_intake import ReportIntake
@@ -415,7 +416,9 @@ def test_a_slow_call_keeps_no_report_waiting(calls):
     async def run():
         slow = asyncio.create_task(call("analyst", "POST", "/v1/batches/ages/freeze"))
         await asyncio.sleep(0.1)
-        stored = await asyncio.wait_for(call("owner", "PUT", ADDRESS, FIRST[0]), PATIENCE)
+        stored = await asyncio.wait_for(
+            call("owner", "PUT", ADDRESS, seal(SMALL, 0, FIRST[0])), PATIENCE
+        )
         assert stored == (201, {"stored": True})
         assert not slow.done()
         service.thawed.set()

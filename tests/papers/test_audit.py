@@ -1,4 +1,4 @@
-"""The audit of the published releases shows the fault in them, and none in the product's."""
+"""The audit of the published releases shows the fault in them, and none where there is none."""
 
 from __future__ import annotations
 
@@ -58,3 +58,15 @@ def test_the_products_classes_keep_it_on_the_same_scores():
         for scores in published._SCORES
     ]
     assert 0.05 * case.claim <= exact_epsilon(*laws) <= case.claim
+
+
+def test_a_sum_of_clipped_gradients_keeps_its_claim_and_is_seen():
+    found = audit(published.clipped_gradients(), SeededSource(1), 50_000)
+    assert found.verdict == "kept"
+    assert 0.6 * found.case.claim <= found.bound <= found.case.claim
+
+
+def test_half_the_noise_of_clipped_gradients_is_noticed(monkeypatch):
+    right = published.gradient_sensitivity
+    monkeypatch.setattr(published, "gradient_sensitivity", lambda radius: right(radius) / 2)
+    assert audit(published.clipped_gradients(), SeededSource(1), 50_000).verdict == "broken"

@@ -6,9 +6,7 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
-from dp_accounting import dp_event
 from dp_accounting.pld import privacy_loss_distribution as pld
-from dp_accounting.rdp import rdp_privacy_accountant
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -28,7 +26,6 @@ from nolook.privacy.guarantee import (
     GaussianEvent,
     PrivacyGuarantee,
     PureEvent,
-    SampledGaussianEvent,
 )
 
 
@@ -232,90 +229,6 @@ def test_a_guarantee_is_computed_and_not_asserted():
             relation="add-remove",
             private=True,
         )
-
-
-def one_step_delta(multiplier, probability, epsilon):
-    """Delta of one sampled Gaussian release, the larger of both directions, exactly.
-
-    The likelihood ratio 1 - q + q exp((2 x - 1) / (2 sigma^2)) grows with x, so the events that
-    decide are half-lines.
-    """
-    with mpmath.workdps(40):
-        sigma, q, odds = mpmath.mpf(multiplier), mpmath.mpf(probability), mpmath.exp(epsilon)
-
-        def beyond(ratio):
-            """P(likelihood ratio > `ratio`), without and with the row."""
-            if ratio <= 1 - q:
-                return mpmath.mpf(1), mpmath.mpf(1)
-            x = (1 + 2 * sigma**2 * mpmath.log((ratio - 1 + q) / q)) / 2
-            absent, present = mpmath.ncdf(-x / sigma), mpmath.ncdf((1 - x) / sigma)
-            return absent, (1 - q) * absent + q * present
-
-        absent, present = beyond(odds)
-        removed = present - odds * absent
-        absent, present = beyond(1 / odds)
-        added = (1 - absent) - odds * (1 - present)
-        return max(removed, added)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("multiplier", [0.7, 1.5, 4.0])
-@pytest.mark.parametrize("probability", [0.01, 0.125, 1.0])
-@pytest.mark.parametrize("epsilon", [0.05, 0.5])
-def test_one_sampled_step_agrees_with_its_exact_delta(multiplier, probability, epsilon):
-    event = SampledGaussianEvent("s", multiplier, probability, 1)
-    exact = float(one_step_delta(multiplier, probability, epsilon))
-    assert exact <= total_delta([event], epsilon) <= exact * 1.01 + 1e-5
-
-
-@pytest.mark.parametrize("steps", [10, 300])
-def test_sampled_steps_lie_between_bounds_known_otherwise(steps):
-    multiplier, probability, epsilon = 1.3, 0.05, 1.0
-    delta = total_delta([SampledGaussianEvent("s", multiplier, probability, steps)], epsilon)
-    once = dp_event.PoissonSampledDpEvent(probability, dp_event.GaussianDpEvent(multiplier))
-    accountant = rdp_privacy_accountant.RdpAccountant()
-    accountant.compose(dp_event.SelfComposedDpEvent(once, steps))
-    assert delta <= accountant.get_delta(epsilon)  # Renyi divergences are looser
-    assert delta >= float(one_step_delta(multiplier, probability, epsilon))
-    # As many steps without sampling cost far more.
-    whole = total_delta([SampledGaussianEvent("s", multiplier, 1.0, steps)], epsilon)
-    assert whole > 10 * delta or whole > 0.5
-
-
-def test_sampling_every_row_is_the_gaussian_mechanism():
-    event = SampledGaussianEvent("s", 9.0, 1.0, 16)
-    exact = gaussian_delta(math.sqrt(16) / 9.0, 1.0)
-    assert total_delta([event], 1.0) == pytest.approx(exact, rel=1e-6)
-
-
-def test_a_tiny_delta_falls_back_on_composition_without_sampling():
-    event = SampledGaussianEvent("s", 80.0, 0.1, 100)
-    assert total_delta([event], 1.5) <= gaussian_delta(math.sqrt(100) / 80.0, 1.5) * 1.001
-
-
-def test_sampled_and_other_parts_compose():
-    sampled = SampledGaussianEvent("s", 6.0, 0.125, 50)
-    events = [GaussianEvent("g", 0.1), PureEvent("p", 0.05), sampled]
-    parts = [total_delta([event], 0.4) for event in events]
-    assert max(parts) < total_delta(events, 0.4) < total_delta(events, 0.35)
-
-
-@pytest.mark.parametrize("multiplier", [1e-300, 0.1, 1.0, 1e15, 1e200])
-@pytest.mark.parametrize("probability", [1e-300, 1e-3, 1.0])
-def test_extreme_samples_have_a_delta_that_is_not_understated(multiplier, probability):
-    event = SampledGaussianEvent("s", multiplier, probability, 10)
-    # Without sampling it costs as much or more; where no distribution fits that is the answer.
-    whole = gaussian_delta(math.sqrt(10) / multiplier, 1e-250)
-    delta = total_delta([event], 1e-250)
-    assert 0.0 < delta <= whole * (1 + 1e-9)
-    if probability == 1.0:
-        assert delta >= whole * (1 - 1e-9)
-
-
-def test_a_grid_that_is_too_long_is_not_trusted():
-    # Its single step alone would need some million points.
-    event = SampledGaussianEvent("s", 0.3, 1e-6, 1000)
-    assert total_delta([event], 1.0) == gaussian_delta(math.sqrt(1000) / 0.3, 1.0)
 
 
 def test_promises_in_sequence_add_up():

@@ -29,7 +29,6 @@ from nolook.privacy.guarantee import (
     GaussianEvent,
     PrivacyGuarantee,
     PureEvent,
-    SampledGaussianEvent,
 )
 
 GRID = 1e-4  # of the accountant's losses
@@ -139,7 +138,6 @@ def test_they_compose_with_every_kind():
         GaussianEvent("g", 0.1),
         PureEvent("p", 0.05),
         ApproximateEvent("a", 0.05, 1e-9),
-        SampledGaussianEvent("s", 6.0, 0.125, 50),
     ]
     events = [choices(0.05, 8), *others]
     whole = total_delta(events, 0.4)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 
 import numpy as np
@@ -15,7 +14,6 @@ from nolook.privacy.mechanisms.laplace import laplace_release
 from nolook.privacy.noise import LARGEST_SCALE, SeededSource
 from nolook.statistics import centred_products as products
 from nolook.statistics import group_sums as groups
-from nolook.statistics.clipped_gradients import ClippedGradients
 from nolook.statistics.design_moments import DesignMoments
 from nolook.statistics.kendall import KendallRows
 from nolook.statistics.moments import MomentMatrix
@@ -116,16 +114,6 @@ def test_residual_products_are_exact_whatever_their_size(largest):
     rows = 5000
     kept.update(np.full((1, rows), float(entry)), np.full(rows, 1e300))
     assert kept.value(np.zeros(1), 1.0).tolist() == [rows * entry * largest]
-
-
-def test_clipped_gradients_are_exact_whatever_their_size():
-    radius = 2**46
-    kept = ClippedGradients(1, 1, radius)
-    parts = 2**15
-    kept.update(np.ones((1, parts)), np.full(parts, 1e300))
-    assert kept.value(np.ones(kept.units, dtype=bool), np.zeros(1), 1.0).tolist() == [
-        parts * math.isqrt(radius)
-    ]
 
 
 def test_group_sums_leave_64_bits_and_do_not_wrap(monkeypatch):

@@ -289,7 +289,6 @@ PAGES = {
     "linear": of_model("linear"),
     "adassp": of_model("adassp"),
     "boosted-adassp": of_model("boosted-adassp"),
-    "dpsgd": of_model("dpsgd"),
     "tukey-selected": of_model("sis+tukey"),
     "tukey-constant": of_model("lasso-blocks+tukey-failed-test"),
     "constant": lambda: model_findings(

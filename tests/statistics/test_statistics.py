@@ -29,7 +29,6 @@ from nolook.statistics.class_gradients import (
     ClassGradient,
     ScoreCounts,
 )
-from nolook.statistics.clipped_gradients import ClippedGradients, UnitGradients
 from nolook.statistics.design_moments import DesignMoments
 from nolook.statistics.group_sums import GroupSums
 from nolook.statistics.held_out import HeldOutErrors
@@ -64,13 +63,6 @@ GRID_MODEL = GridModel(*MODEL, 2**10)
 CLASSES = (*WEIGHTED[:2], POSITIVE.astype(float), WEIGHTS)
 
 
-class InUnits(UnitGradients):
-    """One whose rows come with their units and no weights."""
-
-    def update(self, rows, targets, units):
-        return super().update(rows, targets, None, units)
-
-
 @dataclass(frozen=True)
 class Row:
     """A statistic: how it is made, the table it sees, and all that it tells."""
@@ -82,10 +74,6 @@ class Row:
 
 def plain(*values):
     return [np.asarray(value).tolist() for value in values]
-
-
-def all_chosen(kept):
-    return np.ones(kept.units, dtype=bool)
 
 
 def orders(ranked):
@@ -126,16 +114,6 @@ STATISTICS = {
         partial(CentredProducts, np.full(COLUMNS, -1.0), np.full(COLUMNS, 1.5), WHOLE_UNIT),
         (NUMBERS, WEIGHTS),
         lambda s: plain(s.value),
-    ),
-    "ClippedGradients": Row(
-        partial(ClippedGradients, COLUMNS, LARGEST, 2**30),
-        (WHOLE, LABELS),
-        lambda s: plain(s.value(all_chosen(s), *MODEL)),
-    ),
-    "ClippedGradients, weighted": Row(
-        partial(ClippedGradients, COLUMNS, LARGEST, 2**30, WHOLE_UNIT),
-        (WHOLE, LABELS, WEIGHTS, UNITS),
-        lambda s: plain(s.value(all_chosen(s), *MODEL)),
     ),
     **{
         kind.__name__: Row(partial(kind, *arguments), CLASSES, lambda s: plain(s.value))
@@ -205,11 +183,6 @@ STATISTICS = {
         partial(ResidualProducts, COLUMNS, SQUARED, 2**10, 2**19, WHOLE_UNIT),
         (WHOLE, LABELS, WEIGHTS),
         lambda s: plain(s.value(*MODEL)),
-    ),
-    "UnitGradients": Row(
-        partial(InUnits, COLUMNS, LARGEST, 2**30),
-        (WHOLE, LABELS, UNITS),
-        lambda s: plain(s.value(all_chosen(s), *MODEL)),
     ),
 }
 ALL = pytest.mark.parametrize("row", STATISTICS.values(), ids=STATISTICS)

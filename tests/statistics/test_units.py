@@ -45,12 +45,6 @@ from nolook.statistics.class_gradients import (
     class_dispersion_sensitivity,
     class_gradient_sensitivity,
 )
-from nolook.statistics.clipped_gradients import (
-    ClippedGradients,
-    UnitGradients,
-    gradient_radius,
-    gradient_sensitivity,
-)
 from nolook.statistics.design_moments import (
     DesignMoments,
     eigenvalue_sensitivity,
@@ -119,7 +113,7 @@ _UNIT = 2**10
 _NORM = 7.0
 _RADIUS = int((_NORM * _UNIT) ** 2)
 _CLIP, _TARGET = 2**22, 2**14
-_GRADIENT, _MOMENTS = gradient_radius(2.0), int((7.0 * UNIT) ** 2)
+_MOMENTS = int((7.0 * UNIT) ** 2)
 _BORDERS = np.array([0.0, 0.25, 0.5, 1.0])
 _MODEL = GridModel(*grid_model(np.array([0.3, -2.0, 1e-3]), _RADIUS), _UNIT)
 
@@ -276,13 +270,6 @@ STATISTICS = {
         lambda whole: [class_gradient_sensitivity(_RADIUS, 3, whole)],
         rounds=True,
     ),
-    "ClippedGradients": Weighted(
-        lambda whole: ClippedGradients(3, _UNIT, _GRADIENT, whole),
-        as_bounded,
-        lambda s: [s.value(np.ones(s.units, dtype=bool), *_MODEL[:2])],
-        lambda whole: [gradient_sensitivity(_GRADIENT, 3, whole)],
-        rounds=True,
-    ),
     "ClippedProducts": Weighted(
         lambda whole: ClippedProducts(_MODEL, _CLIP, whole),
         as_rows,
@@ -358,8 +345,8 @@ STATISTICS = {
         rounds=True,
     ),
 }
-# Of blocks and of samples with units in full: tested below.
-OTHERS = {"BlockMoments", "KendallRows", "UnitGradients"}
+# Of blocks: tested below.
+OTHERS = {"BlockMoments", "KendallRows"}
 SUMS = pytest.mark.parametrize(
     "row",
     [row for row in STATISTICS.values() if row.adds],
@@ -530,20 +517,6 @@ def test_a_unit_in_one_block_changes_that_block_alone(kind):
         values.append(sums.update(rows[:, kept], blocks[kept], weights[kept]).value)
     own = blocks[~others][0]
     assert [(a == b).all() for a, b in zip(*values, strict=True)] == [i != own for i in range(4)]
-
-
-@pytest.mark.parametrize("kind", UNITS)
-@pytest.mark.parametrize("rows", [1, 7, 1_024])
-def test_a_sampled_unit_moves_gradients_by_the_sensitivity_of_a_row(kind, rows):
-    random = np.random.default_rng(rows)
-    table, units = with_unit(random, rows, kind(random, rows), 60)
-    values = []
-    for kept in (units >= 0, units > 0):
-        sums = UnitGradients(3, _UNIT, _GRADIENT)
-        sums.update(*as_bounded(table[:, kept]), units=units[kept])
-        values.append(sums.value(np.ones(9, dtype=bool), *_MODEL[:2]))
-    moved = sum(int(entry) ** 2 for entry in values[0] - values[1])
-    assert 0 < moved <= gradient_sensitivity(_GRADIENT) ** 2
 
 
 def test_every_statistic_of_weights_is_here():

@@ -204,12 +204,11 @@ def in_sequence(selector, regressor):
 
 TOGETHER = [
     nolook.BoostedAdaSSPRegressor(),
-    nolook.DPSGDRegressor(),
     nolook.KendallSelector(1),
     nolook.LassoSelector(1),
     nolook.SISSelector(1),
     in_sequence(nolook.KendallSelector(1), nolook.LinearRegression()),
-    in_sequence(nolook.MomentSelector(1), nolook.DPSGDRegressor()),
+    in_sequence(nolook.MomentSelector(1), nolook.BoostedAdaSSPRegressor()),
 ]
 
 

@@ -22,11 +22,11 @@ from types import ModuleType
 from typing import Any, TypeAlias
 
 import numpy as np
-from nolook.federated.secure_sum import SumError, Total, Words, check_sum
 from numpy.typing import NDArray
 
 from nolook._validation import check_count, check_positive
 from nolook.errors import ParameterError
+from nolook_flower.secure_sum import SumError, Total, Words, check_sum
 
 __all__ = ["FlowerSum", "aggregator_app", "owner_app", "simulate"]
 
@@ -60,7 +60,7 @@ class FlowerSum:
         self.timeout = timeout
 
     def sum(self, vectors: Sequence[Words], needed: int = 0) -> Total:
-        """Add up vectors; see :class:`~nolook.federated.secure_sum.SecureSum`."""
+        """Add up vectors; see :class:`~nolook_flower.secure_sum.SecureSum`."""
         check_sum(vectors, needed)
         return simulate(
             owner_app(vectors.__getitem__), len(vectors), needed, self.drop_outs, self.timeout

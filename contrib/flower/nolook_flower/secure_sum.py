@@ -4,8 +4,8 @@ An implementation says who sees what. Each says which owners are in the sum, as 
 and opens nothing without those that must be in it.
 
 `InProcessSum` is the reference: one process holds every vector. `PointwiseSum` asks another sum for
-one number at a time (Barczewski, Mawass and Ramon 2024, section 4.1). ``contrib/flower`` has one
-with pairwise masks, from which owners may drop out.
+one number at a time (Barczewski, Mawass and Ramon 2024, section 4.1). ``secagg.py`` has one with
+pairwise masks, from which owners may drop out.
 
 Numbers below 0 are sent as their two's complement; a total in the range of int64 is read back by
 ``numbers.view(np.int64)``.

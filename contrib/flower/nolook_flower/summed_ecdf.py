@@ -1,12 +1,12 @@
 """Private empirical distribution functions of many owners, by any secure sum.
 
-Each owner counts its values up to every threshold of a public grid; all counts are one vector,
-added up in one round (Barczewski, Mawass and Ramon 2024, section 4.1). The noise is that of the
-binary tree over the thresholds. The proof, and who must be trusted with what, is in
-``summed_ecdf.md``; the number of rows is public, so neighbours differ by replacement.
+Each owner counts its values in every block of a forest over the cells of a public grid; all counts
+are one vector, added up in one round (Barczewski, Mawass and Ramon 2024, section 4.1). Every block
+gets Laplace noise, as in :mod:`nolook.algorithms.node_counts`. ``summed_ecdf.md`` has the proof and
+states who must be trusted; the number of rows is public, so neighbours differ by replacement.
 
 ``noise="aggregator"``
-    Whoever learns the sum is trusted with it, and adds the noise: the error is the central one.
+    The aggregator is trusted with the sum, and adds the noise: the error is the central one.
 ``noise="owners"``
     The first `noisy_owners` owners each add the full noise to their own vector. One honest owner
     among them suffices, whoever learns the sum; the variance is `noisy_owners` times the central
@@ -19,25 +19,28 @@ a sum was opened, new vectors are a new release with a budget of its own.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, TypeAlias
+from itertools import pairwise
+from typing import Literal, TypeAlias, cast
 
 import numpy as np
 from attrs import field, frozen
-from nolook.algorithms.tree_smoothing import Smoothing, smoothed_counts
-from nolook.federated.secure_sum import PointwiseSum, SecureSum, SumError, Total, Words
-from nolook.federated.tree_plan import tree_plan
-from nolook.privacy.mechanisms.binary_tree import laplace_node_variance, tree_laplace
 from numpy.typing import NDArray
 
 from nolook._validation import check_choice, check_count, check_epsilon
-from nolook.algorithms.count_noise import BinaryTreeNoise
 from nolook.algorithms.distribution import PrivateDistribution
+from nolook.algorithms.ecdf import count_event
+from nolook.algorithms.forest import Forest, best_forest
 from nolook.algorithms.grids import Grid
+from nolook.algorithms.node_counts import NoisyForest, Smoothing
 from nolook.errors import ParameterError
-from nolook.federated.plausibility import TreeNoise, refuse_impossible, refuse_outside
-from nolook.privacy.guarantee import PureEvent
+from nolook.estimators.ecdf import check_smoothing
+from nolook.federated.plausibility import bound, refuse_impossible, refuse_outside
+from nolook.kernels.forests import block_counts, level_starts
+from nolook.privacy.guarantee import Budget, PureEvent
+from nolook.privacy.mechanisms.laplace import laplace_release, laplace_variance
 from nolook.privacy.noise import ByteSource
-from nolook.statistics.cell_counts import CellCounts
+from nolook.statistics.cell_counts import CellCounts, node_counts_sensitivity
+from nolook_flower.secure_sum import PointwiseSum, SecureSum, SumError, Total, Words
 
 __all__ = ["PointwiseCounts", "SummedQuery", "release_summed_ecdf"]
 
@@ -47,6 +50,7 @@ _MOST_NOISES = 2**10
 _MOST_ROWS = 2**62  # more would leave int64 with the noise
 
 Vector = NDArray[np.float64]
+Counts = NDArray[np.int64]
 
 
 def _noisy_owners(count: int) -> int:
@@ -84,9 +88,14 @@ class SummedQuery:
         self.event()  # refuses an epsilon too small for any noise
 
     @property
-    def levels(self) -> int:
-        """L: the tree stands over 2^L thresholds."""
-        return (len(self.grid.points()) - 1).bit_length()
+    def forest(self) -> Forest:
+        """The blocks: the best for shares of a public number of rows."""
+        return best_forest(len(self.grid.points()), "laplace", shares=True)
+
+    @property
+    def sensitivity(self) -> int:
+        """L1 sensitivity of the counts of all blocks, if a row is replaced."""
+        return node_counts_sensitivity(self.forest.levels, "replace")
 
     @property
     def needed(self) -> int:
@@ -94,38 +103,34 @@ class SummedQuery:
         return self.noisy_owners if self.noise == "owners" else 0
 
     @property
-    def tree(self) -> TreeNoise:
-        """The noise of all that is released."""
-        variance = laplace_node_variance(self.levels, self.event().epsilon, "replace")
-        return TreeNoise(self.levels, variance, max(1, self.needed))
+    def noises(self) -> int:
+        """How many full noises a release has."""
+        return max(1, self.needed)
 
     def event(self) -> PureEvent:
         """Return what a release costs, under replacement: to be charged before any sum."""
-        return tree_plan("ecdf", self.epsilon).tree
+        # Without a delta the noise is Laplace noise.
+        return cast("PureEvent", count_event(Budget(self.epsilon), self.forest.levels))
 
-    def node_variance(self) -> float:
-        """Return the variance of the noise of one tree node, all noises together."""
-        return self.tree.noises * self.tree.variance
+    def noise_variance(self) -> float:
+        """Return the variance of one full noise of a block."""
+        return laplace_variance(self.sensitivity, self.event().epsilon)
 
-    def tree_noise(self, source: ByteSource) -> NDArray[np.int64]:
-        """Draw one full noise, shape (2^L,)."""
-        nothing = np.zeros(2**self.levels, dtype=np.int64)
-        return tree_laplace(nothing, self.event().epsilon, "replace", source)
+    def noisy(self, blocks: Counts, source: ByteSource) -> Counts:
+        """Return the counts of all blocks with one full noise."""
+        return laplace_release(blocks, self.sensitivity, self.event().epsilon, source)
 
     def vector(self, values: Vector, place: int, source: ByteSource) -> Words:
-        """Return an owner's vector, for one sum only: 2^L counts up to thresholds, then its rows.
+        """Return an owner's vector, for one sum only: the counts of all blocks, then its rows.
 
-        How many values there are is public. With ``noise="owners"`` the first owners, by their
-        place, add noise.
+        The number of values is public. With ``noise="owners"`` the first owners, by their place,
+        add noise.
         """
-        points = self.grid.points()
-        cells = np.zeros(2**self.levels, dtype=np.int64)
-        cells[: len(points)] = CellCounts(points).update(np.asarray(values, np.float64)).value
-        counts = np.cumsum(cells)
-        rows = counts[-1]
+        cells = CellCounts(self.grid.points()).update(np.asarray(values, np.float64)).value
+        blocks = block_counts(cells, self.forest.lengths)
         if place < self.needed:
-            counts = counts + self.tree_noise(source)
-        return np.append(counts, rows).view(np.uint64)
+            blocks = self.noisy(blocks, source)
+        return np.append(blocks, cells.sum()).view(np.uint64)
 
     def distribution(
         self, total: Total, smoothing: Smoothing, source: ByteSource
@@ -135,19 +140,17 @@ class SummedQuery:
         Raises a `SumError` if an owner whose noise is needed is not in the sum, and a `NolookError`
         if the sum cannot be.
         """
+        check_smoothing(smoothing)
         if not set(range(self.needed)) <= set(total.owners):
             raise SumError("an owner whose noise is needed is not in the sum; nothing is released")
-        points = self.grid.points()
-        counts = total.numbers[:-1].view(np.int64)
+        blocks = total.numbers[:-1].view(np.int64)
         if self.noise == "aggregator":
-            counts = counts + self.tree_noise(source)
-        # Only noisy counts are looked at: whether exact ones were refused would tell of them.
-        rows = _rows(total.numbers[-1])
-        refuse_impossible(counts, np.arange(len(counts)), len(points) - 1, rows, self.tree)
-        top = max(1.0, rows)
-        noise = BinaryTreeNoise(len(points), self.levels, self.node_variance(), 0.0)
-        fitted = smoothed_counts(counts.astype(np.float64), top, len(points), smoothing)
-        return PrivateDistribution(points, fitted, top, noise)
+            blocks = self.noisy(blocks, source)
+        # Only noisy counts are looked at: refusing exact ones would reveal something about them.
+        rows, variance = _rows(total.numbers[-1]), self.noise_variance()
+        refuse_impossible(self.forest, [blocks], rows, self.noises, variance)
+        noisy = NoisyForest(self.forest, blocks.astype(np.float64), self.noises * variance)
+        return noisy.distribution(self.grid.points(), rows, 0.0, smoothing)
 
 
 def release_summed_ecdf(
@@ -170,7 +173,7 @@ def release_summed_ecdf(
         Each owner's values.
     query : SummedQuery
     summing : SecureSum
-    smoothing : {"l2", "l1", "isotonic"} or None
+    smoothing : {"isotonic"} or None
     source : ByteSource
 
     Returns
@@ -213,15 +216,19 @@ class PointwiseCounts:
         self, owners: Sequence[Vector], query: SummedQuery, inner: SecureSum, source: ByteSource
     ) -> None:
         _check_owners(owners, query)
-        self._points = query.grid.points()
-        self._tree = query.tree
+        self._points, forest = query.grid.points(), query.forest
         self._summing = PointwiseSum(inner)
-        self._vectors = [query.vector(values, i, source) for i, values in enumerate(owners)]
-        self._noise = np.zeros(2**query.levels, dtype=np.int64)
+        vectors = [query.vector(values, i, source) for i, values in enumerate(owners)]
+        self._rows = _rows(np.uint64(self._summing.one(vectors, forest.blocks)))
+        # Owners add up the blocks below each threshold by themselves: the sum is linear.
+        self._vectors = [_below(forest, vector[:-1]) for vector in vectors]
+        noise = np.zeros(forest.blocks, dtype=np.int64)
         if query.noise == "aggregator":
-            self._noise = query.tree_noise(source)
-        self._rows = _rows(np.uint64(self._summing.one(self._vectors, len(self._noise))))
-        self._found: dict[int, int] = {}
+            noise = query.noisy(noise, source)
+        self._noise = _below(forest, noise.view(np.uint64))
+        blocks = int(_below(forest, np.ones(forest.blocks, dtype=np.uint64)).max(initial=1))
+        sums = 2 * len(self._points)
+        self._slack = bound(query.noises * blocks, query.noise_variance(), sums)
 
     def count(self, place: int) -> int:
         """Return the private number of rows up to the threshold at a place of the grid."""
@@ -229,16 +236,15 @@ class PointwiseCounts:
         if place == last:
             return self._rows
         word = self._summing.one(self._vectors, place) + int(self._noise[place])
-        found = self._found[place] = (word + 2**63) % 2**64 - 2**63
-        counts, places = (np.array([*each]) for each in (self._found.values(), self._found))
-        refuse_impossible(counts, places, last, self._rows, self._tree)
+        found = (word + 2**63) % 2**64 - 2**63
+        refuse_outside(np.array([found]), 0.0, self._rows, self._slack)
         return found
 
     def ppf(self, p: float) -> float:
         """Return a threshold with a share of at least p, right after one with less; p is a share.
 
         Noisy counts may cross p more than once. Algorithm 1 of the paper: a search by halves, at
-        most L sums.
+        most ceil(log2(N)) sums.
         """
         low, high = 0, len(self._points) - 1
         while low < high:
@@ -254,9 +260,25 @@ def _rows(word: np.uint64) -> int:
     return int(word)
 
 
+def _below(forest: Forest, blocks: Words) -> Words:
+    """Return the sums, modulo 2^64, of the fewest blocks that make up the cells below each border.
+
+    There are N - 1 borders: the last threshold's count is the number of rows.
+    """
+    ends = np.arange(1, forest.cells)
+    found = np.zeros(len(ends), dtype=np.uint64)
+    starts = level_starts(forest.padded, forest.lengths)
+    done = np.zeros_like(ends)
+    for length, level in zip(forest.lengths, pairwise(starts), strict=True):
+        upto = np.append(np.uint64(0), np.cumsum(blocks[slice(*level)]))
+        found += upto[ends // length] - upto[done // length]
+        done = ends // length * length
+    return found
+
+
 def _check_owners(owners: Sequence[Vector], query: SummedQuery) -> None:
     least = max(1, query.needed)
     if len(owners) < least:
         raise ParameterError(
-            f"owners has {len(owners)} owners; expected at least {least} (so many add noise)"
+            f"owners has {len(owners)} owners; expected at least {least}, all of whom add noise"
         )

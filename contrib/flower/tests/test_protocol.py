@@ -14,13 +14,13 @@ from flwr.common.secure_aggregation.quantization import quantize
 from flwr.common.secure_aggregation.secaggplus_constants import RECORD_KEY_CONFIGS, Key, Stage
 from flwr.common.secure_aggregation.secaggplus_utils import pseudo_rand_gen
 from flwr.server.workflow import SecAggPlusWorkflow
-from nolook.federated.secure_sum import InProcessSum, PointwiseSum, SumError
-from nolook.federated.summed_ecdf import SummedQuery, release_summed_ecdf
 
 from nolook.algorithms.grids import LinearGrid
 from nolook.errors import ParameterError
 from nolook.privacy.noise import SeededSource
 from nolook_flower import secagg
+from nolook_flower.secure_sum import InProcessSum, PointwiseSum, SumError
+from nolook_flower.summed_ecdf import SummedQuery, release_summed_ecdf
 
 try:
     from flwr.supercore.task_identity import TaskIdentity
@@ -338,7 +338,7 @@ def test_the_three_sums_give_one_release(noise):
     owners = [rng.normal(3.0, 1.0, size) for size in (4, 9, 1, 0)]
     query = SummedQuery(LinearGrid(0.0, 6.0, 1.0), 1.0, noise)
     found = [
-        release_summed_ecdf(owners, query, summing, "l2", SeededSource(1)).counts.tolist()
+        release_summed_ecdf(owners, query, summing, "isotonic", SeededSource(1)).counts.tolist()
         for summing in (InProcessSum(), Handed(), PointwiseSum(Handed()))
     ]
     assert found[0] == found[1] == found[2]

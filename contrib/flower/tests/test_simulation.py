@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from nolook.federated.secure_sum import InProcessSum
-from nolook.federated.summed_ecdf import SummedQuery, release_summed_ecdf
 
 from nolook.algorithms.grids import LinearGrid
 from nolook.privacy.noise import SeededSource
 from nolook_flower import FlowerSum, owner_app, simulate
+from nolook_flower.secure_sum import InProcessSum
+from nolook_flower.summed_ecdf import SummedQuery, release_summed_ecdf
 
 GRID = LinearGrid(0.0, 10.0, 0.01)
 
@@ -33,8 +33,8 @@ def test_ten_owners_of_whom_one_drops_out():
     expected = InProcessSum().sum([vectors[i] for i in left], query.needed)
     assert total.owners == tuple(left)
     np.testing.assert_array_equal(total.numbers, expected.numbers)
-    found = query.distribution(total, "l2", source)
-    same = query.distribution(expected, "l2", source)
+    found = query.distribution(total, "isotonic", source)
+    same = query.distribution(expected, "isotonic", source)
     np.testing.assert_array_equal(found.counts, same.counts)
     assert found.rows == sum(len(values_of(10)[i]) for i in left)
 
@@ -42,7 +42,7 @@ def test_ten_owners_of_whom_one_drops_out():
 def test_a_release_by_flower_is_that_of_one_process():
     query, owners = SummedQuery(GRID, 1.0, "aggregator"), values_of(4)
     found = [
-        release_summed_ecdf(owners, query, summing, "l2", SeededSource(5)).counts
+        release_summed_ecdf(owners, query, summing, "isotonic", SeededSource(5)).counts
         for summing in (FlowerSum(1, 120.0), InProcessSum())
     ]
     np.testing.assert_array_equal(*found)

@@ -70,7 +70,6 @@ class _Audited:
 # What few fits can show, and in little time.
 _PARAMETERS: dict[str, dict[str, object]] = {
     "boosted-adassp": {"n_rounds": 10},
-    "dpsgd": {"n_steps": 10},
     "tukey": {"n_models": 100, "on_failure": "constant"},
 }
 # Methods with Gaussian noise alone: their budget is a mu.

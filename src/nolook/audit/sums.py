@@ -14,11 +14,6 @@ from nolook.kernels.histogram import magnitude_counts
 from nolook.kernels.moments import UNIT
 from nolook.privacy.mechanisms.gaussian import gaussian_release, symmetric_gaussian_release
 from nolook.privacy.noise import ByteSource
-from nolook.statistics.clipped_gradients import (
-    ClippedGradients,
-    gradient_radius,
-    gradient_sensitivity,
-)
 from nolook.statistics.design_moments import (
     DesignMoments,
     eigenvalue_sensitivity,
@@ -134,12 +129,6 @@ def _kept_rows(mu: float) -> tuple[Case, ...]:
             neighbours="a row of the largest norm with a residual beyond the clipping",
             covers=("gaussian_release", "product_sensitivity"),
             draw=vectors(mu, products, *map(_residuals, _MORE)),
-        ),
-        case(
-            name="clipped-gradients",
-            neighbours="a row with a gradient beyond the clipping",
-            covers=("gaussian_release", "gradient_sensitivity"),
-            draw=vectors(mu, gradient_sensitivity(gradient_radius(1.0)), *map(_gradients, _MORE)),
         ),
     )
 
@@ -278,13 +267,6 @@ def _residuals(rows: Matrix) -> NDArray[np.object_]:
     kept = ResidualProducts(2, _ROW_UNIT**2, _ROW_UNIT, RESIDUAL_UNIT)
     kept.update(rows, np.full(rows.shape[1], 1e9))
     return kept.value(*grid_model(np.zeros(2), _ROW_UNIT**2))
-
-
-def _gradients(rows: Matrix) -> NDArray[np.object_]:
-    kept = ClippedGradients(2, _ROW_UNIT, gradient_radius(1.0))
-    kept.update(rows, np.full(rows.shape[1], 1e9))
-    chosen = np.ones(rows.shape[1], dtype=np.bool_)
-    return kept.value(chosen, *grid_model(np.zeros(2), _ROW_UNIT**2))
 
 
 _CLIP = 2**20

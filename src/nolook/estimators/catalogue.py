@@ -152,13 +152,6 @@ METHODS = {
             ),
         ),
     ),
-    "dpsgd": Entry(
-        "nolook.estimators.dpsgd",
-        "DPSGDRegressor",
-        "DP-SGD, stochastic gradient descent: each step takes a random sample of the rows, clips "
-        "each row's gradient and adds Gaussian noise to their sum.",
-        of_units="A sample has all rows of a unit or none.",
-    ),
 }
 #: What ``auto`` means.
 DEFAULT_METHOD = "linear"

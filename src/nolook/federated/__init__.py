@@ -1,7 +1,7 @@
 """Distributions of rows that never leave their owners.
 
 Owners cut what they report in two, two servers add up what neither can read, and the analyst puts
-the noisy halves together; or any secure sum adds up vectors of counts.
+the noisy halves together.
 """
 
 from __future__ import annotations

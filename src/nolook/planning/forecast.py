@@ -32,7 +32,6 @@ PLANNED = {
     "adassp": ("loss",),
     "boosted-adassp": ("loss",),
     "tukey": ("loss",),
-    "dpsgd": ("loss",),
     "ecdf": ("error", "quantile"),
     "quantiles": ("error", "quantile"),
     "roc": ("error",),
@@ -141,7 +140,7 @@ def plan(
     columns : int, default=1
         How many features or, for quantiles, how many columns share the budget.
     method : str, default="linear"
-        ``linear``, ``logistic``, ``adassp``, ``boosted-adassp``, ``tukey``, ``dpsgd``, ``ecdf``,
+        ``linear``, ``logistic``, ``adassp``, ``boosted-adassp``, ``tukey``, ``ecdf``,
         ``quantiles``, ``roc`` or ``calibration``.
     epsilon : float or sequence of float, optional
         Budgets to compare; by default from 0.1 to 10.

@@ -21,7 +21,6 @@ from nolook.privacy.guarantee import (
     PrivacyGuarantee,
     PureEvent,
     Relation,
-    SampledGaussianEvent,
 )
 
 __all__ = [
@@ -39,7 +38,7 @@ __all__ = [
 _SLACK = 2.0**-46
 
 # Kinds that the sums below count; any other is refused.
-_KNOWN = (GaussianEvent, PureEvent, ApproximateEvent, SampledGaussianEvent, BoundedRangeEvent)
+_KNOWN = (GaussianEvent, PureEvent, ApproximateEvent, BoundedRangeEvent)
 _WITH_EPSILON = (PureEvent, ApproximateEvent)
 
 # Privacy losses are counted on a grid; a longer one is not worth its memory.
@@ -133,7 +132,7 @@ def total_delta(events: Sequence[Event], epsilon: float) -> float:
     kinds = {type(event) for event in events}
     if kinds == {GaussianEvent} or basic == 0.0:
         return basic
-    if len(events) == 1 and not kinds & {SampledGaussianEvent, BoundedRangeEvent}:
+    if len(events) == 1 and BoundedRangeEvent not in kinds:
         return basic
     return min(basic, _distribution_delta(tuple(events), epsilon))
 
@@ -240,12 +239,10 @@ def _check_known(events: Sequence[Event]) -> None:
 
 
 def _mu(events: Sequence[Event]) -> float:
-    """Compose the Gaussian parts into one, rounded up; a sample counts as the whole table."""
+    """Compose the Gaussian parts into one, rounded up."""
     parts = [event.mu for event in events if isinstance(event, GaussianEvent)]
-    sampled = [event for event in events if isinstance(event, SampledGaussianEvent)]
-    if len(parts) <= 1 and not sampled:
+    if len(parts) <= 1:
         return sum(parts)
-    parts += [math.sqrt(event.steps) / event.noise_multiplier for event in sampled]
     # Squares neither overflow nor vanish in hypot; its error is below one unit in the last place.
     return math.nextafter(math.hypot(*parts) * (1.0 + 2.0**-50), math.inf)
 
@@ -306,11 +303,10 @@ def _distribution_delta(events: tuple[Event, ...], epsilon: float) -> float:
 # A search for the noise of one part asks for the others again and again.
 @lru_cache(maxsize=4)
 def _composed(events: tuple[Event, ...]) -> tuple[Any, int, int]:
-    """Compose all but choices; return also the longest grid and the number of parts and steps."""
+    """Compose all but choices; return also the longest grid and the number of parts."""
     from dp_accounting.pld import common
     from dp_accounting.pld import privacy_loss_distribution as pld
 
-    sampled = [event for event in events if isinstance(event, SampledGaussianEvent)]
     parts = [
         pld.from_privacy_parameters(
             common.DifferentialPrivacyParameters(
@@ -321,18 +317,21 @@ def _composed(events: tuple[Event, ...]) -> tuple[Any, int, int]:
         for event in events
         if isinstance(event, _WITH_EPSILON)
     ]
-    for event in sampled:
-        once = _gaussian_losses(event.noise_multiplier, event.sampling_probability)
-        parts.append(once.self_compose(event.steps) if event.steps > 1 else once)
-    mu = _mu([event for event in events if isinstance(event, GaussianEvent)])
+    mu = _mu(events)
     if mu > 0.0:
-        parts.append(_gaussian_losses(1.0 / mu, 1.0))
+        parts.append(
+            pld.from_gaussian_mechanism(
+                min(1.0 / mu, _LARGEST_DEVIATION),
+                pessimistic_estimate=True,
+                value_discretization_interval=_LOSS_SPACING,
+            )
+        )
     whole = parts[0]
     points = _points(whole)
     for part in parts[1:]:
         points = max(points, _points(whole) + _points(part))
         whole = whole.compose(part)
-    return whole, points, len(parts) + sum(event.steps - 1 for event in sampled)
+    return whole, points, len(parts)
 
 
 def _points(part: Any) -> int:  # noqa: ANN401 -- untyped library
@@ -342,12 +341,7 @@ def _points(part: Any) -> int:  # noqa: ANN401 -- untyped library
 
 def _fits(events: Sequence[Event], choices: Sequence[BoundedRangeEvent]) -> bool:
     """Return whether a grid is likely to be short, before it is made."""
-    sampled = [event for event in events if isinstance(event, SampledGaussianEvent)]
-    mu = _mu([event for event in events if isinstance(event, GaussianEvent)])
-    once = [_reach(1.0 / event.noise_multiplier) for event in sampled]
-    once += [event.epsilon for event in choices]
-    together = [_reach(_amplified(event)) for event in sampled]
-    together += [event.epsilon for event in events if isinstance(event, _WITH_EPSILON)]
+    together = [event.epsilon for event in events if isinstance(event, _WITH_EPSILON)]
     together += [
         min(
             event.epsilon * event.choices,
@@ -355,30 +349,13 @@ def _fits(events: Sequence[Event], choices: Sequence[BoundedRangeEvent]) -> bool
         )
         for event in choices
     ]
-    return max(_reach(mu) + sum(together), *once, 0.0) <= _LARGEST_LOSS
+    once = max((event.epsilon for event in choices), default=0.0)
+    return max(_reach(_mu(events)) + sum(together), once) <= _LARGEST_LOSS
 
 
 def _reach(mu: float) -> float:
     """Return roughly the largest loss of a Gaussian release that is worth counting."""
     return mu * mu / 2 + 10.0 * mu
-
-
-def _amplified(event: SampledGaussianEvent) -> float:
-    """Return roughly the mu of all samples together."""
-    inverse = min(1.0 / event.noise_multiplier, 10.0)
-    return event.sampling_probability * math.sqrt(event.steps * math.expm1(inverse * inverse))
-
-
-@lru_cache(maxsize=4)
-def _gaussian_losses(deviation: float, probability: float) -> Any:  # noqa: ANN401 -- untyped library
-    from dp_accounting.pld import privacy_loss_distribution as pld
-
-    return pld.from_gaussian_mechanism(
-        min(deviation, _LARGEST_DEVIATION),
-        pessimistic_estimate=True,
-        value_discretization_interval=_LOSS_SPACING,
-        sampling_prob=probability,
-    )
 
 
 def _choice_losses(epsilon: float) -> Any:  # noqa: ANN401 -- untyped library

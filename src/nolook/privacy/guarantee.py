@@ -29,13 +29,11 @@ __all__ = [
     "PrivacyGuarantee",
     "PureEvent",
     "Relation",
-    "SampledGaussianEvent",
 ]
 
 #: Which tables are neighbours: one row added or removed, or one replaced by another.
 Relation: TypeAlias = Literal["add-remove", "replace"]
 
-_MOST_STEPS = 10**6
 _MOST_CHOICES = 2**20
 
 
@@ -51,23 +49,6 @@ def _event_name(name: object) -> str:
 
 def _mu(value: object) -> float:
     return check_positive(value, "mu")
-
-
-def _noise_multiplier(value: object) -> float:
-    return check_positive(value, "noise_multiplier")
-
-
-def _probability(value: object) -> float:
-    probability = check_positive(value, "sampling_probability")
-    if probability > 1.0:
-        raise ParameterError(
-            f"sampling_probability is {probability!r}; expected a number above 0, at most 1"
-        )
-    return probability
-
-
-def _count_of_releases(value: object) -> int:
-    return check_count(value, "steps", _MOST_STEPS)
 
 
 def _count_of_choices(value: object) -> int:
@@ -135,21 +116,6 @@ class ApproximateEvent:
 
 
 @frozen
-class SampledGaussianEvent:
-    """`steps` releases with Gaussian noise, each of a fresh Poisson sample of the rows.
-
-    Each row enters each sample independently, with `sampling_probability`; `noise_multiplier` is
-    the standard deviation over the L2 sensitivity. Neighbours are tables with one row added or
-    removed; a guarantee under another relation refuses it.
-    """
-
-    name: str = field(converter=_event_name)
-    noise_multiplier: float = field(converter=_noise_multiplier)
-    sampling_probability: float = field(converter=_probability)
-    steps: int = field(converter=_count_of_releases)
-
-
-@frozen
 class BoundedRangeEvent:
     """`choices` by the exponential mechanism, one after the other.
 
@@ -164,16 +130,13 @@ class BoundedRangeEvent:
 #: What one release costs. Each kind is a frozen class: what was released, and the numbers its
 #: docstring speaks of. A new one needs a name in `_KINDS` and rules in `accounting.py`, which
 #: refuses what it does not know.
-Event: TypeAlias = (
-    GaussianEvent | PureEvent | ApproximateEvent | SampledGaussianEvent | BoundedRangeEvent
-)
+Event: TypeAlias = GaussianEvent | PureEvent | ApproximateEvent | BoundedRangeEvent
 
 # Names in files. A kind that is not here is refused, never guessed.
 _KINDS: dict[str, type[Event]] = {
     "gaussian": GaussianEvent,
     "pure": PureEvent,
     "approximate": ApproximateEvent,
-    "sampled-gaussian": SampledGaussianEvent,
     "bounded-range": BoundedRangeEvent,
 }
 
@@ -215,11 +178,6 @@ class PrivacyGuarantee:
         if not isinstance(events, tuple) or not all(isinstance(event, known) for event in events):
             raise ParameterError(
                 f"mechanisms is a value of type {type(events).__name__}; expected a tuple of events"
-            )
-        sampled = any(isinstance(event, SampledGaussianEvent) for event in self.mechanisms)
-        if sampled and self.relation != "add-remove":
-            raise ParameterError(
-                f"relation is {self.relation!r} for releases of samples; expected 'add-remove'"
             )
         unit: object = self.unit
         if not isinstance(unit, Unit):

@@ -134,13 +134,9 @@ def _wanted(found: Forecast) -> tuple[str, ...]:
 
 
 def _unknown(found: Forecast) -> str:
-    own = PLANNED[found.method]
-    why = (
-        "this method was not simulated"
-        if found.method in {"tukey", "dpsgd"}
-        else ("tables of this size and budget were not simulated")
-    )
-    return f"What {found.method} tells is not known beforehand ({', '.join(own)}): {why}."
+    head = f"What {found.method} tells is not known beforehand ({', '.join(PLANNED[found.method])})"
+    unlike = "this method was" if found.method == "tukey" else "tables of this size and budget were"
+    return f"{head}: {unlike} not simulated."
 
 
 def _figure(found: Forecast, name: str) -> Figure:

@@ -25,7 +25,6 @@ from nolook.privacy.guarantee import (
     GaussianEvent,
     PrivacyGuarantee,
     PureEvent,
-    SampledGaussianEvent,
 )
 from nolook.report.findings import Findings, Name, Origin, Section, Table, Text
 from nolook.report.standing import UNKNOWN, Standing
@@ -42,7 +41,6 @@ _MECHANISMS: dict[type[Event], str] = {
     GaussianEvent: "Gaussian noise",
     PureEvent: "pure mechanism",
     ApproximateEvent: "approximate mechanism",
-    SampledGaussianEvent: "Gaussian noise on random samples",
     BoundedRangeEvent: "exponential mechanism, one choice after another",
 }
 _NEIGHBOURS = {"add-remove": "one {} added or removed", "replace": "one {} replaced by another"}

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nolook.errors import ParameterError
-from nolook.privacy.mechanisms._exact import Integers, add_exactly, noise_scale
+from nolook.privacy._collect import Integers
+from nolook.privacy.mechanisms._exact import add_exactly, noise_scale
 from nolook.privacy.noise import LARGEST_INT64_SCALE, ByteSource, rounded_gaussian
 
 if TYPE_CHECKING:

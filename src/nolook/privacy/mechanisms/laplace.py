@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from nolook.privacy.mechanisms._exact import Integers, add_exactly, noise_scale
+from nolook.privacy._collect import Integers
+from nolook.privacy.mechanisms._exact import add_exactly, noise_scale
 from nolook.privacy.noise import ByteSource, discrete_laplace
 
 __all__ = ["laplace_release", "laplace_variance"]

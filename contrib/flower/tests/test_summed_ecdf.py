@@ -2,19 +2,18 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from nolook.federated.secure_sum import InProcessSum, PointwiseSum, SumError, Total
-from nolook.federated.summed_ecdf import PointwiseCounts, SummedQuery, release_summed_ecdf
-from nolook.privacy.mechanisms.binary_tree import laplace_node_variance, shared_nodes
-from tests.federated.roles import one_curator
 
-from nolook.algorithms.count_noise import BinaryTreeNoise
 from nolook.algorithms.grids import LinearGrid
-from nolook.errors import ParameterError
+from nolook.algorithms.node_counts import release_forests
+from nolook.errors import NolookError, ParameterError
 from nolook.privacy.guarantee import PureEvent
 from nolook.privacy.noise import SeededSource
+from nolook.statistics.cell_counts import CellCounts, node_counts_sensitivity
+from nolook_flower.secure_sum import InProcessSum, PointwiseSum, SumError, Total
+from nolook_flower.summed_ecdf import PointwiseCounts, SummedQuery, release_summed_ecdf
 
 GRID = LinearGrid(1.0, 64.0, 1.0)
-SHORT = LinearGrid(1.0, 5.0, 1.0)  # 5 thresholds in a tree over 8
+SHORT = LinearGrid(1.0, 5.0, 1.0)
 
 
 def owners_of(sizes=(3, 0, 1, 40, 1), seed=0):
@@ -47,70 +46,92 @@ def released(query, owners, summing=None, smoothing=None, seed=0):
     )
 
 
+def exact_blocks(query, owners):
+    """Count all values in each block, from the definition."""
+    edges, forest = query.grid.points()[:-1], query.forest
+    places = np.searchsorted(edges, np.concatenate(owners), side="left")
+    return np.concatenate(
+        [
+            np.bincount(places // length, minlength=forest.padded // length)
+            for length in forest.lengths
+        ]
+    )
+
+
 @pytest.mark.parametrize("grid", [GRID, SHORT, LinearGrid(0.0, 1.0, 1.0)])
-@pytest.mark.parametrize("smoothing", ["l2", "l1", "isotonic", None])
+@pytest.mark.parametrize("smoothing", ["isotonic", None])
 @pytest.mark.parametrize(
     "query", [("aggregator", 2), ("owners", 1)], ids=["by the aggregator", "by one owner"]
 )
 def test_with_one_noise_it_is_the_release_of_one_curator(grid, smoothing, query):
-    owners = owners_of()
-    asked = SummedQuery(grid, 0.5, *query)
+    owners, asked = owners_of(), SummedQuery(grid, 0.5, *query)
     found = released(asked, owners, None, smoothing, seed=3)
-    inner, epsilon = grid.points()[:-1], asked.event().epsilon
-    counts = np.searchsorted(np.sort(np.concatenate(owners)), inner, side="right")
-    whole = np.append(counts, np.full(2**asked.levels - len(inner), 45))
-    central = one_curator(epsilon, "replace", whole, smoothing, SeededSource(3))
-    np.testing.assert_array_equal(found.counts, np.append(central[: len(inner)], 45))
-    variance = laplace_node_variance(asked.levels, epsilon, "replace")
-    assert found.rows == 45.0
-    assert found.noise == BinaryTreeNoise(len(inner) + 1, asked.levels, variance, 0.0)
+    points, source = grid.points(), SeededSource(3)
+    cells = CellCounts(points).update(np.concatenate(owners)).value
+    changes = node_counts_sensitivity(asked.forest.levels, "replace")
+    (central,) = release_forests([cells], asked.event(), changes, source, shares=True)
+    expected = central.distribution(points, 45.0, 0.0, smoothing)
+    np.testing.assert_array_equal(found.counts, expected.counts)
+    assert found.rows == expected.rows == 45.0
+    assert found.noise == expected.noise
+
+
+@pytest.mark.parametrize("grid", [GRID, SHORT, LinearGrid(0.0, 1.0, 1.0)])
+def test_a_replaced_row_changes_no_more_counts_than_the_sensitivity(grid):
+    query = SummedQuery(grid, 1.0, "aggregator")
+    values = [np.array([value]) for value in grid.points()]
+    vectors = np.array([query.vector(value, 0, SeededSource(0)).view(np.int64) for value in values])
+    changes = np.abs(vectors[:, None] - vectors).sum(axis=2)
+    assert changes.max() == query.sensitivity
+    # The number of rows, which gets no noise, stays.
+    assert (vectors[:, -1] == 1).all()
 
 
 @pytest.mark.parametrize("noises", [1, 3])
 def test_noises_of_owners_add_up_to_their_exact_law(noises):
-    query = SummedQuery(SHORT, 1.0, "owners", noises)
-    owners = owners_of()
-    node = laplace_node_variance(3, query.event().epsilon, "replace")
-    assert query.node_variance() == noises * node
+    query, owners = SummedQuery(SHORT, 1.0, "owners", noises), owners_of()
     runs, source = 1500, SeededSource(noises)
-    true = np.searchsorted(np.sort(np.concatenate(owners)), SHORT.points(), side="right")
-    errors = np.empty((runs, 4))
+    scale = query.sensitivity / query.event().epsilon
+    one = 0.5 / np.sinh(0.5 / scale) ** 2
+    errors = np.empty((runs, query.forest.blocks))
     for run in range(runs):
         total = InProcessSum().sum(
             [query.vector(values, i, source) for i, values in enumerate(owners)], query.needed
         )
-        errors[run] = query.distribution(total, None, source).counts[:4] - true[:4]
-    places = np.arange(4)
-    law = noises * node * shared_nodes(places[:, None], places[None, :], 3)
-    np.testing.assert_allclose(np.cov(errors.T), law, atol=0.2 * law.max())
-    np.testing.assert_allclose(np.var(errors), law[0, 0], rtol=0.1)
+        errors[run] = total.numbers[:-1].view(np.int64) - exact_blocks(query, owners)
+    law = noises * one * np.eye(query.forest.blocks)
+    np.testing.assert_allclose(np.cov(errors.T), law, atol=0.25 * noises * one)
+    # 30 % less or more noise is a variance off by half.
+    np.testing.assert_allclose(np.var(errors), noises * one, rtol=0.15)
+    found = query.distribution(total, None, source).noise
+    assert found.block_variance == pytest.approx(noises * one)
 
 
 def test_only_the_first_owners_add_noise_and_each_the_full_one():
     query = SummedQuery(GRID, 1.0, "owners", 2)
     values = owners_of()[3]
+    true = exact_blocks(query, [values])
     quiet = query.vector(values, 2, SeededSource(0)).view(np.int64)
-    true = np.searchsorted(np.sort(values), GRID.points(), side="right")
-    true[-1] = len(values)  # those beyond the grid are in its last cell
     np.testing.assert_array_equal(quiet, np.append(true, len(values)))
     for place in (0, 1):
         noisy = query.vector(values, place, SeededSource(9)).view(np.int64)
-        noise = query.tree_noise(SeededSource(9))
+        noise = query.noisy(np.zeros_like(true), SeededSource(9))
         np.testing.assert_array_equal(noisy[:-1] - true, noise)
         assert noisy[-1] == len(values)
-        assert np.any(noise)
+        assert np.count_nonzero(noise) > len(noise) / 2
 
 
 def test_a_query_says_what_it_costs_and_whom_it_needs():
     query = SummedQuery(GRID, 1.0, "aggregator")
-    assert query.event() == PureEvent("counts up to each threshold", query.event().epsilon)
+    assert query.event() == PureEvent("counts of blocks", query.event().epsilon)
     assert 1.0 - 1e-11 < query.event().epsilon < 1.0
-    assert (query.needed, query.levels) == (0, 6)
+    assert query.needed == 0
+    assert query.sensitivity == 2 * query.forest.levels
     assert SummedQuery(GRID, 1.0, "owners", 3).needed == 3
 
 
 @pytest.mark.parametrize("noise", ["aggregator", "owners"])
-@pytest.mark.parametrize("smoothing", ["l2", None])
+@pytest.mark.parametrize("smoothing", ["isotonic", None])
 def test_all_sums_give_the_same_release(noise, smoothing):
     owners, query = owners_of(), SummedQuery(SHORT, 0.7, noise, 2)
     one = released(query, owners, InProcessSum(), smoothing, seed=4)
@@ -135,13 +156,29 @@ def test_without_a_noisy_owner_nothing_is_released(missing):
         released(query, owners, Unopened())
 
 
+def prefix(forest, blocks, end):
+    """Add up the longest blocks that fit, from the left, until `end` cells are counted."""
+    total, start, first = 0, 0, 0
+    for length in forest.lengths:
+        while start + length <= end:
+            total += int(blocks[first + start // length])
+            start += length
+        first += forest.padded // length
+    return total
+
+
 @pytest.mark.parametrize("noise", ["aggregator", "owners"])
 def test_counts_asked_for_one_at_a_time_are_those_of_one_release(noise):
     owners, query = owners_of(), SummedQuery(SHORT, 0.7, noise, 2)
-    whole = released(query, owners, seed=6)
+    source = SeededSource(6)
+    vectors = [query.vector(values, i, source) for i, values in enumerate(owners)]
+    blocks = InProcessSum().sum(vectors).numbers[:-1].view(np.int64)
+    if noise == "aggregator":
+        blocks = query.noisy(blocks, source)
     counts = PointwiseCounts(owners, query, InProcessSum(), SeededSource(6))
     order = [4, 0, 2, 2, 3, 1, 0]
-    assert [counts.count(i) for i in order] == whole.counts[order].tolist()
+    expected = [prefix(query.forest, blocks, place + 1) for place in range(4)] + [45]
+    assert [counts.count(i) for i in order] == [expected[i] for i in order]
 
 
 @pytest.mark.parametrize("noise", ["aggregator", "owners"])
@@ -186,6 +223,28 @@ def test_a_bad_parameter_is_named(parameters, named):
     with pytest.raises(ParameterError, match=named) as caught:
         SummedQuery(*parameters)
     assert "\n" not in str(caught.value)
+
+
+def test_a_smoothing_that_there_is_not_is_refused():
+    with pytest.raises(ParameterError, match="smoothing"):
+        released(SummedQuery(GRID, 1.0, "aggregator"), owners_of(), None, "l2")
+
+
+def test_sums_that_no_counts_have_are_refused():
+    class Lying(InProcessSum):
+        def sum(self, vectors, needed=0):
+            total = super().sum(vectors, needed)
+            lie = np.zeros_like(total.numbers)
+            lie[0] = 10_000
+            return total._replace(numbers=total.numbers + lie)
+
+    query, owners = SummedQuery(GRID, 1.0, "owners", 2), owners_of()
+    with pytest.raises(NolookError, match="the sums cannot be"):
+        released(query, owners, Lying())
+    counts = PointwiseCounts(owners, query, InProcessSum(), SeededSource(0))
+    counts._vectors[4][:] += np.uint64(10_000)
+    with pytest.raises(NolookError, match="the sums cannot be"):
+        counts.count(7)
 
 
 def test_too_few_owners_are_refused():

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from nolook.federated.secure_sum import InProcessSum, PointwiseSum, SumError, Total
 
 from nolook.errors import NolookError, ParameterError
+from nolook_flower.secure_sum import InProcessSum, PointwiseSum, SumError, Total
 
 
 def vectors_of(owners, length=5, seed=0):

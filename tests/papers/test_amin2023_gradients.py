@@ -1,3 +1,5 @@
+"""Sums of clipped gradients: their sensitivity, and that they are exact."""
+
 from __future__ import annotations
 
 import math
@@ -7,14 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nolook.statistics.clipped_gradients import (
+from nolook.statistics.residual_products import grid_model
+from papers.amin2023.clipped_gradients import (
     GRADIENT_UNIT,
     ClippedGradients,
-    UnitGradients,
     gradient_radius,
     gradient_sensitivity,
 )
-from nolook.statistics.residual_products import grid_model
+
+pytestmark = pytest.mark.papers
 
 UNIT = 2**12
 SIZE = 3
@@ -31,7 +34,7 @@ def some_rows(n, seed=0):
 def total(rows, targets, theta, chosen=None, parts=(slice(None),)):
     kept = ClippedGradients(SIZE, UNIT, RADIUS)
     for part in parts:
-        kept.update(rows[:, part], targets[part])
+        kept.merge(ClippedGradients(SIZE, UNIT, RADIUS).update(rows[:, part], targets[part]))
     taken = np.ones(targets.size, dtype=bool) if chosen is None else chosen
     return kept.value(taken, *grid_model(theta, SIZE * (5 * UNIT) ** 2))
 
@@ -87,15 +90,9 @@ def test_gradients_are_those_of_the_squared_error_clipped():
     np.testing.assert_allclose(found, gradients.sum(axis=1), atol=500 * SIZE / GRADIENT_UNIT)
 
 
-def test_a_units_gradient_is_the_sum_of_its_rows_cut_to_a_row():
-    kept = UnitGradients(2, UNIT, RADIUS)
-    rows = np.array([[UNIT, UNIT, UNIT], [0.0, 0.0, UNIT]])
-    units = np.array([1, 0, 1])
-    targets = np.array([0.25, 0.5, -0.125])
-    kept.update(rows, targets, None, units)
-    flat = grid_model(np.zeros(2), 2 * UNIT**2)
-    found = kept.value(np.array([False, True]), *flat).tolist()
-    assert found == [GRADIENT_UNIT // 8, -GRADIENT_UNIT // 8]
-    more = UnitGradients(2, UNIT, RADIUS)
-    more.update(np.repeat(rows[:, :1], 50, axis=1), np.full(50, 0.25), None, np.zeros(50, int))
-    assert more.value(np.array([True]), *flat).tolist() == [math.isqrt(RADIUS), 0]
+def test_clipped_gradients_are_exact_whatever_their_size():
+    radius, rows = 2**46, 2**15
+    kept = ClippedGradients(1, 1, radius)
+    kept.update(np.ones((1, rows)), np.full(rows, 1e300))
+    found = kept.value(np.ones(kept.rows, dtype=bool), np.zeros(1), 1.0)
+    assert found.tolist() == [rows * math.isqrt(radius)]
