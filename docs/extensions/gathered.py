@@ -30,8 +30,9 @@ def pages():
         found[text] = PLACE / "proofs" / text.relative_to(ROOT / "src" / "nolook")
     for text in sorted((ROOT / "contrib").rglob("nolook_*/*.md")):
         found[text] = PLACE / "proofs" / "contrib" / text.name
-    for text in sorted((ROOT / "papers").glob("*/README.md")):
-        found[text] = PLACE / "proofs" / "papers" / f"{text.parent.name}.md"
+    for text in sorted((ROOT / "papers").glob("*/*.md")):
+        part = "" if text.stem == "README" else f"_{text.stem}"
+        found[text] = PLACE / "proofs" / "papers" / f"{text.parent.name}{part}.md"
     for text in sorted((ROOT / "papers").glob("*/results/README.md")):
         found[text] = PLACE / "results" / f"{text.parents[1].name}.md"
     for text in sorted((ROOT / "benchmarks" / "results").glob("*.md")):
