@@ -401,7 +401,7 @@ def test_the_other_server_is_away_or_lies(both):
     both.peers[0].status = 401  # this server's own token is wrong: not the analyst's
     refused(502, both.services[0].freeze)
     both.peers[0].status = None
-    both.services[1].freeze()
+    frozen(both.services[1])
     lies = [{"batch": "00"}, {"digest": "00"}, {"digest": "00" * 32}, {"more": 1}, {"\ud800": 1}]
     lies += [{"count": 8}, {"count": 10}, {"count": 10**9}]
     for lie in lies:

@@ -38,7 +38,7 @@ class _Content(Content, frozen=True):
 
     def __post_init__(self) -> None:
         if self.version != VERSION:
-            raise Broken(f"expected version {VERSION}; another one needs another nolook")
+            raise Broken(f"expected version {VERSION} (another one needs another nolook)")
 
 
 def write_batch(batch: Batch, path: Path) -> None:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from typing import TYPE_CHECKING
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup, escape
 
 from nolook.formats.files import one_line
 from nolook.report.findings import Name, in_percent
-from nolook.report.svg import svg
+
+if TYPE_CHECKING:
+    from nolook.report.picture import Picture
 
 # Spaces within a number and its unit, or its name: no line ends there.
 _WITHIN = re.compile(
@@ -36,6 +39,12 @@ def _unbroken(text: str) -> Markup:
     )
 
 
+def _svg(picture: Picture) -> Markup:
+    from nolook.report.svg import svg
+
+    return svg(picture)
+
+
 @cache
 def template(name: str) -> Template:
     """Return a template: everything put into it is escaped."""
@@ -50,6 +59,6 @@ def template(name: str) -> Template:
     environment.filters["one_line"] = one_line
     environment.filters["unbroken"] = _unbroken
     environment.filters["in_percent"] = in_percent
-    environment.filters["svg"] = svg
+    environment.filters["svg"] = _svg
     environment.tests["name"] = lambda piece: isinstance(piece, Name)
     return environment.get_template(name)
