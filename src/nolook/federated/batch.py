@@ -23,6 +23,7 @@ from nolook._validation import check_choice, check_count, check_delta, check_eps
 from nolook.algorithms.ecdf import count_event
 from nolook.algorithms.forest import Forest, Noise, best_forest, forest_of
 from nolook.algorithms.grids import LinearGrid, LogGrid, grid_kind, grid_of_doubles
+from nolook.algorithms.hosmer_lemeshow import PROBABILITIES
 from nolook.algorithms.node_counts import CountEvent
 from nolook.errors import ParameterError
 from nolook.federated.point_functions import PointFunctions, even_stops
@@ -47,7 +48,6 @@ CLASSES: dict[str, tuple[str, ...]] = {
 #: At most 2^17 cells, all classes together; the grid of all doubles has fewer.
 LARGEST_LEVELS = 17
 
-_PROBABILITIES = LinearGrid(2.0**-10, 1.0, 2.0**-10)
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 _NONCE = re.compile(r"[0-9a-f]{32}")
 _SERVER = re.compile(r"[!-~]{1,200}")
@@ -209,7 +209,7 @@ class Batch:
 
     def points(self) -> NDArray[np.float64]:
         """Return the thresholds, increasing, shape (points,)."""
-        return _points(_PROBABILITIES if self.kind == "hosmer-lemeshow" else self.grid)
+        return _points(PROBABILITIES if self.kind == "hosmer-lemeshow" else self.grid)
 
     def content(self) -> dict[str, Any]:
         """Return the content of the batch's file, fit for JSON."""
