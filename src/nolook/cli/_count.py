@@ -65,6 +65,9 @@ def count_rows(
         )
     if not quiet:
         value, error = rows_in_words(counter.n_rows_, counter.n_rows_error_)
-        say(console(), one_line(f"Counted privately: {value} (standard error {error})."))
+        table = counter.privacy_.of_table
+        of_table = f" of {table}" if table else ""
+        counted = f"Counted privately: {value}{of_table} (standard error {error})."
+        say(console(), one_line(counted))
         say(console(), counter.privacy_.in_words())
     return max(1, round(counter.n_rows_))

@@ -11,11 +11,13 @@ from nolook.errors import ParameterError
 
 if TYPE_CHECKING:
     from nolook._unit import RowsPerUnit
+    from nolook.tables.filter import Where
 
 
 class Protected(TypedDict):
-    """What a table is told of units, and of who reads it."""
+    """What a table is told of rows and units, and of who reads it."""
 
+    where: Where
     unit: str | None
     rows_per_unit: RowsPerUnit
     engine: object

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -30,13 +29,23 @@ from nolook.cli._options import (
     check_rows_per_unit,
     column_options,
 )
+from nolook.cli._places import (
+    FromTableOption,
+    WhereOption,
+    conditions_of,
+    files_of,
+    place_of,
+)
 from nolook.cli._release import console
 from nolook.cli._written import Written, reads_table
 from nolook.errors import ParameterError
 from nolook.formats.files import check_outputs
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from nolook.tables import Table
+    from nolook.tables.databases import Database
     from nolook.tables.schema import Schema
 
 
@@ -47,7 +56,7 @@ _ONE_COLUMN = frozenset({"ecdf", "roc", "calibration"})
 @reads_table({"features": "--features"})
 def plan(
     table: Annotated[
-        Path | None,
+        str | None,
         typer.Argument(
             metavar="[TABLE]",
             help="A table whose header tells the columns; its rows are read by --count-epsilon "
@@ -87,6 +96,8 @@ def plan(
     target: TargetOption = "",
     features: FeaturesOption = None,
     written: Written,
+    from_table: FromTableOption = None,
+    where: WhereOption = None,
     missing: MissingNumbersOption = None,
     multiline: MultilineOption = False,
     unit: UnitOption = None,
@@ -105,15 +116,18 @@ def plan(
     """
     per_unit = check_rows_per_unit(rows_per_unit)
     outputs = [] if report is None else [("--report", report)]
-    check_outputs(outputs, [path for path in (table, ledger) if path is not None], replace=force)
+    place = None if table is None else place_of(table, from_table)
+    inputs = [*([] if place is None else files_of(place)), *([] if ledger is None else [ledger])]
+    check_outputs(outputs, inputs, replace=force)
     _check_given(table, rows, count_epsilon, shaped=columns is not None or method in _ONE_COLUMN)
     given = {
         "missing": check_missing(missing).policy,
         "multiline": multiline,
+        "where": conditions_of(where),
         "unit": unit,
         "rows_per_unit": per_unit,
     }
-    opened = None if table is None else _Opened(table, written.over(), target, features, given)
+    opened = None if place is None else _Opened(place, written.over(), target, features, given)
     if columns is None:
         columns = 1 if opened is None or method in _ONE_COLUMN else opened.features
 
@@ -147,7 +161,7 @@ def plan(
 class _Opened:
     """A table of which the header and the schema are read."""
 
-    path: Path
+    place: Path | str | Database
     schema: Schema
     target: str
     names: str | None
@@ -156,7 +170,7 @@ class _Opened:
     def _read(self, target: str | None, schema: Schema, **options: Any) -> Table:  # noqa: ANN401
         from nolook.tables import read_table
 
-        return read_table(self.path, target, schema=schema, **options, **self.given)
+        return read_table(self.place, target, schema=schema, **options, **self.given)
 
     def _whole(self) -> Table:
         return self._read(self.target or None, self.schema, **column_options(self.names, None))
@@ -169,12 +183,13 @@ class _Opened:
     def numbers(self) -> Table:
         """Return the table of one column of numbers, in which rows can be counted."""
         name = number_in(self._whole())
-        schema = self.schema.only([name, *self.schema.used_as("unit")])
+        used = (name, *self.schema.used_as("unit"), *(c[0] for c in self.given["where"]))
+        schema = self.schema.only(used)
         return self._read(None, schema, features=[name])
 
 
 def _check_given(
-    table: Path | None, rows: int | None, count_epsilon: float | None, *, shaped: bool
+    table: str | None, rows: int | None, count_epsilon: float | None, *, shaped: bool
 ) -> None:
     """Check that it is told, once, how many rows and columns there are."""
     if (rows is None) == (count_epsilon is None):

@@ -15,9 +15,10 @@ from nolook.cli._options import (
 )
 from nolook.cli._places import (
     FromTableOption,
-    QueryOption,
     TableArgument,
+    WhereOption,
     check_apart,
+    conditions_of,
     files_of,
     place_of,
 )
@@ -27,6 +28,7 @@ from nolook.formats.files import check_outputs, one_line
 
 if TYPE_CHECKING:
     from nolook.tables.databases import Database
+    from nolook.tables.filter import Where
 
 
 @reads_table()
@@ -48,7 +50,7 @@ def predict(  # noqa: PLR0917 -- Typer gives every option by name
         ),
     ] = None,
     from_table: FromTableOption = None,
-    query: QueryOption = None,
+    where: WhereOption = None,
     force: ForceOption = False,
     multiline: Annotated[
         bool,
@@ -66,15 +68,16 @@ def predict(  # noqa: PLR0917 -- Typer gives every option by name
     kept = () if keep is None else column_names(keep, "--keep")
     lost = f"predictions cost nothing, and {one_line(output)} was not written; start again"
     with explained(lambda: lost):
-        place = place_of(table, from_table, query)
+        place = place_of(table, from_table)
         check_apart(place, [("--output", output)])
         check_outputs([("--output", output)], inputs=(model, *files_of(place)), replace=force)
-        _predict(model, place, output, kept, written, multiline=multiline)
+        _predict(model, place, conditions_of(where), output, kept, written, multiline=multiline)
 
 
 def _predict(
     model: Path,
     table: Path | str | Database,
+    where: Where,
     output: Path,
     kept: tuple[str, ...],
     written: Written,
@@ -91,6 +94,6 @@ def _predict(
     fitted = model_of(model)
     recipe = fitted.recipe_ | ({"multiline": True} if multiline else {})
     recipe["schema"] = written.over(recipe.get("schema")).only(recipe["features"])
-    write_predictions(fitted, read_table(table, **recipe), output, kept)
+    write_predictions(fitted, read_table(table, where=where, **recipe), output, kept)
     for words in constant_in_words(regression_of(fitted)):
         say(console(), words)

@@ -37,10 +37,11 @@ from nolook.cli._options import (
 )
 from nolook.cli._places import (
     FromTableOption,
-    QueryOption,
     TableArgument,
+    WhereOption,
     called,
     check_apart,
+    conditions_of,
     files_of,
     place_of,
 )
@@ -112,7 +113,7 @@ class Release:
     epsilon: EpsilonOption
     written: Written
     from_table: FromTableOption = None
-    query: QueryOption = None
+    where: WhereOption = None
     missing: Missing = field(factory=Missing)
     multiline: MultilineOption = False
     unit: UnitOption = None
@@ -142,7 +143,7 @@ class Release:
     @cached_property
     def place(self) -> Path | str | Database:
         """Where the table is."""
-        return place_of(self.table, self.from_table, self.query)
+        return place_of(self.table, self.from_table)
 
     @cached_property
     def outcome(self) -> Outcome:
@@ -155,15 +156,17 @@ class Release:
         return self.written.over().indicating(self.missing.indicated)
 
     @property
-    def _units(self) -> _engine.Protected:
-        """What is protected and who reads, as `nolook.read_table` is told."""
+    def _rows(self) -> _engine.Protected:
+        """Which rows, what is protected and who reads, as `nolook.read_table` is told."""
         rows = check_rows_per_unit(self.rows_per_unit)
         session = _engine.session_of(self.engine, self.spark_master)
-        return {"unit": self.unit, "rows_per_unit": rows, "engine": session}
+        where = conditions_of(self.where)
+        return {"where": where, "unit": self.unit, "rows_per_unit": rows, "engine": session}
 
     def read_columns(self, names: Sequence[str]) -> Table:
         """Open the table for some of its columns alone, and its unit."""
-        schema = self.schema.only([*names, *self.schema.used_as("unit")])
+        used = (*names, *self.schema.used_as("unit"), *(c[0] for c in conditions_of(self.where)))
+        schema = self.schema.only(used)
         table = self._read(None, features=names, schema=schema)
         if table.feature_names != tuple(names):
             raise ParameterError(
@@ -184,7 +187,7 @@ class Release:
             self.missing.policy,
             multiline=self.multiline,
             schema=self.schema,
-            **self._units,
+            **self._rows,
         )
 
     def read_for(self, recipe: Mapping[str, Any], target: str, positive: str | None) -> Table:
@@ -192,7 +195,7 @@ class Release:
         from nolook.tables import read_table
 
         declared = self.written.over(recipe.get("schema"))
-        options = {**recipe, **self._units, "schema": declared, "positive": positive}
+        options = {**recipe, **self._rows, "schema": declared, "positive": positive}
         if self.missing.policy != "error":
             options["missing"] = self.missing.policy
         if self.multiline:
@@ -247,7 +250,7 @@ class Release:
         """Open the table; the options are those of `nolook.read_table`."""
         from nolook.tables import read_table
 
-        options |= {"missing": self.missing.policy, "multiline": self.multiline, **self._units}
+        options |= {"missing": self.missing.policy, "multiline": self.multiline, **self._rows}
         return read_table(self.place, target, **options)
 
     def _tell(self, table: Table, columns: Columns) -> None:
@@ -290,7 +293,6 @@ class Release:
         """Write the report, if one is wanted, and print what was found."""
         show(
             findings,
-            table=called(self.place),
             output=self.output,
             report=self.report,
             quiet=self.quiet,
@@ -338,7 +340,7 @@ def release_command(
                 given["target"] = find_target(given, options["written"].over())
             if options["output"] is None:
                 named = [name for option in about for name in _columns(option, given[option])]
-                place = place_of(options["table"], options["from_table"], options["query"])
+                place = place_of(options["table"], options["from_table"])
                 options["output"] = default_name(called(place), named, ending)
             release = Release(**options)
             outcome = release.outcome
@@ -371,7 +373,6 @@ def check_files(output: Path, report: Path | None, inputs: Iterable[Path], *, fo
 def show(
     findings: Findings,
     *,
-    table: Path,
     output: Path,
     report: Path | None,
     quiet: bool,
@@ -384,7 +385,7 @@ def show(
 
     now = Standing.now(ledger)
     if report is not None:
-        write_page(findings, report, table=table.name, standing=now)
+        write_page(findings, report, now)
     if not quiet:
         print_findings(console(), findings, output=output, report_file=report, standing=now)
 

@@ -35,7 +35,6 @@ def report(
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="PAGE", help="The HTML page to write.")
     ],
-    table: Annotated[str, typer.Option(metavar="NAME", help="What the page calls the table.")] = "",
     force: ForceOption = False,
 ) -> None:
     """Write the report of a release again, as one HTML page."""
@@ -43,7 +42,7 @@ def report(
     from nolook.formats.model_file import load
     from nolook.report import results
 
-    results.report(load(file), output, table=table)
+    results.report(load(file), output)
     typer.echo(f"report: {one_line(output)}")
 
 

@@ -205,7 +205,8 @@ class Batch:
         who sees all answers and everything the other server has.
         """
         budget = Budget(self.epsilon, self.delta)
-        return accounting.guarantee([self.event()], budget, relation="replace", private=True)
+        cost = accounting.guarantee([self.event()], budget, relation="replace", private=True)
+        return evolve(cost, table=self.name)
 
     def points(self) -> NDArray[np.float64]:
         """Return the thresholds, increasing, shape (points,)."""

@@ -11,9 +11,10 @@ from attrs import frozen
 
 from nolook.tables.cells import PARTS, Conversion, conversion, part_conversion
 from nolook.tables.declarations import ColumnSchema, FileFormat
+from nolook.tables.filter import Filtered
 from nolook.tables.source import Column, Source
 
-__all__ = ["DeclaredSource", "in_place_of", "needed", "original", "part_levels"]
+__all__ = ["DeclaredSource", "in_place_of", "needed", "original", "part_levels", "unfiltered"]
 
 
 @frozen
@@ -84,18 +85,28 @@ class DeclaredSource:
         return declared
 
 
+def unfiltered(source: Source) -> Source:
+    """Return the source with all its rows."""
+    return source._source if isinstance(source, Filtered) else source
+
+
 def original(source: Source) -> Source:
-    """Return the source with its columns as they are."""
+    """Return the source with all its rows, and its columns as they are."""
+    source = unfiltered(source)
     return source._source if isinstance(source, DeclaredSource) else source
 
 
 def in_place_of(source: Source, other: Source | None) -> Source | None:
-    """Return another source with the columns made of this one's."""
+    """Return another source with the columns made of this one's, and its rows chosen likewise."""
+    if isinstance(source, Filtered):
+        return source._of(in_place_of(source._source, other))
     return source._of(other) if isinstance(source, DeclaredSource) else other
 
 
 def needed(source: Source, names: Sequence[str]) -> list[str]:
-    """Return the columns of the source as it is that some of its columns are made of."""
+    """Return the columns of the source as it is that some of its columns and rows follow from."""
+    if isinstance(source, Filtered):
+        return needed(source._source, list(dict.fromkeys((*names, *source.names))))
     return source._needed(names) if isinstance(source, DeclaredSource) else list(names)
 
 

@@ -26,6 +26,7 @@ from nolook.tables.units import can_identify, named_rows
 
 __all__ = [
     "GAP",
+    "Columns",
     "Design",
     "Feature",
     "Missing",
@@ -169,7 +170,7 @@ def plan(
     unit: Unit = ROW,
 ) -> Design:
     """Fix the design from declared columns and the parameters of :func:`nolook.read_table`."""
-    schema = _Schema(source)
+    schema = Columns(source)
     policy = cast("Missing", check_choice("missing", missing, get_args(Missing)))
     if target is not None:
         (target,) = check_names((target,), "target")
@@ -251,8 +252,8 @@ def delimiter_hint(header: Sequence[str]) -> str:
     return ""
 
 
-class _Schema:
-    """The declared columns by name."""
+class Columns:
+    """A source's columns by name."""
 
     def __init__(self, source: Source) -> None:
         self.name = source.name
@@ -272,7 +273,7 @@ class _Schema:
         return found[0]
 
 
-def _feature(column: Column, schema: _Schema, levels: Levels | None) -> Feature:
+def _feature(column: Column, schema: Columns, levels: Levels | None) -> Feature:
     if levels is None:
         _check_number(column, schema, "features")
         return Feature(column.name)
@@ -309,7 +310,7 @@ def _check_types(source: Source, used: Collection[str | None]) -> None:
             )
 
 
-def _check_number(column: Column, schema: _Schema, parameter: str) -> None:
+def _check_number(column: Column, schema: Columns, parameter: str) -> None:
     if _is_number(column.type):
         return
     advice = "turn it into a number first or use another column"
@@ -328,7 +329,7 @@ def _check_number(column: Column, schema: _Schema, parameter: str) -> None:
 
 
 def _check_unit(
-    column: Column, schema: _Schema, target: str | None, features: Collection[str]
+    column: Column, schema: Columns, target: str | None, features: Collection[str]
 ) -> None:
     if column.name == target or column.name in features:
         used = "the target" if column.name == target else "a feature"

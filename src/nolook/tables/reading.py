@@ -19,7 +19,7 @@ from nolook._validation import check_names
 from nolook.errors import ParameterError, TableError
 from nolook.tables.databases import Database, is_address
 from nolook.tables.declarations import ColumnSchema
-from nolook.tables.declared import DeclaredSource, original, part_levels
+from nolook.tables.declared import DeclaredSource, needed, original, part_levels
 from nolook.tables.design import (
     Missing,
     delimiter_hint,
@@ -28,6 +28,7 @@ from nolook.tables.design import (
     usual_columns,
 )
 from nolook.tables.files import TYPED_FILES
+from nolook.tables.filter import Filtered, Where, are_numbers, check_where
 from nolook.tables.folders import Folder, is_text, located, open_place
 from nolook.tables.levels import Categories, Levels, check_categories
 from nolook.tables.listing import Listing
@@ -35,7 +36,7 @@ from nolook.tables.memory import as_array, from_array, from_frame, from_target, 
 from nolook.tables.schema import Schema
 from nolook.tables.source import MemorySource, Source
 from nolook.tables.spark import from_spark, on_spark
-from nolook.tables.spooled import from_stream
+from nolook.tables.spool import Spooled, from_stream
 from nolook.tables.table import Table
 from nolook.tables.text import TEXT_FILES, CsvFile
 
@@ -51,6 +52,7 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
     missing: str = "error",
     multiline: bool = False,
     schema: Schema | Mapping[str, object] | str | os.PathLike[str] | None = None,
+    where: Where | None = None,
     positive: str | None = None,
     unit: str | None = None,
     rows_per_unit: RowsPerUnit = "weights",
@@ -100,6 +102,12 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
         target, columns that are no features, levels of categories. A file without types, CSV, has
         the features it declares; where there are types, other columns are taken by these. A path
         is read as :meth:`Schema.read` does.
+    where : list of tuple, optional
+        Which rows are used: conditions such as ``("age", ">=", 18)`` or ``("region", "in",
+        ["North", "South"])``, all of which must hold. Signs are =, !=, <, <=, >, >=, in and not in;
+        dates are written as 2024-12-31. Cells are compared as the schema converts them, in any
+        column of the table, and a missing value meets no condition. Conditions must not be chosen
+        by looking at the rows. A release says which rows it is about.
     positive : str, optional
         The target's value that counts as 1; all others count as 0.
     unit : str, optional
@@ -151,9 +159,14 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
     target = _target(target, declared)
     protected = _unit(unit, rows_per_unit, declared)
     source = located(source)
+    conditions = check_where(where)
+    # In a text file, where nothing is declared, a cell is compared as a number with numbers alone.
+    texts = {*levels, *(c.column for c in conditions if not are_numbers(conditions, c.column))}
     opened = _open(
-        source, declared, levels, target, positive, protected, multiline=multiline, engine=engine
+        source, declared, texts, target, positive, protected, multiline=multiline, engine=engine
     )
+    if conditions:
+        opened = Filtered(opened, conditions, declared)
     if features is None:
         names = _usual_features(opened, declared, levels, {target, protected.column}, source)
     else:
@@ -163,6 +176,8 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
     }
     design = plan(opened, target, names, known | levels, missing, declared.indicated, protected)
     design = evolve(design, multiline=multiline, schema=declared, threads=check_threads(threads))
+    if isinstance(whole := original(opened), Spooled):
+        whole.use(needed(opened, design.source_names))
     return Table(opened, design)
 
 
@@ -285,7 +300,7 @@ def _usual_features(
 def _open(
     source: object,
     schema: Schema,
-    levels: Mapping[str, object],
+    texts: Collection[str],
     target: str | None,
     positive: str | None,
     unit: Unit = ROW,
@@ -293,10 +308,10 @@ def _open(
     multiline: bool,
     engine: object = None,
 ) -> Source:
-    """Open whatever holds a table, its columns as declared."""
+    """Open whatever holds a table, its columns as declared; in a text file, `texts` are texts."""
     columns = dict(schema.columns)
     if is_text(source):
-        opened, usual = _open_text(source, schema, levels, multiline=multiline)
+        opened, usual = _open_text(source, schema, texts, multiline=multiline)
         columns = usual | columns
     else:
         opened = open_typed(source)
@@ -312,7 +327,7 @@ def _open(
 
 
 def _open_text(
-    source: object, schema: Schema, levels: Mapping[str, object], *, multiline: bool
+    source: object, schema: Schema, texts: Collection[str], *, multiline: bool
 ) -> tuple[Source, dict[str, ColumnSchema]]:
     """Open one or several files of text; return what their columns are if nothing is declared."""
     told = source.keys if isinstance(source, Listing) else ()
@@ -323,7 +338,7 @@ def _open_text(
     else:
         opened = open_file(cast("str", source))
     return opened, {
-        column.name: ColumnSchema("text" if column.name in levels else "number")
+        column.name: ColumnSchema("text" if column.name in texts else "number")
         for column in opened.columns
         if column.name not in told
     }
@@ -331,7 +346,7 @@ def _open_text(
 
 def column_names(source: object, schema: Schema, *, multiline: bool = False) -> tuple[str, ...]:
     """Return the columns of whatever holds a table, before anything is declared of them."""
-    opened = _open(located(source), schema, {}, None, None, multiline=multiline)
+    opened = _open(located(source), schema, (), None, None, multiline=multiline)
     return tuple(column.name for column in original(opened).columns)
 
 

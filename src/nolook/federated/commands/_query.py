@@ -98,7 +98,7 @@ def query(  # noqa: PLR0917 -- Typer gives every option by name
         findings = _released(shared, ask(shared, servers), chosen, groups, file)
     if agreed is not None and not quiet:
         _tell(shared, agreed)
-    show(findings, table=batch, output=file, report=report, quiet=quiet)
+    show(findings, output=file, report=report, quiet=quiet)
 
 
 def _released(

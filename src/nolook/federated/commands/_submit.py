@@ -13,7 +13,7 @@ import typer
 from attrs import frozen
 
 from nolook.cli._options import MultilineOption, QuietOption
-from nolook.cli._places import files_of, place_of
+from nolook.cli._places import WhereOption, conditions_of, files_of, place_of
 from nolook.cli._written import Written, reads_table
 from nolook.errors import ParameterError
 from nolook.federated.commands._options import (
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from nolook.federated.client import ServerClient
     from nolook.federated.pending import Bytes
     from nolook.tables.databases import Database
+    from nolook.tables.filter import Where
     from nolook.tables.schema import Schema
 
 
@@ -66,13 +67,7 @@ def submit(  # noqa: PLR0917 -- Typer gives every option by name
         str | None,
         typer.Option("--from", metavar="NAME", help="Of a database: the table or view."),
     ] = None,
-    query: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SQL",
-            help="Of a database: SELECT columns FROM table WHERE conditions, in place of --from.",
-        ),
-    ] = None,
+    where: WhereOption = None,
     column: Annotated[
         str | None, typer.Option(metavar="NAME", help="The table's column of numbers.")
     ] = None,
@@ -99,8 +94,12 @@ def submit(  # noqa: PLR0917 -- Typer gives every option by name
     Without --value and --table it sends what an interrupted submission left.
     """
     check_extra()
-    place = _place(table, from_table, query)
-    wanted = _Wanted(value, place, column, target, positive, multiline, written.over())
+    place = _place(table, from_table)
+    if where and table is None:
+        raise ParameterError("--where is given, but no --table; expected one (or leave it out)")
+    wanted = _Wanted(
+        value, place, conditions_of(where), column, target, positive, multiline, written.over()
+    )
     digest = wanted.digest()
 
     from nolook.federated.batch_file import read_batch
@@ -126,19 +125,16 @@ def submit(  # noqa: PLR0917 -- Typer gives every option by name
         sys.stdout.write(f"reports of {shared.name} at both servers: {len(ids)}\n")
 
 
-def _place(
-    table: str | None, from_table: str | None, query: str | None
-) -> Path | str | Database | None:
+def _place(table: str | None, from_table: str | None) -> Path | str | Database | None:
     """Return where the table is, if there is one."""
     from nolook.tables.databases import is_address
 
-    for option, given in (("--from", from_table), ("--query", query)):
-        if given is not None and (table is None or not is_address(table)):
-            raise ParameterError(
-                f"{option} is given, but --table is no database; expected one (for example "
-                "duckdb:visits.duckdb)"
-            )
-    return None if table is None else place_of(table, from_table, query)
+    if from_table is not None and (table is None or not is_address(table)):
+        raise ParameterError(
+            "--from is given, but --table is no database; expected one (for example "
+            "duckdb:visits.duckdb)"
+        )
+    return None if table is None else place_of(table, from_table)
 
 
 @frozen
@@ -147,6 +143,7 @@ class _Wanted:
 
     value: float | None
     table: Path | str | Database | None
+    where: Where
     column: str | None
     target: str | None
     positive: str
@@ -176,6 +173,7 @@ class _Wanted:
 
     def _named(self) -> list[object]:
         shown = [self.column, self.target, self.positive, *["multiline"] * self.multiline]
+        shown += [repr(self.where)] if self.where else []
         shown += [self.schema.digest] if self.schema.to_dict() else []
         if self.table is None:
             return [repr(self.value), *shown]
@@ -224,11 +222,19 @@ class _Wanted:
             return np.array([self.value]), targets
         column, multiline = str(self.column), self.multiline
         if self.target is None:
-            alone = self.schema.only([column])
-            read = read_table(self.table, features=[column], multiline=multiline, schema=alone)
+            alone = self.schema.only([column, *(condition[0] for condition in self.where)])
+            read = read_table(
+                self.table,
+                features=[column],
+                multiline=multiline,
+                schema=alone,
+                where=self.where,
+            )
         else:
             columns = (column, self.target, self.positive)
-            read = read_scores(self.table, *columns, multiline=multiline, schema=self.schema)
+            read = read_scores(
+                self.table, *columns, multiline=multiline, schema=self.schema, where=self.where
+            )
         kept = read.keeping_infinite()
         kept.check_complete()
         parts = [np.empty((kept.n_columns, 0))]
