@@ -21,7 +21,7 @@ from pyarrow import csv, feather
 
 from nolook import read_table
 from nolook.errors import NolookError, TableError
-from nolook.tables import folders, listing, spooled
+from nolook.tables import folders, listing, spool
 from nolook.tables.draft import draft_schema
 from nolook.tables.listing import label_of, would_read
 from nolook.tables.scored import read_scores
@@ -494,7 +494,7 @@ def test_a_query_with_other_rows_each_time_gives_the_same_in_each_pass(make):
 
 
 def test_parts_of_a_stream(monkeypatch):
-    monkeypatch.setattr(spooled, "_ROWS", 4)
+    monkeypatch.setattr(spool, "_ROWS", 4)
     source = read_table(numbers(11).to_reader(), "y")._source
     parts = source.parts()
     assert len(parts) == 3
@@ -504,8 +504,8 @@ def test_parts_of_a_stream(monkeypatch):
 
 
 def test_a_stream_without_end_leaves_room_on_the_disk(monkeypatch):
-    free = spooled.shutil.disk_usage(spooled.tempfile.gettempdir()).free
-    monkeypatch.setattr(spooled, "_LEFT_FREE", free - (1 << 25))
+    free = spool.shutil.disk_usage(spool.tempfile.gettempdir()).free
+    monkeypatch.setattr(spool, "_LEFT_FREE", free - (1 << 25))
 
     def endless():
         while True:

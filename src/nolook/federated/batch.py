@@ -16,7 +16,7 @@ from functools import cached_property, lru_cache
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from attrs import define, field
+from attrs import define, evolve, field
 from numpy.typing import NDArray
 
 from nolook._validation import check_choice, check_count, check_delta, check_epsilon

@@ -232,13 +232,15 @@ def _test(condition: Condition, column: Column, schema: Schema) -> Callable[[Any
             f"{named('where')} compares {column.name!r}, which has type {column.declared}; "
             "expected a column of numbers, texts, dates or booleans"
         )
-    numbers = [_number(v) for v in condition.values]
-    if None in numbers:
+    numbers = [n for v in condition.values if (n := _number(v)) is not None]
+    if len(numbers) < len(condition.values):
         raise _unlike(condition, "a number", "18")
     # As integers, where doubles may be too few: an identifier may have 18 digits.
     whole = pt.is_integer(kind) and kind != pa.uint64()
-    whole = whole and all(isinstance(n, int) and abs(n) < 2**63 for n in numbers)
-    return partial(_mark, condition.sign, numbers, pa.int64() if whole else pa.float64())
+    whole = whole and all(isinstance(n, int) for n in numbers)
+    if not whole:
+        return partial(_mark, condition.sign, [*map(float, numbers)], pa.float64())
+    return partial(_mark, condition.sign, numbers, pa.int64())
 
 
 def _mark(
@@ -250,7 +252,7 @@ def _mark(
     missing: Sequence[str] = (),
 ) -> Any:  # noqa: ANN401
     """Mark the cells, compared as values of a type; a missing or infinite one meets nothing."""
-    cells = cells.cast(kind)
+    cells = cells.cast(kind, safe=False)  # a cell must not be an error
     known = pc.is_finite(cells) if pt.is_floating(kind) else cells.is_valid()
     if missing:
         known = pc.and_(known, pc.invert(pc.is_in(cells, value_set=pa.array(missing, kind))))
@@ -291,11 +293,12 @@ def _cell(condition: Condition, moment: dt.datetime, kind: Any) -> Any:  # noqa:
 
 
 def _number(value: Value) -> int | float | None:
-    """Return a value as a finite number; None if it is not one."""
+    """Return a value as a finite number, an integer if it fits; None if it is not one."""
     with suppress(ValueError):
-        return int(str(value))
+        if abs(whole := int(str(value))) < 2**63:
+            return whole
     with suppress(ValueError):
-        return float(str(value)) if math.isfinite(float(str(value))) else None
+        return number if math.isfinite(number := float(str(value))) else None
     return None
 
 
