@@ -209,24 +209,33 @@ def _test(condition: Condition, column: Column, schema: Schema) -> Callable[[Any
     if kind is not None and pt.is_dictionary(kind):
         inner = _test(condition, evolve(column, type=kind.value_type), schema)
         return lambda cells: inner(cells.dictionary_decode())
+    values, compared = _values(condition, column, own)
+    if condition.sign in _ORDERS and compared in {pa.large_string(), pa.bool_()}:
+        example = f"{column.name} = {condition.values[0]}"
+        raise ParameterError(
+            f"{named('where')} is {str(condition)!r}; expected =, !=, in or not in, since the "
+            f"column holds texts or booleans (for example {example})"
+        )
+    words = ("", *schema.file.missing, *(() if own is None else own.missing))
+    missing = words if compared == pa.large_string() else ()
+    return partial(_mark, condition.sign, values, compared, missing)
+
+
+def _values(
+    condition: Condition, column: Column, own: ColumnSchema | None
+) -> tuple[list[Any], Any]:
+    """Return what cells are compared with, and the type as which they are."""
+    kind = column.type
     if kind is not None and any(test(kind) for test in _TEXTS):
-        if condition.sign in _ORDERS:
-            raise _unlike(
-                condition, "=, !=, in or not in, since the column holds texts", "North", "="
-            )
-        words = [_word(v) for v in condition.values]
-        missing = ("", *schema.file.missing, *(() if own is None else own.missing))
-        return partial(_mark, condition.sign, words, pa.large_string(), missing=missing)
+        return [_word(v) for v in condition.values], pa.large_string()
     if kind is not None and pt.is_boolean(kind):
-        truths = [_truth(condition, v, own) for v in condition.values]
-        return partial(_mark, condition.sign, truths, kind)
+        return [_truth(condition, v, own) for v in condition.values], kind
     if own is not None and own.type in {"date", "datetime"}:
         origin = dt.datetime.fromisoformat(own.origin)
         days = [(_moment(condition, v) - origin) / dt.timedelta(days=1) for v in condition.values]
-        return partial(_mark, condition.sign, days, pa.float64())
+        return days, pa.float64()
     if kind is not None and (pt.is_date(kind) or pt.is_timestamp(kind)):
-        moments = [_moment(condition, v) for v in condition.values]
-        return partial(_mark, condition.sign, [_cell(condition, m, kind) for m in moments], kind)
+        return [_cell(condition, _moment(condition, v), kind) for v in condition.values], kind
     if kind is None or not (pt.is_integer(kind) or pt.is_floating(kind) or pt.is_decimal(kind)):
         raise ParameterError(
             f"{named('where')} compares {column.name!r}, which has type {column.declared}; "
@@ -237,23 +246,23 @@ def _test(condition: Condition, column: Column, schema: Schema) -> Callable[[Any
         raise _unlike(condition, "a number", "18")
     # As integers, where doubles may be too few: an identifier may have 18 digits.
     whole = pt.is_integer(kind) and kind != pa.uint64()
-    whole = whole and all(isinstance(n, int) for n in numbers)
-    if not whole:
-        return partial(_mark, condition.sign, [*map(float, numbers)], pa.float64())
-    return partial(_mark, condition.sign, numbers, pa.int64())
+    if whole and all(isinstance(n, int) for n in numbers):
+        return numbers, pa.int64()
+    return [*map(float, numbers)], pa.float64()
 
 
 def _mark(
     sign: str,
     values: list[Any],
     kind: Any,  # noqa: ANN401
+    missing: Sequence[str],
     cells: Any,  # noqa: ANN401
-    *,
-    missing: Sequence[str] = (),
 ) -> Any:  # noqa: ANN401
     """Mark the cells, compared as values of a type; a missing or infinite one meets nothing."""
     cells = cells.cast(kind, safe=False)  # a cell must not be an error
-    known = pc.is_finite(cells) if pt.is_floating(kind) else cells.is_valid()
+    known = cells.is_valid()
+    if pt.is_floating(kind):
+        known, cells = pc.is_finite(cells), pc.add(cells, 0.0)  # 0 for -0, which is_in tells apart
     if missing:
         known = pc.and_(known, pc.invert(pc.is_in(cells, value_set=pa.array(missing, kind))))
     if sign in _ORDERS:
@@ -273,8 +282,8 @@ def _truth(condition: Condition, value: Value, own: ColumnSchema | None) -> bool
     if own is not None:
         words |= dict.fromkeys(own.true, True) | dict.fromkeys(own.false or (), False)
     found = words.get(_word(value), words.get(_word(value).lower()))
-    if found is None or condition.sign in _ORDERS:
-        raise _unlike(condition, "true or false", "true", "=")
+    if found is None:
+        raise _unlike(condition, "true or false", "true")
     return found
 
 
@@ -302,10 +311,8 @@ def _number(value: Value) -> int | float | None:
     return None
 
 
-def _unlike(
-    condition: Condition, expected: str, example: str, sign: str | None = None
-) -> ParameterError:
+def _unlike(condition: Condition, expected: str, example: str) -> ParameterError:
     return ParameterError(
         f"{named('where')} is {str(condition)!r}; expected {expected} (for example "
-        f"{condition.column} {sign or condition.sign} {example})"
+        f"{condition.column} {condition.sign} {example})"
     )
