@@ -340,7 +340,7 @@ def test_batches_that_cannot_be(cli, here, change, said):
         (["--table", "t"], "--table and --column"),
         (["--table", "t", "--column", "c"], "'t'"),
         (["--value", "1", "--from", "x"], "--from is given, but --table is no database"),
-        (["--table", "t", "--column", "c", "--query", "x"], "--query is given"),
+        (["--table", "t", "--column", "c", "--from", "x"], "--from is given"),
         (["--value", "nan"], "--value is not a number"),
         (["--value", "1", "--target", "1"], "--target is given"),
         (["--value", "1", "--server0", "http://x"], "https://"),

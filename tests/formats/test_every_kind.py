@@ -75,7 +75,7 @@ def test_a_release_comes_back_bit_for_bit_with_all_that_follows_from_it(tmp_path
 
 
 def page(found):
-    return render_page(findings_of(found), table="people")
+    return render_page(findings_of(found))
 
 
 def _by_place(found):
