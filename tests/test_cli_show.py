@@ -83,13 +83,6 @@ def test_a_release_is_shown_and_reported_again_as_it_was(cli, tmp_path, kind):
     assert first == second
 
 
-def test_a_page_without_a_name_for_the_table_says_so(cli, tmp_path):
-    cli("report", "m.json", "--output", "b.html")
-    assert (
-        'Of the table <bdi class="whole">without a name</bdi>' in (tmp_path / "b.html").read_text()
-    )
-
-
 def test_an_older_page_is_replaced_only_with_force(cli, tmp_path):
     (tmp_path / "b.html").write_text("mine")
     refused = cli("report", "m.json", "--output", "b.html")

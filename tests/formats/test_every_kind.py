@@ -126,6 +126,8 @@ LISTS = frozenset({"privacy", "model_privacy", "asked", "cautions"})
 
 def fits(path, wrong, value):
     """Tell whether another value may be at a place."""
+    if path[-1] in {"table", "where"}:  # of a guarantee: texts, if anything
+        return wrong is None or isinstance(wrong, str)
     if wrong is None:
         return value is None or not NULL.isdisjoint(path)
     if not EITHER.isdisjoint(path) and isinstance(wrong, str | float):

@@ -66,9 +66,9 @@ def test_names_are_shown_and_never_read_as_markup(name):
 
 def test_the_page_says_what_the_release_says():
     ecdf = ECDF(0.5, LinearGrid(0, 100, 1), smoothing=None).fit(values())
-    page = Page(render_page(ecdf_findings(ecdf, "age")))
+    page = Page(render_page(of_table(ecdf_findings(ecdf, "age"), "people.csv")))
     for text in (
-        "Private distribution of age",
+        "Private distribution of age in people.csv",
         "Of the table people.csv: where the values of age lie.",
         "epsilon 0.5",
         f"{ecdf.n_rows_:,.0f}",
