@@ -21,10 +21,9 @@ from nolook.tables._patience import answered
 from nolook.tables.advice import is_identifier
 from nolook.tables.cells import conversion, trimmed
 from nolook.tables.declarations import ColumnSchema
-from nolook.tables.folders import is_text, located
+from nolook.tables.files import Place, in_storage, place_of
+from nolook.tables.folders import Listing, is_text, located
 from nolook.tables.guess import MOST_ROWS, first_rows
-from nolook.tables.listing import Listing
-from nolook.tables.places import LocalFile, Place, in_storage
 from nolook.tables.reading import open_typed
 from nolook.tables.source import Column, Source, attempt
 
@@ -102,7 +101,7 @@ def draft_schema(path: str | os.PathLike[str]) -> Draft:
     """
     source = located(path if in_storage(path) else str(check_path(path, "people.csv")))
     told: dict[str, Any] = {}
-    place: Place = LocalFile(path)
+    place: Place = place_of(path)
     if isinstance(source, Listing):
         place = source.places[0]
         cells = zip(*source.values, strict=True)
