@@ -109,8 +109,7 @@ def draft_schema(path: str | os.PathLike[str]) -> Draft:
     if not is_text(source):
         return _typed(open_typed(source), told)
     expected = f"{place.name} does not exist or is no regular file; expected a CSV file"
-    if attempt(expected, place.look)[0] != "a file":
-        raise TableError(expected)
+    attempt(expected, place.state)
     return _written(place, told)
 
 

@@ -66,10 +66,10 @@ class Place:
         """Whether it is on this machine, where reading a little at a time costs little."""
         return isinstance(self.system, fs.LocalFileSystem)
 
-    @property
-    def _raw(self) -> bytes:
-        # pyarrow takes texts in UTF-8 only, and a file's name may be any bytes.
-        return os.fsencode(self.path)
+    def info(self) -> Any:  # noqa: ANN401
+        """Return what pyarrow knows of it."""
+        # As bytes: pyarrow takes texts in UTF-8 only, and a file's name may be any bytes.
+        return self.system.get_file_info(os.fsencode(self.path))
 
     def same(self) -> Hashable:
         """Return what is equal for two names of one file."""
@@ -79,29 +79,24 @@ class Place:
                 return found.st_dev, found.st_ino
         return self.system.type_name, self.path
 
-    def look(self) -> tuple[str, Hashable]:
-        """Return what is there ("a file" if one can be read), and what changes when it does."""
-        found = self.system.get_file_info(self._raw)
-        if found.type == fs.FileType.NotFound:
+    def state(self) -> Hashable:
+        """Return what changes when the file does; raises FileNotFoundError if there is none."""
+        found = self.info()
+        if not found.is_file:
             raise FileNotFoundError
-        if found.type != fs.FileType.File:
-            is_folder = found.type == fs.FileType.Directory
-            return "a directory" if is_folder else "not a regular file", None
         if self.near:
-            return "a file", (found.size, found.mtime_ns, Path(self.path).stat().st_ino)
+            return found.size, found.mtime_ns, Path(self.path).stat().st_ino
         with self.open() as file:  # in a bucket, its tag too
-            return "a file", (found.size, found.mtime_ns, tuple(sorted(file.metadata().items())))
+            return found.size, found.mtime_ns, tuple(sorted(file.metadata().items()))
 
     def open(self) -> Any:  # noqa: ANN401
         """Open it for reading anywhere; not mapped, as pages would count as this process's."""
-        return self.system.open_input_file(self._raw)
+        return self.system.open_input_file(os.fsencode(self.path))
 
     def stream(self) -> Any:  # noqa: ANN401
         """Open it for reading from its beginning on."""
         # Not decompressed by its name: that is ours to do.
-        return self.system.open_input_stream(
-            self._raw, compression=None, buffer_size=_STREAM_BUFFER
-        )
+        return self.system.open_input_stream(os.fsencode(self.path), None, _STREAM_BUFFER)
 
 
 def in_storage(source: object) -> TypeGuard[str]:
@@ -129,8 +124,8 @@ def place_of(source: str | os.PathLike[str]) -> Place:
     path = bare_path(source)
     name = repr(f"{scheme}://{path}")
     refused = (
-        f"{name} cannot be reached; expected an address such as 's3://bucket/folder', and where "
-        "needed its settings (for example '?region=eu-central-1')"
+        f"{name} cannot be reached; expected an address such as 's3://bucket/folder' (with its "
+        "settings where needed: '?region=eu-central-1')"
     )
     if not path or path.startswith("/"):
         raise TableError(refused)
@@ -165,9 +160,7 @@ class File(ABC):
         why = "damaged or cut short?" if self.place.near else "damaged, or no answer?"
         self._unreadable = f"{self.name} is not a readable {self.kind} file ({why})"
         absent = f"{self.name} does not exist or cannot be opened; expected a {self.kind} file"
-        what, self._state = attempt(absent, self.place.look)
-        if what != "a file":
-            raise TableError(f"{self.name} is {what}; expected one {self.kind} file")
+        self._state = attempt(absent, self.place.state)
         self.columns = attempt(self._unreadable, self._declared)
 
     def batches(self, names: Sequence[str]) -> Iterator[Any]:
@@ -196,7 +189,7 @@ class File(ABC):
 
     def _check_unchanged(self) -> None:
         changed = f"{self.name} was changed or removed while it was in use; start again"
-        if attempt(changed, self.place.look)[1] != self._state:
+        if attempt(changed, self.place.state) != self._state:
             raise TableError(changed)
 
 
@@ -261,12 +254,8 @@ class ArrowFile(File):
 
 #: Classes of files that declare types, by the ends of their names.
 TYPED_FILES: dict[str, type[ParquetFile | ArrowFile]] = {
-    ".parquet": ParquetFile,
-    ".pq": ParquetFile,
-    ".arrow": ArrowFile,
-    ".arrows": ArrowFile,
-    ".feather": ArrowFile,
-    ".ipc": ArrowFile,
+    **dict.fromkeys((".parquet", ".pq"), ParquetFile),
+    **dict.fromkeys((".arrow", ".arrows", ".feather", ".ipc"), ArrowFile),
 }
 
 

@@ -142,9 +142,9 @@ def _from_path(source: str | os.PathLike[str]) -> Listing:
     top = evolve(place, path=place.path.rsplit("/", len(pattern))[0] or "/")
     absent = (
         f"{place.name} does not exist or cannot be opened; expected a file, a folder or a pattern "
-        "(of an address in storage, check how you sign in)"
+        "(in storage, check how you sign in)"
     )
-    found = attempt(absent, top.system.get_file_info, os.fsencode(top.path)).type
+    found = attempt(absent, top.info).type
     if found == fs.FileType.NotFound and not top.near:
         raise TableError(absent)
     _check_no_logs(place.name, [top])
@@ -173,34 +173,22 @@ def _from_dataset(dataset: Any) -> Listing:  # noqa: ANN401 -- pyarrow has no ty
     Raises TableError for a dataset that is filtered, in memory, of a schema of its own, or of files
     whose cells decide their columns' types.
     """
-    filtered = (
-        f"{_DATASET} is filtered; expected whole files (write its rows to a folder of their own)"
-    )
-    fragments = attempt(filtered, lambda: list(dataset.get_fragments()))
-    for fragment in fragments:
-        kind = getattr(getattr(fragment, "format", None), "default_extname", None)
-        if kind not in {"parquet", "ipc"}:
-            raise TableError(
-                f"{_DATASET} has a part that is no Parquet or Arrow file; expected such files "
-                "alone (of CSV give the folder, of rows in memory their table)"
-            )
+    name = "the dataset"
+    expected = "; expected whole Parquet or Arrow files as they are (give the folder or the table)"
+    unreadable = f"{name} has a file that cannot be read (damaged, or no answer?)"
+    fragments = attempt(f"{name} is filtered{expected}", lambda: list(dataset.get_fragments()))
+    formats = (getattr(fragment, "format", None) for fragment in fragments)
+    if {getattr(each, "default_extname", None) for each in formats} - {"parquet", "ipc"}:
+        raise TableError(f"{name} has a part that is no Parquet or Arrow file{expected}")
     files = [_of_fragment(fragment) for fragment in fragments]
-    _check_no_logs(_DATASET, [place for _, place in files])
-    listing = _listing(_DATASET, None, files)
-    unreadable = f"{_DATASET} has a file that cannot be read (damaged, or no answer?)"
+    _check_no_logs(name, [place for _, place in files])
+    listing = _listing(name, None, files)
     schemas = [dataset.schema, attempt(unreadable, lambda: fragments[0].physical_schema)]
     own, found = ({f.name: f.type for f in each if f.name not in listing.keys} for each in schemas)
     if own != found:
-        raise TableError(
-            f"{_DATASET} has a schema that its first file has not; expected that of its files "
-            "(leave the schema out, and name columns by features)"
-        )
-    for fragment in fragments:
-        if not attempt(unreadable, _is_whole, fragment):
-            raise TableError(
-                f"{_DATASET} has some row groups of a file only; expected whole files (write its "
-                "rows to a folder of their own)"
-            )
+        raise TableError(f"{name} has a schema that its first file has not{expected}")
+    if not attempt(unreadable, lambda: all(map(_is_whole, fragments))):
+        raise TableError(f"{name} has some row groups of a file only{expected}")
     return listing
 
 
@@ -230,13 +218,13 @@ def _listing(name: str, label: str | None, files: Sequence[tuple[_Values, Place]
     if not files:
         raise TableError(f"{name} has no file of a table; expected at least one")
     _check_few(name, len(files))
-    _check_one_kind(name, [place for _, place in files])
+    places = tuple(place for _, place in files)
+    _check_one_kind(name, places)
     keys, seen = tuple(files[0][0]), set()
     for told, place in files:
         if (same := place.same()) in seen:
             raise TableError(
-                f"{place.name} in {name} is there twice, perhaps under another name; expected each "
-                "file once, as its rows would count twice"
+                f"{place.name} in {name} is there twice, perhaps under another name; name it once"
             )
         seen.add(same)
         if tuple(told) != keys:
@@ -244,41 +232,36 @@ def _listing(name: str, label: str | None, files: Sequence[tuple[_Values, Place]
                 f"{place.name} does not lie in folders of the same columns as other files of "
                 f"{name}; expected NAME=VALUE for the same names in the same order, or for none"
             )
-    values = tuple(tuple(told.values()) for told, _ in files)
-    return Listing(name, label, tuple(place for _, place in files), keys, values)
+    return Listing(name, label, places, keys, tuple(tuple(told.values()) for told, _ in files))
 
 
 def _check_few(name: str, count: int) -> None:
     if count > _MOST_ENTRIES:
-        raise TableError(
-            f"{name} has more than {_MOST_ENTRIES:,} files and folders; expected fewer (put small "
-            "files together first)"
-        )
+        few = f"{_MOST_ENTRIES:,} files and folders"
+        raise TableError(f"{name} has more than {few}; put small files together first")
 
 
 def _check_one_kind(name: str, places: Sequence[Place]) -> None:
     kinds = [_format(place.label) for place in places]
     usual = next(filter(None, kinds), None)
     if usual is None:
-        expected = ", ".join([*TYPED_FILES, *TEXT_FILES])
         raise TableError(
-            f"{places[0].name} has no known extension; expected one of {expected} (save the table "
-            "as one of these; a text file is .csv whatever separates its cells)"
+            f"{places[0].name} has no known extension; expected one of "
+            f"{', '.join([*TYPED_FILES, *TEXT_FILES])} (a text file is .csv, whatever separates "
+            "its cells)"
         )
     for place, kind in zip(places, kinds, strict=True):
         if kind != usual:
             raise TableError(
-                f"{place.name} in {name} is no {usual} file; expected files of one kind, which the "
-                "ends of their names tell, alone (take others away, or use a pattern such as "
-                "'*.parquet')"
+                f"{place.name} in {name} is no {usual} file; expected files of one kind (a pattern "
+                "such as '*.parquet' leaves others out)"
             )
 
 
 def _format(label: str) -> str | None:
     if is_text_file(label):
         return "CSV"
-    found = TYPED_FILES.get(Path(label).suffix.lower())
-    return None if found is None else found.kind
+    return getattr(TYPED_FILES.get(Path(label).suffix.lower()), "kind", None)
 
 
 def _check_no_logs(name: str, places: Iterable[Place]) -> None:
@@ -308,8 +291,7 @@ def _check_no_log(name: str, system: Any, folder: str) -> None:  # noqa: ANN401
     if found:
         raise TableError(
             f"{name} belongs to a table of Delta Lake, Hudi, Iceberg or a stream of Spark, whose "
-            "files hold deleted, older or repeated rows too; expected plain files (write the "
-            "table's current rows to a folder of their own)"
+            "files hold old rows too; write the current rows to a folder of their own"
         )
 
 
@@ -328,7 +310,7 @@ def _below(top: Place, pattern: tuple[str, ...], shown: str) -> list[tuple[tuple
         entries = attempt(refused, _entries, top.system, folder)
         count += len(entries)
         _check_few(top.name, count)
-        if any(name in {*_LOGS, _ICEBERG} for name, _ in entries):
+        if not {*_LOGS, _ICEBERG}.isdisjoint(name for name, _ in entries):
             _check_no_log(top.name, top.system, folder)
         for name, kind in entries:
             path = (*above, name)
@@ -336,20 +318,18 @@ def _below(top: Place, pattern: tuple[str, ...], shown: str) -> list[tuple[tuple
                 continue
             if kind == fs.FileType.Directory:
                 left.append(path)
-            elif kind is None or _fits(path, pattern):
-                called = _shown(shown, path)
-                if kind != fs.FileType.File:
-                    raise TableError(
-                        f"{called} in {top.name} is {'a link' if kind is None else 'not a regular file'}; "
-                        "expected files alone (name it in a list, or take it away: it may lead "
-                        "elsewhere, or to rows that are there already)"
-                    )
-                found.append((path, called))
+            elif kind is None:
+                raise TableError(
+                    f"{_shown(shown, path)} in {top.name} is a link, or not a regular file; name "
+                    "it in a list, or take it away (its rows may be there already)"
+                )
+            elif _fits(path, pattern):
+                found.append((path, _shown(shown, path)))
     return sorted(found)
 
 
 def _entries(system: Any, folder: str) -> list[tuple[str, Any]]:  # noqa: ANN401
-    """Return the names in a folder, each with its type, None for a link."""
+    """Return the names in a folder and their types, None for what is neither file nor folder."""
     if not isinstance(system, fs.LocalFileSystem):
         # Some stores have an empty object for the folder itself.
         found = system.get_file_info(fs.FileSelector(folder))
@@ -359,12 +339,10 @@ def _entries(system: Any, folder: str) -> list[tuple[str, Any]]:  # noqa: ANN401
 
 
 def _kind_of(entry: os.DirEntry[str]) -> Any:  # noqa: ANN401
-    # pyarrow follows links. Python 3.12 knows Windows' other kind of them.
-    if entry.is_symlink() or getattr(entry, "is_junction", bool)():
-        return None
-    if entry.is_dir():
+    # Links are neither, which pyarrow follows; Python 3.12 knows Windows' other kind of them.
+    if entry.is_dir(follow_symlinks=False) and not getattr(entry, "is_junction", bool)():
         return fs.FileType.Directory
-    return fs.FileType.File if entry.is_file() else fs.FileType.Unknown
+    return fs.FileType.File if entry.is_file(follow_symlinks=False) else None
 
 
 def _is_hidden(name: str) -> bool:
