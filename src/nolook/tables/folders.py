@@ -151,10 +151,7 @@ def _from_path(source: str | os.PathLike[str]) -> Listing:
     files: list[tuple[_Values, Place]] = [({}, place)]
     if pattern or found == fs.FileType.Directory:
         before = "" if top.near else f"{str(source).partition('://')[0]}://"
-        files = [
-            (_told(path[:-1]), evolve(top, path="/".join((top.path, *path)), name=shown))
-            for path, shown in _below(top, pattern, before + folder)
-        ]
+        files = _below(top, pattern, before + folder)
     return _listing(place.name, label_of(source), files)
 
 
@@ -266,18 +263,14 @@ def _format(label: str) -> str | None:
 
 def _check_no_logs(name: str, places: Iterable[Place]) -> None:
     """Refuse files or folders inside that of a table whose files hold old rows too."""
-    checked: set[tuple[str, str]] = set()
+    above: dict[str, Any] = {}
     for place in places:
-        path = place.path
-        if place.near:
-            with suppress(ValueError):  # no file has such a name
-                path = Path(os.path.realpath(path)).as_posix()
-        while "/" in path:
-            path = path.rpartition("/")[0]
-            if (place.system.type_name, path) in checked:
-                break
-            checked.add((place.system.type_name, path))
-            _check_no_log(name, place.system, path)
+        with suppress(ValueError):  # no file has such a name
+            path = os.path.realpath(place.path) if place.near else place.path
+            parts = Path(path).as_posix().split("/")
+            above |= {"/".join(parts[:end]): place.system for end in range(1, len(parts))}
+    for folder, system in above.items():
+        _check_no_log(name, system, folder)
 
 
 def _check_no_log(name: str, system: Any, folder: str) -> None:  # noqa: ANN401
@@ -295,13 +288,14 @@ def _check_no_log(name: str, system: Any, folder: str) -> None:  # noqa: ANN401
         )
 
 
-def _below(top: Place, pattern: tuple[str, ...], shown: str) -> list[tuple[tuple[str, ...], str]]:
-    """Return the files below a folder that match a pattern, in order of name.
+def _below(top: Place, pattern: tuple[str, ...], shown: str) -> list[tuple[_Values, Place]]:
+    """Return the files below a folder that match a pattern, or are below what does.
 
-    Each as its path below the folder, and as messages call it. What lies below what matches does.
+    In order of name, and with what the names of their folders give. Messages call the folder
+    `shown`.
     """
     refused = f"{top.name} cannot be listed; expected a folder whose files can be read"
-    found: list[tuple[tuple[str, ...], str]] = []
+    found: list[tuple[str, ...]] = []
     left: list[tuple[str, ...]] = [()]
     count = 0
     while left:
@@ -314,7 +308,9 @@ def _below(top: Place, pattern: tuple[str, ...], shown: str) -> list[tuple[tuple
             _check_no_log(top.name, top.system, folder)
         for name, kind in entries:
             path = (*above, name)
-            if _is_hidden(name) or not _fits(path, pattern, so_far=True):
+            # Of a writer at work, or not of the table.
+            hidden = name.startswith(".") or (name.startswith("_") and "=" not in name)
+            if hidden or not _fits(path, pattern, so_far=True):
                 continue
             if kind == fs.FileType.Directory:
                 left.append(path)
@@ -324,8 +320,11 @@ def _below(top: Place, pattern: tuple[str, ...], shown: str) -> list[tuple[tuple
                     "it in a list, or take it away (its rows may be there already)"
                 )
             elif _fits(path, pattern):
-                found.append((path, _shown(shown, path)))
-    return sorted(found)
+                found.append(path)
+    return [
+        (_told(path[:-1]), evolve(top, path="/".join((top.path, *path)), name=_shown(shown, path)))
+        for path in sorted(found)
+    ]
 
 
 def _entries(system: Any, folder: str) -> list[tuple[str, Any]]:  # noqa: ANN401
@@ -343,11 +342,6 @@ def _kind_of(entry: os.DirEntry[str]) -> Any:  # noqa: ANN401
     if entry.is_dir(follow_symlinks=False) and not getattr(entry, "is_junction", bool)():
         return fs.FileType.Directory
     return fs.FileType.File if entry.is_file(follow_symlinks=False) else None
-
-
-def _is_hidden(name: str) -> bool:
-    """Tell whether a name is that of no part of a table: hidden, or of a writer at work."""
-    return name.startswith(".") or (name.startswith("_") and "=" not in name)
 
 
 def _told(folders: Iterable[str]) -> _Values:
