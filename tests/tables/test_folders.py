@@ -21,9 +21,9 @@ from pyarrow import csv, feather
 
 from nolook import read_table
 from nolook.errors import NolookError, TableError
-from nolook.tables import folders, listing, spool
+from nolook.tables import folders, spool
 from nolook.tables.draft import draft_schema
-from nolook.tables.listing import label_of, would_read
+from nolook.tables.folders import label_of, would_read
 from nolook.tables.scored import read_scores
 from tests.tables.buckets import SECRET, Bucket
 
@@ -268,7 +268,7 @@ def test_empty_files_and_pipes(tmp_path, make, suffix):
 
 
 def test_very_many_files_take_neither_memory_nor_time(tmp_path, monkeypatch):
-    monkeypatch.setattr(listing, "MOST_ENTRIES", 2_000)
+    monkeypatch.setattr(folders, "_MOST_ENTRIES", 2_000)
     for i in range(4_000):
         (tmp_path / f"{i}.parquet").touch()
     tracemalloc.start()
@@ -282,7 +282,7 @@ def test_very_many_files_take_neither_memory_nor_time(tmp_path, monkeypatch):
 
 
 def test_folders_in_folders_without_end(tmp_path, monkeypatch):
-    monkeypatch.setattr(listing, "MOST_ENTRIES", 50)
+    monkeypatch.setattr(folders, "_MOST_ENTRIES", 50)
     (tmp_path / "/".join("d" * 100)).mkdir(parents=True)
     assert "has more than 50 files and folders" in refusal(tmp_path)
 

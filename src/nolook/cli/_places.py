@@ -46,7 +46,7 @@ WhereOption = Annotated[
 def place_of(table: str, name: str | None = None) -> Path | str | Database:
     """Return where a table is: files, an address of storage, or a table of a database."""
     from nolook.tables.databases import Database, is_address
-    from nolook.tables.places import in_storage
+    from nolook.tables.files import in_storage
 
     if is_address(table):
         return Database(table, table=name)
@@ -73,7 +73,7 @@ def files_of(place: Path | str | Database) -> list[Path]:
 
 def check_apart(place: Path | str | Database, outputs: Iterable[tuple[str, Path | None]]) -> None:
     """Refuse an output that would be part of the table when it is read the next time."""
-    from nolook.tables.listing import would_read
+    from nolook.tables.folders import would_read
 
     for option, path in outputs:
         if isinstance(place, Path) and path is not None and would_read(place, path):
@@ -85,7 +85,7 @@ def check_apart(place: Path | str | Database, outputs: Iterable[tuple[str, Path 
 
 def called(place: Path | str | Database) -> Path:
     """Return what to call a table in names of files and on pages."""
-    from nolook.tables.listing import label_of
+    from nolook.tables.folders import label_of
 
     if isinstance(place, str | Path):
         return Path(label_of(place))

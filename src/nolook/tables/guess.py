@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from nolook.tables._rows import Rows, Signs
 from nolook.tables.declarations import COMMENTS, DELIMITERS
-from nolook.tables.places import Place
+from nolook.tables.files import Place
 from nolook.tables.text import uncompressed
 
 __all__ = ["MOST_ROWS", "Sample", "first_rows"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import cast
 
 import numpy as np
@@ -27,18 +26,16 @@ from nolook.tables.design import (
     unknown_column,
     usual_columns,
 )
-from nolook.tables.files import TYPED_FILES
 from nolook.tables.filter import Filtered, Where, are_numbers, check_where
-from nolook.tables.folders import Folder, is_text, located, open_place
+from nolook.tables.folders import Folder, Listing, is_text, located, open_place
 from nolook.tables.levels import Categories, Levels, check_categories
-from nolook.tables.listing import Listing
 from nolook.tables.memory import as_array, from_array, from_frame, from_target, join, plain
 from nolook.tables.schema import Schema
 from nolook.tables.source import MemorySource, Source
 from nolook.tables.spark import from_spark, on_spark
 from nolook.tables.spool import Spooled, from_stream
 from nolook.tables.table import Table
-from nolook.tables.text import TEXT_FILES, CsvFile
+from nolook.tables.text import CsvFile
 
 __all__ = ["column_names", "open_typed", "read_table", "table_from_arrays", "table_from_values"]
 
@@ -382,15 +379,6 @@ def open_typed(source: object) -> Source:
         source = Database(source)
     if isinstance(source, Database):
         return source.open()
-    if isinstance(source, str | os.PathLike):
-        extension = Path(source).suffix.lower()
-        if extension not in TYPED_FILES:
-            expected = ", ".join([*TYPED_FILES, *TEXT_FILES])
-            raise TableError(
-                f"{str(source)!r} has no known extension; expected one of {expected} (save the "
-                "table as one of these; a text file is .csv whatever separates its cells)"
-            )
-        return TYPED_FILES[extension](source)
     # Those of Spark are streams too, which would hand all rows over.
     found: Source | None = from_spark(source) or from_stream(source) or from_frame(source)
     if found is None and isinstance(source, np.ndarray):

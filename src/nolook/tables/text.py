@@ -23,8 +23,7 @@ from nolook.tables._rows import Bytes, Rows, Signs
 from nolook.tables._zstd import check_whole
 from nolook.tables.databases import is_address
 from nolook.tables.declarations import FileFormat
-from nolook.tables.files import File
-from nolook.tables.places import Place
+from nolook.tables.files import File, Place
 from nolook.tables.source import Column
 
 __all__ = ["TEXT_FILES", "CsvFile", "is_text_file", "uncompressed"]
