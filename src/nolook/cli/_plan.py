@@ -12,6 +12,7 @@ from attrs import frozen
 from nolook._defaults import DEFAULT_DELTA
 from nolook._validation import check_epsilon, check_random_state
 from nolook.cli._count import count_rows, number_in
+from nolook.cli._declared import SchemaOption, reads_table
 from nolook.cli._options import (
     DeltaOption,
     DryRunOption,
@@ -19,7 +20,6 @@ from nolook.cli._options import (
     ForceOption,
     LedgerOption,
     MissingNumbersOption,
-    MultilineOption,
     QuietOption,
     RandomStateOption,
     ReportOption,
@@ -31,7 +31,6 @@ from nolook.cli._options import (
     column_options,
 )
 from nolook.cli._release import console
-from nolook.cli._written import Written, reads_table
 from nolook.errors import ParameterError
 from nolook.formats.files import check_outputs
 
@@ -86,9 +85,8 @@ def plan(
     ] = None,
     target: TargetOption = "",
     features: FeaturesOption = None,
-    written: Written,
+    schema: SchemaOption = None,
     missing: MissingNumbersOption = None,
-    multiline: MultilineOption = False,
     unit: UnitOption = None,
     rows_per_unit: RowsPerUnitOption = "weights",
     report: ReportOption = None,
@@ -106,14 +104,15 @@ def plan(
     per_unit = check_rows_per_unit(rows_per_unit)
     outputs = [] if report is None else [("--report", report)]
     check_outputs(outputs, [path for path in (table, ledger) if path is not None], replace=force)
+    from nolook.tables.schema import as_schema
+
     _check_given(table, rows, count_epsilon, shaped=columns is not None or method in _ONE_COLUMN)
     given = {
         "missing": check_missing(missing).policy,
-        "multiline": multiline,
         "unit": unit,
         "rows_per_unit": per_unit,
     }
-    opened = None if table is None else _Opened(table, written.over(), target, features, given)
+    opened = None if table is None else _Opened(table, as_schema(schema), target, features, given)
     if columns is None:
         columns = 1 if opened is None or method in _ONE_COLUMN else opened.features
 

@@ -15,6 +15,7 @@ from attrs import field, frozen
 from nolook._language import named
 from nolook._validation import check_epsilon, check_random_state
 from nolook.cli import _engine
+from nolook.cli._declared import SchemaOption, reads_table, target_of
 from nolook.cli._interruption import Outcome, explained
 from nolook.cli._options import (
     DEFAULT_LEDGER,
@@ -24,7 +25,6 @@ from nolook.cli._options import (
     LedgerOption,
     Missing,
     MissingOption,
-    MultilineOption,
     QuietOption,
     RandomStateOption,
     ReportOption,
@@ -45,7 +45,6 @@ from nolook.cli._places import (
     place_of,
 )
 from nolook.cli._progress import progress_bar
-from nolook.cli._written import Written, reads_table, target_of
 from nolook.errors import ParameterError
 from nolook.formats.files import check_outputs, default_name, one_line
 
@@ -110,11 +109,10 @@ class Release:
 
     table: TableArgument
     epsilon: EpsilonOption
-    written: Written
+    schema: SchemaOption = None
     from_table: FromTableOption = None
     query: QueryOption = None
     missing: Missing = field(factory=Missing)
-    multiline: MultilineOption = False
     unit: UnitOption = None
     rows_per_unit: RowsPerUnitOption = "weights"
     engine: _engine.EngineOption = None
@@ -150,9 +148,11 @@ class Release:
         return Outcome(self.ledger, self.output, self.report)
 
     @property
-    def schema(self) -> Schema:
+    def declared(self) -> Schema:
         """What is declared of the table."""
-        return self.written.over().indicating(self.missing.indicated)
+        from nolook.tables.schema import as_schema
+
+        return as_schema(self.schema).indicating(self.missing.indicated)
 
     @property
     def _units(self) -> _engine.Protected:
@@ -163,7 +163,7 @@ class Release:
 
     def read_columns(self, names: Sequence[str]) -> Table:
         """Open the table for some of its columns alone, and its unit."""
-        schema = self.schema.only([*names, *self.schema.used_as("unit")])
+        schema = self.declared.only([*names, *self.declared.used_as("unit")])
         table = self._read(None, features=names, schema=schema)
         if table.feature_names != tuple(names):
             raise ParameterError(
@@ -182,8 +182,7 @@ class Release:
             scored.target,
             scored.positive,
             self.missing.policy,
-            multiline=self.multiline,
-            schema=self.schema,
+            schema=self.declared,
             **self._units,
         )
 
@@ -191,12 +190,10 @@ class Release:
         """Open the table as a model's fit did, with a target of its own."""
         from nolook.tables import read_table
 
-        declared = self.written.over(recipe.get("schema"))
+        declared = self.schema or recipe.get("schema")
         options = {**recipe, **self._units, "schema": declared, "positive": positive}
         if self.missing.policy != "error":
             options["missing"] = self.missing.policy
-        if self.multiline:
-            options["multiline"] = True
         return read_table(self.place, target, **options)
 
     def fit(self, estimator: PrivateEstimator, columns: Columns) -> None:
@@ -206,7 +203,7 @@ class Release:
             raise ParameterError(
                 f"--exclude names the target {target!r}; expected others (leave it out there)"
             )
-        for unit in {self.unit, *self.schema.used_as("unit")} & {*excluded}:
+        for unit in {self.unit, *self.declared.used_as("unit")} & {*excluded}:
             raise ParameterError(
                 f"--exclude names the unit {unit!r}; expected others (leave it out there: a unit "
                 "is no feature anyway)"
@@ -232,33 +229,30 @@ class Release:
 
     def _without(self, excluded: tuple[str, ...]) -> Schema:
         """Return the schema with columns left out; the table must have all that are named."""
-        from nolook.tables.advice import check_columns
+        from nolook.tables.design import unknown_column
         from nolook.tables.reading import column_names as header
 
-        indicated = self.missing.indicated
-        if excluded or indicated:
-            known = header(self.place, self.schema, multiline=self.multiline)
-            name = called(self.place)
-            check_columns(known, excluded, name, "exclude")
-            check_columns(known, indicated, name, "missing")
-        return self.schema.without(excluded)
+        named = {"exclude": excluded, "missing": self.missing.indicated}
+        known = header(self.place, self.declared) if any(named.values()) else ()
+        for option, names in named.items():
+            for name in names:
+                if name not in known:
+                    raise unknown_column(option, name, repr(str(called(self.place))), known)
+        return self.declared.without(excluded)
 
     def _read(self, target: str | None, **options: Any) -> Table:  # noqa: ANN401
         """Open the table; the options are those of `nolook.read_table`."""
         from nolook.tables import read_table
 
-        options |= {"missing": self.missing.policy, "multiline": self.multiline, **self._units}
+        options |= {"missing": self.missing.policy, **self._units}
         return read_table(self.place, target, **options)
 
     def _tell(self, table: Table, columns: Columns) -> None:
         """Say which columns are left out, and which may say whose a row is, before spending."""
         from nolook.report._console import say
-        from nolook.tables.advice import identifiers_in_words, left_out_in_words, no_unit_in_words
+        from nolook.tables.draft import column_hints
 
-        told = (*identifiers_in_words(table), *no_unit_in_words(table))
-        if columns.by_default:
-            told = (*left_out_in_words(table), *told)
-        for words in () if self.quiet else told:
+        for words in () if self.quiet else column_hints(table, by_default=columns.by_default):
             say(console(), one_line(words))
 
     @contextmanager
@@ -335,7 +329,9 @@ def release_command(
             options = {name: given.pop(name) for name in shared}
             options["missing"] = check_missing(options["missing"])
             if "target" in given:
-                given["target"] = find_target(given, options["written"].over())
+                from nolook.tables.schema import as_schema
+
+                given["target"] = find_target(given, as_schema(options["schema"]))
             if options["output"] is None:
                 named = [name for option in about for name in _columns(option, given[option])]
                 place = place_of(options["table"], options["from_table"], options["query"])

@@ -15,12 +15,12 @@ from attrs import evolve
 
 from nolook.errors import TableError
 from nolook.tables._patience import check_patience
+from nolook.tables.csv import is_text_file
 from nolook.tables.dataset import from_dataset, is_dataset
 from nolook.tables.files import MOST_PARTS, TYPED_FILES, File
 from nolook.tables.listing import Listing, listed
 from nolook.tables.places import Place
 from nolook.tables.source import Column
-from nolook.tables.text import is_text_file
 
 __all__ = ["Folder", "is_text", "located", "open_place"]
 

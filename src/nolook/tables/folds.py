@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nolook.errors import TableError
-from nolook.tables.declared import original
+from nolook.tables.conversion import original
 from nolook.tables.table import Marked, Table
 
 __all__ = ["Numbers", "check_order", "folds_of"]

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from nolook.errors import TableError
-from nolook.tables.declared import original
+from nolook.tables.conversion import original
 from nolook.tables.design import _Schema
 from nolook.tables.table import Table
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from nolook.tables.declared import original
+from nolook.tables.conversion import original
 from nolook.tables.design import Design
-from nolook.tables.levels import recipe_levels
+from nolook.tables.schema import recipe_levels
 from nolook.tables.source import Source
 
 __all__ = ["described", "recipe_of", "subject_of"]
@@ -41,8 +41,5 @@ def recipe_of(design: Design) -> dict[str, Any]:
         "categories": {f.name: recipe_levels(f.levels) for f in features if f.levels is not None},
         "missing": design.missing,
     }
-    # Left out by default: older files know no such keys.
-    if design.multiline:
-        recipe["multiline"] = True
     declared = design.schema.only(recipe["features"]).to_dict() if design.schema else {}
     return recipe | {"schema": declared} if declared else recipe

@@ -17,7 +17,7 @@ from nolook.errors import TableError
 from nolook.tables.blocks import blocks, identifiers
 from nolook.tables.by_unit import row_keys
 from nolook.tables.completeness import may_drop_rows
-from nolook.tables.declared import original
+from nolook.tables.conversion import original
 from nolook.tables.design import Design
 from nolook.tables.passes import Passes, Weights
 from nolook.tables.recipe import described, recipe_of, subject_of

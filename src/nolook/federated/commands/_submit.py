@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from attrs import frozen
 
-from nolook.cli._options import MultilineOption, QuietOption
+from nolook.cli._declared import SchemaOption, reads_table
+from nolook.cli._options import QuietOption
 from nolook.cli._places import files_of, place_of
-from nolook.cli._written import Written, reads_table
 from nolook.errors import ParameterError
 from nolook.federated.commands._options import (
     BatchOption,
@@ -50,7 +50,7 @@ def submit(  # noqa: PLR0917 -- Typer gives every option by name
     batch: BatchOption,
     token_file: TokenFileOption,
     ca: CaOption,
-    written: Written,
+    schema: SchemaOption = None,
     server0: Server0Option = None,
     server1: Server1Option = None,
     value: Annotated[float | None, typer.Option(help="The one number to report.")] = None,
@@ -82,7 +82,6 @@ def submit(  # noqa: PLR0917 -- Typer gives every option by name
     positive: Annotated[
         str, typer.Option(metavar="VALUE", help="The positive class; others are negative.")
     ] = "1",
-    multiline: MultilineOption = False,
     pending: Annotated[
         Path | None,
         typer.Option(
@@ -99,8 +98,10 @@ def submit(  # noqa: PLR0917 -- Typer gives every option by name
     Without --value and --table it sends what an interrupted submission left.
     """
     check_extra()
+    from nolook.tables.schema import as_schema
+
     place = _place(table, from_table, query)
-    wanted = _Wanted(value, place, column, target, positive, multiline, written.over())
+    wanted = _Wanted(value, place, column, target, positive, as_schema(schema))
     digest = wanted.digest()
 
     from nolook.federated.batch_file import read_batch
@@ -150,7 +151,6 @@ class _Wanted:
     column: str | None
     target: str | None
     positive: str
-    multiline: bool
     schema: Schema
 
     def __attrs_post_init__(self) -> None:
@@ -175,7 +175,7 @@ class _Wanted:
         return hashlib.sha256(json.dumps(self._named()).encode()).digest()
 
     def _named(self) -> list[object]:
-        shown = [self.column, self.target, self.positive, *["multiline"] * self.multiline]
+        shown = [self.column, self.target, self.positive]
         shown += [self.schema.digest] if self.schema.to_dict() else []
         if self.table is None:
             return [repr(self.value), *shown]
@@ -222,13 +222,13 @@ class _Wanted:
                 raise ParameterError("--value is not a number; expected one (0.31)")
             targets = None if self.target is None else np.array([self.target == self.positive])
             return np.array([self.value]), targets
-        column, multiline = str(self.column), self.multiline
+        column = str(self.column)
         if self.target is None:
             alone = self.schema.only([column])
-            read = read_table(self.table, features=[column], multiline=multiline, schema=alone)
+            read = read_table(self.table, features=[column], schema=alone)
         else:
             columns = (column, self.target, self.positive)
-            read = read_scores(self.table, *columns, multiline=multiline, schema=self.schema)
+            read = read_scores(self.table, *columns, schema=self.schema)
         kept = read.keeping_infinite()
         kept.check_complete()
         parts = [np.empty((kept.n_columns, 0))]
