@@ -337,7 +337,7 @@ def parse_times(cells: Any, pattern: str) -> tuple[Vector, NDArray[np.bool_]]:  
         for field in found.type
     }
     days, valid = civil_days(*(numbers[sign].astype(np.int64) for sign in "Ymd"))
-    hour, minute, second = (numbers.get(sign, 0.0) for sign in "HMS")
+    hour, minute, second = (numbers.get(sign, np.zeros(1)) for sign in "HMS")
     valid &= (hour < 24) & (minute < 60) & (second < 60)
     valid &= present.to_numpy(zero_copy_only=False)
     seconds: Vector = days * float(SECONDS_A_DAY) + hour * 3600.0 + minute * 60.0 + second
