@@ -130,43 +130,21 @@ def conversion(
 
     Raises TableError if the column's own type cannot be what was declared.
     """
-    kind, wanted = column.type, declared.type
+    kind, wanted, words = column.type, declared.type, in_words(column.type)
     if kind is not None and pt.is_dictionary(kind):
         made, convert = conversion(evolve(column, type=kind.value_type), declared, part)
         return made, lambda cells: convert(cells.dictionary).take(cells.indices)
-    text, logical = _is_text(kind), kind is not None and pt.is_boolean(kind)
-    unread = wanted in {"identifier", "text"}
-    if (unread and not text) or (logical and wanted in {"number", "integer", "boolean"}):
-        return kind, lambda cells: cells  # booleans are numbers known to be 0 or 1
-    if unread:
-        identify = partial(_to_identifiers, declared=declared)
-        return _TEXT, identify if declared.use == "unit" else trimmed
-    whole = text or (kind is not None and pt.is_integer(kind))
-    number = whole or (kind is not None and (pt.is_floating(kind) or pt.is_decimal(kind)))
-    time = text or (kind is not None and (pt.is_date(kind) or pt.is_timestamp(kind)))
-    ways: dict[str, tuple[Any, Callable[..., Any], bool]] = {
-        "number": (pa.float64(), _to_numbers, number),
-        "integer": (pa.float64(), _to_numbers, number),
-        "boolean": (pa.bool_(), _to_booleans, whole),
-        "category": (_TEXT, _to_levels, whole or logical),
-        "date": (pa.float64(), _to_days, time),
-        "datetime": (pa.float64(), _to_days, time),
-    }
-    made, way, possible = ways[wanted]
-    if not possible:
+    if wanted in _AS_THEY_ARE.get(words, _NEVER_READ):
+        return kind, lambda cells: cells
+    made, way, possible = _WAYS[wanted]
+    if words not in possible:
         raise TableError(
-            f"the schema says that {column.name!r} is of type {wanted}, but the table has "
-            f"{in_words(kind)} there; expected another type in the schema (or turn the column into "
-            "text)"
+            f"the schema says that {column.name!r} is of type {wanted}, but the table has {words} "
+            "there; expected another type in the schema (or turn the column into text)"
         )
     if part is not None:
         return _TEXT, partial(_to_part, declared=declared, part=part)
     return made, partial(way, declared=declared)
-
-
-def _is_text(kind: Any) -> bool:  # noqa: ANN401 -- pyarrow has no types
-    tests = (pt.is_string, pt.is_large_string, pt.is_string_view)
-    return kind is not None and any(test(kind) for test in tests)
 
 
 def trimmed(cells: Any) -> Any:  # noqa: ANN401
@@ -201,7 +179,7 @@ def _floats(cells: Any, valid: Any) -> Any:  # noqa: ANN401
 
 
 def _to_numbers(cells: Any, *, declared: ColumnSchema) -> Any:  # noqa: ANN401
-    if _is_text(cells.type):
+    if in_words(cells.type) == "text":
         return _written_numbers(cells.cast(_TEXT), declared)
     numbers = cells.cast(pa.float64(), safe=False)
     if declared.type == "number" or pt.is_integer(cells.type):
@@ -266,18 +244,18 @@ def _escaped(text: str) -> str:
     return "".join(f"\\x{{{byte:02x}}}" for byte in text.encode("utf-8"))
 
 
-def _to_identifiers(cells: Any, *, declared: ColumnSchema) -> Any:  # noqa: ANN401
-    return _without(trimmed(cells), ("", *declared.missing))
+def _to_text(cells: Any, *, declared: ColumnSchema) -> Any:  # noqa: ANN401
+    words = trimmed(cells)
+    return _without(words, ("", *declared.missing)) if declared.use == "unit" else words
 
 
 def _to_booleans(cells: Any, *, declared: ColumnSchema) -> Any:  # noqa: ANN401
-    words = _to_identifiers(cells, declared=declared)
+    words = _without(trimmed(cells), ("", *declared.missing))
     true = _is_one_of(words, declared.true)
-    known = (
-        words.is_valid()
-        if declared.false is None
-        else pc.or_(true, _is_one_of(words, declared.false))
-    )
+    if declared.false is None:
+        known = words.is_valid()
+    else:
+        known = pc.or_(true, _is_one_of(words, declared.false))
     return pc.if_else(known, true, pa.scalar(None, pa.bool_()))
 
 
@@ -305,7 +283,7 @@ def _to_part(cells: Any, *, declared: ColumnSchema, part: str) -> Any:  # noqa: 
 
 def _seconds(cells: Any, declared: ColumnSchema) -> tuple[Vector, NDArray[np.bool_]]:  # noqa: ANN401
     """Return the seconds since 1970 that dates mean, and which cells are dates."""
-    if _is_text(cells.type):
+    if in_words(cells.type) == "text":
         words = _without(trimmed(cells), declared.missing)
         return parse_times(words.view(_BYTES), declared.pattern)
     if pt.is_date(cells.type):
@@ -354,3 +332,21 @@ def civil_days(
     after = (months + 1).astype("datetime64[D]").astype(np.int64)
     valid &= (day >= 1) & (day <= after - first)
     return first + day - 1, valid
+
+
+# What cells become by their declared type: the type they have then, how, and from which types.
+_DATES = (pa.float64(), _to_days, ("text", "date", "date and time"))
+_NUMBERS = (pa.float64(), _to_numbers, ("text", "integer", "number"))
+_WAYS: dict[str, tuple[Any, Callable[..., Any], tuple[str, ...]]] = {
+    "number": _NUMBERS,
+    "integer": _NUMBERS,
+    "boolean": (pa.bool_(), _to_booleans, ("text", "integer")),
+    "category": (_TEXT, _to_levels, ("text", "integer", "boolean")),
+    "date": _DATES,
+    "datetime": _DATES,
+    "identifier": (_TEXT, _to_text, ("text",)),
+    "text": (_TEXT, _to_text, ("text",)),
+}
+# Declared types that change nothing in columns of a type: booleans are numbers known to be 0 or 1.
+_NEVER_READ = ("identifier", "text")
+_AS_THEY_ARE = {"text": (), "boolean": (*_NEVER_READ, "number", "integer", "boolean")}

@@ -79,29 +79,23 @@ class CsvFile(File):
         self, place: str | os.PathLike[str] | Place, form: FileFormat, names: Sequence[str] = ()
     ) -> None:
         self._form, self._names = form, names
-        self._decoded = True
+        self._wrong = ""  # with its header
         super().__init__(place)
-        python = "schema=nolook.Schema({})"
-        if not self._decoded:
-            hint = given("schema", "FILE.toml", python.format("encoding='latin-1'"))
-            raise TableError(
-                f"the header of {self.name} is no text in the encoding {form.encoding}; expected "
-                f"another encoding, such as 'latin-1', in a schema ({hint})"
-            )
-        if not self.columns:
-            hint = given("schema", "FILE.toml", python.format("multiline=True"))
-            raise TableError(
-                f"{self.name} has a quote in its header that is not closed; expected it closed, or "
-                f"multiline = true in a schema ({hint})"
-            )
+        if self._wrong:
+            hint = given("schema", "FILE.toml")
+            raise TableError(f"{self.name} has {self._wrong} in a schema ({hint})")
 
     def _declared(self) -> tuple[Column, ...]:
         with self._rows() as rows:
             header = rows.header
+        if not header:
+            end = "expected it closed, or multiline = true"
+            self._wrong = f"a quote in its header that is not closed; {end}"
         try:
             names = [cell.decode("utf-8").strip() for cell in header]
         except UnicodeDecodeError:
-            self._decoded = False
+            end = f"{self._form.encoding}; expected another encoding, such as 'latin-1',"
+            self._wrong = f"a header that is no text in the encoding {end}"
             return ()
         return tuple(Column(name, pa.string(), "text") for name in names)
 

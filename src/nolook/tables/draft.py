@@ -186,8 +186,7 @@ def first_rows(place: Place) -> tuple[dict[str, str | None], list[str], list[Any
     with uncompressed(place) as stream:
         raw = stream.read(_MOST_BYTES)
     encoding = _encoding(raw)
-    text = raw.decode(encoding, "replace").removeprefix("\ufeff")
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    lines = raw.decode(encoding, "replace").removeprefix("\ufeff").encode().splitlines()
     lines = [line for line in (lines[:-1] if len(raw) == _MOST_BYTES else lines) if line]
     form = _signs(lines[:_FEW_LINES])
     names, columns = _read(lines[: MOST_ROWS + 1], form)
@@ -208,9 +207,9 @@ def _encoding(raw: bytes) -> str:
     return "utf-8"
 
 
-def _signs(lines: Sequence[str]) -> FileFormat:
+def _signs(lines: Sequence[bytes]) -> FileFormat:
     """Return the signs with which most lines have the header's number of cells."""
-    text = "\n".join(lines)
+    text = b"\n".join(lines).decode()
     quote = "'" if '"' not in text and _APOSTROPHES.search(text) else '"'
     comments = [None, *(sign for sign in COMMENTS if text.startswith(sign))]
 
@@ -223,10 +222,9 @@ def _signs(lines: Sequence[str]) -> FileFormat:
     return max((FileFormat(sign, quote, comment=comment) for sign, comment in signs), key=score)
 
 
-def _read(lines: Sequence[str], form: FileFormat) -> tuple[list[str], list[Any]]:
+def _read(lines: Sequence[bytes], form: FileFormat) -> tuple[list[str], list[Any]]:
     """Return the header and the columns below it."""
-    content = "".join(f"{line}\n" for line in lines).encode("utf-8", "replace")
-    rows = Rows(iter([content]), form)
+    rows = Rows(iter([b"\n".join(lines)]), form)
     names = [cell.decode().strip() for cell in rows.header]
     blocks = list(rows.columns(range(len(names)))) if names else []
     columns = [pa.concat_arrays(parts) for parts in zip(*blocks, strict=True)]

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import date
 from difflib import get_close_matches
+from functools import partial
 from typing import Any, Self, TypeAlias, TypeGuard, TypeVar
 
 import numpy as np
@@ -44,7 +45,6 @@ SETTINGS: dict[str, tuple[str, ...]] = {
 }
 #: The types that no release makes numbers of.
 _NEVER_NUMBERS = ("identifier", "text")
-_USES = ("feature", "target", "unit", "nothing")
 #: The levels of the parts of a date; those of years are declared.
 PARTS: dict[str, tuple[str, ...]] = {
     "year": (),
@@ -54,21 +54,15 @@ PARTS: dict[str, tuple[str, ...]] = {
 _DECIMALS = (".", ",")
 _THOUSANDS = (",", ".", " ", "'", "\u2019", "_")
 DELIMITERS = (",", ";", "\t", "|", ":", "^", "~")
-_QUOTES = ('"', "'")
 COMMENTS = ("#", "%", "!", "*")
 _TRUE, _FALSE = ("true", "True", "TRUE", "1"), ("false", "False", "FALSE", "0")
 _MOST_SIGNS, _LONGEST_SIGN = 100, 20
 _LONGEST_PATTERN = 60
 # One byte or pair of bytes a letter, or UTF-8: a line means the same whatever lines are before it.
 _ENCODINGS = {
-    "utf-8",
-    "utf-16-le",
-    "utf-16-be",
+    *("utf-8", "utf-16-le", "utf-16-be", "koi8-r", "koi8-u", "mac-roman"),
     *(f"iso8859-{i}" for i in range(1, 17) if i != 12),
     *(f"cp{i}" for i in (437, 850, 852, 866, *range(1250, 1259))),
-    "koi8-r",
-    "koi8-u",
-    "mac-roman",
 }
 
 Categories: TypeAlias = Mapping[str, Sequence[str | int | bool | None]]
@@ -85,20 +79,12 @@ def check_categories(categories: object) -> dict[str, Levels]:
     if categories is None:
         return {}
     if not isinstance(categories, Mapping):
-        raise refusal(
-            "categories",
-            categories,
-            "a mapping from columns to levels",
-            "for example categories={'city': ['A', 'B']}",
-        )
-    names = check_names(list(categories), "categories") if categories else ()
+        expected = "a mapping from columns to levels"
+        raise refusal("categories", categories, expected, "for example {'city': ['A', 'B']}")
     return {
-        name: _levels(
-            categories[name],
-            f"categories of {name!r}",
-            written("categories", {name: ["A", "B"]}),
-        )
-        for name in names
+        name: _levels(levels, f"categories of {name!r}", written("categories", {name: ["A", "B"]}))
+        for name, levels in categories.items()
+        if check_names((name,), "categories")
     }
 
 
@@ -243,7 +229,7 @@ class FileFormat:
     """
 
     delimiter: str = _setting("delimiter", DELIMITERS, ",")
-    quote: str | None = _setting("quote", _QUOTES, '"', none=True)
+    quote: str | None = _setting("quote", ('"', "'"), '"', none=True)
     encoding: str = _setting("encoding", _encoding, "utf-8")
     header: bool = _setting("header", _flag, True)
     comment: str | None = _setting("comment", COMMENTS, None, none=True)
@@ -261,7 +247,9 @@ class ColumnSchema:
     """What one column is, how it is written, and what becomes of it; see `Schema`."""
 
     type: str = _setting("type", tuple(SETTINGS))
-    given_use: str | None = _setting("use", _USES, None, none=True)
+    given_use: str | None = _setting(
+        "use", ("feature", "target", "unit", "nothing"), None, none=True
+    )
     decimal: str | None = _setting("decimal", _DECIMALS, None, none=True)
     thousands: str | None = _setting("thousands", _THOUSANDS, None, none=True)
     currency: tuple[str, ...] = _setting("currency", _currency, ())
@@ -397,9 +385,8 @@ class Schema:
         self.__attrs_init__(read, form)
         for use in ("target", "unit"):
             if len(several := self.used_as(use)) > 1:
-                raise ParameterError(
-                    f"columns {several[0]!r} and {several[1]!r} are both the {use}; expected one"
-                )
+                both = f"{several[0]!r} and {several[1]!r}"
+                raise ParameterError(f"columns {both} are both the {use}; expected one")
         if not form.header and not read:
             raise ParameterError("header is False; expected the schema to declare all columns")
 
@@ -483,26 +470,18 @@ class Schema:
 
     def without(self, names: Iterable[str]) -> Schema:
         """Return the schema with some columns, declared or not, of no use; its unit stays one."""
-        kept = self.used_as("unit")
-        return self._with(
-            ColumnSchema("text"),
-            [name for name in names if name not in kept],
-            given_use="nothing",
-            indicator=False,
-        )
+        names = [name for name in names if name not in self.used_as("unit")]
+        return self._with(names, ColumnSchema("text"), given_use="nothing", indicator=False)
 
     def indicating(self, names: Iterable[str]) -> Schema:
         """Return the schema with indicators of where some columns, declared or not, are missing."""
-        return self._with(ColumnSchema("number"), names, indicator=True)
+        return self._with(names, ColumnSchema("number"), indicator=True)
 
-    def _with(self, usual: ColumnSchema, names: Iterable[str], **settings: Any) -> Schema:  # noqa: ANN401
+    def _with(self, names: Iterable[str], usual: ColumnSchema, **settings: Any) -> Schema:  # noqa: ANN401
         """Return the schema with settings of some columns changed; `usual` is one not declared."""
+        change = partial(evolve, **settings)
         changed = {
-            name: _located(
-                f"column {name!r}",
-                lambda column: evolve(column, **settings),
-                self.columns.get(name, usual),
-            )
+            name: _located(f"column {name!r}", change, self.columns.get(name, usual))
             for name in names
         }
         return Schema(self.columns | changed, **asdict(self.file))
