@@ -198,13 +198,14 @@ def test_quoted_line_breaks_are_read_when_asked_for_and_by_predictions(here, cli
     (here / "notes.csv").write_text("\n".join(lines) + "\n")
     words = ("fit", "notes.csv", "--target", "income", *BUDGET, "--features", "age")
     assert "has a missing or infinite value" in cli(*words).err
-    assert cli(*words, "--multiline").status == 0
+    (here / "notes.toml").write_text("[file]\nmultiline = true\n")
+    assert cli(*words, "--schema", "notes.toml").status == 0
     predict = ("predict", "notes.income.model.json", "notes.csv", "--output")
     assert cli(*predict, "p.parquet").status == 0
     assert pq.read_table(here / "p.parquet").num_rows == len(notes)
     # A model of another table can be asked to read them as well.
     assert cli(*words, "--missing", "drop-row", "--force").status == 0
-    assert cli(*predict, "q.parquet", "--multiline").status == 0
+    assert cli(*predict, "q.parquet", "--schema", "notes.toml").status == 0
     assert pq.read_table(here / "q.parquet").num_rows == len(notes)
 
 

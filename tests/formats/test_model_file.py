@@ -338,7 +338,7 @@ def edited(document, path, change):
 
 
 def test_a_recipe_may_say_how_quoted_line_breaks_are_read(tmp_path):
-    recipe = RECIPE | {"multiline": True}
+    recipe = RECIPE | {"schema": {"file": {"multiline": True}}}
     nolook.save(fitted(NAMES, recipe=recipe), tmp_path / "m.json")
     assert nolook.load(tmp_path / "m.json").recipe_ == recipe
 
@@ -371,7 +371,6 @@ def test_privacy_is_read_strictly(tmp_path, document):
         (("features",), ["city=Bern", "age", "age"], "each column once"),
         (("method",), "magic", "one of 'linear'"),
         (("recipe", "missing"), "guess", "invalid value - at `$.recipe.missing`"),
-        (("recipe", "multiline"), 1, "expected `bool`, got `int` - at `$.recipe.multiline`"),
         (
             ("recipe", "categories"),
             {"town": ["A"]},

@@ -7,7 +7,7 @@ from functools import partial
 
 import nolook
 from nolook.tables.by_unit import Pieces
-from nolook.tables.declared import original
+from nolook.tables.conversion import original
 from nolook.tables.engines import Answer, Cluster, next_pieces, packed, state_of, unpacked
 from nolook.tables.table import Table
 

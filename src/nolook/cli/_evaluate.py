@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from attrs import evolve
 
+from nolook.cli._declared import target_of
 from nolook.cli._loaded import model_of
 from nolook.cli._options import ValueOption
 from nolook.cli._release import Release, release_command
-from nolook.cli._written import target_of
 from nolook.formats.files import one_line
 
 if TYPE_CHECKING:

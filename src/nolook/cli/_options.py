@@ -93,13 +93,6 @@ MissingNumbersOption = Annotated[
         "in the end cells.",
     ),
 ]
-MultilineOption = Annotated[
-    bool,
-    typer.Option(
-        "--multiline",
-        help="For CSV: a line break in quotes is part of its cell; by default every line is a row.",
-    ),
-]
 GridOption = Annotated[
     str | None,
     typer.Option(
@@ -188,7 +181,7 @@ def column_options(features: str | None, categories: Sequence[str] | None) -> di
     if features is not None:
         options["features"] = column_names(features, "--features")
     if categories:
-        from nolook.tables.levels import OTHERS
+        from nolook.tables.schema import OTHERS
     for text in categories or ():
         column, equals, values = text.partition("=")
         if not equals or not column:
@@ -212,17 +205,6 @@ def column_options(features: str | None, categories: Sequence[str] | None) -> di
 def column_names(text: str, option: str) -> tuple[str, ...]:
     """Split at commas and blanks after them; a name with a comma may be in double quotes."""
     return check_names(_split(text), option)
-
-
-def words(text: str, option: str) -> list[str]:
-    """Split words at commas; one with a comma may be put in double quotes."""
-    found = _split(text)
-    if not all(word.strip() for word in found) or not found:
-        raise ParameterError(
-            f"{option} is {_brief(text)}; expected words, none of them empty (for example "
-            f"{option} NA,unknown; an empty cell is missing anyway)"
-        )
-    return found
 
 
 @frozen

@@ -11,6 +11,7 @@ from attrs import frozen
 from nolook._defaults import DEFAULT_DELTA
 from nolook._validation import check_epsilon, check_random_state
 from nolook.cli._count import count_rows, number_in
+from nolook.cli._declared import SchemaOption, reads_table
 from nolook.cli._options import (
     DeltaOption,
     DryRunOption,
@@ -18,7 +19,6 @@ from nolook.cli._options import (
     ForceOption,
     LedgerOption,
     MissingNumbersOption,
-    MultilineOption,
     QuietOption,
     RandomStateOption,
     ReportOption,
@@ -37,7 +37,6 @@ from nolook.cli._places import (
     place_of,
 )
 from nolook.cli._release import console
-from nolook.cli._written import Written, reads_table
 from nolook.errors import ParameterError
 from nolook.formats.files import check_outputs
 
@@ -95,11 +94,10 @@ def plan(
     ] = None,
     target: TargetOption = "",
     features: FeaturesOption = None,
-    written: Written,
+    schema: SchemaOption = None,
     from_table: FromTableOption = None,
     where: WhereOption = None,
     missing: MissingNumbersOption = None,
-    multiline: MultilineOption = False,
     unit: UnitOption = None,
     rows_per_unit: RowsPerUnitOption = "weights",
     report: ReportOption = None,
@@ -119,15 +117,16 @@ def plan(
     place = None if table is None else place_of(table, from_table)
     inputs = [*([] if place is None else files_of(place)), *([] if ledger is None else [ledger])]
     check_outputs(outputs, inputs, replace=force)
+    from nolook.tables.schema import as_schema
+
     _check_given(table, rows, count_epsilon, shaped=columns is not None or method in _ONE_COLUMN)
     given = {
         "missing": check_missing(missing).policy,
-        "multiline": multiline,
         "where": conditions_of(where),
         "unit": unit,
         "rows_per_unit": per_unit,
     }
-    opened = None if place is None else _Opened(place, written.over(), target, features, given)
+    opened = None if place is None else _Opened(place, as_schema(schema), target, features, given)
     if columns is None:
         columns = 1 if opened is None or method in _ONE_COLUMN else opened.features
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from nolook.cli._declared import SchemaOption, reads_table
 from nolook.cli._interruption import explained
 from nolook.cli._loaded import model_of
 from nolook.cli._options import (
@@ -23,16 +24,16 @@ from nolook.cli._places import (
     place_of,
 )
 from nolook.cli._release import console
-from nolook.cli._written import Written, reads_table
 from nolook.formats.files import check_outputs, one_line
 
 if TYPE_CHECKING:
     from nolook.tables.databases import Database
     from nolook.tables.filter import Where
+    from nolook.tables.schema import Schema
 
 
 @reads_table()
-def predict(  # noqa: PLR0917 -- Typer gives every option by name
+def predict(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model file made by fit.")],
     table: TableArgument,
     output: Annotated[
@@ -41,7 +42,7 @@ def predict(  # noqa: PLR0917 -- Typer gives every option by name
             "--output", "-o", metavar="FILE", help="The file to write: .parquet, .pq or .csv."
         ),
     ],
-    written: Written,
+    schema: SchemaOption = None,
     keep: Annotated[
         str | None,
         typer.Option(
@@ -52,13 +53,6 @@ def predict(  # noqa: PLR0917 -- Typer gives every option by name
     from_table: FromTableOption = None,
     where: WhereOption = None,
     force: ForceOption = False,
-    multiline: Annotated[
-        bool,
-        typer.Option(
-            "--multiline",
-            help="For CSV: a line break in quotes is part of its cell; by default as in the fit.",
-        ),
-    ] = False,
 ) -> None:
     """Predict the target of each row of a table; writes the column `prediction`.
 
@@ -71,7 +65,7 @@ def predict(  # noqa: PLR0917 -- Typer gives every option by name
         place = place_of(table, from_table)
         check_apart(place, [("--output", output)])
         check_outputs([("--output", output)], inputs=(model, *files_of(place)), replace=force)
-        _predict(model, place, conditions_of(where), output, kept, written, multiline=multiline)
+        _predict(model, place, conditions_of(where), output, kept, schema)
 
 
 def _predict(
@@ -80,20 +74,22 @@ def _predict(
     where: Where,
     output: Path,
     kept: tuple[str, ...],
-    written: Written,
-    *,
-    multiline: bool,
+    schema: Schema | None,
 ) -> None:
     from nolook.estimators.pipeline import regression_of
     from nolook.formats.predictions import check_prediction_file, write_predictions
     from nolook.report._console import say
     from nolook.report.model_findings import constant_in_words
     from nolook.tables import read_table
+    from nolook.tables.schema import as_schema
 
     check_prediction_file(output, kept)
     fitted = model_of(model)
-    recipe = fitted.recipe_ | ({"multiline": True} if multiline else {})
-    recipe["schema"] = written.over(recipe.get("schema")).only(recipe["features"])
-    write_predictions(fitted, read_table(table, where=where, **recipe), output, kept)
+    recipe = fitted.recipe_
+    declared = as_schema(schema or recipe.get("schema")).only(
+        [*recipe["features"], *(condition[0] for condition in where)]
+    )
+    options = recipe | {"schema": declared}
+    write_predictions(fitted, read_table(table, where=where, **options), output, kept)
     for words in constant_in_words(regression_of(fitted)):
         say(console(), words)

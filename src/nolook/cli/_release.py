@@ -15,6 +15,7 @@ from attrs import field, frozen
 from nolook._language import named
 from nolook._validation import check_epsilon, check_random_state
 from nolook.cli import _engine
+from nolook.cli._declared import SchemaOption, reads_table, target_of
 from nolook.cli._interruption import Outcome, explained
 from nolook.cli._options import (
     DEFAULT_LEDGER,
@@ -24,7 +25,6 @@ from nolook.cli._options import (
     LedgerOption,
     Missing,
     MissingOption,
-    MultilineOption,
     QuietOption,
     RandomStateOption,
     ReportOption,
@@ -46,7 +46,6 @@ from nolook.cli._places import (
     place_of,
 )
 from nolook.cli._progress import progress_bar
-from nolook.cli._written import Written, reads_table, target_of
 from nolook.errors import ParameterError
 from nolook.formats.files import check_outputs, default_name, one_line
 
@@ -111,11 +110,10 @@ class Release:
 
     table: TableArgument
     epsilon: EpsilonOption
-    written: Written
+    schema: SchemaOption = None
     from_table: FromTableOption = None
     where: WhereOption = None
     missing: Missing = field(factory=Missing)
-    multiline: MultilineOption = False
     unit: UnitOption = None
     rows_per_unit: RowsPerUnitOption = "weights"
     engine: _engine.EngineOption = None
@@ -151,9 +149,11 @@ class Release:
         return Outcome(self.ledger, self.output, self.report)
 
     @property
-    def schema(self) -> Schema:
+    def declared(self) -> Schema:
         """What is declared of the table."""
-        return self.written.over().indicating(self.missing.indicated)
+        from nolook.tables.schema import as_schema
+
+        return as_schema(self.schema).indicating(self.missing.indicated)
 
     @property
     def _rows(self) -> _engine.Protected:
@@ -165,8 +165,9 @@ class Release:
 
     def read_columns(self, names: Sequence[str]) -> Table:
         """Open the table for some of its columns alone, and its unit."""
-        used = (*names, *self.schema.used_as("unit"), *(c[0] for c in conditions_of(self.where)))
-        schema = self.schema.only(used)
+        declared = self.declared
+        used = (*names, *declared.used_as("unit"), *(c[0] for c in conditions_of(self.where)))
+        schema = declared.only(used)
         table = self._read(None, features=names, schema=schema)
         if table.feature_names != tuple(names):
             raise ParameterError(
@@ -185,8 +186,7 @@ class Release:
             scored.target,
             scored.positive,
             self.missing.policy,
-            multiline=self.multiline,
-            schema=self.schema,
+            schema=self.declared,
             **self._rows,
         )
 
@@ -194,12 +194,10 @@ class Release:
         """Open the table as a model's fit did, with a target of its own."""
         from nolook.tables import read_table
 
-        declared = self.written.over(recipe.get("schema"))
+        declared = self.schema or recipe.get("schema")
         options = {**recipe, **self._rows, "schema": declared, "positive": positive}
         if self.missing.policy != "error":
             options["missing"] = self.missing.policy
-        if self.multiline:
-            options["multiline"] = True
         return read_table(self.place, target, **options)
 
     def fit(self, estimator: PrivateEstimator, columns: Columns) -> None:
@@ -209,7 +207,7 @@ class Release:
             raise ParameterError(
                 f"--exclude names the target {target!r}; expected others (leave it out there)"
             )
-        for unit in {self.unit, *self.schema.used_as("unit")} & {*excluded}:
+        for unit in {self.unit, *self.declared.used_as("unit")} & {*excluded}:
             raise ParameterError(
                 f"--exclude names the unit {unit!r}; expected others (leave it out there: a unit "
                 "is no feature anyway)"
@@ -235,33 +233,30 @@ class Release:
 
     def _without(self, excluded: tuple[str, ...]) -> Schema:
         """Return the schema with columns left out; the table must have all that are named."""
-        from nolook.tables.advice import check_columns
+        from nolook.tables.design import unknown_column
         from nolook.tables.reading import column_names as header
 
-        indicated = self.missing.indicated
-        if excluded or indicated:
-            known = header(self.place, self.schema, multiline=self.multiline)
-            name = called(self.place)
-            check_columns(known, excluded, name, "exclude")
-            check_columns(known, indicated, name, "missing")
-        return self.schema.without(excluded)
+        named = {"exclude": excluded, "missing": self.missing.indicated}
+        known = header(self.place, self.declared) if any(named.values()) else ()
+        for option, names in named.items():
+            for name in names:
+                if name not in known:
+                    raise unknown_column(option, name, repr(str(called(self.place))), known)
+        return self.declared.without(excluded)
 
     def _read(self, target: str | None, **options: Any) -> Table:  # noqa: ANN401
         """Open the table; the options are those of `nolook.read_table`."""
         from nolook.tables import read_table
 
-        options |= {"missing": self.missing.policy, "multiline": self.multiline, **self._rows}
+        options |= {"missing": self.missing.policy, **self._rows}
         return read_table(self.place, target, **options)
 
     def _tell(self, table: Table, columns: Columns) -> None:
         """Say which columns are left out, and which may say whose a row is, before spending."""
         from nolook.report._console import say
-        from nolook.tables.advice import identifiers_in_words, left_out_in_words, no_unit_in_words
+        from nolook.tables.draft import column_hints
 
-        told = (*identifiers_in_words(table), *no_unit_in_words(table))
-        if columns.by_default:
-            told = (*left_out_in_words(table), *told)
-        for words in () if self.quiet else told:
+        for words in () if self.quiet else column_hints(table, by_default=columns.by_default):
             say(console(), one_line(words))
 
     @contextmanager
@@ -337,7 +332,9 @@ def release_command(
             options = {name: given.pop(name) for name in shared}
             options["missing"] = check_missing(options["missing"])
             if "target" in given:
-                given["target"] = find_target(given, options["written"].over())
+                from nolook.tables.schema import as_schema
+
+                given["target"] = find_target(given, as_schema(options["schema"]))
             if options["output"] is None:
                 named = [name for option in about for name in _columns(option, given[option])]
                 place = place_of(options["table"], options["from_table"])

@@ -25,8 +25,7 @@ from nolook.estimators.catalogue import Entry, entry_of, name_of, own_parameters
 from nolook.formats.strict import Broken, Content, convert
 from nolook.privacy.guarantee import PrivacyGuarantee
 from nolook.tables.design import Feature, Missing
-from nolook.tables.levels import check_categories
-from nolook.tables.schema import Schema
+from nolook.tables.schema import Schema, check_categories
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
@@ -47,7 +46,6 @@ class Recipe(Content, frozen=True, omit_defaults=True):
     features: Names
     categories: dict[str, Annotated[list[str | None], Meta(min_length=1)]]
     missing: Missing
-    multiline: bool = False
     schema: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from nolook.errors import TableError
 from nolook.tables._hash import keyed_hashes
 from nolook.tables.blocks import identified
-from nolook.tables.declared import in_place_of
+from nolook.tables.conversion import in_place_of
 from nolook.tables.design import Design
 from nolook.tables.source import Column, Source
 from nolook.tables.units import group_hashes, hashes_of, kept_cells, named_rows, new_key

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from nolook._language import given
 from nolook.errors import TableError
 from nolook.tables.checksum import Checksum
-from nolook.tables.declared import DeclaredSource, unfiltered
+from nolook.tables.conversion import DeclaredSource, unfiltered
 from nolook.tables.design import Design
 from nolook.tables.filter import Filtered
 from nolook.tables.remembered import Block, Remembered

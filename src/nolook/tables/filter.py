@@ -25,8 +25,7 @@ from nolook.errors import ParameterError
 from nolook.tables.design import Columns
 
 if TYPE_CHECKING:
-    from nolook.tables.declarations import ColumnSchema
-    from nolook.tables.schema import Schema
+    from nolook.tables.schema import ColumnSchema, Schema
     from nolook.tables.source import Column, Source
 
 __all__ = [

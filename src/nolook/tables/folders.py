@@ -24,6 +24,7 @@ from attrs import evolve, frozen
 from pyarrow import fs
 
 from nolook.errors import TableError
+from nolook.tables.csv import TEXT_FILES, is_text_file
 from nolook.tables.databases import is_address
 from nolook.tables.files import (
     MOST_PARTS,
@@ -37,7 +38,6 @@ from nolook.tables.files import (
 )
 from nolook.tables.memory import plain
 from nolook.tables.source import Column, attempt
-from nolook.tables.text import TEXT_FILES, is_text_file
 
 __all__ = ["Folder", "Listing", "is_text", "label_of", "located", "open_place", "would_read"]
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from nolook.errors import TableError
 from nolook.tables.by_unit import Held
-from nolook.tables.declared import in_place_of, needed, original, unfiltered
+from nolook.tables.conversion import in_place_of, needed, original, unfiltered
 from nolook.tables.design import Columns
 from nolook.tables.filter import Filtered
 from nolook.tables.source import Source

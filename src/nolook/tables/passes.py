@@ -16,7 +16,7 @@ from nolook._unit import Unit
 from nolook.tables.by_unit import ByUnit
 from nolook.tables.checksum import Checksum
 from nolook.tables.completeness import FirstPass, Seen, look, surely_complete
-from nolook.tables.declared import in_place_of, needed, original, unfiltered
+from nolook.tables.conversion import in_place_of, needed, original, unfiltered
 from nolook.tables.design import Design
 from nolook.tables.engines import Cluster, gathered
 from nolook.tables.folding import Drawing, Foldable, S, fold

@@ -8,7 +8,6 @@ from functools import partial
 from typing import cast
 
 import numpy as np
-import pyarrow.types as pt
 from attrs import evolve
 
 from nolook._language import given, named
@@ -16,26 +15,29 @@ from nolook._numerics import Threads, check_threads
 from nolook._unit import ROW, RowsPerUnit, Unit, check_rows_per_unit
 from nolook._validation import check_names
 from nolook.errors import ParameterError, TableError
+from nolook.tables.conversion import DeclaredSource, needed, original
+from nolook.tables.csv import CsvFile
 from nolook.tables.databases import Database, is_address
-from nolook.tables.declarations import ColumnSchema
-from nolook.tables.declared import DeclaredSource, needed, original, part_levels
 from nolook.tables.design import (
     Missing,
     delimiter_hint,
     plan,
     unknown_column,
-    usual_columns,
 )
 from nolook.tables.filter import Filtered, Where, are_numbers, check_where
 from nolook.tables.folders import Folder, Listing, is_text, located, open_place
-from nolook.tables.levels import Categories, Levels, check_categories
 from nolook.tables.memory import as_array, from_array, from_frame, from_target, join, plain
-from nolook.tables.schema import Schema
-from nolook.tables.source import MemorySource, Source
+from nolook.tables.schema import (
+    Categories,
+    ColumnSchema,
+    Schema,
+    as_schema,
+    check_categories,
+)
+from nolook.tables.source import MemorySource, Source, in_words
 from nolook.tables.spark import from_spark, on_spark
 from nolook.tables.spool import Spooled, from_stream
 from nolook.tables.table import Table
-from nolook.tables.text import CsvFile
 
 __all__ = ["column_names", "open_typed", "read_table", "table_from_arrays", "table_from_values"]
 
@@ -47,7 +49,6 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
     features: Sequence[str] | None = None,
     categories: Categories | None = None,
     missing: str = "error",
-    multiline: bool = False,
     schema: Schema | Mapping[str, object] | str | os.PathLike[str] | None = None,
     where: Where | None = None,
     positive: str | None = None,
@@ -91,9 +92,6 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
         :meth:`Table.check_complete`, which fitting calls), leave the row out, or put 0 or the
         column's private centre in place of a feature (a row without a target is left out). Methods
         that find no centres refuse "centre".
-    multiline : bool, default=False
-        Whether a line break in quotes is part of its cell, in a CSV file. By default every line is
-        a row, so that a quote that is never closed spoils no other row; with True it does.
     schema : Schema, mapping or path, optional
         What the table's holder declares of its columns and of how its file is written: the default
         target, columns that are no features, levels of categories. A file without types, CSV, has
@@ -148,31 +146,37 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
     [[[0.0, 3.0], [1.0, 4.0], [2.0, 5.0]]]
     """
     levels = check_categories(categories)
-    if not isinstance(multiline, bool):
-        raise ParameterError(
-            f"multiline is a value of type {type(multiline).__name__}; expected True or False"
-        )
-    declared = _schema(schema)
-    target = _target(target, declared)
+    declared = as_schema(schema)
+    target = declared.chosen("target", target)
     protected = _unit(unit, rows_per_unit, declared)
     source = located(source)
     conditions = check_where(where)
     # In a text file, where nothing is declared, a cell is compared as a number with numbers alone.
     texts = {*levels, *(c.column for c in conditions if not are_numbers(conditions, c.column))}
-    opened = _open(
-        source, declared, texts, target, positive, protected, multiline=multiline, engine=engine
-    )
+    opened = _open(source, declared, texts, target, positive, protected, engine)
     if conditions:
         opened = Filtered(opened, conditions, declared)
+    made = {name: column.features(name) for name, column in declared.columns.items()}
+    chosen = declared.used_as("feature") if features is None else check_names(features, "features")
+    names = [each for name in chosen for each in made.get(name, [name])]
+    found = {name: each for parts in made.values() for name, each in parts.items()}
+    levels = {n: each for n in names if (each := found.get(n)) is not None} | levels
+    for name in levels:
+        if not levels[name]:
+            raise ParameterError(
+                f"levels of {name!r} is empty; expected those to tell apart (for example levels = "
+                '["A", "B"]; they are declared, never looked up)'
+            )
+    unused = {*declared.used_as("nothing"), *declared.used_as("unit"), target, protected.column}
+    unused |= {each for name in unused for each in made.get(name or "", ())}
     if features is None:
-        names = _usual_features(opened, declared, levels, {target, protected.column}, source)
+        _check_there(opened, declared)
+        usual = [name for name in dict.fromkeys([*names, *levels]) if name not in unused]
+        features = _declared_features(opened, usual) if is_text(source) else None
     else:
-        names = _with_parts(check_names(features, "features"), declared)
-    known = {
-        name: each for name, each in _levels(declared).items() if names is None or name in names
-    }
-    design = plan(opened, target, names, known | levels, missing, declared.indicated, protected)
-    design = evolve(design, multiline=multiline, schema=declared, threads=check_threads(threads))
+        features = names
+    design = plan(opened, target, features, levels, missing, declared.indicated, protected, unused)
+    design = evolve(design, schema=declared, threads=check_threads(threads))
     if isinstance(whole := original(opened), Spooled):
         whole.use(needed(opened, design.source_names))
     return Table(opened, design)
@@ -204,36 +208,10 @@ def table_from_values(values: object) -> Table:
     return Table(source, plan(source, None, ["values"], {}, "error"))
 
 
-def _schema(schema: Schema | Mapping[str, object] | str | os.PathLike[str] | None) -> Schema:
-    if schema is None or isinstance(schema, Schema):
-        return schema or Schema()
-    if isinstance(schema, str | os.PathLike):
-        return Schema.read(schema)
-    return Schema.from_dict(schema)
-
-
-def _target(target: str | None, schema: Schema) -> str | None:
-    """Return the target, that of the schema if none is given."""
-    (declared,) = schema.used_as("target") or (None,)
-    if target is not None and declared is not None and target != declared:
-        raise ParameterError(
-            f"{named('target')} is {target!r}, but the schema's is {declared!r}; expected one of "
-            'them (leave this one out, or change which column has the use "target" there)'
-        )
-    return declared if target is None else target
-
-
 def _unit(unit: object, rows_per_unit: object, schema: Schema) -> Unit:
     """Return the unit, that of the schema if none is given."""
     rows = check_rows_per_unit(rows_per_unit)
-    (declared,) = schema.used_as("unit") or (None,)
-    if unit is None:
-        unit = declared
-    elif declared not in {None, unit}:
-        raise ParameterError(
-            f"{named('unit')} is {unit!r}, but the schema's is {declared!r}; expected one of them "
-            '(leave this one out, or change which column has the use "unit" there)'
-        )
+    unit = schema.chosen("unit", unit)
     if unit is not None:
         return Unit(check_names((unit,), "unit")[0], rows)
     if rows != "weights":
@@ -244,72 +222,50 @@ def _unit(unit: object, rows_per_unit: object, schema: Schema) -> Unit:
     return ROW
 
 
-def _levels(schema: Schema) -> dict[str, Levels]:
-    """Return the levels of a schema's categories, by name."""
-    found: dict[str, Sequence[str | None]] = {}
-    for name, column in schema.columns.items():
-        if column.type == "category" and column.use == "feature":
-            found[name] = column.levels
-        found |= part_levels(name, column)
-    return check_categories(found)
-
-
-def _with_parts(names: Sequence[str], schema: Schema) -> list[str]:
-    """Return names with those of dates that are taken apart replaced by their parts."""
-    parts = {
-        name: list(part_levels(name, column)) or [name] for name, column in schema.columns.items()
-    }
-    return [part for name in names for part in parts.get(name, [name])]
-
-
-def _usual_features(
-    opened: Source,
-    schema: Schema,
-    levels: Mapping[str, Levels],
-    without: Collection[str | None],
-    source: object,
-) -> list[str] | None:
-    """Return the features if none are given, or None for all that types tell.
-
-    Then all columns of the schema must be there: a misspelt one would go unnoticed.
-    """
+def _check_there(opened: Source, schema: Schema) -> None:
+    """Refuse a column of a schema that the table lacks: a misspelt one would go unnoticed."""
     there = [column.name for column in original(opened).columns]
     for name in schema.columns:
         if name not in there:
             raise unknown_column("schema", name, opened.name, there)
-    if is_text(source):
-        declared = _with_parts(schema.used_as("feature"), schema)
-        names = [name for name in dict.fromkeys([*declared, *levels]) if name not in without]
-        if not names:
-            example = given("features", ["age", "height"])
-            hint = delimiter_hint([column.name for column in opened.columns])
-            raise ParameterError(
-                f"{named('features')} is not given; expected the columns to use, since a CSV file "
-                f"declares no types ({hint or f'for example {example}'}; or a schema, which "
-                "'nolook schema FILE' drafts)"
-            )
-        return names
-    left_out = schema.used_as("nothing") + schema.used_as("unit")
-    known = {**_levels(schema), **levels}
-    return usual_columns(opened, {*without, *left_out}, known) if left_out else None
+
+
+def _declared_features(opened: Source, names: list[str]) -> list[str]:
+    """Return the features that are declared of a file without types, if there are any."""
+    if not names:
+        hint = delimiter_hint([column.name for column in opened.columns]) or (
+            f"for example {given('features', ['age', 'height'])}; or a schema, which 'nolook "
+            "schema FILE' drafts"
+        )
+        raise ParameterError(
+            f"{named('features')} is not given; expected the columns to use, since a CSV file "
+            f"declares no types ({hint})"
+        )
+    return names
 
 
 def _open(
     source: object,
     schema: Schema,
-    texts: Collection[str],
-    target: str | None,
-    positive: str | None,
+    texts: Collection[str] = (),
+    target: str | None = None,
+    positive: str | None = None,
     unit: Unit = ROW,
-    *,
-    multiline: bool,
     engine: object = None,
 ) -> Source:
     """Open whatever holds a table, its columns as declared; in a text file, `texts` are texts."""
     columns = dict(schema.columns)
     if is_text(source):
-        opened, usual = _open_text(source, schema, texts, multiline=multiline)
-        columns = usual | columns
+        told = source.keys if isinstance(source, Listing) else ()
+        names = [name for name in columns if name not in told]
+        open_file = partial(CsvFile, form=schema.file, names=names)
+        opened: Source = (
+            Folder(source, open_file)
+            if isinstance(source, Listing)
+            else open_file(cast("str", source))
+        )
+        for name in {column.name for column in opened.columns}.difference(told):
+            columns.setdefault(name, ColumnSchema("text" if name in texts else "number"))
     else:
         opened = open_typed(source)
     if engine is not None:
@@ -323,49 +279,26 @@ def _open(
     return DeclaredSource(opened, columns, schema.file) if columns else opened
 
 
-def _open_text(
-    source: object, schema: Schema, texts: Collection[str], *, multiline: bool
-) -> tuple[Source, dict[str, ColumnSchema]]:
-    """Open one or several files of text; return what their columns are if nothing is declared."""
-    told = source.keys if isinstance(source, Listing) else ()
-    names = [name for name in schema.columns if name not in told]
-    open_file = partial(CsvFile, form=schema.file, names=names, multiline=multiline)
-    if isinstance(source, Listing):
-        opened: Source = Folder(source, open_file)
-    else:
-        opened = open_file(cast("str", source))
-    return opened, {
-        column.name: ColumnSchema("text" if column.name in texts else "number")
-        for column in opened.columns
-        if column.name not in told
-    }
-
-
-def column_names(source: object, schema: Schema, *, multiline: bool = False) -> tuple[str, ...]:
+def column_names(source: object, schema: Schema) -> tuple[str, ...]:
     """Return the columns of whatever holds a table, before anything is declared of them."""
-    opened = _open(located(source), schema, (), None, None, multiline=multiline)
-    return tuple(column.name for column in original(opened).columns)
+    return tuple(column.name for column in original(_open(located(source), schema)).columns)
 
 
 def _marked(
     opened: Source, target: str, declared: ColumnSchema | None, positive: object
 ) -> ColumnSchema:
     """Declare that one value of the target counts as 1."""
-    kind = next((column.type for column in opened.columns if column.name == target), None)
     if not isinstance(positive, str) or not positive.strip():
         raise ParameterError(
             f"{named('positive')} is not a text; expected the target's value that counts as 1 (for "
             f"example {given('positive', 'yes')})"
         )
-    if kind is not None and pt.is_boolean(kind):
+    kind = next((in_words(each.type) for each in opened.columns if each.name == target), "")
+    why = {"boolean": "is a boolean already", "number": "has numbers with a fraction"}.get(kind)
+    if why:
         raise ParameterError(
-            f"{named('positive')} is given, but {target!r} is a boolean already; expected none "
-            "(leave it out: true counts as 1)"
-        )
-    if kind is not None and (pt.is_floating(kind) or pt.is_decimal(kind)):
-        raise ParameterError(
-            f"{named('positive')} is given, but {target!r} has numbers with a fraction; expected a "
-            "target of text or integers (leave it out)"
+            f"{named('positive')} is given, but {target!r} {why}; expected a target of text or "
+            "integers (leave it out)"
         )
     missing = () if declared is None else declared.missing
     return ColumnSchema("boolean", true=(positive,), false=None, missing=missing)

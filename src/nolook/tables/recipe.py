@@ -6,10 +6,10 @@ from typing import Any
 
 from attrs import frozen
 
-from nolook.tables.declared import original
+from nolook.tables.conversion import original
 from nolook.tables.design import Design
 from nolook.tables.filter import Filtered
-from nolook.tables.levels import recipe_levels
+from nolook.tables.schema import recipe_levels
 from nolook.tables.source import Source
 
 __all__ = ["Subject", "described", "recipe_of", "subject_of"]
@@ -57,8 +57,5 @@ def recipe_of(design: Design) -> dict[str, Any]:
         "categories": {f.name: recipe_levels(f.levels) for f in features if f.levels is not None},
         "missing": design.missing,
     }
-    # Left out by default: older files know no such keys.
-    if design.multiline:
-        recipe["multiline"] = True
     declared = design.schema.only(recipe["features"]).to_dict() if design.schema else {}
     return recipe | {"schema": declared} if declared else recipe

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from nolook.tables.declared import original
+from nolook.tables.conversion import original
 from nolook.tables.source import MemorySource, Source
 
 __all__ = ["KEPT_BYTES", "Block", "Remembered"]

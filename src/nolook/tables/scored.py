@@ -17,14 +17,13 @@ from nolook._language import given, named
 from nolook._unit import RowsPerUnit, Unit
 from nolook._validation import check_names
 from nolook.errors import ParameterError, TableError
-from nolook.tables.declarations import ColumnSchema
 from nolook.tables.design import has_levels, unknown_column
 from nolook.tables.filter import Where, check_where
 from nolook.tables.folders import is_text, located
 from nolook.tables.folding import Mapped, Rows, S
 from nolook.tables.reading import read_table
 from nolook.tables.recipe import Subject
-from nolook.tables.schema import Schema
+from nolook.tables.schema import ColumnSchema, Schema
 from nolook.tables.source import in_words
 from nolook.tables.table import Table, View, Weights
 from nolook.tables.units import Keys
@@ -116,7 +115,6 @@ def read_scores(  # noqa: PLR0913 -- as read_table
     positive: str,
     missing: str = "error",
     *,
-    multiline: bool = False,
     schema: Schema | None = None,
     where: Where | None = None,
     unit: str | None = None,
@@ -135,9 +133,7 @@ def read_scores(  # noqa: PLR0913 -- as read_table
     if schema is not None:
         others = (*schema.used_as("unit"), *(c.column for c in check_where(where)))
         schema = schema.only([score, target, *others])
-    opened = read_table(
-        source, features=[score], multiline=multiline, schema=schema, where=where
-    )._source
+    opened = read_table(source, features=[score], schema=schema, where=where)._source
     kinds = {column.name: column.type for column in opened.columns}
     if target not in kinds:
         raise unknown_column("target", target, opened.name, kinds)
@@ -155,7 +151,6 @@ def read_scores(  # noqa: PLR0913 -- as read_table
         read_table,
         source,
         missing=missing,
-        multiline=multiline,
         schema=schema,
         where=where,
         unit=unit,

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from attrs import frozen
 
-from nolook.cli._options import MultilineOption, QuietOption
+from nolook.cli._declared import SchemaOption, reads_table
+from nolook.cli._options import QuietOption
 from nolook.cli._places import WhereOption, conditions_of, files_of, place_of
-from nolook.cli._written import Written, reads_table
 from nolook.errors import ParameterError
 from nolook.federated.commands._options import (
     BatchOption,
@@ -51,7 +51,7 @@ def submit(  # noqa: PLR0917 -- Typer gives every option by name
     batch: BatchOption,
     token_file: TokenFileOption,
     ca: CaOption,
-    written: Written,
+    schema: SchemaOption = None,
     server0: Server0Option = None,
     server1: Server1Option = None,
     value: Annotated[float | None, typer.Option(help="The one number to report.")] = None,
@@ -77,7 +77,6 @@ def submit(  # noqa: PLR0917 -- Typer gives every option by name
     positive: Annotated[
         str, typer.Option(metavar="VALUE", help="The positive class; others are negative.")
     ] = "1",
-    multiline: MultilineOption = False,
     pending: Annotated[
         Path | None,
         typer.Option(
@@ -94,11 +93,13 @@ def submit(  # noqa: PLR0917 -- Typer gives every option by name
     Without --value and --table it sends what an interrupted submission left.
     """
     check_extra()
+    from nolook.tables.schema import as_schema
+
     place = _place(table, from_table)
     if where and table is None:
         raise ParameterError("--where is given, but no --table; expected one (or leave it out)")
     wanted = _Wanted(
-        value, place, conditions_of(where), column, target, positive, multiline, written.over()
+        value, place, conditions_of(where), column, target, positive, as_schema(schema)
     )
     digest = wanted.digest()
 
@@ -147,7 +148,6 @@ class _Wanted:
     column: str | None
     target: str | None
     positive: str
-    multiline: bool
     schema: Schema
 
     def __attrs_post_init__(self) -> None:
@@ -172,7 +172,7 @@ class _Wanted:
         return hashlib.sha256(json.dumps(self._named()).encode()).digest()
 
     def _named(self) -> list[object]:
-        shown = [self.column, self.target, self.positive, *["multiline"] * self.multiline]
+        shown = [self.column, self.target, self.positive]
         shown += [repr(self.where)] if self.where else []
         shown += [self.schema.digest] if self.schema.to_dict() else []
         if self.table is None:
@@ -220,21 +220,13 @@ class _Wanted:
                 raise ParameterError("--value is not a number; expected one (0.31)")
             targets = None if self.target is None else np.array([self.target == self.positive])
             return np.array([self.value]), targets
-        column, multiline = str(self.column), self.multiline
+        column = str(self.column)
         if self.target is None:
             alone = self.schema.only([column, *(condition[0] for condition in self.where)])
-            read = read_table(
-                self.table,
-                features=[column],
-                multiline=multiline,
-                schema=alone,
-                where=self.where,
-            )
+            read = read_table(self.table, features=[column], schema=alone, where=self.where)
         else:
             columns = (column, self.target, self.positive)
-            read = read_scores(
-                self.table, *columns, multiline=multiline, schema=self.schema, where=self.where
-            )
+            read = read_scores(self.table, *columns, schema=self.schema, where=self.where)
         kept = read.keeping_infinite()
         kept.check_complete()
         parts = [np.empty((kept.n_columns, 0))]
