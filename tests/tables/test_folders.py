@@ -402,11 +402,11 @@ def test_what_a_table_is_called_in_ledgers(source, label):
 
 
 def test_subjects_name_no_folder_above(folder):
-    assert read_table(folder, "y").subject()[0] == "t"
-    assert read_table(folder / "*.parquet", "y").subject()[0] == "t"
+    assert read_table(folder, "y").subject().table == "t"
+    assert read_table(folder / "*.parquet", "y").subject().table == "t"
     both = sorted(folder.iterdir())
-    assert read_table(both, "y").subject()[0] == "a.parquet and 1 more"
-    assert read_table(ds.dataset(folder), "y").subject()[0] is None
+    assert read_table(both, "y").subject().table == "a.parquet and 1 more"
+    assert read_table(ds.dataset(folder), "y").subject().table is None
 
 
 def test_drafts_and_scores_of_folders(tmp_path):
