@@ -81,10 +81,12 @@ def check_categories(categories: object) -> dict[str, Levels]:
     if not isinstance(categories, Mapping):
         expected = "a mapping from columns to levels"
         raise refusal("categories", categories, expected, "for example {'city': ['A', 'B']}")
+    names = check_names(list(categories), "categories") if categories else ()
     return {
-        name: _levels(levels, f"categories of {name!r}", written("categories", {name: ["A", "B"]}))
-        for name, levels in categories.items()
-        if check_names((name,), "categories")
+        name: _levels(
+            categories[name], f"categories of {name!r}", written("categories", {name: ["A", "B"]})
+        )
+        for name in names
     }
 
 
