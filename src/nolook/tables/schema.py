@@ -98,11 +98,10 @@ def recipe_levels(levels: Levels) -> list[str | None]:
 def _levels(levels: object, name: str, example: str) -> Levels:
     """Return levels as text, the first the one compared with; a single one with all others."""
     listed = levels.tolist() if isinstance(levels, np.ndarray) and levels.ndim == 1 else levels
-    listed = listed if _is_list(listed) else (0.5,)  # no level
+    if not _is_list(listed) or any(each is not None and _level(each) is None for each in listed):
+        raise refusal(name, levels, "a list of texts or integers", f"for example {example}")
     texts = [None if level is None else _level(level) for level in listed]
     others = texts.count(None)
-    if others > sum(level is None for level in listed):
-        raise refusal(name, levels, "a list of texts or integers", f"for example {example}")
     check_names([text for text in texts if text is not None], name, example)
     if others > 1:
         raise ParameterError(
@@ -123,7 +122,9 @@ def _column_levels(levels: object, name: str) -> Levels:
     """Return levels where "..." stands for all that are not declared; there may be none."""
     if _is_list(levels):
         levels = [None if level == OTHERS else level for level in levels]
-    return _levels(levels, name, f'{name} = ["A", "B"]') if levels != [] else ()
+        if not levels:
+            return ()
+    return _levels(levels, name, f'{name} = ["A", "B"]')
 
 
 def _encoding(encoding: object, name: str) -> str:
