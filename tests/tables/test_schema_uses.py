@@ -103,6 +103,17 @@ def test_levels_may_be_empty_where_no_release_uses_them(tmp_path, stored):
 
 
 @pytest.mark.parametrize("stored", [False, True])
+@pytest.mark.parametrize("levels", [[], ["A", "B"]])
+def test_a_declared_category_may_be_the_target_of_a_release(tmp_path, stored, levels):
+    (tmp_path / "t.csv").write_text("a,city\n1,A\n2,B\n")
+    source = pa.table({"a": [1, 2], "city": ["A", "B"]}) if stored else tmp_path / "t.csv"
+    schema = {"columns": {"a": "number", "city": {"type": "category", "levels": levels}}}
+    opened = read_table(source, "city", positive="B", schema=schema)
+    assert opened.column_names == ("a", "city")
+    assert next(opened.batches()).tolist() == [[1, 2], [0, 1]]
+
+
+@pytest.mark.parametrize("stored", [False, True])
 def test_a_date_of_no_use_gives_no_parts(tmp_path, stored):
     (tmp_path / "t.csv").write_text("a,born,y\n1,2020-01-01,3\n")
     source = pa.table({"a": [1], "born": pa.array([0], pa.date32()), "y": [3]})

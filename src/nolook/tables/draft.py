@@ -12,7 +12,7 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -39,11 +39,13 @@ _SEPARATOR = f"[{re.escape(''.join(DELIMITERS))}]"
 _APOSTROPHES = re.compile(rf"(?m)(?:^|{_SEPARATOR})'[^'\n]*'(?:{_SEPARATOR}|$)")
 _BYTE_ORDER_MARKS = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 
-_Form: TypeAlias = tuple[str, str | None]
-# How numbers may be written: decimal and thousands, the likelier before those that say as much.
-_NUMBERS = (
-    (".", None), (".", ","), (",", None), (",", "."), (".", "\u2019"), (",", "\u2019"),
-    (".", " "), (",", " "), (".", "_"),
+# How numbers may be written, the likelier before those that say as much.
+_NUMBERS = tuple(
+    {"decimal": decimal, "thousands": thousands}
+    for decimal, thousands in (
+        (".", None), (".", ","), (",", None), (",", "."), (".", "\u2019"), (",", "\u2019"),
+        (".", " "), (",", " "), (".", "_"),
+    )
 )  # fmt: skip
 _CURRENCIES = ("€", "$", "£", "¥", "EUR", "USD", "GBP", "CHF", "JPY", "Fr")
 _PAIRS = (
@@ -66,10 +68,9 @@ _NOTHING = (
     "desconocido", "sin datos", "no disponible", "desconhecido", "sem dados", "onbekend",
     "ontbreekt", "okänd", "saknas", "ukjent", "ukendt", "nieznany", "brak", "brak danych",
 )  # fmt: skip
-_MISSING = tuple(
-    dict.fromkeys(
-        each for word in _NOTHING for each in (word, word.lower(), word.upper(), word.capitalize())
-    )
+_MISSING = pa.array(
+    {each for word in _NOTHING for each in (word, word.lower(), word.upper(), word.capitalize())},
+    pa.large_string(),
 )
 # Of the cells, which fit a type; a third word of a boolean may be a category's.
 _LEAST_SHARE, _LEAST_BOOLEAN = 0.8, 0.95
@@ -170,12 +171,13 @@ def _written(place: Place, told: dict[str, Any]) -> Draft:
             "first line is a row)"
         )
     columns = {name: trimmed(cells) for name, cells in zip(names, rows, strict=True)}
-    form = _usual_form([cells[:_FEW_ROWS] for cells in columns.values()])
+    few = [cells[:_FEW_ROWS] for cells in columns.values()]
+    form = max(_NUMBERS, key=lambda form: _numbers_in(few, form))
     settings = {
         name: _identifier(name) or _settings(cells, form) for name, cells in columns.items()
     }
     settings |= {key: {"type": "category", "levels": []} for key in told}
-    return _draft({**file, "decimal": form[0], "thousands": form[1]}, settings, columns | told)
+    return _draft(file | form, settings, columns | told)
 
 
 def first_rows(place: Place) -> tuple[dict[str, str | None], list[str], list[Any]]:
@@ -253,29 +255,32 @@ def _texts(words: Sequence[str | None]) -> Any:  # noqa: ANN401
 
 
 def _is_nothing(cells: Any) -> Any:  # noqa: ANN401
-    return pc.is_in(cells, value_set=_texts(_MISSING))
+    return pc.is_in(cells, value_set=_MISSING)
 
 
-def _usual_form(columns: Sequence[Any]) -> _Form:
-    """Return how most cells that are numbers write decimals and thousands."""
-
-    def fitting(form: _Form) -> float:
-        settings = {"type": "number", "decimal": form[0], "thousands": form[1]}
-        return sum(_share(cells, {**settings, "currency": _CURRENCIES}) for cells in columns)
-
-    return max(_NUMBERS, key=fitting)
+def _numbers_in(columns: Sequence[Any], form: Mapping[str, str | None]) -> float:
+    """Return the sum of the shares of cells that are numbers so written."""
+    settings = {"type": "number", "currency": _CURRENCIES, **form}
+    return sum(_share(cells, settings) for cells in columns)
 
 
-def _settings(cells: Any, form: _Form) -> dict[str, Any]:  # noqa: ANN401
-    """Return the settings of a column of texts."""
+def _settings(cells: Any, form: dict[str, str | None]) -> dict[str, Any]:  # noqa: ANN401
+    """Return the settings of a column of texts: what fits most cells, the likelier of several."""
     words = pc.unique(cells).drop_null()
     words = words.filter(pc.invert(_is_nothing(words)))
     if not len(words):
         return {"type": "text"}
-    best, most = _best(cells, _candidates(cells, words, form))
+    best: dict[str, Any] = {}
+    most = 0.0
+    for settings in _candidates(words, form):
+        if (share := _share(cells, settings)) > most:
+            best, most = settings, share
+        if share == 1.0:
+            break
     if most >= (_LEAST_BOOLEAN if best.get("type") == "boolean" else _LEAST_SHARE):
-        missing = _repeated_nothing(cells)
-        return _without_usual(best, form) | ({"missing": missing} if missing else {})
+        best |= {"missing": _repeated_nothing(cells)}
+        # What the file declares for all columns is left out.
+        return {name: each for name, each in best.items() if each and form.get(name) != each}
     if len(words) <= min(_MOST_LEVELS, len(cells) // 4):
         return {"type": "category", "levels": []}
     spaced = pc.match_substring(words.view(pa.large_binary()), pattern=b" ")
@@ -288,52 +293,22 @@ def _repeated_nothing(cells: Any) -> list[str]:  # noqa: ANN401
     return sorted(each["values"] for each in found if each["values"] and each["counts"] > 1)
 
 
-def _candidates(cells: Any, words: Any, form: _Form) -> Iterator[dict[str, Any]]:  # noqa: ANN401
-    """Yield what a column may be, the likelier first."""
-    codes = pc.match_substring_regex(words.view(pa.large_binary()), pattern=r"^0\d")
-    if not pc.any(codes).as_py():  # a number with a zero before it is a code
+def _candidates(words: Any, form: dict[str, str | None]) -> Iterator[dict[str, Any]]:  # noqa: ANN401
+    """Yield what a column may be, the likelier and the plainer first."""
+
+    def found(sign: str) -> bool:
+        return bool(pc.any(pc.match_substring_regex(raw, pattern=sign)).as_py())
+
+    raw = words.view(pa.large_binary())
+    signs = [sign for sign in _CURRENCIES if found(re.escape(sign))]
+    more: tuple[dict[str, Any], ...] = ({}, {"currency": signs}, {"percent": found("%")})
+    if not found(r"^0\d"):  # a number with a zero before it is a code
         for each in (form, *_NUMBERS):
-            yield from _numbers(each, cells)
+            plain = {"type": "number", **each}
+            yield from (plain | one for one in more if not one or any(one.values()))
     yield from ({"type": "boolean", "true": [yes], "false": [no]} for yes, no in _PAIRS)
     yield from ({"type": "date", "pattern": pattern} for pattern in _DATES)
     yield from ({"type": "datetime", "pattern": pattern} for pattern in _TIMES)
-
-
-def _best(
-    cells: Any,  # noqa: ANN401
-    candidates: Iterator[dict[str, Any]],
-) -> tuple[dict[str, Any], float]:
-    """Return the first that fits most cells, and their share."""
-    best: dict[str, Any] = {}
-    most = 0.0
-    for settings in candidates:
-        share = _share(cells, settings)
-        if share > most:
-            best, most = settings, share
-        if share == 1.0:
-            break
-    return best, most
-
-
-def _numbers(form: _Form, cells: Any) -> list[dict[str, Any]]:  # noqa: ANN401
-    """Return the ways a column may be numbers of that form, the plainest first."""
-    plain = {"type": "number", "decimal": form[0], "thousands": form[1]}
-    raw = cells.view(pa.large_binary())
-    signs = [
-        sign
-        for sign in _CURRENCIES
-        if pc.any(pc.match_substring(raw, pattern=sign.encode())).as_py()
-    ]
-    percent = pc.any(pc.match_substring(raw, pattern=b"%")).as_py()
-    return [plain, *([plain | {"currency": signs}] if signs else []),
-            *([plain | {"percent": True}] if percent else [])]  # fmt: skip
-
-
-def _without_usual(settings: dict[str, Any], form: _Form) -> dict[str, Any]:
-    """Leave out what the file declares for all columns."""
-    if settings["type"] == "number" and (settings["decimal"], settings["thousands"]) == form:
-        del settings["decimal"], settings["thousands"]
-    return {name: value for name, value in settings.items() if value is not None}
 
 
 def _words(cells: Any) -> list[str]:  # noqa: ANN401

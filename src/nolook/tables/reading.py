@@ -156,23 +156,24 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
     opened = _open(source, declared, texts, target, positive, protected, engine)
     if conditions:
         opened = Filtered(opened, conditions, declared)
+    unused = {*declared.used_as("nothing"), *declared.used_as("unit"), target, protected.column}
+    if features is None:
+        chosen = [name for name in declared.used_as("feature") if name not in unused]
+    else:
+        chosen = list(check_names(features, "features"))
     made = {name: column.features(name) for name, column in declared.columns.items()}
-    chosen = declared.used_as("feature") if features is None else check_names(features, "features")
     names = [each for name in chosen for each in made.get(name, [name])]
     found = {name: each for parts in made.values() for name, each in parts.items()}
     levels = {n: each for n in names if (each := found.get(n)) is not None} | levels
-    for name in levels:
-        if not levels[name]:
-            raise ParameterError(
-                f"levels of {name!r} is empty; expected those to tell apart (for example levels = "
-                '["A", "B"]; they are declared, never looked up)'
-            )
-    unused = {*declared.used_as("nothing"), *declared.used_as("unit"), target, protected.column}
-    unused |= {each for name in unused for each in made.get(name or "", ())}
+    if () in levels.values():
+        empty = next(name for name in levels if not levels[name])
+        raise ParameterError(
+            f"levels of {empty!r} is empty; expected those to tell apart (for example levels = "
+            '["A", "B"]; they are declared, never looked up)'
+        )
     if features is None:
-        _check_there(opened, declared)
         usual = [name for name in dict.fromkeys([*names, *levels]) if name not in unused]
-        features = _declared_features(opened, usual) if is_text(source) else None
+        features = _usual_features(opened, declared, usual, source)
     else:
         features = names
     design = plan(opened, target, features, levels, missing, declared.indicated, protected, unused)
@@ -222,17 +223,20 @@ def _unit(unit: object, rows_per_unit: object, schema: Schema) -> Unit:
     return ROW
 
 
-def _check_there(opened: Source, schema: Schema) -> None:
-    """Refuse a column of a schema that the table lacks: a misspelt one would go unnoticed."""
+def _usual_features(
+    opened: Source, schema: Schema, declared: list[str], source: object
+) -> list[str] | None:
+    """Return the features if none are given: all that are declared, or None if there are types.
+
+    Then all columns of the schema must be there: a misspelt one would go unnoticed.
+    """
     there = [column.name for column in original(opened).columns]
     for name in schema.columns:
         if name not in there:
             raise unknown_column("schema", name, opened.name, there)
-
-
-def _declared_features(opened: Source, names: list[str]) -> list[str]:
-    """Return the features that are declared of a file without types, if there are any."""
-    if not names:
+    if not is_text(source):
+        return None
+    if not declared:
         hint = delimiter_hint([column.name for column in opened.columns]) or (
             f"for example {given('features', ['age', 'height'])}; or a schema, which 'nolook "
             "schema FILE' drafts"
@@ -241,7 +245,7 @@ def _declared_features(opened: Source, names: list[str]) -> list[str]:
             f"{named('features')} is not given; expected the columns to use, since a CSV file "
             f"declares no types ({hint})"
         )
-    return names
+    return declared
 
 
 def _open(

@@ -81,10 +81,12 @@ def check_categories(categories: object) -> dict[str, Levels]:
     if not isinstance(categories, Mapping):
         expected = "a mapping from columns to levels"
         raise refusal("categories", categories, expected, "for example {'city': ['A', 'B']}")
+    names = check_names(list(categories), "categories") if categories else ()
     return {
-        name: _levels(levels, f"categories of {name!r}", written("categories", {name: ["A", "B"]}))
-        for name, levels in categories.items()
-        if check_names((name,), "categories")
+        name: _levels(
+            categories[name], f"categories of {name!r}", written("categories", {name: ["A", "B"]})
+        )
+        for name in names
     }
 
 
@@ -96,11 +98,10 @@ def recipe_levels(levels: Levels) -> list[str | None]:
 def _levels(levels: object, name: str, example: str) -> Levels:
     """Return levels as text, the first the one compared with; a single one with all others."""
     listed = levels.tolist() if isinstance(levels, np.ndarray) and levels.ndim == 1 else levels
-    listed = listed if _is_list(listed) else (0.5,)  # no level
+    if not _is_list(listed) or any(each is not None and _level(each) is None for each in listed):
+        raise refusal(name, levels, "a list of texts or integers", f"for example {example}")
     texts = [None if level is None else _level(level) for level in listed]
     others = texts.count(None)
-    if others > sum(level is None for level in listed):
-        raise refusal(name, levels, "a list of texts or integers", f"for example {example}")
     check_names([text for text in texts if text is not None], name, example)
     if others > 1:
         raise ParameterError(
@@ -121,7 +122,9 @@ def _column_levels(levels: object, name: str) -> Levels:
     """Return levels where "..." stands for all that are not declared; there may be none."""
     if _is_list(levels):
         levels = [None if level == OTHERS else level for level in levels]
-    return _levels(levels, name, f'{name} = ["A", "B"]') if levels != [] else ()
+        if not levels:
+            return ()
+    return _levels(levels, name, f'{name} = ["A", "B"]')
 
 
 def _encoding(encoding: object, name: str) -> str:
