@@ -128,6 +128,7 @@ def test_a_distribution_from_batch_to_report(forks, cli, here, demanding):
         # Never in place of it unasked; once more, and it is the same.
         assert "which exists" in refused(cli("query", *analyst))
         content = (here / "one.distribution.json").read_bytes()
+        assert "--smoothing is 'x'" in refused(cli("query", *analyst, "--smoothing", "x"))
         words = ["--smoothing", "none", "--output", "again.json", "--quiet"]
         assert fine(cli("query", *analyst, *words)) == ""
         assert (here / "again.json").read_bytes() == content
@@ -323,6 +324,8 @@ def test_a_key_is_made_once_and_only_its_public_part_is_shown(cli, here):
         ({"--server0": "b"}, "servers"),
         ({"--key0": "xyz"}, "keys"),
         ({"--grid": "1:0:1"}, "--grid"),
+        ({"--grid": "0:1:1e-6"}, "(give a larger step)"),
+        ({"--kind": "roc"}, "at most 2**16 for roc (give --grid, such as 0:1:0.01)"),
         ({"--output": "none/x.json"}, "--output"),
     ],
 )

@@ -11,11 +11,14 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import httpx
+import numpy as np
 from attrs import frozen
+from numpy.typing import NDArray
 
 from nolook.errors import ParameterError
 from nolook.federated.batch import Batch
 from nolook.federated.failures import RefusedError
+from nolook.federated.reports import ID_BYTES
 from nolook.federated.sealing import seal
 from nolook.federated.tokens import read_tokens
 
@@ -184,25 +187,25 @@ def check_tokens(servers: Sequence[ServerClient], reports: int) -> None:
 
 def submit(
     batch: Batch,
-    ids: Sequence[bytes],
-    reports: Sequence[Sequence[bytes]],
+    reports: Sequence[Sequence[bytes] | NDArray[np.uint8]],
     servers: Sequence[ServerClient],
 ) -> None:
-    """Send the reports for role 0 and 1 to the servers, where all are stored when this returns.
+    """Seal the reports for role 0 and 1 and send them; all are stored when this returns.
 
-    They are sealed. Each has a token of its own where there is more than one. After an
-    error the same call may be made again.
+    If a server has several tokens, each report is sent with its own. After an error the same call
+    may be made again.
     """
-    check_tokens(servers, len(ids))
+    check_tokens(servers, len(reports[0]))
 
     def send(which: int) -> None:
         for role, server in enumerate(servers):
-            report = seal(batch, role, reports[role][which])
-            server.put(batch.name, report, ids[which], which if server.tokens > 1 else 0)
+            report = bytes(reports[role][which])
+            token = which if server.tokens > 1 else 0
+            server.put(batch.name, seal(batch, role, report), report[-ID_BYTES:], token)
 
     with ThreadPoolExecutor(_UPLOADERS) as pool:
         try:
-            for _ in pool.map(send, range(len(ids))):
+            for _ in pool.map(send, range(len(reports[0]))):
                 pass
         except BaseException:
             pool.shutdown(cancel_futures=True)

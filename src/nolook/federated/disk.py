@@ -9,7 +9,7 @@ from pathlib import Path
 from nolook._files import flush
 from nolook.federated.failures import StoreError
 
-__all__ = ["make_folder", "os_errors_as_store_errors", "remove"]
+__all__ = ["make_folder", "os_errors_as_store_errors"]
 
 
 def make_folder(path: Path) -> None:
@@ -17,12 +17,6 @@ def make_folder(path: Path) -> None:
     if not path.is_dir():
         path.mkdir(mode=0o700)
         flush(path.parent)
-
-
-def remove(path: Path) -> None:
-    """Remove a file, if there is one."""
-    path.unlink(missing_ok=True)
-    flush(path.parent)
 
 
 @contextlib.contextmanager

@@ -9,9 +9,15 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from nolook._validation import check_choice
 from nolook.cli._interruption import explained
-from nolook.cli._options import DryRunOption, ForceOption, QuietOption, ReportOption
+from nolook.cli._options import (
+    DryRunOption,
+    ForceOption,
+    QuietOption,
+    ReportOption,
+    SmoothingOption,
+    check_smoothing,
+)
 from nolook.cli._release import check_files, console, show
 from nolook.federated.commands._options import (
     BatchOption,
@@ -38,7 +44,6 @@ _CHARGED = (
     "Each server's ledger would be charged that, under replacement, unless the batch was paid for "
     "already: all answers to it cost it once. No server was asked."
 )
-_SMOOTHINGS = ("isotonic", "none")
 _ENDINGS = {"ecdf": "distribution", "roc": "roc", "hosmer-lemeshow": "calibration"}
 
 
@@ -54,10 +59,7 @@ def query(  # noqa: PLR0917 -- Typer gives every option by name
     groups: Annotated[
         int, typer.Option(metavar="N", help="Of a calibration: how many are compared.")
     ] = 10,
-    smoothing: Annotated[
-        str,
-        typer.Option(metavar="|".join(_SMOOTHINGS), help="How noise is removed from the counts."),
-    ] = "isotonic",
+    smoothing: SmoothingOption = "isotonic",
     output: Annotated[
         Path | None,
         typer.Option(
@@ -83,8 +85,7 @@ def query(  # noqa: PLR0917 -- Typer gives every option by name
     from nolook.federated.client import ServerClient
 
     shared = read_batch(batch)
-    check_choice("--smoothing", smoothing, _SMOOTHINGS)
-    chosen = cast("Smoothing", None if smoothing == "none" else smoothing)
+    chosen = cast("Smoothing", check_smoothing(smoothing))
     file = output if output is not None else Path(f"{batch.stem}.{_ENDINGS[shared.kind]}.json")
     check_files(file, report, [batch, *token_file, ca], force=force)
     reach = accesses(shared, (server0, server1), token_file, ca, certificate, key)

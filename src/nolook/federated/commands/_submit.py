@@ -107,7 +107,6 @@ def submit(  # noqa: PLR0917 -- Typer gives every option by name
     from nolook.federated.client import ServerClient
     from nolook.federated.client import submit as send
     from nolook.federated.pending import read_pending
-    from nolook.federated.reports import unpack
 
     shared = read_batch(batch)
     file = pending if pending is not None else Path(f"{shared.name}.pending")
@@ -118,12 +117,10 @@ def submit(  # noqa: PLR0917 -- Typer gives every option by name
         reports = read_pending(file, shared, digest)
         if reports is None:
             reports = wanted.reports(shared, file, digest, (first, second))
-        ids = [one.tobytes() for one in unpack(shared, reports[0])[0]]
-        listed = [[one.tobytes() for one in half] for half in reports]
-        send(shared, ids, listed, (first, second))
+        send(shared, reports, (first, second))
     file.unlink()
     if not quiet:
-        sys.stdout.write(f"reports of {shared.name} at both servers: {len(ids)}\n")
+        sys.stdout.write(f"reports of {shared.name} at both servers: {len(reports[0])}\n")
 
 
 def _place(

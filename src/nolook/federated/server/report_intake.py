@@ -58,14 +58,11 @@ class ReportIntake:
 class GroupCommit:
     """A queue before a store, emptied by one thread.
 
-    It calls `arrived` after storing reports, and `failed` with the error that ends its work.
+    It calls `failed` with the error that ends its work.
     """
 
-    def __init__(
-        self, store: Store, arrived: Callable[[], None], failed: Callable[[StoreError], None]
-    ) -> None:
+    def __init__(self, store: Store, failed: Callable[[StoreError], None]) -> None:
         self._store = store
-        self._arrived = arrived
         self._failed = failed
         self._changed = threading.Condition()
         self._waiting: list[tuple[Arrival, Future[bool]]] = []
@@ -106,7 +103,6 @@ class GroupCommit:
                 outcomes = [RefusedError(_STOPPED, 503)] * len(together)
             for (_, waiting), outcome in zip(together, outcomes, strict=True):
                 _settle(waiting, outcome)
-            self._arrived()
 
     def _collect(self) -> list[tuple[Arrival, Future[bool]]]:
         """Wait for a report, and a little for others; nothing comes after the end."""
