@@ -112,8 +112,6 @@ def token(
     ] = None,
 ) -> None:
     """Make a token for one server and print it; the server keeps only its digest."""
-    check_choice("role", role, _ROLES)
-
     from nolook.federated.tokens import make_tokens
 
     for made in make_tokens(role, file, count, reports, per_second):

@@ -16,27 +16,14 @@ from nolook.cli._options import MultilineOption, QuietOption
 from nolook.cli._places import files_of, place_of
 from nolook.cli._written import Written, reads_table
 from nolook.errors import ParameterError
-from nolook.federated.commands._options import (
-    BatchOption,
-    CaOption,
-    ClientCertificateOption,
-    ClientKeyOption,
-    Server0Option,
-    Server1Option,
-    TokenFileOption,
-    accesses,
-    check_extra,
-)
+from nolook.federated.commands._options import Servers, calls_servers
 from nolook.formats.files import check_outputs, one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import numpy as np
     from numpy.typing import NDArray
 
     from nolook.federated.batch import Batch
-    from nolook.federated.client import ServerClient
     from nolook.federated.pending import Bytes
     from nolook.tables.databases import Database
     from nolook.tables.schema import Schema
@@ -45,14 +32,11 @@ if TYPE_CHECKING:
 _MOST_ROWS = 10**6
 
 
+@calls_servers
 @reads_table({"features": "--column"})
 def submit(  # noqa: PLR0917 -- Typer gives every option by name
-    batch: BatchOption,
-    token_file: TokenFileOption,
-    ca: CaOption,
+    servers: Servers,
     written: Written,
-    server0: Server0Option = None,
-    server1: Server1Option = None,
     value: Annotated[float | None, typer.Option(help="The one number to report.")] = None,
     table: Annotated[
         str | None,
@@ -90,37 +74,40 @@ def submit(  # noqa: PLR0917 -- Typer gives every option by name
             help="Keeps reports until both servers have them; by default BATCH.pending here.",
         ),
     ] = None,
-    certificate: ClientCertificateOption = None,
-    key: ClientKeyOption = None,
     quiet: QuietOption = False,
 ) -> None:
     """Split numbers in two and send each server one half. If interrupted, repeat the command.
 
     Without --value and --table it sends what an interrupted submission left.
     """
-    check_extra()
     place = _place(table, from_table, query)
     wanted = _Wanted(value, place, column, target, positive, multiline, written.over())
     digest = wanted.digest()
 
     from nolook.federated.batch_file import read_batch
-    from nolook.federated.client import ServerClient
+    from nolook.federated.client import check_tokens
     from nolook.federated.client import submit as send
-    from nolook.federated.pending import read_pending
+    from nolook.federated.pending import read_pending, write_pending
 
-    shared = read_batch(batch)
-    file = pending if pending is not None else Path(f"{shared.name}.pending")
+    batch = read_batch(servers.batch)
+    file = pending if pending is not None else Path(f"{batch.name}.pending")
     tables = [] if place is None else files_of(place)
-    check_outputs([("--pending", file)], inputs=[batch, *token_file, ca, *tables])
-    reach = accesses(shared, (server0, server1), token_file, ca, certificate, key)
-    with ServerClient(reach[0]) as first, ServerClient(reach[1]) as second:
-        reports = read_pending(file, shared, digest)
+    check_outputs([("--pending", file)], inputs=[*servers.files, *tables])
+    with servers.clients(batch) as both:
+        reports = read_pending(file, batch, digest)
         if reports is None:
-            reports = wanted.reports(shared, file, digest, (first, second))
-        send(shared, reports, (first, second))
+            if digest is None:
+                raise ParameterError(
+                    f"there is nothing to send: {one_line(file)} does not exist; give --value or "
+                    "--table"
+                )
+            reports = wanted.reports(batch)
+            check_tokens(both, len(reports[0]))
+            write_pending(file, batch, digest, *reports)  # so that they are the same each time
+        send(batch, reports, both)
     file.unlink()
     if not quiet:
-        sys.stdout.write(f"reports of {shared.name} at both servers: {len(reports[0])}\n")
+        sys.stdout.write(f"reports of {batch.name} at both servers: {len(reports[0])}\n")
 
 
 def _place(
@@ -181,31 +168,18 @@ class _Wanted:
         status = self.table.stat()
         return [str(self.table.absolute()), status.st_size, status.st_mtime_ns, *shown]
 
-    def reports(
-        self, batch: Batch, file: Path, digest: bytes | None, servers: Sequence[ServerClient]
-    ) -> tuple[Bytes, Bytes]:
-        """Make the reports and store them first, so that they are the same each time."""
-        from nolook.federated.client import check_tokens
-        from nolook.federated.pending import write_pending
+    def reports(self, batch: Batch) -> tuple[Bytes, Bytes]:
+        """Make the reports to both servers."""
         from nolook.federated.reports import make_reports
         from nolook.privacy.noise import SystemEntropy
 
-        if digest is None:
-            raise ParameterError(
-                f"there is nothing to send: {one_line(file)} does not exist; expected --value or "
-                "--table"
-            )
         if (self.target is None) != (batch.kind == "ecdf"):
             given = "is not given" if self.target is None else "is given"
             raise ParameterError(
                 f"--target {given} for a batch of kind {batch.kind}; expected one for roc and "
                 "hosmer-lemeshow only"
             )
-        values, targets = self._rows()
-        check_tokens(servers, len(values))
-        _, first, second = make_reports(batch, values, targets, SystemEntropy())
-        write_pending(file, batch, digest, first, second)
-        return first, second
+        return make_reports(batch, *self._rows(), SystemEntropy())[1:]
 
     def _rows(self) -> tuple[NDArray[np.float64], NDArray[np.bool_] | None]:
         """Return the numbers, and whether each is positive if there are classes."""

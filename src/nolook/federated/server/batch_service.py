@@ -21,6 +21,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from nolook.errors import NolookError
 from nolook.federated.batch import Batch
 from nolook.federated.failures import RefusedError, StoreError
 from nolook.federated.server.agreement import Entries, Peer, agree, said
@@ -44,7 +45,7 @@ class BatchService:
         self.batch = batch
         self._ledger = ledger
         self._peer = peer
-        self._failure: StoreError | None = None
+        self._failure: NolookError | None = None
         self._changing = threading.Lock()
         self._store = Store(folder, batch, role, make_secret())
         self._expander = Expander(self._store, self._fail)
@@ -171,7 +172,7 @@ class BatchService:
             self._fail(error)
             self._check_alive()
 
-    def _fail(self, error: StoreError) -> None:
+    def _fail(self, error: NolookError) -> None:
         self._failure = error
         sys.stderr.write(f"nolook: error: {error}\n")
         sys.stderr.flush()

@@ -6,7 +6,6 @@ import threading
 from collections.abc import Callable
 
 from nolook.errors import NolookError
-from nolook.federated.failures import StoreError
 from nolook.federated.server.store import Store
 from nolook.federated.shares import cell_shares, check_reports
 
@@ -24,7 +23,7 @@ class Expander:
     It calls `failed` with the error that ends its work.
     """
 
-    def __init__(self, store: Store, failed: Callable[[StoreError], None]) -> None:
+    def __init__(self, store: Store, failed: Callable[[NolookError], None]) -> None:
         self._store = store
         self._failed = failed
         self._block = max(1, min(_MOST_REPORTS, _LEAVES >> store.batch.levels))
@@ -50,7 +49,7 @@ class Expander:
                     self._hurrying.wait(_GATHERING)
                     self._hurrying.clear()
         except NolookError as error:
-            self._failed(error if isinstance(error, StoreError) else StoreError(str(error)))
+            self._failed(error)
 
     def _advance(self) -> bool:
         """Add all reports that are there; return whether the sums are final, or this must stop."""

@@ -12,7 +12,7 @@ from concurrent.futures import Future
 
 from nolook.errors import NolookError
 from nolook.federated.batch import Batch
-from nolook.federated.failures import RefusedError, ReportError, StoreError
+from nolook.federated.failures import RefusedError, ReportError
 from nolook.federated.reports import ID_BYTES, check
 from nolook.federated.sealing import Unsealer, sealed_bytes
 from nolook.federated.server.store import Arrival, Store
@@ -47,8 +47,6 @@ class ReportIntake:
 
     def arrival(self, body: bytes, report_id: bytes, token: Token) -> Arrival:
         """Return the report that was sent under an id, or raise a ReportError."""
-        if len(body) > self.largest:
-            raise ReportError(f"the report has more than {self.largest} bytes", 413)
         report = self._unsealer.open(body)
         if check(self.batch, self._role, report) != report_id:
             raise ReportError("the report has another id than its address")
@@ -61,7 +59,7 @@ class GroupCommit:
     It calls `failed` with the error that ends its work.
     """
 
-    def __init__(self, store: Store, failed: Callable[[StoreError], None]) -> None:
+    def __init__(self, store: Store, failed: Callable[[NolookError], None]) -> None:
         self._store = store
         self._failed = failed
         self._changed = threading.Condition()
@@ -95,7 +93,7 @@ class GroupCommit:
                 outcomes = self._store.add([one for one, _ in together])
             except NolookError as error:
                 # The next start finds out what reached the files.
-                self._failed(error if isinstance(error, StoreError) else StoreError(str(error)))
+                self._failed(error)
                 with self._changed:
                     self._is_open = False
                     together += self._waiting

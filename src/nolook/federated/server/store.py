@@ -97,8 +97,8 @@ class Store:
         self.role = role
         self._place = folder / "state.sqlite"
         self._lock = threading.RLock()
+        make_folder(folder)
         with os_errors_as_store_errors(folder), self._locked():
-            make_folder(folder)
             os.close(open_own(self._place, os.O_CREAT))
             flush(folder)
             self._database = sqlite3.connect(
