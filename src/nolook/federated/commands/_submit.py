@@ -139,34 +139,26 @@ class _Wanted:
 
     def __attrs_post_init__(self) -> None:
         if self.value is not None and self.table is not None:
-            raise ParameterError("--value and --table are both given; expected one of them")
+            raise ParameterError("--value and --table are both given; give one of them")
         if (self.table is None) != (self.column is None):
-            raise ParameterError(
-                "--table and --column are not both given; expected both or neither"
-            )
-
+            raise ParameterError("--table and --column: give both or neither")
         for unit in () if self.table is None else self.schema.used_as("unit"):
             raise ParameterError(
                 f"--schema names {unit!r} as the unit, but here every row of a table is a report "
-                "that is protected by itself; expected another use of it ('nothing', and a table "
-                "with one row of each unit)"
+                "and is protected separately; declare its use as 'nothing', and give one row per "
+                "unit"
             )
 
     def digest(self) -> bytes | None:
-        """Return what distinguishes this submission from others, None if it only continues one."""
+        """Return the digest of a submission, None if this one only continues another."""
         if self.value is None and self.table is None:
             return None
-        return hashlib.sha256(json.dumps(self._named()).encode()).digest()
-
-    def _named(self) -> list[object]:
-        shown = [self.column, self.target, self.positive, *["multiline"] * self.multiline]
-        shown += [self.schema.digest] if self.schema.to_dict() else []
-        if self.table is None:
-            return [repr(self.value), *shown]
-        if not isinstance(self.table, Path) or not self.table.is_file():
-            return [repr(self.table), *shown]
-        status = self.table.stat()
-        return [str(self.table.absolute()), status.st_size, status.st_mtime_ns, *shown]
+        source: list[object] = [repr(self.value), repr(self.table)]
+        if isinstance(self.table, Path) and self.table.is_file():
+            status = self.table.stat()
+            source = [str(self.table.absolute()), status.st_size, status.st_mtime_ns]
+        options = [self.column, self.target, self.positive, self.multiline, self.schema.digest]
+        return hashlib.sha256(json.dumps([source, options]).encode()).digest()
 
     def reports(self, batch: Batch) -> tuple[Bytes, Bytes]:
         """Make the reports to both servers."""
@@ -176,8 +168,8 @@ class _Wanted:
         if (self.target is None) != (batch.kind == "ecdf"):
             given = "is not given" if self.target is None else "is given"
             raise ParameterError(
-                f"--target {given} for a batch of kind {batch.kind}; expected one for roc and "
-                "hosmer-lemeshow only"
+                f"--target {given}, but the batch is of kind {batch.kind}; only roc and "
+                "hosmer-lemeshow have one"
             )
         return make_reports(batch, *self._rows(), SystemEntropy())[1:]
 
@@ -190,7 +182,7 @@ class _Wanted:
 
         if self.value is not None:
             if math.isnan(self.value):
-                raise ParameterError("--value is not a number; expected one (0.31)")
+                raise ParameterError("--value is not a number (give one, such as 0.31)")
             targets = None if self.target is None else np.array([self.target == self.positive])
             return np.array([self.value]), targets
         column, multiline = str(self.column), self.multiline
@@ -208,7 +200,7 @@ class _Wanted:
             if sum(one.shape[1] for one in parts) > _MOST_ROWS:
                 raise ParameterError(
                     f"--table has more than {_MOST_ROWS:,} rows, each of which would be a report; "
-                    "expected fewer (submit it in parts)"
+                    "submit it in parts"
                 )
         rows = np.concatenate(parts, axis=1)
         return rows[0], None if self.target is None else rows[1] == 1.0

@@ -156,8 +156,8 @@ class Store:
     def add(self, arrivals: Sequence[Arrival]) -> list[bool | RefusedError]:
         """Store checked reports, all with one flush.
 
-        Return for each whether it is new, or why it is not stored. One that is there already is no
-        news, whatever the state, and not counted as another one of its token.
+        Return for each whether it is new, or why it is not stored. A report that is there already
+        is not new, whatever the state, and does not count against its token.
         """
         with self._transaction():
             return [self._enter(one) for one in arrivals]
