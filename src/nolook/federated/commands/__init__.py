@@ -39,7 +39,7 @@ def key(
     """Make a server's key and print the public one, which batches name; owners encrypt to it."""
     check_extra()
 
-    from nolook.federated.private_key import make_private_key
+    from nolook.federated.sealing import make_private_key
 
     sys.stdout.write(f"{make_private_key(output)}\n")
 

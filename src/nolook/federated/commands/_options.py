@@ -23,26 +23,24 @@ if TYPE_CHECKING:
 class Servers:
     """A batch, and how to reach both of its servers."""
 
-    batch: Annotated[Path, typer.Option(metavar="FILE", help="The batch: one file for everybody.")]
+    batch: Annotated[Path, typer.Option(metavar="FILE", help="The batch, the same file for all.")]
     token_file: Annotated[
         list[Path],
-        typer.Option(
-            metavar="FILE", help="Holds the token for server 0; give it again for server 1."
-        ),
+        typer.Option(metavar="FILE", help="Server 0's token; repeat the option for server 1's."),
     ]
     ca: Annotated[Path, typer.Option(metavar="FILE", help="Certificates to trust, in PEM.")]
     server0: Annotated[
         str | None,
         typer.Option(
             metavar="URL",
-            help="The server of role 0, with https://; by default what the batch calls it.",
+            help="The server of role 0, with https://; by default as in the batch.",
         ),
     ] = None
     server1: Annotated[
         str | None, typer.Option(metavar="URL", help="The same for the server of role 1.")
     ] = None
     certificate: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="To show servers that demand one, in PEM.")
+        Path | None, typer.Option(metavar="FILE", help="For servers that require one, in PEM.")
     ] = None
     key: Annotated[
         Path | None, typer.Option(metavar="FILE", help="That certificate's key, in PEM.")

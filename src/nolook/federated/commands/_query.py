@@ -43,7 +43,7 @@ def query(  # noqa: PLR0917 -- Typer gives every option by name
         bool, typer.Option("--freeze", help="Close the batch first: no more reports.")
     ] = False,
     groups: Annotated[
-        int, typer.Option(metavar="N", help="Of a calibration: how many are compared.")
+        int, typer.Option(metavar="N", help="For a calibration: the number of groups.")
     ] = 10,
     smoothing: SmoothingOption = "isotonic",
     output: Annotated[

@@ -42,19 +42,19 @@ def submit(  # noqa: PLR0917 -- Typer gives every option by name
         str | None,
         typer.Option(
             metavar="TABLE",
-            help="A small table, every row of which is reported: a file, a folder or pattern of "
+            help="A small table, each row of which is a report: a file, a folder or pattern of "
             "files, or a database, as for `nolook ecdf`.",
         ),
     ] = None,
     from_table: Annotated[
         str | None,
-        typer.Option("--from", metavar="NAME", help="Of a database: the table or view."),
+        typer.Option("--from", metavar="NAME", help="For a database: the table or view."),
     ] = None,
     query: Annotated[
         str | None,
         typer.Option(
             metavar="SQL",
-            help="Of a database: SELECT columns FROM table WHERE conditions, in place of --from.",
+            help="For a database: SELECT columns FROM table WHERE conditions, in place of --from.",
         ),
     ] = None,
     column: Annotated[
@@ -119,8 +119,7 @@ def _place(
     for option, given in (("--from", from_table), ("--query", query)):
         if given is not None and (table is None or not is_address(table)):
             raise ParameterError(
-                f"{option} is given, but --table is no database; expected one (for example "
-                "duckdb:visits.duckdb)"
+                f"{option} is given, but --table is not a database (such as duckdb:visits.duckdb)"
             )
     return None if table is None else place_of(table, from_table, query)
 

@@ -69,7 +69,7 @@ class Entries:
 
 
 class _Theirs(Content, frozen=True):
-    """What the other server says about its reports."""
+    """The other server's statement about its reports."""
 
     batch: str
     closed: bool
@@ -79,7 +79,7 @@ class _Theirs(Content, frozen=True):
 
 
 def said(agreement: Agreement | None) -> tuple[int, str, int] | None:
-    """Return an agreement as the servers tell each other."""
+    """Return an agreement as the servers exchange it."""
     if agreement is None:
         return None
     return agreement.count, agreement.digest.hex(), agreement.rejected

@@ -59,12 +59,12 @@ class BatchService:
         self._store.close()
 
     def put(self, one: Arrival) -> Future[bool]:
-        """Take a checked report; the future tells whether it is new, once on the disk."""
+        """Take a checked report; the future returns whether it is new, once on the disk."""
         self._check_alive()
         return self._intake.put(one)
 
     def status(self) -> dict[str, Any]:
-        """Return what an analyst may know: all public under replacement."""
+        """Return the batch's state and counts, for an analyst: all public under replacement."""
         agreed = self._store.agreed
         return {
             "name": self.batch.name,
@@ -76,7 +76,7 @@ class BatchService:
         }
 
     def reports(self) -> dict[str, Any]:
-        """Return what the other server may know: its reports' digest, and which set this one found.
+        """Return the digest of the reports and the set found here, for the other server.
 
         A batch that is frozen lists nothing any more: both servers have stored the set.
         """

@@ -1,4 +1,4 @@
-"""What a server stores of one batch, in one SQLite file: reports, sums, state, secret and answer.
+"""The SQLite file of one batch at a server: reports, sums, state, secret and answer.
 
 Every change is a transaction, which is on the disk before anyone hears of it. What is deleted
 leaves the file: SQLite overwrites it, or cuts it off.
