@@ -145,9 +145,10 @@ class Batch:
             )
         if self._all_levels > LARGEST_LEVELS:
             most = LARGEST_LEVELS + 1 - len(self.classes)
+            remedy = "give --grid, such as 0:1:0.01" if self.grid is None else "give a larger step"
             raise ParameterError(
                 f"grid has {len(self.points())} thresholds; expected at most 2**{most} for "
-                f"{self.kind} (give a larger step)"
+                f"{self.kind} ({remedy})"
             )
         if self.delta and self.kind != "ecdf":
             raise ParameterError(
