@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -11,6 +11,7 @@ from nolook.cli._interruption import explained
 from nolook.cli._loaded import model_of
 from nolook.cli._options import (
     ForceOption,
+    MultilineOption,
     column_names,
 )
 from nolook.cli._places import (
@@ -24,9 +25,6 @@ from nolook.cli._places import (
 from nolook.cli._release import console
 from nolook.cli._written import Written, reads_table
 from nolook.formats.files import check_outputs, one_line
-
-if TYPE_CHECKING:
-    from nolook.tables.databases import Database
 
 
 @reads_table()
@@ -50,47 +48,29 @@ def predict(  # noqa: PLR0917 -- Typer gives every option by name
     from_table: FromTableOption = None,
     query: QueryOption = None,
     force: ForceOption = False,
-    multiline: Annotated[
-        bool,
-        typer.Option(
-            "--multiline",
-            help="For CSV: a line break in quotes is part of its cell; by default as in the fit.",
-        ),
-    ] = False,
+    multiline: MultilineOption = False,
 ) -> None:
     """Predict the target of each row of a table; writes the column `prediction`.
 
     Of a model of two classes it is the probability that the target is the positive one.
     Predictions and copied columns are as confidential as the table: they are no private release.
     """
-    kept = () if keep is None else column_names(keep, "--keep")
-    lost = f"predictions cost nothing, and {one_line(output)} was not written; start again"
-    with explained(lambda: lost):
-        place = place_of(table, from_table, query)
-        check_apart(place, [("--output", output)])
-        check_outputs([("--output", output)], inputs=(model, *files_of(place)), replace=force)
-        _predict(model, place, output, kept, written, multiline=multiline)
-
-
-def _predict(
-    model: Path,
-    table: Path | str | Database,
-    output: Path,
-    kept: tuple[str, ...],
-    written: Written,
-    *,
-    multiline: bool,
-) -> None:
     from nolook.estimators.pipeline import regression_of
     from nolook.formats.predictions import check_prediction_file, write_predictions
     from nolook.report._console import say
     from nolook.report.model_findings import constant_in_words
     from nolook.tables import read_table
 
-    check_prediction_file(output, kept)
-    fitted = model_of(model)
-    recipe = fitted.recipe_ | ({"multiline": True} if multiline else {})
-    recipe["schema"] = written.over(recipe.get("schema")).only(recipe["features"])
-    write_predictions(fitted, read_table(table, **recipe), output, kept)
-    for words in constant_in_words(regression_of(fitted)):
-        say(console(), words)
+    kept = () if keep is None else column_names(keep, "--keep")
+    lost = f"predictions cost nothing, and {one_line(output)} was not written; start again"
+    with explained(lambda: lost):
+        place = place_of(table, from_table, query)
+        check_apart(place, [("--output", output)])
+        check_outputs([("--output", output)], inputs=(model, *files_of(place)), replace=force)
+        check_prediction_file(output, kept)
+        fitted = model_of(model)
+        recipe = fitted.recipe_ | ({"multiline": True} if multiline else {})
+        recipe["schema"] = written.over(recipe.get("schema")).only(recipe["features"])
+        write_predictions(fitted, read_table(place, **recipe), output, kept)
+        for words in constant_in_words(regression_of(fitted)):
+            say(console(), words)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from attrs import field, frozen
+from attrs import frozen
 
 from nolook._language import speaking
 from nolook.cli._options import words
@@ -22,8 +23,8 @@ _SIGNS = {"tab": "\t", "\\t": "\t", "space": " "}
 
 
 @frozen
-class _Options:
-    """What every command that reads a table takes for it."""
+class Written:
+    """What a command is told of how its table is written."""
 
     schema: Annotated[
         Path | None,
@@ -51,45 +52,40 @@ class _Options:
         typer.Option(metavar="A,B", help="Words for a missing value. May be repeated."),
     ] = None
 
-
-_PARAMETERS = tuple(signature(_Options, eval_str=True).parameters.values())
-
-
-@frozen
-class Written:
-    """What a command was told of how its table is written."""
-
-    schema: Schema | None = None
-    settings: Mapping[str, Any] = field(factory=dict)
-
-    @classmethod
-    def read(cls, options: _Options) -> Written:
-        """Read the schema; the other options are checked by `over`."""
-        settings = {
-            name: _SIGNS.get(value, value)
-            for name in ("delimiter", "decimal", "thousands", "encoding")
-            if (value := getattr(options, name)) is not None
-        }
-        if options.na:
-            settings["missing"] = [word for text in options.na for word in words(text, "--na")]
-        if options.schema is None:
-            return cls(None, settings)
+    @cached_property
+    def _declared(self) -> Schema | None:
         from nolook.tables.schema import Schema
 
-        return cls(Schema.read(options.schema), settings)
+        return None if self.schema is None else Schema.read(self.schema)
+
+    @property
+    def _settings(self) -> dict[str, Any]:
+        settings: dict[str, Any] = {
+            name: _SIGNS.get(value, value)
+            for name in ("delimiter", "decimal", "thousands", "encoding")
+            if (value := getattr(self, name)) is not None
+        }
+        if self.na:
+            settings["missing"] = [word for text in self.na for word in words(text, "--na")]
+        return settings
 
     def over(self, model: Mapping[str, Any] | None = None) -> Schema:
         """Return what is declared; where no schema was given, that which a model keeps."""
         from nolook.tables.declarations import FileFormat
         from nolook.tables.schema import Schema
 
-        declared = Schema.from_dict(model or {}) if self.schema is None else self.schema
-        if not self.settings:
+        declared, settings = self._declared, self._settings
+        if declared is None:
+            declared = Schema.from_dict(model or {})
+        if not settings:
             return declared
         plain = declared.to_dict()
         file = plain.get("file", {})
-        FileFormat(**{**file, **self.settings})  # whose messages name the options
-        return Schema.from_dict(plain | {"file": file | self.settings})
+        FileFormat(**{**file, **settings})  # whose messages name the options
+        return Schema.from_dict(plain | {"file": file | settings})
+
+
+_PARAMETERS = tuple(signature(Written, eval_str=True).parameters.values())
 
 
 def reads_table(
@@ -109,9 +105,7 @@ def reads_table(
         options |= names or {}
 
         def run(**given: Any) -> None:  # noqa: ANN401 -- Typer has checked the types
-            written = Written.read(
-                _Options(**{one.name: given.pop(one.name) for one in _PARAMETERS})
-            )
+            written = Written(**{one.name: given.pop(one.name) for one in _PARAMETERS})
             with speaking(options):
                 command(**given, written=written)
 
