@@ -45,9 +45,8 @@ def quantiles(
     from nolook.estimators.quantiles import quantiles as release_quantiles
 
     with release.running() as ledger_and_progress:
-        table = release.read_columns(names)
         found = release_quantiles(
-            table,
+            release.read_columns(names),
             wanted,
             epsilon=release.epsilon,
             delta=delta,
