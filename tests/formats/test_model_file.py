@@ -374,7 +374,7 @@ def test_privacy_is_read_strictly(tmp_path, document):
         (
             ("recipe", "categories"),
             {"town": ["A"]},
-            "the levels of some of features - at `$.recipe`",
+            "categories of some of features - at `$.recipe`",
         ),
         (("recipe", "categories", "city"), ["Aarau", "Bern"], "features that recipe names"),
         (("recipe", "categories", "city"), ["Bern", None], "features that recipe names"),

@@ -9,7 +9,7 @@ import typer
 from attrs import frozen
 
 from nolook._defaults import DEFAULT_DELTA
-from nolook._validation import check_epsilon, check_random_state
+from nolook._validation import check_epsilon
 from nolook.cli._count import count_rows, number_in
 from nolook.cli._declared import SchemaOption, reads_table
 from nolook.cli._options import (
@@ -128,7 +128,9 @@ def plan(
     }
     opened = None if place is None else _Opened(place, as_schema(schema), target, features, given)
     if columns is None:
-        columns = 1 if opened is None or method in _ONE_COLUMN else opened.features
+        columns = (
+            1 if opened is None or method in _ONE_COLUMN else len(opened.whole().feature_names)
+        )
 
     from nolook.planning.forecast import plan as forecast
     from nolook.report.plan_page import print_plan, write_plan_page
@@ -145,8 +147,8 @@ def plan(
     if count_epsilon is not None and opened is not None:
         planned(1)  # what is refused is refused before anything is spent
         cost = check_epsilon(count_epsilon, "--count-epsilon")
-        seed = check_random_state(random_state, "--random-state")
-        rows = count_rows(opened.numbers(), cost, ledger, seed, dry_run=dry_run, quiet=quiet)
+        column = opened.numbers()
+        rows = count_rows(column, cost, ledger, random_state, dry_run=dry_run, quiet=quiet)
         if rows is None:
             return
     found = planned(rows or 0)
@@ -171,17 +173,13 @@ class _Opened:
 
         return read_table(self.place, target, schema=schema, **options, **self.given)
 
-    def _whole(self) -> Table:
+    def whole(self) -> Table:
+        """Return the table of all its features."""
         return self._read(self.target or None, self.schema, **column_options(self.names, None))
-
-    @property
-    def features(self) -> int:
-        """How many features the table has."""
-        return len(self._whole().feature_names)
 
     def numbers(self) -> Table:
         """Return the table of one column of numbers, in which rows can be counted."""
-        name = number_in(self._whole())
+        name = number_in(self.whole())
         used = (name, *self.schema.used_as("unit"), *(c[0] for c in self.given["where"]))
         schema = self.schema.only(used)
         return self._read(None, schema, features=[name])

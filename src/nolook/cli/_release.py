@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from functools import cached_property, partial
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import cached_property
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 from attrs import field, frozen
@@ -54,7 +54,6 @@ if TYPE_CHECKING:
 
     from nolook.estimators._scores import Scored
     from nolook.estimators.base import PrivateEstimator
-    from nolook.estimators.making import Progress
     from nolook.privacy.ledger import Ledger
     from nolook.report.findings import Findings
     from nolook.tables import Table
@@ -69,13 +68,6 @@ _UNCHARGED = (
     "not charged to any ledger; releases of the same table add up, and nobody counts this one "
     f"(--ledger FILE, or {DEFAULT_LEDGER} for all commands)"
 )
-
-
-class LedgerAndProgress(TypedDict):
-    """Keyword arguments of every release: what to charge, and whom to tell how far it is."""
-
-    ledger: Ledger | None
-    progress: Progress | None
 
 
 @frozen
@@ -97,11 +89,6 @@ class Columns:
     def excluded(self) -> tuple[str, ...]:
         """Columns that are no features by default."""
         return () if self.exclude is None else column_names(self.exclude, "--exclude")
-
-    @property
-    def by_default(self) -> bool:
-        """Whether the features are those that types or a schema tell."""
-        return self.features is None
 
 
 @frozen(kw_only=True)
@@ -156,7 +143,7 @@ class Release:
         return as_schema(self.schema).indicating(self.missing.indicated)
 
     @property
-    def _rows(self) -> _engine.Protected:
+    def _rows(self) -> dict[str, Any]:
         """Which rows, what is protected and who reads, as `nolook.read_table` is told."""
         rows = check_rows_per_unit(self.rows_per_unit)
         session = _engine.session_of(self.engine, self.spark_master)
@@ -202,21 +189,18 @@ class Release:
 
     def fit(self, estimator: PrivateEstimator, columns: Columns) -> None:
         """Fit an estimator to the table."""
-        target, excluded = columns.target, columns.excluded
-        if target in excluded:
-            raise ParameterError(
-                f"--exclude names the target {target!r}; expected others (leave it out there)"
-            )
-        for unit in {self.unit, *self.declared.used_as("unit")} & {*excluded}:
-            raise ParameterError(
-                f"--exclude names the unit {unit!r}; expected others (leave it out there: a unit "
-                "is no feature anyway)"
-            )
+        units, excluded = {self.unit, *self.declared.used_as("unit")}, columns.excluded
+        for what, names in (("target", {columns.target}), ("unit", units)):
+            for name in names.intersection(excluded):
+                raise ParameterError(
+                    f"--exclude names the {what} {name!r}, which is not a feature anyway; expected "
+                    "others (leave it out there)"
+                )
         from nolook.tables.design import GAP
 
         with self.running() as ledger_and_progress:
             schema = self._without(excluded)
-            table = self._read(target, schema=schema, **columns.options)
+            table = self._read(columns.target, schema=schema, **columns.options)
             for name in self.missing.indicated:
                 if f"{name}={GAP}" not in table.feature_names:
                     raise ParameterError(
@@ -256,17 +240,21 @@ class Release:
         from nolook.report._console import say
         from nolook.tables.draft import column_hints
 
-        for words in () if self.quiet else column_hints(table, by_default=columns.by_default):
+        by_default = columns.features is None  # those that types or a schema tell
+        for words in () if self.quiet else column_hints(table, by_default=by_default):
             say(console(), one_line(words))
 
     @contextmanager
-    def running(self) -> Iterator[LedgerAndProgress]:
-        """Open the ledger and show progress for as long as the release takes."""
-        with self._charging() as ledger, progress_bar(quiet=self.quiet) as progress:
+    def running(self) -> Iterator[dict[str, Any]]:
+        """Open the ledger and show progress for as long as the release takes.
+
+        Yields the keyword arguments by which every release is told of both.
+        """
+        with self.charging() as ledger, progress_bar(quiet=self.quiet) as progress:
             yield {"ledger": ledger, "progress": progress}
 
     @contextmanager
-    def _charging(self) -> Iterator[Ledger | None]:
+    def charging(self) -> Iterator[Ledger | None]:
         if self.ledger is None:
             yield None
             return
@@ -278,14 +266,13 @@ class Release:
         ):
             yield ledger
 
-    def rehearse(self, command: Callable[[], None]) -> None:
-        """Show what a command would release and charge; it ends before it reads a row."""
-        from nolook.cli._rehearsal import rehearse
+    def keep(self, found: object) -> None:
+        """Write what was found, and a report of it if one is wanted, and print it."""
+        from nolook.formats.model_file import save
+        from nolook.report.results import findings_of
 
-        rehearse(command, None if self.quiet else console(), self._charging)
-
-    def show(self, findings: Findings) -> None:
-        """Write the report, if one is wanted, and print what was found."""
+        save(found, self.output)
+        findings = findings_of(found)
         show(
             findings,
             output=self.output,
@@ -331,6 +318,11 @@ def release_command(
         def run(**given: Any) -> None:  # noqa: ANN401 -- Typer has checked the types
             options = {name: given.pop(name) for name in shared}
             options["missing"] = check_missing(options["missing"])
+            if given.get("positive") == "":
+                raise ParameterError(
+                    "--positive is empty; expected a value of the target (for example "
+                    "--positive yes)"
+                )
             if "target" in given:
                 from nolook.tables.schema import as_schema
 
@@ -341,11 +333,13 @@ def release_command(
                 options["output"] = default_name(called(place), named, ending)
             release = Release(**options)
             outcome = release.outcome
-            with explained(lambda: str(outcome)), outcome.told():
-                if release.dry_run:
-                    release.rehearse(partial(command, release, **given))
-                else:
-                    command(release, **given)
+            rehearsal = rehearsed(release.charging, quiet=release.quiet)
+            with (
+                explained(lambda: str(outcome)),
+                outcome.told(),
+                rehearsal if release.dry_run else nullcontext(),
+            ):
+                command(release, **given)
 
         run.__name__, run.__doc__ = command.__name__, command.__doc__
         options = [*own, *more, *shared.values()]
@@ -359,6 +353,23 @@ def release_command(
 def _columns(option: str, given: str) -> tuple[str, ...]:
     """Return the columns an option names: `--columns` lists them."""
     return column_names(given, "--columns") if option == "columns" else (given,)
+
+
+@contextmanager
+def rehearsed(
+    charging: Callable[[], AbstractContextManager[Ledger | None]], *, quiet: bool
+) -> Iterator[None]:
+    """End the block before it reads a row, and print what it would release and charge."""
+    from nolook.estimators.making import Rehearsed, rehearsing
+    from nolook.report.dry_run import print_rehearsed
+
+    try:
+        with rehearsing():
+            yield
+    except Rehearsed as found:
+        if not quiet:
+            with charging() as ledger:
+                print_rehearsed(console(), found.purpose, found.guarantee, ledger)
 
 
 def check_files(output: Path, report: Path | None, inputs: Iterable[Path], *, force: bool) -> None:
