@@ -319,10 +319,7 @@ def release_command(
             options = {name: given.pop(name) for name in shared}
             options["missing"] = check_missing(options["missing"])
             if given.get("positive") == "":
-                raise ParameterError(
-                    "--positive is empty; expected a value of the target (for example "
-                    "--positive yes)"
-                )
+                raise ParameterError("--positive is empty; expected a value of the target")
             if "target" in given:
                 from nolook.tables.schema import as_schema
 
