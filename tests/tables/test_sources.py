@@ -20,9 +20,9 @@ from nolook.tables import (
 )
 from nolook.tables import (
     files,
+    memory,
     read_table,
     scan,
-    source,
     table_from_arrays,
     table_from_values,
 )
@@ -88,7 +88,7 @@ def test_where_batches_end_does_not_matter(store, tmp_path, numbers_of, rows, si
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(scan, "_MAX_ROWS", size)
         patch.setattr(files, "_ROWS", 3)
-        patch.setattr(source, "_MOST_ROWS", 4)
+        patch.setattr(memory, "_MOST_ROWS", 4)
         patch.setattr(text_files, "_BLOCK", 11)
         opened = read_table(
             stored, "label", features=FEATURES, categories=LEVELS, missing="drop-row"
