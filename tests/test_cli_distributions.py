@@ -241,7 +241,7 @@ def test_quantiles_are_printed_written_and_charged(here, cli):
     document = read(here / "people.age+height.quantiles.json")
     page = shown(done, here, document["privacy"])
     assert document["kind"] == "quantiles"
-    assert (document["names"], document["shares"]) == (["age", "height"], [0.1, 0.5])
+    assert (document["recipe"]["features"], document["shares"]) == (["age", "height"], [0.1, 0.5])
     assert document["grids"].keys() == {"age"}
     assert document["grids"]["age"]["high"] == 120
     assert document["recipe"]["features"] == ["age", "height"]
@@ -266,7 +266,7 @@ def test_names_with_commas_and_equals_signs_can_be_given(here, cli):
     done = cli(*words, "--epsilon", "20", "--delta", "1e-6", "--at", "0.5", "--quiet")
     assert done == (0, "", "")
     document = read(here / "odd.a_b+c_d.quantiles.json")
-    assert document["names"] == ["a,b", "c=d"]
+    assert document["recipe"]["features"] == ["a,b", "c=d"]
     assert document["values"] == [[1.0], [2.0]]
     assert document["privacy"]["delta"] == 1e-6
 

@@ -10,7 +10,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from nolook.audit.bounds import epsilon_bound, mu_bound
+from nolook.audit.bounds import loss_bound
 from nolook.privacy.noise import ByteSource, SeededSource
 
 Scores = Sequence[np.ndarray]
@@ -48,9 +48,7 @@ class Release:
 
     def bound(self, first: Scores, second: Scores) -> float:
         """Return the largest bound that any of the scores shows."""
-        if self.delta is None:
-            return max(mu_bound(*scores) for scores in zip(first, second, strict=True))
-        return max(epsilon_bound(*scores, self.delta) for scores in zip(first, second, strict=True))
+        return max(loss_bound(*scores, self.delta) for scores in zip(first, second, strict=True))
 
     def audit(self) -> float:
         """Return what the draws prove about the two tables."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache, partial
 from typing import Any, TypeAlias
 
@@ -132,17 +132,20 @@ def _selectors(epsilon: float) -> tuple[Case, ...]:
             # Of centred products one cannot fall by 1 while another rises by 1.
             power=0.4,
         ),
-        *(
-            case(
-                name=f"lasso-votes{suffix}",
-                neighbours="a row that turns the vote of its block, one of many that agree",
-                covers=("lasso_selection", *more),
-                one=partial(_votes, chances),
-                law=partial(_vote_law, chances / SAMPLING_UNIT),
-            )
-            for suffix, chances, more in _SAMPLES
-        ),
+        *_votings(epsilon),
     )
+
+
+def _votings(epsilon: float) -> Iterator[Case]:
+    for suffix, chances, more in _SAMPLES:
+        yield _case(
+            epsilon,
+            name=f"lasso-votes{suffix}",
+            neighbours="a row that turns the vote of its block, one of many that agree",
+            covers=("lasso_selection", *more),
+            one=partial(_votes, chances),
+            law=partial(_vote_law, chances / SAMPLING_UNIT),
+        )
 
 
 def _case(

@@ -50,7 +50,7 @@ _OWN = {option.word: option for entry in MODELS.values() for option in entry.opt
     "model.json",
     "The model file",
     more=[_own(option) for option in _OWN.values()],
-    names={"selector__k": "--select"} | {each.parameter: each.flag for each in _OWN.values()},
+    names={"selector__k": "--select", "regressor__k": "-k", "bound_X": "--bound-x"},
 )
 def fit(
     release: Release,

@@ -250,11 +250,15 @@ class Release:
 
         Yields the keyword arguments by which every release is told of both.
         """
+        # Loaded before anything is spent: what is found can then be kept at once.
+        import nolook.formats.model_file  # noqa: F401
+
         with self.charging() as ledger, progress_bar(quiet=self.quiet) as progress:
             yield {"ledger": ledger, "progress": progress}
 
     @contextmanager
     def charging(self) -> Iterator[Ledger | None]:
+        """Open the ledger, and note what is charged."""
         if self.ledger is None:
             yield None
             return
@@ -269,9 +273,10 @@ class Release:
     def keep(self, found: object) -> None:
         """Write what was found, and a report of it if one is wanted, and print it."""
         from nolook.formats.model_file import save
-        from nolook.report.results import findings_of
 
         save(found, self.output)
+        from nolook.report.results import findings_of
+
         findings = findings_of(found)
         show(
             findings,

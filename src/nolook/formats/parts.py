@@ -41,10 +41,8 @@ class Recipe(Content, frozen=True, omit_defaults=True):
     @property
     def names(self) -> list[str]:
         """The features that a table read so has."""
-        levels, indicated = (
-            check_categories(self.categories),
-            Schema.from_dict(self.schema).indicated,
-        )
+        levels = check_categories(self.categories)
+        indicated = Schema.from_dict(self.schema).indicated
         return [
             name
             for column in self.features
