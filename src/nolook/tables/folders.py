@@ -15,7 +15,7 @@ from copy import copy
 from fnmatch import fnmatchcase
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -87,7 +87,7 @@ def located(source: object) -> object:
     return _from_path(source)
 
 
-def is_text(source: object) -> bool:
+def is_text(source: object) -> TypeGuard[Listing]:
     """Tell whether what `located` returned is files of text."""
     return isinstance(source, Listing) and is_text_file(source.places[0].label)
 

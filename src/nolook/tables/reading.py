@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
-from typing import cast
 
 import numpy as np
 import pyarrow.types as pt
@@ -292,6 +291,7 @@ def _open(
 ) -> Source:
     """Open whatever holds a table, its columns as declared."""
     columns = dict(schema.columns)
+    opened: Source
     if is_text(source):
         opened, usual = _open_text(source, schema, levels, multiline=multiline)
         columns = usual | columns
@@ -309,20 +309,16 @@ def _open(
 
 
 def _open_text(
-    source: object, schema: Schema, levels: Mapping[str, object], *, multiline: bool
+    source: Listing, schema: Schema, levels: Mapping[str, object], *, multiline: bool
 ) -> tuple[Source, dict[str, ColumnSchema]]:
-    """Open one or several files of text; return what their columns are if nothing is declared."""
-    told = source.keys if isinstance(source, Listing) else ()
-    names = [name for name in schema.columns if name not in told]
+    """Open files of text; return what their columns are if nothing is declared."""
+    names = [name for name in schema.columns if name not in source.keys]
     open_file = partial(CsvFile, form=schema.file, names=names, multiline=multiline)
-    if isinstance(source, Listing):
-        opened: Source = Folder(source, open_file)
-    else:
-        opened = open_file(cast("str", source))
+    opened = Folder(source, open_file)
     return opened, {
         column.name: ColumnSchema("text" if column.name in levels else "number")
         for column in opened.columns
-        if column.name not in told
+        if column.name not in source.keys
     }
 
 
