@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
-from pyarrow import csv, feather
+from pyarrow import csv, feather, fs
 
 from nolook import read_table
 from nolook.errors import NolookError, TableError
@@ -243,10 +243,12 @@ def test_tables_of_a_log_are_refused_from_wherever_they_are_named(log, tmp_path)
 def test_paths_need_not_be_absolute(folder, monkeypatch):
     folder.rename(folder.parent / "t[1]")
     monkeypatch.chdir(folder.parent / "t[1]")
-    tables = [read_table(source, "y") for source in (".", "*.parquet", "b.parquet", ["a.parquet"])]
+    dataset = ds.dataset(["b.parquet"], filesystem=fs.LocalFileSystem(use_mmap=True))
+    sources = (".", "*.parquet", "b.parquet", ["a.parquet"], dataset)
+    tables = [read_table(source, "y") for source in sources]
     monkeypatch.chdir("/")
     rows = [sum(batch.shape[1] for batch in table.batches()) for table in tables]
-    assert rows == [8, 8, 4, 4]
+    assert rows == [8, 8, 4, 4, 4]
 
 
 def test_a_relative_path_shows_the_log_above(tmp_path, monkeypatch):
@@ -294,6 +296,12 @@ def test_very_many_files_take_neither_memory_nor_time(tmp_path, monkeypatch):
     tracemalloc.stop()
     assert peak < 5e6
     assert time.monotonic() - start < 60
+
+
+def test_a_pattern_reaches_folders_far_below(tmp_path):
+    far = tmp_path.joinpath(*["d"] * 1500)
+    assert would_read(tmp_path / "**" / "d" / "*.parquet", far / "a.parquet")
+    assert not would_read(tmp_path / "**" / "d" / "*.parquet", far / "a.csv")
 
 
 def test_folders_in_folders_without_end(tmp_path, monkeypatch):

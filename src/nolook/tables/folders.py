@@ -130,8 +130,8 @@ def _fits(path: tuple[str, ...], pattern: tuple[str, ...], *, so_far: bool = Fal
     if not pattern or (so_far and not path):
         return True
     if pattern[0] == "**":
-        deeper = bool(path) and _fits(path[1:], pattern, so_far=so_far)
-        return deeper or _fits(path, pattern[1:], so_far=so_far)
+        deeper = (path[start:] for start in range(len(path) + 1))
+        return any(_fits(each, pattern[1:], so_far=so_far) for each in deeper)
     matches = bool(path) and fnmatchcase(path[0], pattern[0])
     return matches and _fits(path[1:], pattern[1:], so_far=so_far)
 
@@ -201,7 +201,10 @@ def _of_fragment(fragment: Any) -> tuple[_Values, Place]:  # noqa: ANN401
         key: written.get(key, None if value is None else str(value))
         for key, value in get_partition_keys(fragment.partition_expression).items()
     }
-    return told, Place(system, path, _shown("", tuple(path.split("/"))))
+    place = Place(system, path, "")
+    if isinstance(system, fs.LocalFileSystem):  # perhaps of relative paths, or mapped
+        place = place_of(path)
+    return told, evolve(place, name=_shown("", tuple(path.split("/"))))
 
 
 def _is_whole(fragment: Any) -> bool:  # noqa: ANN401
